@@ -37,7 +37,7 @@ def train(plimsoll, work, model, name, threads, budget, precision="32"):
     trained = json.loads(output(plimsoll, "train", recipe, "--data", work / "frames", "--run", work / name, "--force",
                                 "--budget", "16GiB", "--threads", threads, "--device", "cuda", "--device-budget", budget,
                                 "-O", f"training.precision={precision}", "--json"))
-    events = map(json.loads, (work / name / "events.jsonl").read_text().splitlines())
+    events = map(json.loads, next((work / name).rglob("events.jsonl")).read_text().splitlines())
     busy = [event["device"]["busy"] for event in events if "device" in event and event["event"] == "progress"]
     trained["busy"] = statistics.median(found) if (found := [share for share in busy if share is not None]) else None
     return trained

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "base/error.h"
 #include "config/recipe.h"
 
@@ -38,7 +40,7 @@ void apply_preset(Recipe::Training::Block& block, const std::string& preset) {
     // What an H200 ran a large GAT and a large autoencoder with (bench/results/gpu.md).
     block = {.graphs = 512, .nodes = 65'536, .edges = 262'144, .seeds = 1024};
   } else {
-    throw UsageError("no preset '" + preset + "' of training.block; expected cpu or gpu");
+    throw UsageError(fmt::format("no preset '{}' of training.block; expected cpu or gpu", preset));
   }
   block.preset = preset;
 }

@@ -40,8 +40,8 @@ struct GatheredRows {
   T* out = nullptr;  ///< [rows, width]
 };
 
-/// out[at[r]] += in[order[r]] for rows r in their order, in which equal numbers stand together; without
-/// `order` in[r]. Rows of out are `step` apart.
+/// out[at[r]] += in[order[r]] for rows r in their order, in which `at` never falls; without `order` in[r].
+/// Rows of out are `step` apart.
 template <typename T>
 struct ScatteredRows {
   const T* in = nullptr;

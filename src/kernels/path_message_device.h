@@ -221,19 +221,28 @@ struct ScatterRows {
   ScatteredRows<T> of;
 
   constexpr int64_t blocks() const { return (of.width + kWarpLanes - 1) / kWarpLanes; }
+  PLIMSOLL_DEVICE int64_t source(int64_t row) const { return of.order != nullptr ? of.order[row] : row; }
 
   template <typename Warp>
   PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t item) const {
     const int64_t row = item / blocks();
     const int32_t at = of.at[row];
     if (row > 0 && of.at[row - 1] == at) return;
+    const int64_t end = row + count_below(of.at + row, of.rows - row, at + 1);
     warp.each([&](int lane) {
       const int64_t c = item % blocks() * kWarpLanes + lane;
       if (c >= of.width) return;
       T& to = of.out[at * of.step + c];
       T sum = to;
-      for (int64_t r = row; r < of.rows && of.at[r] == at; ++r)
-        sum += of.in[(of.order != nullptr ? of.order[r] : r) * of.width + c];
+      // Several are read at once, and added in their order.
+      constexpr int kAtOnce = 8;
+      int64_t r = row;
+      for (; r + kAtOnce <= end; r += kAtOnce) {
+        T several[kAtOnce];
+        for (int n = 0; n < kAtOnce; ++n) several[n] = of.in[source(r + n) * of.width + c];
+        for (int n = 0; n < kAtOnce; ++n) sum += several[n];
+      }
+      for (; r < end; ++r) sum += of.in[source(r) * of.width + c];
       to = sum;
     });
   }

@@ -154,9 +154,10 @@ struct Registered {
     return made;
   }
   // Under autocast torch computes losses in float32.
+  template <c10::DeviceType kDevice>
   static Tensor autocast(const Tensor& x, const Tensor& weight, const Tensor& bias,
                          const Classes&... classes) {
-    const Autocast cast(c10::DeviceType::CPU);
+    const Autocast cast(kDevice);
     return call(cast.full(x), cast.full(weight), cast.full(bias), classes...);
   }
 };
@@ -222,8 +223,12 @@ TORCH_LIBRARY_IMPL(plimsoll, Autograd, m) {
   m.impl("linear_multilabel_bce_backward", MultilabelBceOperator::backward_autograd);
 }
 TORCH_LIBRARY_IMPL(plimsoll, AutocastCPU, m) {
-  m.impl("linear_cross_entropy", CrossEntropyOperator::autocast);
-  m.impl("linear_multilabel_bce", MultilabelBceOperator::autocast);
+  m.impl("linear_cross_entropy", CrossEntropyOperator::autocast<c10::DeviceType::CPU>);
+  m.impl("linear_multilabel_bce", MultilabelBceOperator::autocast<c10::DeviceType::CPU>);
+}
+TORCH_LIBRARY_IMPL(plimsoll, AutocastCUDA, m) {
+  m.impl("linear_cross_entropy", CrossEntropyOperator::autocast<c10::DeviceType::CUDA>);
+  m.impl("linear_multilabel_bce", MultilabelBceOperator::autocast<c10::DeviceType::CUDA>);
 }
 
 }  // namespace plimsoll

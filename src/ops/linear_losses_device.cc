@@ -45,10 +45,12 @@ OfTile multilabel_bce(const Tensor& logits, const Tensor& listed, bool wants_gra
   return found;
 }
 
-// What is right of the rows of a tile, one after the other.
+// What is right of the rows of a tile, one after the other. What tiles() returns ends with the operator's
+// workspace, in which it was made.
 class Targets {
  public:
   explicit Targets(const Tensor& target) : target_(target) {}
+  const Targets& tiles() const { return *this; }
   OfTile tile(const Tensor& logits, int64_t first, bool wants_gradients) const {
     return cross_entropy(logits, target_.narrow(0, first, logits.size(0)), wants_gradients);
   }
@@ -60,29 +62,36 @@ class Targets {
 class Lists {
  public:
   Lists(const Tensor& ptr, const Tensor& classes) : ptr_(ptr), classes_(classes) {}
-  OfTile tile(const Tensor& logits, int64_t first, bool wants_gradients) const {
-    const int64_t* const begin = begins() + first / kRows;
-    const Tensor entries = at::arange(begin[0], begin[1], ptr_.options());
-    const Tensor ends = ptr_.narrow(0, first + 1, logits.size(0));
-    const Tensor row = at::searchsorted(ends, entries, /*out_int32=*/false, /*right=*/true);
-    const Tensor place = row * logits.size(1) + classes_.narrow(0, begin[0], begin[1] - begin[0]);
-    const Tensor listed = at::zeros({logits.numel()}, logits.options());
-    listed.index_fill_(0, place, 1);
-    return multilabel_bce(logits, listed.view(logits.sizes()), wants_gradients);
-  }
+
+  class Tiles {
+   public:
+    // Waits for the device.
+    explicit Tiles(const Lists& lists)
+        : ptr_(lists.ptr_),
+          classes_(lists.classes_),
+          begins_(at::cat({ptr_.slice(0, 0, ptr_.size(0) - 1, kRows), ptr_.narrow(0, ptr_.size(0) - 1, 1)})
+                      .cpu()) {}
+    OfTile tile(const Tensor& logits, int64_t first, bool wants_gradients) const {
+      const int64_t* const begin = begins_.const_data_ptr<int64_t>() + first / kRows;
+      const Tensor entries = at::arange(begin[0], begin[1], ptr_.options());
+      const Tensor ends = ptr_.narrow(0, first + 1, logits.size(0));
+      const Tensor row = at::searchsorted(ends, entries, /*out_int32=*/false, /*right=*/true);
+      const Tensor place = row * logits.size(1) + classes_.narrow(0, begin[0], begin[1] - begin[0]);
+      const Tensor listed = at::zeros({logits.numel()}, logits.options());
+      listed.index_fill_(0, place, 1);
+      return multilabel_bce(logits, listed.view(logits.sizes()), wants_gradients);
+    }
+
+   private:
+    const Tensor& ptr_;
+    const Tensor& classes_;
+    const Tensor begins_;  // where the lists of each tile begin; on the host
+  };
+  Tiles tiles() const { return Tiles(*this); }
 
  private:
-  // Where the lists of each tile begin. Waits for the device, once.
-  const int64_t* begins() const {
-    if (!begins_.defined())
-      begins_ =
-          at::cat({ptr_.slice(0, 0, ptr_.size(0) - 1, kRows), ptr_.narrow(0, ptr_.size(0) - 1, 1)}).cpu();
-    return begins_.const_data_ptr<int64_t>();
-  }
-
   Tensor ptr_;
   Tensor classes_;
-  mutable Tensor begins_;  // on the host
 };
 
 void check_layer(const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -97,10 +106,11 @@ Tensor losses_there(const Tensor& x, const Tensor& weight, const Tensor& bias, c
   check_layer(x, weight, bias);
   const Tensor losses = at::empty({x.size(0)}, x.options());
   const WorkspaceScope workspace;
+  const auto& tiles = right.tiles();
   for (int64_t first = 0; first < x.size(0); first += kRows) {
     const int64_t rows = std::min(kRows, x.size(0) - first);
     const Tensor logits = at::addmm(bias, x.narrow(0, first, rows), weight.t());
-    losses.narrow(0, first, rows).copy_(right.tile(logits, first, false).losses);
+    losses.narrow(0, first, rows).copy_(tiles.tile(logits, first, false).losses);
   }
   return losses;
 }
@@ -115,10 +125,11 @@ LossesAndGradients both_there(const Tensor& grad, const Tensor& x, const Tensor&
   const Tensor dweight = at::zeros(weight.sizes(), x.options());
   const Tensor dbias = at::zeros(bias.sizes(), x.options());
   const WorkspaceScope workspace;
+  const auto& tiles = right.tiles();
   for (int64_t first = 0; first < x.size(0); first += kRows) {
     const int64_t rows = std::min(kRows, x.size(0) - first);
     const Tensor part = x.narrow(0, first, rows);
-    OfTile found = right.tile(at::addmm(bias, part, weight.t()), first, true);
+    OfTile found = tiles.tile(at::addmm(bias, part, weight.t()), first, true);
     if (grad.defined()) found.gradients.mul_(grad.narrow(0, first, rows).unsqueeze(1));
     losses.narrow(0, first, rows).copy_(found.losses);
     Tensor to = dx.narrow(0, first, rows);

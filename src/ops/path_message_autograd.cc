@@ -68,14 +68,20 @@ Gradients backward_cpu(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
   return {dx, List(gradients.begin(), gradients.end())};
 }
 
+// Of a tile on a device: each operation has a price of its own there.
+int64_t device_tile(int64_t tile) {
+  constexpr int64_t kLeast = 8192;
+  return std::max(tile, kLeast);
+}
+
 Tensor forward_on_device(PLIMSOLL_PATH_PARAMETERS) {
   return path_message_on_device(x, pos, {row_begin, target}, plain_weights(weights),
-                                options_of(tile, cutoff, mode, distances_only, planar));
+                                options_of(device_tile(tile), cutoff, mode, distances_only, planar));
 }
 Gradients backward_on_device(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
   auto [dx, gradients] =
       path_message_backward_on_device(grad, x, pos, {row_begin, target}, plain_weights(weights),
-                                      options_of(tile, cutoff, mode, distances_only, planar));
+                                      options_of(device_tile(tile), cutoff, mode, distances_only, planar));
   return {dx, List(gradients.begin(), gradients.end())};
 }
 
@@ -95,7 +101,7 @@ Tensor forward_meta(PLIMSOLL_PATH_PARAMETERS) {
   Tensor out = like(x);
   if (MetaTensors::on_cuda())
     ask_on_device(false, x, pos, target, plain_weights(weights),
-                  options_of(tile, cutoff, mode, distances_only, planar));
+                  options_of(device_tile(tile), cutoff, mode, distances_only, planar));
   return out;
 }
 Gradients backward_meta(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
@@ -104,7 +110,7 @@ Gradients backward_meta(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
   for (const Tensor& weight : weights) std::get<1>(made).push_back(like(weight));
   if (MetaTensors::on_cuda())
     ask_on_device(true, x, pos, target, plain_weights(weights),
-                  options_of(tile, cutoff, mode, distances_only, planar));
+                  options_of(device_tile(tile), cutoff, mode, distances_only, planar));
   return made;
 }
 

@@ -19,6 +19,16 @@ namespace {
 
 using Tensor = at::Tensor;
 
+// A product over the rows of a tile has few numbers and many rows, so that a GPU would be idle: it is made
+// of so many rows at a time, and these are added up.
+constexpr int64_t kPartRows = 256;
+constexpr int64_t whole_parts(int64_t rows) {
+  return rows / kPartRows;
+}
+int64_t most_of_product(const PathSizes& sizes) {
+  return std::max(8 * sizes.hidden, sizes.inputs(2)) * sizes.hidden;
+}
+
 // Numbers of a tile, of the layer and of nodes, as path_message.h and PathLayer have them.
 template <typename T>
 struct DevicePieces {
@@ -30,6 +40,7 @@ struct DevicePieces {
   T *gaussians[3], *r[3], *z, *s;
   T *ds, *dz, *dr;  // as s, z and one of r
   T *d_sums, *d_table, *d_fold[3], *d_nodes;
+  T* part;  // [whole_parts(tile), 8H, H] products, of rows of a tile
 
   int64_t lay_out(const PathSizes& sizes, int64_t edges, bool backward, void* memory) {
     PathPieces pieces(memory);
@@ -57,6 +68,7 @@ struct DevicePieces {
     pieces.take(d_table, sizes.nodes * 16 * h);
     for (T*& q : d_fold) pieces.take(q, 4 * h * h);
     pieces.take(d_nodes, 16 * h * h);
+    pieces.take(part, whole_parts(sizes.tile) * most_of_product(sizes));
     return pieces.bytes();
   }
 };
@@ -217,8 +229,24 @@ class DevicePathLayer {
 
   // A sum of rows.
   void add_columns(const Tensor& sum, const Tensor& rows) const {
-    Tensor to = sum;
-    to.addmv_(rows.t(), view(m_.ones, {rows.size(0)}));
+    add_product_of_rows(sum.view({1, -1}), view(m_.ones, {rows.size(0), 1}), rows);
+  }
+
+  // sum += a^T b.
+  void add_product_of_rows(const Tensor& sum, const Tensor& a, const Tensor& b) const {
+    const int64_t parts = whole_parts(a.size(0));
+    const auto in_parts = [&](const Tensor& rows) {
+      return rows.narrow(0, 0, parts * kPartRows).view({parts, kPartRows, rows.size(1)});
+    };
+    if (parts > 0) {
+      Tensor products = view(m_.part, {parts, a.size(1), b.size(1)});
+      at::bmm_out(products, in_parts(a).transpose(1, 2), in_parts(b));
+      Tensor to = sum.view({-1});
+      to.addmv_(products.view({parts, -1}).t(), view(m_.ones, {parts}));
+    }
+    const int64_t rest = a.size(0) - parts * kPartRows;
+    if (rest > 0)
+      add_product(sum, a.narrow(0, parts * kPartRows, rest).t(), b.narrow(0, parts * kPartRows, rest));
   }
 
   void backward_tile(int64_t rows, const PathWeights& gradients) {
@@ -226,7 +254,7 @@ class DevicePathLayer {
     Tensor ds = view(m_.ds, {rows, 2 * h_});
     at::index_select_out(ds, view(m_.d_sums, {sizes_.nodes, 2 * h_}), 0, view(m_.node[0], {rows}));
     keep_positive(ds, view(m_.s, {rows, 2 * h_}));
-    add_product(gradients[kC2], ds.t(), z);
+    add_product_of_rows(gradients[kC2], ds, z);
     add_columns(gradients[kC2 + 1], ds);
     Tensor dz = view(m_.dz, {rows, 4 * h_});
     at::mm_out(dz, ds, w_[kC2]);
@@ -240,11 +268,11 @@ class DevicePathLayer {
     }
     for (int of = 0; of < 3; ++of) {
       const Tensor r = view(m_.r[of], {rows, h_});
-      add_product(view(m_.d_fold[of], {4 * h_, h_}), dz.t(), r);
+      add_product_of_rows(view(m_.d_fold[of], {4 * h_, h_}), dz, r);
       Tensor dr = view(m_.dr, {rows, h_});
       at::mm_out(dr, dz, view(m_.fold[of], {4 * h_, h_}));
       keep_positive(dr, r);
-      add_product(gradients[first_weight(of)], dr.t(), view(m_.gaussians[of], {rows, sizes_.inputs(of)}));
+      add_product_of_rows(gradients[first_weight(of)], dr, view(m_.gaussians[of], {rows, sizes_.inputs(of)}));
       add_columns(gradients[first_weight(of) + 1], dr);
     }
   }

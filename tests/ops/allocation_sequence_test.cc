@@ -215,6 +215,24 @@ TEST_P(OperatorSequence, OfLossesOverManyClassesIsTheSameForEveryBlock) {
                  {weight, bias});
 }
 
+// By torch's own operators, as on a device: what is made in the workspace ends in it.
+TEST_P(OperatorSequence, OfLossesOnADeviceIsTheSameForEveryBlock) {
+  constexpr int64_t kClasses = 300;
+  const at::NoGradGuard guard;
+  const at::Tensor weight = parameter({kClasses, kWidth});
+  const at::Tensor bias = parameter({kClasses});
+  std::vector<AllocationTape::Events> tapes;
+  for (const Block& block : blocks_) {
+    const at::Tensor classes = at::arange(block.x.size(0)) % kClasses;
+    const at::Tensor ptr = at::arange(block.x.size(0) + 1);
+    tapes.push_back(AllocationTape::record([&] {
+      linear_cross_entropy_both_on_device(block.x, weight, bias, classes);
+      linear_multilabel_bce_both_on_device(block.x, weight, bias, ptr, classes);
+    }));
+    EXPECT_EQ(tapes.back().size(), tapes.front().size());
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Orders, OperatorSequence,
                          ::testing::Combine(::testing::Bool(), ::testing::Values(at::kFloat, at::kDouble)),
                          [](const auto& each) {

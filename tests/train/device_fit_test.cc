@@ -340,7 +340,7 @@ TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
   const GraphAutoencoderNeighborhood model({.num_ids = 50}, 3);
   const Reconstruction objective(model, {});
   const BlockLimits limits{.graphs = 4, .nodes = 4096, .edges = 16384};
-  TrainingDevice& of = device(kRoomy);
+  TrainingDevice& of = device(kRoomy + kThreads * device(kRoomy).workspace());
   DeviceBlocks blocks(of.device(), of.tensors(), of.torch(), {&objective.parameters()});
   const auto bits = [&](int lanes, int64_t bytes) {
     blocks.make_lanes(lanes, bytes);

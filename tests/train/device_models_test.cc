@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <random>
 
 #include "base/units.h"
@@ -54,6 +55,7 @@ TEST_P(DeviceModelsTest, AnyBudgetFromTheSmallestTrainsToTheSameBits) {
   std::mt19937_64 random(17 + static_cast<uint64_t>(testing::UnitTest::GetInstance()->random_seed()));
   int runs = 0;
   int exact = 0;
+  std::map<std::string, int> reasons;
   int64_t reruns = 0;
   double inexact_over = 0;  // by which a range is longer than what its blocks had in use
   for (int m = 0; m < models; ++m) {
@@ -76,6 +78,7 @@ TEST_P(DeviceModelsTest, AnyBudgetFromTheSmallestTrainsToTheSameBits) {
     const Trained roomy = trained(of_model, graphs, recipe, device(kRoom), kThreads);
     const DevicePlan& plan = *roomy.fit.plan.device;
     exact += plan.exact;
+    if (!plan.exact) ++reasons[plan.why_inexact];
     const int64_t least = plan.min_budget - device(kRoom).context();
     for (int b = 0; b < kBudgets; ++b) {
       const int64_t more =
@@ -101,6 +104,7 @@ TEST_P(DeviceModelsTest, AnyBudgetFromTheSmallestTrainsToTheSameBits) {
       "%d runs, %d models exact; ranges of the others at most %.1f %% longer than used; %lld blocks ran "
       "again\n",
       runs, exact, 100 * inexact_over, static_cast<long long>(reruns));
+  for (const auto& [reason, count] : reasons) std::printf("%d models: %s\n", count, reason.c_str());
 }
 
 }  // namespace
