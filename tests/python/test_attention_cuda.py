@@ -60,13 +60,14 @@ def on_cpu(values):
 def compare(kind, graph, channels, keep_projection=True, float32=FLOAT32, **how):
     for dtype, tolerance in ((torch.float64, FLOAT64), (torch.float32, float32)):
         conv, x, edge_index, edge_attr, weights = problem(kind, graph, channels, dtype, **how)
-        found = evaluate(LAYERS[kind].run, *on_device(conv, x, edge_index, edge_attr, weights),
-                         keep_projection=keep_projection)
+        there = on_device(conv, x, edge_index, edge_attr, weights)
+        found = evaluate(LAYERS[kind].run, *there, keep_projection=keep_projection)
         double = lambda value: tuple(map(double, value)) if isinstance(value, tuple) else (  # noqa: E731
             value if value is None else value.double())
         expected = evaluate(LAYERS[kind].run, copy.deepcopy(conv).double(), double(x), edge_index, double(edge_attr),
                             [weight.double() for weight in weights])
-        assert_close(on_cpu(found), expected, tolerance)
+        peer = on_cpu(evaluate(run_pyg, *there)) if dtype == torch.float32 else None
+        assert_close(on_cpu(found), expected, tolerance, peer)
 
 
 @both_kinds
