@@ -1,5 +1,7 @@
+#include <fmt/format.h>
 #include <torch/csrc/Exceptions.h>
 
+#include "base/units.h"
 #include "ops/allocator.h"
 #include "torch_bindings.h"
 
@@ -9,7 +11,7 @@ namespace {
 // torch makes Python's exceptions of those that derive from PyTorchError, and RuntimeError of all others.
 class TensorRefused : public torch::PyTorchError {
  public:
-  explicit TensorRefused(const BudgetExceeded& refusal) : PyTorchError(refusal.what()) {}
+  explicit TensorRefused(const std::string& text) : PyTorchError(text) {}
   PyObject* python_type() override {
     const nb::gil_scoped_acquire lock;
     return nb::module_::import_("plimsoll.errors").attr("BudgetExceeded").ptr();
@@ -19,10 +21,21 @@ class TensorRefused : public torch::PyTorchError {
 // Of a thread that Python does not know it is a BudgetExceeded, as the block engine expects it.
 void refuse(const BudgetExceeded& refusal) {
   if (PyGILState_GetThisThreadState() == nullptr) return;
-  throw TensorRefused(refusal);
+  throw TensorRefused(refusal.what());
 }
 
 }  // namespace
+
+void refuse_on_device(const DeviceRegionFull& full) {
+  if (PyGILState_GetThisThreadState() == nullptr) return;
+  // In the words of BudgetExceeded, which Python takes apart.
+  throw TensorRefused(fmt::format(
+      "the device budget: {} ({} bytes) asked for 'device', {} bytes free of the {} that it leaves tensors, "
+      "and "
+      "not always in one piece; give a larger device budget or smaller batches, or train with "
+      "plimsoll.fit(..., device=\"cuda\"), which takes memory for one block at a time",
+      format_bytes(full.asked()), full.asked(), full.bytes() - full.in_use(), format_bytes(full.bytes())));
+}
 
 void surface_refusals() {
   set_refusal(&refuse);
