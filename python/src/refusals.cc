@@ -24,6 +24,15 @@ void refuse(const BudgetExceeded& refusal) {
   throw TensorRefused(refusal.what());
 }
 
+// Out of functions of ours.
+void translate(const std::exception_ptr& pointer, void*) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (TensorRefused& refused) {
+    PyErr_SetString(refused.python_type(), refused.what());
+  }
+}
+
 }  // namespace
 
 void refuse_on_device(const DeviceRegionFull& full) {
@@ -31,13 +40,13 @@ void refuse_on_device(const DeviceRegionFull& full) {
   // In the words of BudgetExceeded, which Python takes apart.
   throw TensorRefused(fmt::format(
       "the device budget: {} ({} bytes) asked for 'device', {} bytes free of the {} that it leaves tensors, "
-      "and "
-      "not always in one piece; give a larger device budget or smaller batches, or train with "
+      "in one piece or several; give a larger device budget or smaller batches, or train with "
       "plimsoll.fit(..., device=\"cuda\"), which takes memory for one block at a time",
       format_bytes(full.asked()), full.asked(), full.bytes() - full.in_use(), format_bytes(full.bytes())));
 }
 
 void surface_refusals() {
+  nb::register_exception_translator(&translate);
   set_refusal(&refuse);
 }
 
