@@ -5,8 +5,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
+from typing import Any
 
 import torch
+from torch import Tensor
+from torch_geometric.data import Data
 
 from plimsoll import _torch
 from plimsoll.arguments import Budget, budget_text
@@ -79,3 +83,10 @@ def seed(device: _torch.Device, value: int) -> None:
     torch.default_generator.manual_seed(value)
     for index in generators(device):
         torch.cuda.default_generators[index].manual_seed(value)
+
+
+def moved(value: Any, device: _torch.Device) -> Any:
+    """A copy on the device: of a tensor, or of all tensors of a batch."""
+    if isinstance(value, Tensor):
+        return value.to(device.torch, copy=True)
+    return copy(value).apply(lambda tensor: tensor.to(device.torch, copy=True)) if isinstance(value, Data) else value

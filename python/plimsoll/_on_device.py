@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy, deepcopy
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from plimsoll import _torch
-from plimsoll._device import generators, on_device, seed
+from plimsoll._device import generators, moved, on_device, seed
 from plimsoll.errors import UsageError
 from plimsoll.sizes import size_of
 from plimsoll.steps import Forward, Loss, loss_of
@@ -117,13 +117,6 @@ class DeviceTrial(Trial):
             parameter.grad = gradient
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-
-
-def moved(value: Any, device: _torch.Device) -> Any:
-    """A copy on the device: of a tensor, or of all tensors of a batch."""
-    if isinstance(value, Tensor):
-        return value.to(device.torch, copy=True)
-    return copy(value).apply(lambda tensor: tensor.to(device.torch, copy=True)) if isinstance(value, Data) else value
 
 
 def loss_on(loss: Any, device: _torch.Device) -> Any:

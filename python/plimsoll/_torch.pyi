@@ -12,6 +12,7 @@ class Device:
     budget: int
     unit: int
     context: int
+    workspace: int
     in_use: int
     peak: int
     held: int | None

@@ -119,6 +119,7 @@ void bind_devices(nb::module_& module) {
       .def_prop_ro("budget", [](const PythonDevice& of) { return of.device().budget(); })
       .def_prop_ro("unit", [](const PythonDevice& of) { return of.device().unit(); })
       .def_prop_ro("context", [](const PythonDevice& of) { return of.device().context(); })
+      .def_prop_ro("workspace", [](const PythonDevice& of) { return of.device().workspace(); })
       .def_prop_ro("in_use", [](const PythonDevice& of) { return of.device().tensors().in_use(); })
       .def_prop_ro("peak", [](const PythonDevice& of) { return of.device().tensors().peak(); })
       .def_prop_ro("held", &held)

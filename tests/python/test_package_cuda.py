@@ -11,7 +11,8 @@ pytest.importorskip("torch_geometric")
 
 from pyg_models import Classifier, make_body  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
-from torch_geometric.data import Batch, Data  # noqa: E402
+from torch_geometric.data import Data  # noqa: E402
+from torch_geometric.loader import DataLoader  # noqa: E402
 
 from plimsoll import _operators  # noqa: E402
 
@@ -205,6 +206,24 @@ def test_another_budget_only_without_tensors(gpu):
     with pytest.raises(plimsoll.BudgetExceeded, match="raise the device budget"):
         plimsoll.budget(1000, device="cuda").__enter__()
     assert gpu.budget == smaller
+
+
+@pytest.mark.parametrize("body", ["GAT", "SAGE"])
+def test_a_loop_works_with_the_budget_that_was_planned(gpu, body):
+    loader = DataLoader(made_up(), batch_size=20)
+    plan = plimsoll.plan(classifier(body), loader, device="cuda")
+    assert plan.fits and plan.budget == gpu.budget and "peak of the device" in str(plan)
+    assert plan.outside >= gpu.context and plan.parameters > 0 and plan.optimizer > plan.parameters
+    with plimsoll.budget(plan.smallest_budget, device="cuda") as memory:
+        model = classifier(body).to(gpu.torch)
+        optimizer = torch.optim.Adam(model.parameters())
+        for batch in loader:
+            batch = batch.to(gpu.torch)
+            optimizer.zero_grad()
+            F.cross_entropy(model(batch.x, batch.edge_index, batch.batch, batch.num_graphs), batch.y).backward()
+            optimizer.step()
+        del model, optimizer, batch
+    assert 0.9 * plan.tensors <= memory.peak <= plan.tensors + plan.outside - gpu.context + plan.between
 
 
 def test_arguments(gpu):
