@@ -2,6 +2,7 @@
 
 import functools
 import re
+import sys
 
 import pytest
 from package_data import plimsoll, python
@@ -35,6 +36,8 @@ def gpu(request, monkeypatch):
     monkeypatch.setattr(_device, "_open", opened.get(request.param))
     if request.param == "stand_in" and _device._open is None:
         _device._open = _torch.stand_in(512 * MIB, MIB)
+    # What a test that failed holds there is not for the next one.
+    sys.last_exc = sys.last_value = sys.last_traceback = None
     device = _device.device_of("cuda", ROOMY[request.param])
     opened[request.param] = device
     yield device
@@ -65,10 +68,13 @@ def weights(model):
     return torch.cat([value.detach().double().cpu().flatten() for value in model.state_dict().values()])
 
 
-def fitted(model=None, loss=F.cross_entropy, device="cuda", **options):
+# Adam makes steps as large of gradients that are nothing but rounding.
+SGD = functools.partial(torch.optim.SGD, lr=0.1)
+
+
+def fitted(model=None, loss=F.cross_entropy, optimizer=functools.partial(torch.optim.Adam, lr=1e-2), device="cuda", **options):
     model = model or classifier(dropout=0.3)
     options = {"epochs": 2, "batch_size": 32, "block": BlockLimits(8)} | options
-    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
     return model, plimsoll.fit(model, made_up(), loss, optimizer, device=device, **options)
 
 
@@ -80,7 +86,7 @@ def test_same_bits_for_every_budget_down_to_the_smallest(gpu):
         other, again = fitted(device_budget=budget)
         assert torch.equal(weights(model), weights(other)) and again.losses == run.losses
         assert again.device_peak <= budget == gpu.budget
-        assert gpu.held is None or gpu.held <= budget
+        assert gpu.held is None or gpu.held <= budget + 2 * gpu.unit  # kernels that torch loads late
     assert next(model.parameters()).device.type == "cpu" and next(model.parameters()).grad is None
 
 
@@ -104,20 +110,20 @@ def test_far_below_the_smallest(gpu):
 
 
 def test_as_on_the_cpu(gpu):
-    on_gpu, run = fitted(classifier())
-    on_cpu, expected = fitted(classifier(), device="cpu")
+    on_gpu, run = fitted(classifier(), optimizer=SGD)
+    on_cpu, expected = fitted(classifier(), optimizer=SGD, device="cpu")
     assert run.losses == pytest.approx(expected.losses, rel=1e-4)
-    assert torch.allclose(weights(on_gpu), weights(on_cpu), atol=2e-4)
+    assert torch.allclose(weights(on_gpu), weights(on_cpu), atol=1e-4)
     if gpu.torch == "cpu":
         assert torch.equal(weights(on_gpu), weights(on_cpu))
 
 
 def test_as_pytorch_geometric_there(gpu):
     """A loop of PyTorch Geometric, with its tensors on the device and whole batches."""
-    model, run = fitted(classifier())
+    model, run = fitted(classifier(), optimizer=SGD)
     with plimsoll.budget(device="cuda") as memory:
         by_hand = classifier().to(gpu.torch)
-        optimizer = torch.optim.Adam(by_hand.parameters(), 1e-2)
+        optimizer = SGD(by_hand.parameters())
         order = BlockList(made_up(), 32, BlockLimits(8), 0, True)
         for epoch in range(2):
             for blocks in order.batches(epoch):
@@ -126,7 +132,7 @@ def test_as_pytorch_geometric_there(gpu):
                 optimizer.zero_grad()
                 F.cross_entropy(by_hand(batch.x, batch.edge_index, batch.batch, batch.num_graphs), batch.y).backward()
                 optimizer.step()
-        assert torch.allclose(weights(model), weights(by_hand), atol=1e-3)
+        assert torch.allclose(weights(model), weights(by_hand), atol=1e-4)
         del by_hand, optimizer, batch
     assert 0 < memory.peak < memory.bytes == gpu.budget
 
@@ -134,12 +140,12 @@ def test_as_pytorch_geometric_there(gpu):
 @pytest.mark.parametrize("kind", ["GATConv", "GATv2Conv", "SAGEConv", "GCNConv", "GINConv"])
 def test_replaced_layers(gpu, kind):
     body = {"GATConv": "GAT", "GATv2Conv": "GATv2", "SAGEConv": "SAGE", "GCNConv": "GCN", "GINConv": "GIN"}[kind]
-    plain, _ = fitted(classifier(body))
+    plain, _ = fitted(classifier(body), optimizer=SGD)
     model = classifier(body)
     assert kind in str(plimsoll.nn.replace(model))
-    replaced, run = fitted(model)
-    assert torch.allclose(weights(plain), weights(replaced), atol=1e-3)
-    again, _ = fitted(_replaced(body), device_budget=run.device_smallest_budget)
+    replaced, run = fitted(model, optimizer=SGD)
+    assert torch.allclose(weights(plain), weights(replaced), atol=1e-4)
+    again, _ = fitted(_replaced(body), optimizer=SGD, device_budget=run.device_smallest_budget)
     assert torch.equal(weights(again), weights(replaced))
 
 
@@ -151,12 +157,12 @@ def _replaced(body):
 
 def test_buffers_come_back(gpu):
     with pytest.warns(UserWarning, match="BatchNorm"):
-        on_gpu, _ = fitted(classifier(norm="BatchNorm"))
-        on_cpu, _ = fitted(classifier(norm="BatchNorm"), device="cpu")
+        on_gpu, _ = fitted(classifier(norm="BatchNorm"), optimizer=SGD)
+        on_cpu, _ = fitted(classifier(norm="BatchNorm"), optimizer=SGD, device="cpu")
     buffers = dict(on_cpu.named_buffers())
     assert buffers and all(buffer.device.type == "cpu" for buffer in buffers.values())
     for name, buffer in on_gpu.named_buffers():
-        assert torch.allclose(buffer.double(), buffers[name].double(), atol=1e-3), name
+        assert torch.allclose(buffer.double(), buffers[name].double(), atol=1e-4), name
 
 
 @pytest.mark.parametrize("make", [
@@ -164,9 +170,9 @@ def test_buffers_come_back(gpu):
 ])  # fmt: skip
 def test_class_weights_go_with_the_blocks(gpu, make):
     weight = torch.tensor([1.0, 2.0, 3.0])
-    on_gpu, _ = fitted(classifier(), make(weight))
-    on_cpu, _ = fitted(classifier(), make(weight), device="cpu")
-    assert torch.allclose(weights(on_gpu), weights(on_cpu), atol=2e-4)
+    on_gpu, _ = fitted(classifier(), make(weight), SGD)
+    on_cpu, _ = fitted(classifier(), make(weight), SGD, device="cpu")
+    assert torch.allclose(weights(on_gpu), weights(on_cpu), atol=1e-4)
 
 
 def test_hooks_of_parameters_run(gpu):
