@@ -12,7 +12,7 @@ from plimsoll.arguments import budget_text
 from plimsoll.errors import BudgetExceeded, UsageError
 
 if TYPE_CHECKING:
-    from plimsoll._torch import ProcessBudget
+    from plimsoll._torch import Device, ProcessBudget
 
 
 SPREAD = 2 << 20
@@ -49,31 +49,49 @@ class budget(ContextDecorator):
     thread-safe.
 
     `size` is in bytes, or a text such as "2GiB" or "80%" of the limit found (SLURM, cgroups, ulimit, RAM); None is
-    that limit less 64 MiB. Errors: `UsageError`; `BudgetExceeded` on entering if the process holds more already.
+    that limit less 64 MiB.
+
+    With `device="cuda"` it is a budget of the GPU (docs/gpu.md#python), to be entered before torch's first tensor there:
+    driver, libraries and tensors all lie within it, from then on until the process ends, and another one may be entered
+    while no tensor is there. `size` may be a share of what is free there; None is all of it.
+
+    Errors: `UsageError`; `BudgetExceeded` on entering if the process holds more already.
     """
 
-    def __init__(self, size: Size = None) -> None:
+    def __init__(self, size: Size = None, *, device: str = "cpu") -> None:
         _operators.load()
         from plimsoll import _torch
 
-        self._size = size
+        self._size, self._device = size, device
         self._text = budget_text(size)
-        self.bytes = _torch.budget_bytes(self._text)
-        """The budget, in bytes."""
+        self.bytes = _torch.budget_bytes(self._text) if device == "cpu" else 0
+        """The budget, in bytes; of a device once it is entered."""
         self.peak = 0
-        """Of the ledger: the most bytes that tensors and batches held at once, those of before included."""
+        """The most bytes that tensors held at once, those of before included; of the ledger, so with batches, or of a
+        device."""
         self.peak_process = 0
-        """The most anonymous memory of the process that was seen, in bytes."""
+        """The most anonymous memory of the process that was seen, in bytes; of a device what the process has there, as the
+        driver says, or the budget where it says nothing."""
         self._process: ProcessBudget | None = None
+        self._gpu: Device | None = None
 
     def _recreate_cm(self) -> budget:
-        return budget(self._size)  # calls may be nested, and run in several threads
+        return budget(self._size, device=self._device)  # calls may be nested, and run in several threads
 
     def __enter__(self) -> budget:
         from plimsoll import _torch
 
-        if self._process is not None:
+        if self._process is not None or self._gpu is not None:
             raise UsageError("this budget is in force already; make another to nest them")
+        if self._device != "cpu":
+            from plimsoll._device import device_of
+
+            self._gpu = device_of(self._device, self._size)
+            assert self._gpu is not None
+            self.bytes = self._gpu.budget
+            self._gpu.enter()
+            self._gpu.begin_peak()
+            return self
         self._process = _torch.ProcessBudget(self._text)
         self._outer_peak = _torch.begin_peak()
         return self
@@ -83,19 +101,25 @@ class budget(ContextDecorator):
     ) -> None:
         from plimsoll import _torch
 
-        assert self._process is not None
-        self.peak = _torch.peak()
-        _torch.end_peak(self._outer_peak)
-        self.peak_process = self._process.peak_anonymous()
-        self._process = None
+        if self._gpu is not None:
+            self._gpu.leave()
+            self.peak, self.peak_process = self._gpu.peak, self._gpu.held or self.bytes
+            self._gpu = None
+        else:
+            assert self._process is not None
+            self.peak = _torch.peak()
+            _torch.end_peak(self._outer_peak)
+            self.peak_process = self._process.peak_anonymous()
+            self._process = None
         if isinstance(error, BudgetExceeded):
-            error.add_note(f"The budget of the process was {_torch.format_bytes(self.bytes)}.")
+            of = "the process" if self._device == "cpu" else self._device
+            error.add_note(f"The budget of {of} was {_torch.format_bytes(self.bytes)}.")
             error.free_frames()
 
     def __str__(self) -> str:
         from plimsoll import _torch
 
-        if self._process is not None:
+        if self._process is not None or self._gpu is not None:
             return f"a budget of {_torch.format_bytes(self.bytes)}, in force"
         return (
             f"{_torch.format_bytes(self.peak_process)} of a budget of {_torch.format_bytes(self.bytes)}; "

@@ -13,12 +13,14 @@ from torch_geometric.data import Data
 
 from plimsoll._apart import Apart, drawing, runs_apart
 from plimsoll._budget import budget as budget_of_process
+from plimsoll._device import device_of, generators, same_bits_each_time
 from plimsoll._fit_loss import try_split
-from plimsoll._fit_plan import plan_blocks
+from plimsoll._fit_plan import plan_blocks, plan_on_device
 from plimsoll._fit_result import Fit
 from plimsoll._fit_steps import Steps
 from plimsoll._lanes import checked_lanes, require_agreement
-from plimsoll._process_group import is_first_rank
+from plimsoll._on_device import OnDevice
+from plimsoll._process_group import is_first_rank, ranks
 from plimsoll.arguments import Budget, PathLike, whole
 from plimsoll.blocks import BlockLimits, BlockList
 from plimsoll.coupling import coupling_modules
@@ -26,7 +28,7 @@ from plimsoll.errors import BudgetExceeded, UsageError
 from plimsoll.graph_set import Graphs
 from plimsoll.journal import RunJournal
 from plimsoll.loss_shares import shares_of
-from plimsoll.steps import Forward, Loss, by_names, require_cpu
+from plimsoll.steps import Forward, Loss, by_names, is_compiled, require_cpu
 from plimsoll.trial import Optimizer
 
 
@@ -47,8 +49,10 @@ def fit(
     on_epoch: Callable[[int, float], object] | None = None,
     run: PathLike | None = None,
     trackers: Sequence[str] = (),
+    device: str = "cpu",
+    device_budget: Budget = None,
 ) -> Fit:
-    """Trains a model of PyTorch Geometric on a data set of small graphs, on the CPU, within a budget of memory.
+    """Trains a model of PyTorch Geometric on a data set of small graphs, within a budget of memory.
 
     A batch of `batch_size` graphs is run in blocks of whole graphs, whose gradients are summed up in the order of the
     blocks before the optimizer steps; so memory is that of one block, whatever the batch. Which graphs make up a
@@ -79,6 +83,10 @@ def fit(
     looks at all graphs together, such as batch norm, sees those of a block, not of the batch: these modules are in
     `Fit.couples`, and a warning names them.
 
+    With `device="cuda"` blocks run on the GPU, one after the other, within `device_budget` of its memory (docs/gpu.md#python):
+    the weights are the same for every such budget. The model stays on the CPU, where gradients are summed and the optimizer
+    steps.
+
     Before it trains it plans (`plan`): a budget that the largest block does not fit in is refused with the smallest
     that works. Errors: `BudgetExceeded`; `UsageError`, as for a loss over pairs of rows; `Failure` for a loss that is no
     number; what model and loss raise. The model then has the weights of the last whole batch; running statistics may
@@ -92,18 +100,29 @@ def fit(
     journal = None if run is None or not is_first_rank() else RunJournal(run, seed=seed, settings=settings, trackers=trackers)
     if run is None and trackers:
         raise UsageError("trackers follow the journal of a run; give run, the folder for it")
-    with budget_of_process(budget) as memory, journal or nullcontext(), torch.random.fork_rng(devices=[]), torch.enable_grad(), ExitStack() as enter:
+    gpu = device_of(device, device_budget)
+    random = torch.random.fork_rng(devices=generators(gpu))
+    with budget_of_process(budget) as memory, journal or nullcontext(), random, torch.enable_grad(), ExitStack() as enter:
         blocks = BlockList(dataset, batch_size, block, seed, shuffle)
         stepper = _optimizer(model, optimizer)
         found = Fit(couples=_couples(model, blocks, forward))
-        apart = _runs_apart(model, blocks, forward, loss)
-        threads = enter.enter_context(_one_thread()) if apart.at_once else 1
-        with drawing(0) if apart.random else nullcontext():
-            room = int(plan_blocks(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes, threads))
-        found.workers = max(1, min(room, threads))
+        apart, room, on = Apart(), 0, None
+        if gpu is not None:
+            _require_one_process(model)
+            enter.enter_context(same_bits_each_time())
+            plan_on_device(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes, gpu)
+            gpu.warm_up()
+            gpu.begin_peak()
+            on = OnDevice(model, gpu, loss)
+        else:
+            apart = _runs_apart(model, blocks, forward, loss)
+            threads = enter.enter_context(_one_thread()) if apart.at_once else 1
+            with drawing(0) if apart.random else nullcontext():
+                room = int(plan_blocks(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes, threads))
+            found.workers = max(1, min(room, threads))
         try_split(model, blocks, forward, loss, shares)
         require_agreement(model, blocks, {"epochs": epochs, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
-        steps = Steps(model, stepper, blocks, forward, loss, shares, found, room > 0, apart, lanes, journal)
+        steps = Steps(model, stepper, blocks, forward, loss, shares, found, room > 0, apart, lanes, journal, on)
         enter.callback(steps.close)
         if journal is not None:
             _start(journal, model, blocks, epochs, found, memory.bytes)
@@ -123,7 +142,16 @@ def fit(
         finally:
             stepper.zero_grad(set_to_none=True)
     found.peak, found.peak_process = memory.peak, memory.peak_process
+    if gpu is not None:
+        found.device_peak = gpu.context + gpu.peak
     return found
+
+
+def _require_one_process(model: torch.nn.Module) -> None:
+    if ranks() > 1:
+        raise UsageError('device="cuda" is for one process; leave it out for ranks')
+    if any(map(is_compiled, model.modules())):
+        raise UsageError('a compiled model with device="cuda": give fit the model itself')
 
 
 @contextmanager

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from contextlib import suppress
+
 import torch
 
 from plimsoll import _torch
@@ -9,12 +12,86 @@ from plimsoll._apart import THREAD_BYTES
 from plimsoll._budget import smallest_budget
 from plimsoll._fit_result import Fit
 from plimsoll._lanes import LaneSums
+from plimsoll._on_device import DeviceTrial
 from plimsoll.blocks import Block, BlockList
-from plimsoll.errors import BudgetExceeded
-from plimsoll.planner import Needs, worst_of
+from plimsoll.errors import BudgetExceeded, UsageError
+from plimsoll.planner import Need, Needs, worst_of
 from plimsoll.sizes import Size
 from plimsoll.steps import Forward, Loss
-from plimsoll.trial import Trial, bytes_of, tensors_in
+from plimsoll.trial import Trial, batch_bytes, bytes_of, tensors_in
+
+
+_MIB = 1 << 20
+_LARGEST = 64  # blocks whose places are worked out
+
+
+def _sizes_of(blocks: BlockList, epochs: range) -> dict[Size, Block]:
+    """Of all blocks of these epochs, with one of each."""
+    sizes: dict[Size, Block] = {}
+    for epoch in epochs:
+        for batch in blocks.batches(epoch):
+            for block in batch:
+                sizes.setdefault(block.size, block)
+    return sizes
+
+
+def _worst(needs: Needs, blocks: BlockList, sizes: dict[Size, Block]) -> Need:
+    """The need of the block that takes most."""
+    for size in {max(sizes, key=lambda size: size.nodes), max(sizes, key=lambda size: size.edges)}:
+        needs.run_parts(blocks.load(sizes[size].graphs))
+    return worst_of(needs, sizes, lambda size: blocks.load(sizes[size].graphs))
+
+
+def plan_on_device(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    blocks: BlockList,
+    epochs: range,
+    forward: Forward,
+    loss: Loss,
+    found: Fit,
+    budget: int,
+    lanes: int,
+    device: _torch.Device,
+) -> None:
+    """Blocks run on the device one after the other. Errors: `BudgetExceeded`, which names the smallest budget of the device,
+    or of the process."""
+    sizes = _sizes_of(blocks, epochs)
+    held_before = _torch.held()
+    device.warm_up()
+    needs = Needs(DeviceTrial(model, optimizer, forward, loss, device))
+    resident = device.in_use
+    worst = _worst(needs, blocks, sizes)
+    largest = sorted(sizes, key=lambda size: needs.of(size).step)[-_LARGEST:]
+    packed = max(needs.packed(size) for size in largest)
+    state = needs.trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state)))
+    host_batch = batch_bytes(blocks.load(sizes[worst.size].graphs))
+    del needs
+    gc.collect()
+    with suppress(UsageError):  # where the caller has tensors there, it stays as it was measured before
+        device.measure_again()
+    # Operators may ask for other pieces in large blocks than in small ones.
+    region = resident + packed + packed // 64 + _MIB + 2 * bytes_of([*model.buffers()])  # which are kept for a second try
+    found.device_planned = device.context + region
+    need = device.context + -(-region // device.unit) * device.unit
+    found.device_smallest_budget = need + 2 * device.unit  # kernels that only some blocks use are loaded later
+    text = _torch.format_bytes
+    if need > device.budget:
+        raise BudgetExceeded(
+            f"the device: a block of {worst.size} needs {text(packed)} there, at {worst.operation or 'its start'}, beside "
+            f"{text(device.context + resident)} of driver, libraries and weights; the smallest device budget that works is "
+            f"{found.device_smallest_budget} bytes ({text(found.device_smallest_budget)}); give that, or smaller blocks"
+        )
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    gradients = bytes_of(parameters) + LaneSums.bytes_for(parameters, lanes)
+    _torch.give_back_freed_memory()
+    found.planned = _torch.outside() + held_before + state + gradients + 2 * host_batch * 9 // 8
+    found.smallest_budget = found.smallest_budget_any_seed = smallest_budget(found.planned)
+    if smallest_budget(found.planned, spread=0) > budget:
+        raise BudgetExceeded(
+            f"the process needs {text(found.planned)} beside what is on the device; the smallest budget that works is "
+            f"{text(found.smallest_budget)}; give that, or smaller blocks"
+        )
 
 
 def plan_blocks(
@@ -33,16 +110,10 @@ def plan_blocks(
 
     Errors: `BudgetExceeded`, which names the smallest budget.
     """
-    sizes: dict[Size, Block] = {}
-    for epoch in epochs:
-        for batch in blocks.batches(epoch):
-            for block in batch:
-                sizes.setdefault(block.size, block)
+    sizes = _sizes_of(blocks, epochs)
     held_before = _torch.held()
     needs = Needs(Trial(model, optimizer, forward, loss))
-    for size in {max(sizes, key=lambda size: size.nodes), max(sizes, key=lambda size: size.edges)}:
-        needs.run_parts(blocks.load(sizes[size].graphs))
-    worst = worst_of(needs, sizes, lambda size: blocks.load(sizes[size].graphs))
+    worst = _worst(needs, blocks, sizes)
     trial = needs.trial
     gradients = LaneSums.bytes_for([parameter for parameter in trial.model.parameters() if parameter.requires_grad], lanes)
     state = trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state))) + gradients

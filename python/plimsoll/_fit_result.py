@@ -20,3 +20,6 @@ class Fit:
     peak_process: int = 0  #: anonymous bytes of the process, as measured
     workers: int = 1  #: blocks that ran at once
     reruns: int = 0  #: blocks that were refused memory once and ran again
+    device_planned: int = 0  #: bytes of the GPU, context and libraries among them, as planned
+    device_smallest_budget: int = 0  #: bytes, as planned, of these epochs with this seed
+    device_peak: int = 0  #: bytes of the GPU, as measured: context, libraries, and the most that tensors had

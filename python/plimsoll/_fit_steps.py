@@ -20,6 +20,7 @@ from plimsoll._apart import Apart, InOrder, drawing
 from plimsoll._fit_loss import counts
 from plimsoll._fit_result import Fit
 from plimsoll._lanes import LaneSums, require_unchanged
+from plimsoll._on_device import OnDevice
 from plimsoll.blocks import Block, BlockList
 from plimsoll.errors import BudgetExceeded, Failure
 from plimsoll.journal import RunJournal
@@ -46,12 +47,13 @@ class Steps:
         apart: Apart,
         lanes: int,
         journal: RunJournal | None,
+        on: OnDevice | None = None,
     ) -> None:
         self._model, self._optimizer, self._blocks = model, optimizer, blocks
         self._forward, self._loss, self._found = forward, loss, found
         self._mean, self._counts = shares.mean, counts(shares, blocks)
         self._memory = _torch.BlockMemory() if room and found.workers == 1 else None
-        self._apart = apart
+        self._apart, self._on = apart, on
         self._threads = InOrder[_Done](found.workers) if found.workers > 1 else None
         self._journal = journal
         self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
@@ -74,25 +76,29 @@ class Steps:
         """Steps on a batch; gives its loss times what it is a mean over, and that."""
         counts = {block.number: float(self._counts[block.graphs].sum()) for block in blocks}
         all_targets = sum(counts.values())
-        for share in self._sums.shares(blocks):
-            # None of a block's targets may count, and its mean is then 0 / 0.
-            jobs = (self._job(epoch, block, counts[block.number] / all_targets) for block in share if counts[block.number])
-            for block, weight, (gradients, value) in self._run(jobs):
-                if not math.isfinite(value):
-                    raise Failure(
-                        f"the loss of block {block.number} of epoch {epoch} is {value}, of the graphs {_some(block.graphs)}; "
-                        "expected a number. The weights are those before its batch: a smaller learning rate, clipped gradients, "
-                        "or look at these graphs"
-                    )
-                self._sums.add(gradients)
-                del gradients
-                self._sums.add_loss(weight * value)
+        with self._on.there() if self._on else nullcontext():
+            for share in self._sums.shares(blocks):
+                # None of a block's targets may count, and its mean is then 0 / 0.
+                jobs = (self._job(epoch, block, counts[block.number] / all_targets) for block in share if counts[block.number])
+                self._add_blocks(epoch, jobs)
         summed, loss = self._sums.add_up()
         for parameter, gradient in zip(self._parameters, summed):
             parameter.grad = gradient
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
         return loss * all_targets if self._mean else loss, all_targets
+
+    def _add_blocks(self, epoch: int, jobs: Iterator[_Job]) -> None:
+        for block, weight, (gradients, value) in self._run(jobs):
+            if not math.isfinite(value):
+                raise Failure(
+                    f"the loss of block {block.number} of epoch {epoch} is {value}, of the graphs {_some(block.graphs)}; "
+                    "expected a number. The weights are those before its batch: a smaller learning rate, clipped gradients, "
+                    "or look at these graphs"
+                )
+            self._sums.add(gradients)
+            del gradients
+            self._sums.add_loss(weight * value)
 
     def close(self) -> None:
         """Ends the threads."""
@@ -182,6 +188,8 @@ class Steps:
         return [None if gradient is None else gradient.clone() for gradient in inside], loss
 
     def _step(self, job: _Job) -> _Done:
+        if self._on is not None:
+            return self._on.step(job.data, self._forward, job.weight, job.seed)
         with self._drawing(job.seed):
             loss = loss_of(self._model, job.data, self._forward, self._loss)
             if self._apart.at_once:

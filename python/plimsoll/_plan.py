@@ -15,6 +15,7 @@ from torch_geometric.data import Data, Dataset
 from plimsoll import _torch
 from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import smallest_budget
+from plimsoll._device import device_of, generators
 from plimsoll.arguments import Budget
 from plimsoll.errors import UsageError
 from plimsoll.epochs import EpochLoader
@@ -27,6 +28,7 @@ from plimsoll.steps import Forward, Loss, by_names, require_cpu
 from plimsoll.trial import Optimizer, Trial, bytes_of, tensors_in
 
 Batches: TypeAlias = Data | Iterable[Data]
+_MIB = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Plan:
     sharding: str | None  #: of gradients and optimizer among ranks: "zero1", "zero2", or None
     ranks: int  #: of which one is planned
     memory: ModuleMemory = field(repr=False)  #: of the step on the worst batch
+    device: str = "cpu"  #: whose memory all of this is; `outside` is then what driver and libraries hold of it
+    between: int = 0  #: of a device: what is lost between tensors, and may be taken for kernels that are loaded later
 
     def by_module(self) -> ModuleMemory:
         """Which module of the model holds what at the peak of `step` and over it, and a snapshot for
@@ -70,23 +74,26 @@ class Plan:
     @property
     def smallest_budget(self) -> int:
         """The least budget that the run works with in any process like this, in whole MiB: the peak, the slack of
-        `plimsoll.budget` and 2 MiB."""
+        `plimsoll.budget` and 2 MiB; of a device the peak and what is lost between tensors."""
+        if self.device != "cpu":
+            return -(-(self.peak + self.between) >> 20 << 20)
         return smallest_budget(self.peak)
 
     @property
     def fits(self) -> bool:
         """Whether it works within the budget; True without one."""
-        return self.budget is None or smallest_budget(self.peak, spread=0) <= self.budget
+        least = smallest_budget(self.peak, spread=0) if self.device == "cpu" else self.smallest_budget
+        return self.budget is None or least <= self.budget
 
     def __str__(self) -> str:
         size = _torch.format_bytes
         parts = [
-            ("outside: interpreter, libraries", self.outside),
+            ("outside: interpreter, libraries" if self.device == "cpu" else "driver and libraries", self.outside),
             ("parameters and buffers", self.parameters),
             ("optimizer" + (f", {self.sharding} of {self.ranks} ranks" if self.sharding else ""), self.optimizer),
             ("batch", self.batch),
             (f"step, at {self.operation or 'its start'}", self.step),
-            ("peak of the process", self.peak),
+            (f"peak of the {'process' if self.device == 'cpu' else 'device'}", self.peak),
         ]
         lines = [f"{name:<40} {size(count):>10}" for name, count in parts]
         lines.append(f"{'smallest budget':<40} {size(self.smallest_budget):>10}")
@@ -111,8 +118,10 @@ def plan(
     budget: Budget = None,
     sharding: str | None = None,
     ranks: int = 1,
+    device: str = "cpu",
+    device_budget: Budget = None,
 ) -> Plan:
-    """Says what training any model of PyTorch Geometric on the CPU takes of memory, before the run.
+    """Says what training any model of PyTorch Geometric takes of memory, before the run.
 
     Steps on a few of the batches run on a copy of the model, and every allocation of theirs is written down; what the
     other batches need is worked out from that, as a function of their graphs, nodes, edges and self-loops, and the
@@ -130,14 +139,21 @@ def plan(
     all gradients in full, as a backward pass may hold them before they are reduced; buffers of the library that
     communicates come on top.
 
+    With `device="cuda"` it is a loop with model, optimizer, batch and step on the GPU, of whose memory all figures are; what
+    it tries runs there, within `device_budget` (`plimsoll.budget`).
+
     Errors: `UsageError` (no batches, a model that is not on the CPU or cannot be copied, a sharding other than these),
     `BudgetExceeded` where the budget is too small for the smallest part of a batch, and what model and loss raise.
     """
     require_cpu(model)
     stage = checked(sharding, ranks)
-    with budget_of_process(budget) as memory, torch.random.fork_rng(devices=[]):
+    gpu = device_of(device, device_budget)
+    with budget_of_process(budget) as memory, torch.random.fork_rng(devices=generators(gpu)):
         held_before = _torch.held()
-        needs = Needs(Trial(model, optimizer, forward, loss, training))
+        if gpu is not None:
+            gpu.warm_up()
+            held_before = gpu.in_use + gpu.workspace  # a backward pass runs in a thread with one of its own
+        needs = Needs(Trial(model, optimizer, forward, loss, training, gpu))
         found = _Found(batches)
         found.go_through(needs)
         worst = worst_of(needs, found.sizes, found.batch_of)
@@ -148,11 +164,17 @@ def plan(
         elsewhere = [*model.parameters(), *model.buffers()]
         if isinstance(optimizer, torch.optim.Optimizer):
             elsewhere += tensors_in(optimizer.state)
-        _torch.give_back_freed_memory()
-        outside = _torch.outside() + held_before - bytes_of(elsewhere)
-        if found.in_memory:
-            outside -= worst.batch
-        room = memory.bytes - _torch.slack(memory.bytes) - outside - fixed
+        between = 0
+        if gpu is not None:
+            outside, limit = gpu.context + held_before, gpu.budget
+            between = max(needs.packed(worst.size) - worst.step, 0) + (fixed + worst.bytes) // 64 + 2 * _MIB
+            room = limit - outside - fixed - between
+        else:
+            _torch.give_back_freed_memory()
+            outside, limit = _torch.outside() + held_before - bytes_of(elsewhere), memory.bytes
+            if found.in_memory:
+                outside -= worst.batch
+            room = limit - _torch.slack(limit) - outside - fixed
         return Plan(
             parameters=trial.parameters,
             gradients=share.gradients,
@@ -166,10 +188,12 @@ def plan(
             exact=worst.run and all(map(needs.spans, found.sizes)),
             difference=needs.difference,
             largest_batch=None if found.of_one_graph else largest_batch(needs, found.graphs(), room),
-            budget=memory.bytes if budget is not None else None,
+            budget=limit if budget is not None or gpu is not None else None,
             sharding=sharding,
             ranks=ranks,
             memory=needs.by_module(worst.size),
+            device="cpu" if gpu is None else device,
+            between=between,
         )
 
 

@@ -85,6 +85,13 @@ class Needs:
         need = Need(size, self._batch_bytes(size), step, operation, (), False)
         return need if self.spans(size) else max(need, self._bound(size), key=lambda n: n.bytes)
 
+    def packed(self, size: Size) -> int:
+        """Bytes of one stretch that hold all of a step on such a batch, each piece where there is room as it comes."""
+        if (tape := self.tapes.get(size)) is not None:
+            return tape.recording.packed()
+        packed = self._fitted().packed(self._terms(size))
+        return packed if self.spans(size) else max(packed, self._bound(size).step)
+
     def by_module(self, size: Size) -> ModuleMemory:
         """Likewise, by module; of a batch that was not run without any where what is allocated depends on the data."""
         savings = self._savings(size)

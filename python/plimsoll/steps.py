@@ -99,6 +99,6 @@ def require_cpu(model: torch.nn.Module) -> None:
     devices = {tensor.device for tensor in (*model.parameters(), *model.buffers())}
     if any(device.type != "cpu" for device in devices):
         raise UsageError(
-            f"the model is on {', '.join(sorted(map(str, devices)))}, expected the CPU, whose memory the ledger has: "
-            "model.cpu(); on a GPU `plimsoll train --device cuda` has a plan and a budget"
+            f"the model is on {', '.join(sorted(map(str, devices)))}, expected the CPU: model.cpu(); "
+            'with device="cuda" its blocks run on a GPU'
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import torch
@@ -12,6 +13,7 @@ from torch.utils.hooks import RemovableHandle
 from torch_geometric.data import Data
 
 from plimsoll import _torch
+from plimsoll._device import generators, moved, on_device
 from plimsoll.errors import BudgetExceeded, UsageError
 from plimsoll.sizes import Size, size_of
 from plimsoll.steps import Forward, Loss, loss_of
@@ -36,42 +38,65 @@ class Tape(NamedTuple):
 class Trial:
     """A copy of a model and its optimizer that steps are tried on; the caller's are not touched.
 
-    What it leaves behind: torch's generator is as it was. Not thread-safe. Errors: `UsageError` where model and
-    optimizer cannot be copied.
+    What it leaves behind: torch's generator is as it was. Not thread-safe. With a `device` all of it is there. Errors:
+    `UsageError` where model and optimizer cannot be copied.
     """
 
     def __init__(
-        self, model: torch.nn.Module, optimizer: Optimizer, forward: Forward, loss: Loss, training: bool = True
+        self,
+        model: torch.nn.Module,
+        optimizer: Optimizer,
+        forward: Forward,
+        loss: Loss,
+        training: bool = True,
+        device: _torch.Device | None = None,
     ) -> None:
-        self._forward, self._loss, self._training = forward, loss, training
-        if isinstance(optimizer, torch.optim.Optimizer):
-            self.model, self.optimizer = copied((model, optimizer))
-        else:
-            self.model = copied(model)
-            # Prediction has none, and a model for it may have no parameters.
-            self.optimizer = optimizer(self.model.parameters() if training else [torch.nn.Parameter(torch.empty(0))])
-        self.optimizer.zero_grad(set_to_none=True)
+        self._forward, self._loss, self._training, self._device = forward, loss, training, device
+        with self._there():
+            if isinstance(optimizer, torch.optim.Optimizer):
+                self.model, self.optimizer = copied((model, optimizer))
+            else:
+                self.model = copied(model)
+                # Prediction has none, and a model for it may have no parameters.
+                self.optimizer = optimizer(self.model.parameters() if training else [torch.nn.Parameter(torch.empty(0))])
+            self.optimizer.zero_grad(set_to_none=True)
+            if device is not None:
+                self.model.to(device.torch)
+                self.optimizer.load_state_dict(self.optimizer.state_dict())  # where its parameters are
         self._stepped = False
 
     @property
     def parameters(self) -> int:
         """Bytes of parameters and buffers."""
-        return bytes_of([*self.model.parameters(), *self.model.buffers()])
+        return self.bytes_of([*self.model.parameters(), *self.model.buffers()])
 
     @property
     def optimizer_state(self) -> int:
         """Bytes of what the optimizer keeps from step to step; 0 before the first."""
-        return bytes_of(list(tensors_in(self.optimizer.state)))
+        return self.bytes_of(list(tensors_in(self.optimizer.state)))
+
+    def bytes_of(self, tensors: list[Tensor]) -> int:
+        """As the ledger enters them, or as they lie on the device."""
+        if self._device is None:
+            return bytes_of(tensors)
+        return bytes_of([tensor for tensor in tensors if str(tensor.device) == self._device.torch], on_device_bytes)
+
+    def _there(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._device is None else on_device(self._device)
 
     def record(self, batch: Data) -> Tape:
         """The tape of a step on this batch. Errors: `BudgetExceeded`; what the model or the loss raises."""
-        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        # A backward pass in this thread, whose recording it is.
+        in_thread = nullcontext() if self._device is None else torch.autograd.set_multithreading_enabled(False)
+        with torch.random.fork_rng(devices=generators(self._device)), torch.enable_grad(), self._there(), in_thread:
+            if self._device is not None:
+                batch = moved(batch, self._device)
             if self._training and not self._stepped:  # makes the optimizer's state
                 self._step(batch)
                 self._stepped = True
             recording = _torch.Recording()
             hooks = list(self._name_modules())
-            recording.begin()
+            recording.begin(self._device)
             try:
                 self._step(batch)
             finally:
@@ -81,7 +106,8 @@ class Trial:
                 self.optimizer.zero_grad(set_to_none=True)
                 # Steps on batches of other sizes would not take up what this one's tensors leave.
                 _torch.give_back_freed_memory()
-        return Tape(size_of(batch), recording, batch_bytes(batch))
+        size = batch_bytes(batch) if self._device is None else self.bytes_of(list(tensors_in(batch.to_dict())))
+        return Tape(size_of(batch), recording, size)
 
     def _name_modules(self) -> Iterator[RemovableHandle]:
         # Each that is called says so, however it ends.
@@ -130,10 +156,15 @@ def copied(value: T) -> T:
         raise UsageError(f"planning works on a copy of the model, which cannot be made: {error}") from error
 
 
-def bytes_of(tensors: list[Tensor]) -> int:
+def bytes_of(tensors: list[Tensor], of: Callable[[int], int] = _torch.tensor_bytes) -> int:
     """As the ledger enters them; what shares memory is counted once."""
     storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors}
-    return sum(map(_torch.tensor_bytes, storages.values()))
+    return sum(map(of, storages.values()))
+
+
+def on_device_bytes(asked: int) -> int:
+    """What a tensor takes of a device, whose pieces are aligned to 256 bytes."""
+    return -(-asked // 256) * 256
 
 
 def batch_bytes(batch: Data) -> int:

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "bindings.h"
@@ -15,11 +16,13 @@ nb::object error_class(const char* name) {
   return nb::module_::import_("plimsoll.errors").attr(name);
 }
 
-// The option that messages of the command line name most, as Python has it.
+// Options that messages of the command line name most, as Python has them.
 std::string in_python(std::string text) {
-  constexpr std::string_view kOption = "--force";
-  for (size_t at = 0; (at = text.find(kOption, at)) != std::string::npos;)
-    text.replace(at, kOption.size(), "force=True");
+  constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
+      {"--force", "force=True"}, {"--device-budget", "the device budget"}, {"--device ", "device="}};
+  for (const auto& [option, here] : kOptions)
+    for (size_t at = 0; (at = text.find(option, at)) != std::string::npos;)
+      text.replace(at, option.size(), here);
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "device_scope.h"
 #include "memory/tape.h"
 #include "memory/tape_model.h"
 #include "memory/tape_profile.h"
@@ -43,27 +44,38 @@ nb::bytes snapshot_of(const Tape& tape, const std::vector<int64_t>& bytes) {
 // Modules that this thread is in, the innermost last.
 thread_local std::vector<std::unique_ptr<ModuleScope>> modules;
 
-/// Writes down what this thread's tensors take and give back, from begin() to end(), on one thread.
+/// Writes down what this thread's tensors take and give back, from begin() to end(), on one thread: those on
+/// the CPU, or on a device.
 class Recording {
  public:
-  void begin() {
+  void begin(const PythonDevice* device) {
     if (TapeScope::current() != nullptr) throw UsageError("a tape is being recorded on this thread already");
     recorder_.emplace();
     names_ = std::make_unique<NameOperations>();
-    scope_ = std::make_unique<TapeScope>(*recorder_);
+    on_device_ = device != nullptr;
+    if (on_device_)
+      device_scope_ = device->scope(&*recorder_);
+    else
+      scope_ = std::make_unique<TapeScope>(*recorder_);
   }
 
-  /// Sizes become those that the ledger enters.
+  /// Sizes become those that the ledger enters, or what pieces take of the device's region.
   void end() {
+    device_scope_.reset();
     scope_.reset();
     names_.reset();
     tape_ = std::move(recorder_.value().tape);
     recorder_.reset();
-    for (Tape::Piece& piece : tape_.pieces)
-      if (piece.bytes > 0) piece.bytes += piece.pieces * heap_bytes(1) - piece.pieces;
+    for (Tape::Piece& piece : tape_.pieces) {
+      if (on_device_)
+        piece.bytes = piece.room;
+      else if (piece.bytes > 0)
+        piece.bytes += piece.pieces * heap_bytes(1) - piece.pieces;
+    }
   }
 
   const Tape& tape() const { return tape_; }
+  PieceRooms rooms() const { return on_device_ ? PythonDevice::kRooms : PieceRooms(); }
   /// Bytes of a BlockMemory that hold all.
   int64_t packed() const { return packed_as_they_come(tape_); }
   std::pair<int64_t, std::string> peak() const {
@@ -96,6 +108,8 @@ class Recording {
   std::optional<TapeRecorder> recorder_;
   std::unique_ptr<NameOperations> names_;
   std::unique_ptr<TapeScope> scope_;
+  std::unique_ptr<DeviceRangeScope> device_scope_;
+  bool on_device_ = false;
   Tape tape_;
 };
 
@@ -103,7 +117,8 @@ class Recording {
 class Model {
  public:
   Model(const std::vector<const Recording*>& recordings, const std::vector<Terms>& terms)
-      : model_(tapes_of(recordings), terms) {}
+      : model_(tapes_of(recordings), terms, recordings.empty() ? PieceRooms() : recordings.front()->rooms()) {
+  }
 
   /// Bytes at the peak, and the operation that comes to it; what suffices as far as was seen, and none, where
   /// the tapes are not one sequence.
@@ -112,6 +127,15 @@ class Model {
     const Tape::Peak peak = model_.peak(terms);
     return {peak.bytes,
             peak.piece < 0 ? "" : model_.tape().pieces[static_cast<size_t>(peak.piece)].operation};
+  }
+  /// Bytes of a range that hold all.
+  int64_t packed(const Terms& terms) const {
+    if (!model_.same_sequence()) return model_.envelope(terms);
+    Tape tape = model_.tape();
+    std::vector<PlannedPiece> rooms(tape.pieces.size());
+    model_.rooms(terms, rooms);
+    for (size_t i = 0; i < rooms.size(); ++i) tape.pieces[i].room = rooms[i].bytes;
+    return packed_as_they_come(tape);
   }
   const std::string& difference() const { return model_.difference(); }
   bool same_sequence() const { return model_.same_sequence(); }
@@ -132,7 +156,7 @@ class Model {
 void bind_tapes(nb::module_& module) {
   nb::class_<Recording>(module, "Recording")
       .def(nb::init<>())
-      .def("begin", &Recording::begin)
+      .def("begin", &Recording::begin, nb::arg("device") = nb::none())
       .def("end", &Recording::end)
       .def("peak", &Recording::peak)
       .def("packed", &Recording::packed)
@@ -142,6 +166,7 @@ void bind_tapes(nb::module_& module) {
   nb::class_<Model>(module, "TapeModel")
       .def(nb::init<const std::vector<const Recording*>&, const std::vector<Terms>&>())
       .def("peak", &Model::peak)
+      .def("packed", &Model::packed)
       .def("by_module", &Model::by_module)
       .def("snapshot", &Model::snapshot)
       .def_prop_ro("same_sequence", &Model::same_sequence)

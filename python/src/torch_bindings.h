@@ -2,14 +2,19 @@
 
 #include <nanobind/nanobind.h>
 
+#include "device/device_region.h"
+
 namespace plimsoll {
 
 namespace nb = nanobind;
 
 /// A tensor that the ledger refuses is plimsoll.BudgetExceeded in Python, wherever in torch it was asked for.
 void surface_refusals();
+/// Likewise one on a device.
+void refuse_on_device(const DeviceRegionFull& full);
 void bind_tapes(nb::module_& module);
 void bind_memory(nb::module_& module);
+void bind_devices(nb::module_& module);
 void bind_runs(nb::module_& module);
 void bind_journals(nb::module_& module);
 void bind_command(nb::module_& module);

@@ -22,8 +22,9 @@ NB_MODULE(_torch, module) {
   plimsoll::surface_refusals();
   plimsoll::install_ledger_allocator();
   plimsoll::CachingAllocator::keep_at_most(most_kept());
-  plimsoll::bind_tapes(module);
   plimsoll::bind_memory(module);
+  plimsoll::bind_devices(module);
+  plimsoll::bind_tapes(module);
   plimsoll::bind_runs(module);
   plimsoll::bind_journals(module);
   plimsoll::bind_command(module);

@@ -25,7 +25,10 @@ void give_back(Packing& packing, Stretch room, Stretch piece) {
 DeviceRegionFull::DeviceRegionFull(int64_t asked, int64_t in_use, int64_t bytes)
     : Error(4, fmt::format("no room in the device's region: {} asked for, {} of {} in use; raise "
                            "--device-budget",
-                           format_bytes(asked), format_bytes(in_use), format_bytes(bytes))) {}
+                           format_bytes(asked), format_bytes(in_use), format_bytes(bytes))),
+      asked_(asked),
+      in_use_(in_use),
+      bytes_(bytes) {}
 
 DeviceRegion::DeviceRegion(Device& device, int64_t bytes)
     : memory_(device.take_memory(bytes)), packing_(bytes) {}

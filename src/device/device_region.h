@@ -76,6 +76,14 @@ class DeviceRange {
 class DeviceRegionFull : public Error {
  public:
   DeviceRegionFull(int64_t asked, int64_t in_use, int64_t bytes);
+  int64_t asked() const { return asked_; }
+  int64_t in_use() const { return in_use_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  int64_t asked_;
+  int64_t in_use_;
+  int64_t bytes_;
 };
 
 }  // namespace plimsoll

@@ -5,9 +5,7 @@
 namespace plimsoll {
 namespace {
 
-thread_local DeviceRange* current_range = nullptr;
-thread_local TapeRecorder* current_recorder = nullptr;
-thread_local DeviceTensors* current_cpu = nullptr;
+thread_local DeviceRangeScope* current = nullptr;
 
 bool holds(const Stretch& room, const void* data) {
   const auto* const at = static_cast<const std::byte*>(data);
@@ -20,29 +18,43 @@ int64_t address_of(const void* data) {
 
 }  // namespace
 
-void* DeviceTensors::take(int64_t bytes) {
+void* DeviceTensors::take(int64_t bytes, const void* stream) {
+  DeviceRange* const range = current != nullptr ? current->range_ : nullptr;
+  TapeRecorder* const recorder = current != nullptr ? current->recorder_ : nullptr;
   if (bytes == 0) {
     // A step of the plan that needs no place.
-    if (current_range != nullptr) current_range->take_nothing();
-    if (current_recorder != nullptr) current_recorder->take(0, 0, 0);
+    if (range != nullptr) range->take_nothing();
+    if (recorder != nullptr) recorder->take(0, 0, 0);
     return nullptr;
   }
-  if (current_range == nullptr) {
-    const std::scoped_lock lock(mutex_);
-    return region_->take(bytes).data;
-  }
-  std::byte* const data = current_range->take(bytes).data;
-  if (current_recorder != nullptr)
-    current_recorder->take(address_of(data), bytes, DeviceRegion::round_up(bytes));
+  void* const data = range != nullptr ? range->take(bytes).data : take_of_region(bytes, stream);
+  if (recorder != nullptr) recorder->take(address_of(data), bytes, DeviceRegion::round_up(bytes));
   return data;
+}
+
+void* DeviceTensors::take_of_region(int64_t bytes, const void* stream) {
+  const std::scoped_lock lock(mutex_);
+  if (stream != last_stream_ && wait_) wait_();
+  last_stream_ = stream;
+  try {
+    void* const data = region_->take(bytes).data;
+    peak_ = std::max(peak_, region_->in_use());
+    return data;
+  } catch (const DeviceRegionFull& full) {
+    if (refuse_ != nullptr) refuse_(full);
+    throw;
+  }
 }
 
 void DeviceTensors::give(void* data, int64_t bytes) noexcept {
   if (data == nullptr) return;
   const Stretch piece{static_cast<std::byte*>(data), bytes};
-  if (current_range != nullptr && holds(current_range->room(), data)) {
-    if (current_recorder != nullptr) current_recorder->give(address_of(data));
-    current_range->give(piece);
+  DeviceRange* const range = current != nullptr ? current->range_ : nullptr;
+  const bool in_range = range != nullptr && holds(range->room(), data);
+  if (current != nullptr && current->recorder_ != nullptr && (in_range || range == nullptr))
+    current->recorder_->give(address_of(data));
+  if (in_range) {
+    range->give(piece);
     return;
   }
   const std::scoped_lock lock(mutex_);
@@ -61,6 +73,16 @@ int64_t DeviceTensors::high() const {
   return region_->high();
 }
 
+int64_t DeviceTensors::peak() const {
+  const std::scoped_lock lock(mutex_);
+  return peak_;
+}
+
+void DeviceTensors::begin_peak() {
+  const std::scoped_lock lock(mutex_);
+  peak_ = region_->in_use();
+}
+
 DeviceTensors::Room::Room(DeviceTensors& tensors, int64_t bytes)
     : tensors_(tensors), stretch_([&] {
         const std::scoped_lock lock(tensors.mutex_);
@@ -75,28 +97,25 @@ DeviceTensors::Room::~Room() {
   tensors_.region_->give(stretch_);
 }
 
-DeviceRangeScope::DeviceRangeScope(DeviceRange& range, TapeRecorder* recorder, DeviceTensors* cpu) {
-  current_range = &range;
-  current_recorder = recorder;
-  current_cpu = cpu;
+DeviceRangeScope::DeviceRangeScope(DeviceRange* range, TapeRecorder* recorder, DeviceTensors* cpu)
+    : range_(range), recorder_(recorder), cpu_(cpu), outer_(current) {
+  current = this;
   WorkspaceScope::tell(this);
 }
 DeviceRangeScope::~DeviceRangeScope() {
-  WorkspaceScope::tell(nullptr);
-  current_range = nullptr;
-  current_recorder = nullptr;
-  current_cpu = nullptr;
+  current = outer_;
+  WorkspaceScope::tell(outer_);
 }
 void DeviceRangeScope::begin_workspace() {
-  if (current_recorder != nullptr) current_recorder->begin_workspace();
-  current_range->begin_workspace();
+  if (recorder_ != nullptr) recorder_->begin_workspace();
+  if (range_ != nullptr) range_->begin_workspace();
 }
 void DeviceRangeScope::end_workspace() noexcept {
-  if (current_recorder != nullptr) current_recorder->end_workspace();
-  current_range->end_workspace();
+  if (recorder_ != nullptr) recorder_->end_workspace();
+  if (range_ != nullptr) range_->end_workspace();
 }
 DeviceTensors* DeviceRangeScope::cpu_tensors() {
-  return current_cpu;
+  return current != nullptr ? current->cpu_ : nullptr;
 }
 
 }  // namespace plimsoll

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <vector>
 
@@ -21,8 +22,8 @@ class DeviceTensors {
   void leave_region() { region_ = nullptr; }
   void move_to(DeviceRegion& region) { region_ = &region; }
 
-  /// Memory for a tensor of so many bytes; null for none. Errors: DeviceRegionFull.
-  void* take(int64_t bytes);
+  /// Memory for a tensor of so many bytes, for work on `stream`; null for none. Errors: DeviceRegionFull.
+  void* take(int64_t bytes, const void* stream = nullptr);
   void give(void* data, int64_t bytes) noexcept;
 
   /// A piece of the region in which blocks have their ranges, one after the other.
@@ -41,23 +42,40 @@ class DeviceTensors {
     const Stretch stretch_;
   };
 
+  /// Work on a piece of the region may still go on when it is given back, and whoever takes it next comes
+  /// after that on the same stream. Before pieces go to another stream, `wait` waits for all work.
+  void wait_between_streams(std::function<void()> wait) { wait_ = std::move(wait); }
+  /// What becomes of a refusal: `refuse` throws another exception, or returns, and DeviceRegionFull is
+  /// thrown.
+  void set_refusal(void (*refuse)(const DeviceRegionFull& full)) { refuse_ = refuse; }
+
   int64_t bytes() const { return region_->bytes(); }
   int64_t in_use() const;
+  /// The most in use since the last begin_peak().
+  int64_t peak() const;
+  void begin_peak();
   /// The end of the last piece there ever was.
   int64_t high() const;
 
  private:
+  void* take_of_region(int64_t bytes, const void* stream);
+
   DeviceRegion* region_;
+  std::function<void()> wait_;
+  void (*refuse_)(const DeviceRegionFull&) = nullptr;
   mutable std::mutex mutex_;
+  const void* last_stream_ = nullptr;
+  int64_t peak_ = 0;
   std::vector<Stretch> rooms_;
 };
 
-/// While it lives, tensors that this thread makes on a device lie in `range`, and `recorder`, if any, writes
-/// them down. With `cpu` those that it makes on the CPU are of that device, too: for tests of what works on a
-/// device, on one whose memory the host can use. May not be nested.
+/// While it lives, tensors that this thread makes on a device lie in `range`, or without one in the region,
+/// and `recorder`, if any, writes them down. With `cpu` those that it makes on the CPU are of that device,
+/// too: for tests of what works on a device, on one whose memory the host can use. Of nested ones the
+/// innermost holds.
 class DeviceRangeScope : private WorkspaceListener {
  public:
-  explicit DeviceRangeScope(DeviceRange& range, TapeRecorder* recorder = nullptr,
+  explicit DeviceRangeScope(DeviceRange* range, TapeRecorder* recorder = nullptr,
                             DeviceTensors* cpu = nullptr);
   ~DeviceRangeScope() override;
   DeviceRangeScope(const DeviceRangeScope&) = delete;
@@ -69,6 +87,12 @@ class DeviceRangeScope : private WorkspaceListener {
  private:
   void begin_workspace() override;
   void end_workspace() noexcept override;
+
+  DeviceRange* const range_;
+  TapeRecorder* const recorder_;
+  DeviceTensors* const cpu_;
+  DeviceRangeScope* const outer_;
+  friend class DeviceTensors;
 };
 
 }  // namespace plimsoll

@@ -1,6 +1,8 @@
 #include "ops/torch_cuda.h"
 
 #include <ATen/Context.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <fmt/format.h>
 
 #include <cstdlib>
 #include <functional>
@@ -44,8 +46,17 @@ c10::Device load_torch_cuda(int index, DeviceTensors& tensors) {
   }();
   const auto create = library.function<Allocator (*)(Take, Give)>(kCreateAllocator);
   const auto change = library.function<void (*)(const Allocator&)>(kChangeAllocator);
+  tensors.wait_between_streams([index] {
+    const c10::impl::VirtualGuardImpl cuda(c10::DeviceType::CUDA);
+    cuda.synchronizeDevice(static_cast<c10::DeviceIndex>(index));
+  });
   change(create(
-      [&tensors](size_t bytes, int, CUstream_st*) { return tensors.take(static_cast<int64_t>(bytes)); },
+      [&tensors, index](size_t bytes, int of, CUstream_st* stream) {
+        if (of != index)
+          throw UsageError(fmt::format(
+              "a tensor on cuda:{}: this process has its budget on cuda:{}, and one GPU", of, index));
+        return tensors.take(static_cast<int64_t>(bytes), stream);
+      },
       [&tensors](void* data, size_t bytes, int, CUstream_st*) {
         tensors.give(data, static_cast<int64_t>(bytes));
       }));

@@ -119,7 +119,7 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
   const TorchOnStream on_stream(torch_, *lane.stream);
   std::vector<Staged> staged;
   try {
-    const DeviceRangeScope scope(range, recorder_, torch_.is_cpu() ? &tensors_ : nullptr);
+    const DeviceRangeScope scope(&range, recorder_, torch_.is_cpu() ? &tensors_ : nullptr);
     std::vector<at::Tensor> found;
     {
       Batch there = copy(lane, batch);

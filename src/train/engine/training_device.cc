@@ -79,10 +79,26 @@ TrainingDevice::TrainingDevice(int index, int64_t budget, int threads)
 }
 
 void TrainingDevice::resize(int64_t budget) {
+  if (budget - context_ < unit())
+    throw DeviceBudgetExceeded(DeviceAccount::region, unit(), std::max<int64_t>(budget - context_, 0),
+                               budget);
   give_region();
   device_->ledger().set_budget(budget);
   budget_ = budget;
   take_region(budget - context_);
+}
+
+void TrainingDevice::measure_again() {
+  const auto said = reading();
+  if (!said) return;
+  const int64_t more = said->held - region_->bytes() - context_;
+  if (more <= 0) return;
+  if (budget_ - context_ - more < unit())
+    throw DeviceBudgetExceeded(DeviceAccount::context, more, budget_ - context_, budget_);
+  give_region();
+  context_ += more;
+  device_->ledger().take(DeviceAccount::context, more);
+  take_region(budget_ - context_);
 }
 
 std::unique_ptr<TrainingDevice> TrainingDevice::open_cuda(int index, int64_t budget, int threads) {

@@ -26,8 +26,12 @@ class TrainingDevice {
   TrainingDevice(std::unique_ptr<Device> device, int64_t budget, int threads,
                  std::unique_ptr<GpuMonitor> monitor = nullptr);
 
-  /// Another budget, while no run is on it.
+  /// Another budget, while no run is on it and no tensor. Errors: DeviceBudgetExceeded, with the budget that
+  /// was.
   void resize(int64_t budget);
+  /// Likewise. Kernels that torch loads when it first uses them belong to the context: finds out what that is
+  /// now, where the driver says it, and makes the region smaller by as much.
+  void measure_again();
 
   Device& device() { return *device_; }
   DeviceTensors& tensors() { return *tensors_; }

@@ -1,0 +1,92 @@
+"""The GPU that this process keeps within a budget: one, from the first call on."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import copy
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from plimsoll import _torch
+from plimsoll.arguments import Budget, budget_text
+from plimsoll.errors import UsageError
+
+_open: _torch.Device | None = None
+
+
+def device_of(device: str, budget: Budget) -> _torch.Device | None:
+    """The GPU, within the budget; None for "cpu". Without a budget that which it has, or at first all that is free.
+
+    Errors: `UsageError` where there is no GPU, where torch has used it before, and for another budget while tensors lie
+    there; `BudgetExceeded` where driver and libraries alone take all of it.
+    """
+    global _open
+    if device == "cpu":
+        if budget is not None:
+            raise UsageError('a budget of a device: add device="cuda"')
+        return None
+    if _open is None:
+        if torch.cuda.is_initialized():
+            raise UsageError(
+                "torch has the GPU already in this process, with its own allocator; open the budget before the first tensor "
+                'there: plimsoll.budget("8GiB", device="cuda") at the start of the program'
+            )
+        opened = _torch.open_cuda(device, budget_text(budget))
+        torch.cuda.init()
+        _open = opened
+    if device not in ("cuda", _open.torch) and _open.torch != "cpu":
+        raise UsageError(f"device={device!r}: this process has its budget on {_open.torch}, and one GPU; start another process")
+    if budget is not None:
+        gc.collect()  # tensors that nobody can use any more
+        _open.resize(budget_text(budget))
+    return _open
+
+
+@contextmanager
+def on_device(device: _torch.Device) -> Iterator[None]:
+    """Inside, tensors of this thread may lie on the device: those with `device.torch`, in a stand-in all."""
+    device.enter()
+    try:
+        yield
+    finally:
+        device.leave()
+
+
+@contextmanager
+def same_bits_each_time() -> Iterator[None]:
+    """Inside, operators of a GPU that give other bits each time are refused by torch, with their names, and backward passes
+    run in the thread that asks for them."""
+    before, warns = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    filled = torch.utils.deterministic.fill_uninitialized_memory
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    try:
+        with torch.autograd.set_multithreading_enabled(False):
+            yield
+    finally:
+        torch.use_deterministic_algorithms(before, warn_only=warns)
+        torch.utils.deterministic.fill_uninitialized_memory = filled
+
+
+def generators(device: _torch.Device | None) -> list[int]:
+    """The GPU whose generator torch has beside the CPU's, for `torch.random.fork_rng`."""
+    return [] if device is None or device.torch == "cpu" else [torch.device(device.torch).index]
+
+
+def seed(device: _torch.Device, value: int) -> None:
+    """What torch draws at random on the CPU and the device follows from it."""
+    torch.default_generator.manual_seed(value)
+    for index in generators(device):
+        torch.cuda.default_generators[index].manual_seed(value)
+
+
+def moved(value: Any, device: _torch.Device) -> Any:
+    """A copy on the device: of a tensor, or of all tensors of a batch."""
+    if isinstance(value, Tensor):
+        return value.to(device.torch, copy=True)
+    return copy(value).apply(lambda tensor: tensor.to(device.torch, copy=True)) if isinstance(value, Data) else value

@@ -1,0 +1,128 @@
+"""A model whose blocks run on a device. Weights, gradients and their sums, and the optimizer stay on the host."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from plimsoll import _torch
+from plimsoll._device import generators, moved, on_device, seed
+from plimsoll.errors import UsageError
+from plimsoll.sizes import size_of
+from plimsoll.steps import Forward, Loss, loss_of
+from plimsoll.trial import Optimizer, Tape, Trial, within
+
+
+class OnDevice:
+    """Copies of a model's parameters and buffers, which take the place of the model's own while blocks run."""
+
+    def __init__(self, model: torch.nn.Module, device: _torch.Device, loss: Loss) -> None:
+        self.device = device
+        self._model = model
+        self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        self._buffers = {id(buffer) for buffer in model.buffers()}
+        self._own = [*model.parameters(), *model.buffers()]
+        with on_device(device):
+            self._copies = [moved(tensor.detach(), device) for tensor in self._own]
+            self._loss = loss_on(loss, device)
+
+    @contextmanager
+    def there(self) -> Iterator[None]:
+        """Inside, the model is on the device; what blocks left in its buffers is copied back."""
+        before = [tensor.data for tensor in self._own]
+        names = [(module, name, buffer) for module in self._model.modules() for name, buffer in module._buffers.items()]
+        for tensor, here, copied in zip(self._own, before, self._copies):
+            copied.copy_(here)
+            tensor.data = copied
+        try:
+            yield
+        finally:
+            for module, name, buffer in names:
+                found = module._buffers[name]
+                if buffer is not None and found is not None and found is not buffer:  # another tensor in its place
+                    buffer.data.copy_(found)
+                    module._buffers[name] = buffer
+            for tensor, here in zip(self._own, before):
+                if id(tensor) in self._buffers:
+                    here.copy_(tensor.data)
+                tensor.data = here
+
+    def step(
+        self, batch: Data, forward: Forward, weight: float, random: int, recording: _torch.Recording | None = None
+    ) -> tuple[list[Tensor | None], float]:
+        """Inside `there`: the gradients of the loss times its weight, on the host, and the loss."""
+        seed(self.device, random)
+        with on_device(self.device):
+            if recording is not None:
+                recording.begin(self.device)
+            try:
+                named = self._loss if recording is None else within("loss", self._loss)
+                loss = loss_of(self._model, moved(batch, self.device), forward, named)
+                if not loss.requires_grad:
+                    raise UsageError(
+                        "the loss requires no gradient; expected a model with parameters that do, and a loss of its output"
+                    )
+                (loss * weight).backward()
+            finally:
+                if recording is not None:
+                    recording.end()
+        home = [None if parameter.grad is None else parameter.grad.to("cpu", copy=True) for parameter in self._parameters]
+        for parameter in self._parameters:
+            parameter.grad = None
+        return home, float(loss.detach())
+
+
+class DeviceTrial(Trial):
+    """Tries blocks on a device, with a copy of the model."""
+
+    def __init__(
+        self, model: torch.nn.Module, optimizer: Optimizer, forward: Forward, loss: Loss, device: _torch.Device
+    ) -> None:
+        super().__init__(model, optimizer, forward, loss)
+        self._on = OnDevice(self.model, device, loss)
+
+    def record(self, batch: Data) -> Tape:
+        """The tape of a block on the device, the batch itself included."""
+        recording = _torch.Recording()
+        with torch.random.fork_rng(devices=generators(self._on.device)), torch.enable_grad():
+            self.model.train()
+            if not self._stepped:  # makes the optimizer's state
+                self._step_on_host(self._gradients(batch))
+                self._stepped = True
+            hooks = list(self._name_modules())
+            try:
+                self._gradients(batch, recording)
+            finally:
+                for hook in hooks:
+                    hook.remove()
+                self.optimizer.zero_grad(set_to_none=True)
+        return Tape(size_of(batch), recording, 0)
+
+    def _gradients(self, batch: Data, recording: _torch.Recording | None = None) -> Sequence[Tensor | None]:
+        with self._on.there():
+            return self._on.step(batch, self._forward, 1.0, 0, recording)[0]
+
+    def _step_on_host(self, gradients: Sequence[Tensor | None]) -> None:
+        if all(gradient is None for gradient in gradients):
+            raise UsageError("no parameter of the model has a gradient; expected forward to use the model it is given")
+        parameters = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
+        for parameter, gradient in zip(parameters, gradients):
+            parameter.grad = gradient
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+
+def loss_on(loss: Any, device: _torch.Device) -> Any:
+    """The loss with its class weights on the device: of a module of torch, or a `functools.partial`."""
+    if isinstance(loss, functools.partial):
+        arguments = [moved(value, device) for value in loss.args]
+        keywords = {name: moved(value, device) for name, value in loss.keywords.items()}
+        return functools.partial(loss_on(loss.func, device), *arguments, **keywords)
+    return deepcopy(loss).to(device.torch) if isinstance(loss, torch.nn.Module) else loss

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "memory/tape_model.h"
+#include "train/engine/training_device.h"
+
+namespace plimsoll {
+
+/// A GPU that torch's tensors of this process lie on, or its stand-in.
+class PythonDevice {
+ public:
+  static constexpr PieceRooms kRooms{.header = 0, .alignment = DeviceRegion::kAlignment};
+
+  explicit PythonDevice(std::unique_ptr<TrainingDevice> device, int64_t total);
+
+  TrainingDevice& device() const { return *device_; }
+  /// What a budget may be a share of.
+  int64_t total() const { return total_; }
+  /// While it lives, what this thread's tensors take of the device is written down; on the stand-in these are
+  /// those that it makes on the CPU.
+  std::unique_ptr<DeviceRangeScope> scope(TapeRecorder* recorder = nullptr) const;
+
+ private:
+  // Never destroyed: tensors may outlive all that Python knows of it.
+  TrainingDevice* const device_;
+  const int64_t total_;
+};
+
+}  // namespace plimsoll

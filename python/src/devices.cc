@@ -1,0 +1,146 @@
+#include <ATen/Context.h>
+#include <fmt/format.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "device/cuda_device.h"
+#include "device/device_choice.h"
+#include "device/host_device.h"
+#include "device_scope.h"
+#include "ops/torch_cuda.h"
+#include "torch_bindings.h"
+#include "train/engine/torch_on_stream.h"
+
+namespace plimsoll {
+
+PythonDevice::PythonDevice(std::unique_ptr<TrainingDevice> device, int64_t total)
+    : device_(device.release()), total_(total) {
+  device_->tensors().set_refusal(&refuse_on_device);
+}
+
+std::unique_ptr<DeviceRangeScope> PythonDevice::scope(TapeRecorder* recorder) const {
+  return std::make_unique<DeviceRangeScope>(nullptr, recorder,
+                                            device_->torch().is_cpu() ? &device_->tensors() : nullptr);
+}
+
+namespace {
+
+// Of torch's own threads one runs backward passes beside the caller's.
+constexpr int kThreads = 2;
+// Enough to open any GPU. The budget is taken after that, so that one that is too small leaves a GPU that can
+// be opened again.
+constexpr int64_t kToOpen = kGiB;
+
+/// What torch's user has set, which opening a GPU changes.
+class KeepSettings {
+ public:
+  KeepSettings() = default;
+  ~KeepSettings() {
+    torch_.setDeterministicAlgorithms(deterministic_, warn_only_);
+    torch_.setDeterministicFillUninitializedMemory(fill_);
+  }
+  KeepSettings(const KeepSettings&) = delete;
+  KeepSettings& operator=(const KeepSettings&) = delete;
+
+ private:
+  at::Context& torch_ = at::globalContext();
+  const bool deterministic_ = torch_.deterministicAlgorithms();
+  const bool warn_only_ = torch_.deterministicAlgorithmsWarnOnly();
+  const bool fill_ = torch_.deterministicFillUninitializedMemory();
+};
+
+int64_t free_of_gpu(int index) {
+  const auto monitor = monitor_cuda_device(index);
+  const auto reading = monitor != nullptr ? monitor->read() : std::nullopt;
+  return cuda_device_bytes(index) - (reading ? reading->used : 0);
+}
+
+int index_of(const std::string& device) {
+  const std::optional<int> index = cuda_index(parse_device(device));
+  if (!index) throw UsageError(fmt::format("device='{}': expected 'cuda' or 'cuda:N'", device));
+  return *index;
+}
+
+PythonDevice open_cuda(const std::string& device, const std::string& budget) {
+  const int index = index_of(device);
+  const int64_t free = free_of_gpu(index);
+  const int64_t bytes = device_budget(budget, free);
+  const KeepSettings keep;
+  PythonDevice opened(TrainingDevice::open_cuda(index, std::max(bytes, std::min(kToOpen, free)), kThreads),
+                      free);
+  return opened;
+}
+
+PythonDevice make_stand_in(int64_t total, int64_t context) {
+  HostDeviceOptions options{.bytes = total, .context_bytes = context, .host_computes = true};
+  return PythonDevice(std::make_unique<TrainingDevice>(make_host_device(std::move(options)), total, 1),
+                      total);
+}
+
+// Without tensors. torch's workspaces are none.
+void require_empty(const PythonDevice& of, const char* what) {
+  if (!of.device().torch().is_cpu()) clear_cublas_workspaces();
+  const int64_t held = of.device().tensors().in_use();
+  if (held > 0)
+    throw UsageError(fmt::format(
+        "{} while tensors hold {} there; delete them, and what keeps them, or move them to the CPU", what,
+        format_bytes(held)));
+}
+
+void resize(PythonDevice& of, const std::string& text) {
+  TrainingDevice& device = of.device();
+  const int64_t bytes = device_budget(text, of.total());
+  if (bytes == device.budget()) return;
+  require_empty(of, "the device budget cannot become another one");
+  device.resize(bytes);
+}
+
+std::optional<int64_t> held(const PythonDevice& of) {
+  const auto reading = of.device().reading();
+  return reading ? std::optional(reading->held) : std::nullopt;
+}
+
+// So that tensors of a thread are of the stand-in; nested.
+thread_local std::vector<std::unique_ptr<DeviceRangeScope>> scopes;
+
+}  // namespace
+
+void bind_devices(nb::module_& module) {
+  const auto without_lock = nb::call_guard<nb::gil_scoped_release>();
+  nb::class_<PythonDevice>(module, "Device")
+      .def_prop_ro("torch", [](const PythonDevice& of) { return of.device().torch().str(); })
+      .def_prop_ro("name", [](const PythonDevice& of) { return of.device().device().name(); })
+      .def_prop_ro("budget", [](const PythonDevice& of) { return of.device().budget(); })
+      .def_prop_ro("unit", [](const PythonDevice& of) { return of.device().unit(); })
+      .def_prop_ro("context", [](const PythonDevice& of) { return of.device().context(); })
+      .def_prop_ro("workspace", [](const PythonDevice& of) { return of.device().workspace(); })
+      .def_prop_ro("in_use", [](const PythonDevice& of) { return of.device().tensors().in_use(); })
+      .def_prop_ro("peak", [](const PythonDevice& of) { return of.device().tensors().peak(); })
+      .def_prop_ro("held", &held)
+      .def("begin_peak", [](const PythonDevice& of) { of.device().tensors().begin_peak(); })
+      .def("resize", &resize, without_lock)
+      .def(
+          "measure_again",
+          [](PythonDevice& of) {
+            require_empty(of, "the context cannot be measured");
+            of.device().measure_again();
+          },
+          without_lock)
+      .def(
+          "warm_up", [](const PythonDevice& of) { warm_up_products(of.device().torch()); }, without_lock)
+      .def("enter", [](const PythonDevice& of) { scopes.push_back(of.scope()); })
+      .def("leave", [](const PythonDevice&) { scopes.pop_back(); });
+  module.def("open_cuda", &open_cuda, without_lock);
+  module.def("stand_in", &make_stand_in);
+  module.def("device_bytes", [](const std::string& device, const std::string& budget) {
+    return device_budget(budget, free_of_gpu(index_of(device)));
+  });
+}
+
+}  // namespace plimsoll
