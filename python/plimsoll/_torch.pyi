@@ -4,9 +4,8 @@ from pathlib import Path
 # Peak, operation, bytes by module at the peak, events, and a timeline: its events, modules and bytes.
 Profile = tuple[int, str, list[tuple[str, int]], int, list[int], list[str], list[list[int]]]
 
+# A GPU, or its stand-in: once it is open torch's tensors there lie in one region, within the budget.
 class Device:
-    """A GPU, or its stand-in: once it is open torch's tensors there lie in one region, within the budget."""
-
     torch: str
     name: str
     budget: int
