@@ -78,7 +78,8 @@ TEST_P(DeviceModelsTest, AnyBudgetFromTheSmallestTrainsToTheSameBits) {
     const Trained roomy = trained(of_model, graphs, recipe, device(kRoom), kThreads);
     const DevicePlan& plan = *roomy.fit.plan.device;
     exact += plan.exact;
-    if (!plan.exact) ++reasons[plan.why_inexact];
+    if (!plan.exact && ++reasons[plan.why_inexact] == 1)
+      std::fprintf(stderr, "%s: %s\n", any.what.c_str(), plan.why_inexact.c_str());
     const int64_t least = plan.min_budget - device(kRoom).context();
     for (int b = 0; b < kBudgets; ++b) {
       const int64_t more =
