@@ -21,7 +21,7 @@ using Tensor = at::Tensor;
 
 // A product over the rows of a tile has few numbers and many rows, so that a GPU would be idle: it is made
 // of so many rows at a time, and these are added up.
-constexpr int64_t kPartRows = 256;
+constexpr int64_t kPartRows = 512;
 constexpr int64_t whole_parts(int64_t rows) {
   return rows / kPartRows;
 }
@@ -38,7 +38,7 @@ struct DevicePieces {
   T *slope, *offset, *ones;   // of Gaussians; [tile]
   int32_t* node[4];           // [tile]
   T *gaussians[3], *r[3], *z, *s;
-  T *ds, *dz, *dr;  // as s, z and one of r
+  T* dz;  // as z
   T *d_sums, *d_table, *d_fold[3], *d_nodes;
   T* part;  // [whole_parts(tile), 8H, H] products, of rows of a tile
 
@@ -61,9 +61,7 @@ struct DevicePieces {
     pieces.take(z, sizes.tile * 4 * h);
     pieces.take(s, sizes.tile * 2 * h);
     if (!backward) return pieces.bytes();
-    pieces.take(ds, sizes.tile * 2 * h);
     pieces.take(dz, sizes.tile * 4 * h);
-    pieces.take(dr, sizes.tile * h);
     pieces.take(d_sums, sizes.nodes * 2 * h);
     pieces.take(d_table, sizes.nodes * 16 * h);
     for (T*& q : d_fold) pieces.take(q, 4 * h * h);
@@ -73,10 +71,10 @@ struct DevicePieces {
   }
 };
 
-// Where values are above 0.
-void keep_positive(const Tensor& gradient, const Tensor& values) {
-  Tensor to = gradient;
-  at::threshold_backward_out(to, gradient, values, 0);
+// A gradient where values are above 0; `to` may be either.
+void keep_positive(const Tensor& gradient, const Tensor& values, const Tensor& to) {
+  Tensor kept = to;
+  at::threshold_backward_out(kept, gradient, values, 0);
 }
 
 template <typename T>
@@ -249,16 +247,18 @@ class DevicePathLayer {
       add_product(sum, a.narrow(0, parts * kPartRows, rest).t(), b.narrow(0, parts * kPartRows, rest));
   }
 
+  // A gradient takes the place of what nobody reads any more: of s, and then of dr, that of s.
   void backward_tile(int64_t rows, const PathWeights& gradients) {
     const Tensor z = view(m_.z, {rows, 4 * h_});
-    Tensor ds = view(m_.ds, {rows, 2 * h_});
-    at::index_select_out(ds, view(m_.d_sums, {sizes_.nodes, 2 * h_}), 0, view(m_.node[0], {rows}));
-    keep_positive(ds, view(m_.s, {rows, 2 * h_}));
+    const Tensor ds = view(m_.s, {rows, 2 * h_});
+    Tensor of_sums = view(m_.dz, {rows, 2 * h_});
+    at::index_select_out(of_sums, view(m_.d_sums, {sizes_.nodes, 2 * h_}), 0, view(m_.node[0], {rows}));
+    keep_positive(of_sums, ds, ds);
     add_product_of_rows(gradients[kC2], ds, z);
     add_columns(gradients[kC2 + 1], ds);
     Tensor dz = view(m_.dz, {rows, 4 * h_});
     at::mm_out(dz, ds, w_[kC2]);
-    keep_positive(dz, z);
+    keep_positive(dz, z, dz);
     add_columns(gradients[kC1 + 1], dz);
     scatter(m_.dz, 4 * h_, rows, m_.node[0], nullptr, m_.d_table, 16 * h_);
     for (int64_t role = 1; role < 4; ++role) {
@@ -269,9 +269,9 @@ class DevicePathLayer {
     for (int of = 0; of < 3; ++of) {
       const Tensor r = view(m_.r[of], {rows, h_});
       add_product_of_rows(view(m_.d_fold[of], {4 * h_, h_}), dz, r);
-      Tensor dr = view(m_.dr, {rows, h_});
+      Tensor dr = view(m_.s, {rows, h_});
       at::mm_out(dr, dz, view(m_.fold[of], {4 * h_, h_}));
-      keep_positive(dr, r);
+      keep_positive(dr, r, dr);
       add_product_of_rows(gradients[first_weight(of)], dr, view(m_.gaussians[of], {rows, sizes_.inputs(of)}));
       add_columns(gradients[first_weight(of) + 1], dr);
     }
