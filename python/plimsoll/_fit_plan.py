@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from plimsoll import _torch
 from plimsoll._apart import THREAD_BYTES
-from plimsoll._budget import smallest_budget
+from plimsoll._budget import settle, smallest_budget
 from plimsoll._fit_result import Fit
 from plimsoll._lanes import LaneSums
 from plimsoll.blocks import Block, BlockList
 from plimsoll.errors import BudgetExceeded
-from plimsoll.planner import Needs, worst_of
+from plimsoll.planner import Need, Needs, worst_of
 from plimsoll.sizes import Size
 from plimsoll.steps import Forward, Loss
 from plimsoll.trial import Trial, bytes_of, tensors_in
@@ -46,14 +48,17 @@ def plan_blocks(
     trial = needs.trial
     gradients = LaneSums.bytes_for([parameter for parameter in trial.model.parameters() if parameter.requires_grad], lanes)
     state = trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state))) + gradients
-    range_bytes = max(tape.recording.packed() for tape in needs.tapes.values())
-    _torch.give_back_freed_memory()
+    parameters = bytes_of([*trial.model.parameters()])
+    most = needs.of(blocks.largest_possible())
+    range_bytes = _range(needs, worst)
+    # Without the trial, which would be counted as the process's while the first blocks run, if malloc kept it.
+    del needs, trial
+    settle()
     outside = _torch.outside() + held_before
     # A batch of a graph_set lies in buffers that are up to an eighth larger than its tensors.
     need = outside + state + worst.batch * 9 // 8
     found.planned = need + worst.step
     found.smallest_budget = smallest_budget(found.planned)
-    most = needs.of(blocks.largest_possible())
     found.smallest_budget_any_seed = max(
         found.smallest_budget, smallest_budget(outside + state + most.batch * 9 // 8 + most.step)
     )
@@ -68,10 +73,20 @@ def plan_blocks(
     if need + range_bytes > room:
         return 0
     # Each thread has a block, its batch and its gradients, and one block waits.
-    each = range_bytes + worst.batch * 9 // 8 + bytes_of([*trial.model.parameters()]) + THREAD_BYTES
+    each = range_bytes + worst.batch * 9 // 8 + parameters + THREAD_BYTES
     at_once = max(len(batch) for batch in blocks.batches(0))
     workers = min(threads, at_once, (room - need - worst.batch * 9 // 8) // each)
     if workers > 1:
         found.planned = need + worst.batch * 9 // 8 + workers * each
         return int(workers)
     return 1
+
+
+def _range(needs: Needs, worst: Need) -> int:
+    """What the memory of one block has to hold: its tensors lie apart in it, so that it is more than they take at once."""
+    tapes = needs.tapes.values()
+    largest = max(tape.recording.packed() for tape in tapes)
+    if worst.run:
+        return largest
+    apart = max(tape.recording.packed() / tape.step for tape in tapes)
+    return max(largest, math.ceil(worst.step * apart))

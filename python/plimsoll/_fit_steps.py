@@ -17,6 +17,7 @@ from torch_geometric.data import Data
 
 from plimsoll import _torch
 from plimsoll._apart import Apart, InOrder, drawing
+from plimsoll._budget import settle
 from plimsoll._fit_loss import counts
 from plimsoll._fit_result import Fit
 from plimsoll._lanes import LaneSums, require_unchanged
@@ -27,7 +28,7 @@ from plimsoll.loss_shares import LossShares
 from plimsoll.steps import Forward, Loss, loss_of
 
 _RERUNS = 3  # of a block that was refused memory
-_SETTLING = 1.2  # seconds: what others in the process took for a moment counts for one
+_SETTLING = 1.2  # seconds, in which others in the process may give back what they took
 
 
 class Steps:
@@ -144,7 +145,7 @@ class Steps:
             return done
         except BudgetExceeded as error:
             # What was packed tightly before may lie apart in the block's memory; the heap has no such gaps.
-            refused = error.with_traceback(None)
+            refused = error.alone()
         self._memory = None
         return self._again(job, buffers, refused)
 
@@ -158,12 +159,12 @@ class Steps:
                 buffer.copy_(kept)
             gc.collect()
             if attempt:
-                _torch.give_back_freed_memory()
                 time.sleep(_SETTLING)
+            settle()
             try:
                 return self._step(job)
             except BudgetExceeded as error:
-                refused = error.with_traceback(None)
+                refused = error.alone()
         raise refused
 
     def _in_memory(self, job: _Job) -> _Done:

@@ -12,6 +12,7 @@ from torch.utils.hooks import RemovableHandle
 from torch_geometric.data import Data
 
 from plimsoll import _torch
+from plimsoll._budget import settle
 from plimsoll.errors import BudgetExceeded, UsageError
 from plimsoll.sizes import Size, size_of
 from plimsoll.steps import Forward, Loss, loss_of
@@ -80,7 +81,7 @@ class Trial:
                     hook.remove()
                 self.optimizer.zero_grad(set_to_none=True)
                 # Steps on batches of other sizes would not take up what this one's tensors leave.
-                _torch.give_back_freed_memory()
+                settle()
         return Tape(size_of(batch), recording, batch_bytes(batch))
 
     def _name_modules(self) -> Iterator[RemovableHandle]:
