@@ -99,11 +99,11 @@ def fit(
         apart = _runs_apart(model, blocks, forward, loss)
         threads = enter.enter_context(_one_thread()) if apart.at_once else 1
         with drawing(0) if apart.random else nullcontext():
-            room = int(plan_blocks(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes, threads))
-        found.workers = max(1, min(room, threads))
+            room = plan_blocks(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes, threads)
+        found.workers = max(1, min(room.blocks, threads))
         try_split(model, blocks, forward, loss, shares)
         require_agreement(model, blocks, {"epochs": epochs, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
-        steps = Steps(model, stepper, blocks, forward, loss, shares, found, room > 0, apart, lanes, journal)
+        steps = Steps(model, stepper, blocks, forward, loss, shares, found, room, apart, lanes, journal)
         enter.callback(steps.close)
         if journal is not None:
             _start(journal, model, blocks, epochs, found, memory.bytes)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 
 from plimsoll import _torch
 from plimsoll._apart import THREAD_BYTES
-from plimsoll._budget import settle, smallest_budget
+from plimsoll._budget import SPREAD, settle, smallest_budget
 from plimsoll._fit_result import Fit
 from plimsoll._lanes import LaneSums
 from plimsoll.blocks import Block, BlockList
@@ -17,6 +18,13 @@ from plimsoll.planner import Need, Needs, worst_of
 from plimsoll.sizes import Size
 from plimsoll.steps import Forward, Loss
 from plimsoll.trial import Trial, bytes_of, tensors_in
+
+
+class Room(NamedTuple):
+    """What a budget has room for."""
+
+    blocks: int = 0  #: that have memory of their own, at once; 0 where not even one has
+    optimizer: int = 0  #: bytes that it takes while it steps
 
 
 def plan_blocks(
@@ -30,8 +38,8 @@ def plan_blocks(
     budget: int,
     lanes: int,
     threads: int,
-) -> int:
-    """How many blocks may have memory of their own at once, up to `threads`; 0 where not even one may.
+) -> Room:
+    """Room for up to `threads` blocks.
 
     Errors: `BudgetExceeded`, which names the smallest budget.
     """
@@ -50,7 +58,7 @@ def plan_blocks(
     state = trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state))) + gradients
     parameters = bytes_of([*trial.model.parameters()])
     most = needs.of(blocks.largest_possible())
-    range_bytes = _range(needs, worst)
+    range_bytes, step_bytes = _range(needs, worst), trial.optimizer_step
     # Without the trial, which would be counted as the process's while the first blocks run, if malloc kept it.
     del needs, trial
     settle()
@@ -69,17 +77,19 @@ def plan_blocks(
             f"of the process; the smallest budget that works is {text(found.smallest_budget)}; give that, or smaller "
             "blocks"
         )
-    room = budget - _torch.slack(budget)
-    if need + range_bytes > room:
-        return 0
+    # What a process comes to hold later is kept free, as in the smallest budget.
+    room = budget - _torch.slack(budget) - SPREAD
+    # The memory of blocks is still held when gradients that were copied from it are added up, and when the optimizer steps.
+    beside = max(parameters, step_bytes)
+    if need + range_bytes + beside > room:
+        return Room(0, step_bytes)
     # Each thread has a block, its batch and its gradients, and one block waits.
     each = range_bytes + worst.batch * 9 // 8 + parameters + THREAD_BYTES
     at_once = max(len(batch) for batch in blocks.batches(0))
-    workers = min(threads, at_once, (room - need - worst.batch * 9 // 8) // each)
+    workers = min(threads, at_once, (room - need - worst.batch * 9 // 8 - step_bytes) // each)
     if workers > 1:
         found.planned = need + worst.batch * 9 // 8 + workers * each
-        return int(workers)
-    return 1
+    return Room(max(1, int(workers)), step_bytes)
 
 
 def _range(needs: Needs, worst: Need) -> int:

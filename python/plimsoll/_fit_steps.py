@@ -19,6 +19,7 @@ from plimsoll import _torch
 from plimsoll._apart import Apart, InOrder, drawing
 from plimsoll._budget import settle
 from plimsoll._fit_loss import counts
+from plimsoll._fit_plan import Room
 from plimsoll._fit_result import Fit
 from plimsoll._lanes import LaneSums, require_unchanged
 from plimsoll.blocks import Block, BlockList
@@ -43,7 +44,7 @@ class Steps:
         loss: Loss,
         shares: LossShares,
         found: Fit,
-        room: bool,
+        room: Room,
         apart: Apart,
         lanes: int,
         journal: RunJournal | None,
@@ -51,8 +52,8 @@ class Steps:
         self._model, self._optimizer, self._blocks = model, optimizer, blocks
         self._forward, self._loss, self._found = forward, loss, found
         self._mean, self._counts = shares.mean, counts(shares, blocks)
-        self._memory = _torch.BlockMemory() if room and found.workers == 1 else None
-        self._apart = apart
+        self._memory = _torch.BlockMemory() if room.blocks and found.workers == 1 else None
+        self._room, self._apart = room, apart
         self._threads = InOrder[_Done](found.workers) if found.workers > 1 else None
         self._journal = journal
         self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
@@ -91,9 +92,23 @@ class Steps:
         summed, loss = self._sums.add_up()
         for parameter, gradient in zip(self._parameters, summed):
             parameter.grad = gradient
+        self._make_room()
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
         return loss * all_targets if self._mean else loss, all_targets
+
+    def _make_room(self) -> None:
+        """For the step of the optimizer, which cannot run again."""
+        try:
+            torch.empty(self._room.optimizer, dtype=torch.uint8)
+        except BudgetExceeded as refused:
+            self._give_way(refused)
+
+    def _give_way(self, refused: BudgetExceeded) -> None:
+        """The memory that is kept for blocks goes back, for what was refused beside it."""
+        refused.alone()
+        self._memory = None
+        settle()
 
     def close(self) -> None:
         """Ends the threads."""
@@ -103,9 +118,16 @@ class Steps:
 
     def _job(self, epoch: int, block: Block, share: float) -> _Job:
         seed = _seed_of(self._blocks.seed, epoch, block.number)
-        with self._drawing(seed):  # random transforms
-            data = self._blocks.load(block.graphs)
+        try:
+            data = self._load(block, seed)
+        except BudgetExceeded as refused:
+            self._give_way(refused)
+            data = self._load(block, seed)
         return _Job(block, data, share if self._mean else 1.0, seed)
+
+    def _load(self, block: Block, seed: int) -> Data:
+        with self._drawing(seed):  # random transforms
+            return self._blocks.load(block.graphs)
 
     def _run(self, jobs: Iterator[_Job]) -> Iterator[tuple[Block, float, _Done]]:
         """The blocks of a lane in their order, with the weights of their losses; at once where there are threads."""

@@ -53,6 +53,7 @@ class Trial:
             self.optimizer = optimizer(self.model.parameters() if training else [torch.nn.Parameter(torch.empty(0))])
         self.optimizer.zero_grad(set_to_none=True)
         self._stepped = False
+        self.optimizer_step = 0  #: bytes that the optimizer takes in a step and gives back, after the first
 
     @property
     def parameters(self) -> int:
@@ -105,7 +106,12 @@ class Trial:
         loss.backward()
         if not any(parameter.grad is not None for parameter in self.model.parameters()):
             raise UsageError("no parameter of the model has a gradient; expected forward to use the model it is given")
-        within("optimizer", self.optimizer.step)()
+        outer, before = _torch.begin_peak(), _torch.held()
+        try:
+            within("optimizer", self.optimizer.step)()
+        finally:
+            self.optimizer_step = _torch.peak() - before
+            _torch.end_peak(outer)
 
 
 def within(module: str, function: Callable[..., R]) -> Callable[..., R]:

@@ -25,6 +25,7 @@ from plimsoll import _operators  # noqa: E402
 _operators.load()
 import plimsoll.nn  # noqa: E402
 from plimsoll import _torch  # noqa: E402
+from plimsoll._fit_plan import Room  # noqa: E402
 from plimsoll._fit_steps import Steps  # noqa: E402
 from plimsoll.blocks import BlockLimits, BlockList  # noqa: E402
 from plimsoll.steps import by_names, loss_of  # noqa: E402
@@ -101,7 +102,7 @@ def test_same_bits_for_every_budget():
 
 def test_same_bits_without_memory_of_its_own(monkeypatch):
     model, _ = fitted()
-    monkeypatch.setattr("plimsoll._fit.plan_blocks", lambda *_: False)
+    monkeypatch.setattr("plimsoll._fit.plan_blocks", lambda *_: Room(0))
     assert torch.equal(weights(model), weights(fitted()[0]))
 
 
@@ -146,7 +147,7 @@ def test_a_block_that_was_refused_runs_again(monkeypatch):
                 raise plimsoll.BudgetExceeded("refused")
             return out
 
-    monkeypatch.setattr("plimsoll._fit.plan_blocks", lambda *_: True)
+    monkeypatch.setattr("plimsoll._fit.plan_blocks", lambda *_: Room(1))
     monkeypatch.setattr("plimsoll._fit_steps._SETTLING", 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

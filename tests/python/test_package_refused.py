@@ -6,19 +6,21 @@ import time
 import numpy as np
 import pytest
 from package_data import plimsoll
-from test_package_fit import classifier, fitted, made_up
+from test_package_fit import classifier, fitted, made_up, weights
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
 from torch.nn import functional as F  # noqa: E402
-from torch_geometric.data import Batch  # noqa: E402
+from torch_geometric.data import Batch, Data  # noqa: E402
 
 import plimsoll._fit  # noqa: E402
 from plimsoll import _torch  # noqa: E402
 from plimsoll._apart import InOrder  # noqa: E402
 from plimsoll._budget import settle  # noqa: E402
-from plimsoll._fit_plan import _range, plan_blocks  # noqa: E402
+from plimsoll._fit_plan import Room, _range, plan_blocks  # noqa: E402
+from plimsoll._fit_steps import Steps  # noqa: E402
+from plimsoll.blocks import BlockLimits, BlockList  # noqa: E402
 from plimsoll.planner import Needs  # noqa: E402
 from plimsoll.sizes import size_of  # noqa: E402
 from plimsoll.steps import by_names  # noqa: E402
@@ -98,9 +100,9 @@ def test_what_planning_tried_does_not_count_while_the_first_blocks_run(monkeypat
 
     def planned(*arguments):
         monkeypatch.setattr(_torch, "outside", lambda: measured.append(outside()) or measured[-1])
-        workers = plan_blocks(*arguments)
+        room = plan_blocks(*arguments)
         _torch.outside()
-        return workers
+        return room
 
     class Deep(torch.nn.Module):
         def __init__(self):
@@ -128,3 +130,48 @@ def test_memory_for_a_block_that_was_not_run_is_estimated():
     needs.run(batch)
     real = needs.tapes[size_of(batch)].recording.packed()
     assert 0.95 * real < estimated < 1.2 * real
+
+
+class Greedy(torch.optim.SGD):
+    """Takes 16 MiB while it steps."""
+
+    def step(self, closure=None):
+        torch.zeros(4 * MIB)
+        return super().step(closure)
+
+
+def large_blocks():
+    return [Data(x=graph.x.repeat(40, 1), edge_index=graph.edge_index, y=graph.y) for graph in made_up(64)]
+
+
+def test_memory_of_blocks_leaves_room_for_the_optimizer():
+    """Where either would fit, but not both."""
+    model = classifier("GATv2")
+    options = {"batch_size": 64, "block": BlockLimits(64, 10**6, 10**6)}
+    run = plimsoll.fit(model, large_blocks(), optimizer=Greedy(model.parameters(), 1e-2), **options)
+    gc.collect()
+    again = plimsoll.fit(model, large_blocks(), optimizer=Greedy(model.parameters(), 1e-2), budget=run.smallest_budget + 14 * MIB, **options)
+    assert again.reruns == 0
+
+
+def test_memory_of_blocks_gives_way(monkeypatch):
+    """To the optimizer, whose step would leave some weights as they were if it ended in the middle, and to a batch."""
+    model, _ = fitted()
+    kept = []
+    close = Steps.close
+    monkeypatch.setattr(Steps, "close", lambda steps: kept.append(steps._memory) or close(steps))
+    monkeypatch.setattr(plimsoll._fit, "plan_blocks", lambda *_: Room(1, 1 << 50))
+    assert torch.equal(weights(model), weights(fitted()[0]))
+
+    load, refused = BlockList.load, []
+
+    def once(blocks, graphs):
+        if len(graphs) == 8 and not refused:
+            refused.append(True)
+            raise plimsoll.BudgetExceeded("refused")
+        return load(blocks, graphs)
+
+    monkeypatch.setattr(plimsoll._fit, "plan_blocks", lambda *_: Room(1))
+    monkeypatch.setattr("plimsoll._fit.try_split", lambda *_: monkeypatch.setattr(BlockList, "load", once))
+    assert torch.equal(weights(model), weights(fitted()[0]))
+    assert refused and kept == [None, None]
