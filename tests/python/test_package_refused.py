@@ -6,11 +6,11 @@ import time
 import numpy as np
 import pytest
 from package_data import plimsoll
-from test_package_fit import classifier, fitted, made_up, weights
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
+from fit_models import classifier, fitted, made_up, weights  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from torch_geometric.data import Batch, Data  # noqa: E402
 
