@@ -131,7 +131,7 @@ class InOrder(Generic[R]):
         try:
             return work(self._own.memory, item)
         except BudgetExceeded as error:
-            return error.with_traceback(None)  # whose frames hold the block's tensors
+            return error.alone()
 
     def _start(self) -> None:
         self._own.memory = self._memories.pop()

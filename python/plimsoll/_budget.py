@@ -32,6 +32,20 @@ def smallest_budget(peak: int, spread: int = SPREAD) -> int:
     return size
 
 
+_in_force: list[ProcessBudget] = []
+
+
+def settle() -> None:
+    """Gives back what is kept of freed memory, and measures for all budgets in force what the process holds outside of the
+    ledger: it counts from then on, whatever it was in the last second. For moments when all that the ledger has was
+    written to."""
+    from plimsoll import _torch
+
+    _torch.give_back_freed_memory()
+    for process in tuple(_in_force):
+        process.settle()
+
+
 class budget(ContextDecorator):
     """Keeps the process within a budget of memory:
 
@@ -93,6 +107,7 @@ class budget(ContextDecorator):
             self._gpu.begin_peak()
             return self
         self._process = _torch.ProcessBudget(self._text)
+        _in_force.append(self._process)
         self._outer_peak = _torch.begin_peak()
         return self
 
@@ -110,6 +125,7 @@ class budget(ContextDecorator):
             self.peak = _torch.peak()
             _torch.end_peak(self._outer_peak)
             self.peak_process = self._process.peak_anonymous()
+            _in_force.remove(self._process)
             self._process = None
         if isinstance(error, BudgetExceeded):
             of = "the process" if self._device == "cpu" else self._device

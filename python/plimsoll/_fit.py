@@ -15,7 +15,7 @@ from plimsoll._apart import Apart, drawing, runs_apart
 from plimsoll._budget import budget as budget_of_process
 from plimsoll._device import device_of, generators, same_bits_each_time
 from plimsoll._fit_loss import try_split
-from plimsoll._fit_plan import plan_blocks, plan_on_device
+from plimsoll._fit_plan import Room, plan_blocks, plan_on_device
 from plimsoll._fit_result import Fit
 from plimsoll._fit_steps import Steps
 from plimsoll._lanes import checked_lanes, require_agreement
@@ -106,7 +106,7 @@ def fit(
         blocks = BlockList(dataset, batch_size, block, seed, shuffle)
         stepper = _optimizer(model, optimizer)
         found = Fit(couples=_couples(model, blocks, forward))
-        apart, room, on = Apart(), 0, None
+        apart, room, on = Apart(), Room(), None
         if gpu is not None:
             _require_one_process(model)
             enter.enter_context(same_bits_each_time())
@@ -118,11 +118,11 @@ def fit(
             apart = _runs_apart(model, blocks, forward, loss)
             threads = enter.enter_context(_one_thread()) if apart.at_once else 1
             with drawing(0) if apart.random else nullcontext():
-                room = int(plan_blocks(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes, threads))
-            found.workers = max(1, min(room, threads))
+                room = plan_blocks(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes, threads)
+            found.workers = max(1, min(room.blocks, threads))
         try_split(model, blocks, forward, loss, shares)
         require_agreement(model, blocks, {"epochs": epochs, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
-        steps = Steps(model, stepper, blocks, forward, loss, shares, found, room > 0, apart, lanes, journal, on)
+        steps = Steps(model, stepper, blocks, forward, loss, shares, found, room, apart, lanes, journal, on)
         enter.callback(steps.close)
         if journal is not None:
             _start(journal, model, blocks, epochs, found, memory.bytes)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gc
+import math
 from contextlib import suppress
+from typing import NamedTuple
 
 import torch
 
 from plimsoll import _torch
 from plimsoll._apart import THREAD_BYTES
-from plimsoll._budget import smallest_budget
+from plimsoll._budget import SPREAD, settle, smallest_budget
 from plimsoll._fit_result import Fit
 from plimsoll._lanes import LaneSums
 from plimsoll._on_device import DeviceTrial
@@ -94,6 +96,13 @@ def plan_on_device(
         )
 
 
+class Room(NamedTuple):
+    """What a budget has room for."""
+
+    blocks: int = 0  #: that have memory of their own, at once; 0 where not even one has
+    optimizer: int = 0  #: bytes that it takes while it steps
+
+
 def plan_blocks(
     model: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
@@ -105,8 +114,8 @@ def plan_blocks(
     budget: int,
     lanes: int,
     threads: int,
-) -> int:
-    """How many blocks may have memory of their own at once, up to `threads`; 0 where not even one may.
+) -> Room:
+    """Room for up to `threads` blocks.
 
     Errors: `BudgetExceeded`, which names the smallest budget.
     """
@@ -117,14 +126,17 @@ def plan_blocks(
     trial = needs.trial
     gradients = LaneSums.bytes_for([parameter for parameter in trial.model.parameters() if parameter.requires_grad], lanes)
     state = trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state))) + gradients
-    range_bytes = max(tape.recording.packed() for tape in needs.tapes.values())
-    _torch.give_back_freed_memory()
+    parameters = bytes_of([*trial.model.parameters()])
+    most = needs.of(blocks.largest_possible())
+    range_bytes, step_bytes = _range(needs, worst), trial.optimizer_step
+    # Without the trial, which would be counted as the process's while the first blocks run, if malloc kept it.
+    del needs, trial
+    settle()
     outside = _torch.outside() + held_before
     # A batch of a graph_set lies in buffers that are up to an eighth larger than its tensors.
     need = outside + state + worst.batch * 9 // 8
     found.planned = need + worst.step
     found.smallest_budget = smallest_budget(found.planned)
-    most = needs.of(blocks.largest_possible())
     found.smallest_budget_any_seed = max(
         found.smallest_budget, smallest_budget(outside + state + most.batch * 9 // 8 + most.step)
     )
@@ -135,14 +147,26 @@ def plan_blocks(
             f"of the process; the smallest budget that works is {text(found.smallest_budget)}; give that, or smaller "
             "blocks"
         )
-    room = budget - _torch.slack(budget)
-    if need + range_bytes > room:
-        return 0
+    # What a process comes to hold later is kept free, as in the smallest budget.
+    room = budget - _torch.slack(budget) - SPREAD
+    # The memory of blocks is still held when gradients that were copied from it are added up, and when the optimizer steps.
+    beside = max(parameters, step_bytes)
+    if need + range_bytes + beside > room:
+        return Room(0, step_bytes)
     # Each thread has a block, its batch and its gradients, and one block waits.
-    each = range_bytes + worst.batch * 9 // 8 + bytes_of([*trial.model.parameters()]) + THREAD_BYTES
+    each = range_bytes + worst.batch * 9 // 8 + parameters + THREAD_BYTES
     at_once = max(len(batch) for batch in blocks.batches(0))
-    workers = min(threads, at_once, (room - need - worst.batch * 9 // 8) // each)
+    workers = min(threads, at_once, (room - need - worst.batch * 9 // 8 - step_bytes) // each)
     if workers > 1:
         found.planned = need + worst.batch * 9 // 8 + workers * each
-        return int(workers)
-    return 1
+    return Room(max(1, int(workers)), step_bytes)
+
+
+def _range(needs: Needs, worst: Need) -> int:
+    """What the memory of one block has to hold: its tensors lie apart in it, so that it is more than they take at once."""
+    tapes = needs.tapes.values()
+    largest = max(tape.recording.packed() for tape in tapes)
+    if worst.run:
+        return largest
+    apart = max(tape.recording.packed() / tape.step for tape in tapes)
+    return max(largest, math.ceil(worst.step * apart))

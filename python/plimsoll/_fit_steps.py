@@ -17,7 +17,9 @@ from torch_geometric.data import Data
 
 from plimsoll import _torch
 from plimsoll._apart import Apart, InOrder, drawing
+from plimsoll._budget import settle
 from plimsoll._fit_loss import counts
+from plimsoll._fit_plan import Room
 from plimsoll._fit_result import Fit
 from plimsoll._lanes import LaneSums, require_unchanged
 from plimsoll._on_device import OnDevice
@@ -28,7 +30,7 @@ from plimsoll.loss_shares import LossShares
 from plimsoll.steps import Forward, Loss, loss_of
 
 _RERUNS = 3  # of a block that was refused memory
-_SETTLING = 1.2  # seconds: what others in the process took for a moment counts for one
+_SETTLING = 1.2  # seconds, in which others in the process may give back what they took
 
 
 class Steps:
@@ -43,7 +45,7 @@ class Steps:
         loss: Loss,
         shares: LossShares,
         found: Fit,
-        room: bool,
+        room: Room,
         apart: Apart,
         lanes: int,
         journal: RunJournal | None,
@@ -52,8 +54,8 @@ class Steps:
         self._model, self._optimizer, self._blocks = model, optimizer, blocks
         self._forward, self._loss, self._found = forward, loss, found
         self._mean, self._counts = shares.mean, counts(shares, blocks)
-        self._memory = _torch.BlockMemory() if room and found.workers == 1 else None
-        self._apart, self._on = apart, on
+        self._memory = _torch.BlockMemory() if room.blocks and found.workers == 1 else None
+        self._room, self._apart, self._on = room, apart, on
         self._threads = InOrder[_Done](found.workers) if found.workers > 1 else None
         self._journal = journal
         self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
@@ -84,6 +86,7 @@ class Steps:
         summed, loss = self._sums.add_up()
         for parameter, gradient in zip(self._parameters, summed):
             parameter.grad = gradient
+        self._make_room()
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
         return loss * all_targets if self._mean else loss, all_targets
@@ -100,6 +103,19 @@ class Steps:
             del gradients
             self._sums.add_loss(weight * value)
 
+    def _make_room(self) -> None:
+        """For the step of the optimizer, which cannot run again."""
+        try:
+            torch.empty(self._room.optimizer, dtype=torch.uint8)
+        except BudgetExceeded as refused:
+            self._give_way(refused)
+
+    def _give_way(self, refused: BudgetExceeded) -> None:
+        """The memory that is kept for blocks goes back, for what was refused beside it."""
+        refused.alone()
+        self._memory = None
+        settle()
+
     def close(self) -> None:
         """Ends the threads."""
         if self._threads is not None:
@@ -108,9 +124,16 @@ class Steps:
 
     def _job(self, epoch: int, block: Block, share: float) -> _Job:
         seed = _seed_of(self._blocks.seed, epoch, block.number)
-        with self._drawing(seed):  # random transforms
-            data = self._blocks.load(block.graphs)
+        try:
+            data = self._load(block, seed)
+        except BudgetExceeded as refused:
+            self._give_way(refused)
+            data = self._load(block, seed)
         return _Job(block, data, share if self._mean else 1.0, seed)
+
+    def _load(self, block: Block, seed: int) -> Data:
+        with self._drawing(seed):  # random transforms
+            return self._blocks.load(block.graphs)
 
     def _run(self, jobs: Iterator[_Job]) -> Iterator[tuple[Block, float, _Done]]:
         """The blocks of a lane in their order, with the weights of their losses; at once where there are threads."""
@@ -150,7 +173,7 @@ class Steps:
             return done
         except BudgetExceeded as error:
             # What was packed tightly before may lie apart in the block's memory; the heap has no such gaps.
-            refused = error.with_traceback(None)
+            refused = error.alone()
         self._memory = None
         return self._again(job, buffers, refused)
 
@@ -164,12 +187,12 @@ class Steps:
                 buffer.copy_(kept)
             gc.collect()
             if attempt:
-                _torch.give_back_freed_memory()
                 time.sleep(_SETTLING)
+            settle()
             try:
                 return self._step(job)
             except BudgetExceeded as error:
-                refused = error.with_traceback(None)
+                refused = error.alone()
         raise refused
 
     def _in_memory(self, job: _Job) -> _Done:

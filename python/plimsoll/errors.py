@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from traceback import clear_frames
 
+from plimsoll._unfinished import drop_unfinished_backward
+
 
 class Error(Exception):
     """What all errors of Plimsoll have in common."""
@@ -52,13 +54,20 @@ class BudgetExceeded(Error, MemoryError):
     def free_frames(self) -> None:
         """Frees what the calls that the error ended still hold, such as activations of the step that was refused.
 
-        An exception keeps the local variables of every call that it passed, as long as somebody holds it: inside
-        `except ... as error`, this gives their memory back. `plimsoll.budget` does it for an error that leaves it.
+        An exception keeps the local variables of every call that it passed, as long as somebody holds it, and torch the
+        rest of a backward pass: inside `except ... as error`, this gives their memory back. `plimsoll.budget` does it for
+        an error that leaves it.
         """
         seen: BaseException | None = self
         while seen is not None:
             clear_frames(seen.__traceback__)
             seen = seen.__cause__ or seen.__context__
+        drop_unfinished_backward()
+
+    def alone(self) -> BudgetExceeded:
+        """The error, which holds nothing of the calls that it ended any more."""
+        self.free_frames()
+        return self.with_traceback(None)
 
 
 class MissingPackage(Error, ImportError):

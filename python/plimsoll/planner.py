@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch_geometric.data import Batch, Data
 
 from plimsoll import _torch
+from plimsoll._budget import settle
 from plimsoll.errors import BudgetExceeded
 from plimsoll.module_memory import ModuleMemory, module_memory
 from plimsoll.sizes import Size, size_of
@@ -61,7 +62,8 @@ class Needs:
             self.tapes[size] = self.trial.record(batch)
             self._model = None
         except BudgetExceeded as refusal:
-            self.refused = refusal.with_traceback(None)
+            self.refused = refusal.alone()
+            settle()
 
     def run_parts(self, batch: Data) -> None:
         """Runs the first graphs of a batch, several counts of them."""

@@ -13,6 +13,7 @@ from torch.utils.hooks import RemovableHandle
 from torch_geometric.data import Data
 
 from plimsoll import _torch
+from plimsoll._budget import settle
 from plimsoll._device import generators, moved, on_device
 from plimsoll.errors import BudgetExceeded, UsageError
 from plimsoll.sizes import Size, size_of
@@ -64,6 +65,7 @@ class Trial:
                 self.model.to(device.torch)
                 self.optimizer.load_state_dict(self.optimizer.state_dict())  # where its parameters are
         self._stepped = False
+        self.optimizer_step = 0  #: bytes that the optimizer takes in a step and gives back, after the first
 
     @property
     def parameters(self) -> int:
@@ -105,7 +107,7 @@ class Trial:
                     hook.remove()
                 self.optimizer.zero_grad(set_to_none=True)
                 # Steps on batches of other sizes would not take up what this one's tensors leave.
-                _torch.give_back_freed_memory()
+                settle()
         size = batch_bytes(batch) if self._device is None else self.bytes_of(list(tensors_in(batch.to_dict())))
         return Tape(size_of(batch), recording, size)
 
@@ -136,7 +138,12 @@ class Trial:
         loss.backward()
         if not any(parameter.grad is not None for parameter in self.model.parameters()):
             raise UsageError("no parameter of the model has a gradient; expected forward to use the model it is given")
-        within("optimizer", self.optimizer.step)()
+        outer, before = _torch.begin_peak(), _torch.held()
+        try:
+            within("optimizer", self.optimizer.step)()
+        finally:
+            self.optimizer_step = _torch.peak() - before
+            _torch.end_peak(outer)
 
 
 def within(module: str, function: Callable[..., R]) -> Callable[..., R]:

@@ -55,7 +55,8 @@ class BlockRandom {
 void bind_memory(nb::module_& module) {
   nb::class_<ProcessBudget>(module, "ProcessBudget")
       .def(nb::init<const std::string&>(), nb::call_guard<nb::gil_scoped_release>())
-      .def("peak_anonymous", &ProcessBudget::peak_anonymous);
+      .def("peak_anonymous", &ProcessBudget::peak_anonymous)
+      .def("settle", &ProcessBudget::settle, nb::call_guard<nb::gil_scoped_release>());
   nb::class_<BlockMemory>(module, "BlockMemory")
       .def(nb::init<>())
       .def("begin", &BlockMemory::begin, nb::call_guard<nb::gil_scoped_release>())

@@ -122,6 +122,15 @@ int64_t ProcessBudget::peak_anonymous() {
   return peak_anonymous_;
 }
 
+void ProcessBudget::settle() {
+  if (getpid() != process_) return;
+  const std::lock_guard lock(mutex_);
+  give_back_freed_memory();
+  floor_ = outside_ledger();
+  outside_.fill(floor_);
+  apply();
+}
+
 void ProcessBudget::measure() {
   const std::lock_guard lock(mutex_);
   peak_anonymous_ = std::max(peak_anonymous_, process_memory().anonymous);

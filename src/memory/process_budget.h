@@ -33,6 +33,11 @@ class ProcessBudget {
   /// missed.
   int64_t peak_anonymous();
 
+  /// Gives back what malloc keeps and measures anew: what was outside of the ledger before, such as freed
+  /// memory that tensors take up again, counts no more. For a moment at which all that the ledger has was
+  /// written to, as what nobody has touched yet hides as much of what others hold.
+  void settle();
+
   /// Kept free of a budget so large for what is taken between two measurements, and page tables: 8 MiB and a
   /// fiftieth.
   static int64_t slack(int64_t budget);

@@ -1,0 +1,58 @@
+"""What plimsoll.fit refuses."""
+
+import pytest
+from package_data import plimsoll
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+
+from fit_models import classifier, made_up  # noqa: E402
+from torch_geometric.data import Data  # noqa: E402
+
+from plimsoll.blocks import BlockLimits  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("threads")
+
+
+@pytest.mark.parametrize(
+    "options, error, text",
+    [
+        ({"graphs": made_up()[:0] or ()}, plimsoll.UsageError, "no graphs"),
+        ({"batch_size": 0}, plimsoll.UsageError, "batch_size=0"),
+        ({"block": BlockLimits(0)}, plimsoll.UsageError, "graphs=0"),
+        ({"block": 4}, plimsoll.UsageError, "block=4: expected plimsoll.BlockLimits"),
+        ({"block": (4, 100, 100, 100)}, plimsoll.UsageError, "expected plimsoll.BlockLimits"),
+        ({"optimizer": 3}, plimsoll.UsageError, "optimizer=3"),
+        ({"model": classifier().requires_grad_(False)}, plimsoll.UsageError, "requires no gradient"),
+        ({"budget": "1MiB"}, plimsoll.BudgetExceeded, "this process holds"),
+        ({"budget": "much"}, plimsoll.UsageError, "much"),
+        ({"loss": lambda out, y: out}, plimsoll.UsageError, "expected one number"),
+        ({"model": classifier().to("meta")}, plimsoll.UsageError, "the model is on meta"),
+    ],
+)
+def test_bad_input(options, error, text):
+    options = dict(options)
+    model, graphs = options.pop("model", None) or classifier(), options.pop("graphs", made_up())
+    with pytest.raises(error, match=text):
+        plimsoll.fit(model, graphs, **options)
+    assert torch.zeros(2).sum() == 0
+
+
+@pytest.mark.parametrize(
+    "options, text",
+    [
+        ({"epochs": 0}, "epochs=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"batch_size": "64"}, "batch_size='64'"),
+        ({"optimizer": torch.optim.Adam([torch.zeros(1)])}, "no parameter of the model"),
+        ({"optimizer": torch.optim.LBFGS}, "LBFGS"),
+        ({"graphs": [Data(x=torch.zeros(2, 5), edge_index=torch.zeros(2, 1, dtype=torch.long))]}, "graph 0: has no y"),
+        ({"graphs": iter(made_up())}, "expected graphs"),
+        ({"model": print}, "expected torch.nn.Module"),
+    ],
+)
+def test_more_bad_input(options, text):
+    options = dict(options)
+    model, graphs = options.pop("model", None) or classifier(), options.pop("graphs", made_up())
+    with pytest.raises(plimsoll.UsageError, match=text):
+        plimsoll.fit(model, graphs, **options)
