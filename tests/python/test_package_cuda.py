@@ -96,7 +96,7 @@ def test_below_the_smallest_is_refused(gpu):
     smallest = fitted(model)[1].device_smallest_budget
     before = weights(model)
     with pytest.raises(plimsoll.BudgetExceeded, match="smallest device budget that works is") as refused:
-        fitted(model, device_budget=smallest - 5 * gpu.unit)
+        fitted(model, device_budget=smallest - 3 * gpu.unit)  # two are for kernels that are loaded later
     named = int(re.search(r"works is (\d+) bytes", str(refused.value))[1])
     assert abs(named - smallest) <= (0 if gpu.torch == "cpu" else 4 * MIB)  # of kernels that were loaded since
     assert torch.equal(weights(model), before)
@@ -105,7 +105,7 @@ def test_below_the_smallest_is_refused(gpu):
 def test_far_below_the_smallest(gpu):
     """Where the largest block cannot be tried, nor a product of matrices."""
     tensors = fitted(epochs=1)[1].device_smallest_budget - gpu.context
-    for part in (0.9, 0.6, 0.2, 0.02):
+    for part in (0.8, 0.6, 0.2, 0.02):  # on a GPU 0.9 is above the need, without kernels that are loaded later
         with pytest.raises(plimsoll.BudgetExceeded):
             fitted(epochs=1, device_budget=gpu.context + max(int(part * tensors), gpu.unit))
 
