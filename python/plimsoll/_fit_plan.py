@@ -147,7 +147,7 @@ def plan_blocks(
             f"of the process; the smallest budget that works is {text(found.smallest_budget)}; give that, or smaller "
             "blocks"
         )
-    # What a process comes to hold later is kept free, as in the smallest budget.
+    # Memory that is kept for blocks leaves as much free as the smallest budget does, for what a process holds more than planned.
     room = budget - _torch.slack(budget) - SPREAD
     # The memory of blocks is still held when gradients that were copied from it are added up, and when the optimizer steps.
     beside = max(parameters, step_bytes)
