@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from contextlib import ContextDecorator
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ from plimsoll.arguments import budget_text
 from plimsoll.errors import BudgetExceeded, UsageError
 
 if TYPE_CHECKING:
+    import torch
+
     from plimsoll._torch import Device, ProcessBudget
 
 
@@ -32,7 +35,7 @@ def smallest_budget(peak: int, spread: int = SPREAD) -> int:
     return size
 
 
-_in_force: list[ProcessBudget] = []
+_in_force: weakref.WeakSet[budget] = weakref.WeakSet()
 
 
 def settle() -> None:
@@ -42,8 +45,9 @@ def settle() -> None:
     from plimsoll import _torch
 
     _torch.give_back_freed_memory()
-    for process in tuple(_in_force):
-        process.settle()
+    for each in tuple(_in_force):
+        if (process := each._process) is not None:
+            process.settle()
 
 
 class budget(ContextDecorator):
@@ -72,13 +76,13 @@ class budget(ContextDecorator):
     Errors: `UsageError`; `BudgetExceeded` on entering if the process holds more already.
     """
 
-    def __init__(self, size: Size = None, *, device: str = "cpu") -> None:
+    def __init__(self, size: Size = None, *, device: str | torch.device = "cpu") -> None:
         _operators.load()
         from plimsoll import _torch
 
-        self._size, self._device = size, device
+        self._size, self._device = size, str(device)
         self._text = budget_text(size)
-        self.bytes = _torch.budget_bytes(self._text) if device == "cpu" else 0
+        self.bytes = _torch.budget_bytes(self._text) if self._device == "cpu" else 0
         """The budget, in bytes; of a device once it is entered."""
         self.peak = 0
         """The most bytes that tensors held at once, those of before included; of the ledger, so with batches, or of a
@@ -104,10 +108,10 @@ class budget(ContextDecorator):
             assert self._gpu is not None
             self.bytes = self._gpu.budget
             self._gpu.enter()
-            self._gpu.begin_peak()
+            self._outer_peak = self._gpu.begin_peak()
             return self
         self._process = _torch.ProcessBudget(self._text)
-        _in_force.append(self._process)
+        _in_force.add(self)
         self._outer_peak = _torch.begin_peak()
         return self
 
@@ -119,13 +123,14 @@ class budget(ContextDecorator):
         if self._gpu is not None:
             self._gpu.leave()
             self.peak, self.peak_process = self._gpu.peak, self._gpu.held or self.bytes
+            self._gpu.end_peak(self._outer_peak)
             self._gpu = None
         else:
             assert self._process is not None
             self.peak = _torch.peak()
             _torch.end_peak(self._outer_peak)
             self.peak_process = self._process.peak_anonymous()
-            _in_force.remove(self._process)
+            _in_force.discard(self)
             self._process = None
         if isinstance(error, BudgetExceeded):
             of = "the process" if self._device == "cpu" else self._device

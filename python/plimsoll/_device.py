@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import copy
+from copy import copy, deepcopy
 from typing import Any
 
 import torch
@@ -30,6 +32,8 @@ def device_of(device: str, budget: Budget) -> _torch.Device | None:
         if budget is not None:
             raise UsageError('a budget of a device: add device="cuda"')
         return None
+    if not re.fullmatch(r"cuda(:\d+)?", device):
+        raise UsageError(f"device={device!r}: expected 'cpu', 'cuda' or 'cuda:N'")
     if _open is None:
         if torch.cuda.is_initialized():
             raise UsageError(
@@ -90,3 +94,12 @@ def moved(value: Any, device: _torch.Device) -> Any:
     if isinstance(value, Tensor):
         return value.to(device.torch, copy=True)
     return copy(value).apply(lambda tensor: tensor.to(device.torch, copy=True)) if isinstance(value, Data) else value
+
+
+def loss_on(loss: Any, device: _torch.Device) -> Any:
+    """The loss with its class weights on the device: of a module of torch, or a `functools.partial`."""
+    if isinstance(loss, functools.partial):
+        arguments = [moved(value, device) for value in loss.args]
+        keywords = {name: moved(value, device) for name, value in loss.keywords.items()}
+        return functools.partial(loss_on(loss.func, device), *arguments, **keywords)
+    return deepcopy(loss).to(device.torch) if isinstance(loss, torch.nn.Module) else loss

@@ -49,7 +49,7 @@ def fit(
     on_epoch: Callable[[int, float], object] | None = None,
     run: PathLike | None = None,
     trackers: Sequence[str] = (),
-    device: str = "cpu",
+    device: str | torch.device = "cpu",
     device_budget: Budget = None,
 ) -> Fit:
     """Trains a model of PyTorch Geometric on a data set of small graphs, within a budget of memory.
@@ -100,7 +100,7 @@ def fit(
     journal = None if run is None or not is_first_rank() else RunJournal(run, seed=seed, settings=settings, trackers=trackers)
     if run is None and trackers:
         raise UsageError("trackers follow the journal of a run; give run, the folder for it")
-    gpu = device_of(device, device_budget)
+    gpu = device_of(str(device), device_budget)
     random = torch.random.fork_rng(devices=generators(gpu))
     with budget_of_process(budget) as memory, journal or nullcontext(), random, torch.enable_grad(), ExitStack() as enter:
         blocks = BlockList(dataset, batch_size, block, seed, shuffle)
@@ -110,9 +110,9 @@ def fit(
         if gpu is not None:
             _require_one_process(model)
             enter.enter_context(same_bits_each_time())
-            plan_on_device(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes, gpu)
+            room = plan_on_device(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes, gpu)
             gpu.warm_up()
-            gpu.begin_peak()
+            enter.callback(gpu.end_peak, gpu.begin_peak())
             on = OnDevice(model, gpu, loss)
         else:
             apart = _runs_apart(model, blocks, forward, loss)
@@ -141,9 +141,9 @@ def fit(
                 journal.end(reruns=found.reruns)
         finally:
             stepper.zero_grad(set_to_none=True)
+        if gpu is not None:
+            found.device_peak = gpu.context + gpu.peak
     found.peak, found.peak_process = memory.peak, memory.peak_process
-    if gpu is not None:
-        found.device_peak = gpu.context + gpu.peak
     return found
 
 

@@ -44,6 +44,13 @@ def _worst(needs: Needs, blocks: BlockList, sizes: dict[Size, Block]) -> Need:
     return worst_of(needs, sizes, lambda size: blocks.load(sizes[size].graphs))
 
 
+class Room(NamedTuple):
+    """What a budget has room for."""
+
+    blocks: int = 0  #: that have memory of their own, at once; 0 where not even one has
+    optimizer: int = 0  #: bytes that it takes while it steps
+
+
 def plan_on_device(
     model: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
@@ -55,8 +62,8 @@ def plan_on_device(
     budget: int,
     lanes: int,
     device: _torch.Device,
-) -> None:
-    """Blocks run on the device one after the other. Errors: `BudgetExceeded`, which names the smallest budget of the device,
+) -> Room:
+    """Blocks run on the device one after the other, with no memory of their own here. Errors: `BudgetExceeded`, which names the smallest budget of the device,
     or of the process."""
     sizes = _sizes_of(blocks, epochs)
     held_before = _torch.held()
@@ -67,7 +74,7 @@ def plan_on_device(
     largest = sorted(sizes, key=lambda size: needs.of(size).step)[-_LARGEST:]
     packed = max(needs.packed(size) for size in largest)
     state = needs.trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state)))
-    host_batch = batch_bytes(blocks.load(sizes[worst.size].graphs))
+    host_batch, step_bytes = batch_bytes(blocks.load(sizes[worst.size].graphs)), needs.trial.optimizer_step
     del needs
     gc.collect()
     with suppress(UsageError):  # where the caller has tensors there, it stays as it was measured before
@@ -86,21 +93,15 @@ def plan_on_device(
         )
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     gradients = bytes_of(parameters) + LaneSums.bytes_for(parameters, lanes)
-    _torch.give_back_freed_memory()
-    found.planned = _torch.outside() + held_before + state + gradients + 2 * host_batch * 9 // 8
-    found.smallest_budget = found.smallest_budget_any_seed = smallest_budget(found.planned)
+    settle()
+    found.planned = _torch.outside() + held_before + state + gradients + step_bytes + 2 * host_batch * 9 // 8
+    found.smallest_budget = smallest_budget(found.planned)
     if smallest_budget(found.planned, spread=0) > budget:
         raise BudgetExceeded(
             f"the process needs {text(found.planned)} beside what is on the device; the smallest budget that works is "
             f"{text(found.smallest_budget)}; give that, or smaller blocks"
         )
-
-
-class Room(NamedTuple):
-    """What a budget has room for."""
-
-    blocks: int = 0  #: that have memory of their own, at once; 0 where not even one has
-    optimizer: int = 0  #: bytes that it takes while it steps
+    return Room(0, step_bytes)
 
 
 def plan_blocks(

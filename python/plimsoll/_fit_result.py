@@ -15,7 +15,7 @@ class Fit:
     planned: int = 0  #: bytes of the process at its peak, as planned
     smallest_budget: int = 0  #: bytes, as planned, of these epochs with this seed, in any process like this
     smallest_budget_any_seed: int = 0  #: bytes that do for every seed and any number of epochs: of the largest block
-    #: that graphs of this data set can make up
+    #: that graphs of this data set can make up; 0 with a device
     peak: int = 0  #: bytes that the ledger held at once, as measured
     peak_process: int = 0  #: anonymous bytes of the process, as measured
     workers: int = 1  #: blocks that ran at once

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from typing import Any
 
 import torch
@@ -13,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from plimsoll import _torch
-from plimsoll._device import generators, moved, on_device, seed
+from plimsoll._device import generators, loss_on, moved, on_device, seed
 from plimsoll.errors import UsageError
 from plimsoll.sizes import size_of
 from plimsoll.steps import Forward, Loss, loss_of
@@ -38,21 +36,33 @@ class OnDevice:
         """Inside, the model is on the device; what blocks left in its buffers is copied back."""
         before = [tensor.data for tensor in self._own]
         names = [(module, name, buffer) for module in self._model.modules() for name, buffer in module._buffers.items()]
-        for tensor, here, copied in zip(self._own, before, self._copies):
-            copied.copy_(here)
-            tensor.data = copied
         try:
+            for tensor, here, copied in zip(self._own, before, self._copies):
+                copied.copy_(here)
+                tensor.data = copied
             yield
         finally:
-            for module, name, buffer in names:
-                found = module._buffers[name]
-                if buffer is not None and found is not None and found is not buffer:  # another tensor in its place
-                    buffer.data.copy_(found)
-                    module._buffers[name] = buffer
-            for tensor, here in zip(self._own, before):
-                if id(tensor) in self._buffers:
-                    here.copy_(tensor.data)
-                tensor.data = here
+            self._bring_home(before, names)
+
+    def _bring_home(self, before: list[Tensor], names: list[tuple[torch.nn.Module, str, Tensor | None]]) -> None:
+        # All that cannot fail comes first: after an error of the GPU no copy of it works.
+        changed = [(here, tensor.data) for tensor, here in zip(self._own, before) if id(tensor) in self._buffers]
+        for tensor, here in zip(self._own, before):
+            tensor.data, tensor.grad = here, None
+        new = []
+        for module, name, buffer in names:
+            found = module._buffers[name]
+            if found is None or found is buffer:
+                continue
+            module._buffers[name] = buffer
+            if buffer is None:
+                new.append((module, name, found))
+            else:  # another tensor in its place
+                changed.append((buffer.data, found))
+        for here, there in changed:
+            here.copy_(there)
+        for module, name, there in new:
+            module._buffers[name] = there.to("cpu", copy=True)
 
     def step(
         self, batch: Data, forward: Forward, weight: float, random: int, recording: _torch.Recording | None = None
@@ -115,14 +125,6 @@ class DeviceTrial(Trial):
         parameters = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         for parameter, gradient in zip(parameters, gradients):
             parameter.grad = gradient
-        self.optimizer.step()
+        for _ in range(2):  # the first makes the optimizer's state
+            self._step_optimizer()
         self.optimizer.zero_grad(set_to_none=True)
-
-
-def loss_on(loss: Any, device: _torch.Device) -> Any:
-    """The loss with its class weights on the device: of a module of torch, or a `functools.partial`."""
-    if isinstance(loss, functools.partial):
-        arguments = [moved(value, device) for value in loss.args]
-        keywords = {name: moved(value, device) for name, value in loss.keywords.items()}
-        return functools.partial(loss_on(loss.func, device), *arguments, **keywords)
-    return deepcopy(loss).to(device.torch) if isinstance(loss, torch.nn.Module) else loss

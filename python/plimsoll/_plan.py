@@ -118,7 +118,7 @@ def plan(
     budget: Budget = None,
     sharding: str | None = None,
     ranks: int = 1,
-    device: str = "cpu",
+    device: str | torch.device = "cpu",
     device_budget: Budget = None,
 ) -> Plan:
     """Says what training any model of PyTorch Geometric takes of memory, before the run.
@@ -147,7 +147,7 @@ def plan(
     """
     require_cpu(model)
     stage = checked(sharding, ranks)
-    gpu = device_of(device, device_budget)
+    gpu = device_of(str(device), device_budget)
     with budget_of_process(budget) as memory, torch.random.fork_rng(devices=generators(gpu)):
         held_before = _torch.held()
         if gpu is not None:
@@ -192,7 +192,7 @@ def plan(
             sharding=sharding,
             ranks=ranks,
             memory=needs.by_module(worst.size),
-            device="cpu" if gpu is None else device,
+            device="cpu" if gpu is None else str(device),
             between=between,
         )
 

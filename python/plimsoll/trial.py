@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from plimsoll import _torch
 from plimsoll._budget import settle
-from plimsoll._device import generators, moved, on_device
+from plimsoll._device import generators, loss_on, moved, on_device
 from plimsoll.errors import BudgetExceeded, UsageError
 from plimsoll.sizes import Size, size_of
 from plimsoll.steps import Forward, Loss, loss_of
@@ -62,6 +62,7 @@ class Trial:
                 self.optimizer = optimizer(self.model.parameters() if training else [torch.nn.Parameter(torch.empty(0))])
             self.optimizer.zero_grad(set_to_none=True)
             if device is not None:
+                self._loss = loss_on(loss, device)
                 self.model.to(device.torch)
                 self.optimizer.load_state_dict(self.optimizer.state_dict())  # where its parameters are
         self._stepped = False
@@ -138,6 +139,9 @@ class Trial:
         loss.backward()
         if not any(parameter.grad is not None for parameter in self.model.parameters()):
             raise UsageError("no parameter of the model has a gradient; expected forward to use the model it is given")
+        self._step_optimizer()
+
+    def _step_optimizer(self) -> None:
         outer, before = _torch.begin_peak(), _torch.held()
         try:
             within("optimizer", self.optimizer.step)()

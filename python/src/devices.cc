@@ -123,7 +123,8 @@ void bind_devices(nb::module_& module) {
       .def_prop_ro("in_use", [](const PythonDevice& of) { return of.device().tensors().in_use(); })
       .def_prop_ro("peak", [](const PythonDevice& of) { return of.device().tensors().peak(); })
       .def_prop_ro("held", &held)
-      .def("begin_peak", [](const PythonDevice& of) { of.device().tensors().begin_peak(); })
+      .def("begin_peak", [](const PythonDevice& of) { return of.device().tensors().begin_peak(); })
+      .def("end_peak", [](const PythonDevice& of, int64_t outer) { of.device().tensors().end_peak(outer); })
       .def("resize", &resize, without_lock)
       .def(
           "measure_again",
@@ -135,7 +136,9 @@ void bind_devices(nb::module_& module) {
       .def(
           "warm_up", [](const PythonDevice& of) { warm_up_products(of.device().torch()); }, without_lock)
       .def("enter", [](const PythonDevice& of) { scopes.push_back(of.scope()); })
-      .def("leave", [](const PythonDevice&) { scopes.pop_back(); });
+      .def("leave", [](const PythonDevice&) {
+        if (!scopes.empty()) scopes.pop_back();
+      });
   module.def("open_cuda", &open_cuda, without_lock);
   module.def("stand_in", &make_stand_in);
   module.def("device_bytes", [](const std::string& device, const std::string& budget) {

@@ -1,6 +1,9 @@
 #include "ops/device_tensors.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/error.h"
 
 namespace plimsoll {
 namespace {
@@ -34,8 +37,11 @@ void* DeviceTensors::take(int64_t bytes, const void* stream) {
 
 void* DeviceTensors::take_of_region(int64_t bytes, const void* stream) {
   const std::scoped_lock lock(mutex_);
-  if (stream != last_stream_ && wait_) wait_();
+  if (region_ == nullptr)
+    throw Failure("the memory of the GPU could not be taken again; start another process");
+  if ((stream != last_stream_ || freed_on_other_) && wait_) wait_();
   last_stream_ = stream;
+  freed_on_other_ = false;
   try {
     void* const data = region_->take(bytes).data;
     peak_ = std::max(peak_, region_->in_use());
@@ -46,7 +52,7 @@ void* DeviceTensors::take_of_region(int64_t bytes, const void* stream) {
   }
 }
 
-void DeviceTensors::give(void* data, int64_t bytes) noexcept {
+void DeviceTensors::give(void* data, int64_t bytes, const void* stream) noexcept {
   if (data == nullptr) return;
   const Stretch piece{static_cast<std::byte*>(data), bytes};
   DeviceRange* const range = current != nullptr ? current->range_ : nullptr;
@@ -58,6 +64,8 @@ void DeviceTensors::give(void* data, int64_t bytes) noexcept {
     return;
   }
   const std::scoped_lock lock(mutex_);
+  freed_on_other_ = freed_on_other_ || stream != last_stream_;
+  if (region_ == nullptr) return;
   // What outlives its block, after an error, was of a range that is no more.
   if (std::ranges::none_of(rooms_, [&](const Stretch& room) { return holds(room, data); }))
     region_->give(piece);
@@ -65,12 +73,12 @@ void DeviceTensors::give(void* data, int64_t bytes) noexcept {
 
 int64_t DeviceTensors::in_use() const {
   const std::scoped_lock lock(mutex_);
-  return region_->in_use();
+  return region_ != nullptr ? region_->in_use() : 0;
 }
 
 int64_t DeviceTensors::high() const {
   const std::scoped_lock lock(mutex_);
-  return region_->high();
+  return region_ != nullptr ? region_->high() : 0;
 }
 
 int64_t DeviceTensors::peak() const {
@@ -78,9 +86,14 @@ int64_t DeviceTensors::peak() const {
   return peak_;
 }
 
-void DeviceTensors::begin_peak() {
+int64_t DeviceTensors::begin_peak() {
   const std::scoped_lock lock(mutex_);
-  peak_ = region_->in_use();
+  return std::exchange(peak_, region_ != nullptr ? region_->in_use() : 0);
+}
+
+void DeviceTensors::end_peak(int64_t outer) {
+  const std::scoped_lock lock(mutex_);
+  peak_ = std::max(peak_, outer);
 }
 
 DeviceTensors::Room::Room(DeviceTensors& tensors, int64_t bytes)

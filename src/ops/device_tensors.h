@@ -24,7 +24,8 @@ class DeviceTensors {
 
   /// Memory for a tensor of so many bytes, for work on `stream`; null for none. Errors: DeviceRegionFull.
   void* take(int64_t bytes, const void* stream = nullptr);
-  void give(void* data, int64_t bytes) noexcept;
+  /// `stream`: as it was taken for.
+  void give(void* data, int64_t bytes, const void* stream = nullptr) noexcept;
 
   /// A piece of the region in which blocks have their ranges, one after the other.
   class Room {
@@ -51,9 +52,11 @@ class DeviceTensors {
 
   int64_t bytes() const { return region_->bytes(); }
   int64_t in_use() const;
-  /// The most in use since the last begin_peak().
+  /// The most in use since the last begin_peak(), which gives what it was.
   int64_t peak() const;
-  void begin_peak();
+  int64_t begin_peak();
+  /// Ends what a begin_peak() began, which gave `outer`: the peak is of both.
+  void end_peak(int64_t outer);
   /// The end of the last piece there ever was.
   int64_t high() const;
 
@@ -64,7 +67,8 @@ class DeviceTensors {
   std::function<void()> wait_;
   void (*refuse_)(const DeviceRegionFull&) = nullptr;
   mutable std::mutex mutex_;
-  const void* last_stream_ = nullptr;
+  const void* last_stream_ = nullptr;  // that a piece was taken for
+  bool freed_on_other_ = false;        // since then
   int64_t peak_ = 0;
   std::vector<Stretch> rooms_;
 };

@@ -34,7 +34,7 @@ SharedLibrary torch_cuda() {
 
 }  // namespace
 
-c10::Device load_torch_cuda(int index, DeviceTensors& tensors) {
+c10::Device load_torch_cuda(int index, const std::shared_ptr<DeviceTensors>& tensors) {
   // cuBLAS gives the same bits each time with a workspace of a fixed size; torch reads this once.
   ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   const SharedLibrary library = [] {
@@ -46,19 +46,19 @@ c10::Device load_torch_cuda(int index, DeviceTensors& tensors) {
   }();
   const auto create = library.function<Allocator (*)(Take, Give)>(kCreateAllocator);
   const auto change = library.function<void (*)(const Allocator&)>(kChangeAllocator);
-  tensors.wait_between_streams([index] {
+  tensors->wait_between_streams([index] {
     const c10::impl::VirtualGuardImpl cuda(c10::DeviceType::CUDA);
     cuda.synchronizeDevice(static_cast<c10::DeviceIndex>(index));
   });
   change(create(
-      [&tensors, index](size_t bytes, int of, CUstream_st* stream) {
+      [tensors, index](size_t bytes, int of, CUstream_st* stream) {
         if (of != index)
           throw UsageError(fmt::format(
               "a tensor on cuda:{}: this process has its budget on cuda:{}, and one GPU", of, index));
-        return tensors.take(static_cast<int64_t>(bytes), stream);
+        return tensors->take(static_cast<int64_t>(bytes), stream);
       },
-      [&tensors](void* data, size_t bytes, int, CUstream_st*) {
-        tensors.give(data, static_cast<int64_t>(bytes));
+      [tensors](void* data, size_t bytes, int, CUstream_st* stream) {
+        tensors->give(data, static_cast<int64_t>(bytes), stream);
       }));
   at::Context& torch = at::globalContext();
   torch.lazyInitDevice(c10::DeviceType::CUDA);

@@ -3,6 +3,7 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "ops/device_tensors.h"
 
@@ -12,7 +13,7 @@ namespace plimsoll {
 /// alone. From then on tensors on GPU `index` lie in `tensors`, which must outlive them; torch takes nothing
 /// else of the GPU but its handles, and computes the same bits each time. Once a process, before the first
 /// block is run. Errors: UsageError where this torch has no CUDA.
-c10::Device load_torch_cuda(int index, DeviceTensors& tensors);
+c10::Device load_torch_cuda(int index, const std::shared_ptr<DeviceTensors>& tensors);
 
 /// Gives back the workspaces that cuBLAS has of torch, one for each thread and stream that ran a product.
 void clear_cublas_workspaces();

@@ -45,6 +45,8 @@ TEST_F(DeviceTensorsTest, ThePeakBeginsWithWhatIsInUse) {
   EXPECT_EQ(tensors_.peak(), 5120);
   tensors_.begin_peak();
   EXPECT_EQ(tensors_.peak(), 1024);
+  tensors_.end_peak(5120);
+  EXPECT_EQ(tensors_.peak(), 5120);
   tensors_.give(kept, 1024);
 }
 
@@ -53,7 +55,7 @@ TEST_F(DeviceTensorsTest, WorkIsWaitedForBeforeAnotherStreamHasThePiece) {
   tensors_.wait_between_streams([&] { ++waits; });
   int one = 0, other = 0;  // streams
   const auto use = [&](const void* stream) {
-    tensors_.give(tensors_.take(512, stream), 512);
+    tensors_.give(tensors_.take(512, stream), 512, stream);
     return waits;
   };
   EXPECT_EQ(use(nullptr), 0);
@@ -61,6 +63,15 @@ TEST_F(DeviceTensorsTest, WorkIsWaitedForBeforeAnotherStreamHasThePiece) {
   EXPECT_EQ(use(&one), 1);
   EXPECT_EQ(use(&other), 2);
   EXPECT_EQ(use(&one), 3);
+  // Given back by a stream that did not take the last piece.
+  void* const of_one = tensors_.take(512, &one);
+  void* const of_other = tensors_.take(512, &other);
+  EXPECT_EQ(waits, 4);
+  tensors_.give(of_one, 512, &one);
+  tensors_.give(tensors_.take(512, &other), 512, &other);
+  EXPECT_EQ(waits, 5);
+  tensors_.give(of_other, 512, &other);
+  EXPECT_EQ(use(&other), 5);
 }
 
 TEST_F(DeviceTensorsTest, ARefusalBecomesAnotherException) {

@@ -50,7 +50,17 @@ TrainingDevice::TrainingDevice(int index, int64_t budget, int threads)
   const int64_t at_opening = device_->ledger().held(DeviceAccount::context);
   const int64_t free_at_opening = device_->free_bytes();
   take_region(kScratch);
-  torch_ = load_torch_cuda(index, *tensors_);
+  torch_ = load_torch_cuda(index, tensors_);
+  try {
+    measure_libraries(at_opening, free_at_opening);
+    take_region(budget - context_);
+  } catch (...) {
+    tensors_->leave_region();  // torch keeps them
+    throw;
+  }
+}
+
+void TrainingDevice::measure_libraries(int64_t at_opening, int64_t free_at_opening) {
   // Beside the region.
   const auto held = [&] {
     clear_cublas_workspaces();
@@ -66,29 +76,37 @@ TrainingDevice::TrainingDevice(int index, int64_t budget, int threads)
   clear_cublas_workspaces();
   use_libraries(*device_, torch_);
   context_ = held();
-  if (threads > 1) {
+  if (threads_ > 1) {
     std::exception_ptr error;
     std::thread([&] { error = error_of([&] { use_libraries(*device_, torch_); }); }).join();
     if (error) std::rethrow_exception(error);
     // The thread that ended leaves its handles to the next.
     const int64_t of_two = held();
-    context_ = of_two + (threads - 2) * std::max<int64_t>(of_two - context_, 0);
+    context_ = of_two + (threads_ - 2) * std::max<int64_t>(of_two - context_, 0);
   }
   context_ += kLoadedLater;
   give_region();
   device_->ledger().give(DeviceAccount::context, at_opening);
   device_->ledger().take(DeviceAccount::context, context_);
-  take_region(budget - context_);
 }
 
 void TrainingDevice::resize(int64_t budget) {
   if (budget - context_ < unit())
     throw DeviceBudgetExceeded(DeviceAccount::region, unit(), std::max<int64_t>(budget - context_, 0),
                                budget);
+  const int64_t before = budget_;
+  const auto take = [&](int64_t bytes) {
+    device_->ledger().set_budget(bytes);
+    budget_ = bytes;
+    take_region(bytes - context_);
+  };
   give_region();
-  device_->ledger().set_budget(budget);
-  budget_ = budget;
-  take_region(budget - context_);
+  try {
+    take(budget);
+  } catch (...) {
+    take(before);
+    throw;
+  }
 }
 
 void TrainingDevice::measure_again() {
@@ -113,7 +131,7 @@ void TrainingDevice::take_region(int64_t bytes) {
   bytes = std::max(bytes / unit() * unit(), unit());
   region_ = std::make_unique<DeviceRegion>(*device_, bytes);
   if (tensors_ == nullptr)
-    tensors_ = std::make_unique<DeviceTensors>(*region_);
+    tensors_ = std::make_shared<DeviceTensors>(*region_);
   else
     tensors_->move_to(*region_);
 }

@@ -51,6 +51,8 @@ class TrainingDevice {
 
  private:
   TrainingDevice(int index, int64_t budget, int threads);
+  // What they take, with each used once; there is no region then.
+  void measure_libraries(int64_t at_opening, int64_t free_at_opening);
   void take_region(int64_t bytes);
   void give_region();
 
@@ -60,7 +62,7 @@ class TrainingDevice {
   std::unique_ptr<GpuMonitor> monitor_;  // null: there is no NVML
   std::unique_ptr<Device> device_;
   std::unique_ptr<DeviceRegion> region_;
-  std::unique_ptr<DeviceTensors> tensors_;
+  std::shared_ptr<DeviceTensors> tensors_;
   c10::Device torch_{c10::DeviceType::CPU};
   int64_t context_ = 0;
   int64_t workspace_ = 0;
