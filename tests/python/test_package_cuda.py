@@ -176,6 +176,37 @@ def test_class_weights_go_with_the_blocks(gpu, make):
     assert torch.allclose(weights(on_gpu), weights(on_cpu), atol=1e-4)
 
 
+class Greedy(torch.optim.SGD):
+    """Takes 16 MiB of the host while it steps."""
+
+    def step(self, closure=None):
+        torch.zeros(4 * MIB)
+        return super().step(closure)
+
+
+def test_the_step_of_the_optimizer_is_planned(gpu):
+    options = {"optimizer": functools.partial(Greedy, lr=0.1), "epochs": 1}
+    run = fitted(**options)[1]
+    assert fitted(budget=run.smallest_budget, **options)[1].losses == run.losses
+
+
+def test_a_model_is_whole_after_an_interrupt(gpu):
+    model = classifier(norm="BatchNorm")
+    tensors = [*model.parameters(), *model.buffers()]
+    places, calls = [tensor.data_ptr() for tensor in tensors], []
+
+    def forward(of, batch):
+        calls.append(of is model)
+        if sum(calls) == 3:
+            raise KeyboardInterrupt
+        return of(batch.x, batch.edge_index, batch.batch, batch.num_graphs)
+
+    with pytest.warns(UserWarning, match="BatchNorm"), pytest.raises(KeyboardInterrupt):
+        fitted(model, forward=forward)
+    assert [tensor.data_ptr() for tensor in tensors] == places
+    assert all(tensor.grad is None and torch.isfinite(tensor).all() for tensor in tensors)
+
+
 def test_hooks_of_parameters_run(gpu):
     model = classifier()
     seen = []
@@ -234,6 +265,10 @@ def test_a_loop_works_with_the_budget_that_was_planned(gpu, body):
 
 
 def test_arguments(gpu):
+    with plimsoll.budget("1GiB", device=torch.device("cpu")):
+        fitted(device=torch.device("cpu"), epochs=1)
+    with pytest.raises(plimsoll.UsageError, match="expected 'cpu', 'cuda' or 'cuda:N'"):
+        fitted(device="auto")
     with pytest.raises(plimsoll.UsageError, match="cuda"):
         fitted(device="cpu", device_budget="1GiB")
     with pytest.raises(plimsoll.UsageError, match="compiled"):
