@@ -67,7 +67,7 @@ def main():
         print(f"## KD-GAT's steps at batch {BATCH:,}\n\n`bench/gpu.py`: epochs with validation of {FRAMES // 100:,} simulated "
               "windows in blocks of 512, four in flight; PyTorch Geometric as its users run it, batches from a DataLoader.\n")
         print("| model | ours graphs/s | PyG graphs/s | ours / PyG | PyG's share of making batches | ours MiB, all | of them a "
-              "range, planned / used | PyG MiB, tensors alone |\n|---|---|---|---|---|---|---|---|")
+              "range, planned / used | PyG MiB, tensors alone | busy, by NVML |\n|---|---|---|---|---|---|---|---|---|")
         runs = []
         for model in RECIPES:
             peer = peer_of(work, model)

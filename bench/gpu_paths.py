@@ -35,8 +35,10 @@ def made_up():
 def write_tu(folder, graphs):
     """Text files of the TU format, from which `plimsoll ingest tu` reads."""
     folder.mkdir()
+
     def write(name, lines):
         (folder / f"{folder.name}_{name}.txt").write_text("".join(f"{line}\n" for line in lines))
+
     write("A", (f"{100 * g + s + 1}, {100 * g + t + 1}" for g, (_, edges) in enumerate(graphs) for s, t in edges.T.tolist()))
     write("graph_indicator", (g + 1 for g in range(len(graphs)) for _ in range(100)))
     write("graph_labels", (g % 2 for g in range(len(graphs))))

@@ -63,8 +63,10 @@ def plan_on_device(
     lanes: int,
     device: _torch.Device,
 ) -> Room:
-    """Blocks run on the device one after the other, with no memory of their own here. Errors: `BudgetExceeded`, which names the smallest budget of the device,
-    or of the process."""
+    """Room for blocks that run on the device one after the other, with no memory of their own here.
+
+    Errors: `BudgetExceeded`, which names the smallest budget of the device, or of the process.
+    """
     sizes = _sizes_of(blocks, epochs)
     held_before = _torch.held()
     device.warm_up()

@@ -7,7 +7,6 @@ Profile = tuple[int, str, list[tuple[str, int]], int, list[int], list[str], list
 # A GPU, or its stand-in: once it is open torch's tensors there lie in one region, within the budget.
 class Device:
     torch: str
-    name: str
     budget: int
     unit: int
     context: int
@@ -25,7 +24,6 @@ class Device:
 
 def open_cuda(device: str, budget: str) -> Device: ...
 def stand_in(total: int, context: int) -> Device: ...
-def device_bytes(device: str, budget: str) -> int: ...
 
 class Recording:
     def __init__(self) -> None: ...

@@ -115,7 +115,6 @@ void bind_devices(nb::module_& module) {
   const auto without_lock = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<PythonDevice>(module, "Device")
       .def_prop_ro("torch", [](const PythonDevice& of) { return of.device().torch().str(); })
-      .def_prop_ro("name", [](const PythonDevice& of) { return of.device().device().name(); })
       .def_prop_ro("budget", [](const PythonDevice& of) { return of.device().budget(); })
       .def_prop_ro("unit", [](const PythonDevice& of) { return of.device().unit(); })
       .def_prop_ro("context", [](const PythonDevice& of) { return of.device().context(); })
@@ -141,9 +140,6 @@ void bind_devices(nb::module_& module) {
       });
   module.def("open_cuda", &open_cuda, without_lock);
   module.def("stand_in", &make_stand_in);
-  module.def("device_bytes", [](const std::string& device, const std::string& budget) {
-    return device_budget(budget, free_of_gpu(index_of(device)));
-  });
 }
 
 }  // namespace plimsoll

@@ -37,7 +37,8 @@ void apply_preset(Recipe::Training::Block& block, const std::string& preset) {
   if (preset == "cpu") {
     block = {};
   } else if (preset == "gpu") {
-    // What an H200 ran a large GAT and a large autoencoder with (bench/results/gpu.md).
+    // What an H200 ran a large GAT and a large autoencoder with (bench/results/gpu.md);
+    // seeds are not measured.
     block = {.graphs = 512, .nodes = 65'536, .edges = 262'144, .seeds = 1024};
   } else {
     throw UsageError(fmt::format("no preset '{}' of training.block; expected cpu or gpu", preset));

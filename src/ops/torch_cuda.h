@@ -10,7 +10,7 @@
 namespace plimsoll {
 
 /// Loads what torch has for CUDA, which no program of ours links: they all work with a torch for the CPU
-/// alone. From then on tensors on GPU `index` lie in `tensors`, which must outlive them; torch takes nothing
+/// alone. From then on tensors on GPU `index` lie in `tensors`, which it keeps for good; torch takes nothing
 /// else of the GPU but its handles, and computes the same bits each time. Once a process, before the first
 /// block is run. Errors: UsageError where this torch has no CUDA.
 c10::Device load_torch_cuda(int index, const std::shared_ptr<DeviceTensors>& tensors);

@@ -32,7 +32,7 @@ def classifier(body="GAT", graphs=None, **options):
 
 
 def weights(model):
-    return torch.cat([value.detach().double().flatten() for value in model.state_dict().values()])
+    return torch.cat([value.detach().double().cpu().flatten() for value in model.state_dict().values()])
 
 
 def fitted(graphs=None, model=None, **options):

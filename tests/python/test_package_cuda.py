@@ -10,14 +10,10 @@ from package_data import plimsoll, python
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from pyg_models import Classifier, make_body  # noqa: E402
+from fit_models import classifier, made_up, weights  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
-from torch_geometric.data import Data  # noqa: E402
 from torch_geometric.loader import DataLoader  # noqa: E402
 
-from plimsoll import _operators  # noqa: E402
-
-_operators.load()
 import plimsoll.nn  # noqa: E402
 from plimsoll import _device, _torch  # noqa: E402
 from plimsoll.blocks import BlockLimits, BlockList  # noqa: E402
@@ -42,30 +38,6 @@ def gpu(request, monkeypatch):
     opened[request.param] = device
     yield device
     torch.set_num_threads(before)
-
-
-def made_up(count=60, features=5):
-    generator = torch.Generator().manual_seed(3)
-    graphs = []
-    for i in range(count):
-        n, e = 6 + i % 7, 15 + i % 11
-        graphs.append(
-            Data(
-                x=torch.randn(n, features, generator=generator) + i % 3,
-                edge_index=torch.randint(n, (2, e), generator=generator),
-                y=torch.tensor([i % 3]),
-            )
-        )
-    return graphs
-
-
-def classifier(body="GAT", **options):
-    torch.manual_seed(5)
-    return Classifier(make_body(body, 5, made_up(), width=16, layers=2, **options), 3)
-
-
-def weights(model):
-    return torch.cat([value.detach().double().cpu().flatten() for value in model.state_dict().values()])
 
 
 # Adam makes steps as large of gradients that are nothing but rounding.
