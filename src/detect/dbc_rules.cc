@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include "detect/j1939.h"
+
 namespace plimsoll {
 namespace {
 

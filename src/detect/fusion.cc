@@ -96,14 +96,14 @@ std::array<double, kFusedParts> parts_of(const NamedTensors& tensors, const std:
 }  // namespace
 
 const std::array<FusedPart, kFusedParts>& fused_parts() {
-  static const std::array<FusedPart, kFusedParts> kAll = [] {
+  static const std::array<FusedPart, kFusedParts> all = [] {
     std::array<FusedPart, kFusedParts> parts;
     for (size_t s = 0; s < kStatistics; ++s) parts[s] = {statistic_names()[s], kLeastScales[s]};
     parts[kGat] = {"gat", 1};
     parts[kGat + 1] = {"vgae", 0.01F};
     return parts;
   }();
-  return kAll;
+  return all;
 }
 
 int64_t FusedRows::bytes(int64_t windows) {

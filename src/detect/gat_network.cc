@@ -35,7 +35,7 @@ GatConfig GatConfig::read(const SafetensorsView& file) {
                     "detector.safetensors "
                     "of a run of task detection or distillation",
                     file.path(), model));
-  const GatConfig config = read_metadata(file, "plimsoll.config", [](const Json& json) {
+  GatConfig config = read_metadata(file, "plimsoll.config", [](const Json& json) {
     const GatConfig usual;
     return GatConfig{.num_ids = whole_number(json.at("num_ids")),
                      .in_features = whole_number(json.at("in_features")),

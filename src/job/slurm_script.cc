@@ -89,7 +89,7 @@ exit "$code"
 std::string shell_word(const std::string& text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=:,%+@";
-  if (!text.empty() && text.find_first_not_of(kPlain) == text.npos) return text;
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
   std::string word = "'";
   for (const char c : text) c == '\'' ? word += "'\\''" : word += c;
   return word + "'";

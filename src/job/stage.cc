@@ -258,13 +258,13 @@ std::vector<Evicted> evict(const fs::path& data, const fs::path& root, FileSyste
     constexpr size_t kHash = 16;
     if (entry.size() < kHash + 2 || entry[entry.size() - kHash - 1] != '-') return {};
     const auto hash = std::string_view(entry).substr(entry.size() - kHash);
-    return hash.find_first_not_of("0123456789abcdef") == hash.npos ? entry : std::string();
+    return hash.find_first_not_of("0123456789abcdef") == std::string_view::npos ? entry : std::string();
   };
   std::vector<std::string> names;
   for (const std::string& entry : files.names_in(root).value_or(std::vector<std::string>()))
     if (const std::string name = name_of(entry); !name.empty()) names.push_back(name);
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   const std::string wanted = data.empty() ? std::string() : copy_place(data, root).name;
   std::vector<Evicted> evicted;
   for (const std::string& name : names) {

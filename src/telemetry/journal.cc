@@ -21,7 +21,7 @@ int64_t end_of_lines(const File& file) {
     const ssize_t got = ::pread(file.descriptor(), piece.data(), static_cast<size_t>(end - start), start);
     if (got <= 0) throw file_failure("cannot read", file.path());
     const std::string_view text(piece.data(), static_cast<size_t>(got));
-    if (const size_t newline = text.rfind('\n'); newline != text.npos)
+    if (const size_t newline = text.rfind('\n'); newline != std::string_view::npos)
       return start + static_cast<int64_t>(newline) + 1;
     end = start;
   }

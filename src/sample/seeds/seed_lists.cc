@@ -46,6 +46,7 @@ std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::
     throw InputError(graph.set().folder().string() +
                      ": nodes have no labels (column y); give some to `plimsoll ingest graph`");
   std::vector<SeedList> lists;
+  lists.reserve(splits.size());
   for (const std::string& name : splits) lists.push_back(list_of(graph, name));
   return lists;
 }
@@ -53,6 +54,7 @@ std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::
 std::vector<SeedList> edge_lists(const GraphView& graph, const std::vector<std::string>& splits) {
   require_features(graph);
   std::vector<SeedList> lists;
+  lists.reserve(splits.size());
   for (const std::string& name : splits) lists.push_back(edges_of(graph, name));
   return lists;
 }
