@@ -4,6 +4,7 @@
 #include "windows/lone_signals.h"
 #include "windows/profile_statistics.h"
 #include "windows/signal_steps.h"
+#include "windows/state_changes.h"
 
 namespace plimsoll {
 
@@ -13,6 +14,7 @@ struct FrameJudges {
   SignalSteps steps = {};
   ExtraFrames extra = {};
   LoneSignals lone = {};
+  StateChanges states = {};
   bool benign_only = false;  ///< frames labelled 1 are as if they were not there: of windows that set levels
 
   /// What comes next is another recording.
@@ -20,12 +22,14 @@ struct FrameJudges {
     steps.reset();
     extra.reset();
     lone.reset();
+    states.reset();
   }
 
   /// What the judges keep, with this profile and windows of so many frames.
   static int64_t bytes(const BehaviourProfile& profile, int64_t window) {
     const int64_t ids = profile.vocabulary().size();
-    return SignalSteps::bytes(ids, window) + ExtraFrames::bytes(ids, window) + LoneSignals::bytes(profile);
+    return SignalSteps::bytes(ids, window) + ExtraFrames::bytes(ids, window) + LoneSignals::bytes(profile) +
+           StateChanges::bytes(ids);
   }
 
   /// `dropped`: as ExtraFrames::worst().
@@ -38,7 +42,8 @@ struct FrameJudges {
             profile.checksums().broken(frames, window, vocabulary),
             profile.pairs().worst(frames, window, vocabulary),
             alone.held,
-            alone.restless};
+            alone.restless,
+            states.silence(frames, window, profile, benign_only, dropped)};
   }
 };
 

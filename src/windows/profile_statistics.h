@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "sample/block/block.h"
@@ -40,6 +41,8 @@ struct FrameStatistics {
   float apart = 0;
   float held = 0;
   float restless = 0;
+  std::optional<float> silence =
+      {};  ///< in place of the graph's, if an ID was turned off (windows/state_changes.h)
 };
 
 /// Of a window, from its behaviour graph with all its columns and what its frames say. All
