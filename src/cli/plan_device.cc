@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "cli/open_device.h"
 #include "device/cuda_device.h"
 #include "device/device_choice.h"
 #include "telemetry/table.h"
@@ -13,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-void print(const DevicePlan& plan) {
+void print(const DevicePlan& plan, bool nothing_was_run) {
   Table parts({"<on the device", "bytes", ""});
   for (const auto& [name, bytes] : plan.parts) parts.add({name, format_count(bytes), format_bytes(bytes)});
   parts.add({"peak", format_count(plan.peak), format_bytes(plan.peak)});
@@ -30,8 +31,11 @@ void print(const DevicePlan& plan) {
   for (size_t blocks = 1; blocks <= plan.budget_for.size(); blocks *= 2)
     budgets.add({format_bytes(plan.budget_for[blocks - 1]), std::to_string(blocks)});
   fmt::print("{}", budgets.text());
-  fmt::print("not exact: nothing was run, and {} for the context is an assumption\n",
-             format_bytes(PlannedDevice::kAssumedContext));
+  if (nothing_was_run)
+    fmt::print("not exact: nothing was run, and {} for the context is an assumption\n",
+               format_bytes(PlannedDevice::kAssumedContext));
+  else
+    fmt::print("{}\n", plan.exact ? "exact" : "not exact: " + plan.why_inexact);
   if (plan.without_cuda.empty()) return;
   fmt::print("without a kernel for CUDA, planned as on the CPU: {}\n", fmt::join(plan.without_cuda, ", "));
 }
@@ -44,7 +48,7 @@ const DevicePlan& largest_device_budget(const StagePlans& plans) {
 
 }  // namespace
 
-std::optional<int64_t> plan_device_budget(const PlanOptions& options) {
+PlansDevice device_of_plan(const PlanOptions& options, int threads) {
   using Kind = DeviceChoice::Kind;
   DeviceChoice device = parse_device(options.device.device);
   if (device.kind == Kind::cpu) {
@@ -53,18 +57,21 @@ std::optional<int64_t> plan_device_budget(const PlanOptions& options) {
   }
   const bool there = device.index < find_cuda_devices().count;
   if (!there && device.kind == Kind::automatic) return {};
-  if (options.mode == "measured" || options.mode == "trial")
-    throw UsageError("--mode " + options.mode + " runs blocks on the CPU: a plan for a GPU is static");
+  const bool runs_blocks = options.mode == "measured" || options.mode == "trial";
+  if (runs_blocks && !there)
+    throw UsageError("--mode " + options.mode +
+                     " runs blocks on the GPU, and there is none here: leave it out for a static plan");
   if (!options.table.empty()) throw UsageError("--table has budgets of the CPU: leave out --device");
-  return device_budget(options.device.budget,
-                       there ? std::optional(cuda_device_bytes(device.index)) : std::nullopt);
+  if (runs_blocks) return {.open = open_device(options.device, options.ranks, threads)};
+  return {.budget = device_budget(options.device.budget,
+                                  there ? std::optional(cuda_device_bytes(device.index)) : std::nullopt)};
 }
 
-void print_device_plans(const StagePlans& plans, bool json) {
+void print_device_plans(const StagePlans& plans, const std::string& mode, bool json) {
   const DevicePlan& largest = largest_device_budget(plans);
   if (json) {
     Json found = device_plan_json(largest);
-    found["mode"] = "static";
+    found["mode"] = mode;
     found["stages"] = Json::array();
     for (const auto& [stage, plan] : plans) {
       found["stages"].push_back(device_plan_json(*plan.device));
@@ -79,7 +86,7 @@ void print_device_plans(const StagePlans& plans, bool json) {
                    std::to_string(plan.device->blocks), format_bytes(plan.device->range)});
       fmt::print("{}\nthe stage that needs most:\n", table.text());
     }
-    print(largest);
+    print(largest, mode == "static");
   }
   require_feasible(largest);
 }

@@ -1,18 +1,26 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "cli/train_options.h"
 #include "task/plan_run.h"
+#include "train/engine/training_device.h"
 
 namespace plimsoll {
 
-/// The budget of the device that a plan is for; none: the CPU. Errors: UsageError.
-std::optional<int64_t> plan_device_budget(const PlanOptions& options);
+/// The GPU that a plan is for.
+struct PlansDevice {
+  std::optional<int64_t> budget;         ///< of a static plan; none: another plan, or the CPU
+  std::unique_ptr<TrainingDevice> open;  ///< to run blocks on, for --mode measured and trial; null: none
+};
+/// Errors: UsageError; DeviceBudgetExceeded; Failure.
+PlansDevice device_of_plan(const PlanOptions& options, int threads);
 
-/// What the stages need of a device; that of the host is the same as without one, at most. Errors:
-/// BudgetTooSmall, after it is printed, where the budget does not do.
-void print_device_plans(const StagePlans& plans, bool json);
+/// What the stages need of a device, found by `mode`; that of the host is the same as without one, at most.
+/// Errors: BudgetTooSmall, after it is printed, where the budget does not do.
+void print_device_plans(const StagePlans& plans, const std::string& mode, bool json);
 
 }  // namespace plimsoll

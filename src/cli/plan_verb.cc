@@ -189,11 +189,11 @@ DiskSpeed disk_of(const std::filesystem::path& graph) {
 void run_plan(const PlanOptions& options) {
   Recipe recipe = load_recipe(options.recipe, options.overrides);
   if (!options.mode.empty()) recipe.memory.estimation = options.mode;
-  const std::optional<int64_t> on_device = plan_device_budget(options);
-  if (on_device) recipe.memory.estimation = "static";
   Resources resources = options.resources;
   resources.sharers = options.ranks;
   const int threads = resources.thread_count();
+  const PlansDevice device = device_of_plan(options, threads);
+  if (device.budget) recipe.memory.estimation = "static";
   const std::vector<int64_t> budgets = budgets_of(options.table);
   if (!budgets.empty()) resources.budget_text = std::to_string(budgets.back());
   const FloorParts floor = warm_up_torch(threads);
@@ -202,14 +202,15 @@ void run_plan(const PlanOptions& options) {
                        .identity = {},
                        .threads = threads,
                        .prefetch = options.prefetch,
-                       .device_budget = on_device,
+                       .device_budget = device.budget,
+                       .device = device.open.get(),
                        .outside_ledger = budget.outside_ledger(),
                        .ranks = options.ranks};
   const TrainingInput input{.data = nearest_copy(options.data), .recipe = recipe, .threads = threads};
   if (!budgets.empty())
     return print_settings(plan_settings(input, run, budget.bytes()), budgets, options.json);
   const StagePlans plans = plan_within(input, run, budget.bytes());
-  if (on_device) return print_device_plans(plans, options.json);
+  if (device.budget || device.open) return print_device_plans(plans, recipe.memory.estimation, options.json);
   const MemoryPlan& plan = largest_budget(plans);
   if (!options.snapshot.empty()) write_text(options.snapshot, pickled(snapshot_of(plan.worst)));
   TapeProfile profile;

@@ -334,6 +334,45 @@ TEST_P(DeviceFitTest, TheJournalHasWhatNvmlSaysAndNothingWithoutIt) {
   }
 }
 
+// Without a step: the plan that fit() makes, and with `trial` a step's blocks run in flight together, whose
+// bits change nothing.
+TEST_P(DeviceFitTest, PlansAsItTrainsAndTriesThePlanOut) {
+  const auto trained = [&](const std::string& estimation) {
+    recipe_.memory.estimation = estimation;
+    return run(
+        [](const Fitted& fit) -> Trained {
+          const GraphAutoencoderNeighborhood model({.num_ids = 50}, 3);
+          FitResult found = fit(Reconstruction(model, {}), nullptr);
+          return {model.parameters().hash(), std::move(found)};
+        },
+        &device(kRoomy), kThreads);
+  };
+  const Trained measured = trained("measured"), tried = trained("trial");
+  EXPECT_EQ(tried.weights, measured.weights);
+  EXPECT_EQ(tried.fit.device->reruns, 0);
+  const auto planned = [&](const std::string& estimation, TrainingDevice& on) {
+    recipe_.memory.estimation = estimation;
+    const GraphAutoencoderNeighborhood model({.num_ids = 50}, 3);
+    const Reconstruction objective(model, {});
+    return plan_fit({.source = of_graphs_,
+                     .shapes = shapes_,
+                     .objective = &objective,
+                     .recipe = &recipe_,
+                     .split = &split_,
+                     .run = {.threads = kThreads, .device = &on}});
+  };
+  for (const std::string estimation : {"measured", "trial"}) {
+    const MemoryPlan plan = planned(estimation, device(kRoomy));
+    const DevicePlan& expected = *measured.fit.plan.device;
+    EXPECT_EQ(plan.device->min_budget, expected.min_budget) << estimation;
+    EXPECT_EQ(plan.device->peak, expected.peak) << estimation;
+    EXPECT_EQ(plan.device->blocks, expected.blocks) << estimation;
+    EXPECT_EQ(plan.device->exact, expected.exact) << estimation << ": " << plan.device->why_inexact;
+    TrainingDevice& of = device(kRoomy);
+    EXPECT_THROW(planned(estimation, device(expected.min_budget - of.context() - of.unit())), BudgetTooSmall);
+  }
+}
+
 // Blocks that find no room in their lane's range run again with those of all lanes: the same gradients,
 // running statistics among them, and the lanes are there again.
 TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {

@@ -464,7 +464,8 @@ MemoryPlan plan_fit(const FitOptions& given) {
   require_enough_work(options);
   if (options.run.without_data) return plan_with(options);
   const TrainerState held(options);
-  return plan_with(options);
+  const std::unique_ptr<DeviceRun> device = device_of(options);
+  return plan_with(options, device.get());
 }
 
 FitResult fit(const FitOptions& given) {

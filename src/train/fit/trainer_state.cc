@@ -70,6 +70,7 @@ TrainerState::TrainerState(const FitOptions& options)
 
 MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
   const Recipe::Training& training = options.recipe->training;
+  const bool tries = options.recipe->memory.estimation == "trial";
   PlanInput input{
       .source = options.source,
       .shapes = options.shapes,
@@ -89,9 +90,9 @@ MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
       .batch_size = training.batch_size,
       .predicted = {options.split->validation},
       .recompute = training.gradient_checkpointing,
-      .estimation = options.run.without_data                                            ? "static"
-                    : options.recipe->memory.estimation == "trial" && device == nullptr ? "trial"
-                                                                                        : "measured",
+      .estimation = options.run.without_data     ? "static"
+                    : tries && device == nullptr ? "trial"
+                                                 : "measured",
       .outside_ledger = options.run.outside_ledger,
       .outside_varies = options.run.outside_varies,
       .later = extra_bytes_after_fit(options),
@@ -99,7 +100,11 @@ MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
       .device = device != nullptr ? device->planned() : device_without_data(options.run),
       .cap = options.run.cap};
   if (options.run.without_data) input.missing = missing_of(options);
-  return make_plan(input);
+  MemoryPlan plan = make_plan(input);
+  // The largest block that predicts ran there already. Lanes are made for the plan.
+  if (tries && device != nullptr && plan.feasible)
+    try_out(input, device->execution(*plan.device, plan.execution), {}, plan);
+  return plan;
 }
 
 }  // namespace plimsoll

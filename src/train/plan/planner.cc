@@ -55,7 +55,7 @@ class Planner {
           std::max(plan.peak, in_.outside_ledger +
                                   std::max({peak_before_, probes_peak_, Ledger::process().recent_peak()}) +
                                   heap_per_block_);
-    if (in_.estimation == "trial" && plan.feasible) try_out(plan, prediction.worst);
+    if (in_.estimation == "trial" && plan.feasible) try_out(in_, plan.execution, prediction.worst, plan);
     plan.exact = plan.exact && !without_data();
     if (without_data() && plan.why_inexact.empty())
       plan.why_inexact = "nothing was run: needs are seen from above";
@@ -398,24 +398,6 @@ class Planner {
   }
 
   // Blocks as they will run: prediction's worst, and those of a whole step in flight together.
-  void try_out(MemoryPlan& plan, std::span<const int64_t> worst_predicted) const {
-    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits, plan.execution,
-                       in_.offloaded_teacher, in_.ranks > 1 ? 1 : in_.lanes);
-    if (!worst_predicted.empty()) engine.predict(worst_predicted, [](std::span<const float>) {});
-    if (!in_.training.empty()) {
-      // A step of the run: other blocks were not planned.
-      GraphList order(in_.training.size());
-      in_.order().graphs_of(1, order);
-      engine.try_out(std::span(order).first(std::min(static_cast<size_t>(in_.batch_size), order.size())));
-    }
-    const BlockRunner& runner = engine.runner();
-    if (runner.unforeseen() + runner.overflows() + runner.reruns() == 0) return;
-    plan.exact = false;
-    plan.why_inexact =
-        fmt::format("of the blocks that were tried out {} were not as planned, and {} had to run again alone",
-                    runner.unforeseen(), runner.reruns());
-  }
-
   void find_too_large(MemoryPlan& plan, const PlannedWork& main, int64_t room) const {
     const auto look = [&](std::span<const int64_t> graphs) {
       for (const int64_t g : graphs) {
@@ -466,6 +448,30 @@ MemoryPlan make_plan(const PlanInput& input) {
   MemoryPlan plan = Planner(host).run();
   plan.device = std::move(device);
   return plan;
+}
+
+void try_out(const PlanInput& input, const ExecutionPlan& execution, std::span<const int64_t> predicted,
+             MemoryPlan& plan) {
+  BlockEngine engine(*input.source, input.shapes, *input.objective, input.limits, execution,
+                     input.offloaded_teacher, input.ranks > 1 ? 1 : input.lanes);
+  if (!predicted.empty()) engine.predict(predicted, [](std::span<const float>) {});
+  if (!input.training.empty()) {
+    // A step of the run: other blocks were not planned.
+    GraphList order(input.training.size());
+    input.order().graphs_of(1, order);
+    engine.try_out(std::span(order).first(std::min(static_cast<size_t>(input.batch_size), order.size())));
+  }
+  const auto judge = [](int64_t unforeseen, int64_t reruns, bool& exact, std::string& why) {
+    if (unforeseen + reruns == 0) return;
+    exact = false;
+    why =
+        fmt::format("of the blocks that were tried out {} were not as planned, and {} had to run again alone",
+                    unforeseen, reruns);
+  };
+  const BlockRunner& runner = engine.runner();
+  judge(runner.unforeseen() + runner.overflows(), runner.reruns(), plan.exact, plan.why_inexact);
+  if (const DeviceBlocks* device = execution.device)
+    judge(device->unforeseen(), device->reruns(), plan.device->exact, plan.device->why_inexact);
 }
 
 ExecutionPlan require_feasible(const MemoryPlan& plan) {

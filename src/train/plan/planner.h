@@ -126,6 +126,12 @@ struct MemoryPlan {
 /// probes fit; UsageError where a model cannot be planned so (train/plan/static_tape.h).
 MemoryPlan make_plan(const PlanInput& input);
 
+/// Runs `predicted`, a list, and a whole step of the run by a feasible plan: where blocks are not as it says,
+/// it is no longer exact, on the host or on the device. `execution`: of the plan, with the device's lanes
+/// where it has any. No weight changes. Errors: those of blocks.
+void try_out(const PlanInput& input, const ExecutionPlan& execution, std::span<const int64_t> predicted,
+             MemoryPlan& plan);
+
 /// By how much a stated budget is above the need of this process: floors of processes differ. Up to 1.4 MiB
 /// was seen.
 constexpr int64_t kFloorSpread = 2 * kMiB;

@@ -62,6 +62,7 @@ bool is_there(const ColumnOptions& options, const ColumnFile& file, const Column
 }  // namespace
 
 MemoryPlan plan_column(const ColumnOptions& options) {
+  if (options.run.device != nullptr) return PlannedEngine(input_for(options), options.run.device).plan();
   return make_plan(input_for(options));
 }
 
