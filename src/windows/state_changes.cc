@@ -32,12 +32,15 @@ void StateChanges::read(const FrameSpans& frames, const FrameWindow& window, con
     const int32_t id = profile.vocabulary().index(keys[at]);
     if (id == profile.vocabulary().size() || (benign_only && frames.label[at] == 1)) continue;
     Seen& seen = seen_[static_cast<size_t>(id)];
+    const bool first_frame = seen.last_at < 0;
     seen.last_at = next_;
     seen.last_ns = frames.time_ns[at];
     seen.off = false;
     uint64_t payload = 0;
     std::memcpy(&payload, &frames.data[at * static_cast<size_t>(frames.width)], sizeof(payload));
-    const uint64_t changed = (payload ^ profile.id(id).fixed_value) & seen.fixed;
+    // From frame to frame: on another drive a bit may have another value from the start.
+    const uint64_t changed = first_frame ? 0 : (payload ^ seen.payload) & seen.fixed;
+    seen.payload = payload;
     if (changed == 0) continue;
     seen.fixed &= ~changed;
     changes_[changed_++ % kChanges] = {seen.last_ns, id};

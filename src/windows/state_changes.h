@@ -31,7 +31,8 @@ class StateChanges {
  private:
   // Of an ID.
   struct Seen {
-    uint64_t fixed = 0;  // bits that never changed, the first byte lowest
+    uint64_t fixed = 0;    // bits that never changed, the first byte lowest
+    uint64_t payload = 0;  // of its last frame
     int64_t last_at = -1;
     int64_t last_ns = 0;
     bool off = false;  // since then

@@ -28,7 +28,8 @@ std::vector<Frame> benign() {
 }
 
 // The last window of traffic in which ID 0 falls silent after 3 s, and so many others change a bit `later`.
-std::optional<float> silence(int changing, int64_t later, bool again = false, bool two = false) {
+std::optional<float> silence(int changing, int64_t later, bool again = false, bool two = false,
+                             uint8_t before = 0xA0, uint8_t after = 0xA1) {
   const int64_t stop = 3 * kSecond;
   const auto frames = traffic(
       6 * kSecond,
@@ -37,8 +38,7 @@ std::optional<float> silence(int changing, int64_t later, bool again = false, bo
         return id != 0 || time < stop || (again && time > 4 * kSecond && time < 5 * kSecond);
       },
       [&](uint32_t id, int64_t time) {
-        return static_cast<uint8_t>(
-            id >= 1 && id <= static_cast<uint32_t>(changing) && time > stop + later ? 0xA1 : 0xA0);
+        return id >= 1 && id <= static_cast<uint32_t>(changing) && time > stop + later ? after : before;
       });
   const BehaviourProfile profile = learned_from(benign());
   const FrameBatch batch = batch_of(frames);
@@ -56,6 +56,12 @@ TEST(StateChanges, AnIdThatStopsAsTheCarChangesIsNotMissed) {
   EXPECT_EQ(silence(8, 0), 0.0F) << "of eight other IDs a bit changes for the first time";
   EXPECT_EQ(silence(7, 0), std::nullopt);
   EXPECT_EQ(silence(0, 0), std::nullopt);
+}
+
+// The calibration had other values of these bits: that they are other ones is no change, that they change is.
+TEST(StateChanges, AnotherDriveMayStartWithOtherValues) {
+  EXPECT_EQ(silence(8, 0, false, false, 0xB0, 0xB0), std::nullopt);
+  EXPECT_EQ(silence(8, 0, false, false, 0xB0, 0xA0), 0.0F) << "back to that of the calibration";
 }
 
 TEST(StateChanges, TheCarChangesInTheMomentOfItsLastFrame) {
