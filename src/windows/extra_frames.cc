@@ -50,7 +50,13 @@ double ExtraFrames::excess(const Arrival& arrival, Seen& seen, int64_t time_ns, 
   if (seen.count > 0 && time_ns < seen.times[static_cast<size_t>((seen.count - 1) % Seen::kGaps)]) seen = {};
   double excess = 0;
   if (seen.count > 0) excess = arrival.one.excess(seen.span_from(1, time_ns));
-  if (seen.count > 1) excess = std::max(excess, arrival.two.excess(seen.span_from(2, time_ns)));
+  if (seen.count > 1) {
+    const int64_t two = seen.span_from(2, time_ns);
+    // A frame that was late is followed by one on time: that gap alone is short, an added frame shortens
+    // both.
+    if (arrival.two.least_ns > 0 && two >= arrival.two.least_ns) excess = 0;
+    excess = std::max(excess, arrival.two.excess(two));
+  }
   if (seen.count >= Seen::kGaps && arrival.eight.least_ns > 0)
     excess = arrival.eight.excess(seen.span_from(Seen::kGaps, time_ns));
   if (arrival.still && arrival.eight.least_ns == 0 && seen.count > 0)
