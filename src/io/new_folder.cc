@@ -37,7 +37,7 @@ void NewFolder::remove_abandoned() {
   const std::string begin = fmt::format(".{}.tmp.", folder_.filename().string());
   const fs::path around = folder_.parent_path();
   for (const std::string& name : files_.names_in(around.empty() ? "." : around).value_or(Names())) {
-    if (!name.starts_with(begin) || name.find_first_not_of("0123456789.", begin.size()) != name.npos)
+    if (!name.starts_with(begin) || name.find_first_not_of("0123456789.", begin.size()) != std::string::npos)
       continue;
     const fs::path path = around / name;
     const int folder = files_.names_in(path) ? files_.open(path, FileSystem::Open::read) : -1;

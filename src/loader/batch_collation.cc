@@ -44,6 +44,7 @@ CollatedBatch collate(const GraphSetView& set, const BatchFields& fields, std::s
     counts.edges += rows.edges;
   }
   std::vector<int64_t> bytes;
+  bytes.reserve(kBatchFields);
   for (int field = 0; field < kBatchFields; ++field)
     bytes.push_back(fields.bytes(static_cast<BatchField>(field), counts));
   batch.tensors = memory.take(bytes);

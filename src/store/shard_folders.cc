@@ -43,6 +43,7 @@ ShardFolder open_shard(const fs::path& folder) {
 
 std::vector<ShardFolder> open_shards(const std::vector<fs::path>& folders) {
   std::vector<ShardFolder> shards;
+  shards.reserve(folders.size());
   for (const fs::path& folder : folders) shards.push_back(open_shard(folder));
   if (shards.empty()) throw UsageError("no shards to merge");
   const ShardFolder& first = shards.front();

@@ -10,10 +10,10 @@ namespace plimsoll {
 using namespace behaviour;  // NOLINT(google-build-using-namespace): the columns, by name
 
 const std::array<std::string, kStatistics>& statistic_names() {
-  static const std::array<std::string, kStatistics> kNames = {
+  static const std::array<std::string, kStatistics> names = {
       "unknown",     "early", "early_share", "surplus",  "silence", "load", "still",
       "transitions", "steps", "extra",       "checksum", "apart",   "held", "restless"};
-  return kNames;
+  return names;
 }
 
 ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph,

@@ -31,7 +31,8 @@ const char* attack_name(AttackKind kind) {
 
 std::vector<std::string> attack_names(const std::vector<AttackKind>& kinds) {
   std::vector<std::string> names;
-  for (const AttackKind kind : kinds) names.push_back(attack_name(kind));
+  names.reserve(kinds.size());
+  for (const AttackKind kind : kinds) names.emplace_back(attack_name(kind));
   return names;
 }
 

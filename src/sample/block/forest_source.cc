@@ -58,8 +58,8 @@ void ForestSource::Scratch::find_neighbours() {
   neighbour.resize(static_cast<size_t>(first[nodes]));
   count.assign(nodes, 0);
   each_end([&](size_t a, size_t b) {
-    const auto place = static_cast<size_t>(first[a]) + static_cast<size_t>(count[a]++);
-    neighbour[place] = static_cast<int32_t>(b);
+    const auto slot = static_cast<size_t>(first[a]) + static_cast<size_t>(count[a]++);
+    neighbour[slot] = static_cast<int32_t>(b);
   });
   for (size_t n = 0; n < nodes; ++n) {
     const auto begin = neighbour.begin() + first[n];

@@ -17,9 +17,10 @@ namespace {
 template <typename T>
 void advise(std::span<const T> values) {
   constexpr uintptr_t kPage = 4096;
-  const auto first = reinterpret_cast<uintptr_t>(values.data()) / kPage * kPage;
-  const auto last = reinterpret_cast<uintptr_t>(values.data() + values.size());
-  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_WILLNEED);
+  const auto* const first = reinterpret_cast<const std::byte*>(values.data());
+  const uintptr_t lead = reinterpret_cast<uintptr_t>(first) % kPage;  // of its page
+  if (!values.empty())
+    madvise(const_cast<std::byte*>(first - lead), values.size_bytes() + lead, MADV_WILLNEED);
 }
 
 bool is_unknown(float target) {
