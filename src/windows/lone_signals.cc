@@ -23,17 +23,15 @@ int64_t LoneSignals::bytes(const BehaviourProfile& profile) {
          ids * static_cast<int64_t>(sizeof(Seen)) + 2 * LoneIds::bytes(ids);
 }
 
-void LoneSignals::begin(const FrameWindow& window, const BehaviourProfile& profile) {
+void LoneSignals::begin(const BehaviourProfile& profile) {
   const int32_t ids = profile.vocabulary().size();
-  recording_ = window.recording;
   seen_.assign(static_cast<size_t>(ids), {});
   tracks_.assign(profile.signals().signals().size(), {});
   held_.begin(ids);
   restless_.begin(ids);
-  next_ = recording_->first_frame;
 }
 
-void LoneSignals::add(int32_t id, uint64_t payload, const SignalModel& signals) {
+void LoneSignals::add(int64_t frame, int32_t id, uint64_t payload, const SignalModel& signals) {
   Seen& seen = seen_[static_cast<size_t>(id)];
   float held = 0;
   float held_within = 0;
@@ -57,8 +55,8 @@ void LoneSignals::add(int32_t id, uint64_t payload, const SignalModel& signals) 
     const double mean = std::min(last, track.surprises.mean(RecentSurprises::kMost));
     restless = std::max(restless, doublings((mean + 1) / (signal.most_mean + 1)));
   }
-  held_.put(id, next_, held, held_within);
-  restless_.put(id, next_, restless, restless);
+  held_.put(id, frame, held, held_within);
+  restless_.put(id, frame, restless, restless);
   seen = {payload, seen.last, std::min(seen.count + 1, 2)};
 }
 
@@ -66,17 +64,12 @@ LoneSignals::Worst LoneSignals::worst(const FrameSpans& frames, const FrameWindo
                                       const BehaviourProfile& profile, bool benign_only, int64_t dropped) {
   const SignalModel& signals = profile.signals();
   if (signals.signals().empty() || !window.recording->has_payload) return {};
+  cursor_.advance(
+      frames, window, profile.vocabulary(), benign_only, dropped, [&] { begin(profile); },
+      [&](int64_t frame, int32_t id, size_t at) {
+        add(frame, id, payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]), signals);
+      });
   const int64_t first = window.first + dropped;
-  if (recording_ != window.recording || first < first_) begin(window, profile);
-  first_ = first;
-  next_ = std::max(next_, dropped);
-  const FrameKeys keys = profile.vocabulary().keys(frames, *window.recording);
-  for (; next_ < first + window.count; ++next_) {
-    const auto at = static_cast<size_t>(next_ - dropped);
-    const int32_t id = profile.vocabulary().index(keys[at]);
-    if (id == profile.vocabulary().size() || (benign_only && frames.label[at] == 1)) continue;
-    add(id, payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]), signals);
-  }
   return {held_.worst(first), restless_.worst(first)};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "windows/behaviour_profile.h"
+#include "windows/frame_cursor.h"
 #include "windows/lone_ids.h"
 #include "windows/recent_surprises.h"
 
@@ -32,7 +33,7 @@ class LoneSignals {
   /// Kept for this profile.
   static int64_t bytes(const BehaviourProfile& profile);
   /// What comes next is another recording.
-  void reset() { recording_ = nullptr; }
+  void reset() { cursor_.reset(); }
 
  private:
   // Of an ID: its payloads so far.
@@ -47,16 +48,14 @@ class LoneSignals {
     int32_t held = 0;  // frames
     RecentSurprises surprises = {};
   };
-  void begin(const FrameWindow& window, const BehaviourProfile& profile);
-  void add(int32_t id, uint64_t payload, const SignalModel& signals);
+  void begin(const BehaviourProfile& profile);
+  void add(int64_t frame, int32_t id, uint64_t payload, const SignalModel& signals);
 
-  const Recording* recording_ = nullptr;
+  FrameCursor cursor_;
   Vector<Seen, Tag::blocks> seen_;     // by index of the ID
   Vector<Track, Tag::blocks> tracks_;  // by signal
   LoneIds held_;
   LoneIds restless_;
-  int64_t first_ = 0;  // frame of the last window
-  int64_t next_ = 0;   // to be read
 };
 
 }  // namespace plimsoll

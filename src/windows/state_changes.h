@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "windows/behaviour_profile.h"
+#include "windows/frame_cursor.h"
 
 namespace plimsoll {
 
@@ -26,7 +27,7 @@ class StateChanges {
   /// Kept for a profile of so many IDs.
   static int64_t bytes(int64_t ids) { return ids * static_cast<int64_t>(sizeof(Seen)); }
   /// What comes next is another recording.
-  void reset() { recording_ = nullptr; }
+  void reset() { cursor_.reset(); }
 
  private:
   // Of an ID.
@@ -42,17 +43,14 @@ class StateChanges {
     int32_t id = -1;
   };
   static constexpr size_t kChanges = 256;  // kept
-  void begin(const FrameWindow& window, const BehaviourProfile& profile);
-  void read(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
-            bool benign_only, int64_t dropped);
+  void begin(const BehaviourProfile& profile);
+  void add(int64_t frame, int32_t id, int64_t time_ns, uint64_t payload);
   bool was_turned_off(int32_t id, const BehaviourProfile& profile) const;
 
-  const Recording* recording_ = nullptr;
+  FrameCursor cursor_;
   Vector<Seen, Tag::blocks> seen_;          // by index of the ID
   std::array<Change, kChanges> changes_{};  // the last first ones, as a ring
   size_t changed_ = 0;                      // in all
-  int64_t first_ = 0;                       // frame of the last window
-  int64_t next_ = 0;                        // to be read
 };
 
 }  // namespace plimsoll
