@@ -31,7 +31,8 @@ void* take_small(int64_t bytes) {
   void* const piece = std::malloc(static_cast<size_t>(bytes));
   if (piece == nullptr) return nullptr;
   const uintptr_t begin = reinterpret_cast<uintptr_t>(piece);
-  auto* const data = reinterpret_cast<void**>((begin / kAlignment + 1) * kAlignment);
+  auto* const data =
+      reinterpret_cast<void**>(static_cast<std::byte*>(piece) + kAlignment - begin % kAlignment);
   data[-1] = piece;
   return data;
 }

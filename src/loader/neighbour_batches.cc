@@ -62,7 +62,7 @@ LoadedGraph::LoadedGraph(std::shared_ptr<const GraphView> graph,
       loading_(std::move(loading)),
       fields_(*graph_, loading_.sampling, loading_.columns),
       process_(getpid()) {
-  NeighbourSampler(topology_, loading_.sampling, loading_.batching.seed);  // refuses what cannot be sampled
+  const NeighbourSampler refuses_what_cannot_be_sampled(topology_, loading_.sampling, loading_.batching.seed);
   if (loading_.cache_bytes > 0 && fields_.has(NeighbourField::x)) {
     const FeatureFile file = FeatureFile::column(graph_->set(), "x");
     const int64_t least = SharedScan::least_bytes(file.layout());

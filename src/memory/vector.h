@@ -29,7 +29,7 @@ class LedgerAllocator {
   LedgerAllocator(const LedgerAllocator<U, kTag>&) {}
 
   T* allocate(size_t count) {
-    const auto bytes = static_cast<int64_t>(count * sizeof(T));
+    const auto bytes = static_cast<int64_t>(count * sizeof(T));  // NOLINT: of a pointer too
     Ledger::process().take(kTag, bytes);
     // Aligned by hand: glibc's aligned_alloc does not find its own freed pieces again, so the heap grows.
     void* const piece = std::malloc(static_cast<size_t>(bytes) + kAlignment + sizeof(void*));
@@ -46,7 +46,7 @@ class LedgerAllocator {
 
   void deallocate(T* data, size_t count) noexcept {
     std::free(reinterpret_cast<void**>(data)[-1]);
-    Ledger::process().give(kTag, static_cast<int64_t>(count * sizeof(T)));
+    Ledger::process().give(kTag, static_cast<int64_t>(count * sizeof(T)));  // NOLINT: of a pointer too
   }
 
   template <typename U>

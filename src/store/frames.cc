@@ -39,7 +39,7 @@ int64_t Recording::heap_bytes() const {
   for (const std::string* text : {&name, &split, &source, &hash, &content})
     held += plimsoll::heap_bytes(*text);
   for (const std::string& of_one : channels)
-    held += static_cast<int64_t>(sizeof(of_one)) + plimsoll::heap_bytes(of_one);
+    held += static_cast<int64_t>(sizeof(std::string)) + plimsoll::heap_bytes(of_one);
   for (const auto* text : {&channel, &attack, &copy_of})
     if (*text) held += plimsoll::heap_bytes(**text);
   return held;

@@ -57,8 +57,10 @@ std::array<int, PayloadChecksum::kPayload> places(int bits, int first_bit, const
   for (int n = 0; n < units; ++n) {
     const int first = (order.backwards ? units - 1 - n : n) * bits;
     if (first == first_bit && !order.over_field) continue;
-    for (int b = 0; b < bits; ++b)
-      after[static_cast<size_t>(first + (order.reflected ? bits - 1 - b : b))] = --left;
+    for (int b = 0; b < bits; ++b) {
+      const int bit = first + (order.reflected ? bits - 1 - b : b);
+      after[static_cast<size_t>(bit)] = --left;
+    }
   }
   return after;
 }
@@ -75,8 +77,8 @@ std::optional<Crc> find_crc(int bits, int first_bit, std::span<const uint64_t> d
     for (size_t o = 0; o < kOrders.size(); ++o)
       for (int shift = kLeastShift; shift <= kMostShift; ++shift) {
         const auto term = [&](int bit) {
-          return powers
-              .of[static_cast<size_t>(Powers::kBack + shift * bits + after[o][static_cast<size_t>(bit)])];
+          const int power = Powers::kBack + shift * bits + after[o][static_cast<size_t>(bit)];
+          return powers.of[static_cast<size_t>(power)];
         };
         const auto has_it = [&](uint64_t difference) {
           auto value = static_cast<uint8_t>((difference & field) >> below);

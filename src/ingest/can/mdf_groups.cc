@@ -200,7 +200,7 @@ std::vector<MdfDataGroup> find_can_groups(const MdfFile& file) {
         file.refuse(group.at, fmt::format("records of {} bytes", one.record_bytes),
                     "shorter ones of CAN frames");
       has_can |= one.can.has_value();
-      data.groups.push_back(std::move(one));
+      data.groups.push_back(one);
     }
     if (data.id_bytes == 0 && data.groups.size() > 1)
       file.refuse(block.at, fmt::format("{} kinds of records without IDs", data.groups.size()),

@@ -189,7 +189,7 @@ void MdfStream::untranspose(uint64_t columns) {
                  fmt::format("a transposed block of {} columns and {}", columns,
                              format_bytes(static_cast<int64_t>(total_))),
                  fmt::format("at most {} of one over {}", kMostColumns, format_bytes(kMostHeld)));
-  const uint64_t kPage = ScratchFile::kAlignment;
+  constexpr uint64_t kPage = ScratchFile::kAlignment;
   scratch_ = ScratchFile::make(std::filesystem::temp_directory_path(),
                                static_cast<int64_t>((total_ + kPage - 1) / kPage * kPage));
   if (!scratch_)

@@ -34,7 +34,7 @@ struct HashCollision {};
 class GraphBuild {
  public:
   GraphBuild(const GraphIngestOptions& options, const EdgeList& edges, const EdgeShards* shards,
-             NodeTable table, std::string ids, uint64_t seed, const GraphProgress& progress,
+             NodeTable table, const std::string& ids, uint64_t seed, const GraphProgress& progress,
              FileSystem& files)
       : options_(options),
         list_(edges),

@@ -40,12 +40,12 @@ class Nearest {
   bool full() const { return found_.size() == k_; }
   // A little more than the greatest distance, so that no equal one is passed over: a tree's bounds are
   // rounded.
-  double worstDist() const {
+  double worstDist() const {  // NOLINT(readability-identifier-naming): the name that nanoflann calls
     constexpr double kSlack = 1 + 1e-9;
     if (!full()) return std::numeric_limits<double>::infinity();
     return found_.back().first * kSlack + std::numeric_limits<double>::min();
   }
-  bool addPoint(double distance, uint32_t point) {
+  bool addPoint(double distance, uint32_t point) {  // NOLINT(readability-identifier-naming): likewise
     if (point == self_) return true;
     const std::pair entry(distance, point);
     if (full() && found_.back() < entry) return true;

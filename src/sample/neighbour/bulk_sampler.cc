@@ -29,7 +29,7 @@ int64_t SampledBatch::bytes() const {
 
 BulkSampler::BulkSampler(const Topology& topology, NeighbourOptions options, uint64_t seed)
     : topology_(topology), options_(std::move(options)), seed_(seed) {
-  NeighbourSampler(topology_, options_, seed_);  // says what is wrong with options
+  const NeighbourSampler refuses_wrong_options(topology_, options_, seed_);
   if (options_.disjoint || options_.subgraph != SubgraphType::directional)
     throw UsageError("batches are sampled in bulk from directional subgraphs that share their nodes");
   if (topology.nodes() > std::numeric_limits<uint32_t>::max())

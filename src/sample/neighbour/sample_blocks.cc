@@ -34,6 +34,7 @@ void sample_blocks(const BlockSampler::From& from, DiskTopology& topology, const
     std::vector<int64_t> numbers = {};
   };
   std::vector<Own> own;
+  own.reserve(static_cast<size_t>(shares.threads));
   for (int i = 0; i < shares.threads; ++i) own.push_back({BlockSampler(from)});
   std::atomic<int64_t> largest = 0;  // bytes of a block, so far
   std::atomic<bool> enough = false;
