@@ -2,6 +2,7 @@
 #include "kernels/aggregate_cuda.h"
 #include "kernels/attention_cuda.h"
 #include "kernels/cuda_instances.h"
+#include "kernels/out_edges_cuda.h"
 #include "kernels/path_message_cuda.h"
 #include "kernels/segment_cuda.h"
 
@@ -42,6 +43,9 @@ void gatv2_backward_cuda(const Gatv2<T>&, const Gatv2Gradients<T>&, const OutEdg
   refuse_layer();
 }
 // Weak, as the instances of templates are: tests put their own in its place.
+[[gnu::weak]] void out_edges_cuda(const EdgeOrder&, int32_t*, int32_t*, int32_t*, int32_t*, void*) {
+  refuse_layer();
+}
 [[gnu::weak]] void count_edge_paths_cuda(const PathGraph&, int64_t, int64_t*, void*) {
   refuse_layer();
 }

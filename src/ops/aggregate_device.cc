@@ -93,7 +93,7 @@ Tensor aggregate_backward_on_device(const Tensor& grad, const Tensor& order, con
   Tensor dx = at::empty({sources, grad.size(1)}, grad.options());
   const WorkspaceScope workspace;
   const Tensor dout = grad.contiguous();
-  const SortedOutEdges out = sorted_out_edges(order, sources, targets, edges);
+  const DeviceOutEdges out = out_edges_on_device(order, sources, targets, edges);
   EntriesThere entries{out.ptr, out.target, {}};
   // Places in the order become the edges that are there.
   if (edge_scale) entries.edge = edges_of(order, targets, edges).index_select(0, out.position);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/attention_cuda.h"
+#include "kernels/out_edges_cuda.h"
 #include "ops/linear_losses.h"
 
 namespace plimsoll {
@@ -29,11 +30,11 @@ int64_t rows(const AttentionShape& shape, int64_t nodes) {
   return nodes * shape.heads * shape.channels * number_bytes(shape);
 }
 
-// sorted_out_edges(), and what comes once it is done.
+// out_edges_on_device(), and what comes once it is done.
 int64_t with_out_edges(int64_t sources, int64_t edges, int64_t after) {
   constexpr int64_t kIndex = sizeof(int32_t);
   const int64_t made = (sources + 1 + 2 * edges) * kIndex;
-  return std::max(edges * kSortBytes + 2 * (sources + 1) * kIndex, made + after);
+  return made + std::max(out_edges_room(edges) * kIndex, after);
 }
 
 // Projections that are not kept.

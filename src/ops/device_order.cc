@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "kernels/edge_order.h"
+#include "kernels/out_edges_cuda.h"
+#include "ops/device_layer.h"
 
 namespace plimsoll {
 namespace {
@@ -58,16 +60,15 @@ at::Tensor sorted_edge_order(const at::Tensor& edge_index, int64_t sources, int6
   return order;
 }
 
-SortedOutEdges sorted_out_edges(const at::Tensor& order, int64_t sources, int64_t targets, int64_t edges) {
-  const at::Tensor in_ptr = order.narrow(0, kOrderHead, targets + 1);
-  const at::Tensor source = order.narrow(0, kOrderHead + 2 * (targets + 1), edges);
-  // What lies behind the order's edges is no edge.
-  const at::Tensor behind = at::arange(edges, order.options()).ge(in_ptr.select(0, targets));
-  const auto [sorted, position] =
-      at::sort(source.masked_fill(behind, sources), /*stable=*/true, 0, /*descending=*/false);
-  const at::Tensor target =
-      at::searchsorted(in_ptr, position.to(at::kInt), /*out_int32=*/true, /*right=*/true).sub_(1);
-  return {places(sorted, sources), position.to(at::kInt), target};
+DeviceOutEdges out_edges_on_device(const at::Tensor& order, int64_t sources, int64_t targets, int64_t edges) {
+  const OnDeviceOf device(order);
+  const auto numbers = [&](int64_t count) { return at::empty({count}, order.options()); };
+  const DeviceOutEdges out{numbers(sources + 1), numbers(edges), numbers(edges)};
+  const at::Tensor room = numbers(out_edges_room(edges));
+  out_edges_cuda(view_device_order(read<int32_t>(order), sources, targets, edges), write<int32_t>(out.ptr),
+                 write<int32_t>(out.position), write<int32_t>(out.target), write<int32_t>(room),
+                 device.stream());
+  return out;
 }
 
 }  // namespace plimsoll

@@ -10,8 +10,8 @@ namespace plimsoll {
 /// all indices are in range. Errors: InputError if they are not.
 at::Tensor sorted_edge_order(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool drop_loops);
 
-/// transpose_edge_order() by sorting on the device of the order; waits for nothing.
-struct SortedOutEdges {
+/// transpose_edge_order() of an order on a device; waits for nothing.
+struct DeviceOutEdges {
   at::Tensor ptr, position, target;
 
   /// Valid while the tensors live.
@@ -20,6 +20,6 @@ struct SortedOutEdges {
             target.const_data_ptr<int32_t>()};
   }
 };
-SortedOutEdges sorted_out_edges(const at::Tensor& order, int64_t sources, int64_t targets, int64_t edges);
+DeviceOutEdges out_edges_on_device(const at::Tensor& order, int64_t sources, int64_t targets, int64_t edges);
 
 }  // namespace plimsoll

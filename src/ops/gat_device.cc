@@ -61,7 +61,7 @@ void gat_backward_on_device(const at::Tensor& grad_out, const at::Tensor& grad_a
   const at::Tensor dz = empty({sizes.sources, sizes.width()});
   const at::Tensor ds = empty({sizes.sources, sizes.heads});
   const at::Tensor dt = to.target_score.defined() ? to.target_score : empty({sizes.targets, sizes.heads});
-  const SortedOutEdges edges = sorted_out_edges(in.order, sizes.sources, sizes.targets, sizes.edges);
+  const DeviceOutEdges edges = out_edges_on_device(in.order, sizes.sources, sizes.targets, sizes.edges);
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gat_backward_on_device", [&] {
     const Gat<scalar_t> layer = layer_of<scalar_t>(in, saved, z, sizes, options);
     GatScores<scalar_t> scores = scores_of<scalar_t>(in);

@@ -61,7 +61,7 @@ void gatv2_backward_on_device(const at::Tensor& grad_out, const at::Tensor& grad
   const at::Tensor z_target = kept && in.target_weight.defined() ? saved.z_target : project_targets(in, {});
   const at::Tensor dz = empty({sizes.sources, sizes.width()});
   const at::Tensor dz_target = in.target_weight.defined() ? empty({sizes.targets, sizes.width()}) : dz;
-  const SortedOutEdges edges = sorted_out_edges(in.order, sizes.sources, sizes.targets, sizes.edges);
+  const DeviceOutEdges edges = out_edges_on_device(in.order, sizes.sources, sizes.targets, sizes.edges);
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gatv2_backward_on_device", [&] {
     const Gatv2<scalar_t> layer = layer_of<scalar_t>(in, saved, z, z_target, sizes, options);
     Gatv2Gradients<scalar_t> gradients;

@@ -1,0 +1,11 @@
+#include "kernels/cuda_warp.h"
+#include "kernels/out_edges_device.h"
+
+namespace plimsoll {
+
+void out_edges_cuda(const EdgeOrder& order, int32_t* out_ptr, int32_t* position, int32_t* target,
+                    int32_t* room, void* stream) {
+  run_out_edges(order, out_ptr, position, target, room, CudaLaunch(stream));
+}
+
+}  // namespace plimsoll
