@@ -37,7 +37,7 @@ struct FrameJudges {
                         int64_t dropped = 0) {
     const Vocabulary& vocabulary = profile.vocabulary();
     const LoneSignals::Worst alone = lone.worst(frames, window, profile, benign_only, dropped);
-    return {steps.worst(frames, window, profile, dropped),
+    return {steps.worst(frames, window, profile, benign_only, dropped),
             extra.worst(frames, window, profile, benign_only, dropped),
             profile.checksums().broken(frames, window, vocabulary),
             profile.pairs().worst(frames, window, vocabulary),

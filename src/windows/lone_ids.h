@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "memory/vector.h"
+#include "windows/behaviour_profile.h"
 
 namespace plimsoll {
 
 /// What each ID's signals do that they never did, in doublings, since its last frame. When many IDs do it at
-/// once, the car is the cause: so the worst of a window counts less the worst of any other ID.
+/// once, the car is the cause: so the worst of a window counts less the worst of any other ID that was heard
+/// in the kLookBack frames before it.
 class LoneIds {
  public:
   static int64_t bytes(int64_t ids) { return ids * static_cast<int64_t>(sizeof(One)); }
@@ -24,6 +25,7 @@ class LoneIds {
     const One* most = nullptr;
     const One* second = nullptr;
     for (const One& one : all_) {
+      if (one.frame < first_frame - BehaviourProfile::kLookBack) continue;
       if (most == nullptr || one.any > most->any) {
         second = most;
         most = &one;

@@ -16,7 +16,7 @@ SignalSteps::Step SignalSteps::step(const Seen& seen, uint64_t payload, std::spa
 }
 
 float SignalSteps::worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
-                         int64_t dropped) {
+                         bool benign_only, int64_t dropped) {
   const SignalModel& signals = profile.signals();
   if (signals.signals().empty() || !window.recording->has_payload) return 0;
   const int64_t first = window.first + dropped;
@@ -37,7 +37,7 @@ float SignalSteps::worst(const FrameSpans& frames, const FrameWindow& window, co
     const int32_t id = profile.vocabulary().index(keys[at]);
     const auto its = signals.of(id);
     Step here;
-    if (!its.empty()) {
+    if (!its.empty() && !(benign_only && frames.label[at] == 1)) {
       const uint64_t payload = payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]);
       Seen& seen = seen_[static_cast<size_t>(id)];
       if (next_ >= first) here = step(seen, payload, its);

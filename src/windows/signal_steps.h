@@ -11,9 +11,9 @@ class SignalSteps {
   /// Doublings by which a signal steps further from what is predicted than it ever did in benign traffic, for
   /// the worst signal of the window; 0 for none. Predictions are made of at most BehaviourProfile::kLookBack
   /// frames of the recording before the window. Windows come as those of ExtraFrames; which came before
-  /// changes nothing.
+  /// changes nothing. With `benign_only` frames labelled 1 are as if they were not there.
   float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
-              int64_t dropped = 0);
+              bool benign_only = false, int64_t dropped = 0);
   /// Kept for a profile of so many IDs and windows of so many frames.
   static int64_t bytes(int64_t ids, int64_t window) {
     return ids * static_cast<int64_t>(sizeof(Seen)) + 2 * window * static_cast<int64_t>(sizeof(Step));

@@ -154,6 +154,20 @@ TEST_F(LoneSignalsTest, WhatManyIdsDoIsTheCar) {
   for (const auto& window : judged(random_from(1000, 1500, 2), profile_)) EXPECT_LE(window.restless, 2);
 }
 
+TEST_F(LoneSignalsTest, AnIdThatFellSilentExcusesNoOtherForLong) {
+  auto frames = random_from(100, 200, 0);
+  std::erase_if(frames,
+                [](const Frame& frame) { return frame.can_id == 0x100 && frame.time_ns >= 600 * kMs; });
+  // The next one strays more than a look-back later.
+  std::mt19937 random(4);
+  for (Frame& frame : frames)
+    if (frame.can_id == 0x101 && frame.time_ns >= 4500 * kMs) {
+      const int value = 600 + static_cast<int>(random() % 800);
+      frame.payload = {static_cast<uint8_t>(value >> 8), static_cast<uint8_t>(value)};
+    }
+  EXPECT_GT(judged(frames, profile_).back().restless, 0.5);
+}
+
 TEST_F(LoneSignalsTest, AttacksAreAsIfTheyWereNotThereInWindowsThatSetLevels) {
   auto frames = random_from(1000, 1500, 0);
   for (Frame& frame : frames) frame.label = frame.can_id == 0x100 && frame.time_ns >= 3000 * kMs ? 1 : 0;

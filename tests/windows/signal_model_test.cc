@@ -36,12 +36,13 @@ std::vector<uint8_t> telling(int k) {
           0};
 }
 
-float steps_of(const std::vector<Frame>& frames, int first, int count, const BehaviourProfile& profile) {
+float steps_of(const std::vector<Frame>& frames, int first, int count, const BehaviourProfile& profile,
+               bool benign_only = false) {
   const FrameBatch batch = batch_of(frames);
   Recording recording;
   recording.frames = std::ssize(frames);
   SignalSteps steps;
-  return steps.worst(batch.spans(), {&recording, first, count}, profile);
+  return steps.worst(batch.spans(), {&recording, first, count}, profile, benign_only);
 }
 
 TEST(SignalModel, FindsFieldsByHowOftenTheirBitsFlip) {
@@ -122,6 +123,15 @@ TEST(SignalSteps, BenignTrafficIsAtZeroAndAForeignValueFarAbove) {
   EXPECT_GT(steps_of(frames, 2500, 100, profile), 4);
   EXPECT_GT(steps_of(frames, 2551, 100, profile), 4) << "the way back lies in the next window";
   EXPECT_LT(steps_of(frames, 2553, 100, profile), 1);
+}
+
+TEST(SignalSteps, AttacksAreAsIfTheyWereNotThereInWindowsThatSetLevels) {
+  auto frames = drive(3000, telling);
+  const BehaviourProfile profile = learned_from({frames.begin(), frames.begin() + 2000});
+  const float expected = steps_of(frames, 2500, 99, profile);
+  frames.insert(frames.begin() + 2499, {2499 * 10 * kMs, kId, {1, 2, 3, 4, 5, 6, 7, 8}, 1});
+  EXPECT_GT(steps_of(frames, 2501, 99, profile), 4);
+  EXPECT_EQ(steps_of(frames, 2501, 99, profile, true), expected);
 }
 
 TEST(SignalSteps, AWindowDependsOnTheLookBackAlone) {

@@ -73,7 +73,7 @@ void add_headline(Report& report, const Evaluation& evaluation, const Published*
 }
 
 void add_thresholds(Report& report, const Evaluation& evaluation) {
-  Report::Table table{{"<detector", "seed", "asked of benign validation", "realised there", "threshold"}, {}};
+  Report::Table table{{"<detector", "seed", "asked of benign windows", "realised there", "threshold"}, {}};
   if (evaluation.splits.empty()) return;
   for (const DetectorCurves& curves : evaluation.splits.front().curves)
     for (const Threshold& threshold : curves.thresholds) {

@@ -80,7 +80,7 @@ std::string attacks_table(const Evaluation& evaluation) {
 }
 
 std::string thresholds_table(const Evaluation& evaluation) {
-  Table table({"<thresholds", "seed", "asked of benign validation", "realised there", "score above"});
+  Table table({"<thresholds", "seed", "asked of benign windows", "realised there", "score above"});
   for (const DetectorCurves& curves : evaluation.splits.front().curves)
     for (const Threshold& threshold : curves.thresholds)
       if (threshold.target_rate > 0)
