@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""One signal after the other falsified in benign drives of vehicles that did not train: what a calibrated detector sees of each.
+"""One signal after the other falsified in benign drives of vehicles that did not train: what a calibrated detector sees of each, and beside it
+what plain bounds of the same signals see (signal_baseline.py).
 
     signals.py MODEL FRAMES... [--calibrate 200] [--judge 400] [--signals 24] [--json FILE]
 
 MODEL is a detector of recipes/transfer.yaml; FRAMES are folders of `plimsoll ingest can`. Of each recording without attacks the first windows
 calibrate, at most a third, and the next ones are judged. In the middle of these, a signal that `calibrate` found has other values, in all frames
 of its ID: IDs, times and all other bits stay, checksums too. Signals are drawn evenly over all. Prints one line a drive and kind: the median AUC over the
-signals, the share of them with .9, recall, and what is called an attack elsewhere. FILE gets a row a signal.
+signals, the share of them with .9, recall, and what is called an attack elsewhere; of the detector, then of the plain baseline, which knows all signals
+that the detector does. FILE gets a row a signal.
 """
 
 import argparse
@@ -18,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import report
 from safetensors import safe_open
+from signal_baseline import Baseline, per_window
 
 WINDOW = 100
 KINDS = ["constant", "random", "delta 1/8", "delta 1/2", "drift 1/8", "drift 1/2", "replayed"]
@@ -74,6 +77,12 @@ def judged(model, capture, first):
     return np.array([one["score"] for one in found]), [max(one["parts"], key=lambda part: one["parts"][part] or 0) for one in found]
 
 
+def figures(score, level, part, truth):
+    alarms = [p for p, s, t in zip(part, score, truth, strict=True) if t and s > level]
+    return {"auc": round(float(auc(score, truth)), 4), "recall": round(float((score[truth] > level).mean()), 4),
+            "false": int((score[~truth] > level).sum()), "part": max(set(alarms), key=alarms.count) if alarms else ""}
+
+
 def drive(args, name, columns, scratch):
     """Rows of all signals and kinds of one recording."""
     time_ns, can_id, length, data, label = columns
@@ -88,7 +97,10 @@ def drive(args, name, columns, scratch):
             return []
         ids, place = file.get_tensor("profile.ids").astype(np.uint32), file.get_tensor("profile.signal_place")
         checked = set(ids[file.get_tensor("profile.checksum_place")[:, 0]]) if "profile.checksum_place" in file.keys() else set()
-    signals = [Signal(ids[row], *at) for row, *at in place if at[1] >= 4]
+    known_signals = [Signal(ids[row], *at) for row, *at in place]
+    benign = per_window(known_signals, can_id, data, WINDOW)
+    baseline = Baseline(benign[..., :first])
+    signals = [signal for signal in known_signals if signal.bits >= 4]
     signals = [signals[k] for k in np.unique(np.linspace(0, len(signals) - 1, args.signals).astype(int))]
     start, stop = (first + (end - first) // 3) * WINDOW, (first + 2 * (end - first) // 3) * WINDOW
     random = np.random.default_rng(35)
@@ -110,20 +122,27 @@ def drive(args, name, columns, scratch):
                 continue
             capture.write_text(rows(time_ns, can_id, length, attacked, label))
             score, part = judged(car, capture, first)
-            alarms = [p for p, s, t in zip(part, score, truth, strict=True) if t and s > 1]
+            table = benign.copy()
+            same = [row for row, one in enumerate(known_signals) if one.can_id == signal.can_id]
+            table[:, same] = per_window([known_signals[row] for row in same], can_id, attacked, WINDOW)
+            plain_score, plain_part = baseline.judged(table[..., first:])
             found.append({"drive": name, "id": f"{signal.can_id & 0x1FFFFFFF:03X}", "first": signal.first, "bits": signal.bits, "kind": kind,
-                          "checksum": bool(signal.can_id in checked), "windows": int(truth.sum()), "auc": round(float(auc(score, truth)), 4),
-                          "recall": round(float((score[truth] > 1).mean()), 4), "false": int((score[~truth] > 1).sum()), "others": int((~truth).sum()),
-                          "part": max(set(alarms), key=alarms.count) if alarms else ""})
+                          "checksum": bool(signal.can_id in checked), "windows": int(truth.sum()), "others": int((~truth).sum()),
+                          **figures(score, 1, part, truth), "baseline": figures(plain_score, baseline.level, plain_part, truth)})
     return found
 
 
+def columns_of(judge, found):
+    """Of all signals: the detector's figures, or the baseline's."""
+    areas = np.array([one["auc"] for one in judge])
+    seen = sum(areas >= 0.9)
+    recall = sum(of["recall"] * one["windows"] for of, one in zip(judge, found, strict=True)) / sum(one["windows"] for one in found)
+    false = sum(of["false"] for of in judge) / sum(one["others"] for one in found)
+    return f"{np.median(areas):.3f} | {seen} ({seen / len(judge):.0%}) | {recall:.3f} | {false:.4f}"
+
+
 def line(name, kind, found):
-    figures = np.array([one["auc"] for one in found])
-    recall = sum(one["recall"] * one["windows"] for one in found) / sum(one["windows"] for one in found)
-    seen = sum(figures >= 0.9)
-    return f"| {name} | {kind} | {len(found)} | {np.median(figures):.3f} | {seen} ({seen / len(found):.0%}) | {recall:.3f} | " \
-           f"{sum(one['false'] for one in found) / sum(one['others'] for one in found):.4f} |"
+    return f"| {name} | {kind} | {len(found)} | {columns_of(found, found)} | {columns_of([one['baseline'] for one in found], found)} |"
 
 
 def main():
@@ -136,7 +155,8 @@ def main():
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     everything = []
-    print("| drive | kind | signals | median AUC | AUC of .9 | recall | false alarms elsewhere |\n|---|---|---|---|---|---|---|")
+    print("| drive | kind | signals | median AUC | AUC of .9 | recall | false alarms elsewhere | baseline: median AUC | AUC of .9 | recall "
+          "| false alarms elsewhere |\n" + "|---" * 11 + "|")
     with tempfile.TemporaryDirectory() as scratch:
         for folder in args.frames:
             columns = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("time_ns", "can_id", "length", "data", "label")}
