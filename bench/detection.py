@@ -222,11 +222,13 @@ def false_alarms(bench):
                 alarms = [next(row for row in group["models"] if row["name"] == part)["confusion"]["fp"] for group in groups]
                 cells.append(f"{statistics.median(alarms):g} ({max(alarms)})")
             windows = groups[0]["graphs"]
-            rate = statistics.median(next(row for row in group["models"] if row["name"] == "fused")["fpr"] for group in groups)
-            rows.append([data, name, f"{windows // 2:,}", f"{windows:,}", *cells, number(rate, 4)])
+            fused = [next(row for row in group["models"] if row["name"] == "fused") for group in groups]
+            hourly = [row["false_alarms_per_hour"] for row in fused if row["false_alarms_per_hour"] is not None]  # none without times
+            often = f"{statistics.median(hourly):,.1f} ({24 * statistics.median(hourly):,.0f})" if hourly else "-"
+            rows.append([data, name, f"{windows // 2:,}", f"{windows:,}", *cells, middle(fused, "fpr", 4), often])
             print(rows[-1], flush=True)
     return table(["data", "recording", "calibration windows", "windows judged", "fused: false alarms, median (most)",
-                  "statistics alone", "GAT alone", "fused FPR"], rows)
+                  "statistics alone", "GAT alone", "fused FPR", "fused: false alarms an hour (a day)"], rows)
 
 
 def masquerade(bench):
