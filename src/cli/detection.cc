@@ -213,6 +213,7 @@ void Detection::load_again() {
     for (size_t i = 0; i < lanes_.size(); ++i) {
       Lane& lane = *lanes_[i];
       const std::unique_ptr<StreamDetector> before = std::exchange(lane.detector, std::move(loaded[i]));
+      lane.detector->follow(*before);
       const FrameSpans pending = before->pending();
       lane.frames -= pending.size();
       lines_.count_frames(-pending.size());

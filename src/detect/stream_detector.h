@@ -47,6 +47,8 @@ class StreamDetector {
 
   /// From here on comes another recording. Errors: InputError for windows by time of frames without times.
   void begin(const StreamFacts& facts) { stream_.begin(facts); }
+  /// Comes after another detector of the same frames: what was judged, was.
+  void follow(const StreamDetector& before) { first_ = before.first_; }
   /// As WindowStream::add() and end().
   int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels = {}) {
     return stream_.add(frames, channels);

@@ -82,13 +82,13 @@ def free_port():
 
 
 @pytest.fixture
-def running(bin_dir, made, tmp_path):
-    """A detection that reads a pipe: (process, give, page). `give` writes lines and waits until they are counted."""
+def running(bin_dir, made, tmp_path, request):
+    """A detection that reads a pipe: (process, its model, page, wait_for). A parameter has more options."""
     port = free_port()
     model = tmp_path / "car.safetensors"
     model.write_bytes(made["model"].read_bytes())
     process = subprocess.Popen(
-        [str(word) for word in (bin_dir / "plimsoll", "detect", model, "-", "--json", "--all", "--metrics", port, "--heartbeat", 1)],
+        [str(word) for word in (bin_dir / "plimsoll", "detect", model, "-", "--json", "--all", "--metrics", port, "--heartbeat", 1, *getattr(request, "param", []))],
         stdin=subprocess.PIPE, stdout=(tmp_path / "out").open("wb"), stderr=(tmp_path / "err").open("wb"))
 
     def page():
@@ -162,6 +162,23 @@ def test_a_detector_is_read_again_without_losing_a_frame(bin_dir, made, running,
     # Every frame is in one window: the 50 windows before, and those of the 40 frames that waited and all after.
     spans = [(line["first_frame"], line["first_frame"] + line["frames"]) for line in windows]
     assert spans[0][0] == 0 and spans[-1][1] == 10_050 and all(a[1] == b[0] for a, b in zip(spans, spans[1:]))
+
+
+@pytest.mark.parametrize("running", [["--threshold", "-1000000"]], indirect=True)
+def test_after_reading_again_a_few_last_frames_raise_no_alarm(made, running, tmp_path):
+    process, _, _, wait_for = running
+    log = made["attacked"].read_bytes().splitlines(keepends=True)[:1_030]
+    process.stdin.write(b"".join(log[:1_020]))
+    process.stdin.flush()
+    wait_for("plimsoll_frames_total", 1_020)
+    process.send_signal(signal.SIGHUP)
+    process.stdin.write(b"".join(log[1_020:]))
+    process.stdin.flush()
+    wait_for("plimsoll_reloads_total", 1)
+    process.communicate()
+    windows = [line for line in lines_of(tmp_path) if "window" in line]
+    assert [line["frames"] for line in windows] == [100] * 10 + [30]
+    assert [line["alarm"] for line in windows] == [True] * 10 + [False]
 
 
 def test_a_port_that_is_taken_is_refused(bin_dir, made):
