@@ -38,6 +38,7 @@ th:first-child, td:first-child { padding-left: 4px; }
   th:first-child, td:first-child { min-width: 9em; overflow-wrap: anywhere; } }
 .left { text-align: left; }
 tr.group th { text-align: left; color: var(--text); background: var(--band); padding: 7px 4px; }
+tr.chosen td { font-weight: 700; }
 tr.aside td { color: var(--soft); font-style: italic; }
 .figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 400px), 1fr)); gap: 22px 28px;
   margin: 12px 0; }
@@ -119,7 +120,11 @@ void Report::table(const Table& table) {
           escaped(row.cells.front()));
       continue;
     }
-    put(body_, "<tr{}>", row.kind == Table::Kind::aside ? " class=\"aside\"" : "");
+    const bool plain = row.kind == Table::Kind::plain;
+    put(body_, "<tr{}>",
+        plain                            ? ""
+        : row.kind == Table::Kind::aside ? " class=\"aside\""
+                                         : " class=\"chosen\"");
     for (size_t c = 0; c < left.size(); ++c)
       put(body_, "{}", cell("td", c < row.cells.size() ? row.cells[c] : "", left[c]));
     put(body_, "</tr>\n");

@@ -18,8 +18,9 @@ class Report {
   struct Table {
     enum class Kind : uint8_t {
       plain,
-      group,  ///< one cell, over the whole width: what the next rows have in common
-      aside,  ///< set apart: figures of others
+      group,   ///< one cell, over the whole width: what the next rows have in common
+      aside,   ///< set apart: figures of others
+      chosen,  ///< in bold
     };
     struct Row {
       std::vector<std::string> cells;

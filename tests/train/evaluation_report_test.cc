@@ -92,14 +92,32 @@ TEST(EvaluationReport, AnswersInTwoSentencesBeforeItsTables) {
   EXPECT_EQ(answer.hardest->all.name, "test_01");
   EXPECT_THAT(
       answer.text,
-      MatchesRegex("gat_teacher at 0.1 % finds [0-9.]+ % of the attack windows of test_01, with false alarms "
+      MatchesRegex("gat_student at 0.1 % finds [0-9.]+ % of the attack windows of test_01, with false alarms "
                    "in [0-9.]+ % of benign "
                    "ones, [0-9.e+]+ an hour of benign traffic, [0-9.e+]+ a day. Its F1 is [01].[0-9]+; the "
                    "best simple rule, unknown_id, reaches [01].[0-9]+[.]"));
   const Markup page = evaluation_report(evaluation, nullptr, made_run());
-  const size_t at = page.find("gat_teacher at 0.1 % finds ");
+  const size_t at = page.find("gat_student at 0.1 % finds ");
   EXPECT_LT(at, page.find("<svg"));
   EXPECT_LT(page.find("<svg"), page.find("<table"));
+}
+
+TEST(EvaluationReport, MarksTheDetectorThatDetectRuns) {
+  Made made;
+  std::mt19937 random(6);
+  const auto bold = [&made] {
+    const Evaluation evaluation = judge({&made.tables, made.truth, &made.times}, made.lists, made.detectors);
+    const Markup report = evaluation_report(evaluation, nullptr, made_run());
+    const std::string page(report.begin(), report.end());
+    const std::string row = "<tr class=\"chosen\"><td class=\"left\">";
+    const size_t at = page.find(row);
+    return at == std::string::npos
+               ? std::string()
+               : page.substr(at + row.size(), page.find('<', at + row.size()) - at - row.size());
+  };
+  EXPECT_EQ(bold(), "gat_student at 0.1 %");
+  made.add("fused", 1, false, 2, random);
+  EXPECT_EQ(bold(), "fused at 0.1 %");
 }
 
 TEST(EvaluationReport, SaysWhetherLabelsChoseCalibrationWindows) {

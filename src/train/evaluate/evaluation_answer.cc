@@ -19,8 +19,12 @@ bool has_verdict(const DetectorSummary& summary) {
   return summary.at(Figure::f1) && summary.at(Figure::recall) && summary.at(Figure::fpr);
 }
 
-// The first model is the one that evaluation is about; of rules the best is the one to beat.
-const DetectorSummary* first_model(const std::vector<DetectorSummary>& detectors) {
+// What evaluation is about: the detector that will be in use, else the first model; of rules the best is the
+// one to beat.
+const DetectorSummary* model_of(const std::vector<DetectorSummary>& detectors) {
+  if (const DetectorSummary* const deployed = find_deployed(detectors);
+      deployed != nullptr && has_verdict(*deployed))
+    return deployed;
   const auto found = std::ranges::find_if(
       detectors, [](const DetectorSummary& one) { return !one.rule && has_verdict(one); });
   return found == detectors.end() ? nullptr : &*found;
@@ -54,7 +58,7 @@ EvaluationAnswer answer_of(const Evaluation& evaluation) {
   for (const JudgedSplit& split : evaluation.splits) {
     if (any_test && !is_test(split)) continue;
     const auto detectors = summarise_strictest(split.all.detectors);
-    const DetectorSummary* const model = first_model(detectors);
+    const DetectorSummary* const model = model_of(detectors);
     if (model == nullptr) continue;
     model_name = label_of(*model);
     names.push_back(split.all.name);

@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-/// An evaluation in two sentences: what the first model finds and how often it is wrong, split by split, and
-/// what the best simple rule does on the same windows.
+/// An evaluation in two sentences: what the detector in use (find_deployed(); else the first model) finds and
+/// how often it is wrong, split by split, and what the best simple rule does on the same windows.
 struct EvaluationAnswer {
   std::string text;                      ///< empty where no split has both classes
   const JudgedSplit* hardest = nullptr;  ///< where the model's F1 is lowest; of the evaluation

@@ -31,7 +31,12 @@ Report::Table::Row report_row(const DetectorSummary& summary) {
 
 void add_rows(Report::Table& table, const std::string& title, const JudgedGroup& group) {
   table.rows.push_back({{title}, Kind::group});
-  for (const DetectorSummary& summary : summarise(group.detectors)) table.rows.push_back(report_row(summary));
+  const std::vector<DetectorSummary> summaries = summarise(group.detectors);
+  const DetectorSummary* const deployed = find_deployed(summaries);
+  for (const DetectorSummary& summary : summaries) {
+    table.rows.push_back(report_row(summary));
+    if (&summary == deployed) table.rows.back().kind = Kind::chosen;
+  }
 }
 
 std::string where_thresholds_are_from(int64_t calibration) {
@@ -50,7 +55,8 @@ void add_headline(Report& report, const Evaluation& evaluation, const Published*
   report.section("Results");
   report.paragraph("A window is called an attack when its score is above a threshold. " +
                    where_thresholds_are_from(calibration) +
-                   " FPR is what came of it here, FP/h how many false alarms that is an hour of benign "
+                   " In bold: what `plimsoll detect` runs. FPR is what came of it here, FP/h how many false "
+                   "alarms that is an hour of benign "
                    "traffic. A figure that needs a class that is absent is left out (-).");
   report.paragraph(
       "Delay is the mean time from a recording's first attack frame to the end of the first flagged window; "

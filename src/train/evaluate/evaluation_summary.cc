@@ -98,6 +98,16 @@ std::vector<DetectorSummary> summarise_strictest(const std::vector<DetectorFigur
   return kept;
 }
 
+const DetectorSummary* find_deployed(const std::vector<DetectorSummary>& detectors) {
+  for (const char* const name : {"fused", "gat_student", "gat"}) {
+    const DetectorSummary* found = nullptr;
+    for (const DetectorSummary& one : detectors)
+      if (one.name == name && (found == nullptr || one.target_rate < found->target_rate)) found = &one;
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
 std::string label_of(const DetectorSummary& summary) {
   if (summary.target_rate == 0) return summary.name;
   return fmt::format("{} at {:g} %", summary.name, summary.target_rate * 100);

@@ -57,6 +57,10 @@ std::vector<DetectorSummary> summarise(const std::vector<DetectorFigures>& detec
 /// Of each name the summary at the lowest rate.
 std::vector<DetectorSummary> summarise_strictest(const std::vector<DetectorFigures>& detectors);
 
+/// Of these the one that `plimsoll detect` runs, at the lowest rate: the fused score, else the student's,
+/// else the classifier. Null where there is none.
+const DetectorSummary* find_deployed(const std::vector<DetectorSummary>& detectors);
+
 /// "gat at 0.1 %", "unknown_id"
 std::string label_of(const DetectorSummary& summary);
 
