@@ -8,9 +8,25 @@ namespace plimsoll {
 /// Digits of a radix sort: one a lane.
 inline constexpr int kDigits = kWarpLanes;
 
+/// Edges shared out among warps: enough of them to keep a GPU busy, few enough that counts by part and digit
+/// are small beside the edges.
+struct EdgeParts {
+  static constexpr int64_t kMost = 4096;
+  static constexpr int64_t kEdges = 256;  ///< in a part, where there are no more than kMost
+
+  int64_t edges;
+  int64_t count;
+
+  constexpr explicit EdgeParts(int64_t of) : edges(of), count((of + kEdges - 1) / kEdges) {
+    if (count > kMost) count = kMost;
+    if (count < 1) count = 1;
+  }
+  constexpr int64_t begin(int64_t part) const { return part * edges / count; }
+};
+
 /// Numbers of `room` that out_edges_cuda() takes for so many edges.
 constexpr int64_t out_edges_room(int64_t edges) {
-  return (Parts(edges, kDigits).count + kWarpLanes + 1) * kDigits;
+  return (EdgeParts(edges).count + kWarpLanes + 1) * kDigits;
 }
 
 /// transpose_edge_order() on a CUDA device: out_ptr [sources + 1], position and target [edges]. `edges` of

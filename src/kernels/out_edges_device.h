@@ -29,7 +29,7 @@ struct OutEdgesPass {
 /// Item: a part. counts[digit, part]
 struct CountDigits {
   OutEdgesPass pass;
-  Parts parts;
+  EdgeParts parts;
   int32_t* counts;
 
   template <typename Warp>
@@ -45,7 +45,7 @@ struct CountDigits {
 
 /// Item: a digit. Its counts become how many come before in other parts, and total[digit] how many there are.
 struct AddDigits {
-  Parts parts;
+  EdgeParts parts;
   int32_t* counts;
   int32_t* shares;  // [digits, lanes]
   int32_t* total;   // [digits]
@@ -77,7 +77,7 @@ struct AddDigits {
 /// Item: a part. Its positions go where their digits belong.
 struct PlaceDigits {
   OutEdgesPass pass;
-  Parts parts;
+  EdgeParts parts;
   const int32_t* counts;
   const int32_t* total;
   int32_t* to;
@@ -147,7 +147,7 @@ void run_out_edges(const EdgeOrder& order, int32_t* out_ptr, int32_t* position, 
   const auto groups = [](int64_t count) { return (count + kWarpLanes - 1) / kWarpLanes; };
   int passes = 1;
   while (order.sources >> (passes * kBits) > 0) ++passes;
-  const Parts parts(order.edges, kDigits);
+  const EdgeParts parts(order.edges);
   int32_t* const counts = room;
   int32_t* const shares = counts + parts.count * kDigits;
   int32_t* const total = shares + kDigits * kWarpLanes;

@@ -77,9 +77,10 @@ TEST_P(OutEdgesOnDevice, AreTheOrderTransposed) {
   expect_transposed(GetParam(), Problem(7, 300, 500, false));
 }
 
-// Parts (warp.h) have more than the fewest edges.
-TEST_P(OutEdgesOnDevice, AreTheOrderTransposedWhereAPartHasManyEdges) {
-  expect_transposed(GetParam(), Problem(5000, 3000, 40000, false));
+// Parts have as many edges as elsewhere, and, where there are kMost of them, more.
+TEST_P(OutEdgesOnDevice, AreTheOrderTransposedInManyParts) {
+  expect_transposed(GetParam(), Problem(5000, 3000, 40'000, false));
+  expect_transposed(GetParam(), Problem(70, 70, EdgeParts::kMost * EdgeParts::kEdges + 77'777, true));
 }
 
 TEST(OutEdgesOnThreads, AreTheOrderTransposed) {
