@@ -187,7 +187,9 @@ TEST(SignalModel, OfAnEarlierVersionKnowsNoHoldsAndMeans) {
   NamedTensors tensors = learned_from(drive(2000, telling)).tensors();
   tensors.erase("profile.signal_holds");
   tensors.erase("profile.signal_means");
-  for (const Signal& signal : BehaviourProfile::from_tensors(tensors)->signals().signals()) {
+  const auto profile = BehaviourProfile::from_tensors(tensors);
+  ASSERT_TRUE(profile.has_value());
+  for (const Signal& signal : profile->signals().signals()) {
     EXPECT_EQ(signal.longest_hold, 0);
     EXPECT_LT(signal.most_mean, 0);
   }
