@@ -3,6 +3,7 @@
 // The CUDA kernels of out_edges_cuda.h as steps (warp.h): a stable radix sort of positions by source, least
 // digit first, without atomics. Each lane has a digit, and reads all edges of the warp's part.
 
+#include "kernels/count_below.h"
 #include "kernels/out_edges_cuda.h"
 #include "kernels/warp.h"
 
@@ -21,6 +22,8 @@ struct OutEdgesPass {
   PLIMSOLL_DEVICE int32_t position(int64_t k) const {
     return from == nullptr ? static_cast<int32_t>(k) : from[k];
   }
+  /// The source of the k-th edge.
+  PLIMSOLL_DEVICE int64_t operator[](int64_t k) const { return source(position(k)); }
   PLIMSOLL_DEVICE int digit(int32_t position) const {
     return static_cast<int>(source(position) >> shift) % kDigits;
   }
@@ -104,15 +107,7 @@ struct PointToOutEdges {
   PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t item) const {
     warp.each([&](int lane) {
       const int64_t j = item * kWarpLanes + lane;
-      if (j > pass.order.sources) return;
-      int64_t first = 0;
-      for (int64_t count = pass.order.edges; count > 0;) {
-        const int64_t half = count / 2;
-        const bool before = pass.source(pass.from[first + half]) < j;
-        first += before ? half + 1 : 0;
-        count = before ? count - half - 1 : half;
-      }
-      out_ptr[j] = static_cast<int32_t>(first);
+      if (j <= pass.order.sources) out_ptr[j] = static_cast<int32_t>(count_below(pass, pass.order.edges, j));
     });
   }
 };
@@ -128,13 +123,7 @@ struct FindTargets {
     warp.each([&](int lane) {
       const int64_t o = item * kWarpLanes + lane;
       if (o >= order.edges) return;
-      int64_t first = 0;  // the last target whose edges begin at or before the position
-      for (int64_t count = order.targets; count > 1;) {
-        const int64_t half = count / 2;
-        if (order.in_ptr[first + half] <= position[o]) first += half;
-        count -= half;
-      }
-      target[o] = static_cast<int32_t>(first);
+      target[o] = static_cast<int32_t>(count_below(order.in_ptr + 1, order.targets, position[o] + 1));
     });
   }
 };

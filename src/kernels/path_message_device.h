@@ -4,26 +4,11 @@
 
 #include <cmath>
 
+#include "kernels/count_below.h"
 #include "kernels/path_message_cuda.h"
 #include "kernels/warp.h"
 
 namespace plimsoll {
-
-/// Numbers of `sorted` below `value`.
-template <typename N>
-PLIMSOLL_DEVICE int64_t count_below(const N* sorted, int64_t count, N value) {
-  int64_t first = 0;
-  while (count > 0) {
-    const int64_t half = count / 2;
-    if (sorted[first + half] < value) {
-      first += half + 1;
-      count -= half + 1;
-    } else {
-      count = half;
-    }
-  }
-  return first;
-}
 
 /// The edges of node k that lead to none of two others.
 struct EndsOf {

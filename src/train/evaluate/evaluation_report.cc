@@ -39,6 +39,12 @@ void add_rows(Report::Table& table, const std::string& title, const JudgedGroup&
   }
 }
 
+bool has_deployed(const Evaluation& evaluation) {
+  return std::ranges::any_of(evaluation.splits, [](const JudgedSplit& split) {
+    return find_deployed(summarise(split.all.detectors)) != nullptr;
+  });
+}
+
 std::string where_thresholds_are_from(int64_t calibration) {
   if (calibration == 0)
     return "Thresholds were set on benign validation windows alone, so that 1 % or 0.1 % of those lie "
@@ -55,7 +61,8 @@ void add_headline(Report& report, const Evaluation& evaluation, const Published*
   report.section("Results");
   report.paragraph("A window is called an attack when its score is above a threshold. " +
                    where_thresholds_are_from(calibration) +
-                   " In bold: what `plimsoll detect` runs. FPR is what came of it here, FP/h how many false "
+                   (has_deployed(evaluation) ? " In bold: what `plimsoll detect` runs." : "") +
+                   " FPR is what came of it here, FP/h how many false "
                    "alarms that is an hour of benign "
                    "traffic. A figure that needs a class that is absent is left out (-).");
   report.paragraph(
