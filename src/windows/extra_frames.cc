@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "windows/gap_bins.h"
 
@@ -21,6 +22,14 @@ constexpr int32_t kCrowd = 2;
 
 int64_t ExtraFrames::Seen::span_from(int back, int64_t time_ns) const {
   return GapBins::gap_of(times[static_cast<size_t>((count - back) % kGaps)], time_ns);
+}
+
+bool ExtraFrames::Seen::fits_better(int64_t time_ns) const {
+  if (count < kGaps) return false;
+  const int64_t before = times[static_cast<size_t>((count - 2) % kGaps)];
+  const double usual = static_cast<double>(span_from(kGaps, before)) / (kGaps - 2);
+  const auto off = [&](int64_t gap) { return std::abs(static_cast<double>(gap) - usual); };
+  return off(GapBins::gap_of(before, time_ns)) < off(GapBins::gap_of(before, times[static_cast<size_t>((count - 1) % kGaps)]));
 }
 
 double ExtraFrames::event_excess(Seen& seen, double excess, uint64_t payload) {
@@ -49,6 +58,7 @@ double ExtraFrames::excess(const Arrival& arrival, Seen& seen, int64_t time_ns, 
   // A clock that was set back says nothing about the frames before.
   if (seen.count > 0 && time_ns < seen.times[static_cast<size_t>((seen.count - 1) % Seen::kGaps)]) seen = {};
   double excess = 0;
+  seen.of_last = false;
   if (seen.count > 0) excess = arrival.one.excess(seen.span_from(1, time_ns));
   if (seen.count > 1) {
     const int64_t two = seen.span_from(2, time_ns);
@@ -56,6 +66,7 @@ double ExtraFrames::excess(const Arrival& arrival, Seen& seen, int64_t time_ns, 
     // both.
     if (arrival.two.least_ns > 0 && two >= arrival.two.least_ns) excess = 0;
     excess = std::max(excess, arrival.two.excess(two));
+    seen.of_last = excess > 1 && seen.fits_better(time_ns);
   }
   if (seen.count >= Seen::kGaps && arrival.eight.least_ns > 0)
     excess = arrival.eight.excess(seen.span_from(Seen::kGaps, time_ns));
@@ -73,12 +84,29 @@ double ExtraFrames::excess(const Arrival& arrival, Seen& seen, int64_t time_ns, 
   return excess;
 }
 
+// The next frame.
+void ExtraFrames::read(const FrameSpans& frames, const FrameKeys& keys, const BehaviourProfile& profile,
+                       bool benign_only, int64_t dropped) {
+  const auto at = static_cast<size_t>(next_ - dropped);
+  const int32_t id = profile.vocabulary().index(keys[at]);
+  if (next_ >= first_) excess_.push_back(0);
+  if (id == profile.vocabulary().size() || (benign_only && frames.label[at] == 1)) return;
+  Seen& seen = seen_[static_cast<size_t>(id)];
+  const double here = excess(profile.arrivals().of(id), seen, frames.time_ns[at],
+                             payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
+  // A window that is further back has had its verdict.
+  const int64_t whose = here > 1 && seen.of_last && seen.last_at >= next_ - kLookAhead ? seen.last_at : next_;
+  if (here <= 1) seen.last_at = next_;
+  if (whose < first_) return;
+  float& found = excess_[static_cast<size_t>(whose - first_)];
+  found = std::max(found, static_cast<float>(here));
+}
+
 float ExtraFrames::worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
                          bool benign_only, int64_t dropped) {
   const ArrivalModel& arrivals = profile.arrivals();
   if (arrivals.empty() || !window.recording->has_time) return 0;
   const int64_t first = window.first + dropped;
-  const int64_t end = first + window.count;
   if (recording_ != window.recording || first < first_) {
     recording_ = window.recording;
     seen_.assign(static_cast<size_t>(profile.vocabulary().size()), {});
@@ -90,15 +118,9 @@ float ExtraFrames::worst(const FrameSpans& frames, const FrameWindow& window, co
   first_ = first;
   next_ = std::max(next_, dropped);
   const FrameKeys keys = profile.vocabulary().keys(frames, *window.recording);
-  for (; next_ < end; ++next_) {
-    const auto at = static_cast<size_t>(next_ - dropped);
-    const int32_t id = profile.vocabulary().index(keys[at]);
-    double here = 0;
-    if (id != profile.vocabulary().size() && !(benign_only && frames.label[at] == 1))
-      here = excess(arrivals.of(id), seen_[static_cast<size_t>(id)], frames.time_ns[at],
-                    payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
-    if (next_ >= first) excess_.push_back(static_cast<float>(here));
-  }
+  const int64_t stop =
+      std::min(first + window.count + kLookAhead, recording_->first_frame + recording_->frames);
+  for (; next_ < stop; ++next_) read(frames, keys, profile, benign_only, dropped);
   float worst = 0;
   for (int64_t f = 0; f < window.count; ++f) worst = std::max(worst, excess_[static_cast<size_t>(f)]);
   return worst;

@@ -8,20 +8,26 @@ namespace plimsoll {
 
 /// Finds frames that an ID's sender did not send, by their times (windows/arrival_model.h). A frame that
 /// comes too soon is left out of the times that later ones are compared with: so one added frame is one
-/// event, in the window that has it, and the real frame after it is on time. Which of two senders is the ID's
-/// own is known from all that came before: frames of a recording are read once, from its first to its last.
-/// Not thread-safe.
+/// event, and the real frame after it is on time. Often the real frame shows it, which may be in the next
+/// window: the event is that of the frame, of these two, that fits the ID's rhythm less, and a window is judged
+/// when kLookAhead more frames are there, or the recording has ended. Which of two senders is the ID's own is
+/// known from all that came before: frames of a recording are read once, from its first to its last. Not
+/// thread-safe.
 class ExtraFrames {
  public:
+  static constexpr int64_t kLookAhead = 100;
+
   /// By how much the earliest frame of the window comes too soon, in margins: above 1 is a frame too many; 0
   /// for none. Windows come in ascending order and with the same profile; one that starts earlier reads its
-  /// recording again. `frames` holds those since the window before; `dropped` of the recording are not among
+  /// recording again. `frames` holds those since the window before, and kLookAhead after it, as far as the recording
+  /// has them; `dropped` of the recording are not among
   /// them any more. With `benign_only`, frames labelled 1 are as if they were not there.
   float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
               bool benign_only = false, int64_t dropped = 0);
   /// Kept for a profile of so many IDs and windows of so many frames.
   static int64_t bytes(int64_t ids, int64_t window) {
-    return ids * static_cast<int64_t>(sizeof(Seen)) + 2 * window * static_cast<int64_t>(sizeof(float));
+    return ids * static_cast<int64_t>(sizeof(Seen)) +
+           2 * (window + kLookAhead) * static_cast<int64_t>(sizeof(float));
   }
   /// What comes next is another recording.
   void reset() { recording_ = nullptr; }
@@ -38,9 +44,15 @@ class ExtraFrames {
     bool event = false;
     int32_t left_out = 0;    // since that frame
     double last_excess = 0;  // of the last one left out
+    int64_t last_at = -1;    // frame of the last that was its own
+    bool of_last = false;    // what the latest frame showed is that frame's
 
     int64_t span_from(int back, int64_t time_ns) const;
+    /// Whether a frame of this time fits the rhythm better than the last of its own does.
+    bool fits_better(int64_t time_ns) const;
   };
+  void read(const FrameSpans& frames, const FrameKeys& keys, const BehaviourProfile& profile, bool benign_only,
+            int64_t dropped);
   static double excess(const Arrival& arrival, Seen& seen, int64_t time_ns, uint64_t payload);
   static double event_excess(Seen& seen, double excess, uint64_t payload);
 

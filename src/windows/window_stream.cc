@@ -27,7 +27,8 @@ WindowStream::WindowStream(const WindowOptions& options, LearnedBefore known)
     : options_(options),
       vocabulary_(std::move(known.vocabulary)),
       profile_(std::move(known.profile)),
-      tables_(feature_tables(options.features)) {
+      tables_(feature_tables(options.features)),
+      ahead_(profile_ && !profile_->arrivals().empty() ? ExtraFrames::kLookAhead : 0) {
   check_window_options(options);
   if (options.features == "behaviour" && !profile_)
     throw InputError(
@@ -135,7 +136,7 @@ void WindowStream::drop_old_frames() {
 bool WindowStream::find_by_frames(StreamedWindow& window) const {
   const int64_t rows = compat_ ? CompatRows::in_frames(total()) : total();
   const int64_t first = next_ * options_.stride;
-  if (first + options_.window > rows) {
+  if (first + options_.window + ahead_ > rows) {
     const int64_t windows = compat_ ? CompatWindows::count(total(), options_)
                                     : BehaviourWindows::count(rows, options_.window, options_.stride);
     if (!ended_ || next_ >= windows) return false;
@@ -159,11 +160,11 @@ bool WindowStream::find_by_time(StreamedWindow& window) {
   const int64_t latest = clock_.back();
   // Also before the window is complete: what lies between windows is not held for long.
   advance(first_at_, begin);
-  if (latest < end &&
-      (!ended_ || next_ >= BehaviourWindows::count(latest + 1, options_.window, options_.stride)))
-    return false;
   end_at_ = std::max(end_at_, first_at_);
   advance(end_at_, end);
+  if ((latest < end || total() < end_at_ + ahead_) &&
+      (!ended_ || next_ >= BehaviourWindows::count(latest + 1, options_.window, options_.stride)))
+    return false;
   window.first_frame = first_at_;
   window.frames = end_at_ - first_at_;
   window.partial = latest < end;

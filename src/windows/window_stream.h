@@ -52,7 +52,8 @@ class WindowStream {
   int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels = {});
   /// The recording has ended: next() also gives what is left of it.
   void end() { ended_ = true; }
-  /// Makes the next window that is complete; false where more frames are needed. graph() holds its graph,
+  /// Makes the next window that is complete, and, where extra frames are looked for, has ExtraFrames::kLookAhead
+  /// frames after it; false where more frames are needed. graph() holds its graph,
   /// frames() its frames, until the next call of any function.
   bool next(StreamedWindow& window);
 
@@ -65,6 +66,7 @@ class WindowStream {
   const std::vector<std::string>& channels() const { return recording_.channels; }
   /// Of a behaviour window.
   FrameStatistics frame_statistics() {
+    recording_.frames = total();
     const FrameWindow window{&recording_, window_first_ - dropped_, window_frames_};
     return judges_.judge(spans_, window, *profile_, dropped_);
   }
@@ -95,6 +97,7 @@ class WindowStream {
   std::optional<BehaviourGraph> behaviour_;
   std::optional<CompatGraph> compat_;
   FrameJudges judges_;
+  const int64_t ahead_;  // frames that must be there after a window
   GraphBlock block_;
 
   // Of the recording.
