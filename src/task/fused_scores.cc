@@ -110,7 +110,7 @@ FusedRows FusedScores::rows(const Statistics& statistics, std::span<const int64_
 }
 
 DetectorScores FusedScores::empty(std::string name, int64_t seed) const {
-  DetectorScores scores{std::move(name), seed, {}, {}, false};
+  DetectorScores scores{std::move(name), seed, {}, {}, false, true};
   scores.scores.assign(static_cast<size_t>(data_.source().graphs()), kNaN);
   return scores;
 }

@@ -29,6 +29,9 @@ class BehaviourWindows : public WindowSource {
   FrameSpans frames(int64_t graph) const override;
   std::vector<FrameStatistics> frame_statistics(std::span<const int64_t> graphs,
                                                 FrameJudges& judges) const override;
+  int64_t look_ahead(const Recording& recording) const override {
+    return ExtraFrames::look_ahead(profile_of(recording), recording);
+  }
   int64_t judges_bytes() const override;
   std::vector<MessageKey> node_ids(int64_t graph) const override;
 

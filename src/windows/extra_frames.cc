@@ -26,13 +26,16 @@ int64_t ExtraFrames::Seen::span_from(int back, int64_t time_ns) const {
 
 bool ExtraFrames::Seen::fits_better(int64_t time_ns) const {
   if (count < kGaps) return false;
+  const int64_t last = times[static_cast<size_t>((count - 1) % kGaps)];
   const int64_t before = times[static_cast<size_t>((count - 2) % kGaps)];
   const double usual = static_cast<double>(span_from(kGaps, before)) / (kGaps - 2);
-  const auto off = [&](int64_t gap) { return std::abs(static_cast<double>(gap) - usual); };
-  return off(GapBins::gap_of(before, time_ns)) < off(GapBins::gap_of(before, times[static_cast<size_t>((count - 1) % kGaps)]));
+  const auto off = [&](int64_t time) {
+    return std::abs(static_cast<double>(GapBins::gap_of(before, time)) - usual);
+  };
+  return off(time_ns) < off(last);
 }
 
-double ExtraFrames::event_excess(Seen& seen, double excess, uint64_t payload) {
+double ExtraFrames::excess_of_still(Seen& seen, double excess, uint64_t payload) {
   if (seen.event && payload == seen.before_event && payload != seen.payload &&
       seen.event_frames >= kRepeats - kStays) {
     seen.event = false;
@@ -54,58 +57,58 @@ double ExtraFrames::event_excess(Seen& seen, double excess, uint64_t payload) {
   return excess;
 }
 
-double ExtraFrames::excess(const Arrival& arrival, Seen& seen, int64_t time_ns, uint64_t payload) {
+ExtraFrames::Event ExtraFrames::take(const Arrival& arrival, Seen& seen, int64_t time_ns, uint64_t payload,
+                                     int64_t frame) {
   // A clock that was set back says nothing about the frames before.
   if (seen.count > 0 && time_ns < seen.times[static_cast<size_t>((seen.count - 1) % Seen::kGaps)]) seen = {};
-  double excess = 0;
-  seen.of_last = false;
-  if (seen.count > 0) excess = arrival.one.excess(seen.span_from(1, time_ns));
+  Event event{0, frame};
+  if (seen.count > 0) event.excess = arrival.one.excess(seen.span_from(1, time_ns));
   if (seen.count > 1) {
     const int64_t two = seen.span_from(2, time_ns);
     // A frame that was late is followed by one on time: that gap alone is short, an added frame shortens
     // both.
-    if (arrival.two.least_ns > 0 && two >= arrival.two.least_ns) excess = 0;
-    excess = std::max(excess, arrival.two.excess(two));
-    seen.of_last = excess > 1 && seen.fits_better(time_ns);
+    if (arrival.two.least_ns > 0 && two >= arrival.two.least_ns) event.excess = 0;
+    event.excess = std::max(event.excess, arrival.two.excess(two));
+    if (event.excess > 1 && seen.fits_better(time_ns)) event.frame = seen.last_frame;
   }
   if (seen.count >= Seen::kGaps && arrival.eight.least_ns > 0)
-    excess = arrival.eight.excess(seen.span_from(Seen::kGaps, time_ns));
+    event = {arrival.eight.excess(seen.span_from(Seen::kGaps, time_ns)), frame};
   if (arrival.still && arrival.eight.least_ns == 0 && seen.count > 0)
-    excess = event_excess(seen, excess, payload);
-  if (excess > 1 && arrival.eight.least_ns == 0) {
+    event.excess = excess_of_still(seen, event.excess, payload);
+  if (event.excess > 1 && arrival.eight.least_ns == 0) {
     ++seen.left_out;
-    return seen.last_excess = excess;
+    seen.last_excess = event.excess;
+    return event;
   }
   // Of several that came too soon, the one that is on time again need not be the sender's.
-  if (seen.left_out >= kCrowd) excess = std::max(excess, seen.last_excess);
+  if (seen.left_out >= kCrowd) event.excess = std::max(event.excess, seen.last_excess);
   seen.left_out = 0;
   seen.times[static_cast<size_t>(seen.count++ % Seen::kGaps)] = time_ns;
+  seen.last_frame = frame;
   seen.payload = payload;
-  return excess;
+  return event;
 }
 
-// The next frame.
 void ExtraFrames::read(const FrameSpans& frames, const FrameKeys& keys, const BehaviourProfile& profile,
                        bool benign_only, int64_t dropped) {
-  const auto at = static_cast<size_t>(next_ - dropped);
+  const int64_t frame = next_++;
+  if (frame >= first_) excess_.push_back(0);
+  const auto at = static_cast<size_t>(frame - dropped);
   const int32_t id = profile.vocabulary().index(keys[at]);
-  if (next_ >= first_) excess_.push_back(0);
   if (id == profile.vocabulary().size() || (benign_only && frames.label[at] == 1)) return;
-  Seen& seen = seen_[static_cast<size_t>(id)];
-  const double here = excess(profile.arrivals().of(id), seen, frames.time_ns[at],
-                             payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
-  // A window that is further back has had its verdict.
-  const int64_t whose = here > 1 && seen.of_last && seen.last_at >= next_ - kLookAhead ? seen.last_at : next_;
-  if (here <= 1) seen.last_at = next_;
-  if (whose < first_) return;
-  float& found = excess_[static_cast<size_t>(whose - first_)];
-  found = std::max(found, static_cast<float>(here));
+  Event event = take(profile.arrivals().of(id), seen_[static_cast<size_t>(id)], frames.time_ns[at],
+                     payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]), frame);
+  // The window of a frame further back may have been judged.
+  if (event.frame < frame - kLookAhead) event.frame = frame;
+  if (event.frame < first_) return;
+  float& excess = excess_[static_cast<size_t>(event.frame - first_)];
+  excess = std::max(excess, static_cast<float>(event.excess));
 }
 
 float ExtraFrames::worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
                          bool benign_only, int64_t dropped) {
-  const ArrivalModel& arrivals = profile.arrivals();
-  if (arrivals.empty() || !window.recording->has_time) return 0;
+  const int64_t ahead = look_ahead(profile, *window.recording);
+  if (ahead == 0) return 0;
   const int64_t first = window.first + dropped;
   if (recording_ != window.recording || first < first_) {
     recording_ = window.recording;
@@ -118,9 +121,8 @@ float ExtraFrames::worst(const FrameSpans& frames, const FrameWindow& window, co
   first_ = first;
   next_ = std::max(next_, dropped);
   const FrameKeys keys = profile.vocabulary().keys(frames, *window.recording);
-  const int64_t stop =
-      std::min(first + window.count + kLookAhead, recording_->first_frame + recording_->frames);
-  for (; next_ < stop; ++next_) read(frames, keys, profile, benign_only, dropped);
+  const int64_t stop = std::min(first + window.count + ahead, recording_->first_frame + recording_->frames);
+  while (next_ < stop) read(frames, keys, profile, benign_only, dropped);
   float worst = 0;
   for (int64_t f = 0; f < window.count; ++f) worst = std::max(worst, excess_[static_cast<size_t>(f)]);
   return worst;

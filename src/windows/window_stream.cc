@@ -27,8 +27,7 @@ WindowStream::WindowStream(const WindowOptions& options, LearnedBefore known)
     : options_(options),
       vocabulary_(std::move(known.vocabulary)),
       profile_(std::move(known.profile)),
-      tables_(feature_tables(options.features)),
-      ahead_(profile_ && !profile_->arrivals().empty() ? ExtraFrames::kLookAhead : 0) {
+      tables_(feature_tables(options.features)) {
   check_window_options(options);
   if (options.features == "behaviour" && !profile_)
     throw InputError(
@@ -111,6 +110,10 @@ int64_t WindowStream::next_window_first() const {
   return compat_ ? CompatRows::frame_of(next_ * options_.stride) : next_ * options_.stride;
 }
 
+int64_t WindowStream::look_ahead() const {
+  return profile_ ? ExtraFrames::look_ahead(*profile_, recording_) : 0;
+}
+
 FrameSpans WindowStream::pending() const {
   const int64_t first = std::min(std::max(next_window_first(), dropped_), total());
   return held_.merged_spans().part(first - dropped_, total() - first);
@@ -136,7 +139,7 @@ void WindowStream::drop_old_frames() {
 bool WindowStream::find_by_frames(StreamedWindow& window) const {
   const int64_t rows = compat_ ? CompatRows::in_frames(total()) : total();
   const int64_t first = next_ * options_.stride;
-  if (first + options_.window + ahead_ > rows) {
+  if (first + options_.window + look_ahead() > rows) {
     const int64_t windows = compat_ ? CompatWindows::count(total(), options_)
                                     : BehaviourWindows::count(rows, options_.window, options_.stride);
     if (!ended_ || next_ >= windows) return false;
@@ -162,7 +165,7 @@ bool WindowStream::find_by_time(StreamedWindow& window) {
   advance(first_at_, begin);
   end_at_ = std::max(end_at_, first_at_);
   advance(end_at_, end);
-  if ((latest < end || total() < end_at_ + ahead_) &&
+  if ((latest < end || total() < end_at_ + look_ahead()) &&
       (!ended_ || next_ >= BehaviourWindows::count(latest + 1, options_.window, options_.stride)))
     return false;
   window.first_frame = first_at_;

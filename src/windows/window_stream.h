@@ -26,7 +26,7 @@ struct StreamedWindow {
 };
 
 /// Makes the graphs of windows from frames as they come: those that open_windows() makes of the same
-/// recording, to the bit. It holds the frames of a window and those that the next one looks back at, however
+/// recording, to the bit. It holds the frames of a window and those that it looks back and ahead at, however
 /// long the stream is. Not thread-safe.
 class WindowStream {
  public:
@@ -52,8 +52,8 @@ class WindowStream {
   int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels = {});
   /// The recording has ended: next() also gives what is left of it.
   void end() { ended_ = true; }
-  /// Makes the next window that is complete, and, where extra frames are looked for, has ExtraFrames::kLookAhead
-  /// frames after it; false where more frames are needed. graph() holds its graph,
+  /// Makes the next window that is complete and, where extra frames are looked for, has
+  /// ExtraFrames::kLookAhead frames after it; false where more frames are needed. graph() holds its graph,
   /// frames() its frames, until the next call of any function.
   bool next(StreamedWindow& window);
 
@@ -84,6 +84,7 @@ class WindowStream {
   void advance(int64_t& at, int64_t clock) const;
   void drop_old_frames();
   int64_t next_window_first() const;
+  int64_t look_ahead() const;
   int64_t clocked() const { return dropped_ + static_cast<int64_t>(clock_.size()); }
   int64_t total() const { return dropped_ + static_cast<int64_t>(held_.frames()); }
 
@@ -97,7 +98,6 @@ class WindowStream {
   std::optional<BehaviourGraph> behaviour_;
   std::optional<CompatGraph> compat_;
   FrameJudges judges_;
-  const int64_t ahead_;  // frames that must be there after a window
   GraphBlock block_;
 
   // Of the recording.

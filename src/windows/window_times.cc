@@ -14,6 +14,8 @@ WindowTimes window_times(const WindowSource& source, const FramesView& frames) {
     const Recording& recording = frames.recordings()[r];
     const GraphRange& graphs = source.tables().recordings[r];
     times.timed.push_back(recording.has_time);
+    times.last_of.push_back(recording.first_frame + recording.frames - 1);
+    times.look_ahead.push_back(source.look_ahead(recording));
     for (int64_t g = graphs.first_graph; g < graphs.first_graph + graphs.graphs; ++g) {
       const FrameSpans window = source.frames(g);
       const int64_t first = window.time_ns.data() - all.time_ns.data();

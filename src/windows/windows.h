@@ -57,6 +57,9 @@ class WindowSource : public BlockSource {
                                                         FrameJudges& /*judges*/) const {
     return std::vector<FrameStatistics>(graphs.size());
   }
+  /// How many frames after a window of this recording they look at, where the recording has them: the verdict
+  /// on the window waits for these.
+  virtual int64_t look_ahead(const Recording& /*recording*/) const { return 0; }
   /// Bytes that one FrameJudges keeps at most.
   virtual int64_t judges_bytes() const { return 0; }
   /// The message of each node of a window's graph; of compat, whose unknown IDs are one node, the first of

@@ -37,6 +37,8 @@ struct Made {
            r < 4 ? std::optional<std::string>(r < 2 ? "DoS" : "fuzzing") : std::nullopt,
            {}});
     times.timed.assign(6, true);
+    times.last_of.assign(6, 1'000);
+    times.look_ahead.assign(6, 0);
     for (int64_t g = 0; g < kWindows; ++g) {
       truth.push_back(g < 400 && g % 100 >= 60);
       times.last_frame.push_back(g * 10 + 9);

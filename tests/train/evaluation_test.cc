@@ -33,6 +33,8 @@ struct Made {
       times.first_attack.push_back(attack);
     times.time_ns = time_ns;
     times.timed = {true, true, true};
+    times.last_of = {39, 79, 119};
+    times.look_ahead = {0, 0, 0};
     data = {&tables, truth, &times};
   }
   JudgedList list() const { return {"test", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {}}; }
@@ -91,6 +93,21 @@ TEST(Judge, DelayRunsFromTheFirstAttackFrameToTheEndOfAFlaggedWindow) {
   const JudgedSplit untimed = judge(made.data, lists, detectors).splits[0];
   EXPECT_EQ(untimed.all.detectors[0].delay.frames(), 14);
   EXPECT_EQ(untimed.all.detectors[0].delay.milliseconds(), std::nullopt);
+}
+
+TEST(Judge, DelayRunsOnAsFarAsTheDetectorLooksAheadAndTheRecordingGoes) {
+  Made made;
+  const std::vector<JudgedList> lists = {made.list()};
+  std::vector<DetectorScores> detectors = {detector(kScores)};
+  detectors[0].looks_ahead = true;
+  const auto frames = [&](int64_t look_ahead) {
+    made.times.look_ahead[0] = look_ahead;
+    return judge(made.data, lists, detectors).splits[0].all.detectors[0].delay.frames();
+  };
+  EXPECT_EQ(frames(4), 33 - 15);
+  EXPECT_EQ(frames(100), 39 - 15);
+  detectors[0].looks_ahead = false;
+  EXPECT_EQ(frames(4), 29 - 15);
 }
 
 TEST(Judge, DelayOfAPartOfARecordingBeginsThere) {

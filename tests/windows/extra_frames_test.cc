@@ -78,6 +78,17 @@ TEST(ExtraFrames, AnAddedFrameIsFoundAtAnyPhaseAndInItsWindowAlone) {
   }
 }
 
+// The real frame, which shows it, is the first of the next window.
+TEST(ExtraFrames, AnAddedFrameThatTheNextWindowShowsIsOfItsOwn) {
+  std::vector<Frame> frames = added(drive(300), 150, 0.9, kSame);
+  EXPECT_GT(extra_of(frames, 100, 52), 1);
+  EXPECT_LE(extra_of(frames, 152, 100), 1);
+  const std::vector<Frame> others(ExtraFrames::kLookAhead, {on_time(150) + 9 * kMs, 0x7, {}});
+  frames.insert(frames.begin() + 152, others.begin(), others.end());
+  EXPECT_LE(extra_of(frames, 100, 52), 1) << "it is shown when that window had its verdict";
+  EXPECT_GT(extra_of(frames, 152, 101), 1) << "then it counts where it is shown";
+}
+
 // The least margin, 0.3 doublings, is a fifth of the period of an ID that was never late before; the gap
 // after a late frame may be shorter.
 TEST(ExtraFrames, AFrameThatWasLateIsFollowedByOneOnTime) {

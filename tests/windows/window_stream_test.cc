@@ -41,8 +41,19 @@ class AWindowStream : public testing::Test {
     EXPECT_EQ(found.y, expected.y);
   }
 
-  void compare(const FramesView& frames, const WindowOptions& options) {
-    const auto source = open_windows(frames, options);
+  static void expect_equal(const FrameStatistics& found, const FrameStatistics& expected) {
+    EXPECT_EQ(found.steps, expected.steps);
+    EXPECT_EQ(found.extra, expected.extra);
+    EXPECT_EQ(found.checksum, expected.checksum);
+    EXPECT_EQ(found.apart, expected.apart);
+    EXPECT_EQ(found.held, expected.held);
+    EXPECT_EQ(found.restless, expected.restless);
+    EXPECT_EQ(found.silence, expected.silence);
+  }
+
+  void compare(const FramesView& frames, const WindowOptions& options, const LearnedBefore& known = {},
+               unsigned most = 900) {
+    const auto source = open_windows(frames, options, known);
     WindowStream stream(
         options, {source->tables().vocabulary,
                   BehaviourProfile::from_tensors(source->learned(), source->tables().vocabulary.channels)});
@@ -53,6 +64,7 @@ class AWindowStream : public testing::Test {
       const int64_t first_graph = graph;
       GraphBlock expected;
       StreamedWindow window;
+      FrameJudges judges;
       const auto take = [&] {
         while (stream.next(window)) {
           ASSERT_LT(graph, source->graphs());
@@ -61,6 +73,7 @@ class AWindowStream : public testing::Test {
           expect_equal(stream.graph(), expected);
           if (options.features == "behaviour") {
             ASSERT_EQ(std::ssize(stream.node_ids()), expected.nodes());
+            expect_equal(stream.frame_statistics(), source->frame_statistics(wanted, judges)[0]);
           }
           const FrameSpans seen = source->frames(graph);
           ASSERT_EQ(window.number, graph - first_graph);
@@ -77,7 +90,7 @@ class AWindowStream : public testing::Test {
       };
       for (int64_t at = 0; at < recording.frames;) {
         const int64_t count =
-            std::min<int64_t>(recording.frames - at, random() % 3 == 0 ? 1 : random() % 900);
+            std::min<int64_t>(recording.frames - at, random() % 3 == 0 ? 1 : random() % most);
         ASSERT_EQ(stream.add(frames.frames().part(recording.first_frame + at, count), recording.channels),
                   count);
         at += count;
@@ -114,6 +127,31 @@ TEST_F(AWindowStream, GivesTheGraphsOfWindowsByTime) {
           {.features = "behaviour", .window = 60 * kMs, .stride = 25 * kMs, .unit = WindowUnit::nanoseconds});
   compare(frames,
           {.features = "behaviour", .window = 5 * kMs, .stride = 30 * kMs, .unit = WindowUnit::nanoseconds});
+}
+
+// Some of them are shown by frames of the window after theirs.
+TEST_F(AWindowStream, LooksAheadAsFarAsARecordingThatIsRead) {
+  std::filesystem::create_directories(folder_ / "in" / "train");
+  std::filesystem::create_directories(folder_ / "in" / "test");
+  for (const bool attacked : {false, true}) {
+    std::ofstream file(folder_ / "in" / (attacked ? "test/b.csv" : "train/a.csv"));
+    for (int i = 0; i < 9'000; ++i) {  // ten IDs, each 10 ms
+      file << fmt::format("{:.6f},{:X},AB,0\n", i / 1000.0 + i * 37 % 100 * 1e-6, 256 + i % 10);
+      if (attacked && i % 41 == 0)  // long after the last frame of this ID, shortly before the next
+        file << fmt::format("{:.6f},{:X},AB,1\n", i / 1000.0 + 200e-6, 256 + (i + 1) % 10);
+    }
+  }
+  ingest_can({.sources = {folder_ / "in"}, .out = folder_ / "frames"}, [](int64_t, int64_t) {});
+  const FramesView frames(folder_ / "frames");
+  constexpr int64_t kMs = 1'000'000;
+  const Recording& benign = *std::ranges::find(frames.recordings(), "train", &Recording::split);
+  const FrameWindow run{&benign, benign.first_frame, benign.frames};
+  LearnedBefore known{{}, BehaviourProfile::learn(frames.frames(), {&run, 1})};
+  known.vocabulary = known.profile->vocabulary().ids();
+  compare(frames, {.features = "behaviour", .window = 50, .stride = 50}, known, 9);
+  compare(frames,
+          {.features = "behaviour", .window = 50 * kMs, .stride = 50 * kMs, .unit = WindowUnit::nanoseconds},
+          known, 9);
 }
 
 // The second recording has the channels in another order, and one that does not train.

@@ -46,6 +46,7 @@ TEST_F(Times, AreThoseOfTheFramesOfEachWindow) {
     }
     EXPECT_EQ(attacked, 1) << features;
     EXPECT_EQ(times.timed, (std::vector<bool>{true, true}));
+    EXPECT_EQ(times.last_of, (std::vector<int64_t>{6999, 13'999}));
   }
 }
 

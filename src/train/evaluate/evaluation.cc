@@ -62,8 +62,10 @@ DetectorFigures figures_at(const Threshold& threshold, const JudgedData& data, s
   for (size_t i = 0; i < gathered.scores.size(); ++i)
     figures.verdicts.add(gathered.truth[i] != 0, gathered.scores[i] > threshold.level);
   for (const Part& part : parts)
-    figures.delay.add(*data.times, part.recording, part.graphs,
-                      [&](int64_t g) { return detector.scores[static_cast<size_t>(g)] > threshold.level; });
+    figures.delay.add(
+        *data.times, part.recording, part.graphs,
+        [&](int64_t g) { return detector.scores[static_cast<size_t>(g)] > threshold.level; },
+        detector.looks_ahead);
   return figures;
 }
 

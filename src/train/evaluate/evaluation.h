@@ -24,6 +24,7 @@ struct DetectorScores {
   std::vector<Threshold> thresholds;   ///< each is judged; at least one
   Vector<float, Tag::columns> scores;  ///< one for each graph of the source, NaN where not asked for
   bool rule = false;                   ///< trained on nothing
+  bool looks_ahead = false;            ///< at frames after a window, as WindowTimes::look_ahead tells
 };
 
 /// Graphs to judge together, in ascending order: a split.
