@@ -70,6 +70,7 @@ void run(Options& options) {
                           {"expected_ids", result.expected},
                           {"target_rate", result.line.target_rate},
                           {"realised_rate", result.line.realised_rate},
+                          {"rate_bound", result.bound},
                           {"memory", budget.report_json()}};
     fmt::print("{}\n", summary.dump());
     return;
@@ -78,8 +79,8 @@ void run(Options& options) {
              options.out.string(), format_count(result.windows), result.seconds, result.ids, result.expected);
   if (result.left_out > 0)
     fmt::print("left out {} windows with frames labelled as attacks\n", format_count(result.left_out));
-  fmt::print("alarms: {:.3g} % of these windows, {:.3g} % asked for\n{}\n", 100 * result.line.realised_rate,
-             100 * result.line.target_rate, budget.report());
+  fmt::print("alarms: {} of these windows, each half compared with the other; {:.2g} % at most of windows like them, with a confidence of 95 %\n{}\n",
+             format_count(result.alarms), 100 * result.bound, budget.report());
 }
 
 }  // namespace

@@ -174,14 +174,14 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
     excesses.push_back(fusion.excess(row));
   }
   std::ranges::sort(excesses);
+  const auto level_at = [&](double rate) { return std::max(1.0, value_beyond(excesses, rate)); };
+  fusion.scale_ = level_at(kRates.back());
   for (const double rate : kRates) {
-    const double level = std::max(1.0, value_beyond(excesses, rate));
-    const auto above = excesses.end() - std::ranges::upper_bound(excesses, level);
-    fusion.lines_.push_back(
-        {rate, static_cast<double>(above) / static_cast<double>(excesses.size()), static_cast<float>(level)});
-    fusion.scale_ = level;
+    const auto level = static_cast<float>(level_at(rate) / fusion.scale_);
+    int64_t above = 0;
+    for (int64_t w = 0; w < benign.size(); ++w) above += fusion.score(benign.row(w)) > level;
+    fusion.lines_.push_back({rate, static_cast<double>(above) / static_cast<double>(benign.size()), level});
   }
-  for (Line& line : fusion.lines_) line.level = static_cast<float>(line.level / fusion.scale_);
   return fusion;
 }
 

@@ -58,10 +58,10 @@ class Fusion {
   static constexpr double kBeyondEdge = 0.01;
 
   /// A false-alarm rate, and the score that so many benign windows exceed, never below 1 on the scale of
-  /// parts.
+  /// parts. Parts that have levels of their own are not asked for it.
   struct Line {
     double target_rate;
-    double realised_rate;  ///< of the benign windows
+    double realised_rate;  ///< of the benign windows, by all parts
     float level;           ///< as a score
   };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "windows/gap_bins.h"
 
@@ -33,6 +34,13 @@ bool ExtraFrames::Seen::fits_better(int64_t time_ns) const {
     return std::abs(static_cast<double>(GapBins::gap_of(before, time)) - usual);
   };
   return off(time_ns) < off(last);
+}
+
+int64_t ExtraFrames::Seen::replace_last(int64_t time_ns, uint64_t its_payload, int64_t frame) {
+  times[static_cast<size_t>((count - 1) % kGaps)] = time_ns;
+  payload = its_payload;
+  left_out = 0;
+  return std::exchange(last_frame, frame);
 }
 
 double ExtraFrames::excess_of_still(Seen& seen, double excess, uint64_t payload) {
@@ -69,23 +77,23 @@ ExtraFrames::Event ExtraFrames::take(const Arrival& arrival, Seen& seen, int64_t
     // both.
     if (arrival.two.least_ns > 0 && two >= arrival.two.least_ns) event.excess = 0;
     event.excess = std::max(event.excess, arrival.two.excess(two));
-    if (event.excess > 1 && seen.fits_better(time_ns)) event.frame = seen.last_frame;
   }
   if (seen.count >= Seen::kGaps && arrival.eight.least_ns > 0)
     event = {arrival.eight.excess(seen.span_from(Seen::kGaps, time_ns)), frame};
   if (arrival.still && arrival.eight.least_ns == 0 && seen.count > 0)
     event.excess = excess_of_still(seen, event.excess, payload);
   if (event.excess > 1 && arrival.eight.least_ns == 0) {
-    ++seen.left_out;
     seen.last_excess = event.excess;
+    if (seen.fits_better(time_ns))
+      event.frame = seen.replace_last(time_ns, payload, frame);
+    else
+      ++seen.left_out;
     return event;
   }
   // Of several that came too soon, the one that is on time again need not be the sender's.
   if (seen.left_out >= kCrowd) event.excess = std::max(event.excess, seen.last_excess);
-  seen.left_out = 0;
-  seen.times[static_cast<size_t>(seen.count++ % Seen::kGaps)] = time_ns;
-  seen.last_frame = frame;
-  seen.payload = payload;
+  ++seen.count;
+  seen.replace_last(time_ns, payload, frame);
   return event;
 }
 

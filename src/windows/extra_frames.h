@@ -52,6 +52,8 @@ class ExtraFrames {
     int64_t span_from(int back, int64_t time_ns) const;
     // Whether a frame of this time fits the rhythm of those before the last one better than that does.
     bool fits_better(int64_t time_ns) const;
+    // Puts a frame in place of the last of its own; gives that one.
+    int64_t replace_last(int64_t time_ns, uint64_t its_payload, int64_t frame);
   };
   // What a frame shows, and which one of its ID came too soon then.
   struct Event {

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import zstandard
 from safetensors import safe_open
+from scipy import stats
 
 MIB = 1 << 20
 TRANSFER = """
@@ -118,7 +119,10 @@ def test_a_vehicle_that_never_trained_becomes_known(plimsoll, model, drives, tmp
     assert summary["target_rate"] == 0.001 and summary["realised_rate"] <= 0.001 + 1 / summary["windows"]
     times = [float(line.split(",")[0]) for line in benign.read_text().splitlines()[1:]]
     assert summary["seconds"] == pytest.approx(times[-1] - times[0], abs=1e-5)
+    alarms = round(summary["realised_rate"] * summary["windows"])
+    assert summary["rate_bound"] == pytest.approx(stats.beta.ppf(0.95, alarms + 1, summary["windows"] - alarms))
     words = plimsoll("calibrate", model, "--benign", benign, "--out", tmp_path / "car.safetensors", "--force").stdout
+    assert f"alarms: {alarms} of these windows" in words
     assert f"{summary['ids']} IDs" in words and "memory: " in words
 
 
