@@ -79,8 +79,10 @@ void run(Options& options) {
              options.out.string(), format_count(result.windows), result.seconds, result.ids, result.expected);
   if (result.left_out > 0)
     fmt::print("left out {} windows with frames labelled as attacks\n", format_count(result.left_out));
-  fmt::print("alarms: {} of these windows, each half compared with the other; {:.2g} % at most of windows like them, with a confidence of 95 %\n{}\n",
-             format_count(result.alarms), 100 * result.bound, budget.report());
+  fmt::print(
+      "alarms: {} of these windows, each half compared with the other; {:.2g} % at most of windows like "
+      "them, with a confidence of 95 %\n{}\n",
+      format_count(result.alarms), 100 * result.bound, budget.report());
 }
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace {
 double probability_of_at_most(int64_t events, int64_t trials, double rate) {
   const auto n = static_cast<double>(trials);
   const auto k = static_cast<double>(events);
-  double term = std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(rate) +
-                         (n - k) * std::log1p(-rate));
+  double term = std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) +
+                         k * std::log(rate) + (n - k) * std::log1p(-rate));
   double sum = 0;
   for (int64_t i = events; term > sum * 1e-17; --i) {
     sum += term;

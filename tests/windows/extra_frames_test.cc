@@ -89,6 +89,23 @@ TEST(ExtraFrames, AnAddedFrameThatTheNextWindowShowsIsOfItsOwn) {
   EXPECT_GT(extra_of(frames, 152, 101), 1) << "then it counts where it is shown";
 }
 
+// His frames come shortly before the real ones, so that these come too soon after his.
+TEST(ExtraFrames, AnAttackersRhythmIsNotFollowed) {
+  const auto steadily = [](int frames) {
+    auto all = drive(frames);
+    for (int k = 0; k < frames; ++k)
+      all[static_cast<size_t>(k)].time_ns = k * kPeriod + k * 7919 % 11 * kMs / 100;
+    return all;
+  };
+  const BehaviourProfile steady = learned_from(steadily(1000));
+  std::vector<Frame> frames = steadily(300);
+  for (int k = 112; k >= 100; --k)
+    frames.insert(frames.begin() + k + 1,
+                  {k * kPeriod + kPeriod * (k - 18) / 100, kId, kSame, 1});  // 8.2 ms to 9.4 ms after it
+  for (int f = 90; f < 140; ++f)
+    EXPECT_EQ(extra_of(frames, f, 1, steady) > 1, frames[static_cast<size_t>(f)].label == 1) << f;
+}
+
 // The least margin, 0.3 doublings, is a fifth of the period of an ID that was never late before; the gap
 // after a late frame may be shorter.
 TEST(ExtraFrames, AFrameThatWasLateIsFollowedByOneOnTime) {
