@@ -85,7 +85,10 @@ def main():
                     found = judged(models, drives / f"{a}.csv.zst", drives / f"{b}.csv.zst", [], folder)
                     rows.append(row(a, f"the drive {b}", found))
                     print(rows[-1], flush=True)
-    text = table(["calibrated on", "judged on", "windows", "alarms in them: median (worst seed)", "bound", "windows judged",
+    protocol = ("```\nbench/rate_bound.py CAPTURES FOLDER\n```\n\nThe detectors of kia and sonata, five seeds. Alarms in the windows that were calibrated on, each half "
+                "compared with a profile of the other; the highest rate of false alarms that goes with them; and alarms in benign traffic after that, or "
+                "of another drive.\n\n")
+    text = protocol + table(["calibrated on", "judged on", "windows", "alarms in them: median (worst seed)", "bound", "windows judged",
                          "alarms: median (worst seed)", "rate"], rows)
     report.write_section("What calibrate promises", text, report.ROOT / "bench" / "results" / "detection.md")
 
