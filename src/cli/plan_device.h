@@ -13,8 +13,8 @@ namespace plimsoll {
 
 /// The GPU that a plan is for.
 struct PlansDevice {
-  std::optional<int64_t> budget;         ///< of a static plan; none: another plan, or the CPU
-  std::unique_ptr<TrainingDevice> open;  ///< to run blocks on, for --mode measured and trial; null: none
+  std::optional<int64_t> budget = {};         ///< of a static plan; none: another plan, or the CPU
+  std::unique_ptr<TrainingDevice> open = {};  ///< to run blocks on, for --mode measured and trial; null: none
 };
 /// Errors: UsageError; DeviceBudgetExceeded; Failure.
 PlansDevice device_of_plan(const PlanOptions& options, int threads);

@@ -47,7 +47,7 @@ struct DbcMessage {
   double cycle_ms = 0;    ///< attribute GenMsgCycleTime; 0: none
   bool is_cyclic = true;  ///< GenMsgSendType, where there is one, is "cyclic" or the like, not sent on events
   bool is_group = false;  ///< VFrameFormat is J1939PG: a parameter group, whoever sends it (detect/j1939.h)
-  std::vector<DbcSignal> signals;
+  std::vector<DbcSignal> signals = {};
 
   /// The raw value of its multiplexor in a payload; none where there is none.
   std::optional<int64_t> multiplexor(const uint8_t* payload, int64_t bytes) const;

@@ -65,7 +65,7 @@ class DbcRules {
   };
   struct State {
     const DbcMessage* message;
-    std::vector<Counter> counters;
+    std::vector<Counter> counters = {};
     int64_t last_ns = kNever;
   };
 

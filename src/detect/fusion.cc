@@ -174,6 +174,7 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
     excesses.push_back(fusion.excess(row));
   }
   std::ranges::sort(excesses);
+  fusion.gat_ranks_ = fusion.is_by_id();
   const auto level_at = [&](double rate) { return std::max(1.0, value_beyond(excesses, rate)); };
   fusion.scale_ = level_at(kRates.back());
   for (const double rate : kRates) {
@@ -183,6 +184,12 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
     fusion.lines_.push_back({rate, static_cast<double>(above) / static_cast<double>(benign.size()), level});
   }
   return fusion;
+}
+
+// Statistics by a profile of the vehicle itself; without any, the classifier speaks for itself.
+bool Fusion::is_by_id() const {
+  const auto counts = [](double edge) { return !std::isnan(edge); };
+  return std::isnan(support_) && std::ranges::any_of(std::span(edges_).first(kStatistics), counts);
 }
 
 Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
@@ -204,6 +211,7 @@ Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
   if (restless > 1 && !std::isnan(edges_[kRestlessPart])) excesses[kRestlessPart] = restless * scale_;
   double& held = excesses[static_cast<size_t>(Statistic::held)];
   held = std::min(held, kBelowTheLine);
+  if (gat_ranks_) excesses[kGat] = std::min(excesses[kGat], kBelowTheLine * scale_);
   return excesses;
 }
 
@@ -250,6 +258,7 @@ std::optional<Fusion> Fusion::from_tensors(const NamedTensors& tensors) {
   fusion.edges_ = edges;
   fusion.units_ = units;
   fusion.support_ = values_of<double>(tensors, "fusion.support", {1}).front();
+  fusion.gat_ranks_ = fusion.is_by_id();
   fusion.scale_ = values_of<double>(tensors, "fusion.scale", {1}).front();
   for (size_t i = 0; i + 2 < lines.size(); i += 3)
     fusion.lines_.push_back({lines[i], lines[i + 1], static_cast<float>(lines[i + 2])});

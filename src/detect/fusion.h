@@ -51,8 +51,9 @@ struct FusedRows {
 class Fusion {
  public:
   /// What tells of frames that come too soon. By a profile of the vehicle itself, `extra`: each ID has a
-  /// level of its own, and an added frame is one event. Else `early` and `early_share`, where the classifier
-  /// finds a window odd as well: several vehicles and drives have taught the profile.
+  /// level of its own, and an added frame is one event; the classifier, which other vehicles have taught,
+  /// ranks windows and raises no alarm alone. Else `early` and `early_share`, where the classifier finds a
+  /// window odd as well: several vehicles and drives have taught the profile.
   enum class Timing : uint8_t { supported, by_id };
   /// The edge is the value that this share of benign windows exceeds; the unit, from their median to it.
   static constexpr double kBeyondEdge = 0.01;
@@ -87,12 +88,14 @@ class Fusion {
  private:
   using Parts = std::array<double, kFusedParts>;  // NaN: counts for nothing
 
+  bool is_by_id() const;
   Parts excesses(std::span<const float> parts) const;
   double excess(std::span<const float> parts) const;  // the worst
 
   Parts edges_;
   Parts units_;
   double support_ = std::numeric_limits<double>::quiet_NaN();  // the edge of the classifier, however low
+  bool gat_ranks_ = false;                                     // and raises no alarm alone
   std::vector<Line> lines_;
   double scale_ = 1;  // of the score: excess at the line
 };

@@ -43,7 +43,8 @@ struct FrameJudges {
             profile.pairs().worst(frames, window, vocabulary),
             alone.held,
             alone.restless,
-            states.silence(frames, window, profile, benign_only, dropped)};
+            states.silence(frames, window, profile, benign_only, dropped),
+            !profile.arrivals().empty()};
   }
 };
 

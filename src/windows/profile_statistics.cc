@@ -54,7 +54,7 @@ ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph,
   at(Statistic::silence) *= static_cast<float>(kMostUnits);
   at(Statistic::still) *= static_cast<float>(kMostUnits);
   if (by_frames.silence) at(Statistic::silence) = *by_frames.silence;
-  if (is_another_vehicle(nodes, unknown)) return {};
+  if (!by_frames.own_profile && is_another_vehicle(nodes, unknown)) return {};
   at(Statistic::steps) = by_frames.steps;
   at(Statistic::extra) = by_frames.extra;
   at(Statistic::checksum) = by_frames.checksum;

@@ -228,6 +228,25 @@ TEST(Fusion, WhatComesTooSoonIsAnAlarmOnlyWhereTheClassifierDoesNotSpeakAgainst)
   EXPECT_GT(Fusion::learn(benign).score(row({{"surplus", 1}, {"gat", -50}})), 10);
 }
 
+TEST(Fusion, ByAProfileOfTheVehicleItselfTheClassifierRanksAndRaisesNoAlarmAlone) {
+  FusedRows benign;
+  for (int i = 0; i < 1000; ++i) benign.add(row({{"silence", 0}, {"gat", i / 1000.0F}}));
+  const Fusion fusion = Fusion::learn(benign, {}, Fusion::Timing::by_id);
+  const auto again = Fusion::from_tensors(fusion.tensors());
+  for (const Fusion& one : {fusion, *again}) {
+    EXPECT_LT(one.score(row({{"silence", 0}, {"gat", 1.2F}})),
+              one.score(row({{"silence", 0}, {"gat", 1.5F}})));
+    EXPECT_EQ(one.score(row({{"silence", 0}, {"gat", 50}})), 0.99F);
+    EXPECT_GT(one.score(row({{"silence", 5}, {"gat", -50}})), 9);
+    EXPECT_TRUE(std::isnan(one.score(row({{"silence", 5}, {"gat", kNaN}}))));
+  }
+  EXPECT_GT(
+      Fusion::learn(benign, {"silence"}, Fusion::Timing::by_id).score(row({{"silence", 0}, {"gat", 50}})), 40)
+      << "without statistics it speaks for itself";
+  EXPECT_GT(Fusion::learn(benign).score(row({{"silence", 0}, {"gat", 50}})), 40)
+      << "so it does on any vehicle";
+}
+
 TEST(Fusion, LinesAreThoseOfTheirRatesAndTheStrictestIsOne) {
   std::mt19937 random(11);
   std::exponential_distribution<float> heavy(1);

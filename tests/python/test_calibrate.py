@@ -126,6 +126,20 @@ def test_a_vehicle_that_never_trained_becomes_known(plimsoll, model, drives, tmp
     assert f"{summary['ids']} IDs" in words and "memory: " in words
 
 
+def test_a_flood_of_unknown_ids_does_not_make_it_another_vehicle(plimsoll, model, drives, tmp_path):
+    calibrated(plimsoll, model, drives[0], tmp_path / "car.safetensors")
+    header, *lines = drives[0].read_text().splitlines(keepends=True)
+    flood = lines[:2000]
+    for line, following in zip(lines[2000:3000], lines[2001:]):
+        begin, end = (float(one.split(",")[0]) for one in (line, following))
+        flood.append(line)
+        flood += [f"{begin + (end - begin) * k / 22:.6f},{0x700 + len(flood) * 7 % 255:03X},00,1\n" for k in range(1, 21)]
+    (tmp_path / "flood.csv").write_text(header + "".join(flood))
+    lines = detected(plimsoll, tmp_path / "car.safetensors", tmp_path / "flood.csv")
+    attacked = [line for line in lines if line["attack"]]
+    assert len(attacked) > 200 and all(line["alarm"] and line["parts"]["unknown"] > 1 for line in attacked)
+
+
 def test_an_adopted_id_raises_no_alarm_and_its_flood_does(plimsoll, trained, model, drives, tmp_path):
     car = tmp_path / "car.safetensors"
     calibrated(plimsoll, model, drives[0], car)

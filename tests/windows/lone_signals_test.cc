@@ -134,8 +134,12 @@ TEST_F(LoneSignalsTest, OneSignalThatStraysIsFoundWhileItDoes) {
   for (const auto& window : judged(drive(2000), profile_)) EXPECT_LE(window.restless, 0.3);
   const auto found = judged(random_from(1000, 1500, 0), profile_);
   for (size_t w = 0; w < found.size(); ++w) {
-    if (w < 30 || w >= 46) EXPECT_LE(found[w].restless, 0.5) << w;
-    if (w >= 31 && w < 45) EXPECT_GT(found[w].restless, 0.5) << w;
+    if (w < 30 || w >= 46) {
+      EXPECT_LE(found[w].restless, 0.5) << w;
+    }
+    if (w >= 31 && w < 45) {
+      EXPECT_GT(found[w].restless, 0.5) << w;
+    }
   }
 }
 

@@ -97,6 +97,13 @@ TEST_F(Statistics, OfAnotherVehicleAreAllZero) {
   EXPECT_GT(of(last(), Statistic::load), 0);
 }
 
+TEST_F(Statistics, OfTheVehicleItselfAreNeverOfAnother) {
+  append(block_, {kUnknown, kUnknown, kUnknown, kUnknown}, {});
+  const auto own = profile_statistics(block_, block_.graphs() - 1, {.own_profile = true});
+  EXPECT_FLOAT_EQ(of(own, Statistic::unknown), 1);
+  EXPECT_GT(of(own, Statistic::load), 0);
+}
+
 TEST_F(Statistics, OfAnEmptyWindowAreAllZero) {
   append(block_, {}, {});
   EXPECT_THAT(last(), Each(0));
