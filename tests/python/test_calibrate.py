@@ -133,7 +133,7 @@ def test_a_flood_of_unknown_ids_does_not_make_it_another_vehicle(plimsoll, model
     for line, following in zip(lines[2000:3000], lines[2001:]):
         begin, end = (float(one.split(",")[0]) for one in (line, following))
         flood.append(line)
-        flood += [f"{begin + (end - begin) * k / 22:.6f},{0x700 + len(flood) * 7 % 255:03X},00,1\n" for k in range(1, 21)]
+        flood += [f"{begin + (end - begin) * k / 22:.6f},{0x700 + (len(flood) + k) * 7 % 255:03X},00,1\n" for k in range(1, 21)]
     (tmp_path / "flood.csv").write_text(header + "".join(flood))
     lines = detected(plimsoll, tmp_path / "car.safetensors", tmp_path / "flood.csv")
     attacked = [line for line in lines if line["attack"]]
