@@ -102,7 +102,10 @@ uint64_t payload_bits(const uint8_t* data) {
 double Signal::surprise(uint64_t before_last, uint64_t last, uint64_t now) const {
   const uint32_t middle = value(last);
   const double expected = slope * step(value(before_last), middle) + offset;
-  return std::abs(std::remainder(step(middle, value(now)) - expected, std::exp2(bits)));
+  const double error = step(middle, value(now)) - expected;
+  // std::remainder(error, ring), to the bit, as the ring is a power of two; it takes a twentieth of a window.
+  const auto ring = static_cast<double>(uint64_t{1} << bits);
+  return std::abs(error - ring * std::rint(error / ring));
 }
 
 void SignalLine::add(double step, double next) {

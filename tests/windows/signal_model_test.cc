@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <random>
 
 #include "support/behaviour_test.h"
 #include "support/errors.h"
@@ -62,6 +63,22 @@ TEST(SignalModel, ACounterIsPredictedToTheBitAcrossItsOverflow) {
   const auto at = [](uint64_t value) { return value << 48; };
   EXPECT_NEAR(counter.surprise(at(14), at(15), at(0)), 0, 1e-9);
   EXPECT_NEAR(counter.surprise(at(14), at(15), at(15)), 1, 1e-9);
+}
+
+TEST(Signal, ASurpriseIsTheIeeeRemainderOnItsRing) {
+  std::mt19937_64 random(5);
+  for (const int bits : {1, 4, 13, 32}) {
+    const Signal signal{.first_bit = 8, .bits = static_cast<uint8_t>(bits), .slope = -1.7, .offset = 0.3};
+    for (int i = 0; i < 1000; ++i) {
+      const std::array<uint64_t, 3> payloads = {random(), random(), random()};
+      const auto step = [&](size_t from) {
+        return signal.step(signal.value(payloads[from]), signal.value(payloads[from + 1]));
+      };
+      EXPECT_EQ(
+          signal.surprise(payloads[0], payloads[1], payloads[2]),
+          std::abs(std::remainder(step(1) - (signal.slope * step(0) + signal.offset), std::exp2(bits))));
+    }
+  }
 }
 
 TEST(SignalModel, TheSlopeIsThatOfLeastSquares) {
