@@ -38,10 +38,11 @@ void Detection::run() {
   }
   for (const auto& lane : lanes_) {
     // A window that was cut off by a signal is none that thresholds were chosen for.
-    if (!stop_) {
+    if (stop_)
+      lane->detector->stop_waiting();
+    else
       lane->detector->end();
-      judge(*lane);
-    }
+    judge(*lane);
     if (lane->incidents) lane->incidents->end();
   }
 }
@@ -175,6 +176,9 @@ void Detection::take(Lane& lane, FrameSpans frames) {
 void Detection::judge_silence(Lane& lane, int64_t now_ns) {
   const std::optional<Silence> silence = lane.silence->until(now_ns);
   if (!silence) return;
+  // What comes after the silence shows no added frame before it, and verdicts are told in the order of time.
+  lane.detector->stop_waiting();
+  judge(lane);
   lines_.add(*silence, *lane.detector, lane.place);
   if (lane.incidents) lane.incidents->add(*silence, lane.detector->threshold());
 }

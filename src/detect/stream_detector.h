@@ -54,7 +54,9 @@ class StreamDetector {
     return stream_.add(frames, channels);
   }
   void end() { stream_.end(); }
-  /// The next window that is complete; false where more frames are needed.
+  /// Windows that are complete are judged now, without the frames after them that they wait for: none may come.
+  void stop_waiting() { stream_.stop_waiting(); }
+  /// The next window that has the frames that it needs (WindowStream::next()); false where more are needed.
   bool next(Verdict& verdict);
 
   /// The frames that another detector has to get to go on from here without losing one.

@@ -59,6 +59,7 @@ void WindowStream::begin(const StreamFacts& facts) {
   held_.width = facts.width;
   clock_.clear();
   ended_ = false;
+  waits_ = true;
   latest_ns_.reset();
   dropped_ = next_ = window_first_ = window_frames_ = first_at_ = end_at_ = near_at_ = 0;
 }
@@ -81,6 +82,7 @@ int64_t WindowStream::add(const FrameSpans& frames, const std::vector<std::strin
             : fmt::format("the frames tell no channel, and the model is of the merged channels {}",
                           fmt::join(known_channels(), ", ")));
   drop_old_frames();
+  waits_ = waits_ || frames.size() > 0;
   if (recording_.channels.size() != channels.size()) recording_.channels = channels;
   int64_t count = frames.size();
   for (int64_t f = 0; f < count; ++f) {
@@ -111,7 +113,7 @@ int64_t WindowStream::next_window_first() const {
 }
 
 int64_t WindowStream::look_ahead() const {
-  return profile_ ? ExtraFrames::look_ahead(*profile_, recording_) : 0;
+  return waits_ && profile_ ? ExtraFrames::look_ahead(*profile_, recording_) : 0;
 }
 
 FrameSpans WindowStream::pending() const {

@@ -52,6 +52,8 @@ class WindowStream {
   int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels = {});
   /// The recording has ended: next() also gives what is left of it.
   void end() { ended_ = true; }
+  /// Until more frames come, next() does not wait for frames after a window.
+  void stop_waiting() { waits_ = false; }
   /// Makes the next window that is complete and, where extra frames are looked for, has
   /// ExtraFrames::kLookAhead frames after it; false where more frames are needed. graph() holds its graph,
   /// frames() its frames, until the next call of any function.
@@ -102,6 +104,7 @@ class WindowStream {
 
   // Of the recording.
   bool ended_ = false;
+  bool waits_ = true;
   std::optional<int64_t> latest_ns_;  // the latest time so far
   int64_t dropped_ = 0;               // frames that are not held any more
   int64_t next_ = 0;                  // window

@@ -49,7 +49,7 @@ def test_a_bus_that_falls_silent_raises_one_alarm(plimsoll, car, rows, tmp_path)
     told = [line for line in ticked if "silence_ns" in line]
     assert len(told) == 1 == summary["silences"]
     assert [line for line in ticked if "silence_ns" not in line] == plain, "windows stay as they are"
-    assert ticked.index(told[0]) == 19, "after the windows before it that have the 100 frames they wait for, and before the next ones"
+    assert ticked.index(told[0]) == 20, "after the windows before it, and before that in which it lies"
     # At a tick after the last frame: the first one that is more than twice as long as any benign pause.
     times = [time for time, _ in frames]
     longest = max(b - a for a, b in zip(times, times[1:]))
