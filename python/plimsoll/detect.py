@@ -74,14 +74,14 @@ class Detector:
         self._begun = True
 
     def add(self, frames: FrameColumns) -> list[Verdict]:
-        """Takes the next frames of a stream; gives the verdicts on the windows that they complete."""
+        """Takes the next frames of a stream; gives the verdicts on the windows that have all frames they wait for now."""
         if not self._begun:
             self.begin(width=frames.data.shape[-1])
         columns = frames.time_ns, frames.can_id, frames.length, frames.data, frames.label, frames.channel
         return [_verdict(found) for found in self._detector.add(*columns)]
 
     def end(self) -> list[Verdict]:
-        """The recording has ended: the verdicts on what is left of it."""
+        """The recording has ended: the verdicts on windows that still wait, and on what is left of it."""
         self._begun = False
         return [_verdict(found) for found in self._detector.end()]
 

@@ -19,7 +19,7 @@ namespace {
 template <typename T, int kAxes>
 using Array = nb::ndarray<const T, nb::ndim<kAxes>, nb::c_contig, nb::device::cpu>;
 
-/// A StreamDetector that takes frames by the piece and gives the verdicts that they complete.
+/// A StreamDetector that takes frames by the piece and gives the verdicts that need no more.
 class Detector {
  public:
   Detector(const std::filesystem::path& model, const std::string& window, const std::string& stride,

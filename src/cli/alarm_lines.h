@@ -35,8 +35,8 @@ class AlarmLines {
   /// `watch` runs since the process began its work.
   AlarmLines(const Options& options, const Stopwatch& watch) : options_(options), watch_(watch) {}
 
-  /// A window was judged whose last frame arrived then; prints it if it is to be seen. Errors: Failure where
-  /// standard output takes nothing more.
+  /// A window was judged, of whose frames, and those it waits for, the last arrived then; prints it if it is
+  /// to be seen. Errors: Failure where standard output takes nothing more.
   void add(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place,
            Clock::time_point arrived);
   /// The bus was silent for too long: an alarm.

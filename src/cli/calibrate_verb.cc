@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "detect/calibrate.h"
+#include "detect/rate_bound.h"
 #include "ingest/can/ingest.h"
 #include "io/new_folder.h"
 
@@ -70,7 +71,7 @@ void run(Options& options) {
                           {"expected_ids", result.expected},
                           {"target_rate", result.line.target_rate},
                           {"realised_rate", result.line.realised_rate},
-                          {"rate_bound", result.bound},
+                          {"rate_bound", rate_bound(result.alarms(), result.windows)},
                           {"memory", budget.report_json()}};
     fmt::print("{}\n", summary.dump());
     return;
@@ -82,7 +83,7 @@ void run(Options& options) {
   fmt::print(
       "alarms: {} of these windows, each half compared with the other; {:.2g} % at most of windows like "
       "them, with a confidence of 95 %\n{}\n",
-      format_count(result.alarms), 100 * result.bound, budget.report());
+      format_count(result.alarms()), 100 * rate_bound(result.alarms(), result.windows), budget.report());
 }
 
 }  // namespace

@@ -110,8 +110,8 @@ void Detection::name_channels(const FrameBatch& batch) {
   }
 }
 
-// Traffic that is all unknown passes for that of another vehicle, of which nothing is expected: with wrong
-// names a detector of merged channels is silent.
+// With wrong names all of a merged channel is unknown: to a detector that is not calibrated it passes for
+// another vehicle's, of which nothing is expected.
 void Detection::require_known_channel() {
   std::vector<std::string> strange;
   for (const std::string& name : channels_) {

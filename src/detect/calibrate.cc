@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "base/error.h"
 #include "base/json.h"
-#include "detect/rate_bound.h"
 #include "detect/window_judge.h"
 #include "store/column_check.h"
 #include "store/metadata_json.h"
@@ -65,7 +63,7 @@ void judge(const DetectorFile& model, const FramesView& frames, const BehaviourP
   GraphBlock block;
   for (const int64_t graph : graphs) {
     windows.read(std::span(&graph, 1), block);
-    rows.add(judge.parts(block, windows.frame_statistics(std::span(&graph, 1), judges).front()));
+    rows.add(judge.parts(block, windows.frame_statistics(std::span(&graph, 1), judges).front(), true));
   }
 }
 
@@ -92,8 +90,6 @@ CalibrationResult write(const DetectorFile& model, const LearnedDrive& drive, co
   result.ids = profile.vocabulary().size();
   result.expected = std::ssize(profile.expected());
   result.line = fusion.lines().back();
-  result.alarms = std::llround(result.line.realised_rate * static_cast<double>(rows.size()));
-  result.bound = rate_bound(result.alarms, rows.size());
   NamedTensors learned = profile.tensors();
   learned.merge(drive.sums.tensors());
   learned.merge(fusion.tensors());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <filesystem>
 #include <vector>
 
@@ -15,8 +16,9 @@ struct CalibrationResult {
   int64_t ids = 0;         ///< that the profile knows
   int64_t expected = 0;    ///< whose silence is noticed
   Fusion::Line line = {};  ///< of alarms
-  int64_t alarms = 0;      ///< in these windows, each half compared with a profile of the other
-  double bound = 1;        ///< of the rate of alarms, by rate_bound()
+
+  /// In these windows, each half compared with a profile of the other.
+  int64_t alarms() const { return std::llround(line.realised_rate * static_cast<double>(windows)); }
 };
 
 /// Errors: InputError for a detector of other features than behaviour, UsageError for one that knows IDs by

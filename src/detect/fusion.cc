@@ -186,7 +186,7 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
   return fusion;
 }
 
-// Statistics by a profile of the vehicle itself; without any, the classifier speaks for itself.
+// Without statistics the classifier speaks for itself.
 bool Fusion::is_by_id() const {
   const auto counts = [](double edge) { return !std::isnan(edge); };
   return std::isnan(support_) && std::ranges::any_of(std::span(edges_).first(kStatistics), counts);

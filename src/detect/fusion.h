@@ -72,6 +72,8 @@ class Fusion {
   static Fusion learn(const FusedRows& benign, const std::vector<std::string>& without = {},
                       Timing timing = Timing::supported);
 
+  /// Whether statistics count by a profile of the vehicle itself (Timing::by_id).
+  bool is_by_id() const;
   /// NaN where a part that counts is NaN, or none does: what is no number is no clean bill.
   float score(std::span<const float> parts) const;
   /// What each part would score alone, by its place; NaN for those that count for nothing.
@@ -88,7 +90,6 @@ class Fusion {
  private:
   using Parts = std::array<double, kFusedParts>;  // NaN: counts for nothing
 
-  bool is_by_id() const;
   Parts excesses(std::span<const float> parts) const;
   double excess(std::span<const float> parts) const;  // the worst
 

@@ -71,7 +71,7 @@ bool StreamDetector::next(Verdict& verdict) {
   verdict.labelled = frames.size() > 0 && frames.label.front() != kUnlabelled;
   verdict.attack = graph.y.front() == 1;
   if (fusion_) {
-    const auto parts = judge_.parts(graph, stream_.frame_statistics());
+    const auto parts = judge_.parts(graph, stream_.frame_statistics(), fusion_->is_by_id());
     verdict.score = fusion_->score(parts);
     verdict.by_part = fusion_->scores_by_part(parts);
   } else {

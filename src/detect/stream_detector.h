@@ -54,7 +54,8 @@ class StreamDetector {
     return stream_.add(frames, channels);
   }
   void end() { stream_.end(); }
-  /// Windows that are complete are judged now, without the frames after them that they wait for: none may come.
+  /// Windows that are complete are judged now, without the frames after them that they wait for: none may
+  /// come.
   void stop_waiting() { stream_.stop_waiting(); }
   /// The next window that has the frames that it needs (WindowStream::next()); false where more are needed.
   bool next(Verdict& verdict);

@@ -51,8 +51,9 @@ float WindowJudge::log_odds(GraphBlock& graph) {
   return is_stranger_among_known(nodes, unknown) ? score + kUnknownIdEvidence : score;
 }
 
-std::span<const float> WindowJudge::parts(GraphBlock& graph, const FrameStatistics& frames) {
-  std::ranges::copy(profile_statistics(graph, 0, frames), parts_.begin());
+std::span<const float> WindowJudge::parts(GraphBlock& graph, const FrameStatistics& frames,
+                                          bool own_profile) {
+  std::ranges::copy(profile_statistics(graph, 0, frames, own_profile), parts_.begin());
   parts_[FusedRows::kGat] = log_odds(graph);
   return parts_;
 }

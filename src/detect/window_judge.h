@@ -18,7 +18,8 @@ class WindowJudge {
   /// The log-odds of an attack; takes from the graph the columns that the model does not see.
   float log_odds(GraphBlock& graph);
   /// The parts of a fused score (detect/fusion.h), of behaviour graphs and what their frames say; likewise.
-  std::span<const float> parts(GraphBlock& graph, const FrameStatistics& frames);
+  /// `own_profile`: as profile_statistics().
+  std::span<const float> parts(GraphBlock& graph, const FrameStatistics& frames, bool own_profile);
   const GatNetwork& network() const { return network_; }
 
  private:

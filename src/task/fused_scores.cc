@@ -33,12 +33,12 @@ JudgedList learned_in(const TrainingData& data, CalibrationFold fold) {
 }
 
 void put_statistics(const TrainingData& data, std::span<const int64_t> graphs,
-                    Vector<float, Tag::columns>& by_graph, FrameJudges judges) {
+                    Vector<float, Tag::columns>& by_graph, bool own_profile, FrameJudges judges) {
   const auto put = [&](int64_t place, const ProfileStatistics& statistics) {
     std::ranges::copy(statistics,
                       by_graph.begin() + graphs[static_cast<size_t>(place)] * std::ssize(statistics));
   };
-  read_statistics(*data.windows(), graphs, put, std::move(judges));
+  read_statistics(*data.windows(), graphs, own_profile, put, std::move(judges));
 }
 
 void require_calibration(const TrainingData& data, const GraphRange& recording, int64_t windows) {
@@ -52,7 +52,7 @@ void require_calibration(const TrainingData& data, const GraphRange& recording, 
 
 }  // namespace
 
-void read_statistics(const WindowSource& windows, std::span<const int64_t> graphs,
+void read_statistics(const WindowSource& windows, std::span<const int64_t> graphs, bool own_profile,
                      const std::function<void(int64_t, const ProfileStatistics&)>& take, FrameJudges judges) {
   constexpr size_t kPiece = 64;
   GraphBlock block;
@@ -61,7 +61,8 @@ void read_statistics(const WindowSource& windows, std::span<const int64_t> graph
     windows.read(piece, block);
     const auto frames = windows.frame_statistics(piece, judges);
     for (int64_t g = 0; g < std::ssize(piece); ++g)
-      take(static_cast<int64_t>(first) + g, profile_statistics(block, g, frames[static_cast<size_t>(g)]));
+      take(static_cast<int64_t>(first) + g,
+           profile_statistics(block, g, frames[static_cast<size_t>(g)], own_profile));
   }
 }
 
@@ -78,11 +79,11 @@ FusedScores::FusedScores(const TrainingData& data, const CalibrationFolds* folds
       folds_(folds),
       lists_(lists),
       judged_(static_cast<size_t>(data.source().graphs()) * kStatistics, kNaN) {
-  for (const JudgedList& list : lists) put_statistics(data, list.graphs, judged_, {});
+  for (const JudgedList& list : lists) put_statistics(data, list.graphs, judged_, folds != nullptr, {});
   if (folds == nullptr) return;
   calibration_.assign(judged_.size(), kNaN);
-  put_statistics(folds->first, folds->by_first.graphs, calibration_, {.benign_only = true});
-  put_statistics(folds->second, folds->by_second.graphs, calibration_, {.benign_only = true});
+  put_statistics(folds->first, folds->by_first.graphs, calibration_, true, {.benign_only = true});
+  put_statistics(folds->second, folds->by_second.graphs, calibration_, true, {.benign_only = true});
 }
 
 int64_t FusedScores::bytes(const WindowSource& windows, int64_t longest, bool calibrated) {
@@ -110,7 +111,7 @@ FusedRows FusedScores::rows(const Statistics& statistics, std::span<const int64_
 }
 
 DetectorScores FusedScores::empty(std::string name, int64_t seed) const {
-  DetectorScores scores{std::move(name), seed, {}, {}, false, true};
+  DetectorScores scores{std::move(name), seed, {}, {}, false};
   scores.scores.assign(static_cast<size_t>(data_.source().graphs()), kNaN);
   return scores;
 }
@@ -125,6 +126,8 @@ void FusedScores::score(DetectorScores& into, std::span<const int64_t> graphs,
 DetectorScores FusedScores::calibrated(std::string name, int64_t seed, std::span<const ModelScores> models,
                                        const std::vector<std::string>& without) const {
   DetectorScores scores = empty(std::move(name), seed);
+  // `extra` does (windows/extra_frames.h).
+  scores.looks_ahead = std::ranges::find(without, "extra") == without.end();
   double above = 0;
   double windows = 0;
   double rate = 0;

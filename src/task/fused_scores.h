@@ -65,8 +65,8 @@ class FusedScores {
 };
 
 /// The statistics of the windows of an ascending list, in its order, their frames by `judges`; `take` gets
-/// the place in the list.
-void read_statistics(const WindowSource& windows, std::span<const int64_t> graphs,
+/// the place in the list. `own_profile`: as profile_statistics().
+void read_statistics(const WindowSource& windows, std::span<const int64_t> graphs, bool own_profile,
                      const std::function<void(int64_t place, const ProfileStatistics&)>& take,
                      FrameJudges judges = {});
 

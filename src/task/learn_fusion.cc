@@ -50,7 +50,7 @@ void learn_fusion(const std::filesystem::path& model, const TrainingData& data, 
     for (int64_t w = 0; w < windows; ++w)
       rows.row(first + w)[FusedRows::kGat] = scores[static_cast<size_t>(w)];
   };
-  read_statistics(*data.windows(), benign, [&](int64_t w, const ProfileStatistics& statistics) {
+  read_statistics(*data.windows(), benign, false, [&](int64_t w, const ProfileStatistics& statistics) {
     std::ranges::copy(statistics, rows.row(w).begin());
   });
   add_scores(0);

@@ -16,11 +16,11 @@ class ExtraFrames {
  public:
   static constexpr int64_t kLookAhead = 100;
 
-  /// By how much the earliest frame of the window comes too soon, in margins: above 1 is a frame too many; 0
-  /// for none. Windows come in ascending order and with the same profile; one that starts earlier reads its
-  /// recording again. `frames` holds those since the window before, and kLookAhead after this one where the
-  /// recording has them; `dropped` of the recording are not among them any more. With `benign_only`, frames
-  /// labelled 1 are as if they were not there.
+  /// By how much frames come too soon where the window has one too many, in margins, the most there is: above
+  /// 1 it has one; 0 for none. Windows come in ascending order and with the same profile; one that starts
+  /// earlier reads its recording again. `frames` holds those since the window before, and kLookAhead after
+  /// this one where the recording has them; `dropped` of the recording are not among them any more. With
+  /// `benign_only`, frames labelled 1 are as if they were not there.
   float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
               bool benign_only = false, int64_t dropped = 0);
   /// How many frames after a window worst() looks at, where the recording has them.

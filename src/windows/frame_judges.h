@@ -43,8 +43,7 @@ struct FrameJudges {
             profile.pairs().worst(frames, window, vocabulary),
             alone.held,
             alone.restless,
-            states.silence(frames, window, profile, benign_only, dropped),
-            !profile.arrivals().empty()};
+            states.silence(frames, window, profile, benign_only, dropped)};
   }
 };
 

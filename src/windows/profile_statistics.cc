@@ -16,8 +16,8 @@ const std::array<std::string, kStatistics>& statistic_names() {
   return names;
 }
 
-ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph,
-                                     const FrameStatistics& by_frames) {
+ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph, const FrameStatistics& by_frames,
+                                     bool own_profile) {
   const auto g = static_cast<size_t>(graph);
   const int64_t first = block.node_ptr[g];
   const auto row = [&](int64_t node) { return block.x.data() + static_cast<size_t>(node) * kNodeColumns; };
@@ -54,7 +54,7 @@ ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph,
   at(Statistic::silence) *= static_cast<float>(kMostUnits);
   at(Statistic::still) *= static_cast<float>(kMostUnits);
   if (by_frames.silence) at(Statistic::silence) = *by_frames.silence;
-  if (!by_frames.own_profile && is_another_vehicle(nodes, unknown)) return {};
+  if (!own_profile && is_another_vehicle(nodes, unknown)) return {};
   at(Statistic::steps) = by_frames.steps;
   at(Statistic::extra) = by_frames.extra;
   at(Statistic::checksum) = by_frames.checksum;

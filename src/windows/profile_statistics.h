@@ -42,14 +42,13 @@ struct FrameStatistics {
   float held = 0;
   float restless = 0;
   std::optional<float> silence =
-      {};                    ///< in place of the graph's, if an ID was turned off (windows/state_changes.h)
-  bool own_profile = false;  ///< the profile is of the vehicle itself, as where it is calibrated
+      {};  ///< in place of the graph's, if an ID was turned off (windows/state_changes.h)
 };
 
 /// Of a window, from its behaviour graph with all its columns and what its frames say. All are 0 of a window
-/// of another vehicle than the profile's (windows/unknown_ids.h), unless the profile is of the vehicle
-/// itself: there unknown IDs are an attacker's, however many.
-ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph,
-                                     const FrameStatistics& by_frames);
+/// of another vehicle than the profile's (windows/unknown_ids.h). With `own_profile`, one that is calibrated,
+/// there is no other vehicle: unknown IDs are an attacker's, however many.
+ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph, const FrameStatistics& by_frames,
+                                     bool own_profile);
 
 }  // namespace plimsoll

@@ -103,7 +103,8 @@ double Signal::surprise(uint64_t before_last, uint64_t last, uint64_t now) const
   const uint32_t middle = value(last);
   const double expected = slope * step(value(before_last), middle) + offset;
   const double error = step(middle, value(now)) - expected;
-  // std::remainder(error, ring), to the bit, as the ring is a power of two; it takes a twentieth of a window.
+  // std::remainder(error, ring), to the bit, as the ring is a power of two; the function takes a twentieth of
+  // the time of a window.
   const auto ring = static_cast<double>(uint64_t{1} << bits);
   return std::abs(error - ring * std::rint(error / ring));
 }

@@ -90,8 +90,8 @@ def calibrated(plimsoll, model, benign, out, *more):
     return json.loads(plimsoll("calibrate", model, "--benign", benign, "--out", out, "--json", *more).stdout)
 
 
-def detected(plimsoll, model, capture):
-    return [json.loads(line) for line in plimsoll("detect", model, capture, "--all", "--json").stdout.splitlines()][:-1]
+def detected(plimsoll, model, capture, *more):
+    return [json.loads(line) for line in plimsoll("detect", model, capture, "--all", "--json", *more).stdout.splitlines()][:-1]
 
 
 def rates(lines):
@@ -126,8 +126,9 @@ def test_a_vehicle_that_never_trained_becomes_known(plimsoll, model, drives, tmp
     assert f"{summary['ids']} IDs" in words and "memory: " in words
 
 
-def test_a_flood_of_unknown_ids_does_not_make_it_another_vehicle(plimsoll, model, drives, tmp_path):
-    calibrated(plimsoll, model, drives[0], tmp_path / "car.safetensors")
+@pytest.mark.parametrize("options", [[], ["--columns", "-,id,payload,label", "--time", "none"]], ids=["times", "no times"])
+def test_a_flood_of_unknown_ids_does_not_make_it_another_vehicle(plimsoll, model, drives, tmp_path, options):
+    calibrated(plimsoll, model, drives[0], tmp_path / "car.safetensors", *options)
     header, *lines = drives[0].read_text().splitlines(keepends=True)
     flood = lines[:2000]
     for line, following in zip(lines[2000:3000], lines[2001:]):
@@ -135,7 +136,7 @@ def test_a_flood_of_unknown_ids_does_not_make_it_another_vehicle(plimsoll, model
         flood.append(line)
         flood += [f"{begin + (end - begin) * k / 22:.6f},{0x700 + (len(flood) + k) * 7 % 255:03X},00,1\n" for k in range(1, 21)]
     (tmp_path / "flood.csv").write_text(header + "".join(flood))
-    lines = detected(plimsoll, tmp_path / "car.safetensors", tmp_path / "flood.csv")
+    lines = detected(plimsoll, tmp_path / "car.safetensors", tmp_path / "flood.csv", *options)
     attacked = [line for line in lines if line["attack"]]
     assert len(attacked) > 200 and all(line["alarm"] and line["parts"]["unknown"] > 1 for line in attacked)
 

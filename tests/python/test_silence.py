@@ -1,6 +1,8 @@
 """`plimsoll detect --tick`: time without frames."""
 
 import json
+import signal
+import subprocess
 
 import pytest
 
@@ -71,6 +73,30 @@ def test_it_is_one_incident(plimsoll, car, rows, tmp_path):
     incidents = [(line["incident"], line["state"], line["windows"], line["part"]) for line in lines]
     assert incidents == [(1, "open", 1, "silence"), (1, "closed", 1, "silence")]
     assert lines[0]["ids"] == []
+
+
+def test_an_attack_right_before_it_is_the_same_incident(plimsoll, car, rows, tmp_path):
+    header, frames = rows
+    time, rest = frames[1_949]
+    strange = [(time, "7FE," + rest.split(",", 1)[1])] * 5  # in a window that waits when the bus falls silent
+    cut = written(tmp_path / "cut.csv", header, frames[:1_950] + strange + frames[1_950:2_050] + later(frames[2_050:], 3))
+    lines = [json.loads(line) for line in plimsoll("detect", car, cut, "--events", "json", "--tick", "100ms").stdout.splitlines()][:-1]
+    # The second one is of the window in which the pause lies.
+    assert [(line["incident"], line["state"], line["windows"]) for line in lines[:2]] == [(1, "open", 1), (1, "closed", 2)]
+    assert all(line["incident"] == 2 for line in lines[2:])
+
+
+def test_windows_that_wait_are_judged_when_a_signal_ends_it(bin_dir, car, rows):
+    header, frames = rows
+    process = subprocess.Popen([str(bin_dir / "plimsoll"), "detect", str(car), "-", "--all", "--json"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, text=True)
+    process.stdin.write(header + "".join(f"{time:.6f},{rest}" for time, rest in frames[:350]))
+    process.stdin.flush()
+    told = [json.loads(process.stdout.readline())["window"] for _ in range(2)]
+    process.send_signal(signal.SIGTERM)
+    lines = [json.loads(line) for line in process.stdout.read().splitlines()]
+    assert process.wait(10) == 0
+    assert told == [0, 1] and [line.get("window") for line in lines[:-1]] == [2]
 
 
 def test_bus_sleep_as_in_benign_traffic_raises_none(plimsoll, model, car, rows, tmp_path):

@@ -145,7 +145,7 @@ TEST_F(Overdue, AnAdoptedIdIsKnownAndNothingElseIsKnownOfIt) {
   for (int64_t edge_row = 0; edge_row < 4; ++edge_row)
     EXPECT_EQ(edge(block_, edge_row, "known_transition"), 1) << edge_row;
   // An adopted ID does not make the bus that of another vehicle.
-  EXPECT_EQ(profile_statistics(block_, 0, {})[static_cast<size_t>(Statistic::unknown)], 0.25F);
+  EXPECT_EQ(profile_statistics(block_, 0, {}, false)[static_cast<size_t>(Statistic::unknown)], 0.25F);
 }
 
 TEST_F(Overdue, IsNothingWithoutTimesOrFrames) {

@@ -46,7 +46,7 @@ class Statistics : public testing::Test {
     // Another graph before it, so that places in the block are not those in the graph.
     append(block_, {{{kCountShare, 1}, {kKnown, 1}, {kEarly, 1}}}, {{0, 0, {{kEdgeCountShare, 1}}}});
   }
-  ProfileStatistics last() const { return profile_statistics(block_, block_.graphs() - 1, {}); }
+  ProfileStatistics last() const { return profile_statistics(block_, block_.graphs() - 1, {}, false); }
 
   GraphBlock block_;
 };
@@ -99,7 +99,7 @@ TEST_F(Statistics, OfAnotherVehicleAreAllZero) {
 
 TEST_F(Statistics, OfTheVehicleItselfAreNeverOfAnother) {
   append(block_, {kUnknown, kUnknown, kUnknown, kUnknown}, {});
-  const auto own = profile_statistics(block_, block_.graphs() - 1, {.own_profile = true});
+  const auto own = profile_statistics(block_, block_.graphs() - 1, {}, true);
   EXPECT_FLOAT_EQ(of(own, Statistic::unknown), 1);
   EXPECT_GT(of(own, Statistic::load), 0);
 }
