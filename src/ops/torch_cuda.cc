@@ -4,7 +4,6 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <functional>
 #include <memory>
 
@@ -35,8 +34,6 @@ SharedLibrary torch_cuda() {
 }  // namespace
 
 c10::Device load_torch_cuda(int index, const std::shared_ptr<DeviceTensors>& tensors) {
-  // cuBLAS gives the same bits each time with a workspace of a fixed size; torch reads this once.
-  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   const SharedLibrary library = [] {
     try {
       return torch_cuda();
@@ -60,6 +57,8 @@ c10::Device load_torch_cuda(int index, const std::shared_ptr<DeviceTensors>& ten
       [tensors](void* data, size_t bytes, int, CUstream_st* stream) {
         tensors->give(data, static_cast<int64_t>(bytes), stream);
       }));
+  // CUBLAS_WORKSPACE_CONFIG is left alone: torch gives each handle and stream of cuBLAS a workspace of its
+  // own, which has the same bits come out, and would parse the variable anew in each product.
   at::Context& torch = at::globalContext();
   torch.lazyInitDevice(c10::DeviceType::CUDA);
   torch.setDeterministicAlgorithms(true, /*warn_only=*/false);
