@@ -38,11 +38,6 @@ constexpr int64_t attention_rows(const Attention<T>& layer) {
   return layer.order.edges + (layer.loops ? layer.order.targets : 0);
 }
 
-/// Room for sums in parts (warp.h), of `columns` numbers each.
-constexpr int64_t sums_size(int64_t rows, int64_t columns) {
-  return Parts(rows, columns).count * columns;
-}
-
 /// s, and t where it is not null, of `nodes` nodes.
 template <typename T>
 void gat_scores_cuda(const T* z, const GatScores<T>& scores, int64_t heads, int64_t channels, int64_t nodes,
@@ -59,8 +54,8 @@ template <typename T>
 constexpr int64_t gat_backward_workspace(const Attention<T>& layer) {
   const int64_t width = layer.heads * layer.channels;
   return attention_rows(layer) * 2 * layer.heads +
-         std::max({sums_size(layer.order.targets, layer.edge_features * layer.heads),
-                   sums_size(layer.order.targets, width), sums_size(layer.order.sources, width)});
+         Parts::room(std::max(layer.order.sources, layer.order.targets),
+                     std::max(layer.edge_features * layer.heads, width));
 }
 /// The gradient of z includes what comes by way of s, and of t where there is an att_target.
 template <typename T>
@@ -77,7 +72,7 @@ void gatv2_forward_cuda(const Gatv2<T>& layer, T* workspace, void* stream);
 template <typename T>
 constexpr int64_t gatv2_backward_workspace(const Attention<T>& layer) {
   return attention_rows(layer) * 2 * layer.heads + 2 * layer.order.targets * layer.edge_features +
-         sums_size(layer.order.targets, layer.heads * layer.channels * (layer.edge_features + 1));
+         Parts::room(layer.order.targets, layer.heads * layer.channels * (layer.edge_features + 1));
 }
 /// Where z_target is z, its gradient must be z's too: it gets the sum.
 template <typename T>

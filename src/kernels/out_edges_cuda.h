@@ -24,10 +24,12 @@ struct EdgeParts {
   constexpr int64_t begin(int64_t part) const { return part * edges / count; }
 };
 
-/// Numbers of `room` that out_edges_cuda() takes for so many edges.
+/// Bytes of `room` that suffice for out_edges_cuda(): up to twice what it uses, and affine in edges, so that
+/// plans are exact.
 constexpr int64_t out_edges_room(int64_t edges) {
-  return (EdgeParts(edges).count + kWarpLanes + 1) * kDigits;
+  return edges + (kWarpLanes + 2) * kDigits * int64_t{sizeof(int32_t)};
 }
+static_assert(EdgeParts::kEdges >= kDigits * int64_t{sizeof(int32_t)});
 
 /// transpose_edge_order() on a CUDA device: out_ptr [sources + 1], position and target [edges]. `edges` of
 /// the order may be more than it keeps, as in attention_cuda.h; what stands after out_ptr[sources] says

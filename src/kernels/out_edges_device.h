@@ -128,7 +128,7 @@ struct FindTargets {
   }
 };
 
-/// `room` holds out_edges_room(order.edges) numbers.
+/// `room` holds out_edges_room(order.edges) bytes.
 template <typename Launch>
 void run_out_edges(const EdgeOrder& order, int32_t* out_ptr, int32_t* position, int32_t* target,
                    int32_t* room, const Launch& launch) {

@@ -107,6 +107,12 @@ struct Parts {
     if (count < 1) count = 1;
   }
   constexpr int64_t begin(int64_t part) const { return part * rows / count; }
+
+  /// Numbers that suffice for the sums of all parts: more than they are, and affine in rows, so that plans
+  /// are exact.
+  static constexpr int64_t room(int64_t rows, int64_t columns) {
+    return rows * ((columns + kLeastRows - 1) / kLeastRows) + columns;
+  }
 };
 
 }  // namespace plimsoll

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "nn/node_ids.h"
 #include "nn/recompute.h"
+#include "ops/embedding.h"
 #include "ops/module_scope.h"
 #include "ops/segment.h"
 
@@ -63,7 +64,7 @@ at::Tensor GATWithJK::run(size_t layer, const at::Tensor& x, const Batch& batch,
 at::Tensor GATWithJK::inputs(const Batch& batch) const {
   const ModuleScope scope("embedding");
   const at::Tensor ids = node_ids(batch, embedding_.size(0));
-  return at::cat({at::embedding(embedding_, ids), batch.x.slice(1, 1)}, 1);
+  return at::cat({embedding_rows(embedding_, ids), batch.x.slice(1, 1)}, 1);
 }
 
 at::Tensor GATWithJK::embed(const Batch& batch, const DropoutKey& key) const {

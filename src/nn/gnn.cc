@@ -10,6 +10,7 @@
 #include "nn/node_ids.h"
 #include "nn/recompute.h"
 #include "ops/attention.h"
+#include "ops/embedding.h"
 #include "ops/module_scope.h"
 #include "ops/segment.h"
 
@@ -116,7 +117,7 @@ at::Tensor Gnn::inputs(const Batch& batch) const {
   if (!embedding_.defined()) return batch.x;
   const ModuleScope scope("embedding");
   const at::Tensor ids = node_ids(batch, embedding_.size(0));
-  return at::cat({at::embedding(embedding_, ids), batch.x.slice(1, 1)}, 1);
+  return at::cat({embedding_rows(embedding_, ids), batch.x.slice(1, 1)}, 1);
 }
 
 at::Tensor Gnn::normalise(const at::Tensor& x, size_t layer, const Batch& batch, bool training) const {

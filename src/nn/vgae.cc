@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "nn/node_ids.h"
 #include "nn/recompute.h"
+#include "ops/embedding.h"
 #include "ops/linear_losses.h"
 #include "ops/module_scope.h"
 #include "ops/normal_noise.h"
@@ -92,7 +93,7 @@ at::Tensor GraphAutoencoderNeighborhood::run(const Block& block, const at::Tenso
 
 at::Tensor GraphAutoencoderNeighborhood::inputs(const Batch& batch) const {
   const ModuleScope scope("embedding");
-  return at::cat({at::embedding(embedding_, node_ids(batch, options_.num_ids)), batch.x.slice(1, 1)}, 1);
+  return at::cat({embedding_rows(embedding_, node_ids(batch, options_.num_ids)), batch.x.slice(1, 1)}, 1);
 }
 
 GraphAutoencoderNeighborhood::Code GraphAutoencoderNeighborhood::encode(const Batch& batch,

@@ -30,11 +30,8 @@ int64_t rows(const AttentionShape& shape, int64_t nodes) {
   return nodes * shape.heads * shape.channels * number_bytes(shape);
 }
 
-// out_edges_on_device(), and what comes once it is done.
-int64_t with_out_edges(int64_t sources, int64_t edges, int64_t after) {
-  constexpr int64_t kIndex = sizeof(int32_t);
-  const int64_t made = (sources + 1 + 2 * edges) * kIndex;
-  return made + std::max(out_edges_room(edges) * kIndex, after);
+int64_t out_edges_bytes(int64_t sources, int64_t edges) {
+  return (sources + 1 + 2 * edges) * static_cast<int64_t>(sizeof(int32_t)) + out_edges_room(edges);
 }
 
 // Projections that are not kept.
@@ -57,8 +54,8 @@ int64_t gat_backward_device_workspace(const AttentionShape& shape) {
   const int64_t scores =
       (shape.sources + (shape.other_targets ? 0 : shape.targets)) * shape.heads * number_bytes(shape);
   return projections(shape, false) + rows(shape, shape.sources) + scores +
-         with_out_edges(shape.sources, shape.edges,
-                        gat_backward_workspace(layer_of(shape)) * number_bytes(shape));
+         out_edges_bytes(shape.sources, shape.edges) +
+         gat_backward_workspace(layer_of(shape)) * number_bytes(shape);
 }
 
 int64_t gatv2_device_workspace(const AttentionShape& shape) {
@@ -69,8 +66,8 @@ int64_t gatv2_device_workspace(const AttentionShape& shape) {
 int64_t gatv2_backward_device_workspace(const AttentionShape& shape) {
   const bool own = has_own_targets(shape);
   return projections(shape, own) + rows(shape, shape.sources) + (own ? rows(shape, shape.targets) : 0) +
-         with_out_edges(shape.sources, shape.edges,
-                        gatv2_backward_workspace(layer_of(shape)) * number_bytes(shape));
+         out_edges_bytes(shape.sources, shape.edges) +
+         gatv2_backward_workspace(layer_of(shape)) * number_bytes(shape);
 }
 
 int64_t edge_order_device_workspace(int64_t targets, int64_t edges) {
@@ -83,8 +80,13 @@ int64_t linear_losses_device_workspace(int64_t classes, at::ScalarType dtype) {
   return kDeviceLogitRows * classes * (5 * static_cast<int64_t>(c10::elementSize(dtype)) + 1);
 }
 
+// Ids and both ends of the one target's nodes as i32, and nodes by id.
+int64_t embedding_backward_device_workspace(int64_t rows, int64_t nodes) {
+  return (nodes + 2) * int64_t{sizeof(int32_t)} + out_edges_bytes(rows, nodes);
+}
+
 int64_t aggregate_backward_device_workspace(int64_t sources, int64_t edges) {
-  return with_out_edges(sources, edges, /*numbers of edges=*/edges * int64_t{sizeof(int32_t)});
+  return out_edges_bytes(sources, edges) + edges * int64_t{sizeof(int32_t)};  // numbers of edges
 }
 
 }  // namespace plimsoll

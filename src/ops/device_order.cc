@@ -61,13 +61,17 @@ at::Tensor sorted_edge_order(const at::Tensor& edge_index, int64_t sources, int6
 }
 
 DeviceOutEdges out_edges_on_device(const at::Tensor& order, int64_t sources, int64_t targets, int64_t edges) {
-  const OnDeviceOf device(order);
-  const auto numbers = [&](int64_t count) { return at::empty({count}, order.options()); };
-  const DeviceOutEdges out{numbers(sources + 1), numbers(edges), numbers(edges)};
-  const at::Tensor room = numbers(out_edges_room(edges));
-  out_edges_cuda(view_device_order(read<int32_t>(order), sources, targets, edges), write<int32_t>(out.ptr),
-                 write<int32_t>(out.position), write<int32_t>(out.target), write<int32_t>(room),
-                 device.stream());
+  return out_edges_on_device(view_device_order(read<int32_t>(order), sources, targets, edges),
+                             order.options());
+}
+
+DeviceOutEdges out_edges_on_device(const EdgeOrder& order, const at::TensorOptions& numbers) {
+  const auto make = [&](int64_t count) { return at::empty({count}, numbers); };
+  const DeviceOutEdges out{make(order.sources + 1), make(order.edges), make(order.edges),
+                           at::empty({out_edges_room(order.edges)}, numbers.dtype(at::kByte))};
+  const OnDeviceOf device(out.room);
+  out_edges_cuda(order, write<int32_t>(out.ptr), write<int32_t>(out.position), write<int32_t>(out.target),
+                 reinterpret_cast<int32_t*>(write<uint8_t>(out.room)), device.stream());
   return out;
 }
 

@@ -13,6 +13,7 @@ at::Tensor sorted_edge_order(const at::Tensor& edge_index, int64_t sources, int6
 /// transpose_edge_order() of an order on a device; waits for nothing.
 struct DeviceOutEdges {
   at::Tensor ptr, position, target;
+  at::Tensor room;  ///< of the sort; lives on, so that a workspace is a sum and not the larger of two
 
   /// Valid while the tensors live.
   OutEdges view() const {
@@ -21,5 +22,7 @@ struct DeviceOutEdges {
   }
 };
 DeviceOutEdges out_edges_on_device(const at::Tensor& order, int64_t sources, int64_t targets, int64_t edges);
+/// Likewise of an order whose arrays lie on the device of `numbers`, i32.
+DeviceOutEdges out_edges_on_device(const EdgeOrder& order, const at::TensorOptions& numbers);
 
 }  // namespace plimsoll

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "kernels/segment.h"
-#include "kernels/warp.h"
+#include "kernels/segment_cuda.h"
 #include "memory/slab.h"
 #include "ops/check.h"
 #include "ops/meta_tensors.h"
@@ -155,8 +155,11 @@ Four graph_norm_backward_cpu(const Tensor& grad, const Tensor& input, const Tens
   for (const Tensor* each : {&mean, &scale})
     require_like(x, *each, {segments, x.size(1)}, "the mean and scale that forward kept [G, F]");
   // A row of sums a group, added in the order of groups.
-  const int64_t groups =
-      MetaTensors::on_cuda() ? Parts(segments, 3 * x.size(1)).count : (segments + kGrain - 1) / kGrain;
+  if (MetaTensors::on_cuda()) {
+    at::empty({graph_norm_backward_workspace(segments, x.size(1))}, x.options());
+    return {dx, dweight, dbias, dmean_scale};
+  }
+  const int64_t groups = (segments + kGrain - 1) / kGrain;
   const Tensor sums = at::zeros({3, std::max<int64_t>(groups, 1), x.size(1)}, x.options());
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "graph_norm_backward", [&] {
     if (x.is_meta()) return;

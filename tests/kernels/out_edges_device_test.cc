@@ -49,7 +49,7 @@ void expect_transposed(Where where, const Problem& p) {
   int32_t* const out_ptr = device.filled<int32_t>(p.sources + 1, -1);
   int32_t* const out_position = device.filled<int32_t>(p.edges, -1);
   int32_t* const out_target = device.filled<int32_t>(p.edges, -1);
-  int32_t* const room = device.filled<int32_t>(out_edges_room(p.edges), -1);
+  int32_t* const room = device.filled<int32_t>((out_edges_room(p.edges) + 3) / 4, -1);
   if (device.on_host())
     run_out_edges(there, out_ptr, out_position, out_target, room, device.launch());
   else

@@ -20,12 +20,14 @@
 #include "ops/aggregate_device.h"
 #include "ops/device_bytes.h"
 #include "ops/device_order.h"
+#include "ops/embedding.h"
 #include "ops/gat_device.h"
 #include "ops/gatv2_device.h"
 #include "ops/operator.h"
 #include "ops/path_message_device.h"
 #include "ops/segment.h"
 #include "ops/segment_device.h"
+#include "support/allocation_tape.h"
 #include "support/counting_allocator.h"
 
 // Layers as they run on a CUDA device, on tensors of the CPU: the kernels that this program links in place of
@@ -486,6 +488,73 @@ TEST(DeviceLayers, AggregateGivesWhatItGivesOnTheCpu) {
     }
   const at::Tensor x = numbers({3, 2}, 1);
   EXPECT_THROW(aggregate_on_device(x, at::zeros({5}, at::kInt), {}, {}, {}, {}), UsageError);
+}
+
+TEST(DeviceLayers, EmbeddingRowsGiveTheGradientThatTheyGiveOnTheCpu) {
+  constexpr int64_t kRows = 70;  // more than one digit of the sort
+  for (const int64_t nodes : {0, 1, 40, 3000})
+    for (const int64_t features : {1, 8, 40}) {
+      SCOPED_TRACE(testing::Message() << nodes << " nodes, " << features << " features");
+      at::Tensor ids = indices(nodes, kRows - 1, 1);  // none has the last row
+      if (nodes > 1) ids.narrow(0, nodes / 2, nodes - nodes / 2).fill_(7);
+      const at::Tensor grad = numbers({nodes, features}, 2);
+      const at::Tensor weight = numbers({kRows, features}, 3).set_requires_grad(true);
+      const at::Tensor out = embedding_rows(weight, ids);
+      EXPECT_TRUE(at::equal(out, at::embedding(weight, ids)));
+      at::Tensor found;
+      const int64_t taken = workspace_of([&] { found = embedding_backward_on_device(grad, ids, kRows); });
+      EXPECT_EQ(taken, static_cast<int64_t>(found.nbytes() + grad.nbytes()) +
+                           embedding_backward_device_workspace(kRows, nodes));
+      expect_close(found, torch::autograd::grad({out}, {weight}, {grad})[0], "weight");
+      EXPECT_TRUE(at::equal(found, embedding_backward_on_device(grad.t().contiguous().t(), ids, kRows)));
+    }
+  const at::Tensor ids = indices(3, 2, 1);
+  EXPECT_THROW(embedding_backward_on_device(numbers({4, 2}, 1), ids, 2), UsageError);
+  EXPECT_THROW(embedding_backward_on_device(numbers({3, 2}, 1), ids.to(at::kInt), 2), UsageError);
+}
+
+TEST(DeviceLayers, EmbeddingRowsTakeTheSamePiecesForAnyNodes) {
+  std::vector<TapeOf<2>> tapes;
+  for (const int64_t nodes : {0, 1, 2, 17, 300, 3000}) {
+    const at::Tensor ids = indices(nodes, 9, 1);
+    const at::Tensor grad = numbers({nodes, 12}, 2).narrow(1, 0, 8);  // contiguous where there is one row
+    tapes.push_back(
+        {{1, nodes}, AllocationTape::record([&] { embedding_backward_on_device(grad, ids, 9); })});
+  }
+  expect_affine(tapes);
+}
+
+// So a plan knows them exactly for any block from a few small ones.
+TEST(DeviceLayers, WorkspacesAreAffineInNodesAndEdges) {
+  const auto expect = [](const auto& bytes) {
+    const int64_t at = bytes(1000, 5000);
+    const int64_t a_node = bytes(1001, 5000) - at;
+    const int64_t an_edge = bytes(1000, 5001) - at;
+    for (const auto& [nodes, edges] :
+         {std::pair<int64_t, int64_t>{1, 0}, {17, 31}, {333, 1021}, {50'001, 3'000'007}})
+      EXPECT_EQ(bytes(nodes, edges), at + a_node * (nodes - 1000) + an_edge * (edges - 5000))
+          << nodes << " nodes, " << edges << " edges";
+  };
+  for (const Case& of : cases()) {
+    const auto shape = [&](int64_t nodes, int64_t edges) {
+      const AttentionSizes sizes{.sources = nodes,
+                                 .targets = nodes,
+                                 .edges = edges,
+                                 .features = 5,
+                                 .heads = 2,
+                                 .channels = 3,
+                                 .edge_features = of.edge_features};
+      return shape_of(sizes, of.options, of.bipartite, of.own_targets);
+    };
+    expect([&](int64_t nodes, int64_t edges) { return gat_device_workspace(shape(nodes, edges)); });
+    expect([&](int64_t nodes, int64_t edges) { return gat_backward_device_workspace(shape(nodes, edges)); });
+    expect([&](int64_t nodes, int64_t edges) { return gatv2_device_workspace(shape(nodes, edges)); });
+    expect(
+        [&](int64_t nodes, int64_t edges) { return gatv2_backward_device_workspace(shape(nodes, edges)); });
+  }
+  expect([](int64_t nodes, int64_t edges) { return aggregate_backward_device_workspace(nodes, edges); });
+  expect([](int64_t nodes, int64_t) { return embedding_backward_device_workspace(70, nodes); });
+  expect([](int64_t segments, int64_t) { return graph_norm_backward_workspace(segments, 7); });
 }
 
 struct PathCase {
