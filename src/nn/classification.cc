@@ -1,7 +1,7 @@
 #include "nn/classification.h"
 
 #include <ATen/Functions.h>
-#include <ATen/TensorOperators.h>
+#include <ATen/core/Reduction.h>
 
 namespace plimsoll {
 
@@ -11,7 +11,7 @@ at::Tensor Classification::forward(const Batch& batch, const DropoutKey& key) co
 }
 
 at::Tensor Classification::losses(const at::Tensor& logits, const Batch& batch) const {
-  return -at::log_softmax(logits, 1).gather(1, batch.y.unsqueeze(1)).squeeze(1);
+  return at::nll_loss(at::log_softmax(logits, 1), batch.y, /*weight=*/{}, at::Reduction::None);
 }
 
 }  // namespace plimsoll
