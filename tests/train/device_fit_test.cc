@@ -373,17 +373,27 @@ TEST_P(DeviceFitTest, PlansAsItTrainsAndTriesThePlanOut) {
   }
 }
 
-// Blocks that find no room in their lane's range run again with those of all lanes: the same gradients,
-// running statistics among them, and the lanes are there again.
+// The first tensor in the middle of the range, and nothing known of the others.
+struct WrongPlan : RangePlanner {
+  explicit WrongPlan(int64_t bytes) : range(bytes) {}
+  void plan(std::span<const int64_t>, RangePlan& plan) const override {
+    plan.pieces.assign(1, {.place = range / 2 / 256 * 256, .bytes = range / 4});
+  }
+  const int64_t range;
+};
+
+// Blocks that find no room in their lane's range run again with those of all lanes, and without their plan:
+// the same gradients, running statistics among them, and the lanes are there again.
 TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
   const GraphAutoencoderNeighborhood model({.num_ids = 50}, 3);
   const Reconstruction objective(model, {});
   const BlockLimits limits{.graphs = 4, .nodes = 4096, .edges = 16384};
   TrainingDevice& of = device(kRoomy + kThreads * device(kRoomy).workspace());
   DeviceBlocks blocks(of.device(), of.tensors(), of.torch(), {&objective.parameters()});
-  const auto bits = [&](int lanes, int64_t bytes) {
+  const auto bits = [&](int lanes, int64_t bytes, std::shared_ptr<const RangePlanner> plan = nullptr) {
     blocks.make_lanes(lanes, bytes);
-    BlockEngine engine(source_, shapes_, objective, limits, {.blocks = lanes, .device = &blocks});
+    BlockEngine engine(source_, shapes_, objective, limits,
+                       {.blocks = lanes, .device = &blocks, .device_training = std::move(plan)});
     std::vector<std::vector<float>> found;
     for (int step = 0; step < 2; ++step) {
       engine.gradient(std::span(split_.training).first(48), {true, 1, 1});
@@ -405,6 +415,8 @@ TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
   EXPECT_EQ(bits(3, needed), expected);
   EXPECT_EQ(blocks.reruns(), 0);
   EXPECT_EQ(bits(3, needed * 2 / 3 / 256 * 256), expected);
+  EXPECT_GT(blocks.reruns(), 0);
+  EXPECT_EQ(bits(1, needed, std::make_shared<WrongPlan>(needed)), expected);
   EXPECT_GT(blocks.reruns(), 0);
   EXPECT_THROW(bits(1, needed / 2 / 256 * 256), DeviceRegionFull);
 }

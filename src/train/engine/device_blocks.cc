@@ -158,7 +158,8 @@ std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const in
     const std::shared_lock beside_others(running_);
     return run_in(lane, lane.room->stretch(), batch, lane.plan, work);
   } catch (const DeviceRegionFull&) {
-    if (lanes_.size() < 2) throw;
+    // Alone, and without a plan that may not have held.
+    if (lanes_.size() < 2 && planner == nullptr) throw;
   }
   return run_alone(lane, batch, work);
 }

@@ -40,8 +40,8 @@ class DeviceBlocks {
 
   /// work(the batch on the device), as of a block of these graphs, for which `planner`, if any, says where
   /// tensors go. Returns what it returns, on the host. The first lane that is free is the thread's from then
-  /// on. A block that finds no room in its range runs again with those of all lanes. Several threads may call
-  /// it at once. Errors: of work; DeviceRegionFull.
+  /// on. A block that finds no room in its range runs again with those of all lanes, and without a plan.
+  /// Several threads may call it at once. Errors: of work; DeviceRegionFull.
   using Work = std::function<std::vector<at::Tensor>(Batch& batch)>;
   std::vector<at::Tensor> run(const Batch& batch, std::span<const int64_t> graphs,
                               const RangePlanner* planner, const Work& work);
@@ -56,7 +56,7 @@ class DeviceBlocks {
   int64_t highest_staging() const { return highest_staging_; }
   /// Blocks whose tensors were not as planned.
   int64_t unforeseen() const { return unforeseen_; }
-  /// Blocks that ran again with the ranges of all lanes.
+  /// Blocks that ran again, alone.
   int64_t reruns() const { return reruns_; }
   /// The bytes of a lane's range; there must be one.
   int64_t lane_bytes() const { return lanes_.front()->bytes; }
