@@ -82,7 +82,8 @@ int64_t BlockPlan::highest_bytes(bool closed, const Terms& lowest, const Terms& 
 
 BlockPlan::Peak BlockPlan::peak(const BlockTerms& block) const {
   const Kind& of = kind(block.closed);
-  if (!of.model.same_sequence()) return {of.model.envelope(block.terms), of.model.difference()};
+  if (!of.model.same_sequence())
+    return {of.model.envelope(block.terms), "operations that differ between blocks"};
   const Tape::Peak peak = of.model.peak(block.terms);
   return {peak.bytes, describe(of.model.tape(), peak.piece)};
 }

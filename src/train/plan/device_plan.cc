@@ -27,6 +27,28 @@ int64_t bytes_of(const std::vector<ParameterList::Entry>& entries) {
   return bytes;
 }
 
+// What is copied to the device for any block of the box: all that makes up its batch, which comes first
+// whatever the block asks for after it.
+int64_t most_copied(std::span<const Tape> tapes, std::span<const Terms> terms, const TermBox& box) {
+  std::vector<Tape> batches;
+  for (const Tape& tape : tapes) {
+    Tape& batch = batches.emplace_back();
+    for (Tape::Piece piece : tape.pieces) {
+      if (piece.workspace || piece.module != kBatchModule) continue;
+      piece.taken = batch.events++;
+      piece.given = Tape::kNever;
+      batch.pieces.push_back(std::move(piece));
+    }
+  }
+  const TapeModel model(batches, terms, kDeviceRooms);
+  if (!model.same_sequence()) return model.envelope(box.highest);
+  std::vector<PlannedPiece> pieces(model.tape().pieces.size());
+  model.highest_rooms(box.lowest, box.highest, pieces);
+  int64_t bytes = 0;
+  for (const PlannedPiece& piece : pieces) bytes += piece.bytes;
+  return bytes;
+}
+
 class DevicePlanner {
  public:
   DevicePlanner(const PlanInput& input, const PlannedDevice& device) : in_(input), device_(device) {
@@ -98,6 +120,7 @@ class DevicePlanner {
         visit_sample_probes(box.highest, of_probes, work.options, record);
       else
         std::ranges::for_each(make_probes(box.highest, closed, of_probes, work.options), record);
+      staging_ = std::max(staging_, most_copied(tapes, terms, box));
       work.plan->set_model(closed, TapeModel(tapes, terms, kDeviceRooms));
       work.plan->lay_out(closed, box.lowest, box.highest);
     }
@@ -153,27 +176,6 @@ class DevicePlanner {
     work.most_bytes = work.all_known ? enough : std::max(work.most_bytes, enough);
   }
 
-  // What is copied to the device for a block is at most all that makes up its batch.
-  static int64_t graph_bytes(const PlannedWork& work) {
-    int64_t most = 0;
-    for (const bool closed : {false, true}) {
-      const TermBox& box = work.boxes[closed ? 1 : 0];
-      if (box.count == 0) continue;
-      const TapeModel& model = work.plan->model(closed);
-      if (!model.same_sequence()) {
-        most = std::max(most, model.envelope(box.highest));
-        continue;
-      }
-      std::vector<PlannedPiece> pieces(model.tape().pieces.size());
-      model.highest_rooms(box.lowest, box.highest, pieces);
-      int64_t bytes = 0;
-      for (size_t i = 0; i < pieces.size(); ++i)
-        if (!pieces[i].workspace && model.tape().pieces[i].module == kBatchModule) bytes += pieces[i].bytes;
-      most = std::max(most, bytes);
-    }
-    return most;
-  }
-
   DevicePlan divide(const PlannedWork* training, bool recompute) const {
     DevicePlan plan;
     plan.budget = device_.budget;
@@ -187,7 +189,6 @@ class DevicePlanner {
       plan.exact = plan.exact && work->plan->exact();
       if (work->plan->exact())
         (work->kind == WorkKind::training ? plan.training : plan.prediction) = work->plan;
-      plan.graph = std::max(plan.graph, graph_bytes(*work));
       at_once = std::max(at_once, work->most_at_once);
       const int64_t range = DeviceRegion::round_up(work->most_bytes);
       if (range <= plan.range) continue;
@@ -214,7 +215,9 @@ class DevicePlanner {
     plan.blocks =
         static_cast<int>(std::ranges::upper_bound(plan.budget_for, plan.budget) - plan.budget_for.begin());
     const int blocks = std::max(plan.blocks, 1);
-    plan.staging = blocks * std::max(plan.graph, staging_);
+    // A block's batch goes there by it, and its gradients come back.
+    const int64_t gradients = training != nullptr ? bytes_of(in_.objective->parameters().all()) : 0;
+    plan.staging = blocks * std::max(staging_, gradients);
     plan.parts = {{"context", device_.context}, {"workspaces", blocks * device_.workspace}};
     plan.parts.insert(plan.parts.end(), resident.begin(), resident.end());
     plan.parts.emplace_back("blocks in flight", blocks * plan.range);
@@ -238,7 +241,7 @@ class DevicePlanner {
   const PlannedDevice& device_;
   std::vector<PlannedWork> works_;  // beside training
   std::set<std::string> without_cuda_;
-  int64_t staging_ = 0;    // of the largest blocks, as they ran
+  int64_t staging_ = 0;    // the most pinned memory of a block
   int64_t unplanned_ = 0;  // the longest range of a block that ran while its tensors had no places
 };
 

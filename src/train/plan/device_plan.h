@@ -47,7 +47,6 @@ struct DevicePlan {
   int blocks = 0;          ///< in flight, one a stream
   bool recompute = false;  ///< layers run again in backward
   int64_t range = 0;       ///< of a stream: enough for any block
-  int64_t graph = 0;       ///< of a block, copied to its range in one piece
   int64_t staging = 0;     ///< pinned memory of the host, of all streams; not of the budget
   int64_t peak = 0;        ///< of the budget, with `blocks` in flight, one at least
   int64_t min_budget = 0;  ///< with one block in flight, its layers run again if that needs less
