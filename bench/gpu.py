@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PEER = ROOT / "bench" / "peers" / "recipe.py"
-BATCH, FRAMES = 4096, 2_000_000
+BATCH, FRAMES = 4096, 5_000_000
 RECIPES = {
     "gat": "task: detection\ngat: {preset: large, learning_rate: 0.003}\n",
     "vgae": "task: autoencoder\nvgae: {preset: large, learning_rate: 0.003}\n",

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench" / "peers"))
 import path_networks as peer  # noqa: E402
 
-GRAPHS, A_STEP = 1616, 16
+GRAPHS, A_STEP = 592, 16
 MIB = 2**20
 
 
@@ -51,7 +51,7 @@ def plimsoll(programs, *command):
 
 
 def train(programs, work, threads, budget):
-    options = (f"training.batch_size={4 * A_STEP}", "training.max_epochs=6", "split.test=0.005", "split.validation=0.01",
+    options = (f"training.batch_size={4 * A_STEP}", "training.max_epochs=1", "split.test=0.0135", "split.validation=0.0136",
                f"training.block.graphs={A_STEP}")
     return plimsoll(programs, "train", ROOT / "recipes" / "sgmp.yaml", "--data", work / "data", "--run", work / f"{threads}-{budget}",
                     "--budget", "8GiB", "--threads", threads, "--device", "cuda", "--device-budget", budget, "--json",

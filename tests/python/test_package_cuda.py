@@ -237,7 +237,7 @@ def test_a_loop_works_with_the_budget_that_was_planned(gpu, body):
 
 
 def test_arguments(gpu):
-    with plimsoll.budget("1GiB", device=torch.device("cpu")):
+    with plimsoll.budget("8GiB", device=torch.device("cpu")):  # what CUDA holds of the host lies in it, too
         fitted(device=torch.device("cpu"), epochs=1)
     with pytest.raises(plimsoll.UsageError, match="expected 'cpu', 'cuda' or 'cuda:N'"):
         fitted(device="auto")
