@@ -419,6 +419,16 @@ TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
   EXPECT_EQ(bits(1, needed, std::make_shared<WrongPlan>(needed)), expected);
   EXPECT_GT(blocks.reruns(), 0);
   EXPECT_THROW(bits(1, needed / 2 / 256 * 256), DeviceRegionFull);
+
+  // What is recorded is one run, so that a plan that does not hold is not taken for one that does.
+  BlockEngine engine(source_, shapes_, objective, limits, {.device = &blocks});
+  GraphBlock block;
+  source_.read(std::span(split_.training).first(4), block);
+  blocks.make_lanes(1, 8 * kMiB);
+  const int64_t unplanned = DeviceRegion::round_up(engine.record_on_device(block, true).bytes);
+  blocks.make_lanes(1, unplanned);
+  const WrongPlan wrong(unplanned);
+  EXPECT_THROW(engine.record_on_device(block, true, &wrong), DeviceRegionFull);
 }
 
 // Whatever the device refuses, a run ends with the same bits, or with a typed error and files to go on from.

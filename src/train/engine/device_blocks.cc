@@ -158,8 +158,8 @@ std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const in
     const std::shared_lock beside_others(running_);
     return run_in(lane, lane.room->stretch(), batch, lane.plan, work);
   } catch (const DeviceRegionFull&) {
-    // Alone, and without a plan that may not have held.
-    if (lanes_.size() < 2 && planner == nullptr) throw;
+    // Alone and without a plan it would find no room again; and what is recorded is one run.
+    if (recorder_ != nullptr || (lanes_.size() < 2 && lane.plan.pieces.empty())) throw;
   }
   return run_alone(lane, batch, work);
 }

@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "device/cuda_device.h"
+#include "ops/embedding.h"
 #include "ops/torch_cuda.h"
 #include "train/engine/ending.h"
 #include "train/engine/torch_on_stream.h"
@@ -28,8 +29,8 @@ void use_libraries(Device& device, c10::Device torch) {
   const at::TensorOptions options = at::TensorOptions(torch).dtype(at::kFloat);
   const at::Tensor weight = at::zeros({64, 16}, options).set_requires_grad(true);
   const at::Tensor ids = at::zeros({5000}, options.dtype(at::kLong));
-  const at::Tensor rows = at::embedding(weight, ids);
-  torch::autograd::grad({at::log_softmax(rows, 1).sum()}, {weight});
+  const at::Tensor logits = at::log_softmax(embedding_rows(weight, ids), 1);
+  torch::autograd::grad({at::nll_loss(logits, ids)}, {weight});
   at::sort(ids, /*stable=*/true, 0, /*descending=*/false);
   stream->wait();
 }

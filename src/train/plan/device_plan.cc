@@ -215,9 +215,13 @@ class DevicePlanner {
     plan.blocks =
         static_cast<int>(std::ranges::upper_bound(plan.budget_for, plan.budget) - plan.budget_for.begin());
     const int blocks = std::max(plan.blocks, 1);
-    // A block's batch goes there by it, and its gradients come back.
-    const int64_t gradients = training != nullptr ? bytes_of(in_.objective->parameters().all()) : 0;
-    plan.staging = blocks * std::max(staging_, gradients);
+    // A block's batch goes there by it, and gradients and losses come back.
+    const int64_t found = training != nullptr
+                              ? bytes_of(in_.objective->parameters().all()) +
+                                    DeviceRegion::round_up(plan.worst.nodes * int64_t{sizeof(float)}) +
+                                    DeviceRegion::kAlignment
+                              : 0;
+    plan.staging = blocks * std::max(staging_, found);
     plan.parts = {{"context", device_.context}, {"workspaces", blocks * device_.workspace}};
     plan.parts.insert(plan.parts.end(), resident.begin(), resident.end());
     plan.parts.emplace_back("blocks in flight", blocks * plan.range);
