@@ -24,7 +24,7 @@ struct EdgeParts {
   constexpr int64_t begin(int64_t part) const { return part * edges / count; }
 };
 
-/// Bytes of `room` that suffice for out_edges_cuda(): up to twice what it uses, and affine in edges, so that
+/// Bytes of `room` that suffice for out_edges_cuda(): at least what it uses, and affine in edges, so that
 /// plans are exact.
 constexpr int64_t out_edges_room(int64_t edges) {
   return edges + (kWarpLanes + 2) * kDigits * int64_t{sizeof(int32_t)};

@@ -94,24 +94,27 @@ struct HeadTiles {
 /// Rows shared out in parts that are summed apart: their number depends on the sizes alone.
 struct Parts {
   static constexpr int64_t kMost = 1024;
-  static constexpr int64_t kLeastRows = 16;
-  static constexpr int64_t kMostNumbers = int64_t{1} << 22;
 
   int64_t rows;
   int64_t count;
 
   /// `columns` numbers are kept of each part.
-  constexpr Parts(int64_t row_count, int64_t columns) : rows(row_count), count(rows / kLeastRows) {
+  constexpr Parts(int64_t row_count, int64_t columns) : rows(row_count), count(rows / least_rows(columns)) {
     if (count > kMost) count = kMost;
-    if (columns > 0 && count > kMostNumbers / columns) count = kMostNumbers / columns;
     if (count < 1) count = 1;
   }
   constexpr int64_t begin(int64_t part) const { return part * rows / count; }
 
-  /// Numbers that suffice for the sums of all parts: more than they are, and affine in rows, so that plans
-  /// are exact.
+  /// Of a part: more where its sums are long, so that all take a sixteenth of the rows' own numbers or, of
+  /// wide rows, about 24 a row.
+  static constexpr int64_t least_rows(int64_t columns) {
+    const int64_t rows = columns / 24;
+    return rows < 16 ? 16 : rows;
+  }
+  /// Numbers that suffice for the sums of all parts: at least as many, and affine in rows, so that plans are
+  /// exact.
   static constexpr int64_t room(int64_t rows, int64_t columns) {
-    return rows * ((columns + kLeastRows - 1) / kLeastRows) + columns;
+    return rows * ((columns + least_rows(columns) - 1) / least_rows(columns)) + columns;
   }
 };
 

@@ -1,7 +1,5 @@
 #include "ops/device_bytes.h"
 
-#include <algorithm>
-
 #include "kernels/attention_cuda.h"
 #include "kernels/out_edges_cuda.h"
 #include "ops/linear_losses.h"

@@ -58,7 +58,7 @@ c10::Device load_torch_cuda(int index, const std::shared_ptr<DeviceTensors>& ten
         tensors->give(data, static_cast<int64_t>(bytes), stream);
       }));
   // CUBLAS_WORKSPACE_CONFIG is left alone: torch gives each handle and stream of cuBLAS a workspace of its
-  // own, which has the same bits come out, and would parse the variable anew in each product.
+  // own, so that results repeat to the bit, and would parse the variable anew in each product.
   at::Context& torch = at::globalContext();
   torch.lazyInitDevice(c10::DeviceType::CUDA);
   torch.setDeterministicAlgorithms(true, /*warn_only=*/false);
