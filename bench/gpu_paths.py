@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench" / "peers"))
 import path_networks as peer  # noqa: E402
 
-GRAPHS, A_STEP = 592, 16
+GRAPHS, A_STEP = 592, 16  # 576 of them train: nine batches
 MIB = 2**20
 
 
