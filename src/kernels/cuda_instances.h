@@ -1,7 +1,7 @@
 #pragma once
 
-// The instances of aggregate_cuda.h, attention_cuda.h, path_message_cuda.h and segment_cuda.h, for the files
-// that define them.
+// The instances of aggregate_cuda.h, attention_cuda.h, logit_losses_cuda.h, path_message_cuda.h and
+// segment_cuda.h, for the files that define them.
 
 #define PLIMSOLL_AGGREGATE_CUDA(T) template void aggregate_cuda(const AggregateInput<T>&, int64_t, T*, void*);
 
@@ -14,6 +14,10 @@
 #define PLIMSOLL_GATV2_CUDA(T)                                  \
   template void gatv2_forward_cuda(const Gatv2<T>&, T*, void*); \
   template void gatv2_backward_cuda(const Gatv2<T>&, const Gatv2Gradients<T>&, const OutEdges&, T*, void*);
+
+#define PLIMSOLL_LOGIT_LOSSES_CUDA(T)                                           \
+  template void cross_entropy_cuda(const LogitTile<T>&, const int64_t*, void*); \
+  template void multilabel_bce_cuda(const LogitTile<T>&, const int64_t*, const int64_t*, void*);
 
 #define PLIMSOLL_PATHS_CUDA(T)                                                  \
   template void find_paths_cuda(const FoundPaths<T>&, void*);                   \

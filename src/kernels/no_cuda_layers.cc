@@ -2,6 +2,7 @@
 #include "kernels/aggregate_cuda.h"
 #include "kernels/attention_cuda.h"
 #include "kernels/cuda_instances.h"
+#include "kernels/logit_losses_cuda.h"
 #include "kernels/out_edges_cuda.h"
 #include "kernels/path_message_cuda.h"
 #include "kernels/segment_cuda.h"
@@ -62,6 +63,14 @@ void scatter_rows_cuda(const ScatteredRows<T>&, void*) {
   refuse_layer();
 }
 template <typename T>
+void cross_entropy_cuda(const LogitTile<T>&, const int64_t*, void*) {
+  refuse_layer();
+}
+template <typename T>
+void multilabel_bce_cuda(const LogitTile<T>&, const int64_t*, const int64_t*, void*) {
+  refuse_layer();
+}
+template <typename T>
 void segment_reduce_cuda(const T*, const int64_t*, int64_t, int64_t, Reduce, T*, void*) {
   refuse_layer();
 }
@@ -95,6 +104,8 @@ PLIMSOLL_GAT_CUDA(float)
 PLIMSOLL_GAT_CUDA(double)
 PLIMSOLL_GATV2_CUDA(float)
 PLIMSOLL_GATV2_CUDA(double)
+PLIMSOLL_LOGIT_LOSSES_CUDA(float)
+PLIMSOLL_LOGIT_LOSSES_CUDA(double)
 PLIMSOLL_PATHS_CUDA(float)
 PLIMSOLL_PATHS_CUDA(double)
 PLIMSOLL_SEGMENT_CUDA(float)

@@ -72,10 +72,9 @@ int64_t edge_order_device_workspace(int64_t targets, int64_t edges) {
   return edges * kSortBytes + 3 * (targets + 1) * static_cast<int64_t>(sizeof(int64_t));
 }
 
-// Logits, what they are compared with, and what is made of both on the way: five of a tile's size, and a
-// mask.
+// Logits that become gradients, and what adds those of the bias.
 int64_t linear_losses_device_workspace(int64_t classes, at::ScalarType dtype) {
-  return kDeviceLogitRows * classes * (5 * static_cast<int64_t>(c10::elementSize(dtype)) + 1);
+  return kDeviceLogitRows * (classes + 1) * static_cast<int64_t>(c10::elementSize(dtype));
 }
 
 // Ids and both ends of the one target's nodes as i32, and nodes by id.

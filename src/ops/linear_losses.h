@@ -10,7 +10,7 @@ namespace plimsoll {
 /// neither in forward nor in backward: they are computed a tile of kLogitRows rows at a time. x f32 or f64
 /// [N, D], weight [C, D], bias [C] of its dtype; the result is [N]. Differentiable once, by x, weight and
 /// bias. torch.ops.plimsoll has them under the same names. On a CUDA device tiles
-/// have more rows, and a call may wait for the device.
+/// have more rows.
 ///
 /// Where gradients are wanted, forward makes those of the sum of all losses on its way, tile by tile.
 /// Backward scales them where all losses have one gradient, as those of a mean have; else it computes the
@@ -30,7 +30,7 @@ at::Tensor linear_multilabel_bce(const at::Tensor& x, const at::Tensor& weight, 
 
 /// Rows of logits that are there at once.
 inline constexpr int64_t kLogitRows = 64;
-inline constexpr int64_t kDeviceLogitRows = 4096;  ///< there each operation has a price of its own
+inline constexpr int64_t kDeviceLogitRows = 2048;  ///< there each operation has a price of its own
 
 /// The same without autograd, and gradients by x, weight and bias from those of the losses.
 at::Tensor linear_cross_entropy_cpu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,

@@ -13,6 +13,7 @@
 #include "kernels/gat_device.h"
 #include "kernels/gatv2_device.h"
 #include "kernels/host_warp.h"
+#include "kernels/logit_losses_device.h"
 #include "kernels/out_edges_device.h"
 #include "kernels/path_message_device.h"
 #include "kernels/segment_device.h"
@@ -23,6 +24,7 @@
 #include "ops/embedding.h"
 #include "ops/gat_device.h"
 #include "ops/gatv2_device.h"
+#include "ops/linear_losses.h"
 #include "ops/operator.h"
 #include "ops/path_message_device.h"
 #include "ops/segment.h"
@@ -53,6 +55,14 @@ template <typename T>
 void gat_backward_cuda(const Gat<T>& layer, const GatGradients<T>& gradients, const GatScores<T>& scores,
                        const OutEdges& edges, T* workspace, void*) {
   run_gat_backward(layer, gradients, scores, edges, workspace, HostLaunch());
+}
+template <typename T>
+void cross_entropy_cuda(const LogitTile<T>& tile, const int64_t* target, void*) {
+  HostLaunch()(tile.rows, CrossEntropyRow<T>{tile, target});
+}
+template <typename T>
+void multilabel_bce_cuda(const LogitTile<T>& tile, const int64_t* ptr, const int64_t* ids, void*) {
+  HostLaunch()(tile.rows, MultilabelBceRow<T>{tile, ptr, ids});
 }
 template <typename T>
 void gatv2_forward_cuda(const Gatv2<T>& layer, T* workspace, void*) {
@@ -121,6 +131,8 @@ void graph_norm_backward_cuda(const T* dout, const T* x, const int64_t* ptr, int
   run_graph_norm_backward<T>({ptr, segments, features}, dout, x, weight, mean_scale, mean, r, dx, dweights,
                              workspace, HostLaunch());
 }
+PLIMSOLL_LOGIT_LOSSES_CUDA(float)
+PLIMSOLL_LOGIT_LOSSES_CUDA(double)
 PLIMSOLL_AGGREGATE_CUDA(float)
 PLIMSOLL_AGGREGATE_CUDA(double)
 PLIMSOLL_GAT_CUDA(float)
@@ -183,6 +195,7 @@ void expect_same(const at::Tensor& found, const at::Tensor& expected, const std:
 // Where sums have another order.
 void expect_close(const at::Tensor& found, const at::Tensor& expected, const std::string& name) {
   ASSERT_EQ(found.sizes(), expected.sizes()) << name;
+  if (found.numel() == 0) return;
   const double size = std::max(expected.abs().max().item<double>(), 1.0);
   EXPECT_LT((found - expected).abs().max().item<double>(), 1e-11 * size) << name;
 }
@@ -511,6 +524,60 @@ TEST(DeviceLayers, EmbeddingRowsGiveTheGradientThatTheyGiveOnTheCpu) {
   const at::Tensor ids = indices(3, 2, 1);
   EXPECT_THROW(embedding_backward_on_device(numbers({4, 2}, 1), ids, 2), UsageError);
   EXPECT_THROW(embedding_backward_on_device(numbers({3, 2}, 1), ids.to(at::kInt), 2), UsageError);
+}
+
+TEST(DeviceLayers, LinearLossesGiveWhatTheyGiveOnTheCpu) {
+  constexpr int64_t kFeatures = 5;
+  const auto gradients = [](const auto& found) {
+    return std::vector{std::get<1>(found), std::get<2>(found), std::get<3>(found)};
+  };
+  for (const int64_t classes : {1, 7, 100})
+    for (const int64_t rows : {int64_t{0}, int64_t{1}, int64_t{300}, kDeviceLogitRows + 3}) {
+      SCOPED_TRACE(testing::Message() << classes << " classes, " << rows << " rows");
+      const at::Tensor x = numbers({rows, kFeatures}, 1) * 9;  // some logits are large
+      const at::Tensor weight = numbers({classes, kFeatures}, 2);
+      const at::Tensor bias = numbers({classes}, 3);
+      const at::Tensor grad = numbers({rows}, 4);
+      const auto compare = [&](const auto& found, const auto& wanted) {
+        for (size_t i = 0; i < 3; ++i) expect_close(found[i], wanted[i], std::to_string(i));
+      };
+      const at::Tensor target = indices(rows, classes, 5);
+      const auto cross = linear_cross_entropy_both_on_device(x, weight, bias, target);
+      const auto cross_cpu = linear_cross_entropy_both_cpu(x, weight, bias, target);
+      expect_close(std::get<0>(cross), std::get<0>(cross_cpu), "cross entropy");
+      compare(gradients(cross), gradients(cross_cpu));
+      expect_close(linear_cross_entropy_on_device(x, weight, bias, target), std::get<0>(cross),
+                   "forward alone");
+      const auto [a, b, c] = linear_cross_entropy_backward_on_device(grad, x, weight, bias, target);
+      const auto [d, e, f] = linear_cross_entropy_backward_cpu(grad, x, weight, bias, target);
+      compare(std::vector{a, b, c}, std::vector{d, e, f});
+
+      // Rows with none, with one, and with all.
+      std::vector<int64_t> starts = {0};
+      std::vector<int64_t> listed;
+      for (int64_t r = 0; r < rows; ++r) {
+        for (int64_t k = 0; k < (r % 3 == 0 ? 0 : r % 3 == 1 ? 1 : classes); ++k)
+          listed.push_back(r % 3 == 1 ? r % classes : k);
+        starts.push_back(static_cast<int64_t>(listed.size()));
+      }
+      const at::Tensor ptr = at::tensor(starts, at::kLong);
+      const at::Tensor ids = at::tensor(listed, at::kLong);
+      const auto bce = linear_multilabel_bce_both_on_device(x, weight, bias, ptr, ids);
+      const auto bce_cpu = linear_multilabel_bce_both_cpu(x, weight, bias, ptr, ids);
+      expect_close(std::get<0>(bce), std::get<0>(bce_cpu), "binary cross entropy");
+      compare(gradients(bce), gradients(bce_cpu));
+      expect_close(linear_multilabel_bce_on_device(x, weight, bias, ptr, ids), std::get<0>(bce),
+                   "forward alone");
+      const auto [g, h, i] = linear_multilabel_bce_backward_on_device(grad, x, weight, bias, ptr, ids);
+      const auto [j, k, l] = linear_multilabel_bce_backward_cpu(grad, x, weight, bias, ptr, ids);
+      compare(std::vector{g, h, i}, std::vector{j, k, l});
+
+      const int64_t taken =
+          workspace_of([&] { (void)linear_multilabel_bce_both_on_device(x, weight, bias, ptr, ids); });
+      const int64_t given =
+          (rows + rows * kFeatures + classes * kFeatures + classes) * int64_t{sizeof(double)};
+      EXPECT_EQ(taken - given, linear_losses_device_workspace(classes, at::kDouble));
+    }
 }
 
 TEST(DeviceLayers, EmbeddingRowsTakeTheSamePiecesForAnyNodes) {
