@@ -18,7 +18,8 @@ struct LogitTile {
 };
 
 // The losses of logit_losses.h on a CUDA device, a tile in one call, f32 and f64. Stream, order of sums,
-// errors and builds without CUDA are as in attention_cuda.h; nothing is taken of the device.
+// errors and builds without CUDA are as in attention_cuda.h; nothing is taken of the device. A target or
+// id that is no class makes the row's loss no number, and nothing else.
 
 template <typename T>
 void cross_entropy_cuda(const LogitTile<T>& tile, const int64_t* target, void* stream);

@@ -20,7 +20,8 @@ struct CrossEntropyRow {
   PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t r) const {
     T* const row = tile.logits + r * tile.classes;
     const int64_t right = target[r];
-    const T logit = row[right] + tile.bias[right];
+    const bool known = right >= 0 && right < tile.classes;
+    const T logit = known ? row[right] + tile.bias[right] : std::numeric_limits<T>::quiet_NaN();
     PerLane<Warp, T> highest(-std::numeric_limits<T>::infinity());
     warp.each([&](int lane) {
       for (int64_t c = lane; c < tile.classes; c += kWarpLanes) {
@@ -37,7 +38,7 @@ struct CrossEntropyRow {
     warp.sum(total, 1, kWarpLanes);
     warp.sync();  // all have read the right logit
     warp.each([&](int lane) {
-      if (lane == 0) tile.losses[r] = std::log(total[lane]) + highest[lane] - logit;
+      if (lane == 0) tile.losses[r] = std::log(total[lane]) + (highest[lane] - logit);
       if (!tile.gradients) return;
       const T grad = tile.grad == nullptr ? T(1) : tile.grad[r];
       for (int64_t c = lane; c < tile.classes; c += kWarpLanes) {
@@ -65,7 +66,7 @@ struct MultilabelBceRow {
         total[lane] += (z > T(0) ? z : T(0)) + std::log1p(std::exp(z > T(0) ? -z : z));
       }
       for (int64_t k = ptr[r] + lane; k < ptr[r + 1]; k += kWarpLanes)
-        total[lane] -= row[ids[k]] + tile.bias[ids[k]];
+        total[lane] -= known(ids[k]) ? row[ids[k]] + tile.bias[ids[k]] : std::numeric_limits<T>::quiet_NaN();
     });
     warp.sum(total, 1, kWarpLanes);
     warp.sync();  // all have read what others overwrite
@@ -79,9 +80,11 @@ struct MultilabelBceRow {
     warp.sync();
     warp.each([&](int lane) {
       if (!tile.gradients) return;
-      for (int64_t k = ptr[r] + lane; k < ptr[r + 1]; k += kWarpLanes) row[ids[k]] -= grad;
+      for (int64_t k = ptr[r] + lane; k < ptr[r + 1]; k += kWarpLanes)
+        if (known(ids[k])) row[ids[k]] -= grad;
     });
   }
+  PLIMSOLL_DEVICE bool known(int64_t c) const { return c >= 0 && c < tile.classes; }
 };
 
 }  // namespace plimsoll

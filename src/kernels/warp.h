@@ -105,16 +105,16 @@ struct Parts {
   }
   constexpr int64_t begin(int64_t part) const { return part * rows / count; }
 
-  /// Of a part: more where its sums are long, so that all take a sixteenth of the rows' own numbers or, of
-  /// wide rows, about 24 a row.
+  /// Of a part: more where its sums are long.
   static constexpr int64_t least_rows(int64_t columns) {
-    const int64_t rows = columns / 24;
+    const int64_t rows = (columns + 23) / 24;
     return rows < 16 ? 16 : rows;
   }
-  /// Numbers that suffice for the sums of all parts: at least as many, and affine in rows, so that plans are
-  /// exact.
+  /// Numbers that suffice for the sums of up to so many columns: a sixteenth of the rows' own and at most 24
+  /// a row, so affine in rows, that plans are exact; no fewer for more columns.
   static constexpr int64_t room(int64_t rows, int64_t columns) {
-    return rows * ((columns + least_rows(columns) - 1) / least_rows(columns)) + columns;
+    const int64_t of_row = (columns + 15) / 16;
+    return rows * (of_row < 24 ? of_row : 24) + columns;
   }
 };
 

@@ -19,8 +19,8 @@ using torch::autograd::variable_list;
 
 // What a node of the graph of gradients can keep that is no tensor.
 struct KeptLayer : torch::CustomClassHolder {
-  KeptLayer(Layer given, c10::DeviceType on, at::TensorList leaves)
-      : layer(std::move(given)), parameters(leaves.vec()), products(AutocastScope::dtype(on)) {}
+  KeptLayer(Layer of, c10::DeviceType on, at::TensorList leaves)
+      : layer(std::move(of)), parameters(leaves.vec()), products(AutocastScope::dtype(on)) {}
   at::Tensor run(const at::Tensor& x) const {
     std::optional<AutocastScope> scope;
     if (products) scope.emplace(x.device().type(), *products);

@@ -72,7 +72,7 @@ int64_t edge_order_device_workspace(int64_t targets, int64_t edges) {
   return edges * kSortBytes + 3 * (targets + 1) * static_cast<int64_t>(sizeof(int64_t));
 }
 
-// Logits that become gradients, and what adds those of the bias.
+// A tile of logits, and the ones that sum the bias's gradient.
 int64_t linear_losses_device_workspace(int64_t classes, at::ScalarType dtype) {
   return kDeviceLogitRows * (classes + 1) * static_cast<int64_t>(c10::elementSize(dtype));
 }

@@ -14,7 +14,7 @@ int64_t gat_device_workspace(const AttentionShape& shape);
 int64_t gat_backward_device_workspace(const AttentionShape& shape);
 int64_t gatv2_device_workspace(const AttentionShape& shape);
 int64_t gatv2_backward_device_workspace(const AttentionShape& shape);
-/// With gradients; without them a number a row of a tile less.
+/// With gradients; without them it is one number less for each row of a tile.
 int64_t linear_losses_device_workspace(int64_t classes, at::ScalarType dtype);
 int64_t aggregate_backward_device_workspace(int64_t sources, int64_t edges);
 int64_t embedding_backward_device_workspace(int64_t rows, int64_t nodes);

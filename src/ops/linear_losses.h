@@ -16,8 +16,9 @@ namespace plimsoll {
 /// Backward scales them where all losses have one gradient, as those of a mean have; else it computes the
 /// logits again.
 ///
-/// Errors: UsageError for shapes, dtypes, classes that are not below C, or a ptr that does not rise from 0.
-/// Thread-safe; the same bits for any number of threads: a call takes one.
+/// Errors: UsageError for shapes and dtypes and, on the CPU, for classes that are not below C or a ptr that
+/// does not rise from 0; on a device such a class makes its row's loss no number. Thread-safe; the same bits
+/// for any number of threads: a call takes one.
 
 /// torch's cross_entropy of each row, target i64 [N].
 at::Tensor linear_cross_entropy(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,

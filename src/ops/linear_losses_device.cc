@@ -21,9 +21,17 @@ using Three = std::tuple<Tensor, Tensor, Tensor>;
 
 constexpr int64_t kRows = kDeviceLogitRows;
 
-// What is right of the rows of a tile, and what it costs.
+void check_index(const Tensor& x, const Tensor& index, int64_t count, const char* expected) {
+  require(index.dim() == 1 && index.scalar_type() == at::kLong && index.is_contiguous() &&
+              index.size(0) >= count && index.device() == x.device(),
+          expected, index);
+}
+
+// The right classes of a tile's rows, and the kernel of their loss.
 struct Targets {
   Tensor target;
+
+  void check(const Tensor& x) const { check_index(x, target, x.size(0), "target i64 [N] on x's device"); }
 
   template <typename T>
   void operator()(const LogitTile<T>& tile, int64_t first, void* stream) const {
@@ -34,6 +42,11 @@ struct Targets {
 struct Lists {
   Tensor ptr, classes;
 
+  void check(const Tensor& x) const {
+    check_index(x, ptr, x.size(0) + 1, "ptr i64 [N + 1] on x's device");
+    check_index(x, classes, 0, "classes i64 [M] on x's device");
+  }
+
   template <typename T>
   void operator()(const LogitTile<T>& tile, int64_t first, void* stream) const {
     multilabel_bce_cuda(tile, read<int64_t>(ptr) + first, read<int64_t>(classes), stream);
@@ -43,6 +56,7 @@ struct Lists {
 void check_layer(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   require(x.dim() == 2 && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble),
           "x f32 or f64 [N, D]", x);
+  require(weight.dim() == 2 && weight.size(0) > 0, "weight [C, D] of at least one class", weight);
   require_like(x, weight, {weight.size(0), x.size(1)}, "weight [C, D] of x's dtype");
   require_like(x, bias, {weight.size(0)}, "bias [C] of x's dtype");
 }
@@ -54,7 +68,6 @@ void over_tiles(const Tensor& x, const Tensor& weight, const Tensor& bias, const
                 const Tensor& grad, const Tensor& losses, const Work& work) {
   const OnDeviceOf device(x);
   const Tensor tile = at::empty({kRows, weight.size(0)}, x.options());
-  const Tensor added = bias.contiguous();
   for (int64_t first = 0; first < x.size(0); first += kRows) {
     const int64_t rows = std::min(kRows, x.size(0) - first);
     const Tensor part = x.narrow(0, first, rows);
@@ -62,7 +75,7 @@ void over_tiles(const Tensor& x, const Tensor& weight, const Tensor& bias, const
     at::mm_out(logits, part, weight.t());
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "linear_losses_on_device", [&] {
       right(LogitTile<scalar_t>{.logits = write<scalar_t>(logits),
-                                .bias = read<scalar_t>(added),
+                                .bias = read<scalar_t>(bias),
                                 .rows = rows,
                                 .classes = weight.size(0),
                                 .losses = write<scalar_t>(losses) + first,
@@ -77,9 +90,11 @@ void over_tiles(const Tensor& x, const Tensor& weight, const Tensor& bias, const
 template <typename Right>
 Tensor losses_there(const Tensor& x, const Tensor& weight, const Tensor& bias, const Right& right) {
   check_layer(x, weight, bias);
+  right.check(x);
   const Tensor losses = at::empty({x.size(0)}, x.options());
   const WorkspaceScope workspace;
-  over_tiles(x, weight, bias, right, false, {}, losses, [](const Tensor&, const Tensor&, int64_t) {});
+  over_tiles(x.contiguous(), weight, bias, right, false, {}, losses,
+             [](const Tensor&, const Tensor&, int64_t) {});
   return losses;
 }
 
@@ -88,13 +103,15 @@ template <typename Right>
 LossesAndGradients both_there(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
                               const Right& right) {
   check_layer(x, weight, bias);
+  right.check(x);
+  if (grad.defined()) require_like(x, grad.contiguous(), {x.size(0)}, "a gradient of the losses [N]");
   const Tensor losses = at::empty({x.size(0)}, x.options());
   const Tensor dx = at::empty(x.sizes(), x.options());
   const Tensor dweight = at::zeros(weight.sizes(), x.options());
   Tensor dbias = at::zeros(bias.sizes(), x.options());
   const WorkspaceScope workspace;
   const Tensor ones = at::ones({kRows}, x.options());
-  over_tiles(x, weight, bias, right, true, grad.defined() ? grad.contiguous() : grad, losses,
+  over_tiles(x.contiguous(), weight, bias, right, true, grad.defined() ? grad.contiguous() : grad, losses,
              [&](const Tensor& part, const Tensor& gradients, int64_t first) {
                Tensor to = dx.narrow(0, first, part.size(0));
                at::mm_out(to, gradients, weight);

@@ -87,5 +87,17 @@ TEST(OutEdgesOnThreads, AreTheOrderTransposed) {
   expect_transposed(Where::threads, Problem(40, 50, 300, true));
 }
 
+// One room may serve sums of fewer columns than it was made for.
+TEST(Parts, HaveRoomForTheSumsOfAnyFewerColumns) {
+  for (const int64_t rows : {0, 1, 15, 16, 1216, 4053, 16'384, 21'781, 100'000}) {
+    int64_t most = 0;
+    for (int64_t columns = 0; columns < 5000; ++columns) {
+      most = std::max(most, Parts(rows, columns).count * columns);
+      ASSERT_GE(Parts::room(rows, columns), most) << rows << " rows, " << columns << " columns";
+      ASSERT_LE(Parts::room(rows, columns), rows * 24 + columns);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace plimsoll

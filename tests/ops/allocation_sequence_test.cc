@@ -216,7 +216,7 @@ TEST_P(OperatorSequence, OfLossesOverManyClassesIsTheSameForEveryBlock) {
                  {weight, bias});
 }
 
-// By torch's own operators, as on a device: what is made in the workspace ends in it.
+// As on a device: what is made in the workspace ends in it.
 TEST_P(OperatorSequence, OfLossesOnADeviceIsTheSameForEveryBlock) {
   constexpr int64_t kClasses = 300;
   const at::NoGradGuard guard;

@@ -47,7 +47,8 @@ class DeviceBlocks {
                               const RangePlanner* planner, const Work& work);
 
   /// From now on writes down what blocks take and give of their ranges, in which tensors go as `planner`
-  /// says, whatever run() is told. What is known of blocks begins again.
+  /// says, whatever run() is told. What is known of blocks begins again. A block that finds no room is not
+  /// run again.
   void begin_record(TapeRecorder* recorder, const RangePlanner* planner);
   void end_record() { recorder_ = nullptr; }
   /// The most of a range that a block has had in use.

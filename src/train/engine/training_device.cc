@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "device/cuda_device.h"
 #include "ops/embedding.h"
+#include "ops/linear_losses.h"
 #include "ops/torch_cuda.h"
 #include "train/engine/ending.h"
 #include "train/engine/torch_on_stream.h"
@@ -31,6 +32,11 @@ void use_libraries(Device& device, c10::Device torch) {
   const at::Tensor ids = at::zeros({5000}, options.dtype(at::kLong));
   const at::Tensor logits = at::log_softmax(embedding_rows(weight, ids), 1);
   torch::autograd::grad({at::nll_loss(logits, ids)}, {weight});
+  const at::Tensor rows = weight.detach();
+  const at::Tensor bias = at::zeros({64}, options);
+  const at::Tensor few = at::zeros({65}, ids.options());
+  linear_cross_entropy_both_on_device(rows, rows, bias, few.narrow(0, 0, 64));
+  linear_multilabel_bce_both_on_device(rows, rows, bias, few, few);
   at::sort(ids, /*stable=*/true, 0, /*descending=*/false);
   stream->wait();
 }

@@ -168,8 +168,14 @@ class DevicePlanner {
     unplanned_ = std::max(unplanned_, DeviceRegion::round_up(needed));
     // Pieces of an operator that works tile by tile grow no more once there is more than one.
     const bool tight = work.most_bytes <= needed + needed / 4;
-    if (work.plan->exact() && tight && engine.record_on_device(block, training, work.plan.get()).as_planned)
-      return;
+    const auto holds = [&] {
+      try {
+        return engine.record_on_device(block, training, work.plan.get()).as_planned;
+      } catch (const DeviceRegionFull&) {
+        return false;  // it does not hold, and its places leave no room for what comes instead
+      }
+    };
+    if (work.plan->exact() && tight && holds()) return;
     if (work.plan->exact())
       work.plan->set_inexact("operators ask for other pieces in large blocks than in small ones");
     const int64_t enough = needed + needed / 64 + kMiB;
@@ -215,19 +221,28 @@ class DevicePlanner {
     plan.blocks =
         static_cast<int>(std::ranges::upper_bound(plan.budget_for, plan.budget) - plan.budget_for.begin());
     const int blocks = std::max(plan.blocks, 1);
-    // A block's batch goes there by it, and gradients and losses come back.
-    const int64_t found = training != nullptr
-                              ? bytes_of(in_.objective->parameters().all()) +
-                                    DeviceRegion::round_up(plan.worst.nodes * int64_t{sizeof(float)}) +
-                                    DeviceRegion::kAlignment
-                              : 0;
-    plan.staging = blocks * std::max(staging_, found);
+    plan.staging = blocks * std::max(staging_, most_found(works));
     plan.parts = {{"context", device_.context}, {"workspaces", blocks * device_.workspace}};
     plan.parts.insert(plan.parts.end(), resident.begin(), resident.end());
     plan.parts.emplace_back("blocks in flight", blocks * plan.range);
     for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
     plan.without_cuda.assign(without_cuda_.begin(), without_cuda_.end());
     return plan;
+  }
+
+  // What comes back of a block by way of its pinned memory: gradients and losses, or predictions with theirs.
+  int64_t most_found(const std::vector<const PlannedWork*>& works) const {
+    int64_t most = 0;
+    for (const PlannedWork* work : works) {
+      const BlockSize largest = work->largest();
+      const int64_t items = std::max({largest.graphs, largest.nodes, largest.pairs});
+      const bool trains = work->kind == WorkKind::training;
+      const int64_t numbers = items * (trains ? 1 : 1 + work->objective->outputs());
+      most = std::max(most, (trains ? bytes_of(work->objective->parameters().all()) : 0) +
+                                DeviceRegion::kAlignment +
+                                DeviceRegion::round_up(numbers * int64_t{sizeof(float)}));
+    }
+    return most;
   }
 
   // Gradients are added, and the optimizer steps, on the host.
