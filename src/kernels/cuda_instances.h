@@ -1,7 +1,8 @@
 #pragma once
 
 // The instances of aggregate_cuda.h, attention_cuda.h, logit_losses_cuda.h, path_message_cuda.h and
-// segment_cuda.h, for the files that define them.
+// segment_cuda.h, for the files that define them. T is a type.
+// NOLINTBEGIN(bugprone-macro-parentheses)
 
 #define PLIMSOLL_AGGREGATE_CUDA(T) template void aggregate_cuda(const AggregateInput<T>&, int64_t, T*, void*);
 
@@ -35,3 +36,5 @@
                                 T*, T*, T*, void*);                                                          \
   template void graph_norm_backward_cuda(const T*, const T*, const int64_t*, int64_t, int64_t, const T*,     \
                                          const T*, const T*, const T*, T*, T*, T*, void*);
+
+// NOLINTEND(bugprone-macro-parentheses)

@@ -45,9 +45,9 @@ void Progress::draw(int64_t done, int64_t total, const std::string& note, double
   };
   std::string line = fmt::format("{} {:3.0f}%", title_, share * 100);
   if (terminal_) {
-    constexpr int kWidth = 20;
-    const int filled = static_cast<int>(share * kWidth);
-    line += fmt::format("|{:#<{}}{: <{}}|", "", filled, "", kWidth - filled);
+    constexpr int kBarWidth = 20;
+    const int filled = static_cast<int>(share * kBarWidth);
+    line += fmt::format("|{:#<{}}{: <{}}|", "", filled, "", kBarWidth - filled);
   }
   line += fmt::format(" {}/{} {}[{}<{}, {}/s{}]", shown(done), shown(total), what_.empty() ? "" : what_ + " ",
                       clock_time(elapsed), clock_time(left), shown(static_cast<int64_t>(rate)),
