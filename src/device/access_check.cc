@@ -60,11 +60,12 @@ void AccessCheck::access(size_t timeline, const char* name, Side side, std::span
     const auto [first, last] = cells_of(name, access.data, access.bytes);
     for (auto at = first; at != last; ++at) {
       const Cell& cell = at->second;
-      if (cell.side != side)
+      const Side expected = access.pinned ? Side::pinned : side;
+      if (cell.side != expected)
         throw DeviceFault(DeviceFault::Kind::wrong_side,
                           fmt::format("'{}' takes {} memory at {} where {} memory is expected", name,
                                       cell.side == Side::device ? "device" : "pinned", fmt::ptr(access.data),
-                                      side == Side::device ? "device" : "pinned"));
+                                      expected == Side::device ? "device" : "pinned"));
       if (!cell.lives)
         throw DeviceFault(DeviceFault::Kind::ended,
                           fmt::format("'{}' on {} uses memory at {} that was {} by '{}'", name,

@@ -28,12 +28,16 @@ struct Access {
   const void* data = nullptr;
   int64_t bytes = 0;
   bool writes = false;
+  bool pinned = false;  ///< of a PinnedBuffer, which a kernel reads by way of the bus
 };
 inline Access reads(const void* data, int64_t bytes) {
   return {data, bytes, false};
 }
 inline Access writes(const void* data, int64_t bytes) {
   return {data, bytes, true};
+}
+inline Access reads_pinned(const void* data, int64_t bytes) {
+  return {data, bytes, false, true};
 }
 
 /// A point of a stream that others wait for. Ends after or before the stream, in any order. Not thread-safe.
@@ -52,7 +56,8 @@ class DeviceEvent {
 };
 
 /// Host memory that the device copies from and to without the host's help. It stands in the ledger of the
-/// process under Tag::blocks. All copies must have ended before it does. Not thread-safe.
+/// process under Tag::blocks. All copies, and kernels that read it, must have ended before it does. Not
+/// thread-safe.
 class PinnedBuffer {
  public:
   PinnedBuffer() = default;
@@ -61,9 +66,10 @@ class PinnedBuffer {
   PinnedBuffer& operator=(const PinnedBuffer&) = delete;
 
   int64_t bytes() const { return stretch_.bytes; }
-  /// Its place, as an operand of copies.
+  /// Its place, as an operand of copies and kernels.
   std::byte* data() const { return stretch_.data; }
-  /// The bytes for the host, once no copy uses them. Errors: on the stand-in DeviceFault where one may still.
+  /// The bytes for the host, once no copy or kernel uses them. Errors: on the stand-in DeviceFault where one
+  /// may still.
   virtual std::span<const std::byte> read() = 0;
   virtual std::span<std::byte> write() = 0;
 

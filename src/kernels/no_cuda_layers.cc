@@ -5,6 +5,7 @@
 #include "kernels/logit_losses_cuda.h"
 #include "kernels/out_edges_cuda.h"
 #include "kernels/path_message_cuda.h"
+#include "kernels/place_rows_cuda.h"
 #include "kernels/segment_cuda.h"
 
 #ifndef PLIMSOLL_CUDA
@@ -45,6 +46,9 @@ void gatv2_backward_cuda(const Gatv2<T>&, const Gatv2Gradients<T>&, const OutEdg
 }
 // Weak, as the instances of templates are: tests put their own in its place.
 [[gnu::weak]] void out_edges_cuda(const EdgeOrder&, int32_t*, int32_t*, int32_t*, int32_t*, void*) {
+  refuse_layer();
+}
+[[gnu::weak]] void place_rows_cuda(const PlacedRows&, void*) {
   refuse_layer();
 }
 [[gnu::weak]] void count_edge_paths_cuda(const PathGraph&, int64_t, int64_t*, void*) {

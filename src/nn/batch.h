@@ -37,8 +37,10 @@ struct LayerEdges {
 /// A block of graphs as tensors, in PyG's terms one `Batch`. G graphs, N nodes, E stored edges: of a sample
 /// that is trimmed to its hops those that some layer reads.
 struct Batch {
-  at::Tensor x;            ///< f32 [N, F]; may be a view of memory that must outlive the batch
-  at::Tensor edge_attr;    ///< f32 [E, K], likewise
+  at::Tensor x;          ///< f32 [N, F]; may be a view of memory that must outlive the batch
+  at::Tensor row_place;  ///< i32 [N], likewise: GraphBlock::row_place, where x on the host may lack rows, so
+                         ///< that only a device reads it by node; else undefined
+  at::Tensor edge_attr;  ///< f32 [E, K], likewise
   at::Tensor edge_weight;  ///< f32 [E], likewise; undefined where nobody asks
   at::Tensor edge_order;   ///< i32, the stored edges, without self-loops if so asked (ops/attention.h);
                            ///< undefined where layers have their own
@@ -93,9 +95,9 @@ struct Batch {
   template <typename Visit>
   void each_tensor(const Visit& visit) {
     for (LayerEdges& layer : layers) visit(layer.order);
-    for (at::Tensor* tensor : {&x, &edge_attr, &edge_weight, &edge_order, &edge_index, &graph_ptr, &items,
-                               &pairs, &y, &neighbour_ptr, &neighbour_ids, &degrees, &teacher, &targets, &pos,
-                               &node_keys, &graph_item, &graph_local})
+    for (at::Tensor* tensor : {&x, &row_place, &edge_attr, &edge_weight, &edge_order, &edge_index, &graph_ptr,
+                               &items, &pairs, &y, &neighbour_ptr, &neighbour_ids, &degrees, &teacher,
+                               &targets, &pos, &node_keys, &graph_item, &graph_local})
       if (tensor->defined()) visit(*tensor);
   }
 

@@ -92,6 +92,7 @@ void PackRound::begin(int64_t offset, int64_t bytes, int64_t first_batch, Packed
   wanted_.clear();
   in_open_.clear();
   open_ = {.first_batch = first_batch};
+  end_batch_ = first_batch + std::max<int64_t>(kMostBatches * bytes / sizes_.round, 1);
   note_area_ = row_area_ = 0;
 }
 
@@ -103,6 +104,7 @@ void PackRound::find_missed(std::span<const int64_t> rows) {
 }
 
 bool PackRound::add(std::span<const int64_t> rows, std::span<const std::byte> note) {
+  if (end_batch() >= end_batch_) return false;
   find_missed(rows);
   int64_t more = std::ssize(missed_);
   const auto notes = static_cast<int64_t>(note.size());

@@ -68,6 +68,8 @@ class PackRound {
   /// rows of its packs to `rows`, which has room for them. Waits for what a round that was given up still
   /// writes. Errors: those of the scratch file.
   void begin(int64_t offset, int64_t bytes, int64_t first_batch, PackedRows& rows);
+  /// Batches of a round that has all of its bytes at most: who waits for the first waits for the last.
+  static constexpr int64_t kMostBatches = 2048;
   /// Adds a batch: its rows, all different, and bytes that come back with them. False: the round has no room
   /// for it, and nothing changed. Errors: those of the scratch file; Failure for a batch that is too long.
   bool add(std::span<const int64_t> rows, std::span<const std::byte> note);
@@ -102,8 +104,9 @@ class PackRound {
   WriteBehind writes_;
   RowCounters counters_;
 
-  int64_t offset_ = 0;  // of the round in the scratch file
-  int64_t bytes_ = 0;   // of it
+  int64_t offset_ = 0;     // of the round in the scratch file
+  int64_t bytes_ = 0;      // of it
+  int64_t end_batch_ = 0;  // it has none from this one on
   PackedRows* rows_ = nullptr;
   Vector<Pack, Tag::cache> made_;        // that are closed; has room for those of a round
   RowSet wanted_;                        // rows of these

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "memory/vector.h"
@@ -72,5 +73,9 @@ class RowSet {
 
   Vector<Word, Tag::cache> words_;
 };
+
+/// Adds the `rows` that are used most to an empty set, of what uses[row] says; the first of those that are
+/// used alike. They are numbered.
+void add_most_used(RowSet& set, std::span<const uint8_t> uses, int64_t rows);
 
 }  // namespace plimsoll

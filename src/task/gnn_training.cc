@@ -15,6 +15,7 @@ class GnnTraining final : public Training {
         head_(task.head),
         data_((require_kind(input_.data, input_.recipe, task.kinds), input_.data), input_.recipe,
               {.scratch = input_.scratch,
+               .on_device = input_.on_device,
                .negatives = negatives(input_.recipe, task),
                .targets = task.targets,
                .forests = task.forests}),

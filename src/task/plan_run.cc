@@ -14,7 +14,9 @@ std::vector<SeededStage> stages_of(const Training& training, const Recipe& recip
 }  // namespace
 
 StagePlans plan_run(const TrainingInput& input, const RunOptions& run) {
-  const auto training = find_task(input.recipe.task).open(input);
+  TrainingInput on = input;
+  on.on_device = run.device != nullptr || run.device_budget;
+  const auto training = find_task(input.recipe.task).open(on);
   return plan_stages(stages_of(*training, input.recipe), run);
 }
 

@@ -19,6 +19,7 @@ struct TrainingInput {
   Recipe recipe;
   int threads = 1;                     ///< that read the shapes of graphs
   ScratchSpace scratch = {};           ///< for coming blocks of one giant graph
+  bool on_device = false;              ///< blocks run on a GPU, or are planned for one: as RunOptions says
   std::filesystem::path teacher = {};  ///< a model file that takes the place of a trained teacher
 };
 

@@ -226,6 +226,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
                  {.full = request.verify_all, .resume = request.resume, .interrupt = request.run.interrupt});
   TrainingInput input = request.input;
   input.scratch.folder = nearest_folder(request.folder);
+  input.on_device = request.run.device != nullptr;
   const std::unique_ptr<Training> training = find_task(input.recipe.task).open(input);
 
   const std::string identity = identity_of(request.input.recipe, training->data());

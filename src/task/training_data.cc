@@ -68,7 +68,8 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
           .seed = seed,
           .edges = {.weight = recipe.gnn.edge_weight, .features = attention},
           .negatives = options.negatives,
-          .scratch = options.scratch};
+          .scratch = options.scratch,
+          .row_places = options.on_device};
 }
 
 }  // namespace

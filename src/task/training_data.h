@@ -20,6 +20,7 @@ struct DataOptions {
   LearnedBefore known = {};  ///< of a trained model; what is absent is that of the data
   CalibrationFold fold = CalibrationFold::all;
   ScratchSpace scratch = {};  ///< as in NeighbourSourceOptions
+  bool on_device = false;     ///< blocks run there: of one giant graph rows of features may stay there
   bool labels = false;        ///< frames must have them: what is not labelled would pass for benign
   std::optional<int64_t> negatives =
       {};  ///< of one giant graph: pairs are judged, so many without an edge for each

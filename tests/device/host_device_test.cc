@@ -132,6 +132,14 @@ TEST_F(HostDeviceTest, FindsTheWrongSide) {
   EXPECT_EQ(fault_of([&] { first->copy_to_device(piece.data, piece.data, 8); }), Kind::wrong_side);
   EXPECT_EQ(fault_of([&] { first->run("sum", {reads(piece.data, kMiB + 1)}, [](void*) {}); }),
             Kind::wrong_side);
+  // Kernels read pinned memory where they say so.
+  const auto sum = [&](const Access& access) {
+    return fault_of([&] { first->run("sum", {access}, [](void*) {}); });
+  };
+  pinned->write();
+  EXPECT_EQ(sum(reads_pinned(pinned->data(), 8)), std::nullopt);
+  EXPECT_EQ(sum(reads(pinned->data(), 8)), Kind::wrong_side);
+  EXPECT_EQ(sum(reads_pinned(piece.data, 8)), Kind::wrong_side);
 }
 
 using HostDeviceDeathTest = HostDeviceTest;

@@ -81,6 +81,28 @@ def test_larger_blocks_need_a_larger_range(plan):
     assert ranges[0] < ranges[1] < ranges[2] < 3 * ranges[1]
 
 
+def test_of_a_giant_graph_what_is_left_holds_rows_of_features(run, bin_dir, tmp_path):
+    nodes, features = 3000, 40
+    run("plimsoll", "simulate", "graph", "--nodes", nodes, "--degree", "8", "--features", features, "--out", tmp_path / "graph")
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("task: node_classification\nsampling: {fan_outs: [5, 3]}\ngnn: {conv: sage, layers: 2, hidden: 16}\n"
+                      "training: {max_epochs: 1, batch_size: 64, block: {seeds: 32}}\n")
+
+    def planned(budget):
+        return device(subprocess.run([bin_dir / "plimsoll", "plan", recipe, "--data", tmp_path / "graph", "--device", "cuda",
+                                      "--device-budget", str(budget), "--json"], capture_output=True, text=True, timeout=600))
+
+    roomy = planned("8GiB")
+    assert roomy["blocks_in_flight"] == 1
+    assert roomy["breakdown"]["features"] == -(nodes * features * 4 // -ALIGNMENT) * ALIGNMENT
+    some = planned(roomy["peak_bytes"] - nodes * features * 2)
+    assert 0.45 < some["breakdown"]["features"] / roomy["breakdown"]["features"] < 0.5
+    none = planned(roomy["min_budget_bytes"])
+    assert "features" not in none["breakdown"] and none["min_budget_bytes"] == roomy["min_budget_bytes"]
+    for found in (roomy, some, none):
+        assert sum(found["breakdown"].values()) == found["peak_bytes"] <= found["budget_bytes"]
+
+
 def test_all_operators_have_a_kernel_for_cuda(plan):
     assert device(on_cuda(plan, "8GiB"))["without_cuda"] == []
 

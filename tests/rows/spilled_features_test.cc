@@ -179,6 +179,25 @@ TEST_F(SpilledFeaturesTest, RowsThatAreUsedMostStay) {
   EXPECT_EQ(packs.counters().hits, std::ssize(used));
 }
 
+// As where all rows are elsewhere: else a round would have all batches there are.
+TEST_F(SpilledFeaturesTest, RoundsOfBatchesThatWantNothingEnd) {
+  SpilledFeatures::Options of = options(0);
+  of.most_note = 0;
+  SpilledFeatures packs = open(of);
+  int64_t batch = 0;
+  for (int round = 0; round < 3; ++round) {
+    ASSERT_TRUE(packs.begin_round({}));
+    int64_t batches = 0;
+    while (batches <= PackRound::kMostBatches && packs.add({}, {})) ++batches;
+    EXPECT_GT(batches, 0);
+    EXPECT_LE(batches, PackRound::kMostBatches);
+    ASSERT_TRUE(packs.write({}));
+    for (; batches > 0; --batches)
+      EXPECT_TRUE(
+          packs.read(0, batch++, [](std::span<const std::byte>) { return SpilledFeatures::Place{}; }));
+  }
+}
+
 TEST_F(SpilledFeaturesTest, ErrorsNameWhatCannotBeRead) {
   const std::vector<Rows> batches = random_batches(20);
   SpilledFeatures packs = open(options(0));

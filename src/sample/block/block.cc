@@ -28,6 +28,7 @@ void GraphBlock::clear() {
   targets.clear();
   pos.clear();
   prefixes.clear();
+  row_place.clear();
 }
 
 namespace {
@@ -108,6 +109,7 @@ void GraphBlock::make_room(const BlockSize& size, const RowWidths& widths) {
   fill_room_in(teacher, widths.teacher.numbers(size.graphs, size.nodes));
   fill_room_in(targets, widths.targets.numbers(size.graphs, size.nodes));
   fill_room_in(pos, widths.coordinates * size.nodes);
+  fill_room_in(row_place, widths.row_places ? size.nodes : 0);
   prefixes.reserve(static_cast<size_t>(size.graphs * widths.hops));
   clear();
 }
@@ -115,7 +117,7 @@ void GraphBlock::make_room(const BlockSize& size, const RowWidths& widths) {
 int64_t GraphBlock::bytes_for(const BlockSize& size, const RowWidths& widths) {
   return 8 * (4 * size.graphs + 2 + size.nodes) +
          static_cast<int64_t>(sizeof(Prefix)) * size.graphs * widths.hops +
-         4 * (size.nodes * (widths.node_features + widths.coordinates) +
+         4 * (size.nodes * (widths.node_features + widths.coordinates + (widths.row_places ? 1 : 0)) +
               size.edges * (2 + widths.edge_features) + 3 * size.pairs +
               widths.teacher.numbers(size.graphs, size.nodes) +
               widths.targets.numbers(size.graphs, size.nodes));

@@ -8,6 +8,7 @@
 
 #include "memory/vector.h"
 #include "rows/row_counters.h"
+#include "sample/block/feature_rows.h"
 #include "store/graph_set.h"
 
 namespace plimsoll {
@@ -65,6 +66,7 @@ struct RowWidths {
   ItemRows targets = {};    ///< what is to be predicted, where that is no class
   int64_t coordinates = 0;  ///< of a node, where models ask for them: kCoordinates
   bool planar = false;      ///< where there are some: all z of the source are equal
+  bool row_places = false;  ///< GraphBlock::row_place
 };
 
 /// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.
@@ -72,7 +74,7 @@ struct GraphBlock {
   Vector<int64_t, Tag::blocks> graph;     ///< [G] index in the data set: the key of its random numbers
   Vector<int64_t, Tag::blocks> node_ptr;  ///< [G+1], from 0
   Vector<int64_t, Tag::blocks> edge_ptr;  ///< [G+1], from 0
-  Vector<float, Tag::blocks> x;
+  Vector<float, Tag::blocks> x;           ///< [N, F]
   Vector<int32_t, Tag::blocks> edges;
   Vector<float, Tag::blocks> edge_attr;
   Vector<int64_t, Tag::blocks> y;
@@ -86,6 +88,9 @@ struct GraphBlock {
   Vector<float, Tag::blocks> pos;      ///< [N, 3] where nodes lie; likewise
   Vector<Prefix, Tag::blocks>
       prefixes;  ///< [G, hops] within 0 .. hops-1 hops; empty where graphs are no samples
+  /// [N] where rows of features are left out (FeatureRows): p for number p of those, -1 - p for row p of x,
+  /// whose first rows are then the others, in the order of nodes. Empty: x has a row for each node.
+  Vector<int32_t, Tag::blocks> row_place;
 
   /// Empties it, keeping its memory for the next block.
   void clear();
@@ -146,6 +151,9 @@ class BlockSource {
   virtual std::optional<ReadingCost> reading_cost(int64_t /*cache_bytes*/) const { return std::nullopt; }
   /// What its cache has done so far; none: it has none.
   virtual std::optional<RowCounters> row_counters() const { return std::nullopt; }
+
+  /// Of sources with RowWidths::row_places: their rows of features. Null: blocks have all of theirs.
+  virtual const FeatureRows* feature_rows() const { return nullptr; }
 
   /// Tells the system that these graphs will be read soon, where they lie on a disk.
   virtual void will_need(std::span<const int64_t> /*graphs*/) const {}

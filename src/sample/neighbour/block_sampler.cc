@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 
@@ -38,6 +39,19 @@ GraphShape BlockSample::shape(std::span<GraphShape> prefixes) const {
   GraphShape shape = shape_of_sample(batch, labels, prefixes);
   shape.pairs = static_cast<int32_t>(pair_y.size());
   return shape;
+}
+
+void BlockSample::choose_rows(const RowSet* left_out) {
+  if (left_out == nullptr) return some_rows.reset();
+  if (!some_rows) some_rows.emplace();
+  some_rows->clear();
+  some_rows->reserve(batch.node.size());
+  std::ranges::copy_if(batch.node, std::back_inserter(*some_rows),
+                       [&](int64_t node) { return !left_out->has(node); });
+}
+
+int64_t BlockSample::bytes() const {
+  return batch.bytes() + (some_rows ? static_cast<int64_t>(some_rows->capacity() * sizeof(int64_t)) : 0);
 }
 
 void BlockSample::write(Vector<std::byte, Tag::blocks>& to) const {

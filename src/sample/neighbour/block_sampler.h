@@ -6,6 +6,7 @@
 #include <span>
 #include <stop_token>
 
+#include "rows/row_set.h"
 #include "sample/block/block.h"
 #include "sample/neighbour/bulk_sampler.h"
 #include "sample/seeds/link_seeds.h"
@@ -21,6 +22,13 @@ struct BlockSample {
   Vector<int64_t, Tag::blocks> labels = {};  ///< of the seeds, where they are nodes
   Vector<int32_t, Tag::blocks> pairs = {};   ///< as in GraphBlock, where seeds are edges
   Vector<float, Tag::blocks> pair_y = {};
+  std::optional<Vector<int64_t, Tag::blocks>> some_rows = {};  ///< choose_rows()
+
+  /// Which rows of features rows() are: of nodes that `left_out` does not have; null: of all.
+  void choose_rows(const RowSet* left_out);
+  /// The rows of features that are read for the block, in the order of its nodes.
+  std::span<const int64_t> rows() const { return some_rows ? std::span(*some_rows) : std::span(batch.node); }
+  int64_t bytes() const;  ///< that it holds for its batch and rows
 
   /// Its shape, and into `prefixes` those of what lies within each number of hops.
   GraphShape shape(std::span<GraphShape> prefixes) const;

@@ -58,7 +58,7 @@ ReadForBlock read_for_block(const CacheInput& input, const RowUses& uses, double
 
 Way by_sweeps(const CacheInput& input, const RowUses& uses) {
   const SampleSizes& sizes = input.sizes;
-  const double sample = 12 * sizes.nodes + sizes.edge_bytes();  // as it is kept
+  const double sample = (sizes.row_places ? 20 : 12) * sizes.nodes + sizes.edge_bytes();  // as it is kept
   const auto scratch = static_cast<double>(sizes.most_bytes);
   const double own =
       kOwnRows * sizes.nodes * static_cast<double>(input.rows.layout().row_bytes + SharedScan::kRowBytes);
@@ -125,14 +125,16 @@ Way by_packs(const CacheInput& input, const RowUses& uses, int64_t scratch, bool
 
 }  // namespace
 
-SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, int64_t hops, int64_t edge_width) {
-  SampleSizes sizes{.edge_width = edge_width};
+SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, const RowWidths& widths) {
+  const int64_t edge_width = widths.edge_features;
+  SampleSizes sizes{.edge_width = edge_width, .row_places = widths.row_places};
   const auto blocks = static_cast<double>(shapes.size());
   for (const GraphShape& shape : shapes) {
+    const int64_t of_rows = widths.row_places ? int64_t{shape.nodes} * 8 : 0;
     sizes.most_bytes =
-        std::max(sizes.most_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges, edge_width));
+        std::max(sizes.most_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges, edge_width) + of_rows);
     sizes.most_nodes = std::max<int64_t>(sizes.most_nodes, shape.nodes);
-    sizes.most_note = std::max(sizes.most_note, BlockSample::most_bytes(shape, hops, edge_width));
+    sizes.most_note = std::max(sizes.most_note, BlockSample::most_bytes(shape, widths.hops, edge_width));
     sizes.nodes += static_cast<double>(shape.nodes) / blocks;
     sizes.edges += static_cast<double>(shape.edges) / blocks;
   }
@@ -150,7 +152,8 @@ CacheShares divide_cache(const CacheInput& input) {
     best.shares.pieces = 0;
     best.shares.bytes_read = sample;
   }
-  if (input.scratch_bytes == 0 || rows_fit) return best.shares;
+  const bool none_come = input.counted_blocks > 0 && uses.distinct(1) == 0;
+  if (input.scratch_bytes == 0 || rows_fit || none_come) return best.shares;
   const auto consider = [&](const Way& way) {
     if (way.cost < best.cost) best = way;
   };

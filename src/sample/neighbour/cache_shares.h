@@ -15,13 +15,14 @@ struct SampleSizes {
   int64_t most_note = 0;   ///< bytes of one that is written (BlockSample::most_bytes)
   double nodes = 0;        ///< of one on average
   double edges = 0;
-  int64_t edge_width = 0;  ///< values of an edge
+  int64_t edge_width = 0;   ///< values of an edge
+  bool row_places = false;  ///< BlockSample::choose_rows()
 
-  static SampleSizes of(std::span<const GraphShape> shapes, int64_t hops, int64_t edge_width);
+  static SampleSizes of(std::span<const GraphShape> shapes, const RowWidths& widths);
   /// Of the edges of one on average, where each takes 4 bytes and its values.
   double edge_bytes() const { return edges * static_cast<double>(4 * (1 + edge_width)); }
   /// Of one whose sample is in memory.
-  int64_t most_kept() const { return most_note + 4 * most_nodes; }
+  int64_t most_kept() const { return most_note + (row_places ? 12 : 4) * most_nodes; }
 };
 
 /// How the memory of a RunCache is used; what is left is for rows.

@@ -34,7 +34,7 @@ bool InMemoryPrefetcher::read(int64_t number, const Place& place) {
   if (coming->planned) {
     lock.unlock();
     try {
-      sweep_.gather(coming->sample.batch.node, place(coming->sample));
+      sweep_.gather(coming->sample.rows(), place(coming->sample));
     } catch (...) {
       error = std::current_exception();
     }
@@ -61,7 +61,7 @@ std::optional<InMemoryPrefetcher::Coming> InMemoryPrefetcher::take(int64_t numbe
 
 void InMemoryPrefetcher::end(const Coming& coming) {
   coming_bytes_ -= coming.bytes;
-  if (coming.planned) sweep_.end(coming.sample.batch.node);
+  if (coming.planned) sweep_.end(coming.sample.rows());
   plan();
   changed_.notify_all();
 }
@@ -69,7 +69,7 @@ void InMemoryPrefetcher::end(const Coming& coming) {
 void InMemoryPrefetcher::plan() {
   for (Coming& coming : coming_) {
     if (coming.planned) continue;
-    if (!sweep_.plan(coming.sample.batch.node)) return;
+    if (!sweep_.plan(coming.sample.rows())) return;
     coming.planned = true;
   }
 }
@@ -77,7 +77,7 @@ void InMemoryPrefetcher::plan() {
 // What was expected is not what comes: from now on it is this block, or nothing that is known.
 void InMemoryPrefetcher::begin_at(std::optional<int64_t> number) {
   for (const Coming& coming : coming_) {
-    if (coming.planned) sweep_.end(coming.sample.batch.node);
+    if (coming.planned) sweep_.end(coming.sample.rows());
     coming_bytes_ -= coming.bytes;
   }
   coming_.clear();
@@ -100,10 +100,11 @@ void InMemoryPrefetcher::sample_group(std::unique_lock<std::mutex>& lock, const 
   Vector<BlockSample, Tag::cache> group(sampling_.size());
   lock.unlock();
   const bool sampled = samples_->get(sampling_, group, stop);
+  for (size_t i = 0; sampled && i < group.size(); ++i) group[i].choose_rows(options_.left_out);
   lock.lock();
   if (begun != begun_) return samples_->forget();
   for (size_t i = 0; sampled && i < group.size(); ++i) {
-    const int64_t bytes = group[i].batch.bytes();
+    const int64_t bytes = group[i].bytes();
     coming_.push_back({sampling_[i], false, bytes, std::move(group[i])});
     coming_bytes_ += bytes;
   }

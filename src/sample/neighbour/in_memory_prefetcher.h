@@ -24,10 +24,11 @@ namespace plimsoll {
 class InMemoryPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
-    int64_t row_bytes = 0;    ///< of the sweep: SharedScan::least_bytes() or more
-    int64_t ahead_bytes = 0;  ///< for blocks whose samples are there ahead
-    int64_t most_bytes = 0;   ///< of one while its sample is made or read
-    int64_t group = 1;        ///< of them that are sampled at a time
+    int64_t row_bytes = 0;             ///< of the sweep: SharedScan::least_bytes() or more
+    int64_t ahead_bytes = 0;           ///< for blocks whose samples are there ahead
+    int64_t most_bytes = 0;            ///< of one while its sample is made or read
+    int64_t group = 1;                 ///< of them that are sampled at a time
+    const RowSet* left_out = nullptr;  ///< rows that blocks come without; null: none
   };
   /// `uses`: of each row, as long as this lives. Errors: those of SharedScan.
   InMemoryPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> samples, const RunOrder& order,

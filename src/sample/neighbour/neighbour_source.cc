@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -45,6 +46,16 @@ void count_use(uint8_t& uses) {
     if (counted.compare_exchange_weak(before, before + 1, std::memory_order_relaxed)) return;
 }
 
+// The greatest magnitude; none where a number is not finite, or has no finite square.
+std::optional<float> greatest_finite(std::span<const float> row) {
+  float greatest = 0;
+  for (const float value : row) {
+    if (!std::isfinite(value * value)) return std::nullopt;
+    greatest = std::max(greatest, std::abs(value));
+  }
+  return greatest;
+}
+
 }  // namespace
 
 NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const NeighbourSourceOptions& options)
@@ -58,6 +69,7 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
       direct_(rows_),
       sampler_(sampled_from()) {
   tables_.node_features = graph_.tables().node_features;
+  if (options.row_places) left_out_ = RowSet(graph_.nodes());
   if (options.edges.weight) tables_.edge_features.emplace_back("edge_weight");
   if (options.edges.features)
     std::ranges::copy(graph_.tables().edge_features, std::back_inserter(tables_.edge_features));
@@ -130,18 +142,22 @@ int64_t NeighbourSource::sample_file_bytes(int64_t of_block, int64_t room) const
 Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs()));
   uses_.assign(static_cast<size_t>(graph_.nodes()), 0);
+  if (options_.row_places) host_uses_.resize(uses_.size());
   prefix_shapes_.resize(static_cast<size_t>(graphs() * hops()));
   sample_all(threads, shapes);
+  if (options_.row_places) leave_none_out();
   resize_topology(0);
   give_back_freed_memory();
   // What is read needs room that does not grow once the run is planned.
   const std::lock_guard lock(mutex_);
-  sizes_ = SampleSizes::of(shapes, hops(), edge_features());
+  sizes_ = SampleSizes::of(shapes, widths());
   threads_ = threads;
   for (const auto of : {&GraphShape::nodes, &GraphShape::edges})
     sampler_.sample(std::ranges::max_element(shapes, {}, of) - shapes.begin(), sample_);
   direct_.reserve(static_cast<int64_t>(sample_.batch.node.capacity()));
-  beside_ = Charge(Tag::blocks, kBesideSamples + sample_.batch.bytes());
+  sample_.choose_rows(feature_rows() != nullptr ? &left_out_ : nullptr);
+  if (sample_.some_rows) sample_.some_rows->reserve(sample_.batch.node.capacity());
+  beside_ = Charge(Tag::blocks, kBesideSamples + sample_.bytes());
   return shapes;
 }
 
@@ -149,6 +165,16 @@ void NeighbourSource::read(std::span<const int64_t> graphs, GraphBlock& block) c
   const std::shared_lock lock(cache_mutex_);
   block.clear();
   for (const int64_t number : graphs) append(number, block);
+  if (options_.row_places) block.x.resize(static_cast<size_t>(block.nodes() * width_));
+}
+
+// Before the rows that come with them.
+void NeighbourSource::append_places(std::span<const int64_t> nodes, GraphBlock& block) const {
+  auto coming = static_cast<int32_t>(block.x.size() / static_cast<size_t>(width_));
+  for (const int64_t node : nodes) {
+    const int64_t place = left_out_.index(node);
+    block.row_place.push_back(place == RowSet::kNone ? -1 - coming++ : static_cast<int32_t>(place));
+  }
 }
 
 // Returns where the features of its nodes go.
@@ -171,7 +197,8 @@ std::byte* NeighbourSource::append_graph(int64_t number, const BlockSample& samp
   });
   block.edge_attr.insert(block.edge_attr.end(), batch.values.begin(), batch.values.end());
   append_prefixes(batch, block.prefixes);
-  block.x.resize(begin + batch.node.size() * static_cast<size_t>(width_));
+  if (options_.row_places) append_places(batch.node, block);
+  block.x.resize(begin + sample.rows().size() * static_cast<size_t>(width_));
   return reinterpret_cast<std::byte*>(block.x.data() + begin);
 }
 
@@ -180,7 +207,56 @@ void NeighbourSource::append(int64_t number, GraphBlock& block) const {
   if (cache_ && cache_->read(number, place)) return;
   const std::lock_guard lock(mutex_);
   if (!cache_ || !cache_->sample(number, sample_)) sampler_.sample(number, sample_);
-  direct_.read(sample_.batch.node, reinterpret_cast<float*>(place(sample_)));
+  sample_.choose_rows(feature_rows() != nullptr ? &left_out_ : nullptr);
+  direct_.read(sample_.rows(), reinterpret_cast<float*>(place(sample_)));
+}
+
+int64_t NeighbourSource::leave_out(int64_t most, std::span<float> buffer, const Take& take) const {
+  const std::scoped_lock lock(cache_mutex_, mutex_);
+  drop_cache();
+  leave_none_out();
+  add_most_used(left_out_, uses_, most);
+  const auto width = static_cast<size_t>(width_);
+  const size_t at_once = std::min(buffer.size() / width, static_cast<size_t>(sizes_.most_nodes));
+  Vector<int64_t, Tag::cache> rows;
+  try {
+    for (int64_t next = left_out_.next(0); next != RowSet::kNone;) {
+      if (interrupt_requested) throw Interrupted("interrupted while rows of features were read");
+      rows.clear();
+      for (; next != RowSet::kNone && rows.size() < at_once; next = left_out_.next(next + 1))
+        rows.push_back(next);
+      direct_.read(rows, buffer.data());
+      size_t kept = 0;
+      for (size_t r = 0; r < rows.size(); ++r) {
+        const auto row = buffer.subspan(r * width, width);
+        if (const auto greatest = greatest_finite(row)) {
+          greatest_left_out_ = std::max(greatest_left_out_, *greatest);
+          std::ranges::copy(row, buffer.begin() + static_cast<std::ptrdiff_t>(kept++ * width));
+        } else {
+          left_out_.remove(rows[r]);
+        }
+      }
+      take(static_cast<int64_t>(kept));
+    }
+  } catch (...) {
+    leave_none_out();
+    throw;
+  }
+  for (int64_t row = left_out_.next(0); row != RowSet::kNone; row = left_out_.next(row + 1))
+    host_uses_[static_cast<size_t>(row)] = 0;
+  return left_out_.number();
+}
+
+void NeighbourSource::put_back() const {
+  const std::unique_lock lock(cache_mutex_);
+  drop_cache();
+  leave_none_out();
+}
+
+void NeighbourSource::leave_none_out() const {
+  left_out_.clear();
+  host_uses_ = uses_;
+  greatest_left_out_ = 0;
 }
 
 void NeighbourSource::resize_topology(int64_t bytes) const {
@@ -193,10 +269,15 @@ int64_t NeighbourSource::most_cache_bytes() const {
   return lists_and_rows + lists_and_rows / 8 + samples + (1 << 20);
 }
 
-void NeighbourSource::resize_cache(int64_t bytes) const {
-  const std::unique_lock lock(cache_mutex_);
+// With the lock.
+void NeighbourSource::drop_cache() const {
   if (cache_) before_ = sum(before_, cache_->counters());
   cache_.reset();
+}
+
+void NeighbourSource::resize_cache(int64_t bytes) const {
+  const std::unique_lock lock(cache_mutex_);
+  drop_cache();
   if (bytes <= 0) return;
   if (sizes_.most_bytes == 0) sizes_ = guess_sizes();
   cache_ = std::make_unique<RunCache>(rows_, sampled_from(), topology_, kept_ ? &*kept_ : nullptr,
@@ -210,8 +291,9 @@ RunCache::Options NeighbourSource::cache_options(int64_t bytes) const {
           .sizes = sizes_,
           .hops = hops(),
           .threads = threads_,
-          .uses = uses_,
-          .counted_blocks = counted_blocks_};
+          .uses = feature_rows() != nullptr ? host_uses_ : uses_,
+          .counted_blocks = counted_blocks_,
+          .left_out = feature_rows() != nullptr ? &left_out_ : nullptr};
 }
 
 std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) const {
@@ -238,7 +320,7 @@ std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) co
 SampleSizes NeighbourSource::guess_sizes() const {
   sampler_.sample(0, sample_);
   const GraphShape shape = sample_.shape({});
-  SampleSizes sizes = SampleSizes::of(std::span(&shape, 1), hops(), edge_features());
+  SampleSizes sizes = SampleSizes::of(std::span(&shape, 1), widths());
   sizes.most_bytes *= 2;
   sizes.most_nodes *= 2;
   sizes.most_note *= 2;

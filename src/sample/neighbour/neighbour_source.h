@@ -34,6 +34,8 @@ struct NeighbourSourceOptions {
   /// For samples and rows of coming blocks. Bytes, if none are given: four times what the columns take as
   /// f32, and 2 GiB at least; never more than ScratchFile::room().
   ScratchSpace scratch = {};
+  /// Whether rows of features may be left out of blocks (FeatureRows).
+  bool row_places = false;
 };
 
 /// Blocks of seeds of one giant graph with the neighbours sampled for them: a block is one graph, whose nodes
@@ -43,7 +45,7 @@ struct NeighbourSourceOptions {
 ///
 /// Every sample is known in advance, so that rows of many blocks are read in the order of the file before
 /// they are asked for (RunCache).
-class NeighbourSource : public BlockSource {
+class NeighbourSource : public BlockSource, private FeatureRows {
  public:
   /// Errors: InputError (no graph, no features, no labels or edges to predict, an empty split), UsageError
   /// (fan-outs).
@@ -54,7 +56,10 @@ class NeighbourSource : public BlockSource {
   /// Numbers of the edge columns that are asked for.
   int64_t edge_features() const override { return topology_.edge_width(); }
   RowWidths widths() const override {
-    return {.node_features = width_, .edge_features = edge_features(), .hops = hops()};
+    return {.node_features = width_,
+            .edge_features = edge_features(),
+            .hops = hops(),
+            .row_places = options_.row_places};
   }
   const GraphSetTables& tables() const override { return tables_; }
   /// Samples every block of the run, without its features. Keeps as many of the samples as there is room for
@@ -70,6 +75,7 @@ class NeighbourSource : public BlockSource {
   std::optional<ReadingCost> reading_cost(int64_t cache_bytes) const override;
   /// Bytes read are those of edges and samples, too.
   std::optional<RowCounters> row_counters() const override;
+  const FeatureRows* feature_rows() const override { return options_.row_places ? this : nullptr; }
 
   /// Blocks that are sampled ahead at this moment and whose rows are being read, or were.
   int64_t planned() const;
@@ -79,11 +85,19 @@ class NeighbourSource : public BlockSource {
   DiskTopology& topology() const { return topology_; }
 
  private:
+  int64_t count() const override { return graph_.nodes(); }
+  int64_t leave_out(int64_t most, std::span<float> buffer, const Take& take) const override;
+  void put_back() const override;
+  float greatest_left_out() const override { return greatest_left_out_; }
+
   int64_t hops() const { return static_cast<int64_t>(options_.neighbours.fan_outs.size()); }
   BlockSampler::From sampled_from() const;
   void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
   void append(int64_t number, GraphBlock& block) const;
   std::byte* append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const;
+  void append_places(std::span<const int64_t> nodes, GraphBlock& block) const;
+  void leave_none_out() const;
+  void drop_cache() const;
   void resize_topology(int64_t bytes) const;
   int64_t data_bytes() const;
   int64_t scratch_bytes() const;
@@ -100,7 +114,10 @@ class NeighbourSource : public BlockSource {
   int64_t width_;
   FeatureFile rows_;
   mutable Vector<GraphShape, Tag::columns> prefix_shapes_;
-  mutable Vector<uint8_t, Tag::columns> uses_;  // of each node, in some of the run's blocks
+  mutable Vector<uint8_t, Tag::columns> uses_;       // of each node, in some of the run's blocks
+  mutable Vector<uint8_t, Tag::columns> host_uses_;  // likewise, of rows that are not left out
+  mutable RowSet left_out_;                          // none, unless options_.row_places
+  mutable float greatest_left_out_ = 0;
   mutable int64_t counted_blocks_ = 0;
   mutable SampleSizes sizes_;
   mutable int threads_ = 1;  // that sampled

@@ -20,6 +20,7 @@ OnDiskPrefetcher::OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<Bloc
                                    BlockSamples* again, const RunOrder& order, ScratchFile scratch,
                                    std::span<const uint8_t> uses, const Options& options)
     : group_(options.group),
+      left_out_(options.left_out),
       packs_(rows, options.packs, std::move(scratch), uses),
       origin_(std::move(origin)),
       again_(again),
@@ -70,7 +71,8 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
     if (sample.number != number)
       throw Failure(fmt::format("block {} is read where {} is wanted; this is an error of the program",
                                 sample.number, number));
-    return SpilledFeatures::Place{sample.batch.node, place(sample)};
+    sample.choose_rows(left_out_);
+    return SpilledFeatures::Place{sample.rows(), place(sample)};
   });
   lock.lock();
   spare_.push_back(std::move(sample));
@@ -145,9 +147,10 @@ bool OnDiskPrefetcher::sample_group(const std::stop_token& stop) {
 void OnDiskPrefetcher::pack_round(const std::stop_token& stop) {
   if (!packs_.begin_round(stop)) return;
   while (!stop.stop_requested() && (packed_ < sampled_ || sample_group(stop))) {
-    const BlockSample& sample = samples_[packed_];
+    BlockSample& sample = samples_[packed_];
     if (again_ == nullptr) sample.write(note_);
-    if (!packs_.add(sample.batch.node, note_)) break;
+    sample.choose_rows(left_out_);
+    if (!packs_.add(sample.rows(), note_)) break;
     ++packed_;
   }
   packs_.write(stop);

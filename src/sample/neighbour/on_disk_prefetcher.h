@@ -27,7 +27,8 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
     SpilledFeatures::Options packs;
-    int64_t group = 1;  ///< blocks whose samples are asked for at a time
+    int64_t group = 1;                 ///< blocks whose samples are asked for at a time
+    const RowSet* left_out = nullptr;  ///< rows that blocks come without; null: none
   };
   /// `again`: where samples are read again when their blocks are, as long as this lives, by any number of
   /// threads; null: they wait with the rows. `uses`: of each row, in some blocks. Errors: those of
@@ -52,6 +53,7 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   bool sample_group(const std::stop_token& stop);
 
   int64_t group_;
+  const RowSet* const left_out_;
   SpilledFeatures packs_;
   std::unique_ptr<BlockSamples> origin_;     // the thread's, as what follows up to the mutex
   Vector<BlockSample, Tag::cache> samples_;  // of a group, of which some are in packs_

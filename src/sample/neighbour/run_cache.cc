@@ -158,16 +158,16 @@ void RunCache::begin() {
   if (scratch) {
     const SpilledFeatures::Options packs{of_rows, scratch->bytes(), sizes.most_nodes,
                                          kept_ != nullptr ? 0 : sizes.most_note};
-    coming_ = std::make_unique<OnDiskPrefetcher>(rows_, std::move(samples), again_ ? &*again_ : nullptr,
-                                                 order, std::move(*scratch), options_.uses,
-                                                 OnDiskPrefetcher::Options{packs, shares.group});
+    coming_ = std::make_unique<OnDiskPrefetcher>(
+        rows_, std::move(samples), again_ ? &*again_ : nullptr, order, std::move(*scratch), options_.uses,
+        OnDiskPrefetcher::Options{packs, shares.group, options_.left_out});
   } else {
     const int64_t of_sweep = std::min(of_rows, SharedScan::most_bytes(rows_.layout()));
     const int64_t most_group = std::min(SamplingShares::kLargestGroup, ahead / of_block);
     coming_ = std::make_unique<InMemoryPrefetcher>(
         rows_, std::move(samples), order, options_.uses,
         InMemoryPrefetcher::Options{of_sweep, ahead, of_block,
-                                    std::clamp<int64_t>(shares.group, 1, most_group)});
+                                    std::clamp<int64_t>(shares.group, 1, most_group), options_.left_out});
   }
 }
 

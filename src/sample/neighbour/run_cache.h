@@ -33,6 +33,7 @@ class RunCache {
     int threads = 1;                     ///< that sample
     std::span<const uint8_t> uses = {};  ///< of each row, in some blocks; as long as this lives
     int64_t counted_blocks = 0;          ///< how many these are
+    const RowSet* left_out = nullptr;    ///< rows that blocks come without, likewise; null: none
   };
   /// What is given has to outlive it. `topology` has its bytes changed; `kept` (may be null) has other
   /// samples written to it. Errors: BudgetExceeded, those of SharedScan and SpilledFeatures.

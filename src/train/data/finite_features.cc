@@ -17,6 +17,7 @@ struct Rows {
   std::span<const int64_t> ptr;  // of graphs
   const char* what;
   const std::vector<std::string>& names;
+  std::span<const int32_t> places = {};  // GraphBlock::row_place
 };
 
 float require_finite_rows(const Rows& rows, const GraphBlock& block, const GraphSetTables& tables) {
@@ -27,7 +28,8 @@ float require_finite_rows(const Rows& rows, const GraphBlock& block, const Graph
   });
   if (bad == rows.values.end()) return greatest;
   const int64_t at = bad - rows.values.begin();
-  const int64_t row = at / rows.width;
+  int64_t row = at / rows.width;
+  if (!rows.places.empty()) row = std::ranges::find(rows.places, -1 - row) - rows.places.begin();
   const auto column = static_cast<size_t>(at % rows.width);
   const int64_t g = std::upper_bound(rows.ptr.begin(), rows.ptr.end(), row) - rows.ptr.begin() - 1;
   const int64_t graph = block.graph[static_cast<size_t>(g)];
@@ -45,11 +47,19 @@ float require_finite_rows(const Rows& rows, const GraphBlock& block, const Graph
 
 float require_finite_features(const GraphBlock& block, const BlockSource& source) {
   const GraphSetTables& tables = source.tables();
+  const int64_t width = source.node_features();
+  std::span<const float> x = block.x;
+  float greatest = 0;
+  if (const FeatureRows* const rows = source.feature_rows()) {
+    const auto coming = std::ranges::count_if(block.row_place, [](int32_t place) { return place < 0; });
+    x = x.first(static_cast<size_t>(coming * width));
+    greatest = rows->greatest_left_out();
+  }
   const float of_nodes = require_finite_rows(
-      {block.x, source.node_features(), block.node_ptr, "node", tables.node_features}, block, tables);
+      {x, width, block.node_ptr, "node", tables.node_features, block.row_place}, block, tables);
   const float of_edges = require_finite_rows(
       {block.edge_attr, source.edge_features(), block.edge_ptr, "edge", tables.edge_features}, block, tables);
-  return std::max(of_nodes, of_edges);
+  return std::max({greatest, of_nodes, of_edges});
 }
 
 std::string recording_of(int64_t graph, const GraphSetTables& tables) {

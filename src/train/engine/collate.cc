@@ -79,6 +79,8 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
   batch.x = at::from_blob(const_cast<float*>(block.x.data()), {nodes, widths.node_features}, at::kFloat);
   batch.edge_attr =
       at::from_blob(const_cast<float*>(block.edge_attr.data()), {edges, widths.edge_features}, at::kFloat);
+  if (widths.row_places)
+    batch.row_place = at::from_blob(const_cast<int32_t*>(block.row_place.data()), {nodes}, at::kInt);
   if (options.edge_weight) batch.edge_weight = batch.edge_attr.view({edges});
   batch.graph_ptr = at::from_blob(const_cast<int64_t*>(block.node_ptr.data()), {graphs + 1}, at::kLong);
   const auto beside = [&](const ItemRows& rows, const auto& values) {

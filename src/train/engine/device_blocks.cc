@@ -3,7 +3,9 @@
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "base/error.h"
 #include "ops/module_scope.h"
@@ -22,6 +24,14 @@ int64_t rounded_bytes(const at::Tensor& tensor) {
   return DeviceRegion::round_up(static_cast<int64_t>(tensor.nbytes()));
 }
 
+// What is copied of x: the rows that are not there.
+int64_t coming_bytes(const Batch& batch) {
+  if (!batch.row_place.defined()) return static_cast<int64_t>(batch.x.nbytes());
+  const std::span places(batch.row_place.const_data_ptr<int32_t>(), static_cast<size_t>(batch.nodes()));
+  return std::ranges::count_if(places, [](int32_t place) { return place < 0; }) * batch.x.size(1) *
+         int64_t{sizeof(float)};
+}
+
 }  // namespace
 
 DeviceBlocks::DeviceBlocks(Device& device, DeviceTensors& tensors, c10::Device torch,
@@ -35,6 +45,7 @@ DeviceBlocks::DeviceBlocks(Device& device, DeviceTensors& tensors, c10::Device t
 void DeviceBlocks::make_lanes(int lanes, int64_t bytes) {
   lane_of_.clear();
   lanes_.clear();
+  rows_.reset();
   highest_range_ = highest_staging_ = unforeseen_ = reruns_ = 0;
   if (!torch_.is_cpu()) clear_cublas_workspaces();  // of streams that are no more
   for (int lane = 0; lane < lanes; ++lane) lanes_.push_back(std::make_unique<Lane>(device_, tensors_, bytes));
@@ -78,18 +89,25 @@ Batch DeviceBlocks::copy(Lane& lane, const Batch& batch) const {
   there.on_host = &batch;
   int64_t bytes = 0;
   there.each_tensor([&](const at::Tensor& tensor) { bytes += rounded_bytes(tensor); });
-  std::byte* const staging = lane.stage(bytes);
-  int64_t place = 0;
+  std::byte* staging = lane.stage(bytes);
+  Stretch coming;  // rows of x, where others are there
   there.each_tensor([&](at::Tensor& tensor) {
     const at::Tensor here = tensor.contiguous();
+    const bool is_x = &tensor == &there.x;
     tensor = at::empty(here.sizes(), here.options().device(torch_));
     if (here.numel() == 0) return;
-    std::memcpy(staging + place, here.const_data_ptr(), here.nbytes());
-    lane.stream->copy_to_device(static_cast<std::byte*>(tensor.mutable_data_ptr()),
-                                lane.staging->data() + place, static_cast<int64_t>(here.nbytes()));
-    place += rounded_bytes(here);
+    const int64_t copied = is_x ? coming_bytes(batch) : static_cast<int64_t>(here.nbytes());
+    std::memcpy(staging, here.const_data_ptr(), static_cast<size_t>(copied));
+    if (is_x && batch.row_place.defined())
+      coming = {staging, copied};
+    else
+      lane.stream->copy_to_device(static_cast<std::byte*>(tensor.mutable_data_ptr()), staging, copied);
+    staging += rounded_bytes(here);
     if (torch_.is_cpu()) lane.stream->wait();  // the host reads it, or gives it back after an error
   });
+  if (coming.data == nullptr) return there;
+  place_rows(*lane.stream, rows_ ? rows_->stretch() : Stretch{}, coming, there.row_place, there.x);
+  if (torch_.is_cpu()) lane.stream->wait();
   return there;
 }
 

@@ -16,13 +16,15 @@
 #include "ops/device_tensors.h"
 #include "sample/block/block_runner.h"
 #include "train/engine/device_parameters.h"
+#include "train/engine/device_rows.h"
 
 namespace plimsoll {
 
 /// Runs blocks on a device. What collate() made is copied there, the network runs on a stream of the
 /// thread's own, in a range of the region, and what it found comes back to the host, where gradients are
 /// added and the optimizer steps as without a device. So the host's memory, checkpoints and order of sums are
-/// the same, and the device holds the parameters and the blocks in flight.
+/// the same, and the device holds the parameters, the blocks in flight, and rows of features of a giant
+/// graph.
 class DeviceBlocks {
  public:
   /// All must outlive it. `torch`: where tensors are made.
@@ -32,6 +34,14 @@ class DeviceBlocks {
   /// Gives back the lanes there are, with what is known of their blocks, and makes so many, each with a range
   /// of `bytes` for a block. Errors: DeviceRegionFull.
   void make_lanes(int lanes, int64_t bytes);
+
+  /// Puts rows of features there, by way of `staging_bytes` of pinned memory, until there are lanes for
+  /// another plan: from now on `source` leaves them out of blocks. Errors: those of DeviceRows.
+  void keep_rows(const FeatureRows& source, const DeviceRows::Size& size, int64_t staging_bytes) {
+    rows_.emplace(device_, tensors_, source, size, staging_bytes);
+  }
+  /// Null: there are none.
+  const DeviceRows* rows() const { return rows_ ? &*rows_ : nullptr; }
 
   /// While it lives, models have their parameters on the device (DeviceParameters::InUse).
   std::unique_ptr<DeviceParameters::InUse> use_parameters() {
@@ -96,6 +106,7 @@ class DeviceBlocks {
   const c10::Device torch_;
   std::unique_ptr<DeviceStream> stream_;  // for parameters
   DeviceParameters parameters_;
+  std::optional<DeviceRows> rows_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::mutex mutex_;
   std::map<std::thread::id, Lane*> lane_of_;

@@ -36,13 +36,6 @@ void require_enough_work(const FitOptions& options) {
                                     count_blocks(batch, options.shapes, limits_of(training))});
 }
 
-// Where a block uses a parameter more than once, torch adds the gradients on the stream that first saw the
-// parameter, while memory goes back in the order of the block's own: these must be one.
-bool uses_parameters_twice(const FitOptions& options) {
-  const Recipe& recipe = *options.recipe;
-  return recipe.gat.jk == "lstm" || recipe.gnn.jk == "lstm" || !options.source->prefix_shapes().empty();
-}
-
 // Null: on the CPU. Errors: UsageError for what does not run on a device.
 std::unique_ptr<DeviceRun> device_of(const FitOptions& options) {
   if (options.run.device == nullptr) return nullptr;
@@ -52,8 +45,7 @@ std::unique_ptr<DeviceRun> device_of(const FitOptions& options) {
         "distillation.teacher_outputs: offload asks a teacher on the CPU; with --device cuda set it to live");
   std::vector<const ParameterList*> models = {&options.objective->parameters()};
   if (options.teacher.live != nullptr) models.push_back(&options.teacher.live->parameters());
-  return std::make_unique<DeviceRun>(*options.run.device, models,
-                                     uses_parameters_twice(options) ? 1 : PlannedDevice::kMostStreams);
+  return std::make_unique<DeviceRun>(*options.run.device, models, most_streams_of(options));
 }
 
 bool has_loss_scale(const Recipe& recipe) {
@@ -161,8 +153,11 @@ class Fit {
 
  private:
   ExecutionPlan execution() {
-    ExecutionPlan host = require_feasible(plan_);
-    return device_ ? device_->execution(*plan_.device, std::move(host)) : host;
+    const ExecutionPlan host = require_feasible(plan_);
+    if (!device_) return host;
+    ExecutionPlan planned = device_->execution(*plan_.device, host);
+    device_->keep_rows(*plan_.device, *options_.source);
+    return planned;
   }
 
   TrainingState state() { return {parameters_, held_.best, *held_.optimizer}; }

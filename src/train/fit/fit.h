@@ -53,9 +53,10 @@ struct RunOptions {
 };
 
 /// The GPU that a run is planned for where nothing is run; none: no GPU.
-inline std::optional<PlannedDevice> device_without_data(const RunOptions& run) {
+inline std::optional<PlannedDevice> device_without_data(const RunOptions& run,
+                                                        int most_streams = PlannedDevice::kMostStreams) {
   if (!run.device_budget) return {};
-  return PlannedDevice{.budget = *run.device_budget};
+  return PlannedDevice{.budget = *run.device_budget, .most_streams = most_streams};
 }
 
 /// The limits of blocks, as the recipe has them.

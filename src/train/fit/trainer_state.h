@@ -22,6 +22,9 @@ struct TrainerState {
   Position position;
 };
 
+/// How many blocks of a run may be in flight on a device.
+int most_streams_of(const FitOptions& options);
+
 /// The plan of fit(): TrainerState is there already, or counted where the run is planned without data.
 /// `device`: where blocks will run; null: on the CPU.
 MemoryPlan plan_with(const FitOptions& options, DeviceRun* device = nullptr);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -221,13 +222,31 @@ class DevicePlanner {
     plan.blocks =
         static_cast<int>(std::ranges::upper_bound(plan.budget_for, plan.budget) - plan.budget_for.begin());
     const int blocks = std::max(plan.blocks, 1);
+    if (plan.feasible) keep_rows(plan, fixed);
     plan.staging = blocks * std::max(staging_, most_found(works));
     plan.parts = {{"context", device_.context}, {"workspaces", blocks * device_.workspace}};
     plan.parts.insert(plan.parts.end(), resident.begin(), resident.end());
-    plan.parts.emplace_back("blocks in flight", blocks * plan.range);
+    plan.parts.emplace_back("blocks in flight", blocks * (plan.rows > 0 ? plan.lane : plan.range));
+    if (plan.rows > 0) plan.parts.emplace_back("features", plan.feature_bytes);
     for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
     plan.without_cuda.assign(without_cuda_.begin(), without_cuda_.end());
     return plan;
+  }
+
+  int64_t row_bytes() const { return in_.source->node_features() * int64_t{sizeof(float)}; }
+
+  // What the budget has beside blocks in flight is for rows of features. A block may need more than is known:
+  // a little where its plan holds, and as much again where it does not.
+  void keep_rows(DevicePlan& plan, int64_t fixed) const {
+    const FeatureRows* const source = in_.source->feature_rows();
+    if (source == nullptr) return;
+    plan.lane =
+        DeviceRegion::round_up(std::max(plan.range, unplanned_) + (plan.exact ? plan.range / 8 : plan.range));
+    const int64_t region = (plan.budget - device_.context) / device_.unit * device_.unit;
+    const int64_t left = region - (fixed - device_.context) - plan.blocks * (device_.workspace + plan.lane);
+    plan.rows = std::clamp<int64_t>((left - DeviceRegion::kAlignment) / row_bytes(), 0,
+                                    std::min<int64_t>(source->count(), std::numeric_limits<int32_t>::max()));
+    plan.feature_bytes = DeviceRegion::round_up(plan.rows * row_bytes());
   }
 
   // What comes back of a block by way of its pinned memory: gradients and losses, or predictions with theirs.

@@ -47,9 +47,12 @@ struct DevicePlan {
   int blocks = 0;          ///< in flight, one a stream
   bool recompute = false;  ///< layers run again in backward
   int64_t range = 0;       ///< of a stream: enough for any block
-  int64_t staging = 0;     ///< pinned memory of the host, of all streams; not of the budget
-  int64_t peak = 0;        ///< of the budget, with `blocks` in flight, one at least
-  int64_t min_budget = 0;  ///< with one block in flight, its layers run again if that needs less
+  int64_t rows = 0;        ///< of features of a giant graph that stay there, with what is left of the budget
+  int64_t feature_bytes = 0;  ///< that these take
+  int64_t lane = 0;           ///< of a stream, where rows stay: its range, and some for blocks that need more
+  int64_t staging = 0;        ///< pinned memory of the host, of all streams; not of the budget
+  int64_t peak = 0;           ///< of the budget, with `blocks` in flight, one at least
+  int64_t min_budget = 0;     ///< with one block in flight, its layers run again if that needs less
 
   BlockSize worst;                                     ///< the block with the largest range
   int64_t worst_bytes = 0;                             ///< tensors asked for at once

@@ -34,28 +34,43 @@ ExecutionPlan DeviceRun::execution(const DevicePlan& plan, ExecutionPlan host) {
   blocks_.make_lanes(0, 0);
   // What is left of the budget is for blocks that may need more than is known. One alone has it in any case:
   // where its plan does not hold, pieces need more than in their planned places.
-  const int64_t free = device_.tensors().bytes() - device_.tensors().in_use();
+  const int64_t free = device_.tensors().bytes() - device_.tensors().in_use() - plan.feature_bytes;
   const int64_t of_lane =
       (free / host.blocks - device_.workspace()) / DeviceRegion::kAlignment * DeviceRegion::kAlignment;
-  blocks_.make_lanes(host.blocks, plan.exact && host.blocks > 1 ? plan.range : std::max(plan.range, of_lane));
+  const bool known = plan.exact && host.blocks > 1;
+  blocks_.make_lanes(host.blocks, std::max(plan.range, known ? plan.lane : of_lane));
   return host;
+}
+
+void DeviceRun::keep_rows(const DevicePlan& plan, const BlockSource& source) {
+  if (plan.rows == 0) return;
+  try {
+    blocks_.keep_rows(*source.feature_rows(), {plan.rows, source.node_features()},
+                      plan.staging / blocks_.lanes());
+  } catch (const DeviceRegionFull&) {
+  } catch (const BudgetExceeded&) {
+  }
 }
 
 DeviceUse DeviceRun::use(const DevicePlan& plan) const {
   const int lanes = blocks_.lanes();
-  int64_t fixed = device_.context() + lanes * device_.workspace();
+  const DeviceRows* const rows = blocks_.rows();
+  const int64_t of_rows = rows != nullptr ? rows->stretch().bytes : 0;
+  int64_t fixed = device_.context() + lanes * device_.workspace() + of_rows;
   for (const auto& [name, bytes] : plan.parts)
     if (name == "parameters" || name == "teacher") fixed += bytes;
   const auto reading = device_.reading();
   return {.name = device_.device().name(),
           .budget = device_.budget(),
-          .planned = fixed + lanes * plan.range,
+          .planned = fixed + lanes * (plan.rows > 0 ? plan.lane : plan.range),
           .measured = fixed + lanes * blocks_.highest_range(),
           .region = device_.tensors().bytes(),
           .process = reading ? std::optional(reading->held) : std::nullopt,
           .lanes = lanes,
           .range = plan.range,
           .highest_range = blocks_.highest_range(),
+          .rows = rows != nullptr ? rows->rows() : 0,
+          .feature_bytes = of_rows,
           .reruns = blocks_.reruns(),
           .recompute = plan.recompute,
           .why_inexact = plan.why_inexact,
@@ -75,6 +90,8 @@ Json device_json(const DeviceUse& use) {
           {"exact", use.why_inexact.empty()},
           {"why_inexact", use.why_inexact},
           {"min_budget_bytes", use.min_budget},
+          {"feature_rows", use.rows},
+          {"feature_bytes", use.feature_bytes},
           {"reruns", use.reruns},
           {"recompute", use.recompute}};
 }
@@ -82,7 +99,10 @@ Json device_json(const DeviceUse& use) {
 std::string device_in_words(const DeviceUse& use) {
   return fmt::format("{}: {} blocks in flight, each in {} ({} in use); planned {}, used {}, of {}", use.name,
                      use.lanes, format_bytes(use.range), format_bytes(use.highest_range),
-                     format_bytes(use.planned), format_bytes(use.measured), format_bytes(use.budget));
+                     format_bytes(use.planned), format_bytes(use.measured), format_bytes(use.budget)) +
+         (use.rows > 0 ? fmt::format("; {} rows of features there ({})", format_count(use.rows),
+                                     format_bytes(use.feature_bytes))
+                       : "");
 }
 
 }  // namespace plimsoll

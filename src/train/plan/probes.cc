@@ -32,6 +32,7 @@ class ProbeMaker {
       }
     }
     block.x.resize(static_cast<size_t>(block.nodes() * widths_.node_features), 0.0F);
+    if (widths_.row_places) block.row_place.resize(static_cast<size_t>(block.nodes()), -1);
     block.edge_attr.resize(static_cast<size_t>(block.edge_count() * widths_.edge_features), 0.0F);
     block.teacher.resize(static_cast<size_t>(widths_.teacher.numbers(block.graphs(), block.nodes())), 0.0F);
     block.targets.resize(static_cast<size_t>(widths_.targets.numbers(block.graphs(), block.nodes())), 0.0F);

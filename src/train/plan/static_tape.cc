@@ -211,6 +211,7 @@ Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions
       prefixes.empty() ? Prefix{t[kNodes], t[kEdges]} : layers_of(t, prefixes, options).read();
   Batch batch;
   batch.x = at::empty({nodes, widths.node_features}, meta.dtype(at::kFloat));
+  if (widths.row_places) batch.row_place = at::empty({nodes}, meta.dtype(at::kInt));
   batch.edge_attr = at::empty({edges, widths.edge_features}, meta.dtype(at::kFloat));
   batch.graph_ptr = at::empty({t[kGraphs] + 1}, meta.dtype(at::kLong));
   const auto beside = [&, nodes = nodes](const ItemRows& rows) {

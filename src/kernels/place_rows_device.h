@@ -1,0 +1,37 @@
+#pragma once
+
+// The CUDA kernel of place_rows_cuda.h as a step (warp.h).
+
+#include "kernels/place_rows_cuda.h"
+#include "kernels/warp.h"
+
+namespace plimsoll {
+
+/// Items: rows. Lanes ask for as much as they can at once, as what comes by the bus takes long.
+template <int kNumbers>
+struct PlaceRows {
+  PlacedRows of;
+
+  template <typename Warp>
+  PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t row) const {
+    const int64_t place = of.places[row];
+    const float* const from =
+        place >= 0 ? of.kept + place * of.features : of.coming + (-1 - place) * of.features;
+    float* const to = of.out + row * of.features;
+    warp.each([&](int lane) {
+      for (int64_t c = lane * kNumbers; c < of.features; c += kWarpLanes * kNumbers)
+        warp.store(to + c, warp.template load<kNumbers>(from + c));
+    });
+  }
+};
+
+template <typename Launch>
+void run_place_rows(const PlacedRows& rows, const Launch& launch) {
+  constexpr int kAtOnce = 4;
+  if (rows.features % kAtOnce == 0)
+    launch(rows.rows, PlaceRows<kAtOnce>{rows});
+  else
+    launch(rows.rows, PlaceRows<1>{rows});
+}
+
+}  // namespace plimsoll
