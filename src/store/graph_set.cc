@@ -170,6 +170,8 @@ void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
   for (const GraphRange& split : tables.splits) splits.push_back(to_json(split, false));
   JsonTable recordings;
   for (const GraphRange& recording : tables.recordings) recordings.push_back(to_json(recording, true));
+  JsonTable vocabulary;
+  for (const MessageKey key : tables.vocabulary.keys) vocabulary.push_back(key);
   Json manifest = {{"kind", "graph_set"},
                    {"format_version", 0},
                    {"graphs", graphs_},
@@ -179,7 +181,7 @@ void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
                    {"splits", splits.take()},
                    {"recordings", recordings.take()},
                    {"features", {{"node", tables.node_features}, {"edge", tables.edge_features}}},
-                   {"vocabulary", tables.vocabulary.keys},
+                   {"vocabulary", vocabulary.take()},
                    {"provenance", std::move(provenance)}};
   if (!tables.vocabulary.channels.empty()) manifest["channels"] = tables.vocabulary.channels;
   // What stands in pos is not in x: a reader that does not know the column would train without it.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 #include "base/error.h"
 #include "store/metadata_json.h"
 
@@ -11,6 +13,10 @@ namespace {
 constexpr const char* kChannelNames = "plimsoll.channels";
 
 }  // namespace
+
+TensorSpan as_tensor(const MessageKeys& keys) {
+  return {"I64", {static_cast<int64_t>(keys.size())}, std::as_bytes(std::span(keys))};
+}
 
 std::vector<std::string> channel_names(const SafetensorsView& file) {
   if (!file.metadata().contains(kChannelNames)) return {};

@@ -4,14 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "memory/vector.h"
 #include "store/frames.h"
 #include "store/safetensors.h"
 
 namespace plimsoll {
 
+/// Distinct messages in ascending order. A recording may have as many as it has frames.
+using MessageKeys = Vector<MessageKey, Tag::columns>;
+
 /// Messages by index, as nodes of graphs have them.
 struct MessageIds {
-  std::vector<MessageKey> keys;  ///< distinct and ascending
+  MessageKeys keys;
   /// Names by a key's number of the channel; none where recordings are of one channel each.
   std::vector<std::string> channels = {};
 
@@ -19,6 +23,9 @@ struct MessageIds {
   bool empty() const { return keys.empty(); }
   bool operator==(const MessageIds&) const = default;
 };
+
+/// I64, a view.
+TensorSpan as_tensor(const MessageKeys& keys);
 
 /// The names of channels of a model's file, "plimsoll.channels" in its metadata: a JSON list; absent means
 /// none. Errors: InputError for anything else, or more than kMostChannels.

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "windows/benign_id.h"
+#include "windows/distinct_keys.h"
 #include "windows/profile_sums.h"
 
 namespace plimsoll {
@@ -88,16 +89,16 @@ BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vo
 BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                                          ProfileSums* sums) {
   const auto is_benign = [](uint8_t label) { return label != 1; };
-  std::set<MessageKey> seen;
+  DistinctKeys seen;
   std::vector<std::string> channels;
   for (const FrameWindow& run : runs) {
     const FrameSpans part = frames.part(run.first, run.count);
     add_channels(*run.recording, channels);
     const FrameKeys keys(part, *run.recording, channels);
     for (size_t i = 0; i < part.can_id.size(); ++i)
-      if (is_benign(part.label[i])) seen.insert(keys[i]);
+      if (is_benign(part.label[i])) seen.add(keys[i]);
   }
-  BehaviourProfile profile(Vocabulary({{seen.begin(), seen.end()}, std::move(channels)}));
+  BehaviourProfile profile(Vocabulary({seen.take(), std::move(channels)}));
   Learner learner(profile);
   for (const FrameWindow& run : runs)
     learner.add(frames.part(run.first, run.count), *run.recording, is_benign);

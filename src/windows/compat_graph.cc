@@ -31,7 +31,7 @@ void CompatGraph::append(const FrameSpans& frames, const CompatRows& window, Gra
   transitions_.group(nodes_.size());
   write_nodes(window.count, block);
   write_edges(window.count, block);
-  for (const uint64_t entry : order_) local_[static_cast<size_t>(index_of(entry))] = -1;
+  local_.clear(nodes_);
   block.node_ptr.push_back(block.node_ptr.back() + static_cast<int64_t>(nodes_.size()));
   block.edge_ptr.push_back(block.edge_ptr.back() + static_cast<int64_t>(transitions_.edges().size()));
   block.y.push_back(label_);
@@ -39,11 +39,11 @@ void CompatGraph::append(const FrameSpans& frames, const CompatRows& window, Gra
 
 int32_t CompatGraph::see(uint32_t can_id) {
   const int32_t index = vocabulary_.index(can_id);
-  int32_t& found = local_[static_cast<size_t>(index)];
-  if (found < 0) {
-    found = static_cast<int32_t>(nodes_.size());
+  const auto next = static_cast<int32_t>(nodes_.size());
+  const int32_t found = local_.find_or_add(static_cast<MessageKey>(index), next);
+  if (found == next) {
     order_.push_back(static_cast<uint64_t>(index) << 32 | nodes_.size());
-    nodes_.emplace_back();
+    nodes_.push_back({.key = static_cast<MessageKey>(index)});
   }
   return found;
 }

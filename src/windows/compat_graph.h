@@ -3,6 +3,7 @@
 #include <array>
 
 #include "sample/block/block.h"
+#include "windows/id_slots.h"
 #include "windows/transitions.h"
 #include "windows/vocabulary.h"
 
@@ -42,8 +43,7 @@ class CompatGraph {
   static constexpr int64_t kEdgeFeatures = 11;
 
   /// `vocabulary` must outlive this.
-  explicit CompatGraph(const Vocabulary& vocabulary)
-      : vocabulary_(vocabulary), local_(static_cast<size_t>(vocabulary.size()) + 1, -1) {}
+  explicit CompatGraph(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
 
   /// Appends the window's graph to the block, all but its index.
   void append(const FrameSpans& frames, const CompatRows& window, GraphBlock& block);
@@ -51,6 +51,7 @@ class CompatGraph {
  private:
   // A node while its window is being made.
   struct Node {
+    MessageKey key = 0;     // of local_
     int32_t count = 0;      // rows of which it is the source
     int32_t target_of = 0;  // rows of which it is the target
     int32_t last = 0;       // position of the last row of which it is the source
@@ -68,7 +69,7 @@ class CompatGraph {
   void write_edges(int64_t window, GraphBlock& block) const;
 
   const Vocabulary& vocabulary_;
-  Vector<int32_t, Tag::blocks> local_;   // node of an ID index in the present window, else -1
+  IdSlots<Tag::blocks> local_;           // node of an ID index in the present window
   Vector<Node, Tag::blocks> nodes_;      // in the order in which they appear
   Vector<uint64_t, Tag::blocks> order_;  // ID index and node, ascending
   Transitions transitions_;

@@ -3,11 +3,11 @@
 #include <functional>
 #include <limits>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <vector>
 
 #include "base/error.h"
+#include "windows/distinct_keys.h"
 #include "windows/profile_sums.h"
 
 // The profile of several drives from what was learned of each. What was counted adds up; of what was fitted,
@@ -162,7 +162,7 @@ void merge_places(const Parts& parts, const Of& of, const Merge& merge) {
 }
 
 MessageIds ids_of(std::span<const LearnedDrive> drives) {
-  std::set<MessageKey> keys;
+  DistinctKeys keys;
   const std::vector<std::string>& channels = drives.front().profile.vocabulary().ids().channels;
   for (const LearnedDrive& drive : drives) {
     const MessageIds& its = drive.profile.vocabulary().ids();
@@ -170,9 +170,9 @@ MessageIds ids_of(std::span<const LearnedDrive> drives) {
       throw InputError(
           "the drives are of other channels, or of the same in another order; calibrate on all of them "
           "at once");
-    keys.insert(its.keys.begin(), its.keys.end());
+    for (const MessageKey key : its.keys) keys.add(key);
   }
-  return {{keys.begin(), keys.end()}, channels};
+  return {keys.take(), channels};
 }
 
 }  // namespace
@@ -191,7 +191,7 @@ BehaviourProfile BehaviourProfile::merged(std::span<const LearnedDrive> drives, 
     if (!drive.sums.arrivals.ids.empty()) sums.arrivals.ids.resize(count);
   }
   for (const LearnedDrive& drive : drives) {
-    const std::vector<MessageKey>& keys = drive.profile.vocabulary().ids().keys;
+    const MessageKeys& keys = drive.profile.vocabulary().ids().keys;
     for (size_t i = 0; i < keys.size(); ++i) {
       const auto at = static_cast<size_t>(vocabulary.index(keys[i]));
       sums.ids[at].add(drive.sums.ids[i]);

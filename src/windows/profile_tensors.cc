@@ -59,7 +59,7 @@ struct Columns {
 NamedTensors BehaviourProfile::tensors() const {
   const auto known = static_cast<size_t>(vocabulary_.size());
   const std::span<const Id> ids = std::span(ids_).first(known);
-  const std::vector<int64_t> can_ids(vocabulary_.ids().keys.begin(), vocabulary_.ids().keys.end());
+  const Vector<int64_t, Tag::columns> can_ids(vocabulary_.ids().keys.begin(), vocabulary_.ids().keys.end());
   const Vector<int64_t, Tag::columns> words(transitions_.begin(), transitions_.end());
   NamedTensors tensors;
   tensors["profile.ids"] = own_tensor<int64_t>(can_ids, {static_cast<int64_t>(known)});

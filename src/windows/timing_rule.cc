@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 
 #include "base/error.h"
-#include "memory/charge.h"
+#include "windows/distinct_keys.h"
 #include "windows/gap_bins.h"
 
 namespace plimsoll {
@@ -140,9 +139,7 @@ struct TimingRule::Learner {
 
 TimingRule TimingRule::learn(const FramesView& frames, const WindowSource& windows,
                              std::span<const int64_t> graphs) {
-  constexpr int64_t kSeen = 64;  // of an ID: its node, its bucket, its place in the vocabulary
-  Charge charge(Tag::columns);
-  std::unordered_set<MessageKey> seen;
+  DistinctKeys seen;
   std::vector<std::string> channels;
   const auto graphs_of = [&](int64_t first, int64_t count) {
     const auto begin = std::ranges::lower_bound(graphs, first);
@@ -156,7 +153,7 @@ TimingRule TimingRule::learn(const FramesView& frames, const WindowSource& windo
     for (const int64_t graph : its) {
       const Place place = place_of(frames, windows, graph);
       for (auto f = static_cast<size_t>(place.first); f < static_cast<size_t>(place.end); ++f)
-        if (frames.frames().label[f] == 0 && seen.insert(keys[f]).second) charge.add(kSeen);
+        if (frames.frames().label[f] == 0) seen.add(keys[f]);
     }
   });
   if (seen.empty())
@@ -164,9 +161,7 @@ TimingRule TimingRule::learn(const FramesView& frames, const WindowSource& windo
         fmt::format("{}: its training windows hold no frame labelled 0 to learn timing from; add attack-free "
                     "recordings to the splits that train",
                     frames.set().folder().string()));
-  MessageIds ids{{seen.begin(), seen.end()}, std::move(channels)};
-  std::ranges::sort(ids.keys);
-  TimingRule rule{Vocabulary(std::move(ids))};
+  TimingRule rule{Vocabulary({seen.take(), std::move(channels)})};
   Learner learner(rule, frames, windows);
   visit_recordings(frames, windows, [&](const Recording& recording, int64_t first, int64_t count) {
     learner.add(recording, graphs_of(first, count));

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_set>
 
 #include "base/error.h"
-#include "memory/charge.h"
 #include "store/split_name.h"
+#include "windows/distinct_keys.h"
 
 namespace plimsoll {
 namespace {
@@ -30,7 +29,7 @@ Vocabulary::Vocabulary(MessageIds ids) : ids_(std::move(ids)) {
 Vocabulary Vocabulary::from_tensor(const NamedTensors& tensors, const std::string& name,
                                    std::vector<std::string> channels) {
   const auto end = static_cast<int64_t>(std::max<size_t>(channels.size(), 1)) << kChannelShift;
-  std::vector<MessageKey> keys;
+  MessageKeys keys;
   for (const int64_t key : values_of<int64_t>(tensors, name, {-1})) {
     if (key < 0 || key >= end || (!keys.empty() && static_cast<MessageKey>(key) <= keys.back()))
       throw InputError(fmt::format(
@@ -48,29 +47,17 @@ bool LearnFrom::takes(const Recording& recording) const {
 
 MessageIds training_ids(const FramesView& frames, bool benign_only, const LearnFrom& from) {
   for (const std::string& split : from.splits) require_split(frames, split);
-  std::vector<bool> standard(0x800);
-  constexpr int64_t kId = 64;  // its node, its bucket, its place in the vocabulary
-  Charge charge(Tag::columns);
-  std::unordered_set<MessageKey> others;
+  DistinctKeys distinct;
   MessageIds ids;
   for (const Recording& recording : frames.recordings()) {
     if (!from.takes(recording)) continue;
     const FrameSpans part = frames.frames().part(recording.first_frame, recording.frames);
     add_channels(recording, ids.channels);
     const FrameKeys keys(part, recording, ids.channels);
-    for (size_t i = 0; i < part.can_id.size(); ++i) {
-      if (benign_only && part.label[i] != 0) continue;
-      const MessageKey key = keys[i];
-      if (key < standard.size())
-        standard[key] = true;
-      else if (others.insert(key).second)
-        charge.add(kId);
-    }
+    for (size_t i = 0; i < part.can_id.size(); ++i)
+      if (!benign_only || part.label[i] == 0) distinct.add(keys[i]);
   }
-  ids.keys.assign(others.begin(), others.end());
-  for (MessageKey id = 0; id < standard.size(); ++id)
-    if (standard[id]) ids.keys.push_back(id);
-  std::ranges::sort(ids.keys);
+  ids.keys = distinct.take();
   return ids;
 }
 

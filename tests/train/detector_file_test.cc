@@ -60,8 +60,8 @@ TEST_F(DetectorFile, MergedChannelsKeepTheirNames) {
 
 TEST_F(DetectorFile, AGatKeepsEveryBit) {
   const Detector loaded = saved_and_loaded(make_gat());
-  EXPECT_EQ(loaded.facts.vocabulary.keys, (std::vector<MessageKey>{1, 2, 0x80000123}));
-  EXPECT_EQ(loaded.facts.benign_ids.keys, std::vector<MessageKey>{1});
+  EXPECT_EQ(loaded.facts.vocabulary.keys, (MessageKeys{1, 2, 0x80000123}));
+  EXPECT_EQ(loaded.facts.benign_ids.keys, MessageKeys{1});
   ASSERT_EQ(loaded.facts.thresholds.size(), 1);
   EXPECT_EQ(loaded.facts.thresholds[0].level, 1.5F);
   EXPECT_EQ(loaded.gat->options().num_ids, 20);

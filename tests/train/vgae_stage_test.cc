@@ -85,7 +85,7 @@ TEST_F(VgaeStageTest, TrainsADetectorWhoseThresholdsAreThoseOfValidation) {
   const Detector loaded = load_detector(folder_ / "run" / "model.safetensors");
   ASSERT_TRUE(loaded.vgae);
   EXPECT_EQ(loaded.parameters().hash(), result.weights_hash);
-  EXPECT_EQ(loaded.facts.benign_ids.keys, std::vector<MessageKey>{7});
+  EXPECT_EQ(loaded.facts.benign_ids.keys, MessageKeys{7});
   EXPECT_EQ(loaded.vgae->options().output, "sigmoid");  // compat's features
 
   Scorer scorer(loaded, {.source = &source_, .shapes = shapes_, .limits = {4, 4096, 16384}},

@@ -365,11 +365,11 @@ TEST_F(Behaviour, TheVocabularyIsTakenFromTheSplitsNamed) {
   const FramesView frames =
       make({{"garage", {{0, 5, {}}, {1, 6, {}, 1}, {2, 7, {}, kUnlabelled}}}, {"train", {{0, 8, {}}}}});
   WindowOptions options = frames_each(100, 100);
-  EXPECT_EQ(open_windows(frames, options)->tables().vocabulary.keys, (std::vector<MessageKey>{8}));
+  EXPECT_EQ(open_windows(frames, options)->tables().vocabulary.keys, (MessageKeys{8}));
   options.learn_from.splits = {"garage"};
-  EXPECT_EQ(open_windows(frames, options)->tables().vocabulary.keys, (std::vector<MessageKey>{5}));
+  EXPECT_EQ(open_windows(frames, options)->tables().vocabulary.keys, (MessageKeys{5}));
   options.features = "compat";
-  EXPECT_EQ(open_windows(frames, options)->tables().vocabulary.keys, (std::vector<MessageKey>{5, 6, 7}));
+  EXPECT_EQ(open_windows(frames, options)->tables().vocabulary.keys, (MessageKeys{5, 6, 7}));
   options.learn_from.splits = {"garage", "elsewhere"};
   EXPECT_THROW(open_windows(frames, options), UsageError);
 }

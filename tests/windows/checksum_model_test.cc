@@ -161,7 +161,7 @@ TEST(ChecksumModel, MemoryDoesNotGrowWithIds) {
   const FrameBatch batch = batch_of(frames);
   const Recording recording;
   const FrameWindow run{&recording, 0, std::ssize(frames)};
-  MessageIds ids{std::vector<MessageKey>(2000)};
+  MessageIds ids{MessageKeys(2000)};
   std::iota(ids.keys.begin(), ids.keys.end(), MessageKey{0});
   const Vocabulary vocabulary(ids);
   Ledger& ledger = Ledger::process();

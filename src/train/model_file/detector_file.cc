@@ -45,10 +45,8 @@ std::vector<std::string> read_names(const SafetensorsView& file, const char* key
 
 void save_detector(const std::filesystem::path& path, const Detector& detector) {
   std::map<std::string, TensorSpan> tensors = tensors_of(detector.parameters());
-  const std::vector<int64_t> vocabulary = widen(detector.facts.vocabulary);
-  const std::vector<int64_t> benign = widen(detector.facts.benign_ids);
-  tensors["vocabulary.ids"] = as_tensor(vocabulary);
-  tensors["vocabulary.benign"] = as_tensor(benign);
+  tensors["vocabulary.ids"] = as_tensor(detector.facts.vocabulary.keys);
+  tensors["vocabulary.benign"] = as_tensor(detector.facts.benign_ids.keys);
   if (detector.facts.benign)
     for (const auto& [name, tensor] : *detector.facts.benign) tensors[name] = tensor.span();
   Json thresholds = Json::array();

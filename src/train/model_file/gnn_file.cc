@@ -32,8 +32,7 @@ const Gnn& GnnModel::gnn() const {
 
 void save_gnn(const std::filesystem::path& path, const GnnModel& model) {
   std::map<std::string, TensorSpan> tensors = tensors_of(model.model->parameters());
-  const std::vector<int64_t> vocabulary = widen(model.vocabulary);
-  tensors["vocabulary.ids"] = as_tensor(vocabulary);
+  tensors["vocabulary.ids"] = as_tensor(model.vocabulary.keys);
   const auto* sgmp = dynamic_cast<const Sgmp*>(model.model.get());
   const char* kind = sgmp == nullptr ? "gnn" : sgmp->options().gtmp ? "gtmp" : "sgmp";
   const Json config = sgmp == nullptr ? options_json(model.gnn().options()) : options_json(sgmp->options());

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -46,20 +47,12 @@ at::Tensor mapped_tensor(const SafetensorsView& file, const std::string& path, c
   return at::from_blob(const_cast<std::byte*>(tensor.data.data()), shape, at::kFloat);
 }
 
-std::vector<int64_t> widen(const MessageIds& ids) {
-  return {ids.keys.begin(), ids.keys.end()};
-}
-
-TensorSpan as_tensor(const std::vector<int64_t>& values) {
-  return {"I64", {static_cast<int64_t>(values.size())}, std::as_bytes(std::span(values))};
-}
-
 MessageIds read_ids(const SafetensorsView& file, const std::string& name) {
   const auto found = file.tensors().find(name);
   if (found == file.tensors().end() || found->second.dtype != "I64") return {};
-  std::vector<int64_t> values(found->second.data.size() / sizeof(int64_t));
-  std::memcpy(values.data(), found->second.data.data(), found->second.data.size());
-  return {{values.begin(), values.end()}, channel_names(file)};
+  MessageKeys keys(found->second.data.size() / sizeof(MessageKey));
+  std::memcpy(keys.data(), found->second.data.data(), found->second.data.size());
+  return {std::move(keys), channel_names(file)};
 }
 
 }  // namespace plimsoll

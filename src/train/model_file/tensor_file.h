@@ -21,8 +21,6 @@ at::Tensor mapped_tensor(const SafetensorsView& file, const std::string& path, c
                          const std::vector<int64_t>& shape);
 
 /// Messages as I64, and the names of their channels in the metadata (store/message_ids.h); absent means none.
-std::vector<int64_t> widen(const MessageIds& ids);
-TensorSpan as_tensor(const std::vector<int64_t>& values);
 MessageIds read_ids(const SafetensorsView& file, const std::string& name);
 
 }  // namespace plimsoll
