@@ -31,7 +31,7 @@ class Collator:
 
 def to_batch(tensors: dict[str, torch.Tensor], has_x: bool, follow: Collection[str], left_out: Collection[str]) -> Batch:
     """What `Batch.from_data_list` makes of the same graphs: keys, their order, and what takes it apart again."""
-    ptr, edge_ptr = tensors["ptr"], tensors.pop("edge_ptr")
+    ptr, edge_ptr = tensors["ptr"], tensors["edge_ptr"]
     graphs = len(ptr) - 1
     each = torch.arange(graphs + 1)
     slices = {"x": ptr, "pos": ptr, "node_y": ptr, "edge_index": edge_ptr, "edge_attr": edge_ptr, "y": each}

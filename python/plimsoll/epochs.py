@@ -203,17 +203,22 @@ class Epoch(Iterator[Batch_co]):
         progress = self._progress or self._begin()
         if progress.delivered == progress.steps:
             raise StopIteration
-        if self._process != os.getpid():
-            # A child of fork() has not the thread of its parent's stream.
+        if self._stream is None or self._process != os.getpid():
+            # After an error, or in a child of fork(), which has not the thread of its parent's stream.
             self._open(progress.epoch, progress.delivered)
-        assert self._stream is not None
-        tensors = self._batches.next(self._stream, self._loader._numpy)
+        tensors = self._batches.next(self._stream, self._loader._numpy)  # after an error it has the same to give
+        try:
+            batch = self._finished(tensors)
+        except BaseException:
+            self._stream = None  # the same batch is made anew: these tensors may have been changed
+            raise
         progress.delivered += 1
         if progress.delivered == progress.steps:
             self._stream = None  # ends its thread
-        if self._loader._numpy:
-            return tensors  # type: ignore[no-any-return]
-        batch: Any = self._loader._finish(tensors)
+        return batch
+
+    def _finished(self, tensors: Any) -> Batch_co:
+        batch: Any = tensors if self._loader._numpy else self._loader._finish(tensors)
         return batch.pin_memory() if self._pin else batch  # type: ignore[no-any-return]
 
     def _begin(self) -> Progress:
@@ -231,7 +236,7 @@ class Epoch(Iterator[Batch_co]):
 
     def _open(self, epoch: int, first: int) -> int:
         loader = self._loader
-        self._process = os.getpid()
+        self._process, self._stream = os.getpid(), None
         self._batches = loader._batches()
         self._stream = self._batches.stream(epoch, *self._share, first, loader.prefetch_factor)
         return int(self._stream.size)

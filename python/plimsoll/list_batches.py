@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,23 @@ _OF_TORCH = ("multiprocessing_context", "num_workers", "timeout", "worker_init_f
 
 
 class ListStream:
-    """The batches of an epoch that are left."""
+    """The batches of an epoch that are left. Errors leave it where it is: the same batch comes next."""
 
-    def __init__(self, batches: Iterator[Any], size: int) -> None:
-        self.batches = batches
-        self.size = size
+    def __init__(self, load: Callable[[list[list[int]]], Iterable[Any]], batches: list[list[int]], first: int) -> None:
+        self.size = len(batches)
+        self._load, self._batches, self._coming = load, batches, first
+        self._loading: Iterator[Any] | None = None
+
+    def next(self) -> Any:
+        if self._loading is None:
+            self._loading = iter(self._load(self._batches[self._coming :]))
+        try:
+            batch = next(self._loading)
+        except BaseException:
+            self._loading = None  # torch's iterator is past the batch that failed
+            raise
+        self._coming += 1
+        return batch
 
 
 class ListBatches:
@@ -49,20 +61,23 @@ class ListBatches:
     def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> ListStream:
         import torch.utils.data
 
-        mine = self._batches(epoch, rank, ranks)
         workers = dict(self._processes)
         if workers.get("num_workers"):
             workers["prefetch_factor"] = max(ahead, 1)
-        left = torch.utils.data.DataLoader(
-            self._dataset, batch_sampler=mine[first:], collate_fn=self._collate, **workers
-        )
-        return ListStream(iter(left), len(mine))
+
+        def load(batches: list[list[int]]) -> Iterable[Any]:
+            left: Iterable[Any] = torch.utils.data.DataLoader(
+                self._dataset, batch_sampler=batches, collate_fn=self._collate, **workers
+            )
+            return left
+
+        return ListStream(load, self._batches(epoch, rank, ranks), first)
 
     def steps(self, epoch: int, rank: int, ranks: int) -> int:
         return len(self._batches(epoch, rank, ranks))
 
     def next(self, stream: ListStream, numpy: bool = False) -> Any:
-        return next(stream.batches)
+        return stream.next()
 
     def _batches(self, epoch: int, rank: int, ranks: int) -> list[list[int]]:
         options = self._options

@@ -146,13 +146,14 @@ class _WalkBatches:
         starts = stream.starts[first : first + options["batch_size"]]
         key = [options["seed"], stream.epoch << 32 | stream.rank]
         draws = np.random.Generator(np.random.Philox(key=key, counter=[0, 0, stream.coming, 0]))
-        stream.coming += 1
         negative = np.repeat(starts, options["walks_per_node"] * options["num_negative_samples"])
         drawn = draws.integers(0, self._nodes, (len(negative), options["walk_length"] - 1))
-        return {
+        batch = {
             "positive": self._windows(self._walker.walk(starts, stream.epoch)),
             "negative": self._windows(np.concatenate([negative[:, None], drawn], axis=1)),
         }
+        stream.coming += 1
+        return batch
 
     def _each(self, ranks: int) -> int:
         return self._nodes // ranks if self._options["drop_last"] else -(-self._nodes // ranks)

@@ -1,0 +1,148 @@
+"""A batch that could not be delivered, for want of memory or because of the user's code, comes when `next` is called again."""
+
+import multiprocessing
+from collections.abc import Sequence
+
+import pytest
+from package_data import plimsoll
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("torch_geometric")
+from torch_geometric.data import Data  # noqa: E402
+
+GRAPHS, NODES = 12, 60
+
+
+class Trouble:
+    """Raises the first time that it is called with a number of these, in whatever process."""
+
+    def __init__(self, *numbers):
+        self.left = {number: multiprocessing.Value("i", 1) for number in numbers}
+
+    def __call__(self, number):
+        if number in self.left and self.left[number].value:
+            self.left[number].value = 0
+            raise plimsoll.BudgetExceeded(f"no memory for {number}")
+
+
+class Troubled(Sequence):
+    """A list of graphs whose items cannot always be had."""
+
+    def __init__(self, graphs, trouble):
+        self.graphs, self.trouble = graphs, trouble
+
+    def __len__(self):
+        return len(self.graphs)
+
+    def __getitem__(self, i):
+        self.trouble(i)
+        return self.graphs[i]
+
+
+def ring(nodes, y):
+    numbers = torch.arange(nodes)
+    return Data(x=torch.ones(nodes, 2), edge_index=torch.stack([numbers, (numbers + 1) % nodes]), y=y)
+
+
+def small():
+    return [ring(3 + i % 4, torch.tensor([i])) for i in range(GRAPHS)]
+
+
+def delivered(loader, errors):
+    """Batches of an epoch in which so many are refused once. `state_dict` counts those that were delivered."""
+    found, running = [], iter(loader)
+    while True:
+        position = loader.state_dict()["position"]
+        try:
+            found.append(next(running))
+            assert position == len(found) - 1
+        except StopIteration:
+            break
+        except plimsoll.BudgetExceeded:
+            errors -= 1
+            assert loader.state_dict()["position"] == len(found)
+    assert errors == 0
+    return found
+
+
+def same(ours, expected):
+    assert len(ours) == len(expected)
+    for one, other in zip(ours, expected, strict=True):
+        assert set(one.keys()) == set(other.keys())
+        for key in one.keys():
+            a, b = one[key], other[key]
+            assert torch.equal(a, b) if isinstance(a, torch.Tensor) else a == b, key
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_of_a_list(workers):
+    options = {"batch_size": 2, "shuffle": True, "num_workers": workers}
+    expected = list(plimsoll.DataLoader(small(), **options))
+    troubled = Troubled(small(), Trouble(*(int(expected[batch].y[1]) for batch in (0, -1))))
+    same(delivered(plimsoll.DataLoader(troubled, **options), 2), expected)
+
+
+def test_of_a_graph_set(tmp_path, monkeypatch):
+    from plimsoll import _batch
+
+    graphs = plimsoll.from_pyg(small(), tmp_path / "graphs")
+    expected = list(plimsoll.DataLoader(graphs, 2, shuffle=True))
+    to_batch, trouble = _batch.to_batch, Trouble(*(int(batch.y[0]) for batch in (expected[1], expected[-1])))
+
+    def refused(tensors, *rest):
+        batch = to_batch(tensors, *rest)
+        trouble(int(batch.y[0]))
+        return batch
+
+    monkeypatch.setattr(_batch, "to_batch", refused)
+    same(delivered(plimsoll.DataLoader(graphs, 2, shuffle=True), 2), expected)
+
+
+@pytest.mark.parametrize("prefetch", [0, 2])
+@pytest.mark.parametrize("stored", [False, True])
+def test_of_neighbours_though_transform_has_changed_the_batch(tmp_path, stored, prefetch):
+    data = ring(NODES, torch.arange(NODES) % 3)
+    source = plimsoll.from_pyg(data, tmp_path / "graph") if stored else data
+    trouble = Trouble()
+
+    def transform(batch):
+        batch.x.mul_(2)
+        trouble(int(batch.n_id[0]))
+        return batch
+
+    options = {"batch_size": 7, "shuffle": True, "transform": transform, "prefetch_factor": prefetch}
+    expected = list(plimsoll.NeighborLoader(source, [1], **options))
+    trouble = Trouble(*(int(expected[batch].n_id[0]) for batch in (0, 2, -1)))
+    same(delivered(plimsoll.NeighborLoader(source, [1], **options), 3), expected)
+    assert all((batch.x == 2).all() for batch in expected)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_of_clusters(tmp_path, stored):
+    data = ring(NODES, torch.arange(NODES) % 3)
+    source = plimsoll.from_pyg(data, tmp_path / "graph") if stored else data
+    clusters = plimsoll.ClusterData(source, 6, parts=torch.arange(NODES) // 10)
+    trouble = Trouble()
+
+    def transform(batch):
+        trouble(int(batch.y.sum()))
+        return batch
+
+    expected = list(plimsoll.ClusterLoader(clusters, transform=transform))
+    trouble = Trouble(int(expected[2].y.sum()))
+    same(delivered(plimsoll.ClusterLoader(clusters, transform=transform), 1), expected)
+
+
+def test_of_walks(tmp_path, monkeypatch):
+    graph = plimsoll.from_pyg(ring(NODES, torch.arange(NODES) % 3), tmp_path / "graph")
+    options = {"walk_length": 3, "context_size": 2, "batch_size": 8}
+    expected = [pair[0].tolist() for pair in plimsoll.RandomWalkLoader(graph, **options)]
+    loader, trouble = plimsoll.RandomWalkLoader(graph, **options), Trouble(16)
+    windows = type(loader._batches())._windows
+
+    def refused(self, made):
+        trouble(int(made[0, 0]))
+        return windows(self, made)
+
+    monkeypatch.setattr(type(loader._batches()), "_windows", refused)
+    assert [pair[0].tolist() for pair in delivered(loader, 1)] == expected
