@@ -65,7 +65,7 @@ def from_pyg(
     number, -1 where there is none, and `node_y` [n], classes of its nodes, -1 where there is none. Floating-point numbers
     are targets of regression, NaN where unknown, and so are several labels, whole numbers or bool in T columns: `y` [1]
     or [1, T] goes into the column `target`, where a graph without has NaN, and `node_y` [n] or [n, T] into
-    `node_target`. A graph without `edge_index` has no edges. `pos` [n, 2] or [n, 3] is where nodes lie; z is 0 where there
+    `node_target`; the class of a graph that has targets may be in `graph_y`. A graph without `edge_index` has no edges. `pos` [n, 2] or [n, 3] is where nodes lie; z is 0 where there
     are two. All graphs have the same of them. All of these are stored as f32: values that f32 cannot hold are
     refused, as is anything else that a graph has, unless `leave_out` names it.
 
@@ -190,6 +190,9 @@ def _graph(data: Data, left_out: set[str], where: str) -> Columns:
         raise UsageError(f"{where}: is {type(data).__name__}, expected torch_geometric.data.Data with edge_index")
     given = data.to_dict().items()
     values: dict[str, Any] = {key: value for key, value in given if value is not None and key not in left_out}
+    y, node_y = values.get("y"), values.get("node_y")
+    target = targets_of(y, 1, f"{where}: y")
+    label = values.pop("graph_y", None) if target.shape[1] else y
     unknown = sorted(values.keys() - _STORED)
     if "adj_t" in unknown:
         raise UsageError(f"{where}: has adj_t and no edge_index; leave torch_geometric.transforms.ToSparseTensor out")
@@ -201,15 +204,13 @@ def _graph(data: Data, left_out: set[str], where: str) -> Columns:
     if nodes > _MOST_NODES:
         raise UsageError(f"{where}: has {nodes} nodes, expected {_MOST_NODES} at most; plimsoll.ingest.graph takes larger ones")
     edges = _edges(values.get("edge_index"), nodes, where)
-    y, node_y = values.get("y"), values.get("node_y")
-    target = targets_of(y, 1, f"{where}: y")
     node_target = targets_of(node_y, nodes, f"{where}: node_y")
     return Columns(
         nodes,
         features_of(values.get("x"), nodes, f"{where}: x"),
         edges,
         features_of(values.get("edge_attr"), len(edges), f"{where}: edge_attr"),
-        -1 if target.shape[1] else class_of(y, where),
+        class_of(label, where),
         None if node_y is None or node_target.shape[1] else node_classes(node_y, nodes, f"{where}: node_y"),
         target[0],
         node_target,

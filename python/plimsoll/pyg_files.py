@@ -34,6 +34,8 @@ _KEPT_IF_THERE = ("channels",)
 def to_pyg_files(graphs: GraphSet | PathLike, out: PathLike, *, force: bool = False, progress: Progress = None) -> None:
     """Writes a `graph_set` to a folder of files that PyTorch Geometric loads, one a split, without loss.
 
+    Attributes are those of `Graphs.to_pyg`; where graphs have targets in `y` and classes as well, these are in `graph_y`.
+
     Memory: the edges of one split as i64; the other columns are pages of the mapped files. `force` replaces a folder that
     exists. `progress` gets graphs done and in all. Errors: `Failure`, `InputError`, `MissingPackage`.
     """
@@ -139,7 +141,11 @@ def _joined(graphs: GraphSet, first: int, end: int) -> tuple[dict[str, Any], dic
     slices["edge_index"] = starts["edges"]
     if graphs.edge_attr.shape[1]:
         add("edge_attr", "edge_attr", edges, "edges")
+    if graphs.pos is not None:
+        add("pos", "pos", nodes, "nodes")
     add("y", "target" if graphs.target is not None else "y", some, "graphs")
+    if graphs.target is not None and (graphs.y[some] != -1).any():
+        add("graph_y", "y", some, "graphs")
     if graphs.node_target is not None:
         add("node_y", "node_target", nodes, "nodes")
     elif graphs.node_y is not None:

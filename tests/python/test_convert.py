@@ -116,7 +116,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 from torch_geometric.data import Data, InMemoryDataset  # noqa: E402
 
-GRAPH_COLUMNS = ("node_ptr", "edge_ptr", "x", "edges", "edge_attr", "y", "node_y", "target", "node_target")
+GRAPH_COLUMNS = ("node_ptr", "edge_ptr", "x", "edges", "edge_attr", "y", "node_y", "target", "node_target", "pos")
 
 
 def assert_same_graphs(one, other):
@@ -148,7 +148,7 @@ def test_windows_come_back_to_the_bit(plimsoll, tmp_path):
     assert all(torch.equal(ours[key], loaded[3][key]) for key in ours.keys())
 
 
-@pytest.mark.parametrize("variant", range(4))
+@pytest.mark.parametrize("variant", range(5))
 def test_any_columns_come_back_to_the_bit(plimsoll, tmp_path, variant):
     generator = torch.Generator().manual_seed(variant)
     graphs = []
@@ -162,6 +162,10 @@ def test_any_columns_come_back_to_the_bit(plimsoll, tmp_path, variant):
         data.y = torch.randn(1, 2, generator=generator) if variant == 2 else torch.randint(0, 4, (1,), generator=generator)
         if variant in (1, 3):
             data.node_y = torch.randn(nodes, generator=generator) if variant == 3 else torch.randint(0, 3, (nodes,))
+        if variant == 2:
+            data.graph_y = torch.randint(0, 4, (1,), generator=generator)
+        if variant in (1, 4):
+            data.pos = torch.randn(nodes, 3, generator=generator)
         graphs.append(data)
     package.from_pyg({"a/train": graphs[:2], "a/test": graphs[2:]}, tmp_path / "graphs")
     assert_same_graphs(tmp_path / "graphs", through_pyg(plimsoll, tmp_path / "graphs", tmp_path))
