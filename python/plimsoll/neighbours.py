@@ -61,7 +61,7 @@ class NeighborLoader(EpochLoader["Data"]):
     - `horizon`: with `cache_bytes`, how many batches are sampled before they are due at most. None: as many as there is
       memory for.
 
-    `loader(numbers)` is the batch of these of `input_nodes`. What is sampled for a node depends on `seed`, the epoch, the seed in whose subgraph it is and the node
+    `loader(numbers)` is the batch of these of `input_nodes`, of none one without nodes. What is sampled for a node depends on `seed`, the epoch, the seed in whose subgraph it is and the node
     (docs/sampling.md), and on no thread, cache, horizon or budget. Memory, epochs, `state_dict`, pickling and `fork()`
     are as `plimsoll.DataLoader` says; samples ahead of their batch stand in the ledger under `blocks`, the cache and
     what it plans under `cache`.
@@ -149,13 +149,18 @@ class NeighborLoader(EpochLoader["Data"]):
         """The batch of these numbers of `input_nodes`, as the coming epoch has them sampled."""
         require_pyg(type(self).__name__)
         chosen = np.ascontiguousarray(np.asarray(index), dtype=np.int64)
-        seeds = chosen if self._seeds is None else self._seeds[chosen]
-        loading = self._loading()
-        loading.batching.batch_size, loading.batching.shuffle = max(len(chosen), 1), False
-        made = _core.Neighbours(self.data._mapping, seeds, loading)
-        tensors = made.next(made.stream(self._coming.epoch, 0, 1, 0, 0))
+        if not len(chosen):
+            return self._finish(_without_rows(self._sampled(np.zeros(1, np.int64))))
+        tensors = self._sampled(chosen if self._seeds is None else self._seeds[chosen])
         tensors["input_id"] = tensors["input_id"].new_tensor(chosen)
         return self._finish(tensors)
+
+    def _sampled(self, seeds: NDArray[np.int64]) -> dict[str, Tensor]:
+        """One batch of all of these nodes. Errors: `UsageError` for a node that is not there."""
+        loading = self._loading()
+        loading.batching.batch_size, loading.batching.shuffle = len(seeds), False
+        made = _core.Neighbours(self.data._mapping, seeds, loading)
+        return made.next(made.stream(self._coming.epoch, 0, 1, 0, 0))
 
     def _finish(self, tensors: dict[str, Tensor]) -> Data:
         batch = self._data_of(tensors)
@@ -204,6 +209,14 @@ class NeighborLoader(EpochLoader["Data"]):
         if self._source is not None:
             return f"{type(self).__name__}()"  # PyTorch Geometric's
         return f"{type(self).__name__}({self.data!r}, {self._given()})"
+
+
+def _without_rows(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """A batch with the same tensors, without seeds, nodes and edges."""
+    return {
+        name: tensor.zero_() if name.startswith("num_sampled") else tensor[:, :0] if name == "edge_index" else tensor[:0]
+        for name, tensor in tensors.items()
+    }
 
 
 def graph_of(data: Any, weight_attr: str | None = None) -> tuple[Data | None, Graph]:

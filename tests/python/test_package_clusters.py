@@ -8,7 +8,8 @@ from package_data import plimsoll
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
-from torch_geometric.utils import subgraph
+from torch_geometric.data import Data  # noqa: E402
+from torch_geometric.utils import subgraph  # noqa: E402
 
 NODES, COMMUNITIES = 2000, 10
 METHODS = ["stream", "metis"]
@@ -35,6 +36,14 @@ def folder(tmp_path_factory):
 def graph(folder):
     with plimsoll.open(folder) as graph:
         yield graph
+
+
+@pytest.fixture
+def ring(tmp_path):
+    """30 nodes: fewer than finders of parts use up."""
+    numbers = torch.arange(30)
+    data = Data(x=torch.ones(30, 2), edge_index=torch.stack([numbers, (numbers + 1) % 30]), y=numbers % 3)
+    return plimsoll.from_pyg(data, tmp_path / "ring")
 
 
 def cut_by_hand(graph, parts):
@@ -85,6 +94,22 @@ def test_a_batch_is_the_subgraph_of_its_parts(graph, method, cache_bytes):
         seen.append(batch.n_id)
     assert len(loader) == len(seen) == 7
     assert torch.equal(torch.cat(seen).sort().values, torch.arange(NODES))
+
+
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("method, num_parts", [("metis", 20), ("metis", 29), ("stream", 8)])
+def test_a_part_without_nodes_is_an_empty_batch(ring, method, num_parts, keep):
+    clusters = plimsoll.ClusterData(ring, num_parts, method=method, keep_inter_cluster_edges=keep)
+    sizes = np.bincount(clusters.parts, minlength=num_parts)
+    assert 0 in sizes
+    parts = list(clusters)
+    assert [part.batch_size for part in parts] == sizes.tolist()
+    assert [int(part.input_id) for part in parts] == list(range(num_parts))
+    full = parts[int(sizes.argmax())]
+    for part in (parts[i] for i in np.flatnonzero(sizes == 0)):
+        assert part.keys() == full.keys() and part.num_nodes == part.num_edges == len(part.y) == 0
+        assert part.x.shape == (0, 2) and part.edge_index.shape == (2, 0) and part.edge_index.dtype == torch.int64
+        assert not keep or part.num_sampled_nodes == [0, 0] and part.num_sampled_edges == [0]
 
 
 def test_epochs_ranks_and_states(graph):

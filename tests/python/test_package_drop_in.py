@@ -154,6 +154,21 @@ def test_all_neighbours_of_a_data_are_its_subgraph():
     assert sorted(map(tuple, ours.t().tolist())) == sorted(map(tuple, expected.t().tolist()))
 
 
+@pytest.mark.parametrize("options", [{}, {"disjoint": True}, {"subgraph_type": "induced"}, {"input_nodes": torch.arange(0)}])
+@pytest.mark.parametrize("stored", [False, True])
+def test_no_seeds_are_a_batch_without_nodes(tmp_path, stored, options):
+    data = large()
+    source = plimsoll.from_pyg(data, tmp_path / "graph", leave_out=["name", "weight"]) if stored else data
+    batch = plimsoll.NeighborLoader(source, [2, 1], **options)([])
+    one = plimsoll.NeighborLoader(source, [2, 1], **{**options, "input_nodes": None})([3])
+    assert batch.keys() == one.keys() and batch.batch_size == batch.num_nodes == batch.num_edges == len(batch.input_id) == 0
+    for key, value in one.items():
+        if isinstance(value, torch.Tensor):
+            assert batch[key].dtype == value.dtype and batch[key].numel() == 0 and batch[key].dim() == value.dim(), key
+    if "num_sampled_nodes" in batch:
+        assert batch.num_sampled_nodes == [0, 0, 0] and batch.num_sampled_edges == [0, 0]
+
+
 def test_weights_of_a_data():
     data = large()
     data.weight[: EDGES // 2] = 0
