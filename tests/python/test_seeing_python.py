@@ -233,3 +233,27 @@ def test_lightning_writes_the_journal(tmp_path, run):
     assert events(tmp_path / "run", "resume")[0]["epoch"] == 3
     with open(tmp_path / "run/seed-0/fit/metrics.csv") as file:
         assert [row["epoch"] for row in csv.DictReader(file)] == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("accumulated, automatic", [(1, True), (4, True), (1, False)])
+def test_lightnings_loss_is_that_of_batches_though_gradients_are_added_up(tmp_path, accumulated, automatic):
+    lightning = pytest.importorskip("lightning", reason="pip install lightning")
+    from plimsoll.lightning import JournalCallback
+
+    class Model(lightning.LightningModule):
+        def __init__(self):
+            super().__init__()
+            self.automatic_optimization = automatic
+            self.body = torch.nn.Linear(7, 2)
+
+        def training_step(self, batch, _):
+            return 0 * self.body(batch.x).sum() + 2
+
+        def configure_optimizers(self):
+            return torch.optim.SGD(self.parameters(), 0.1)
+
+    trainer = lightning.Trainer(
+        max_epochs=1, accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False,
+        enable_checkpointing=False, callbacks=[JournalCallback(tmp_path / "run")], accumulate_grad_batches=accumulated)
+    trainer.fit(Model(), DataLoader(made_up(40), batch_size=5))
+    assert events(tmp_path / "run", "epoch")[0]["training_loss"] == 2
