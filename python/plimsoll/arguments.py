@@ -46,7 +46,7 @@ def whole(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
 
 # Arguments of torch's and PyTorch Geometric's loaders that say how batches are made, not which: one thread of C++ makes them.
 _HOW = {
-    "directed", "filter_per_worker", "in_order", "is_sorted", "multiprocessing_context", "num_workers", "persistent_workers",
+    "filter_per_worker", "in_order", "is_sorted", "multiprocessing_context", "num_workers", "persistent_workers",
     "pin_memory_device", "temporal_strategy", "timeout", "worker_init_fn",
 }  # fmt: skip
 _REMEDIES = {

@@ -17,6 +17,7 @@ from plimsoll.errors import UsageError
 from plimsoll.graph import Graph
 from plimsoll.neighbours import graph_of
 from plimsoll.samplers import NeighborSampler
+from plimsoll.sampling import subgraph_of
 from plimsoll.stores import add_edge_columns
 
 
@@ -28,7 +29,7 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
     [2, B], `edge_label` [B], `input_id`; or `src_index`, `dst_pos_index` and `dst_neg_index` of triplets.
 
     - `data`: a `Graph`, its `stores()`, or a `Data`, as of `plimsoll.NeighborLoader`.
-    - `num_neighbors`, `replace`, `subgraph_type`, `disjoint`, `weight_attr`: likewise.
+    - `num_neighbors`, `replace`, `subgraph_type`, `directed`, `disjoint`, `weight_attr`: likewise.
     - `edge_label_index`: i64 [2, n], sources and targets; the name of a split of `Graph.edge_splits`; None: all edges.
     - `edge_label`, `neg_sampling`, `neg_sampling_ratio`, `transform` and everything else: as of PyTorch Geometric's; order,
       negative edges and worker processes are torch's.
@@ -61,6 +62,7 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
     ) -> None:
         if edge_label_time is not None or time_attr is not None:
             raise UsageError("edge_label_time, time_attr: times are not there yet; PyTorch Geometric's loader has them")
+        subgraph_type = subgraph_of(subgraph_type, directed)
         source, self._graph = graph_of(data, weight_attr)
         weight = "edge_weight" if weight_attr is not None and source is not None else weight_attr
         sampler = NeighborSampler(self._graph, num_neighbors, replace, subgraph_type, disjoint, weight, seed)

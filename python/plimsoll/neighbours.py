@@ -14,7 +14,7 @@ from plimsoll.data_graph import edges_of, is_data
 from plimsoll.epochs import EpochLoader
 from plimsoll.errors import UsageError
 from plimsoll.graph import Graph
-from plimsoll.sampling import sampling_options, set_sampling
+from plimsoll.sampling import sampling_options, set_sampling, subgraph_of
 from plimsoll.to_pyg import require_pyg
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class NeighborLoader(EpochLoader["Data"]):
     - `input_nodes`: the seeds: whole numbers, a mask over all nodes, the name of a split, or None for all nodes. They
       differ from each other, unless `disjoint`. With a mask `input_id` is the node, as in PyTorch Geometric.
     - `replace`: a neighbour may be sampled more than once.
-    - `subgraph_type`: directional: the edges that were sampled; bidirectional: their reverses as well; induced: all
-      edges between the nodes. What is counted by hop is of directional ones alone.
+    - `subgraph_type`: directional: the edges that were sampled; bidirectional: their reverses as well; induced, or
+      `directed=False`: all edges between the nodes. What is counted by hop is of directional ones alone.
     - `disjoint`: each seed has a subgraph by itself.
     - `weight_attr`: `edge_weight`, or any attribute of a `Data`: neighbours are sampled in proportion to the weights of edges.
     - `transform`: called with each batch, on the caller's thread; what it gives is delivered.
@@ -92,9 +92,11 @@ class NeighborLoader(EpochLoader["Data"]):
         pin_memory: bool = False,
         prefetch_factor: int | None = 2,
         as_numpy: bool = False,
+        directed: bool = True,
         **others: Any,
     ) -> None:
         accept_loader_options(others)
+        subgraph_type = subgraph_of(subgraph_type, directed)
         self._weight_attr = weight_attr
         self._source, self.data = graph_of(data, weight_attr)
         if self._source is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -25,6 +26,14 @@ def sampling_options(
         "disjoint": bool(disjoint),
         "weight_attr": weight_attr,
     }
+
+
+def subgraph_of(subgraph_type: str, directed: bool) -> str:
+    """`subgraph_type`; of `directed=False`, which PyTorch Geometric still takes for it, induced, with a warning."""
+    if directed:
+        return subgraph_type
+    warnings.warn("directed=False is deprecated: give subgraph_type='induced'", stacklevel=3)
+    return "induced"
 
 
 def set_sampling(sampling: _core.NeighbourOptions, options: dict[str, Any]) -> None:

@@ -258,6 +258,15 @@ def test_links(of_graph, tmp_path):
         assert torch.equal(batch.n_id[batch.edge_index], data.edge_index[:, batch.e_id])
 
 
+@pytest.mark.parametrize("Loader", ["NeighborLoader", "LinkNeighborLoader"])
+def test_not_directed_is_induced_as_in_pyg(Loader):
+    Loader, data, options = getattr(plimsoll, Loader), large(), {"batch_size": 20, "seed": 3}
+    with pytest.warns(UserWarning, match="give subgraph_type='induced'"):
+        ours = next(iter(Loader(data, [3, 2], directed=False, **options)))
+    same(ours, next(iter(Loader(data, [3, 2], subgraph_type="induced", **options))))
+    assert ours.num_edges > next(iter(Loader(data, [3, 2], directed=True, **options))).num_edges
+
+
 def test_links_of_a_split(tmp_path):
     data = large()
     data.edge_index = data.edge_index.unique(dim=1)
