@@ -52,8 +52,9 @@ class Graph(GraphColumns):
     def add_edge_columns(self, batch: Data) -> Data:
         """Gives a batch `edge_attr` f32 [M, K] and `edge_weight` f32 [M], those that the graph has, of its edges `e_id`.
 
-        What `transform` of PyTorch Geometric's loaders takes, over `stores()` with a `sampler()`. Errors: `UsageError` of
-        a batch without `e_id`.
+        What `transform` of PyTorch Geometric's loaders takes, over `stores()` with a `sampler()`. Memory: where the graph has
+        `edge_id`, 8 bytes an edge until `close()`, and 8 more in the first call; they are tensors of torch, and in the ledger
+        as these are. Errors: `UsageError` of a batch without `e_id`.
         """
         from plimsoll.stores import edge_columns_of
 

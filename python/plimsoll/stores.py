@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data, EdgeAttr, TensorAttr
@@ -13,6 +12,7 @@ from torch_geometric.data import GraphStore as PygGraphStore
 
 from plimsoll.errors import UsageError
 from plimsoll.graph_columns import GraphColumns
+from plimsoll.to_pyg import places_of
 
 
 class FeatureStore(PygFeatureStore):  # type: ignore[misc]
@@ -107,8 +107,15 @@ def edge_columns_of(graph: GraphColumns, batch: Data) -> Data:
         raise UsageError("the batch has no e_id: a sampler of subgraph_type directional or induced gives it")
     edges = batch.e_id
     if graph.edge_id is not None:
-        edges = torch.from_numpy(np.argsort(graph.edge_id))[edges]
+        edges = _places(graph)[edges]
     return add_edge_columns(graph, batch, edges)
+
+
+def _places(graph: GraphColumns) -> Tensor:
+    """Where in `indices` the edge of each number is. Memory of torch, so that it is in the ledger, until the graph is closed."""
+    if "places of edges" not in graph._columns:
+        graph._columns["places of edges"] = places_of(graph.tensor("edge_id")).numpy()
+    return torch.from_numpy(graph._columns["places of edges"])
 
 
 def add_edge_columns(graph: GraphColumns, batch: Data, places: Tensor) -> Data:

@@ -12,6 +12,7 @@ from plimsoll.graph_columns import SPLITS, GraphColumns
 from plimsoll.graph_view import GraphView
 
 if TYPE_CHECKING:
+    import torch
     from torch_geometric.data import Data
 
 
@@ -72,8 +73,7 @@ def to_giant_data(graph: GraphColumns) -> Data:
     nodes.copy_(torch.repeat_interleave(degrees, output_size=graph.num_edges))
     edge_attr, edge_weight = column("edge_attr"), column("edge_weight")
     if (ids := column("edge_id")) is not None:
-        place = torch.empty_like(ids)
-        place[ids] = torch.arange(len(ids))
+        place = places_of(ids)
         edge_index = edge_index[:, place]
         edge_attr, edge_weight = (None if rows is None else rows[place] for rows in (edge_attr, edge_weight))
     data = Data(x=features(), edge_index=edge_index, edge_attr=edge_attr, y=column("y"))
@@ -85,3 +85,12 @@ def to_giant_data(graph: GraphColumns) -> Data:
     if data.x is None:
         data.num_nodes = graph.num_nodes
     return data
+
+
+def places_of(numbers: torch.Tensor) -> torch.Tensor:
+    """Where each of 0 .. E-1 stands in `numbers` i64 [E], which has each once."""
+    import torch
+
+    places = torch.empty_like(numbers)
+    places[numbers] = torch.arange(len(numbers))
+    return places

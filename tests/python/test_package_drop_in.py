@@ -233,6 +233,26 @@ def test_a_data_becomes_a_graph_in_its_own_order(tmp_path):
             assert torch.equal(batch.edge_weight, data.edge_weight[batch.e_id])
 
 
+def test_places_of_edges_are_found_once_and_stand_in_the_ledger(tmp_path):
+    edge_index = torch.stack([torch.arange(100_000).flip(0), torch.arange(100_000)])[:, torch.randperm(100_000)]
+    graph = plimsoll.from_pyg(Data(edge_index=edge_index, edge_weight=torch.rand(100_000), num_nodes=100_000), tmp_path / "graph")
+    out = python(f"""
+import plimsoll, torch
+from torch_geometric.data import Data
+from plimsoll import _operators
+_operators.load()
+from plimsoll import _torch
+graph, batch = plimsoll.open({str(graph.path)!r}), Data(e_id=torch.tensor([70_000, 3]))
+before = _torch.held()
+for _ in range(2):
+    print(graph.add_edge_columns(batch).edge_weight.tolist(), round((_torch.held() - before) / 100_000))
+graph.close()
+print(round((_torch.held() - before) / 100_000))
+""")
+    weights = graph.to_pyg().edge_weight[[70_000, 3]].tolist()
+    assert out.splitlines() == [f"{weights} 8", f"{weights} 8", "0"]
+
+
 def test_verify_finds_an_edge_twice(tmp_path, seal):
     graph = plimsoll.from_pyg(Data(edge_index=torch.tensor([[1, 2, 0], [2, 1, 1]]), num_nodes=3), tmp_path / "graph")
     assert graph.edge_id.tolist() == [2, 1, 0]
