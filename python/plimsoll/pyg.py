@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import shutil
+import tempfile
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
@@ -29,6 +31,7 @@ Made = TypeVar("Made", bound=DataSet)
 
 _STORED = {"x", "edge_index", "edge_attr", "y", "node_y", "pos", "num_nodes"}
 _PROGRESS_GRAPHS = 256
+_WAITING_BYTES = 1 << 20
 _MOST_NODES = 2**31 - 1  # of a graph, whose edges are i32
 
 
@@ -60,7 +63,8 @@ def from_pyg(
     """Writes a PyTorch Geometric data set of small graphs to a `graph_set`, or one `Data` to a `graph`, which is opened.
 
     `dataset` is anything that gives `Data` objects one after the other, or a mapping of split names to such; it is
-    read once, a graph at a time. Of each graph are stored `x` [n, F], `edge_index` [2, e], `edge_attr` [e, K] (both
+    read once, a graph at a time; first graphs without an answer wait for one that has, beyond 1 MiB in a temporary file
+    (`TMPDIR`). Of each graph are stored `x` [n, F], `edge_index` [2, e], `edge_attr` [e, K] (both
     features may be missing, or have one axis where they have one column), the class `y` of the graph, one whole
     number, -1 where there is none, and `node_y` [n], classes of its nodes, -1 where there is none. Floating-point numbers
     are targets of regression, NaN where unknown, and so are several labels, whole numbers or bool in T columns: `y` [1]
@@ -138,28 +142,31 @@ def write_graphs(
     path = Path(path)
     sized = [graphs for graphs in splits.values() if isinstance(graphs, Sized)]
     total = sum(map(len, sized)) if len(sized) == len(splits) else 0
-    done = 0
     counts: list[tuple[str, int]] = []
-    writer: _core.GraphWriter | None = None
-    try:
+
+    def graphs_read() -> Iterator[Columns]:
+        done = 0
         for name, graphs in splits.items():
             before = done
             for data in graphs:
-                graph = read(data, f"graph {done}" + (f" (of split {name!r})" if len(splits) > 1 else ""))
-                if writer is None:
-                    first = graph
-                    widths = graph.x.shape[1], graph.edge_attr.shape[1], len(graph.target), graph.node_target.shape[1]
-                    writer = _core.GraphWriter(path, force, *widths, budget_text(budget))
-                graph = _like(first, graph, done)
-                writer.append(*graph)
+                yield read(data, f"graph {done}" + (f" (of split {name!r})" if len(splits) > 1 else ""))
                 done += 1
                 if progress is not None and done % _PROGRESS_GRAPHS == 0:
                     progress(done, total)
             counts.append((name, done - before))
+
+    writer: _core.GraphWriter | None = None
+    try:
+        for number, graph in enumerate(_with_targets(graphs_read())):
+            if writer is None:
+                first = graph
+                widths = graph.x.shape[1], graph.edge_attr.shape[1], len(graph.target), graph.node_target.shape[1]
+                writer = _core.GraphWriter(path, force, *widths, budget_text(budget))
+            writer.append(*_like(first, graph, number))
         if writer is None:
             raise UsageError(f"{path}: the data set has no graphs; expected one at least")
         if progress is not None:
-            progress(done, total)
+            progress(number + 1, total)
         named = {"node": _names("x", first.x), "edge": _names("edge_attr", first.edge_attr)}
         without: dict[str, Any] = {"features": named, "recordings": [], "vocabulary": []}
         rest = without if tables is None else _tables(tables, _splits(counts))
@@ -232,10 +239,34 @@ def _edges(value: Any, nodes: int, where: str) -> NDArray[np.int32]:
     return np.ascontiguousarray(edges.T, dtype=np.int32)
 
 
+def _with_targets(graphs: Iterator[Columns]) -> Iterator[Columns]:
+    """The same graphs. First ones without an answer wait, in a temporary file if they are many, for one that has targets."""
+    with tempfile.SpooledTemporaryFile(_WAITING_BYTES) as file:
+        waiting, answered = 0, None
+        for graph in graphs:
+            if graph.y != -1 or len(graph.target):
+                answered = graph
+                break
+            pickle.dump(graph, file)
+            waiting += 1
+        file.seek(0)
+        for _ in range(waiting):
+            yield _filled(pickle.load(file), 0 if answered is None else len(answered.target))
+    if answered is not None:
+        yield answered
+    yield from graphs
+
+
+def _filled(graph: Columns, targets: int) -> Columns:
+    """With so many unknown targets where it has no answer."""
+    if len(graph.target) or graph.y != -1:
+        return graph
+    return graph._replace(target=np.full(targets, np.nan, np.float32))
+
+
 def _like(first: Columns, graph: Columns, number: int) -> Columns:
     """The graph, with unknown targets where it has none. Errors: `UsageError` for other columns than the first has."""
-    if not len(graph.target) and len(first.target) and graph.y == -1:
-        graph = graph._replace(target=np.full(len(first.target), np.nan, np.float32))
+    graph = _filled(graph, len(first.target))
     widths, expected = (
         (
             *(g.x.shape[1], g.edge_attr.shape[1], g.node_y is not None, len(g.target), g.node_target.shape[1]),

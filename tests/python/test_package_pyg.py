@@ -126,6 +126,24 @@ def test_graphs_without_answers_and_without_edges(tmp_path):
     assert nodes.node_target.tolist() == torch.eye(3).tolist()
 
 
+@pytest.mark.parametrize("first", [1, 400])
+def test_graphs_without_targets_may_come_first(tmp_path, first):
+    def graphs():
+        for i in range(first):
+            yield Data(x=torch.full((500, 2), float(i)), y=torch.tensor(-1) if i % 2 else None)
+        yield Data(x=torch.ones(3, 2), y=torch.tensor([[1.5, 2]]))
+        yield Data(x=torch.ones(2, 2))
+
+    made = plimsoll.from_pyg(graphs(), tmp_path / "graphs")
+    assert np.isnan(made.target[:first]).all() and made.target[first].tolist() == [1.5, 2] and np.isnan(made.target[-1]).all()
+    assert made.x[: 500 * first : 500, 0].tolist() == list(range(first)) and set(made.y.tolist()) == {-1}
+    split = {"unknown": [Data(x=torch.ones(3, 2))] * 2, "known": [Data(x=torch.ones(3, 2), y=torch.tensor(0.5))]}
+    split = plimsoll.from_pyg(split, tmp_path / "split")
+    assert {name: some.graphs for name, some in split.splits.items()} == {"unknown": 2, "known": 1}
+    assert np.array_equal(split.target[:, 0], [np.nan, np.nan, 0.5], equal_nan=True)
+    assert sorted(os.listdir(tmp_path)) == ["graphs", "split"] and plimsoll.verify(made) == plimsoll.verify(split) == []
+
+
 def test_the_text_of_a_graph_is_a_line(tmp_path):
     graph = plimsoll.from_pyg([random_graph(torch.Generator(), 4)], tmp_path / "graphs")[0]
     assert repr(graph).startswith("GraphView(x=[") and len(repr(graph)) < 120
