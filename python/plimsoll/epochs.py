@@ -207,12 +207,13 @@ class Epoch(Iterator[Batch_co]):
             # After an error, or in a child of fork(), which has not the thread of its parent's stream.
             self._open(progress.epoch, progress.delivered)
         tensors = self._batches.next(self._stream, self._loader._numpy)  # after an error it has the same to give
+        progress.delivered += 1
         try:
             batch = self._finished(tensors)
-        except BaseException:
+        except MemoryError:
+            progress.delivered -= 1
             self._stream = None  # the same batch is made anew: these tensors may have been changed
             raise
-        progress.delivered += 1
         if progress.delivered == progress.steps:
             self._stream = None  # ends its thread
         return batch

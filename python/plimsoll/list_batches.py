@@ -15,7 +15,8 @@ _OF_TORCH = ("multiprocessing_context", "num_workers", "timeout", "worker_init_f
 
 
 class ListStream:
-    """The batches of an epoch that are left. Errors leave it where it is: the same batch comes next."""
+    """The batches of an epoch that are left. Where memory is refused the same batch comes next; after another error, as
+    in torch, the one behind it."""
 
     def __init__(self, load: Callable[[list[list[int]]], Iterable[Any]], batches: list[list[int]], first: int) -> None:
         self.size = len(batches)
@@ -25,13 +26,13 @@ class ListStream:
     def next(self) -> Any:
         if self._loading is None:
             self._loading = iter(self._load(self._batches[self._coming :]))
+        self._coming += 1
         try:
-            batch = next(self._loading)
-        except BaseException:
+            return next(self._loading)
+        except MemoryError:
+            self._coming -= 1
             self._loading = None  # torch's iterator is past the batch that failed
             raise
-        self._coming += 1
-        return batch
 
 
 class ListBatches:

@@ -58,7 +58,8 @@ class DataLoader(EpochLoader["Batch"]):
     Memory: tensors of batches stand in the ledger under the tag `blocks` until they are freed, as do batches made
     ahead. A refusal ends making ahead until the next batch is delivered. A batch that the ledger refuses when it is
     asked for is `BudgetExceeded` at once, whose text says how many bytes delivered batches hold; `live_bytes` is that
-    number. After this and any other error, in the caller's own code as well, `next` makes the same batch again.
+    number. `next` then makes the same batch again, also where it was the caller's own code that was refused memory.
+    After another error of that code it goes on with the batch after it, as in torch.
 
     Each `iter(loader)` is an epoch: 0, 1, ... in the order in which their first batches are asked for; `set_epoch` names
     another for the next to begin. Epochs of one loader that run at the same time are independent, and `state_dict` is

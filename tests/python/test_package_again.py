@@ -1,4 +1,4 @@
-"""A batch that could not be delivered, for want of memory or because of the user's code, comes when `next` is called again."""
+"""A batch that could not be delivered for want of memory comes when `next` is called again."""
 
 import multiprocessing
 from collections.abc import Sequence
@@ -23,6 +23,16 @@ class Trouble:
         if number in self.left and self.left[number].value:
             self.left[number].value = 0
             raise plimsoll.BudgetExceeded(f"no memory for {number}")
+
+
+class Bad(Trouble):
+    """Likewise, another error."""
+
+    def __call__(self, number):
+        try:
+            super().__call__(number)
+        except plimsoll.BudgetExceeded as error:
+            raise ValueError(str(error)) from None
 
 
 class Troubled(Sequence):
@@ -146,3 +156,33 @@ def test_of_walks(tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(loader._batches()), "_windows", refused)
     assert [pair[0].tolist() for pair in delivered(loader, 1)] == expected
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_after_another_error_of_the_users_code_the_next_batch_comes(workers):
+    options = {"batch_size": 2, "num_workers": workers}
+    expected = list(plimsoll.DataLoader(small(), **options))
+    running = iter(plimsoll.DataLoader(Troubled(small(), Bad(2, 7)), **options))
+    found = []
+    for batch in range(GRAPHS // 2):
+        if batch in (1, 3):
+            with pytest.raises(ValueError):
+                next(running)
+        else:
+            found.append(next(running))
+    assert next(running, None) is None
+    same(found, [batch for i, batch in enumerate(expected) if i not in (1, 3)])
+
+
+def test_after_an_error_of_a_transform_the_next_batch_comes():
+    data, bad = ring(NODES, torch.arange(NODES) % 3), Bad(7)
+
+    def transform(batch):
+        bad(int(batch.n_id[0]))
+        return batch
+
+    running = iter(plimsoll.NeighborLoader(data, [1], batch_size=7, transform=transform))
+    assert int(next(running).n_id[0]) == 0
+    with pytest.raises(ValueError):
+        next(running)
+    assert [int(batch.n_id[0]) for batch in running] == list(range(14, NODES, 7))
