@@ -38,6 +38,11 @@ def smallest_budget(peak: int, spread: int = SPREAD) -> int:
 _in_force: weakref.WeakSet[budget] = weakref.WeakSet()
 
 
+def limit() -> int:
+    """The least of all budgets of the process that are in force, in bytes: what a plan has."""
+    return min(each.bytes for each in tuple(_in_force))
+
+
 def settle() -> None:
     """Gives back what is kept of freed memory, and measures for all budgets in force what the process holds outside of the
     ledger: it counts from then on, whatever it was in the last second. For moments when all that the ledger has was
@@ -120,6 +125,7 @@ class budget(ContextDecorator):
     ) -> None:
         from plimsoll import _torch
 
+        held = True
         if self._gpu is not None:
             self._gpu.leave()
             self.peak, self.peak_process = self._gpu.peak, self._gpu.held or self.bytes
@@ -127,14 +133,16 @@ class budget(ContextDecorator):
             self._gpu = None
         else:
             assert self._process is not None
+            held = self.bytes == limit()  # else a smaller one did
             self.peak = _torch.peak()
             _torch.end_peak(self._outer_peak)
             self.peak_process = self._process.peak_anonymous()
             _in_force.discard(self)
             self._process = None
         if isinstance(error, BudgetExceeded):
-            of = "the process" if self._device == "cpu" else self._device
-            error.add_note(f"The budget of {of} was {_torch.format_bytes(self.bytes)}.")
+            if held:
+                of = "the process" if self._device == "cpu" else self._device
+                error.add_note(f"The budget of {of} was {_torch.format_bytes(self.bytes)}.")
             error.free_frames()
 
     def __str__(self) -> str:

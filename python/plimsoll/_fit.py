@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 
 from plimsoll._apart import Apart, drawing, runs_apart
 from plimsoll._budget import budget as budget_of_process
+from plimsoll._budget import limit
 from plimsoll._device import device_of, generators, same_bits_each_time
 from plimsoll._fit_loss import try_split
 from plimsoll._fit_plan import Room, plan_blocks, plan_on_device
@@ -110,7 +111,7 @@ def fit(
         if gpu is not None:
             _require_one_process(model)
             enter.enter_context(same_bits_each_time())
-            room = plan_on_device(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes, gpu)
+            room = plan_on_device(model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, gpu)
             gpu.warm_up()
             enter.callback(gpu.end_peak, gpu.begin_peak())
             on = OnDevice(model, gpu, loss)
@@ -118,14 +119,14 @@ def fit(
             apart = _runs_apart(model, blocks, forward, loss)
             threads = enter.enter_context(_one_thread()) if apart.at_once else 1
             with drawing(0) if apart.random else nullcontext():
-                room = plan_blocks(model, stepper, blocks, range(epochs), forward, loss, found, memory.bytes, lanes, threads)
+                room = plan_blocks(model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, threads)
             found.workers = max(1, min(room.blocks, threads))
         try_split(model, blocks, forward, loss, shares)
         require_agreement(model, blocks, {"epochs": epochs, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
         steps = Steps(model, stepper, blocks, forward, loss, shares, found, room, apart, lanes, journal, on)
         enter.callback(steps.close)
         if journal is not None:
-            _start(journal, model, blocks, epochs, found, memory.bytes)
+            _start(journal, model, blocks, epochs, found, limit())
         stepper.zero_grad(set_to_none=True)
         try:
             for epoch in range(epochs):

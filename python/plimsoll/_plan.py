@@ -14,6 +14,7 @@ from torch_geometric.data import Data, Dataset
 
 from plimsoll import _torch
 from plimsoll._budget import budget as budget_of_process
+from plimsoll._budget import limit as limit_in_force
 from plimsoll._budget import smallest_budget
 from plimsoll._device import device_of, generators
 from plimsoll.arguments import Budget
@@ -171,7 +172,7 @@ def plan(
             room = limit - outside - fixed - between
         else:
             _torch.give_back_freed_memory()
-            outside, limit = _torch.outside() + held_before - bytes_of(elsewhere), memory.bytes
+            outside, limit = _torch.outside() + held_before - bytes_of(elsewhere), limit_in_force()
             if found.in_memory:
                 outside -= worst.batch
             room = limit - _torch.slack(limit) - outside - fixed
@@ -188,7 +189,7 @@ def plan(
             exact=worst.run and all(map(needs.spans, found.sizes)),
             difference=needs.difference,
             largest_batch=None if found.of_one_graph else largest_batch(needs, found.graphs(), room),
-            budget=limit if budget is not None or gpu is not None else None,
+            budget=limit if budget is not None or gpu is not None or limit < memory.bytes else None,
             sharding=sharding,
             ranks=ranks,
             memory=needs.by_module(worst.size),

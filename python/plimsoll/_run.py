@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from plimsoll import _torch
 from plimsoll._budget import budget as budget_of_process
+from plimsoll._budget import limit
 from plimsoll._process_group import group_name, ranks
 from plimsoll.arguments import Budget, PathLike, Progress, texts, thread_count, whole
 from plimsoll.errors import BudgetExceeded, UsageError
@@ -178,8 +179,8 @@ def _within(request: Request, budget: Budget, threads: int | None, work: Callabl
     request.set_threads(count)
     own = _torch.OwnThreads(count)
     try:
-        with budget_of_process(budget) as memory:
-            request.set_budget(memory.bytes, _torch.outside() + _torch.slack(memory.bytes))
+        with budget_of_process(budget):
+            request.set_budget(limit(), _torch.outside() + _torch.slack(limit()))
             return work()
     finally:
         del own

@@ -97,6 +97,10 @@ def refuse_too_small_a_budget():
     before = weights(fresh)
     with pytest.raises(plimsoll.BudgetExceeded, match="a block of 64 graphs.*the smallest budget that works is"):
         fitted(model=fresh, budget=run.smallest_budget - 24 * MIB, **options)
+    with pytest.raises(plimsoll.BudgetExceeded, match="the smallest budget that works is") as refusal:
+        with plimsoll.budget(run.smallest_budget - 24 * MIB):  # one around it counts, too
+            fitted(model=fresh, **options)
+    assert len(refusal.value.__notes__) == 1  # of that which was too small
     assert torch.equal(weights(fresh), before)
     gc.collect()
     _, again = fitted(model=fresh, budget=run.smallest_budget + 4 * MIB, **options)

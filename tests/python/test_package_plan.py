@@ -187,6 +187,9 @@ def test_largest_batch_fits_and_one_more_may_not():
     largest = plimsoll.plan(model, Batch.from_data_list(by_size[: plan.largest_batch]))
     assert largest.tensors + plan.outside <= budget
     assert plimsoll.plan(model, loader, budget=budget + 40 * MIB).largest_batch > plan.largest_batch
+    with plimsoll.budget(budget):
+        around = plimsoll.plan(model, loader)
+    assert around.budget == budget and abs(around.largest_batch - plan.largest_batch) < 20
 
 
 def test_a_budget_too_small_for_the_batch_is_planned_without_it():
