@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 import weakref
 from contextlib import ContextDecorator
 from types import TracebackType
@@ -36,11 +38,14 @@ def smallest_budget(peak: int, spread: int = SPREAD) -> int:
 
 
 _in_force: weakref.WeakSet[budget] = weakref.WeakSet()
+_moves = threading.Lock()  # in and out of force
+_numbers = itertools.count()
 
 
 def limit() -> int:
     """The least of all budgets of the process that are in force, in bytes: what a plan has."""
-    return min(each.bytes for each in tuple(_in_force))
+    with _moves:
+        return min(each.bytes for each in _in_force)
 
 
 def settle() -> None:
@@ -50,7 +55,9 @@ def settle() -> None:
     from plimsoll import _torch
 
     _torch.give_back_freed_memory()
-    for each in tuple(_in_force):
+    with _moves:
+        those = tuple(_in_force)
+    for each in those:
         if (process := each._process) is not None:
             process.settle()
 
@@ -116,8 +123,10 @@ class budget(ContextDecorator):
             self._outer_peak = self._gpu.begin_peak()
             return self
         self._process = _torch.ProcessBudget(self._text)
-        _in_force.add(self)
-        self._outer_peak = _torch.begin_peak()
+        with _moves:
+            self._number = next(_numbers)
+            self._outer_peak = _torch.begin_peak()
+            _in_force.add(self)
         return self
 
     def __exit__(
@@ -134,16 +143,28 @@ class budget(ContextDecorator):
         else:
             assert self._process is not None
             held = self.bytes == limit()  # else a smaller one did
-            self.peak = _torch.peak()
-            _torch.end_peak(self._outer_peak)
+            self._end_peak()
             self.peak_process = self._process.peak_anonymous()
-            _in_force.discard(self)
             self._process = None
         if isinstance(error, BudgetExceeded):
             if held:
                 of = "the process" if self._device == "cpu" else self._device
                 error.add_note(f"The budget of {of} was {_torch.format_bytes(self.bytes)}.")
             error.free_frames()
+
+    def _end_peak(self) -> None:
+        """Leaves, with the peak since this budget was entered. The ledger has one since the last that was, which keeps that
+        before it; and budgets of several threads may be left in any order."""
+        from plimsoll import _torch
+
+        with _moves:
+            _in_force.discard(self)
+            later = sorted((each for each in _in_force if each._number > self._number), key=lambda each: each._number)
+            self.peak = max([_torch.peak(), *(each._outer_peak for each in later)])
+            if later:
+                later[0]._outer_peak = max(later[0]._outer_peak, self._outer_peak)
+            else:
+                _torch.end_peak(self._outer_peak)
 
     def __str__(self) -> str:
         from plimsoll import _torch

@@ -66,6 +66,23 @@ def test_an_inner_budget_leaves_the_peak_of_the_outer():
     assert outer.peak >= 32 * MIB
 
 
+def test_peaks_of_budgets_that_overlap():
+    """As those of several threads do: each has the peak since it was entered."""
+    first, second, third = (plimsoll.budget("64GiB") for _ in range(3))
+    with plimsoll.budget("64GiB") as around:
+        held = _torch.held()
+        first.__enter__()
+        torch.zeros(16 * MIB)
+        second.__enter__()
+        torch.zeros(4 * MIB)
+        third.__enter__()
+        torch.zeros(8 * MIB)
+        for each in (second, first, third):
+            each.__exit__(None, None, None)
+    peaks = [(each.peak - held) >> 20 for each in (around, first, second, third)]
+    assert peaks == [64, 64, 32, 32]
+
+
 def test_what_was_freed_is_no_others():
     """Sampling in the middle of taking and giving back does not lower the cap."""
     with plimsoll.budget(_torch.anonymous() + 400 * MIB):
