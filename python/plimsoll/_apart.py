@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import threading
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -10,10 +12,11 @@ from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, TypeVar
 from unittest import mock
 
+import numpy as np
 import torch
 from torch_geometric.data import Data
 
-from plimsoll import _torch
+from plimsoll import _other_random, _torch
 from plimsoll.errors import BudgetExceeded
 from plimsoll.steps import Forward, Loss, is_compiled, loss_of
 from plimsoll.trial import copied
@@ -36,14 +39,14 @@ class Apart(NamedTuple):
 def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss) -> Apart:
     """Tries a step on these graphs, with a copy of the model.
 
-    Blocks may not run at once where it leaves something in the model, as running statistics, where there are hooks, and
-    within autocast. They draw from torch's default generator, which all threads share, where the model is compiled or
-    looks at the generator's state, as torch.utils.checkpoint does.
+    Blocks may not run at once where it leaves something in the model or the loss, as running statistics, where it draws from
+    Python's `random` or NumPy's, where there are hooks, and within autocast. They draw from torch's default generator, which
+    all threads share, where the model is compiled or looks at the generator's state, as torch.utils.checkpoint does.
     """
     if any(map(is_compiled, model.modules())):
         return Apart()
     copy = copied(model).train()
-    before = _state(copy)
+    before = _left_in(copy, loss)
     asked = mock.Mock(wraps=torch.get_rng_state)
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         drawn = torch.default_generator.get_state()
@@ -59,7 +62,7 @@ def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss)
     hooked = any(getattr(module, hooks) for module in model.modules() for hooks in _HOOKS) or any(
         getattr(parameter, "_post_accumulate_grad_hooks", None) for parameter in model.parameters()
     )
-    return Apart(True, not hooked and not _around() and _state(copy) == before)
+    return Apart(True, not hooked and not _around() and _left_in(copy, loss) == before)
 
 
 @contextmanager
@@ -78,15 +81,34 @@ def _around() -> bool:
     return bool(torch.is_autocast_enabled("cpu") or torch._C._len_torch_function_stack() or torch._C._len_torch_dispatch_stack())
 
 
-def _state(model: torch.nn.Module) -> dict[str, Any]:
-    """What a step may leave in a model."""
-    found: dict[str, Any] = {}
-    for name, module in model.named_modules():
-        for key, value in vars(module).items():
-            found[f"{name}.{key}"] = (id(value), len(value) if isinstance(value, dict | list | set) else 0)
-        for key, buffer in module._buffers.items():
-            found[f"{name}.{key}"] = (id(buffer), -1 if buffer is None else buffer._version)
-    return found
+def _left_in(model: torch.nn.Module, loss: Loss) -> Any:
+    """What a step may change: attributes of modules, parameters and buffers among them, and generators of random numbers."""
+    modules = [*model.modules(), *(loss.modules() if isinstance(loss, torch.nn.Module) else ())]
+    return [_state(vars(module)) for module in modules], _other_random.state()
+
+
+def _state(value: Any, depth: int = 4) -> Any:
+    """Equal to that of before, unless the value was changed in place or another has taken its place."""
+    if isinstance(value, torch.Tensor):
+        return id(value), 0 if value.is_inference() else value._version, _hash(value)
+    if isinstance(value, np.ndarray):
+        return id(value), value.tobytes() if value.dtype != object else None
+    if isinstance(value, np.random.Generator):
+        return str(value.bit_generator.state)
+    if isinstance(value, random.Random | np.random.RandomState):
+        return str(value.getstate() if isinstance(value, random.Random) else value.get_state(legacy=False))
+    if isinstance(value, dict | list | tuple | set | deque) and depth:
+        inside = [*value, *value.values()] if isinstance(value, dict) else value
+        return id(value), [_state(item, depth - 1) for item in inside]
+    return value if isinstance(value, int | float | str) else id(value)
+
+
+def _hash(tensor: torch.Tensor) -> int:
+    """Of its numbers, which `tensor.data` changes without a new version."""
+    if tensor.layout is not torch.strided or tensor.device.type != "cpu" or tensor.is_quantized:
+        return 0
+    plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
+    return zlib.crc32(plain.view(-1).view(torch.uint8).numpy())
 
 
 class InOrder(Generic[R]):

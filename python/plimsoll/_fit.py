@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
+from plimsoll import _other_random
 from plimsoll._apart import Apart, drawing, runs_apart
 from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import limit
@@ -57,9 +58,9 @@ def fit(
 
     A batch of `batch_size` graphs is run in blocks of whole graphs, whose gradients are summed up in the order of the
     blocks before the optimizer steps; so memory is that of one block, whatever the batch. Which graphs make up a
-    block follows from (`seed`, epoch) and the limits in `block`; before each block torch's generator is seeded from
-    (`seed`, epoch, block), and it is as before when `fit` returns. So the weights are the same to the bit for every
-    budget.
+    block follows from (`seed`, epoch) and the limits in `block`; before each block torch's generator, Python's `random`
+    and NumPy's are seeded from (`seed`, epoch, block), and they are as before when `fit` returns. So the weights are the
+    same to the bit for every budget.
 
     Blocks run at once in as many threads as torch has, as far as the budget has room, where a step leaves nothing in the
     model and draws from no generator but torch's (`plimsoll._apart`); the weights are then the same for any number of
@@ -80,7 +81,7 @@ def fit(
     The model is left in training mode.
     With `run`, a new folder, the journal of the run is written there, for `plimsoll top`, `compare` and `sync`; `trackers`
     are those of `run.trackers`, and a missing package is a `UsageError` before training starts (docs/seeing.md).
-    torch's generator is one for all threads: runs in several threads at once are not reproducible. An operation that
+    These generators are one each for all threads: runs in several threads at once are not reproducible. An operation that
     looks at all graphs together, such as batch norm, sees those of a block, not of the batch: these modules are in
     `Fit.couples`, and a warning names them.
 
@@ -102,8 +103,9 @@ def fit(
     if run is None and trackers:
         raise UsageError("trackers follow the journal of a run; give run, the folder for it")
     gpu = device_of(str(device), device_budget)
-    random = torch.random.fork_rng(devices=generators(gpu))
-    with budget_of_process(budget) as memory, journal or nullcontext(), random, torch.enable_grad(), ExitStack() as enter:
+    with budget_of_process(budget) as memory, journal or nullcontext(), torch.enable_grad(), ExitStack() as enter:
+        enter.enter_context(torch.random.fork_rng(devices=generators(gpu)))
+        enter.enter_context(_other_random.kept())
         blocks = BlockList(dataset, batch_size, block, seed, shuffle)
         stepper = _optimizer(model, optimizer)
         found = Fit(couples=_couples(model, blocks, forward))

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from plimsoll import _torch
+from plimsoll import _other_random, _torch
 from plimsoll._apart import Apart, InOrder, drawing
 from plimsoll._budget import settle
 from plimsoll._fit_loss import counts
@@ -132,6 +132,7 @@ class Steps:
         return _Job(block, data, share if self._mean else 1.0, seed)
 
     def _load(self, block: Block, seed: int) -> Data:
+        _other_random.seed(seed)
         with self._drawing(seed):  # random transforms
             return self._blocks.load(block.graphs)
 
@@ -211,6 +212,8 @@ class Steps:
         return [None if gradient is None else gradient.clone() for gradient in inside], loss
 
     def _step(self, job: _Job) -> _Done:
+        if not self._apart.at_once:
+            _other_random.seed(job.seed)
         if self._on is not None:
             return self._on.step(job.data, self._forward, job.weight, job.seed)
         with self._drawing(job.seed):

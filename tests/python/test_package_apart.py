@@ -1,7 +1,9 @@
 """Blocks of plimsoll.fit in several threads: the same bits, and which models run so."""
 
 import copy
+import random
 
+import numpy as np
 import pytest
 from package_data import plimsoll
 
@@ -43,9 +45,9 @@ def apart(model, forward=by_names):
     return runs_apart(model, BlockList(made_up(), 32, BlockLimits(8), 0, True).load([0, 1, 2]), forward, CROSS_ENTROPY)
 
 
-def fitted(model, **options):
+def fitted(model, dataset=None, **options):
     model = copy.deepcopy(model)
-    run = plimsoll.fit(model, made_up(), optimizer=torch.optim.Adam(model.parameters(), 1e-2), epochs=2, batch_size=32,
+    run = plimsoll.fit(model, dataset or made_up(), optimizer=torch.optim.Adam(model.parameters(), 1e-2), epochs=2, batch_size=32,
                        block=BlockLimits(8), **options)  # fmt: skip
     return run, torch.cat([value.detach().flatten() for value in model.state_dict().values()])
 
@@ -120,6 +122,30 @@ def test_which_models_run_at_once():
             return self.last
 
     assert apart(Keeps(make_body("GAT", 5, made_up(), width=16, layers=2), 3)) == Apart(True, False)
+    class Changes(Classifier):
+        def __init__(self, change):
+            super().__init__(make_body("GAT", 5, made_up(), width=16, layers=2), 3)
+            self.change, self.scale, self.counts = change, torch.zeros(1), {"calls": [0]}
+            self.numbers, self.generator = np.zeros(3), np.random.default_rng(0)
+
+        def forward(self, x, edge_index, batch, batch_size):
+            with torch.no_grad():
+                self.change(self)
+            return super().forward(x, edge_index, batch, batch_size)
+
+    assert apart(Changes(lambda model: None)) == Apart(True, True)
+    for change in (
+        lambda model: model.scale.mul_(0.9),
+        lambda model: model.scale.data.add_(1),
+        lambda model: model.lin.weight.clamp_(-1, 1),
+        lambda model: model.lin.weight.data.add_(1),
+        lambda model: model.counts["calls"].__setitem__(0, model.counts["calls"][0] + 1),
+        lambda model: model.numbers.__iadd__(1),
+        lambda model: model.generator.random(),
+        lambda model: random.random(),
+        lambda model: np.random.rand(),
+    ):
+        assert apart(Changes(change)) == Apart(True, False)
     hooked = classifier()
     hooked.register_forward_hook(lambda *_: None)
     assert apart(hooked) == Apart(True, False)
@@ -137,6 +163,30 @@ def test_which_models_run_at_once():
     assert apart(classifier(), seeds) == Apart()
     with torch.autocast("cpu", torch.bfloat16):
         assert apart(classifier()) == Apart(True, False)
+
+
+def test_draws_of_python_and_numpy_are_seeded(threads):
+    """By block, in models and in data sets: the same weights for all budgets, whatever was drawn before."""
+
+    class Scales(Classifier):
+        def forward(self, x, edge_index, batch, batch_size):
+            return super().forward(x * random.uniform(0.5, 1.5) * np.random.uniform(0.5, 1.5), edge_index, batch, batch_size)
+
+    class Turned(list):
+        def __getitem__(self, i):
+            data = super().__getitem__(i)
+            return Data(x=data.x * random.choice([-1, 1]) + np.random.rand(), edge_index=data.edge_index, y=data.y)
+
+    threads(2)
+    for model, dataset, workers in ((Scales(classifier().body, 3), made_up(), 1), (classifier(), Turned(made_up()), 2)):
+        run, weights = fitted(model, dataset)
+        assert run.workers == workers
+        random.seed(1)
+        np.random.seed(1)
+        before = random.getstate(), np.random.get_state()[1].tolist()
+        other, again = fitted(model, dataset, budget=run.smallest_budget + (1 << 20))
+        assert torch.equal(weights, again) and other.losses == run.losses
+        assert (random.getstate(), np.random.get_state()[1].tolist()) == before
 
 
 def test_draws_follow_from_the_seed_of_the_thread():
