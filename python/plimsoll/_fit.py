@@ -34,6 +34,12 @@ from plimsoll.steps import Forward, Loss, by_names, is_compiled, require_cpu
 from plimsoll.trial import Optimizer
 
 
+_TRAINED_LOSS = (
+    "To train a loss, let the model's forward take y and give the loss of each graph, and loss be lambda out, y: out.mean() "
+    "(docs/python/training.md)"
+)
+
+
 def fit(
     model: torch.nn.Module,
     dataset: Sequence[Data] | Graphs,
@@ -74,8 +80,8 @@ def fit(
 
     `loss(out, batch.y)` is a mean over the rows of `batch.y`, by which blocks are weighted, or a sum. Class weights and
     `ignore_index` count where torch's cross entropy or NLL has them, as a module, a function or a `functools.partial`.
-    Whether a loss can be split into blocks is tried on a few graphs before the first step. `optimizer` is over the
-    model's parameters, or makes one of them; by default Adam. `forward` is as in `plan`. `on_epoch(epoch, loss)` is
+    Whether a loss can be split into blocks is tried on a few graphs before the first step. `optimizer` is over
+    parameters of the model alone, or makes one of them; by default Adam. `forward` is as in `plan`. `on_epoch(epoch, loss)` is
     called after each epoch, and the place to step a schedule. To clip gradients, give
     `optimizer.register_step_pre_hook` a function `(optimizer, args, kwargs)` that returns None (docs/python/training.md).
     The model is left in training mode.
@@ -111,7 +117,7 @@ def fit(
         found = Fit(couples=_couples(model, blocks, forward))
         apart, room, on = Apart(), Room(), None
         if gpu is not None:
-            _require_one_process(model)
+            _require_for_device(model, loss)
             enter.enter_context(same_bits_each_time())
             room = plan_on_device(model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, gpu)
             gpu.warm_up()
@@ -150,11 +156,14 @@ def fit(
     return found
 
 
-def _require_one_process(model: torch.nn.Module) -> None:
+def _require_for_device(model: torch.nn.Module, loss: Loss) -> None:
     if ranks() > 1:
         raise UsageError('device="cuda" is for one process; leave it out for ranks')
     if any(map(is_compiled, model.modules())):
         raise UsageError('a compiled model with device="cuda": give fit the model itself')
+    own = set(map(id, model.parameters()))
+    if isinstance(loss, torch.nn.Module) and not own.isdisjoint(map(id, loss.parameters())):
+        raise UsageError(f'the loss has parameters of the model, which device="cuda" does not share with it. {_TRAINED_LOSS}')
 
 
 @contextmanager
@@ -182,8 +191,12 @@ def _optimizer(model: torch.nn.Module, optimizer: Optimizer | None) -> torch.opt
     if isinstance(made, torch.optim.LBFGS | torch.optim.SparseAdam):
         raise UsageError(f"{type(made).__name__}: wants a closure, or sparse gradients; expected another optimizer")
     own = set(map(id, model.parameters()))
-    if not any(id(parameter) in own for group in made.param_groups for parameter in group["params"]):
-        raise UsageError("the optimizer has no parameter of the model; make it of model.parameters()")
+    others = [parameter for group in made.param_groups for parameter in group["params"] if id(parameter) not in own]
+    if others:
+        raise UsageError(
+            f"the optimizer has parameters that are not the model's, the first of shape {tuple(others[0].shape)}; expected "
+            f"those of model.parameters() alone. {_TRAINED_LOSS}"
+        )
     return made
 
 

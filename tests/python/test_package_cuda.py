@@ -247,6 +247,10 @@ def test_arguments(gpu):
         model = classifier()
         model.compile()
         fitted(model)
+    with pytest.raises(plimsoll.UsageError, match="the loss has parameters of the model"):
+        model = classifier()
+        model.loss = torch.nn.Sequential(torch.nn.Linear(3, 3))
+        fitted(model, model.loss)
 
 
 @no_gpu

@@ -44,7 +44,7 @@ def test_bad_input(options, error, text):
         ({"epochs": 0}, "epochs=0"),
         ({"seed": -1}, "seed=-1"),
         ({"batch_size": "64"}, "batch_size='64'"),
-        ({"optimizer": torch.optim.Adam([torch.zeros(1)])}, "no parameter of the model"),
+        ({"optimizer": torch.optim.Adam([torch.zeros(1)])}, "not the model's, the first of shape \\(1,\\)"),
         ({"optimizer": torch.optim.LBFGS}, "LBFGS"),
         ({"graphs": [Data(x=torch.zeros(2, 5), edge_index=torch.zeros(2, 1, dtype=torch.long))]}, "graph 0: has no y"),
         ({"graphs": iter(made_up())}, "expected graphs"),

@@ -143,3 +143,34 @@ def test_a_batch_without_a_target_makes_no_step():
     before = weights(model)
     run = plimsoll.fit(model, graphs, batch_size=8, optimizer=torch.optim.SGD(model.parameters(), 1.0))
     assert torch.equal(weights(model), before) and run.losses[0] != run.losses[0]
+
+
+def test_a_loss_with_parameters(threads):
+    """Refused beside the model, where whether it trained would depend on the threads; a part of the model it trains."""
+
+    class Tempered(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.temperature = torch.nn.Parameter(torch.ones(1))
+
+        def forward(self, out, y, reduction="mean"):
+            return F.cross_entropy(out * self.temperature, y, reduction=reduction)
+
+    class WithLoss(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model, self.loss = classifier(), Tempered()
+
+        def forward(self, x, edge_index, batch, batch_size, y):
+            return self.loss(self.model(x, edge_index, batch, batch_size), y, "none")
+
+    model, loss = classifier(), Tempered()
+    optimizer = torch.optim.SGD([*model.parameters(), *loss.parameters()], 0.1)
+    with pytest.raises(plimsoll.UsageError, match="parameters that are not the model's.*take y"):
+        plimsoll.fit(model, made_up(), loss, optimizer)
+    trained = []
+    for count in (1, 2):
+        threads(count)
+        model, _ = fitted(model=WithLoss(), loss=lambda out, y: out.mean())
+        trained.append(model.loss.temperature.item())
+    assert trained[0] == trained[1] != 1
