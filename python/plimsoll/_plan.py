@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch_geometric.data import Data, Dataset
+from torch_geometric.data import Data
 
 from plimsoll import _torch
 from plimsoll._budget import budget as budget_of_process
@@ -48,7 +48,7 @@ class Plan:
     exact: bool  #: whether the worst batch was run; else its need is worked out from smaller ones
     difference: str  #: where operations allocate by more than a batch's counts, so that what was not run is an estimate
     largest_batch: int | None  #: how many graphs fit the budget, or the limit found, whichever of the data they are;
-    #: None where batches are parts of one graph
+    #: None where batches are parts of one graph, and where nothing says which graphs there are
     budget: int | None  #: that it was made for
     sharding: str | None  #: of gradients and optimizer among ranks: "zero1", "zero2", or None
     ranks: int  #: of which one is planned
@@ -176,6 +176,7 @@ def plan(
             if found.in_memory:
                 outside -= worst.batch
             room = limit - _torch.slack(limit) - outside - fixed
+        graphs = None if found.of_one_graph else found.graphs()
         return Plan(
             parameters=trial.parameters,
             gradients=share.gradients,
@@ -188,7 +189,7 @@ def plan(
             held_at_peak=worst.held,
             exact=worst.run and all(map(needs.spans, found.sizes)),
             difference=needs.difference,
-            largest_batch=None if found.of_one_graph else largest_batch(needs, found.graphs(), room),
+            largest_batch=None if graphs is None else largest_batch(needs, graphs, room),
             budget=limit if budget is not None or gpu is not None or limit < memory.bytes else None,
             sharding=sharding,
             ranks=ranks,
@@ -205,8 +206,7 @@ class _Found:
         self.in_memory = isinstance(batches, (Data, Sequence))
         self._batches: Iterable[Data] = [batches] if isinstance(batches, Data) else batches
         self._random = torch.random.get_rng_state()
-        generator = getattr(batches, "generator", None)
-        self._of_loader = None if generator is None else (generator, generator.get_state())
+        self._of_loader = [(generator, generator.get_state()) for generator in _generators(batches)]
         self.sizes: set[Size] = set()
         self._largest: list[Data] = []  # by nodes, by edges
 
@@ -241,20 +241,28 @@ class _Found:
         return copy(self._batches) if isinstance(self._batches, EpochLoader) else self._batches
 
     def rewind(self) -> None:
-        """Puts torch's generator, and one that the loader has, back to where they were."""
+        """Puts torch's generator, and those that the loader has, back to where they were."""
         torch.random.set_rng_state(self._random)
-        if self._of_loader is not None:
-            generator, state = self._of_loader
+        for generator, state in self._of_loader:
             generator.set_state(state)
 
     def batch_of(self, size: Size) -> Data | None:
         return next((batch for batch in self._once() if size_of(batch) == size), None)
 
-    def graphs(self) -> NDArray[np.int64]:
-        """The counts of each graph that batches may have."""
-        dataset: Any = getattr(self._batches, "dataset", None)
+    def graphs(self) -> NDArray[np.int64] | None:
+        """The counts of each graph that batches may have: of the loader's data set, or of the batches themselves."""
+        dataset: Any = getattr(self._batches, "dataset", self._batches)
         dataset = as_graphs(dataset) or dataset
-        of_data = isinstance(dataset, Sequence) and len(dataset) > 0 and isinstance(dataset[0], Data)
-        if of_data or isinstance(dataset, Graphs | Dataset):
+        if isinstance(dataset, Graphs):
             return sizes_of(dataset)
-        return graphs_of(self._largest[:1])
+        if hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__") and len(dataset) and isinstance(dataset[0], Data):
+            return graphs_of(dataset[i] for i in range(len(dataset)))
+        return None
+
+
+def _generators(loader: Any) -> list[torch.Generator]:
+    """Those of a loader, and of the samplers that choose its batches."""
+    batch_sampler = getattr(loader, "batch_sampler", None)
+    owners = (loader, getattr(loader, "sampler", None), batch_sampler, getattr(batch_sampler, "sampler", None))
+    found = (getattr(owner, "generator", None) for owner in owners)
+    return [generator for generator in found if isinstance(generator, torch.Generator)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -198,7 +198,7 @@ def largest_batch(needs: Needs, graphs: NDArray[np.int64], room: int) -> int:
     return fits
 
 
-def graphs_of(batches: Sequence[Data]) -> NDArray[np.int64]:
+def graphs_of(batches: Iterable[Data]) -> NDArray[np.int64]:
     """The counts of every graph of some batches, i64 [G, 4]."""
     graphs = [graph for batch in batches for graph in (batch.to_data_list() if isinstance(batch, Batch) else [batch])]
     return np.array([size_of(graph)[:4] for graph in graphs], np.int64).reshape(-1, 4)

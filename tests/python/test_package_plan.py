@@ -9,7 +9,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
 from pyg_models import BODIES, Classifier, make_body  # noqa: E402
-from torch_geometric.data import Batch, Data  # noqa: E402
+from torch.utils.data import RandomSampler, Subset  # noqa: E402
+from torch_geometric.data import Batch, Data, Dataset  # noqa: E402
 from torch_geometric.loader import DataLoader  # noqa: E402
 
 from plimsoll import _operators  # noqa: E402
@@ -73,9 +74,9 @@ def test_a_loader_that_shuffles_gives_the_batches_that_were_counted():
     graphs = made_up(40)
     generator = torch.Generator().manual_seed(3)
     before = generator.get_state()
-    loader = DataLoader(graphs, 8, shuffle=True, generator=generator)
-    plan = plimsoll.plan(classifier("GCN", graphs), loader)
-    assert plan.exact and torch.equal(generator.get_state(), before)
+    for options in ({"shuffle": True, "generator": generator}, {"sampler": RandomSampler(graphs, generator=generator)}):
+        plan = plimsoll.plan(classifier("GCN", graphs), DataLoader(graphs, 8, **options))
+        assert plan.exact and torch.equal(generator.get_state(), before)
 
 
 def run_epoch(model, loader, optimizer):
@@ -190,6 +191,35 @@ def test_largest_batch_fits_and_one_more_may_not():
     with plimsoll.budget(budget):
         around = plimsoll.plan(model, loader)
     assert around.budget == budget and abs(around.largest_batch - plan.largest_batch) < 20
+
+
+def test_largest_batch_is_of_all_graphs():
+    """Of a list, torch's parts of one, a data set of PyTorch Geometric, and batches in a list; None where nothing has them."""
+    graphs = made_up(60, nodes=400, edges=2000) + made_up(2, nodes=4000, edges=20000)
+    model = classifier("GAT", graphs)
+    budget = plimsoll.plan(model, Batch.from_data_list(graphs[-2:])).smallest_budget + 8 * MIB
+
+    class Made(Dataset):
+        def len(self):
+            return len(graphs)
+
+        def get(self, i):
+            return graphs[i]
+
+    def largest(batches):
+        return plimsoll.plan(model, batches, budget=budget).largest_batch
+
+    of_list = largest(DataLoader(graphs, 4))
+    assert 1 <= of_list < 40
+    for dataset in (Subset(graphs, range(len(graphs))), Subset(Made(), range(len(graphs))), Made()):
+        assert abs(largest(DataLoader(dataset, 4)) - of_list) <= 1
+    assert abs(largest(list(DataLoader(graphs, 4))) - of_list) <= 1
+
+    class Batches:
+        def __iter__(self):
+            return iter(DataLoader(graphs, 4))
+
+    assert largest(Batches()) is None
 
 
 def test_a_budget_too_small_for_the_batch_is_planned_without_it():
