@@ -68,12 +68,14 @@ class LaneSums:
     def bytes_for(parameters: Sequence[torch.Tensor], lanes: int) -> int:
         """What one holds: a row for each sum that is open at once, and in several ranks a slice of each node."""
         ranks = _process_group.ranks()
-        count = sum(parameter.numel() for parameter in parameters)
-        size = parameters[0].element_size() if parameters else 4
         ranges = [_range(lanes, rank, ranks) for rank in range(ranks)]
         rows = max(_tree(lanes_of)[0] for lanes_of in ranges)
-        nodes = sum(len(_tree(lanes_of)[1]) for lanes_of in ranges) if ranks > 1 else 0
-        return int(size * -(-count // ranks) * (rows * ranks + nodes))
+        if ranks == 1:
+            return rows * sum(parameter.numel() * parameter.element_size() for parameter in parameters)
+        nodes = sum(len(_tree(lanes_of)[1]) for lanes_of in ranges)
+        count = sum(parameter.numel() for parameter in parameters)
+        size = max((parameter.element_size() for parameter in parameters), default=4)
+        return size * -(-count // ranks) * (rows * ranks + nodes)
 
     def shares(self, blocks: Sequence[Item]) -> Iterator[Sequence[Item]]:
         """The blocks of each lane of this rank, of those of a batch."""

@@ -19,6 +19,7 @@ from torch_geometric.data import Batch, Data  # noqa: E402
 from plimsoll import _torch  # noqa: E402
 from plimsoll._fit_plan import Room  # noqa: E402
 from plimsoll._fit_steps import Steps  # noqa: E402
+from plimsoll._lanes import LaneSums  # noqa: E402
 from plimsoll.blocks import BlockLimits  # noqa: E402
 from plimsoll.steps import by_names  # noqa: E402
 from plimsoll.trial import Trial  # noqa: E402
@@ -173,6 +174,14 @@ def test_what_a_tried_step_freed_goes_back():
         trial.record(batch)
         status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
         assert int(status["RssAnon"].split()[0]) * 1024 - _torch.anonymous() < MIB
+
+
+def test_sums_of_parameters_of_several_dtypes_are_counted():
+    parameters = [torch.zeros(1 << 20, dtype=dtype) for dtype in (torch.bfloat16, torch.float64, torch.float32)]
+    before = _torch.held()
+    sums = LaneSums(parameters, 4)
+    assert LaneSums.bytes_for(parameters, 4) == 3 * 14 * MIB and 0 <= _torch.held() - before - 3 * 14 * MIB < 4096
+    del sums
 
 
 def test_a_budget_for_any_seed():
