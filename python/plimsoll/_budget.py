@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from contextlib import ContextDecorator
+from collections.abc import Iterator
+from contextlib import ContextDecorator, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 SPREAD = 2 << 20
 """Bytes by which one process holds more than another that runs the same, such as those of libraries at start."""
 
+SETTLING = 1.2
+"""Seconds, in which others in the process may give back what they took."""
+
 
 def smallest_budget(peak: int, spread: int = SPREAD) -> int:
     """The least budget, in whole MiB, that a process with this peak works with, and others that run the same: slack is
@@ -35,6 +39,18 @@ def smallest_budget(peak: int, spread: int = SPREAD) -> int:
     while size - _torch.slack(size) < peak:
         size += mib
     return size
+
+
+@contextmanager
+def naming_a_budget() -> Iterator[None]:
+    """A refusal inside names the budget that what was refused asked for; more may follow it, which only a plan knows."""
+    try:
+        yield
+    except BudgetExceeded as refused:
+        if not refused.bytes_asked or "device budget" in str(refused):
+            raise
+        least = limit() + refused.bytes_asked - refused.bytes_free
+        raise BudgetExceeded(f"{refused}; give a budget of {-(-least >> 20)} MiB or more") from refused
 
 
 _in_force: weakref.WeakSet[budget] = weakref.WeakSet()

@@ -7,14 +7,13 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 
-import numpy as np
 import torch
 from torch_geometric.data import Data
 
 from plimsoll import _other_random
 from plimsoll._apart import Apart, drawing, runs_apart
 from plimsoll._budget import budget as budget_of_process
-from plimsoll._budget import limit
+from plimsoll._budget import limit, naming_a_budget
 from plimsoll._device import device_of, generators, same_bits_each_time
 from plimsoll._fit_loss import try_split
 from plimsoll._fit_plan import Room, plan_blocks, plan_on_device
@@ -23,6 +22,7 @@ from plimsoll._fit_steps import Steps
 from plimsoll._lanes import checked_lanes, require_agreement
 from plimsoll._on_device import OnDevice
 from plimsoll._process_group import is_first_rank, ranks
+from plimsoll._tries import Tries
 from plimsoll.arguments import Budget, PathLike, whole
 from plimsoll.blocks import BlockLimits, BlockList
 from plimsoll.coupling import coupling_modules
@@ -89,14 +89,14 @@ def fit(
     are those of `run.trackers`, and a missing package is a `UsageError` before training starts (docs/seeing.md).
     These generators are one each for all threads: runs in several threads at once are not reproducible. An operation that
     looks at all graphs together, such as batch norm, sees those of a block, not of the batch: these modules are in
-    `Fit.couples`, and a warning names them.
+    `Fit.couples`, and a warning names them, or says that there is no room for two graphs to find out.
 
     With `device="cuda"` blocks run on the GPU, one after the other, within `device_budget` of its memory (docs/gpu.md#python):
     the weights are the same for every such budget. The model stays on the CPU, where gradients are summed and the optimizer
     steps.
 
-    Before it trains it plans (`plan`): a budget that the largest block does not fit in is refused with the smallest
-    that works. Errors: `BudgetExceeded`; `UsageError`, as for a loss over pairs of rows; `Failure` for a loss that is no
+    Before it trains it plans (`plan`), within the least of all budgets in force: one that the largest block does not fit in
+    is refused with the smallest that works, or, where not even one graph can be tried, with one to try next. Errors: `BudgetExceeded`; `UsageError`, as for a loss over pairs of rows; `Failure` for a loss that is no
     number; what model and loss raise. The model then has the weights of the last whole batch; running statistics may
     be of blocks after it.
     """
@@ -110,26 +110,32 @@ def fit(
         raise UsageError("trackers follow the journal of a run; give run, the folder for it")
     gpu = device_of(str(device), device_budget)
     with budget_of_process(budget) as memory, journal or nullcontext(), torch.enable_grad(), ExitStack() as enter:
+        enter.enter_context(naming_a_budget())
         enter.enter_context(torch.random.fork_rng(devices=generators(gpu)))
         enter.enter_context(_other_random.kept())
         blocks = BlockList(dataset, batch_size, block, seed, shuffle)
         stepper = _optimizer(model, optimizer)
         found = Fit(couples=_couples(model, blocks, forward))
-        apart, room, on = Apart(), Room(), None
+        apart, room, on, tries = Apart(), Room(), None, Tries()
+        tries.run(lambda: try_split(model, blocks, forward, loss, shares), None)
         if gpu is not None:
             _require_for_device(model, loss)
             enter.enter_context(same_bits_each_time())
-            room = plan_on_device(model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, gpu)
+            room = plan_on_device(
+                model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, tries.peak, gpu
+            )
             gpu.warm_up()
             enter.callback(gpu.end_peak, gpu.begin_peak())
             on = OnDevice(model, gpu, loss)
         else:
-            apart = _runs_apart(model, blocks, forward, loss)
+            apart = tries.run(lambda: _runs_apart(model, blocks, forward, loss), apart)
             threads = enter.enter_context(_one_thread()) if apart.at_once else 1
             with drawing(0) if apart.random else nullcontext():
-                room = plan_blocks(model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, threads)
+                room = plan_blocks(
+                    model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, tries.peak, threads
+                )
             found.workers = max(1, min(room.blocks, threads))
-        try_split(model, blocks, forward, loss, shares)
+        tries.require()
         require_agreement(model, blocks, {"epochs": epochs, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
         steps = Steps(model, stepper, blocks, forward, loss, shares, found, room, apart, lanes, journal, on)
         enter.callback(steps.close)
@@ -178,7 +184,9 @@ def _one_thread() -> Iterator[int]:
 
 
 def _runs_apart(model: torch.nn.Module, blocks: BlockList, forward: Forward, loss: Loss) -> Apart:
-    few = np.flatnonzero(blocks.sizes[:, 2] > 0)[:2]
+    few = blocks.small_graphs()
+    if len(few) == 2 and (blocks.sizes[few, :3].sum(axis=0) > blocks.limits).any():
+        few = few[:1]  # as blocks are
     return runs_apart(model, blocks.load(few), forward, loss) if len(few) else Apart()
 
 
@@ -220,15 +228,15 @@ def _start(
 
 def _couples(model: torch.nn.Module, blocks: BlockList, forward: Forward) -> list[str]:
     dataset = blocks.dataset
-    with_edges = np.flatnonzero(blocks.sizes[:, 2] > 0)
-    if len(with_edges) < 2:
+    few = blocks.small_graphs()
+    if len(few) < 2:
         return []
     get = dataset.to_pyg if isinstance(dataset, Graphs) else dataset.__getitem__
     try:
-        couples = coupling_modules(model, get(int(with_edges[0])), get(int(with_edges[-1])), forward)
-    except BudgetExceeded:
-        raise
+        couples = coupling_modules(model, get(int(few[0])), get(int(few[1])), forward)
     except Exception as error:
+        if isinstance(error, BudgetExceeded):
+            error.free_frames()
         warnings.warn(f"whether modules look at several graphs could not be found out: {error}", stacklevel=3)
         return []
     if couples:

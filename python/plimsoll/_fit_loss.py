@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch_geometric.data import Batch, Data
+from torch import Tensor
 
 from plimsoll.blocks import BlockList
 from plimsoll.graph_set import Graphs
@@ -26,23 +26,26 @@ def counts(shares: LossShares, blocks: BlockList) -> NDArray[np.float64]:
 
 
 def try_split(model: torch.nn.Module, blocks: BlockList, forward: Forward, loss: Loss, shares: LossShares) -> None:
-    """Errors: `UsageError` for a loss that blocks cannot be summed up to. Each graph runs alone, as every block may."""
-    dataset = blocks.dataset
-    get = dataset.to_pyg if isinstance(dataset, Graphs) else dataset.__getitem__
+    """Errors: `UsageError` for a loss that blocks cannot be summed up to. Each graph runs alone, as every block may, and is
+    gone before the next."""
     some = np.unique(np.linspace(0, len(blocks.sizes) - 1, 64).astype(np.int64))
     seen: dict[tuple[float, ...], int] = {}  # how many graphs have these targets: classes differ, and each has pairs
-    graphs: list[Data] = []
+    rows: list[tuple[Tensor, Tensor]] = []
+    copy = copied(model).eval()
     for number in some:
-        data = get(int(number))
-        targets = tuple(torch.as_tensor(data.y).flatten()[:8].tolist())
+        batch = blocks.load(np.array([number]))
+        targets = tuple(torch.as_tensor(batch.y).flatten()[:8].tolist())
         seen[targets] = seen.get(targets, 0) + 1
         if seen[targets] <= 4:
-            graphs.append(data)
-        if len(graphs) == 16:
+            with torch.no_grad():
+                out = forward(copy, batch)
+            if not isinstance(out, Tensor) or not out.dim() or len(out) != len(batch.y):
+                return  # nothing says which part of it is of which target
+            few = torch.linspace(0, len(out) - 1, min(len(out), 64)).long()
+            rows.append((out[few], batch.y[few]))
+            del out
+        del batch
+        if len(rows) == 16:
             break
-    batches = [Batch.from_data_list([data]) for data in graphs]
-    copy = copied(model).eval()
-    with torch.no_grad():
-        outs = [forward(copy, batch) for batch in batches]
-    if all(isinstance(out, torch.Tensor) and out.dim() for out in outs):
-        require_split(loss, torch.cat(outs), torch.cat([batch.y for batch in batches]), shares)
+    outs, ys = zip(*rows)
+    require_split(loss, torch.cat(outs), torch.cat(ys), shares)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import torch
+from torch_geometric.data import Data
 
 from plimsoll import _torch
 from plimsoll._apart import THREAD_BYTES
@@ -17,7 +18,7 @@ from plimsoll._lanes import LaneSums
 from plimsoll._on_device import DeviceTrial
 from plimsoll.blocks import Block, BlockList
 from plimsoll.errors import BudgetExceeded, UsageError
-from plimsoll.planner import Need, Needs, worst_of
+from plimsoll.planner import Need, Needs, parts_of, worst_of
 from plimsoll.sizes import Size
 from plimsoll.steps import Forward, Loss
 from plimsoll.trial import Trial, batch_bytes, bytes_of, tensors_in
@@ -39,9 +40,20 @@ def _sizes_of(blocks: BlockList, epochs: range) -> dict[Size, Block]:
 
 def _worst(needs: Needs, blocks: BlockList, sizes: dict[Size, Block]) -> Need:
     """The need of the block that takes most."""
+
+    def load(size: Size, count: int | None = None) -> Data | None:
+        try:
+            return blocks.load(sizes[size].graphs[:count])
+        except BudgetExceeded as refusal:
+            needs.leave_out(refusal)
+            return None
+
     for size in {max(sizes, key=lambda size: size.nodes), max(sizes, key=lambda size: size.edges)}:
-        needs.run_parts(blocks.load(sizes[size].graphs))
-    return worst_of(needs, sizes, lambda size: blocks.load(sizes[size].graphs))
+        for count in parts_of(size.graphs):
+            if (batch := load(size, count)) is not None:
+                needs.run(batch)
+            del batch  # before the next
+    return worst_of(needs, sizes, load)
 
 
 class Room(NamedTuple):
@@ -61,9 +73,11 @@ def plan_on_device(
     found: Fit,
     budget: int,
     lanes: int,
+    tried: int,
     device: _torch.Device,
 ) -> Room:
-    """Room for blocks that run on the device one after the other, with no memory of their own here.
+    """Room for blocks that run on the device one after the other, with no memory of their own here; `tried` as of
+    `plan_blocks`.
 
     Errors: `BudgetExceeded`, which names the smallest budget of the device, or of the process.
     """
@@ -76,6 +90,7 @@ def plan_on_device(
     largest = sorted(sizes, key=lambda size: needs.of(size).step)[-_LARGEST:]
     packed = max(needs.packed(size) for size in largest)
     state = needs.trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state)))
+    copies = needs.trial.parameters + needs.trial.optimizer_state
     host_batch, step_bytes = batch_bytes(blocks.load(sizes[worst.size].graphs)), needs.trial.optimizer_step
     del needs
     gc.collect()
@@ -96,7 +111,8 @@ def plan_on_device(
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     gradients = bytes_of(parameters) + LaneSums.bytes_for(parameters, lanes)
     settle()
-    found.planned = _torch.outside() + held_before + state + gradients + step_bytes + 2 * host_batch * 9 // 8
+    outside = _torch.outside() + held_before
+    found.planned = outside + max(tried, copies, state + gradients + step_bytes + 2 * host_batch * 9 // 8)
     found.smallest_budget = smallest_budget(found.planned)
     if smallest_budget(found.planned, spread=0) > budget:
         raise BudgetExceeded(
@@ -116,9 +132,10 @@ def plan_blocks(
     found: Fit,
     budget: int,
     lanes: int,
+    tried: int,
     threads: int,
 ) -> Room:
-    """Room for up to `threads` blocks.
+    """Room for up to `threads` blocks, where `tried` bytes were held before the plan.
 
     Errors: `BudgetExceeded`, which names the smallest budget.
     """
@@ -128,7 +145,9 @@ def plan_blocks(
     worst = _worst(needs, blocks, sizes)
     trial = needs.trial
     gradients = LaneSums.bytes_for([parameter for parameter in trial.model.parameters() if parameter.requires_grad], lanes)
-    state = trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state))) + gradients
+    # Buffers are kept for a second try of a block. Before that, the trial has a copy of the model and the optimizer.
+    state = trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state))) + gradients + bytes_of([*model.buffers()])
+    state = max(state, trial.parameters + trial.optimizer_state)
     parameters = bytes_of([*trial.model.parameters()])
     most = needs.of(blocks.largest_possible())
     range_bytes, step_bytes = _range(needs, worst), trial.optimizer_step
@@ -138,12 +157,12 @@ def plan_blocks(
     outside = _torch.outside() + held_before
     # A batch of a graph_set lies in buffers that are up to an eighth larger than its tensors.
     need = outside + state + worst.batch * 9 // 8
-    found.planned = need + worst.step
+    found.planned = max(need + worst.step, outside + tried)
     found.smallest_budget = smallest_budget(found.planned)
     found.smallest_budget_any_seed = max(
         found.smallest_budget, smallest_budget(outside + state + most.batch * 9 // 8 + most.step)
     )
-    if smallest_budget(need + worst.step, spread=0) > budget:
+    if smallest_budget(found.planned, spread=0) > budget:
         text = _torch.format_bytes
         raise BudgetExceeded(
             f"a block of {worst.size} needs {text(worst.step)} at {worst.operation or 'its start'}, beside {text(need)} "

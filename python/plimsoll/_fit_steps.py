@@ -17,7 +17,7 @@ from torch_geometric.data import Data
 
 from plimsoll import _other_random, _torch
 from plimsoll._apart import Apart, InOrder, drawing
-from plimsoll._budget import settle
+from plimsoll._budget import SETTLING, settle
 from plimsoll._fit_loss import counts
 from plimsoll._fit_plan import Room
 from plimsoll._fit_result import Fit
@@ -30,7 +30,6 @@ from plimsoll.loss_shares import LossShares
 from plimsoll.steps import Forward, Loss, loss_of
 
 _RERUNS = 3  # of a block that was refused memory
-_SETTLING = 1.2  # seconds, in which others in the process may give back what they took
 
 
 class Steps:
@@ -188,7 +187,7 @@ class Steps:
                 buffer.copy_(kept)
             gc.collect()
             if attempt:
-                time.sleep(_SETTLING)
+                time.sleep(SETTLING)
             settle()
             try:
                 return self._step(job)

@@ -71,11 +71,11 @@ class LaneSums:
         ranges = [_range(lanes, rank, ranks) for rank in range(ranks)]
         rows = max(_tree(lanes_of)[0] for lanes_of in ranges)
         if ranks == 1:
-            return rows * sum(parameter.numel() * parameter.element_size() for parameter in parameters)
+            return rows * int(sum(parameter.numel() * parameter.element_size() for parameter in parameters))
         nodes = sum(len(_tree(lanes_of)[1]) for lanes_of in ranges)
         count = sum(parameter.numel() for parameter in parameters)
         size = max((parameter.element_size() for parameter in parameters), default=4)
-        return size * -(-count // ranks) * (rows * ranks + nodes)
+        return int(size * -(-count // ranks) * (rows * ranks + nodes))
 
     def shares(self, blocks: Sequence[Item]) -> Iterator[Sequence[Item]]:
         """The blocks of each lane of this rank, of those of a batch."""

@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from plimsoll import _torch
 from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import limit as limit_in_force
-from plimsoll._budget import smallest_budget
+from plimsoll._budget import naming_a_budget, smallest_budget
 from plimsoll._device import device_of, generators
 from plimsoll.arguments import Budget
 from plimsoll.errors import UsageError
@@ -149,7 +149,7 @@ def plan(
     require_cpu(model)
     stage = checked(sharding, ranks)
     gpu = device_of(str(device), device_budget)
-    with budget_of_process(budget) as memory, torch.random.fork_rng(devices=generators(gpu)):
+    with budget_of_process(budget) as memory, naming_a_budget(), torch.random.fork_rng(devices=generators(gpu)):
         held_before = _torch.held()
         if gpu is not None:
             gpu.warm_up()

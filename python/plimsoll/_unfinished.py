@@ -15,4 +15,4 @@ def drop_unfinished_backward() -> None:
         return
     with torch.inference_mode(False), torch.enable_grad():
         leaf = torch.zeros((), device="meta", requires_grad=True)
-        torch.autograd.grad(leaf * 1, leaf)
+        torch.autograd.grad(leaf.clone(), leaf)

@@ -71,6 +71,13 @@ class BlockList:
                 number += 1
             yield blocks
 
+    def small_graphs(self) -> NDArray[np.int64]:
+        """The two smallest graphs with edges, where there are so many of eight nodes or more of these."""
+        with_edges = np.flatnonzero(self.sizes[:, 2] > 0)
+        several = with_edges[self.sizes[with_edges, 1] >= 8]
+        few = several if len(several) > 1 else with_edges
+        return few[np.argsort(self.sizes[few, 1:3].sum(axis=1), kind="stable")][:2]
+
     def largest_possible(self) -> Size:
         """At least as much of everything as any block has, whichever its graphs."""
         counts = np.sort(self.sizes, axis=0)[::-1][: min(self.limits.graphs, self.batch_size)]

@@ -68,4 +68,5 @@ def coupling_modules(model: torch.nn.Module, first: Data, second: Data, forward:
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         forward(model, pair)
     classes = {type(module) for module in found}
+    found.clear()  # whose modules hold what holds this list, and the graphs
     return [f"{name or 'the model'} ({type(module).__name__})" for name, module in model.named_modules() if type(module) in classes]

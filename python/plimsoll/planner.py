@@ -62,15 +62,19 @@ class Needs:
             self.tapes[size] = self.trial.record(batch)
             self._model = None
         except BudgetExceeded as refusal:
-            self.refused = refusal.alone()
-            settle()
+            self.leave_out(refusal)
+
+    def leave_out(self, refusal: BudgetExceeded) -> None:
+        """Of a batch that there was no room for."""
+        self.refused = refusal.alone()
+        settle()
 
     def run_parts(self, batch: Data) -> None:
         """Runs the first graphs of a batch, several counts of them."""
         if not isinstance(batch, Batch):
             return
         graphs = batch.to_data_list()
-        for count in sorted({*_FEW, *(int(len(graphs) * part) for part in _PARTS)} - {0}):
+        for count in parts_of(len(graphs)):
             self.run(Batch.from_data_list(graphs[:count]))
 
     @property
@@ -164,6 +168,11 @@ class Needs:
 
     def _batch_bytes(self, size: Size) -> int:
         return int(np.ceil(np.dot(size.terms, self._batch) - 0.5))
+
+
+def parts_of(graphs: int) -> list[int]:
+    """How many of the graphs of a batch are tried."""
+    return sorted({min(count, graphs) for count in (*_FEW, *(int(graphs * part) for part in _PARTS)) if count})
 
 
 def worst_of(needs: Needs, sizes: Iterable[Size], batch_of: Callable[[Size], Data | None]) -> Need:

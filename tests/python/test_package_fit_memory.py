@@ -1,6 +1,7 @@
 """plimsoll.fit within a budget: the same bits, budgets that work, and what is held from block to block."""
 
 import gc
+import re
 import warnings
 import weakref
 from pathlib import Path
@@ -15,6 +16,7 @@ from fit_models import classifier, fitted, made_up, weights  # noqa: E402
 from pyg_models import Classifier, make_body  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from torch_geometric.data import Batch, Data  # noqa: E402
+from torch_geometric.nn import global_mean_pool  # noqa: E402
 
 from plimsoll import _torch  # noqa: E402
 from plimsoll._fit_plan import Room  # noqa: E402
@@ -59,7 +61,7 @@ def test_a_block_that_was_refused_runs_again(monkeypatch):
             return out
 
     monkeypatch.setattr("plimsoll._fit.plan_blocks", lambda *_: Room(1))
-    monkeypatch.setattr("plimsoll._fit_steps._SETTLING", 0)
+    monkeypatch.setattr("plimsoll._fit_steps.SETTLING", 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model, run = fitted(model=Refused({}), shuffle=False)
@@ -132,6 +134,48 @@ print(fitted(budget=BUDGET)[1].smallest_budget)
     smallest = python(code.replace("BUDGET", "'8GiB'")).split()[-1]
     for _ in range(3):
         assert int(python(code.replace("BUDGET", smallest)).split()[-1]) <= int(smallest) + 2 * MIB
+
+
+class Means(torch.nn.Module):
+    """Its step takes less than its graphs; `buffer` MiB are copied with it."""
+
+    def __init__(self, buffer):
+        super().__init__()
+        self.first, self.last = torch.nn.Linear(256, 8), torch.nn.Linear(8, 2)
+        self.register_buffer("buffer", torch.zeros(buffer * MIB // 4))
+
+    def forward(self, x, batch, batch_size):
+        return self.last(global_mean_pool(self.first(x), batch, batch_size))
+
+
+def fit_large_graphs(buffer, *budgets):
+    """Each graph is a block. Gives the budgets that are said to do, for this seed and for any."""
+    ring = torch.stack([torch.arange(4000), torch.arange(4000).roll(1)])
+    graphs = [Data(x=torch.full((4000, 256), i % 5.0), edge_index=ring, y=torch.tensor(i % 2)) for i in range(12)]
+    smallest = []
+    for seed, budget in enumerate(budgets):
+        torch.manual_seed(0)
+        run = plimsoll.fit(Means(buffer), graphs, batch_size=4, budget=budget, seed=seed)
+        smallest = smallest or [run.smallest_budget, run.smallest_budget_any_seed]
+    for less in range(2, 14, 2):
+        try:
+            plimsoll.fit(Means(buffer), graphs, batch_size=4, budget=smallest[0] - less * MIB)
+        except plimsoll.BudgetExceeded as refusal:
+            assert re.search("or more|give more than|smallest budget that works is", str(refusal)), refusal
+    return smallest
+
+
+@pytest.mark.parametrize("buffer", [0, 48])
+def test_the_smallest_budget_has_room_for_what_is_tried_before(buffer):
+    code = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_package_fit_memory import fit_large_graphs
+print(*fit_large_graphs({buffer}, BUDGETS))
+"""
+    smallest, of_any = map(int, python(code.replace("BUDGETS", "'8GiB'")).split()[-2:])
+    again = python(code.replace("BUDGETS", f"{smallest}, {of_any}, {of_any + 8 * MIB}")).split()[-2:]
+    assert int(again[0]) <= smallest + 2 * MIB and int(again[1]) <= of_any + 2 * MIB
 
 
 @pytest.mark.parametrize("number", [1, 2])
