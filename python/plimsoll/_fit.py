@@ -109,6 +109,8 @@ def fit(
     if run is None and trackers:
         raise UsageError("trackers follow the journal of a run; give run, the folder for it")
     gpu = device_of(str(device), device_budget)
+    if gpu is not None:
+        _require_for_device(model, loss)
     with budget_of_process(budget) as memory, journal or nullcontext(), torch.enable_grad(), ExitStack() as enter:
         enter.enter_context(naming_a_budget())
         enter.enter_context(torch.random.fork_rng(devices=generators(gpu)))
@@ -119,7 +121,6 @@ def fit(
         apart, room, on, tries = Apart(), Room(), None, Tries()
         tries.run(lambda: try_split(model, blocks, forward, loss, shares), None)
         if gpu is not None:
-            _require_for_device(model, loss)
             enter.enter_context(same_bits_each_time())
             room = plan_on_device(
                 model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, tries.peak, gpu

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from plimsoll.errors import UsageError
-from plimsoll.steps import Loss
+from plimsoll.steps import Loss, one_number
 
 _CLASS_LOSSES = (torch.nn.CrossEntropyLoss, torch.nn.NLLLoss)
 _CLASS_FUNCTIONS = (torch.nn.functional.cross_entropy, torch.nn.functional.nll_loss)
@@ -81,7 +81,7 @@ def require_split(loss: Loss, out: Tensor, y: Tensor, shares: LossShares) -> Non
     def value(rows: Tensor) -> float:
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             torch.default_generator.manual_seed(0)
-            return float(loss(out[rows], y[rows]))
+            return float(one_number(loss(out[rows], y[rows])))
 
     whole = value(order)
     parts = [(shares.share(y[half]), half) for half in halves]

@@ -71,7 +71,11 @@ def loss_of(model: torch.nn.Module, batch: Data, forward: Forward, loss: Loss) -
     """The loss of a batch. Errors: `UsageError` where it is no number of its own."""
     if any(map(is_compiled, model.modules())):
         _let_sizes_vary(batch)
-    value = loss(forward(model, batch), batch.y)
+    return one_number(loss(forward(model, batch), batch.y))
+
+
+def one_number(value: Any) -> Tensor:
+    """What a loss gave. Errors: `UsageError` where it is something else."""
     if not isinstance(value, Tensor) or value.numel() != 1:
         raise UsageError(f"loss gave {getattr(value, 'shape', value)!r}; expected one number for the batch")
     return value
