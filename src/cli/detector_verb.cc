@@ -1,11 +1,13 @@
 #include <fmt/format.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <initializer_list>
 #include <memory>
 
 #include "base/error.h"
@@ -16,8 +18,6 @@
 #include "ingest/can/capture_format.h"
 #include "io/file.h"
 #include "io/new_folder.h"
-
-extern char** environ;
 
 namespace plimsoll {
 namespace {
@@ -63,41 +63,53 @@ class Steps {
  public:
   Steps() : program_(fs::read_symlink("/proc/self/exe").string()), stop_(catch_interrupts()) {}
 
-  /// Errors: Failure or what the exit code means, where the verb ended with another than 0.
+  /// Errors: Error with the exit code of a verb that ended with another than 0; Stopped, where a signal to
+  /// this process ended it; Failure.
   void run(std::vector<std::string> words) {
+    throw_if_stopped();
     std::string line = "plimsoll";
     for (const std::string& word : words) line += " " + word;
     fmt::print(stderr, "== {}\n", line);
     words.insert(words.begin(), program_);
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);  // stdout is ours
-    pid_t child = 0;
-    const int refused = posix_spawn(&child, program_.c_str(), &actions, nullptr, arguments.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (refused != 0)
-      throw Failure(fmt::format("{} cannot be started: {}", program_, std::strerror(refused)));
-    const int code = wait_for(child);
+    const int status = wait_for(start(words));
+    if (WIFSIGNALED(status)) {
+      throw_if_stopped();
+      throw Failure(fmt::format("`{}` was ended by signal {} ({})", line, WTERMSIG(status),
+                                ::strsignal(WTERMSIG(status))));
+    }
+    const int code = WEXITSTATUS(status);
     if (code == 0) return;
-    const std::string text = fmt::format("`{}` ended with exit code {}", line, code);
-    if (code == 2) throw UsageError(text);
-    if (code == 3) throw InputError(text);
-    throw Failure(text + (code == 75 ? "; the same command goes on from there" : ""));
+    throw Error(code, fmt::format("`{}` ended with exit code {}{}", line, code,
+                                  code == 75 ? "; the same command goes on from there" : ""));
   }
 
  private:
+  // In a process group of its own, so that it gets the signals of this process once; at the end of this
+  // process, whatever ends it, it is asked to stop.
+  pid_t start(std::vector<std::string>& words) const {
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child < 0) throw Failure(fmt::format("{} cannot be started: {}", program_, std::strerror(errno)));
+    if (child > 0) return child;
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    std::signal(SIGTERM, SIG_DFL);
+    if (stop_ || ::getppid() != parent) std::raise(SIGTERM);  // what came before the lines above
+    ::dup2(STDERR_FILENO, STDOUT_FILENO);                     // stdout is ours
+    ::execv(program_.c_str(), arguments.data());
+    fmt::print(stderr, "plimsoll: {} cannot be started: {}\n", program_, std::strerror(errno));
+    ::_exit(1);
+  }
+
   // A signal to this process is one to the verb that works for it.
   int wait_for(pid_t child) const {
-    bool told = false;
-    for (;;) {
+    for (bool told = false;;) {
       int status = 0;
-      if (::waitpid(child, &status, WNOHANG) == child)
-        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      if (stop_ && !told) ::kill(child, SIGTERM);
-      told |= stop_;
+      if (::waitpid(child, &status, WNOHANG) == child) return status;
+      if (!told && stop_) told = ::kill(child, SIGTERM) == 0;
       constexpr timespec kPause{0, 20'000'000};
       ::nanosleep(&kPause, nullptr);
     }
@@ -120,17 +132,20 @@ void run(Options& options) {
     recipe = options.work / "recipe.yaml";
     write_text(recipe, kDetectorRecipe);
   }
-  std::vector<std::string> common;
-  if (!options.resources.budget_text.empty()) common = {"--budget", options.resources.budget_text};
-  const auto with = [&](std::vector<std::string> words, const char* when_forced) {
-    words.insert(words.end(), common.begin(), common.end());
-    if (options.force) words.emplace_back("--force");
-    if (!options.force && *when_forced != 0) words.emplace_back(when_forced);
+  using Words = std::vector<std::string>;
+  const Words budget =
+      options.resources.budget_text.empty() ? Words() : Words{"--budget", options.resources.budget_text};
+  const Words threads = options.resources.threads == 0
+                            ? Words()
+                            : Words{"--threads", std::to_string(options.resources.threads)};
+  const Words force = options.force ? Words{"--force"} : Words();
+  const auto with = [](Words words, std::initializer_list<Words> more) {
+    for (const Words& some : more) words.insert(words.end(), some.begin(), some.end());
     return words;
   };
 
   Steps steps;
-  std::vector<std::string> ingest = {"ingest", "can"};
+  Words ingest = {"ingest", "can"};
   ingest.insert(ingest.end(), options.captures.begin(), options.captures.end());
   // Captures in folders of their own keep these as splits; those that begin with train train.
   for (const char* word :
@@ -143,17 +158,15 @@ void run(Options& options) {
     ingest.insert(ingest.end(), {"--name-channel", channel + "=" + name});
   if (options.format.merge_channels) ingest.emplace_back("--merge-channels");
   for (std::string& word : options.table.as_words(options.format)) ingest.push_back(std::move(word));
-  steps.run(with(ingest, ""));
+  steps.run(with(ingest, {budget, threads, force}));
   steps.run(with({"simulate", "can", "--inject", benign.string(), "--out", frames.string(), "--keep",
                   "--label-silence", "--target", "periodic", "--attacks", options.attacks},
-                 ""));
-  std::vector<std::string> train = {"train",         recipe.string(), "--data",
-                                    frames.string(), "--run",         run.string()};
-  if (options.resources.threads > 0)
-    train.insert(train.end(), {"--threads", std::to_string(options.resources.threads)});
+                 {budget, force}));
+  Words train = {"train", recipe.string(), "--data", frames.string(), "--run", run.string()};
   for (const std::string& override : options.overrides) train.insert(train.end(), {"-O", override});
-  steps.run(with(train, "--resume"));
-  steps.run({"evaluate", run.string(), "--data", frames.string(), "--split", "validation"});
+  steps.run(with(train, {budget, threads, options.force ? force : Words{"--resume"}}));
+  steps.run(with({"evaluate", run.string(), "--data", frames.string(), "--split", "validation"},
+                 {budget, threads}));
 
   const std::string model = read_text(run / "detector.safetensors");
   replace_file(options.out, [&](File& file) { file.write(model.data(), model.size()); });

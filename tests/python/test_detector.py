@@ -1,8 +1,11 @@
 """From one unlabelled benign log to incidents with names: `detector`, `detect --events`, `inspect`."""
 
 import json
+import os
 import re
+import signal
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -23,8 +26,9 @@ def made(bin_dir, run, tmp_path_factory):
     benign = folder / "logs" / "train_01_attack_free" / "attack-free-1.log"
     attacked = folder / "logs" / "train_02_with_attacks" / "DoS-1.log"
     done = call(bin_dir, "detector", benign, "--out", folder / "car.safetensors", "-O", "training.max_epochs=3", "--attacks",
-                "DoS,fuzzing,suppression", "--threads", 2)
+                "DoS,fuzzing,suppression", "--threads", 2, "--budget", "200MiB")
     assert done.returncode == 0, done.stderr
+    assert re.findall("of a budget of (.*?) \\(", done.stderr) == ["200 MiB"] * 4 and done.stderr.count(" --threads 2") == 3
     assert "next: plimsoll detect" in done.stdout
     return {"folder": folder, "benign": benign, "attacked": attacked, "model": folder / "car.safetensors"}
 
@@ -117,6 +121,86 @@ def test_a_table_that_the_command_line_describes_is_judged(bin_dir, made, tmp_pa
 def test_what_was_made_is_not_replaced_by_itself(bin_dir, made):
     again = call(bin_dir, "detector", made["benign"], "--out", made["model"])
     assert again.returncode == 1 and "--force" in again.stderr
+
+
+@pytest.fixture
+def with_trainer(bin_dir, made, tmp_path):
+    """with_trainer(lines of a shell): `detector` at work, whose `train` is these lines in place of plimsoll-train."""
+
+    def start(*lines):
+        trainer = tmp_path / "trainer"
+        trainer.write_text("\n".join(["#!/bin/sh", *lines]))
+        trainer.chmod(0o755)
+        words = ["detector", made["benign"], "--out", tmp_path / "car.safetensors", "--attacks", "DoS"]
+        return subprocess.Popen([str(word) for word in (bin_dir / "plimsoll", *words)], stderr=subprocess.PIPE, text=True,
+                                env={**os.environ, "PLIMSOLL_TRAINER": str(trainer)})
+
+    return start
+
+
+@pytest.mark.parametrize("code", [1, 2, 3, 4, 75])
+def test_the_exit_code_is_that_of_the_verb_that_ended_it(with_trainer, code):
+    process = with_trainer(f"exit {code}")
+    stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == code and f"ended with exit code {code}" in stderr and "plimsoll train" in stderr
+    assert ("the same command goes on from there" in stderr) == (code == 75)
+
+
+def wait_until(holds):
+    end = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def at_work(with_trainer, tmp_path):
+    """A `detector` that trains, and whether its trainer, which notes a first TERM and ends by a second one, is there."""
+    process = with_trainer(f"trap 'echo >> {tmp_path}/told; trap - TERM' TERM", f"echo $$ > {tmp_path}/started",
+                           "for i in $(seq 600); do sleep 0.1; done")
+    started = tmp_path / "started"
+    wait_until(lambda: started.exists() and started.read_text())
+    trainer = int(started.read_text())
+
+    def is_there():
+        try:
+            return open(f"/proc/{trainer}/stat").read().split()[2] != "Z"
+        except FileNotFoundError:
+            return False
+
+    yield process, is_there
+    if is_there():
+        os.kill(trainer, signal.SIGKILL)
+    process.kill()
+    process.communicate()
+
+
+def test_a_second_signal_ends_what_works_for_it(at_work, tmp_path):
+    process, trainer_is_there = at_work
+    process.send_signal(signal.SIGINT)
+    wait_until((tmp_path / "told").exists)
+    assert process.poll() is None and trainer_is_there()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    wait_until(lambda: not trainer_is_there())
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_at_its_end_what_works_for_it_is_told(at_work, tmp_path, number):
+    process, _ = at_work
+    process.send_signal(number)
+    assert process.wait(timeout=60) == -number
+    wait_until((tmp_path / "told").exists)
+
+
+def test_a_signal_that_ends_what_works_for_it_ends_it_too(with_trainer, tmp_path):
+    process = with_trainer(f"echo > {tmp_path}/started", "exec sleep 600")
+    wait_until((tmp_path / "started").exists)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGINT
+    process = with_trainer("kill -KILL $$")
+    assert "signal 9 (Killed)" in process.communicate(timeout=60)[1] and process.returncode == 1
 
 
 def test_benign_labels_all_frames_and_refuses_attacks(bin_dir, made, tmp_path):
