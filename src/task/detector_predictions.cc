@@ -56,8 +56,7 @@ int64_t DetectorTask::predict(const PredictionRequest& request) const {
   if (request.embeddings && !detector.gat)
     throw UsageError("an autoencoder has no embedding of a window; leave --embeddings out");
   const auto kind = detector.gat ? PredictionWriter::Kind::classes : PredictionWriter::Kind::values;
-  PredictionWriter writer(request, {.kind = kind, .outputs = detector.gat ? 2 : 1, .embedding = width},
-                          [](int64_t row) { return std::to_string(row); });
+  PredictionWriter writer(request, {.kind = kind, .outputs = detector.gat ? 2 : 1, .embedding = width});
   if (detector.gat)
     predict_classes(detector, data, request, writer);
   else

@@ -1,5 +1,8 @@
 #include "task/gnn_predictions.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "io/new_folder.h"
 #include "nn/predictions.h"
 #include "task/agreement.h"
@@ -11,6 +14,16 @@ namespace {
 
 std::span<const float> numbers_of(const at::Tensor& tensor) {
   return {tensor.const_data_ptr<float>(), static_cast<size_t>(tensor.numel())};
+}
+
+// In the source. Where IDs are texts, they are places in the table of names.
+std::string name_of(const GraphView& graph, int64_t node, const PredictionRequest& request) {
+  const int64_t id = graph.id(node);
+  if (!graph.has_names()) return std::to_string(id);
+  if (id < 0 || id >= graph.nodes())
+    throw InputError(fmt::format("{}: node {} has the name {} of {}; run `plimsoll verify`",
+                                 request.data.string(), node, id, graph.nodes()));
+  return std::string(graph.name(id));
 }
 
 }  // namespace
@@ -28,9 +41,9 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
                                                      : request.embeddings ? model.embedding()
                                                                           : 0};
   const NeighbourSource* const giant = gnn.data.neighbours();
-  PredictionWriter writer(request, widths, [&](int64_t row) {
-    return giant != nullptr ? std::to_string(giant->graph().id(row)) : std::to_string(row);
-  });
+  PredictionWriter::Name name;
+  if (giant != nullptr) name = [&](int64_t node) { return name_of(giant->graph(), node, request); };
+  PredictionWriter writer(request, widths, std::move(name));
   if (giant == nullptr) {
     predict_blocks(gnn.data.source(), Predictions(model, request.embeddings), request, writer);
     return writer.publish(model.judges_nodes() ? "nodes" : gnn.data.unit(), gnn.data.identity());

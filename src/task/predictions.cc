@@ -4,9 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
-#include "base/error.h"
+#include "io/csv_field.h"
 
 namespace plimsoll {
 namespace {
@@ -26,8 +25,8 @@ int64_t softmax(std::span<float> row) {
 
 }  // namespace
 
-PredictionWriter::PredictionWriter(const PredictionRequest& request, const Widths& widths, Name name)
-    : request_(request), widths_(widths), name_(std::move(name)) {
+PredictionWriter::PredictionWriter(const PredictionRequest& request, const Widths& widths, Name node)
+    : request_(request), widths_(widths), node_(std::move(node)), row_(static_cast<size_t>(widths.outputs)) {
   if (rank_of(request.exchange) != 0) return;
   set_.emplace(request.out, request.force);
   if (widths.kind == Kind::classes) {
@@ -39,45 +38,44 @@ PredictionWriter::PredictionWriter(const PredictionRequest& request, const Width
   if (widths.embedding > 0) embedding_ = &set_->column<float>("embedding", {widths.embedding});
   if (!request.csv) return;
   csv_ = File::create(set_->path() / "predictions.csv", set_->files());
-  text_ = class_ != nullptr ? "row,class" : "row";
+  text_ = node_ ? "row,node" : "row";
+  if (class_ != nullptr) text_ += ",class";
   for (int64_t i = 0; outputs_ != nullptr && i < widths.outputs; ++i)
     text_ += fmt::format(",{}{}", class_ != nullptr ? "p" : "value", i);
   text_ += "\n";
 }
 
 void PredictionWriter::append(std::span<const float> rows) {
-  const auto outputs = static_cast<size_t>(widths_.outputs);
-  const auto width = outputs + static_cast<size_t>(widths_.embedding);
-  for (; !rows.empty(); rows = rows.subspan(width)) {
-    append_outputs(rows.first(outputs));
-    if (embedding_ != nullptr) embedding_->append(rows.subspan(outputs, width - outputs));
-  }
+  const auto width = row_.size() + static_cast<size_t>(widths_.embedding);
+  for (; !rows.empty(); rows = rows.subspan(width))
+    append_row(rows.first(row_.size()), rows.subspan(row_.size(), width - row_.size()));
 }
 
 void PredictionWriter::append(std::span<const float> outputs, std::span<const float> embeddings) {
-  append_outputs(outputs);
-  if (embedding_ != nullptr) embedding_->append(embeddings);
+  const auto width = static_cast<size_t>(widths_.embedding);
+  const size_t rows = row_.empty() ? embeddings.size() / width : outputs.size() / row_.size();
+  for (size_t i = 0; i < rows; ++i)
+    append_row(outputs.subspan(i * row_.size(), row_.size()), embeddings.subspan(i * width, width));
 }
 
-void PredictionWriter::append_outputs(std::span<const float> outputs) {
-  const auto width = static_cast<size_t>(widths_.outputs);
-  std::vector<float> row(width);
-  for (; !outputs.empty(); outputs = outputs.subspan(width), ++rows_) {
-    if (outputs_ == nullptr) continue;
-    std::ranges::copy(outputs.first(width), row.begin());
-    int64_t found = 0;
-    if (class_ != nullptr) {
-      found = softmax(row);
-      class_->append(std::span<const int64_t>(&found, 1));
-    }
-    outputs_->append(std::span<const float>(row));
-    if (!csv_) continue;
-    text_ += name_(rows_);
-    if (class_ != nullptr) text_ += fmt::format(",{}", found);
-    for (const float value : row) text_ += fmt::format(",{:.6g}", value);
-    text_ += "\n";
-    write_text(kTextBytes);
+void PredictionWriter::append_row(std::span<const float> outputs, std::span<const float> embedding) {
+  const int64_t row = rows_++;
+  if (!set_) return;
+  std::ranges::copy(outputs, row_.begin());
+  int64_t found = 0;
+  if (class_ != nullptr) {
+    found = softmax(row_);
+    class_->append(std::span<const int64_t>(&found, 1));
   }
+  if (outputs_ != nullptr) outputs_->append(std::span<const float>(row_));
+  if (embedding_ != nullptr) embedding_->append(embedding);
+  if (!csv_) return;
+  text_ += std::to_string(row);
+  if (node_) text_ += "," + csv_field(node_(row));
+  if (class_ != nullptr) text_ += fmt::format(",{}", found);
+  for (const float value : row_) text_ += fmt::format(",{:.6g}", value);
+  text_ += "\n";
+  write_text(kTextBytes);
 }
 
 // What has come, once it is so much.

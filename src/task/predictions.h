@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "config/recipe.h"
 #include "io/file.h"
@@ -45,9 +46,9 @@ class PredictionWriter {
     int64_t outputs = 0;    ///< logits of classes, or values
     int64_t embedding = 0;  ///< numbers of an embedding; 0: none are written
   };
-  /// Calls a row what it is, in CSV: "graph", "window" or "node".
+  /// `node` tells what the source calls the node of a row, for the CSV; null where rows are no such nodes.
   using Name = std::function<std::string(int64_t row)>;
-  PredictionWriter(const PredictionRequest& request, const Widths& widths, Name name);
+  PredictionWriter(const PredictionRequest& request, const Widths& widths, Name node = nullptr);
 
   /// The next rows, of outputs, then embedding.
   void append(std::span<const float> rows);
@@ -57,12 +58,13 @@ class PredictionWriter {
   int64_t publish(const std::string& items, const Json& data);
 
  private:
-  void append_outputs(std::span<const float> outputs);
+  void append_row(std::span<const float> outputs, std::span<const float> embedding);
   void write_text(size_t least);
 
   const PredictionRequest& request_;
   const Widths widths_;
-  const Name name_;
+  const Name node_;
+  std::vector<float> row_;            // of outputs
   std::optional<DataSetWriter> set_;  // of rank 0
   NpyWriter* class_ = nullptr;
   NpyWriter* outputs_ = nullptr;

@@ -125,6 +125,42 @@ def test_nodes_of_a_giant_graph(run, giant, trained, tmp_path):
         assert split["models"][0]["accuracy"] == pytest.approx((found["class"][nodes] == labels[nodes]).mean())
 
 
+@pytest.mark.parametrize("task", ["node_classification", "link_prediction"])
+@pytest.mark.parametrize("ids", ["text", "sparse", "dense"])
+def test_a_table_names_the_nodes_of_the_source(run, trained, tmp_path, ids, task):
+    names = {"text": [f'n{i}, "{i % 7}"' for i in range(60)], "sparse": [str(1000 + 37 * i) for i in range(60)],
+             "dense": [str(i) for i in range(60)]}[ids]
+    rng = np.random.default_rng(1)
+    pairs = sorted({tuple(sorted(pair)) for pair in rng.integers(0, 60, (600, 2)).tolist() if pair[0] != pair[1]})
+    (tmp_path / "edges.txt").write_text("".join(f"{names[a]}\t{names[b]}\n" for a, b in pairs))
+    (tmp_path / "nodes.txt").write_text("id\tclass\tx\n" + "".join(f"{name}\t{i % 2}\t{i}\n" for i, name in enumerate(names)))
+    for split in ("train", "valid"):
+        (tmp_path / f"{split}.txt").write_text("".join(f"{name}\n" for name in names[split == "valid"::2]))
+    graph = tmp_path / "graph"
+    run("plimsoll", "ingest", "graph", "--edges", tmp_path / "edges.txt", "--nodes", tmp_path / "nodes.txt", "--id", "id", "--label",
+        "class", "--node-features", "x", "--train", tmp_path / "train.txt", "--valid", tmp_path / "valid.txt", "--ids", ids,
+        "--undirected", "--dedup", "--order", "none" if ids == "dense" else "degree", "--out", graph)
+    if task == "link_prediction":
+        run("plimsoll", "split-edges", graph, "--out", tmp_path / "split")
+        graph = tmp_path / "split"
+    folder = trained(f"task: {task}\nsampling: {{fan_outs: [5, 5]}}\ntraining: {{max_epochs: 1}}\n"
+                     "gnn: {conv: sage, hidden: 8, layers: 2}\n", graph)
+    summary = json.loads(run("plimsoll", "predict", folder, "--data", graph, "--out", tmp_path / "out", "--csv", "--json"))
+    found = columns(tmp_path / "out")
+    rows = found["embedding" if task == "link_prediction" else "class"]
+    assert summary["rows"] == found["manifest"]["rows"] == len(rows) == 60
+    with open(tmp_path / "out" / "predictions.csv") as file:
+        table = list(csv.DictReader(file))
+    assert [row["row"] for row in table] == [str(row) for row in range(60)]
+    x = np.load(graph / "x.npy").astype(int)[:, 0] if (graph / "x.npy").exists() else None
+    assert sorted(row["node"] for row in table) == sorted(names)
+    assert [row["node"] for row in table] == [names[i] for i in x]
+    if task == "link_prediction":
+        assert list(table[0]) == ["row", "node"]
+    else:
+        assert [int(row["class"]) for row in table] == rows.tolist()
+
+
 def test_windows_by_detectors(run, bus, trained, tmp_path):
     folder = trained("task: detection\ntraining: {max_epochs: 2}\n", bus / "frames")
     run("plimsoll", "predict", folder, "--data", bus / "frames", "--out", tmp_path / "out", "--embeddings")

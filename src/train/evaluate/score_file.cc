@@ -4,18 +4,11 @@
 
 #include <algorithm>
 
+#include "io/csv_field.h"
 #include "io/file.h"
 
 namespace plimsoll {
 namespace {
-
-// A field of RFC 4180.
-std::string quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string field = "\"";
-  for (const char letter : text) field += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-  return field + "\"";
-}
 
 // The recording that holds a graph.
 const GraphRange& recording_of(const GraphSetTables& tables, int64_t graph) {
@@ -39,11 +32,11 @@ void write_scores(const std::filesystem::path& path, const JudgedData& data,
       for (const DetectorScores& detector : detectors) {
         const GraphRange* recording = nullptr;
         std::string before;
-        const std::string who = fmt::format("{},{}", quoted(detector.name), detector.seed);
+        const std::string who = fmt::format("{},{}", csv_field(detector.name), detector.seed);
         for (const int64_t g : list.graphs) {
           if (recording == nullptr || g >= recording->first_graph + recording->graphs) {
             recording = &recording_of(*data.tables, g);
-            before = quoted(list.name) + "," + quoted(recording->name);
+            before = csv_field(list.name) + "," + csv_field(recording->name);
           }
           const auto at = static_cast<size_t>(g);
           lines += fmt::format("{},{},{},{},{:.9g}\n", before, g - recording->first_graph, data.truth[at],
