@@ -80,9 +80,6 @@ void run(const Options& options) {
   Budget budget(options.resources);
   const std::atomic<bool>& stop = catch_interrupts();
   const Dbc dbc = read_dbc(options.dbc);
-  if (dbc.messages().empty())
-    throw InputError(
-        fmt::format("{}: found no message, expected lines such as BO_ 291 Engine: 8 ECU", options.dbc));
   FeedOptions feed_options = options.feed;
   feed_options.stop = &stop;
   const std::unique_ptr<FrameFeed> feed = open_feed(options.sources, feed_options);

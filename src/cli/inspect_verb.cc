@@ -74,6 +74,7 @@ std::string kinds_text(const FramesView& view) {
 void inspect_frames(const Options& options) {
   const std::string& folder = options.folder;
   const FramesView view(folder);
+  const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc(options.dbc);
   Table table(
       {"<split", "<recording", "frames", "attack", "<kind", "seconds", "<copy of", "<handled on purpose"});
   for (const Recording& recording : view.recordings()) {
@@ -92,7 +93,6 @@ void inspect_frames(const Options& options) {
   const bool clean = std::all_of(view.recordings().begin(), view.recordings().end(),
                                  [](const Recording& recording) { return recording.traps.empty(); });
   if (clean) fmt::print("\nno odd payloads, blanks, blank lines, CR LF or time running back were found\n");
-  const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc(options.dbc);
   if (options.j1939 || dbc.has_groups()) fmt::print("\n{}", group_table(view.frames(), dbc));
   if (!options.dbc.empty()) fmt::print("\n{}", dbc_table(view.frames(), dbc));
 }

@@ -281,7 +281,10 @@ std::optional<int64_t> DbcMessage::multiplexor(const uint8_t* payload, int64_t b
 }
 
 Dbc read_dbc(const std::filesystem::path& path) {
-  return Reader(path).read();
+  Dbc dbc = Reader(path).read();
+  if (dbc.messages().empty())
+    throw InputError(path.string() + ": found no message, expected lines such as BO_ 291 Engine: 8 ECU");
+  return dbc;
 }
 
 Dbc::Dbc(Messages messages) : messages_(std::move(messages)) {

@@ -78,7 +78,7 @@ class Dbc {
 
 /// Reads messages, signals, their value types, and the attributes GenMsgCycleTime, GenMsgSendType and
 /// VFrameFormat; other statements are passed over, comments of several lines too. Errors: InputError with
-/// file and line for a message or a signal that is none.
+/// file and line for a message or a signal that is none, and for a file without a message.
 Dbc read_dbc(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -86,3 +86,12 @@ def test_a_line_of_an_alarm_names_every_unknown_id_and_who_does_not_know_it(bin_
     assert f"0x{known[1]} Message_{known[1]}" in named or "Message_" in named
     everything = call(bin_dir, "detect", made["model"], capture, "--dbc", dbc, "--all").stdout
     assert f"0x{known[0]} (not in the DBC)" in everything
+
+
+def test_a_file_without_messages_is_no_dbc(bin_dir, made, frames):  # noqa: F811
+    folder, dbc, *_ = frames
+    dbc.write_text("timestamp,arbitration_id,data_field,attack\n1.0,123,00,0\n")
+    for words in (["inspect", folder], ["detect", made["model"], made["attacked"]]):
+        done = call(bin_dir, *words, "--dbc", dbc)
+        assert done.returncode == 3 and not done.stdout
+        assert f"{dbc}: found no message, expected lines such as BO_ 291 Engine: 8 ECU" in done.stderr
