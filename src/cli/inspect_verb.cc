@@ -119,13 +119,17 @@ void inspect_graphs(const std::string& folder) {
              view.set().has_column("pos") ? ", coordinates of nodes" : "", table.text());
 }
 
+std::string columns_text(const DataSetView& set) {
+  Table table({"<column", "<dtype", "<shape", "bytes"});
+  for (const auto& [name, column] : set.columns())
+    table.add({name, column.shape().dtype, Json(column.shape().shape).dump(),
+               format_bytes(static_cast<int64_t>(column.data().size()))});
+  return table.text();
+}
+
 void inspect_graph(const std::string& folder) {
   const GraphView graph(folder);
   const GraphTables& tables = graph.tables();
-  Table table({"<column", "<dtype", "<shape", "bytes"});
-  for (const auto& [name, column] : graph.set().columns())
-    table.add({name, column.shape().dtype, Json(column.shape().shape).dump(),
-               format_bytes(static_cast<int64_t>(column.data().size()))});
   fmt::print("{}: graph, {} nodes with {} features, {} edges with {}, {} classes; rows hold {}-neighbours\n",
              folder, format_count(graph.nodes()), graph.node_features(), format_count(graph.edges()),
              graph.edge_features(), tables.classes, tables.direction);
@@ -137,7 +141,7 @@ void inspect_graph(const std::string& folder) {
     if (!graph.split_edges(split).empty())
       fmt::print("{}: {} edges to predict\n", kGraphSplits[split],
                  format_count(static_cast<int64_t>(graph.split_edges(split).size() / 2)));
-  fmt::print("\n{}", table.text());
+  fmt::print("\n{}", columns_text(graph.set()));
 }
 
 std::string held_text() {
@@ -182,7 +186,7 @@ void run(const Options& options) {
   } else if (set.kind() == "graph_set") {
     inspect_graphs(options.folder);
   } else {
-    throw InputError(fmt::format("{}: is of the unknown kind '{}'", options.folder, set.kind()));
+    fmt::print("{}: {}\n\n{}", options.folder, set.kind(), columns_text(set));
   }
 }
 

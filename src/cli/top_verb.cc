@@ -10,10 +10,12 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "cli/interrupt.h"
 #include "cli/run_screen.h"
 #include "cli/verbs.h"
 #include "telemetry/run_status.h"
+#include "io/file.h"
 
 namespace plimsoll {
 namespace {
@@ -112,9 +114,14 @@ class Screen {
 };
 
 void run(const Options& options) {
-  if (!options.run.empty() && !fs::exists(fs::path(options.run) / "manifest.json"))
-    throw InputError(options.run +
-                     ": is no run; expected a folder with a manifest.json, as `plimsoll train` makes");
+bool is_run(const fs::path& folder) {
+  if (!fs::exists(folder / "manifest.json")) return false;
+  const Json manifest = parse_json(read_text(folder / "manifest.json"));
+  return manifest.is_object() && manifest.value("kind", Json()) == "run";
+}
+
+  if (!options.run.empty() && !is_run(options.run))
+    throw InputError(options.run + ": is no run; expected a folder that `plimsoll train` made");
   Runs runs(options.run);
   if (options.json) {
     const Json found = {{"runs", runs.look()}};

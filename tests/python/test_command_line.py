@@ -1,6 +1,7 @@
 """What a user may get wrong, and the exit code and the words that answer it (docs/command-line.md)."""
 
 import json
+import re
 import shutil
 import subprocess
 
@@ -168,3 +169,28 @@ def test_what_simulate_injects_is_asked_for_and_told(plimsoll, run, tmp_path):
                            for attack in ["", *(f"{name}-" for name in attacks)])
     assert all((recording["attack_frames"] > 0) == (recording["attack"] in attacks) for recording in manifest["recordings"])
     run("plimsoll", "verify", both)
+
+
+def test_the_table_of_common_options_names_the_verbs_that_have_them(plimsoll, pytestconfig):
+    page = (pytestconfig.rootpath / "docs" / "command-line.md").read_text()
+    verbs = [verb for verb in re.findall(r"^\| \[`([a-z -]+)`\]", page, re.M) if verb.split()[0] not in ("import", "export", "sync")]
+    helps = {verb: plimsoll(*verb.split(), "--help").stdout for verb in verbs}
+    assert len(verbs) > 25 and all(helps.values())
+    table = page[page.index("## Common options"):page.index("**Sizes.**")]
+    for option, meaning in re.findall(r"^\| `(--[a-z]+).*?` \| (.*) \|$", table, re.M):
+        named = set(re.findall("`([a-z][a-z -]*)`", meaning))
+        told = {verb for verb in verbs if named & {verb, verb.split()[0]}}
+        if "all verbs except" in meaning:
+            told = set(verbs) - told
+        assert told == {verb for verb in verbs if option in re.findall(r"--[a-z-]+", helps[verb])}, option
+
+
+def test_inspect_shows_columns_of_every_kind(plimsoll, run, tmp_path):
+    run("plimsoll", "simulate", "graph", "--nodes", 500, "--out", tmp_path / "graph")
+    run("plimsoll", "walks", tmp_path / "graph", "--out", tmp_path / "walks", "--length", 3, "--walks", 2)
+    text = run("plimsoll", "inspect", tmp_path / "walks")
+    assert text.startswith(f"{tmp_path}/walks: walks\n") and re.search(r"^walks +<u4 +\[1000,4\]", text, re.M), text
+
+
+def test_top_shows_runs_alone(plimsoll, made_up_frames):
+    expect(plimsoll("top", made_up_frames, "--once"), 3, f"{made_up_frames}: is no run")
