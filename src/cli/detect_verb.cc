@@ -14,6 +14,7 @@
 #include "cli/detection.h"
 #include "cli/event_sink.h"
 #include "cli/interrupt.h"
+#include "cli/number_checks.h"
 #include "cli/verbs.h"
 #include "detect/dbc.h"
 #include "detect/frame_feed.h"
@@ -213,10 +214,10 @@ void add_event_filters(CLI::App& verb, Options& options) {
       ->capture_default_str();
   CLI::Option* const gap = verb.add_option("--event-gap", options.event_gap,
                                            "Seconds without an alarm after which an incident is over");
-  gap->check(CLI::Range(0.0, kDay))->type_name("SECONDS")->capture_default_str();
+  gap->check(within(0, kDay))->type_name("SECONDS")->capture_default_str();
   verb.add_option("--event-interval", options.event_interval,
                   "Alarms of an interval of so many seconds are one event, told when it is over")
-      ->check(CLI::Range(kLeast, kDay))
+      ->check(within(kLeast, kDay))
       ->type_name("SECONDS")
       ->excludes(gap);
   verb.add_option("--event-after", options.incidents.least_windows, "Alarms before an incident is told")
@@ -225,7 +226,7 @@ void add_event_filters(CLI::App& verb, Options& options) {
       ->capture_default_str();
   verb.add_option("--event-within", options.event_within,
                   "Count those in an interval of so many seconds; default: in the incident")
-      ->check(CLI::Range(kLeast, kDay))
+      ->check(within(kLeast, kDay))
       ->type_name("SECONDS");
   verb.add_option("--event-rate", options.event_rate, "Events in a window of traffic at most; 0: no limit")
       ->check(CLI::Range(int64_t{0}, kMany))
@@ -236,7 +237,7 @@ void add_event_filters(CLI::App& verb, Options& options) {
       ->type_name("N")
       ->capture_default_str();
   verb.add_option("--event-window", options.event_window, "Seconds of such a window")
-      ->check(CLI::Range(kLeast, kDay))
+      ->check(within(kLeast, kDay))
       ->type_name("SECONDS")
       ->capture_default_str();
 }
@@ -270,6 +271,7 @@ void add_detect(CLI::App& app) {
   rate->type_name("RATE");
   verb->add_option("--threshold", options->detect.threshold,
                    "The score above which a window is an attack; fused scores have theirs at 1")
+      ->check(finite())
       ->type_name("SCORE")
       ->excludes(rate);
   verb->add_flag("--all", options->all, "A line for every window, not for alarms alone");

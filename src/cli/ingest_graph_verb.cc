@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
+#include "cli/number_checks.h"
 #include "cli/verbs.h"
 #include "ingest/graph/graph.h"
 #include "telemetry/progress.h"
@@ -91,7 +92,7 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
                      fmt::format("IDs of the {} split: text, one a line, or .npy", kGraphSplits[split]))
         ->type_name("FILE");
   group->add_option("--node-count", options.node_count, "How many nodes there are: IDs are below")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(1))
       ->type_name("V");
 }
 

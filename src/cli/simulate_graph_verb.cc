@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
+#include "cli/number_checks.h"
 #include "cli/verbs.h"
 #include "ingest/simulate/simulate_graph.h"
 #include "telemetry/progress.h"
@@ -49,7 +50,7 @@ void add_simulate_graph(CLI::App& simulate) {
   auto options = std::make_shared<Options>();
   GraphSimulation& made = options->graph;
   CLI::App* graph = simulate.add_subcommand("graph", "One graph of communities and hubs, of any size");
-  graph->add_option("--nodes", made.nodes, "Nodes")->required()->check(CLI::PositiveNumber)->type_name("N");
+  graph->add_option("--nodes", made.nodes, "Nodes")->required()->check(at_least(1))->type_name("N");
   graph->add_option("--degree", made.degree, "Neighbours of a node, on average and about")
       ->type_name("D")
       ->capture_default_str();

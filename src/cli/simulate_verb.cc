@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
+#include "cli/number_checks.h"
 #include "cli/verbs.h"
 #include "ingest/simulate/inject.h"
 #include "ingest/simulate/simulate.h"
@@ -91,7 +92,7 @@ void add_simulate(CLI::App& app) {
       ->check(CLI::IsMember({"frames", "csv", "candump"}))
       ->capture_default_str();
   CLI::Option* frames = can->add_option("--frames", simulate.frames, "Frames of all recordings together")
-                            ->check(CLI::PositiveNumber)
+                            ->check(at_least(1))
                             ->type_name("N");
   can->add_option("--seed", simulate.seed, "Another seed makes other vehicles and other drives")
       ->capture_default_str();

@@ -12,10 +12,11 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/interrupt.h"
+#include "cli/number_checks.h"
 #include "cli/run_screen.h"
 #include "cli/verbs.h"
-#include "telemetry/run_status.h"
 #include "io/file.h"
+#include "telemetry/run_status.h"
 
 namespace plimsoll {
 namespace {
@@ -113,13 +114,13 @@ class Screen {
   bool keys_ = false;
 };
 
-void run(const Options& options) {
 bool is_run(const fs::path& folder) {
   if (!fs::exists(folder / "manifest.json")) return false;
   const Json manifest = parse_json(read_text(folder / "manifest.json"));
   return manifest.is_object() && manifest.value("kind", Json()) == "run";
 }
 
+void run(const Options& options) {
   if (!options.run.empty() && !is_run(options.run))
     throw InputError(options.run + ": is no run; expected a folder that `plimsoll train` made");
   Runs runs(options.run);
@@ -148,7 +149,7 @@ void add_top(CLI::App& app) {
   verb->add_option("RUN", options->run,
                    "The folder of a run, also of one that has ended; default: all that train");
   verb->add_option("--interval", options->interval, "Seconds between two looks")
-      ->check(CLI::Range(0.1, 3600.0))
+      ->check(within(0.1, 3600))
       ->capture_default_str();
   verb->add_flag("--once", options->once, "Print what is there now, and end");
   verb->add_flag("--json", options->json, "The same as JSON");

@@ -1,5 +1,7 @@
 #include "cli/train_options.h"
 
+#include "cli/number_checks.h"
+
 namespace plimsoll {
 namespace {
 
@@ -130,7 +132,7 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
   verb->add_option("--run", options->run, "The folder to put the run in")->required()->type_name("DIR");
   verb->add_option("--time-margin", options->time_margin,
                    "The time limit is this many times what the run takes")
-      ->check(CLI::Range(1.0, 100.0))
+      ->check(within(1, 100))
       ->capture_default_str();
   verb->add_option("--trial", options->trial,
                    "How long to train here to find how fast the run goes; 0: not at all, the limit is a day")
@@ -168,7 +170,7 @@ void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&
   verb->add_option("--calibrate", options->calibrate,
                    "Compare each recording with its own first N benign windows, at most a third of them, "
                    "which are not judged. 0: none; default: data.calibration of the recipe")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->type_name("WINDOWS");
   verb->add_flag("--ablation", options->ablation,
                  "With calibration: judge the fused score without each of its parts, too");

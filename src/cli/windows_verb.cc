@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
+#include "cli/number_checks.h"
 #include "cli/verbs.h"
 #include "telemetry/progress.h"
 #include "windows/windows_set.h"
@@ -69,7 +70,7 @@ void add_windows(CLI::App& app) {
   verb->add_option("--calibrate", options->windows.windows.calibration.windows,
                    "Compare each recording with its own first N benign windows, at most a third of them "
                    "(behaviour)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(at_least(0))
       ->type_name("WINDOWS");
   verb->add_option("--shard", options->shard, "Part I of N alone; `plimsoll merge` joins the parts")
       ->type_name("I/N");

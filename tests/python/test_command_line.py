@@ -194,3 +194,21 @@ def test_inspect_shows_columns_of_every_kind(plimsoll, run, tmp_path):
 
 def test_top_shows_runs_alone(plimsoll, made_up_frames):
     expect(plimsoll("top", made_up_frames, "--once"), 3, f"{made_up_frames}: is no run")
+
+
+@pytest.mark.parametrize("words, found, expected", [
+    (["simulate", "can", "--out", "x", "--frames", "0"], "--frames: found '0'", "a whole number of 1 or more"),
+    (["simulate", "graph", "--out", "x", "--nodes", "-3"], "--nodes: found '-3'", "a whole number of 1 or more"),
+    (["windows", "x", "--out", "y", "--calibrate", "-1"], "--calibrate: found '-1'", "a whole number of 0 or more"),
+    (["evaluate", "x", "--data", "y", "--calibrate", "1.5"], "--calibrate: found '1.5'", "a whole number of 0 or more"),
+    (["ingest", "graph", "--edges", "x", "--out", "y", "--node-count", "0"], "--node-count: found '0'", "a whole number of 1 or more"),
+    (["detect", "x", "y", "--event-gap", "nan"], "--event-gap: found 'nan'", "a number from 0 to 86400"),
+    (["detect", "x", "y", "--event-window", "0"], "--event-window: found '0'", "a number from 0.001 to 86400"),
+    (["detect", "x", "y", "--threshold", "nan"], "--threshold: found 'nan'", "a number"),
+    (["detect", "x", "y", "--threshold", "inf"], "--threshold: found 'inf'", "a number"),
+    (["top", "--interval", "nan"], "--interval: found 'nan'", "a number from 0.1 to 3600"),
+    (["slurm", "x", "--data", "y", "--run", "z", "--time-margin", "nan"], "--time-margin: found 'nan'", "a number from 1 to 100"),
+])
+def test_a_number_out_of_range_is_named_with_the_range(plimsoll, words, found, expected):
+    done = plimsoll(*words)
+    expect(done, 2, f"{found}, expected {expected}\n")

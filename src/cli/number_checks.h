@@ -1,0 +1,14 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+
+namespace plimsoll {
+
+/// Checks of an option's text, as CLI::Range, that refuse what is no finite number too and whose message is
+/// short: "found 'nan', expected a number from 0 to 86400".
+CLI::Validator at_least(int64_t least);
+CLI::Validator within(double least, double most);
+CLI::Validator finite();
+
+}  // namespace plimsoll
