@@ -64,13 +64,18 @@ int run_command(CLI::App& app, int argc, char** argv) {
   app.require_subcommand(1);
   std::signal(SIGXFSZ, SIG_IGN);  // a file over its limit is a failed write, with a text and a cleaning up
   report_lost_mappings();
+  const std::vector<std::string> words = join_overrides(argc, argv);
   try {
-    std::vector<std::string> arguments = join_overrides(argc, argv);
-    refuse_foreign_words(app, arguments);
-    std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
-    app.parse(std::move(arguments));
+    refuse_foreign_words(app, words);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 wants them
     return flushed(0);
   } catch (const CLI::ParseError& error) {
+    // CLI11 tells of what is missing before it looks at other words.
+    if (const std::string text = error.get_exit_code() == 0 ? "" : about_unknown_word(app, words);
+        !text.empty()) {
+      std::cerr << "plimsoll: " << text << "\n";
+      return 2;
+    }
     const int code = app.exit(error);
     return flushed(code == 0 ? 0 : 2);
   } catch (const Error& error) {

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/error.h"
 #include "config/foreign_names.h"
+#include "config/nearest_word.h"
 
 namespace plimsoll {
 namespace {
@@ -29,7 +31,58 @@ std::string setting_instead(const std::string& shown, const std::string& name, c
   return instead.empty() ? "" : fmt::format("{} is no option here; instead: {}", shown, instead);
 }
 
+// "'trian' is no verb; the nearest is 'train'; `plimsoll --help` lists all"
+std::string about(const std::string& word, const std::string& no_what, const std::string& verb,
+                  const std::vector<std::string>& known) {
+  const size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
+  const std::string nearest = nearest_word(word, known, letters / 2);
+  return fmt::format("'{}' is no {}{}; `{} --help` lists all", word, no_what,
+                     nearest.empty() ? "" : fmt::format("; the nearest is '{}'", nearest), verb);
+}
+
+// Groups of options are verbs without a name to CLI11.
+std::vector<const CLI::App*> parts_of(const CLI::App& verb, bool named) {
+  return verb.get_subcommands([=](const CLI::App* part) { return part->get_name().empty() != named; });
+}
+
+std::vector<std::string> options_of(const CLI::App& verb) {
+  std::vector<std::string> names;
+  for (const CLI::App* group : parts_of(verb, /*named=*/false))
+    for (std::string& name : options_of(*group)) names.push_back(std::move(name));
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
 }  // namespace
+
+std::string about_unknown_word(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const CLI::App* at = &app;
+  std::string verb = app.get_name();
+  for (const std::string& argument : arguments) {
+    const bool is_option = argument.size() > 1 && argument[0] == '-' && std::isdigit(argument[1]) == 0;
+    const auto verbs = parts_of(*at, /*named=*/true);
+    if (is_option) {
+      const std::string name =
+          argument.starts_with("--") ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
+      if (name == "--") break;
+      if (at->get_option_no_throw(name) == nullptr)
+        return about(name, fmt::format("option of `{}`", verb), verb, options_of(*at));
+    } else if (!verbs.empty()) {
+      const auto named = std::ranges::find(verbs, argument, &CLI::App::get_name);
+      if (named == verbs.end()) {
+        std::vector<std::string> names;
+        for (const CLI::App* known : verbs) names.push_back(known->get_name());
+        return about(argument, at == &app ? "verb" : fmt::format("verb of `{}`", verb), verb, names);
+      }
+      at = *named;
+      verb += " " + argument;
+    }
+  }
+  return {};
+}
 
 void refuse_foreign_words(const CLI::App& app, const std::vector<std::string>& arguments) {
   if (arguments.empty()) return;

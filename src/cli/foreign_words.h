@@ -11,4 +11,8 @@ namespace plimsoll {
 /// behind the program's name. Errors: UsageError that says of each what to write here.
 void refuse_foreign_words(const CLI::App& app, const std::vector<std::string>& arguments);
 
+/// What to say of the first of the arguments that is no verb or option, with the nearest that is one; ""
+/// where all are.
+std::string about_unknown_word(const CLI::App& app, const std::vector<std::string>& arguments);
+
 }  // namespace plimsoll

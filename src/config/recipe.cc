@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "config/foreign_names.h"
+#include "config/nearest_word.h"
 #include "config/schema.h"
 #include "config/yaml.h"
 
@@ -54,18 +55,6 @@ std::optional<int> second_document(const std::string& text) {
   return starts.lines.size() < 2 ? std::nullopt : std::optional(starts.lines[1]);
 }
 
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j)
-      diagonal =
-          std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])}));
-  }
-  return row.back();
-}
-
 std::vector<std::string> known_keys() {
   std::vector<std::string> keys;
   Recipe recipe;
@@ -84,16 +73,31 @@ bool is_section(const std::string& key) {
   return std::ranges::any_of(keys, [&](const std::string& known) { return known.starts_with(key + "."); });
 }
 
+// Its first key, as an override or in a recipe: a preset, if the value is one.
+std::string key_of_section(const std::string& section, std::string_view value, bool is_override) {
+  std::string key, text = "...";
+  Recipe recipe;
+  visit_recipe(recipe, [&](const std::string& known, auto&, const auto& rule) {
+    if (!key.empty() || !known.starts_with(section + ".")) return;
+    key = known;
+    if constexpr (requires { rule.model; })
+      if (fmt::format("|{}|", rule.words).find(fmt::format("|{}|", value)) != std::string::npos) text = value;
+  });
+  return is_override ? key + "=" + text
+                     : fmt::format("{}: {{{}: {}}}", section, key.substr(section.size() + 1), text);
+}
+
 std::string answer_to(const std::string& key, std::string_view value, const std::string& where) {
   if (const std::string_view instead = instead_of(key, value); !instead.empty())
     return fmt::format("{}: '{}' is no key here; instead: {}", where, key, instead);
   if (const std::string keys = keys_called(key); !keys.empty())
     return fmt::format("{}: '{}' stands in a section: {}", where, key, keys);
-  const std::vector<std::string> keys = known_keys();
-  const auto nearest = std::min_element(keys.begin(), keys.end(), [&](const auto& a, const auto& b) {
-    return edit_distance(a, key) < edit_distance(b, key);
-  });
-  return fmt::format("{}: unknown key '{}'; the nearest known key is '{}'", where, key, *nearest);
+  if (is_section(key))
+    return fmt::format("{}: '{}' is a section{}, expected its keys, as {}", where, key,
+                       value.empty() ? "" : fmt::format(", found '{}'", value),
+                       key_of_section(key, value, where.starts_with("-O")));
+  return fmt::format("{}: unknown key '{}'; the nearest known key is '{}'", where, key,
+                     nearest_word(key, known_keys()));
 }
 
 // What is wrong with keys: all of it is told at once, as a file of another system has many of them.

@@ -291,7 +291,12 @@ TEST(Errors, AnUnknownKeyNamesTheNearestAndItsPlace) {
       HasSubstr(
           "r.yaml:3:3: unknown key 'training.batchsize'; the nearest known key is 'training.batch_size'"));
   EXPECT_THAT(refusal("trainig: {patience: 3}"), HasSubstr("'training.patience'"));
-  EXPECT_THAT(refusal("gat: 5"), HasSubstr("r.yaml:1:1: unknown key 'gat'"));
+  EXPECT_THAT(refusal("gat: 5"), HasSubstr("r.yaml:1:1: 'gat' is a section, found '5', expected its keys, as "
+                                           "gat: {preset: ...}"));
+  EXPECT_THAT(
+      refusal("teacher: {gat: large}"),
+      HasSubstr(
+          "'teacher.gat' is a section, found 'large', expected its keys, as teacher.gat: {preset: large}"));
   EXPECT_THAT(refusal("seed: {deep: 5}"), HasSubstr("unknown key 'seed.deep'"));
   EXPECT_THAT(refusal("<<: 5"), HasSubstr("unknown key '<<'"));
 }

@@ -63,6 +63,8 @@ def test_usage_errors(plimsoll, tmp_path):
     ("training.max_epochs=many", ["many", "whole number"]),
     ("gat.dropout=1.5", ["1.5"]),
     ("training.safety_factor=0.6", ["--budget"]),
+    ("gat=large", ["-O gat=large: 'gat' is a section, found 'large', expected its keys, as gat.preset=large"]),
+    ("gat=5", ["-O gat=5: 'gat' is a section, found '5', expected its keys, as gat.preset=..."]),
     ("training.precision=16-true", ["precision", "training.block"]),
 ])
 def test_recipe_errors_come_before_anything_else(plimsoll, tmp_path, override, words):
@@ -212,3 +214,26 @@ def test_top_shows_runs_alone(plimsoll, made_up_frames):
 def test_a_number_out_of_range_is_named_with_the_range(plimsoll, words, found, expected):
     done = plimsoll(*words)
     expect(done, 2, f"{found}, expected {expected}\n")
+
+
+@pytest.mark.parametrize("words, error", [
+    (["trian"], "'trian' is no verb; the nearest is 'train'; `plimsoll --help` lists all"),
+    (["fly"], "'fly' is no verb; `plimsoll --help` lists all"),
+    (["ingest", "cna", "x"], "'cna' is no verb of `plimsoll ingest`; the nearest is 'can'; `plimsoll ingest --help` lists all"),
+    (["detect", "x", "y", "--event-grap", "1"],
+     "'--event-grap' is no option of `plimsoll detect`; the nearest is '--event-gap'; `plimsoll detect --help` lists all"),
+    (["train", "--hlep"], "'--hlep' is no option of `plimsoll train`; the nearest is '--help'; `plimsoll train --help` lists all"),
+    (["ingest", "can", "x", "--otu=y"],
+     "'--otu' is no option of `plimsoll ingest can`; the nearest is '--out'; `plimsoll ingest can --help` lists all"),
+    (["train", "recipe.yaml", "--xyzzy-me"], "'--xyzzy-me' is no option of `plimsoll train`; `plimsoll train --help` lists all"),
+    (["ingest", "graph", "--lables", "x"],
+     "'--lables' is no option of `plimsoll ingest graph`; the nearest is '--labels'; `plimsoll ingest graph --help` lists all"),
+    (["verify", "x", "-z"], "'-z' is no option of `plimsoll verify`; `plimsoll verify --help` lists all"),
+])
+def test_a_word_that_is_none_is_named(plimsoll, words, error):
+    expect(plimsoll(*words), 2, f"plimsoll: {error}\n")
+
+
+def test_what_is_missing_is_named_where_all_words_are_right(plimsoll):
+    expect(plimsoll("train", "recipe.yaml", "--run", "x"), 2, "--data is required")
+    expect(plimsoll("ingest"), 2, "subcommand is required")
