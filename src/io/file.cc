@@ -58,6 +58,7 @@ size_t File::read(void* data, size_t bytes) {
   for (;;) {
     const int64_t got = files_->read(descriptor_, data, bytes);
     if (got >= 0) return static_cast<size_t>(got);
+    if (errno == EISDIR) throw InputError(path_ + ": is a folder, expected a file");
     if (errno != EINTR) throw file_failure("cannot read", path_);
   }
 }

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "base/error.h"
 #include "io/inflater.h"
 #include "io/input_stream.h"
@@ -8,6 +11,12 @@
 
 namespace plimsoll {
 namespace {
+
+// The first bytes of a file, of which there may be one.
+bool is_gzip(std::span<const char> bytes) {
+  constexpr std::string_view kMagic = "\x1F\x8B";
+  return kMagic.starts_with(std::string_view(bytes.data(), std::min(bytes.size(), kMagic.size())));
+}
 
 class GzipStream : public InputStream {
  public:
@@ -24,12 +33,16 @@ class GzipStream : public InputStream {
           break;
         }
       }
+      if (source_.bytes_read() == std::ssize(held_) && !is_gzip(held_))
+        throw InputError(source_.path() +
+                         ": found no gzip data, expected it by its name; rename it, or fetch the file again");
       // A gzip file may be several members, one after the other.
       if (member_ended_) inflater_.reset();
       const Inflater::Step step = inflater_.run(held_, {data + filled, bytes - filled});
       if (step.damage != nullptr)
-        throw InputError(fmt::format("{}: damaged gzip data near byte {} ({}); fetch the file again",
-                                     source_.path(), source_.bytes_read(), step.damage));
+        throw InputError(fmt::format(
+            "{}: damaged gzip data near byte {} ({}); fetch the file again", source_.path(),
+            source_.bytes_read() - std::ssize(held_) + static_cast<int64_t>(step.taken), step.damage));
       held_ = held_.subspan(step.taken);
       filled += step.given;
       member_ended_ = step.ended;

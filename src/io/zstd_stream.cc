@@ -56,8 +56,8 @@ class ZstdStream : public InputStream {
   [[noreturn]] void fail(size_t result) const {
     if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) fail_for_memory();
     throw InputError(source_.path() + ": damaged zstd data near byte " +
-                     std::to_string(source_.bytes_read()) + " (" + ZSTD_getErrorName(result) +
-                     "); fetch the file again");
+                     std::to_string(source_.bytes_read() - static_cast<int64_t>(input_.size - input_.pos)) +
+                     " (" + ZSTD_getErrorName(result) + "); fetch the file again");
   }
 
   [[noreturn]] void fail_for_memory() const {

@@ -127,11 +127,11 @@ TEST_P(InputStreamOfForm, AMissingFileIsAnInputErrorThatNamesIt) {
   EXPECT_THAT(error_text<InputError>([&] { InputStream::open(path); }), HasSubstr(path.string()));
 }
 
-TEST_P(InputStreamOfForm, AFolderOrAFileThatCannotBeReadIsAFailureThatNamesIt) {
+TEST_P(InputStreamOfForm, AFolderOrAFileThatCannotBeReadIsAnErrorThatNamesIt) {
   const auto folder = folder_ / (std::string("folder.csv") + GetParam().ending);
   std::filesystem::create_directories(folder);
-  EXPECT_EQ(error_text<Failure>([&] { read_all(folder); }),
-            "cannot read " + folder.string() + ": Is a directory");
+  EXPECT_EQ(error_text<InputError>([&] { read_all(folder); }),
+            folder.string() + ": is a folder, expected a file");
   const auto broken = folder_ / (std::string("broken.csv") + GetParam().ending);
   std::filesystem::create_symlink("/proc/self/mem", broken);  // nothing is mapped at its beginning
   EXPECT_EQ(error_text<Failure>([&] { read_all(broken); }),

@@ -1,6 +1,8 @@
 """What a user may get wrong, and the exit code and the words that answer it (docs/command-line.md)."""
 
+import gzip
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -17,6 +19,7 @@ def plimsoll(bin_dir, pytestconfig):
         return subprocess.run([str(bin_dir / "plimsoll"), *map(str, arguments)], capture_output=True, text=True,
                               timeout=600, cwd=pytestconfig.rootpath)
 
+    call.program = bin_dir / "plimsoll"
     return call
 
 
@@ -237,3 +240,44 @@ def test_a_word_that_is_none_is_named(plimsoll, words, error):
 def test_what_is_missing_is_named_where_all_words_are_right(plimsoll):
     expect(plimsoll("train", "recipe.yaml", "--run", "x"), 2, "--data is required")
     expect(plimsoll("ingest"), 2, "subcommand is required")
+
+
+def test_sources_that_are_none_are_named(plimsoll, tmp_path):
+    def refused(name, content, *words):
+        path = tmp_path / "in" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+        for verb in ("ingest", "can"), ("convert",):
+            done = subprocess.run([plimsoll.program, *verb, path, "--out", tmp_path / "out"], capture_output=True)
+            error = done.stderr.decode(errors="surrogateescape")
+            assert done.returncode == 3 and all(word in error for word in (str(path), *words)), error
+        path.unlink()
+
+    lines = b"".join(b"1.%d,110,00,0\n" % i for i in range(20000))
+    refused("empty.csv", b"", "holds no frames")
+    refused("blank.csv", b"\n \r\n", "holds no frames")
+    refused("plain.csv.gz", lines, "no gzip data", "rename it")
+    refused("plain.csv.zst", lines, "near byte 0 ")
+    refused("damaged.csv.gz", gzip.compress(lines, mtime=0)[:2000] + b"x" * 100_000, "damaged gzip data near byte 2")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_name_that_is_no_text_is_refused_at_once(plimsoll, tmp_path):
+    path = os.fsencode(tmp_path) + b"/a\xff.csv"
+    with open(path, "w") as file:
+        file.write("this is not read\n")
+    done = subprocess.run([plimsoll.program, "ingest", "can", path, "--out", tmp_path / "out"], capture_output=True)
+    assert done.returncode == 3 and path + b": its name is not UTF-8, expected one that is; rename it\n" in done.stderr
+
+
+def test_a_folder_is_no_file(plimsoll, tmp_path):
+    expect(plimsoll("ingest", "graph", "--edges", tmp_path, "--out", tmp_path / "out"), 3, f"{tmp_path}: is a folder, expected a file")
+
+
+def test_the_folder_of_a_converted_capture_is_made(plimsoll, tmp_path):
+    write_capture(tmp_path / "a.csv", [("110", "00", 0)] * 500)
+    done = plimsoll("convert", tmp_path / "a.csv", "--out", tmp_path / "new" / "deep" / "a.blf")
+    assert done.returncode == 0 and (tmp_path / "new" / "deep" / "a.blf").stat().st_size > 0, done.stderr
+    (tmp_path / "a.csv").write_text("1.0,110,00,0\nx\n")
+    assert plimsoll("convert", tmp_path / "a.csv", "--out", tmp_path / "other" / "a.blf").returncode == 3
+    assert not (tmp_path / "other").exists()

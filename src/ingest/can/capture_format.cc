@@ -154,6 +154,8 @@ std::unique_ptr<CaptureFormat> CaptureFormat::make(const FormatOptions& options,
   }
   // One malformed line must not hide what the file is: the four-column header says it as well.
   if (first_lines.starts_with("timestamp,arbitration_id,data_field,attack")) return make_ctat_csv();
+  if (first_lines.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    throw InputError(file + ": holds no frames; remove it or name the captures one by one");
   throw InputError(
       fmt::format("{}: its first lines are of no known capture format ({}); name it with --format, or "
                   "describe its columns "

@@ -255,11 +255,21 @@ class RecordingAssembler {
   std::vector<std::string> merged_;  // their names then
 };
 
+// The manifest has them, and JSON is UTF-8.
+void require_utf8_names(const std::vector<CaptureFile>& captures) {
+  for (const CaptureFile& capture : captures) try {
+      Json({capture.split, capture.source}).dump();
+    } catch (const Json::exception&) {
+      throw InputError(capture.path.string() + ": its name is not UTF-8, expected one that is; rename it");
+    }
+}
+
 }  // namespace
 
 IngestResult ingest_can(const IngestOptions& options, const std::function<void(int64_t, int64_t)>& progress) {
   Charge charge(Tag::ingest);
   std::vector<CaptureFile> captures = find_captures(options.sources, charge, options.split);
+  require_utf8_names(captures);
   const std::string all = take_shard(options.shard, captures);
   IngestResult result;
   bool has_pipe = false;

@@ -117,7 +117,13 @@ ConvertResult convert_capture(const ConvertOptions& options,
   if (is_capture(options.out)) {
     if (std::filesystem::is_directory(options.out))
       throw UsageError(options.out.string() + " is a folder, and a capture becomes a file; name another");
-    result = convert_to(options.out, options, capture, progress);
+    const auto around = make_folders(options.out.parent_path());
+    try {
+      result = convert_to(options.out, options, capture, progress);
+    } catch (...) {
+      remove_folders(around, FileSystem::disk());
+      throw;
+    }
     result.out = options.out;
   } else {
     NewFolder folder(options.out, options.force);
