@@ -27,7 +27,7 @@ const char* tag_name(Tag tag) {
 BudgetExceeded::BudgetExceeded(Tag tag, int64_t asked, int64_t free, int64_t cap)
     : Error(4, fmt::format(
                    "out of budget: {} ({} bytes) asked for '{}', {} bytes free of {} bytes after the floor; "
-                   "raise the budget by at least {}",
+                   "raise the budget by at least {}; more may be missing after that",
                    format_bytes(asked), asked, tag_name(tag), free, cap, format_bytes(asked - free))),
       tag_(tag),
       asked_(asked),
