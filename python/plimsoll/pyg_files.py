@@ -37,7 +37,7 @@ def to_pyg_files(graphs: GraphSet | PathLike, out: PathLike, *, force: bool = Fa
     Attributes are those of `Graphs.to_pyg`; where graphs have targets in `y` and classes as well, these are in `graph_y`.
 
     Memory: the edges of one split as i64; the other columns are pages of the mapped files. `force` replaces a folder that
-    exists. `progress` gets graphs done and in all. Errors: `Failure`, `InputError`, `MissingPackage`.
+    holds only files of the same names. `progress` gets graphs done and in all. Errors: `Failure`, `InputError`, `MissingPackage`.
     """
     require_pyg("to_pyg_files")
     import torch
@@ -45,8 +45,7 @@ def to_pyg_files(graphs: GraphSet | PathLike, out: PathLike, *, force: bool = Fa
 
     graphs = graphs if isinstance(graphs, GraphSet) else GraphSet(graphs)
     out = Path(out)
-    if out.exists() and not force:
-        raise Failure(f"{out} exists already; give --force to replace it")
+    _require_free(out, force, {_below(out, f"{name}.pt") for name in graphs.splits} | {out / TABLES})
     out.absolute().parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.absolute().parent))
     try:
@@ -106,6 +105,17 @@ def from_pyg_files(
     else:
         raise InputError(f"no such file or folder: {source}")
     return from_pyg(splits, out, leave_out=leave_out, force=force, budget=budget, progress=progress, tables=tables or None)
+
+
+def _require_free(out: Path, force: bool, files: set[Path]) -> None:
+    """Errors: `Failure` where there is something; with `force`, something that is none of the files to write."""
+    if not os.path.lexists(out):
+        return
+    there = [out] if not out.is_dir() else sorted(path for path in out.rglob("*") if not path.is_dir())
+    if others := [path for path in there if path not in files]:
+        raise Failure(f"{others[0]} was not written by plimsoll there; name another output")
+    if not force:
+        raise Failure(f"{out} exists already; give --force to replace it")
 
 
 def _below(folder: Path, name: str) -> Path:

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "bindings.h"
+#include "io/replaceable.h"
 #include "mapping.h"
 #include "memory/budget_scope.h"
 #include "store/graph_set_tables.h"
@@ -117,9 +118,10 @@ class BudgetedWriter {
  public:
   BudgetedWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
                  int64_t edge_features, int64_t targets, int64_t node_targets, const std::string& budget)
-      : budget_(std::in_place, budget, 256 * kMiB),
-        writer_(std::in_place, folder, replace, node_features, edge_features,
-                TargetWidths{targets, node_targets}) {}
+      : budget_(std::in_place, budget, 256 * kMiB) {
+    require_free(folder, replace, {});
+    writer_.emplace(folder, replace, node_features, edge_features, TargetWidths{targets, node_targets});
+  }
 
   void append(int64_t nodes, const Array<float, 2>& x, const Array<int32_t, 2>& edges,
               const Array<float, 2>& edge_attr, int64_t y, const std::optional<Array<int64_t, 1>>& node_y,

@@ -17,6 +17,7 @@
 #include "ingest/graph/graph.h"
 #include "ingest/graph/split_edges.h"
 #include "ingest/simulate/simulate_graph.h"
+#include "io/replaceable.h"
 #include "memory/budget_scope.h"
 #include "store/graph.h"
 #include "watched.h"
@@ -71,6 +72,7 @@ void write_graph(const std::filesystem::path& folder, bool force, const GraphArr
                  const std::string& source, const std::string& budget) {
   const nb::gil_scoped_release released;
   const BudgetScope scope(budget, 256 * kMiB);
+  require_free(folder, force, {});
   GraphWriter writer(folder, force);
   writer.append_row_ends(span_of(arrays.row_ends));
   writer.append_indices(span_of(arrays.indices));

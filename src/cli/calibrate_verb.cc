@@ -13,6 +13,7 @@
 #include "detect/rate_bound.h"
 #include "ingest/can/ingest.h"
 #include "io/new_folder.h"
+#include "io/replaceable.h"
 
 namespace plimsoll {
 namespace {
@@ -61,6 +62,7 @@ void run(Options& options) {
   Budget budget(options.resources, 256 * kMiB);
   if (!options.force && std::filesystem::exists(options.out))
     throw Failure(options.out.string() + " exists already; give --force to replace it");
+  require_no_source(options.out, options.benign);
   const CalibrationResult result = calibrate(options);
   if (options.json) {
     const Json summary = {{"out", options.out.string()},

@@ -5,6 +5,7 @@
 #include "cli/run_comparison.h"
 #include "cli/verbs.h"
 #include "io/file.h"
+#include "io/replaceable.h"
 
 namespace plimsoll {
 namespace {
@@ -16,6 +17,7 @@ struct Options {
 };
 
 void run(const Options& options) {
+  require_no_source(options.page, options.runs);
   const RunComparison comparison = compare_runs(options.runs);
   if (!options.page.empty()) {
     const Markup page = comparison_page(comparison);

@@ -8,6 +8,7 @@
 #include "cli/plan_device.h"
 #include "cli/plan_reading.h"
 #include "io/file.h"
+#include "io/replaceable.h"
 #include "job/stage.h"
 #include "rows/feature_file.h"
 #include "store/graph.h"
@@ -187,6 +188,7 @@ DiskSpeed disk_of(const std::filesystem::path& graph) {
 }  // namespace
 
 void run_plan(const PlanOptions& options) {
+  require_no_source(options.snapshot, {options.recipe, options.data});
   Recipe recipe = load_recipe(options.recipe, options.overrides);
   if (!options.mode.empty()) recipe.memory.estimation = options.mode;
   Resources resources = options.resources;

@@ -5,10 +5,19 @@
 #include <cerrno>
 #include <cstring>
 
+#include "io/replaceable.h"
+
 namespace plimsoll {
 namespace fs = std::filesystem;
 using Rename = FileSystem::Rename;
 using Names = std::vector<std::string>;
+namespace {
+
+WillHold files_in(const fs::path& folder, FileSystem& files) {
+  return [&](const fs::path& file) { return files.exists(folder / file) && !files.names_in(folder / file); };
+}
+
+}  // namespace
 
 NewFolder::NewFolder(const fs::path& folder, bool replace, FileSystem& files)
     : files_(files), folder_(folder.lexically_normal()), replace_(replace) {
@@ -71,6 +80,7 @@ void NewFolder::publish() {
   for (const fs::path& folder : inside_) sync_folder(folder, files_);
   sync_folder(temporary_, files_);
   const bool exchange = replace_ && files_.exists(folder_);
+  if (exchange) require_replaceable(folder_, files_in(temporary_, files_), files_);
   rename_to_name(exchange);
   try {
     sync_folder(folder_.parent_path(), files_);
@@ -95,8 +105,10 @@ void NewFolder::rename_to_name(bool exchange) {
     throw Failure(folder_.string() +
                   " cannot be replaced: this file system cannot exchange two folders in one step; delete it "
                   "and run again");
-  if (!exchange && errno == EEXIST)
+  if (!exchange && errno == EEXIST) {
+    require_replaceable(folder_, files_in(temporary_, files_), files_);
     throw Failure(folder_.string() + " exists already; give --force to replace it");
+  }
   throw file_failure("cannot rename the finished folder to", folder_);
 }
 

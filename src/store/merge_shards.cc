@@ -8,6 +8,7 @@
 #include "store/column_check.h"
 #include "store/frames.h"
 #include "store/graph_set.h"
+#include "store/output.h"
 #include "store/shard_folders.h"
 
 namespace plimsoll {
@@ -136,11 +137,7 @@ Merged merge_shards(const MergeRequest& request) {
         fmt::format("{}: shards of kind '{}' cannot be merged, those of frames and graph_set can",
                     shards.front().folder.string(), merged.kind));
   Json provenance = merged_provenance(shards, frames);
-  const Existing existing = request.force ? Existing::none : find_existing(request.out, provenance);
-  if (existing == Existing::other)
-    throw Failure(request.out.string() +
-                  " exists already and holds something else; give --force to replace it");
-  merged.already_there = existing == Existing::same;
+  merged.already_there = is_made_already(request.out, request.force, provenance, request.shards);
   if (merged.already_there) return merged;
   merged.rows = frames ? merge_frames(shards, request, std::move(provenance), merged.bytes)
                        : merge_graphs(shards, request, std::move(provenance), merged.bytes);

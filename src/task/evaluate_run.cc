@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/file.h"
+#include "io/replaceable.h"
 #include "job/stage.h"
 #include "memory/ledger.h"
 #include "task/agreement.h"
@@ -60,6 +61,9 @@ Findings evaluate_run(EvaluateRequest request) {
   const RunFolder& folder = request.asked.folder;
   request.asked.recipe = load_recipe(folder.recipe(), {});
   RunEvaluation& asked = request.asked;
+  require_no_source(asked.scores,
+                    {asked.data, asked.compare, folder.recipe(), folder.manifest(), folder.detector(),
+                     folder.evaluation(), folder.report(), folder.seed(asked.recipe.seed)});
   asked.data = nearest_copy(asked.data);
   // One process compares nothing, and reads the manifest where a budget that is too small is answered.
   if (asked.exchange != nullptr) {

@@ -1,5 +1,6 @@
 #include "task/predict_run.h"
 
+#include "io/replaceable.h"
 #include "job/stage.h"
 #include "task/agreement.h"
 #include "task/data_check.h"
@@ -8,7 +9,9 @@
 namespace plimsoll {
 
 int64_t predict_run(PredictionRequest request) {
-  request.data = nearest_copy(request.data);
+  const std::filesystem::path copy = nearest_copy(request.data);
+  require_free(request.out, request.force, {request.data, copy, request.folder.root});
+  request.data = copy;
   check_data(request.data, request.folder, {});
   request.recipe = load_recipe(request.folder.recipe(), {});
   if (request.exchange != nullptr) {

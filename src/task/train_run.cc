@@ -11,6 +11,7 @@
 #include "base/seconds.h"
 #include "base/version.h"
 #include "io/file.h"
+#include "io/replaceable.h"
 #include "job/stage.h"
 #include "job/usage.h"
 #include "kernels/level.h"
@@ -252,6 +253,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
       }
     }
   } else {
+    if (holds_a_run(folder)) require_outside(folder.root, {request.input.data});
     fresh.emplace(folder, request.force);
   }
   // The manifest first: it marks the folder as a run.

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "store/column_check.h"
+#include "store/output.h"
 
 namespace plimsoll {
 namespace {
@@ -53,15 +54,12 @@ WindowsSetResult make_windows_set(WindowsSetOptions options,
   check_columns(frames.set(), {.full = true});  // all of it is read
   const auto source = open_windows(frames, options.windows);
   const Json provenance = provenance_of(frames, options.windows, options.shard);
-  const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);
-  if (existing == Existing::other)
-    throw Failure(options.out.string() +
-                  " exists already and holds something else; give --force to replace it");
-  if (existing == Existing::none)
+  const bool made = is_made_already(options.out, options.force, provenance, {options.frames});
+  if (!made)
     write_graph_set(*source, options.out, options.force, provenance, options.threads, progress,
                     options.shard);
   const auto [first, end] = options.shard.items(source->graphs());
-  return {existing == Existing::same, end - first};
+  return {made, end - first};
 }
 
 }  // namespace plimsoll

@@ -70,14 +70,24 @@ TEST_F(NewFolderTest, FoldersMadeToHoldItStayOnlyWithIt) {
   EXPECT_FALSE(memory_.exists("/place/a"));
 }
 
-TEST_F(NewFolderTest, AFileInItsPlaceIsReplacedOnlyWhereAsked) {
-  const auto write_file = [](FileSystem& files) { write_text("/place/out", "a file", files); };
-  write_file(memory_);
-  NewFolder folder("/place/out", false, memory_);
-  EXPECT_EQ(error_text<Failure>([&] { folder.publish(); }),
-            "/place/out exists already; give --force to replace it");
+TEST_F(NewFolderTest, AFileInItsPlaceStays) {
+  write_text("/place/out", "a file", memory_);
+  for (const bool replace : {false, true}) {
+    NewFolder folder("/place/out", replace, memory_);
+    EXPECT_EQ(error_text<Failure>([&] { folder.publish(); }),
+              "/place/out is a file, and the output a folder; name another output");
+  }
   EXPECT_EQ(read_text("/place/out", memory_), "a file");
-  FaultTrials("/place/out", write_file, publish("new")).run();
+}
+
+// Someone put it there while the new one was made.
+TEST_F(NewFolderTest, WhatNobodyHereWroteStays) {
+  publish("old")(memory_);
+  write_text("/place/out/in/notes", "precious", memory_);
+  EXPECT_EQ(error_text<Failure>([&] { publish("new")(memory_); }),
+            "/place/out holds in/notes, which plimsoll did not write there; name another output");
+  EXPECT_EQ(top(), "old");
+  EXPECT_EQ(names_in_place(), 0U);
 }
 
 TEST_F(NewFolderTest, AnEmptyFolderInItsPlaceIsKeptByFileSystemsOfAnyKind) {

@@ -102,11 +102,15 @@ def test_a_split_that_leads_out_of_the_folder_is_refused(plimsoll, tmp_path):
 def test_an_output_that_exists_stays(plimsoll, tmp_path):
     plimsoll("simulate", "can", "--out", tmp_path / "frames", "--frames", 2000)
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "mine").write_text("x")
     assert "--force" in plimsoll("convert", tmp_path / "frames", "--out", tmp_path / "out", code=1)
-    assert (tmp_path / "out" / "mine").exists()
+    (tmp_path / "out" / "mine").write_text("x")
+    for force in ([], ["--force"]):
+        assert "holds mine," in plimsoll("convert", tmp_path / "frames", "--out", tmp_path / "out", *force, code=1)
+    (tmp_path / "out" / "mine").rename(tmp_path / "out" / "mine.csv")
+    assert "holds mine.csv," in plimsoll("convert", tmp_path / "frames", "--out", tmp_path / "out", "--force", code=1)
+    (tmp_path / "out" / "mine.csv").unlink()
     plimsoll("convert", tmp_path / "frames", "--out", tmp_path / "out", "--force")
-    assert not (tmp_path / "out" / "mine").exists()
+    plimsoll("convert", tmp_path / "frames", "--out", tmp_path / "out", "--force")
 
 
 # Files of PyTorch Geometric: in Python, by way of the command line.
@@ -144,6 +148,11 @@ def test_windows_come_back_to_the_bit(plimsoll, tmp_path):
     loaded = InMemoryDataset()
     loaded.load(tmp_path / "pyg" / f"{split.name}.pt")
     assert len(loaded) == split.graphs
+    plimsoll("convert", tmp_path / "graphs", "--out", tmp_path / "pyg", "--force")
+    torch.save([], tmp_path / "pyg" / "mine.pt")
+    for force in ([], ["--force"]):
+        told = plimsoll("convert", tmp_path / "graphs", "--out", tmp_path / "pyg", *force, code=1)
+        assert "mine.pt was not written by plimsoll there; name another output" in told
     ours = package.open(tmp_path / "graphs").to_pyg(split.first_graph + 3)
     assert all(torch.equal(ours[key], loaded[3][key]) for key in ours.keys())
 

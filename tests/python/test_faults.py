@@ -249,7 +249,18 @@ def in_the_way(kind, out):
         out.symlink_to("nowhere")
 
 
-@pytest.mark.parametrize("kind", ["file", "empty folder", "folder", "other manifest", "link to nothing"])
+@pytest.mark.parametrize("kind, told", [("file", "is a file"), ("folder", "holds thesis.txt")])
+@pytest.mark.parametrize("writer", ["ingest", "windows", "frames", "csv", "graph"])
+def test_what_others_wrote_is_kept(plimsoll, inputs, tmp_path, writer, kind, told):
+    out = tmp_path / "out"
+    in_the_way(kind, out)
+    before = content(tmp_path)
+    for force in ([], ["--force"]):
+        plimsoll.run(*writers(inputs, out)[writer], *force, code=1, words=[f"{out} {told}", "name another output"])
+        assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("kind", ["empty folder", "other manifest", "link to nothing"])
 @pytest.mark.parametrize("writer", ["ingest", "windows", "frames", "csv", "graph"])
 def test_anything_else_in_the_way_is_kept_unless_forced(plimsoll, inputs, tmp_path, writer, kind):
     out = tmp_path / "out"

@@ -67,10 +67,13 @@ def test_an_output_that_exists(capture, tmp_path):
     made = plimsoll.ingest.can(capture, tmp_path / "can")
     again = plimsoll.ingest.can(capture, tmp_path / "can")
     assert len(again) == len(made)
-    with pytest.raises(plimsoll.Failure, match="exists already") as caught:
-        plimsoll.windows(made, tmp_path / "can")
+    other = plimsoll.ingest.can(capture, tmp_path / "other")
+    with pytest.raises(plimsoll.Failure, match="exists already.*force=True") as caught:
+        plimsoll.windows(other, tmp_path / "can")
     assert isinstance(caught.value, RuntimeError) and caught.value.exit_code == 1
-    plimsoll.windows(made, tmp_path / "can", force=True)
+    with pytest.raises(plimsoll.Failure, match="is read for the output"):
+        plimsoll.windows(made, tmp_path / "can", force=True)
+    plimsoll.windows(other, tmp_path / "can", force=True)
     assert len(made[:10]) == 10, "what is open stays readable when its folder is replaced"
 
 

@@ -197,8 +197,8 @@ def test_folders_and_archives_are_the_same(ingest, tmp_path):
     (tmp_path / "labels.csv").write_text(labels)
     ingest(folder, "--labels", tmp_path / "labels.csv", out="expected")
     for source in (f"{tarfile.PAX_FORMAT}.tar", f"{tarfile.GNU_FORMAT}.tar", "trees.tar.zst", "trees.zip"):
-        made, _ = ingest(tmp_path / source, "--labels", tmp_path / "labels.csv", out=source)
-        assert bytes_of(tmp_path / source) == bytes_of(tmp_path / "expected"), source
+        made, _ = ingest(tmp_path / source, "--labels", tmp_path / "labels.csv", out=f"of {source}")
+        assert bytes_of(tmp_path / f"of {source}") == bytes_of(tmp_path / "expected"), source
         assert made.y.tolist() == [0, 1, 0, 1, 0]
 
 

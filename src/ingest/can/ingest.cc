@@ -12,6 +12,7 @@
 #include "ingest/can/capture_pieces.h"
 #include "ingest/can/channel_spill.h"
 #include "io/source_reader.h"
+#include "store/output.h"
 
 namespace plimsoll {
 namespace {
@@ -279,21 +280,21 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
     if (is_file) result.source_bytes += static_cast<int64_t>(std::filesystem::file_size(capture.path));
   }
 
-  if (has_pipe && !options.force && std::filesystem::exists(options.out))
+  const bool exists = !options.force && std::filesystem::exists(options.out);
+  if (has_pipe && exists) {
+    require_replaceable(options.out);
     throw InputError(
         fmt::format("{}: there already, and a pipe among the sources can be read only once; give "
                     "--force to replace it",
                     options.out.string()));
-  if (!options.force && std::filesystem::exists(options.out)) {
-    JsonTable sources = hash_sources(captures);
-    if (find_existing(options.out, make_provenance(sources.take(), options_json(options, all))) ==
-        Existing::same) {
-      result.already_there = true;
-      result.recordings = FramesView(options.out).recordings();
-      return result;
-    }
-    throw Failure(options.out.string() +
-                  " exists already and holds something else; give --force to replace it");
+  }
+  // They are hashed where there is something to compare with.
+  JsonTable sources = exists ? hash_sources(captures) : JsonTable();
+  const Json provenance = make_provenance(sources.take(), options_json(options, all));
+  if (is_made_already(options.out, options.force, provenance, options.sources)) {
+    result.already_there = true;
+    result.recordings = FramesView(options.out).recordings();
+    return result;
   }
 
   RecordingAssembler assembler(captures, options, all);

@@ -7,6 +7,7 @@
 #include "ingest/graph/graph_options.h"
 #include "ingest/text/source_hashes.h"
 #include "store/column_check.h"
+#include "store/output.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
@@ -88,11 +89,7 @@ GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const Graph
                            .edge_features = static_cast<int64_t>(list.feature_names().size())};
   for (const Json& source : provenance.at("sources"))
     result.source_bytes += source.at("bytes").get<int64_t>();
-  const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);
-  if (existing == Existing::other)
-    throw Failure(options.out.string() +
-                  " exists already and holds something else; give --force to replace it");
-  if (existing == Existing::same) {
+  if (is_made_already(options.out, options.force, provenance, all)) {
     const Json counts = read_manifest(options.out).at("edges");
     result.already_there = true;
     result.edges = whole_number(counts.at("stored"));

@@ -9,18 +9,16 @@
 #include "ingest/graph/graph_build.h"
 #include "ingest/graph/graph_options.h"
 #include "ingest/text/source_hashes.h"
+#include "store/output.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
 // What the output holds if that is just what would be made.
-std::optional<GraphIngestResult> find_made(const GraphIngestOptions& options, const Json& provenance) {
-  const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);
-  if (existing == Existing::none) return std::nullopt;
-  if (existing == Existing::other)
-    throw Failure(options.out.string() +
-                  " exists already and holds something else; give --force to replace it");
+std::optional<GraphIngestResult> find_made(const GraphIngestOptions& options, const Json& provenance,
+                                           const std::vector<fs::path>& sources) {
+  if (!is_made_already(options.out, options.force, provenance, sources)) return std::nullopt;
   const GraphView view(options.out);
   return GraphIngestResult{.already_there = true,
                            .ids = view.has_names()         ? "text"
@@ -73,7 +71,7 @@ GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphPro
   for (const auto& more : {edges.value_files(), node_files(options)})
     sources.insert(sources.end(), more.begin(), more.end());
   const Json provenance = make_provenance(source_hashes(sources), graph_options_json(options));
-  if (auto made = find_made(options, provenance)) return *made;
+  if (auto made = find_made(options, provenance, sources)) return *made;
   return build_graph(options, edges, nullptr, provenance, progress, files);
 }
 
@@ -86,8 +84,11 @@ Merged merge_graph(const MergeRequest& request) {
   const EdgeList list(options.edges);
   const Json provenance =
       make_provenance(merged_sources(folders, list, options), graph_options_json(options));
+  std::vector<fs::path> sources = request.shards;
+  for (const auto& more : {list.value_files(), node_files(options)})
+    sources.insert(sources.end(), more.begin(), more.end());
   Merged merged{.kind = "graph"};
-  if (const auto made = find_made(options, provenance)) {
+  if (const auto made = find_made(options, provenance, sources)) {
     merged.already_there = true;
     return merged;
   }

@@ -8,6 +8,7 @@
 #include "base/philox.h"
 #include "memory/vector.h"
 #include "store/column_check.h"
+#include "store/output.h"
 
 namespace plimsoll {
 namespace {
@@ -233,17 +234,13 @@ EdgeSplitResult split_edges(const EdgeSplitOptions& options,
                                                                      {"valid_edges", options.valid},
                                                                      {"test_edges", options.test},
                                                                      {"seed", options.seed}});
-  const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);
-  if (existing == Existing::same) {
+  if (is_made_already(options.out, options.force, provenance, {options.graph})) {
     const GraphView there(options.out);
     EdgeSplitResult result{.already_there = true, .nodes = there.nodes(), .edges = there.edges()};
     for (size_t split = 0; split < kGraphSplits.size(); ++split)
       result.pairs[split] = static_cast<int64_t>(there.split_edges(split).size() / 2);
     return result;
   }
-  if (existing == Existing::other)
-    throw Failure(options.out.string() +
-                  " exists already and holds something else; give --force to replace it");
   check_columns(graph.set(), {.full = true});  // all of it is read
   GraphWriter writer(options.out, options.force, files);
   const EdgeSplitResult result = EdgeSplit(options, graph, progress).write(writer);

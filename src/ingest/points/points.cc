@@ -14,6 +14,7 @@
 #include "ingest/points/set_answers.h"
 #include "ingest/text/source_hashes.h"
 #include "store/graph_set.h"
+#include "store/output.h"
 
 namespace plimsoll {
 namespace {
@@ -60,13 +61,8 @@ PointsResult ingest_points(const PointsOptions& options,
   const Json sources = source_hashes(files_of(options));
   for (const Json& of : sources) result.source_bytes += of["bytes"].get<int64_t>();
   const Json provenance = make_provenance(sources, words_of(options));
-  if (!options.force) {
-    const Existing existing = find_existing(options.out, provenance);
-    if (existing == Existing::same) return found_in(GraphSetView(options.out), result.source_bytes);
-    if (existing == Existing::other)
-      throw Failure(options.out.string() +
-                    " exists already and holds something else; give --force to replace it");
-  }
+  if (is_made_already(options.out, options.force, provenance, files_of(options)))
+    return found_in(GraphSetView(options.out), result.source_bytes);
 
   const auto source = PointSource::open(options.source, options.dimensions);
   std::optional<SetAnswers> labels;

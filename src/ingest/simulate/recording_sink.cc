@@ -3,8 +3,8 @@
 namespace plimsoll {
 
 void CaptureSink::begin(const Recording& recording) {
-  const std::filesystem::path split = folder_.add_folder(recording.split);
-  file_ = File::create(split / (recording.name + format_.ending), folder_.files());
+  folder_.add_folder(recording.split);
+  file_ = File::create(folder_.path() / file_of(recording.split, recording.name, format_), folder_.files());
   writer_ = std::make_unique<CaptureWriter>(format_, *file_, WriteOptions{});
 }
 

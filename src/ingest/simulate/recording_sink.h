@@ -45,6 +45,11 @@ class CaptureSink : public RecordingSink {
   CaptureSink(const std::filesystem::path& out, bool force, const WrittenFormat& format,
               FileSystem& files = FileSystem::disk())
       : folder_(out, force, files), format_(format) {}
+  /// Where a recording goes in the folder.
+  static std::filesystem::path file_of(const std::string& split, const std::string& name,
+                                       const WrittenFormat& format) {
+    return std::filesystem::path(split) / (name + format.ending);
+  }
 
   void begin(const Recording& recording) override;
   void append(const FrameSpans& frames) override { writer_->append(frames, ""); }

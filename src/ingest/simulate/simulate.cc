@@ -80,7 +80,14 @@ SimulateResult simulate_can(const SimulateOptions& options, const SimulateProgre
                                                           {"seed", options.seed},
                                                           {"vehicles", options.vehicles},
                                                           {"attacks", attack_names(options.attacks)}});
-  if (auto there = find_output(options.out, options.force, provenance)) return *there;
+  WillHold files;
+  if (options.captures != nullptr)
+    files = [&](const std::filesystem::path& file) {
+      return std::ranges::any_of(recordings, [&](const SimulatedRecording& recording) {
+        return file == CaptureSink::file_of(recording.split, recording.name, *options.captures);
+      });
+    };
+  if (auto there = find_output(options.out, options.force, provenance, {}, files)) return *there;
 
   std::unique_ptr<RecordingSink> sink;
   if (options.captures != nullptr)

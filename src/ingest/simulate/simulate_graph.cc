@@ -14,6 +14,7 @@
 #include "base/workers.h"
 #include "memory/vector.h"
 #include "store/graph.h"
+#include "store/output.h"
 
 namespace plimsoll {
 namespace {
@@ -207,14 +208,10 @@ GraphSimulationResult simulate_graph(const GraphSimulation& options,
                                                           {"features_dtype", options.features_dtype},
                                                           {"classes", options.classes},
                                                           {"seed", options.seed}});
-  const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);
-  if (existing == Existing::same) {
+  if (is_made_already(options.out, options.force, provenance, {})) {
     const GraphView view(options.out);
     return {.already_there = true, .nodes = view.nodes(), .edges = view.edges()};
   }
-  if (existing == Existing::other)
-    throw Failure(options.out.string() +
-                  " exists already and holds something else; give --force to replace it");
 
   const MadeUpGraph graph(options);
   GraphWriter writer(options.out, options.force, files);

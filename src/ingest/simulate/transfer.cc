@@ -28,10 +28,9 @@ void Transfer::recording(FrameSource& source, int64_t most, const Recording& rec
   ++result_.recordings;
 }
 
-std::optional<SimulateResult> find_output(const fs::path& out, bool force, const Json& provenance) {
-  if (force || !fs::exists(out)) return std::nullopt;
-  if (find_existing(out, provenance) != Existing::same)
-    throw Failure(out.string() + " exists already and holds something else; give --force to replace it");
+std::optional<SimulateResult> find_output(const fs::path& out, bool force, const Json& provenance,
+                                          const std::vector<fs::path>& sources, const WillHold& will_hold) {
+  if (!is_made_already(out, force, provenance, sources, will_hold)) return std::nullopt;
   SimulateResult result;
   result.already_there = true;
   const FramesView view(out);

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "ingest/simulate/frame_source.h"
 #include "ingest/simulate/recording_sink.h"
+#include "store/output.h"
 
 namespace plimsoll {
 
@@ -42,8 +44,10 @@ class Transfer {
   SimulateResult result_;
 };
 
-/// What is at the output already, if it is just what would be written. Errors: Failure if it is not.
+/// What is at the output already, if it is just what would be written. Errors: those of is_made_already().
 std::optional<SimulateResult> find_output(const std::filesystem::path& out, bool force,
-                                          const Json& provenance);
+                                          const Json& provenance,
+                                          const std::vector<std::filesystem::path>& sources,
+                                          const WillHold& will_hold = {});
 
 }  // namespace plimsoll

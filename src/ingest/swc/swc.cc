@@ -12,6 +12,7 @@
 #include "ingest/swc/swc_source.h"
 #include "ingest/text/source_hashes.h"
 #include "store/graph_set.h"
+#include "store/output.h"
 
 namespace plimsoll {
 namespace {
@@ -155,13 +156,8 @@ SwcResult ingest_swc(const SwcOptions& options, const std::function<void(int64_t
   Json words = words_of(options);
   if (labels) words["classes"] = labels->classes();
   const Json provenance = make_provenance(source_hashes(files), words);
-  if (!options.force) {
-    const Existing existing = find_existing(options.out, provenance);
-    if (existing == Existing::same) return found_in(GraphSetView(options.out));
-    if (existing == Existing::other)
-      throw Failure(options.out.string() +
-                    " exists already and holds something else; give --force to replace it");
-  }
+  if (is_made_already(options.out, options.force, provenance, files))
+    return found_in(GraphSetView(options.out));
 
   SwcResult result;
   if (labels) result.classes = labels->classes();

@@ -10,6 +10,7 @@
 #include "ingest/tu/tu_node_features.h"
 #include "ingest/tu/tu_source.h"
 #include "store/graph_set.h"
+#include "store/output.h"
 
 namespace plimsoll {
 namespace {
@@ -72,14 +73,8 @@ TuResult ingest_tu(const TuOptions& options, const std::function<void(int64_t, i
   TuResult result;
   result.source_bytes = source->bytes();
   const Json provenance = make_provenance(source->sources(), options_json(options));
-  if (!options.force) {
-    const Existing existing = find_existing(options.out, provenance);
-    if (existing == Existing::same)
-      return result_of(GraphSetView(options.out), result.source_bytes, options.target);
-    if (existing == Existing::other)
-      throw Failure(options.out.string() +
-                    " exists already and holds something else; give --force to replace it");
-  }
+  if (is_made_already(options.out, options.force, provenance, {options.source}))
+    return result_of(GraphSetView(options.out), result.source_bytes, options.target);
 
   const TuGraphs graphs = source->graphs();
   const TuLabels classes = labels_of(graphs, *source);

@@ -6,6 +6,7 @@
 #include "ingest/can/capture_pieces.h"
 #include "ingest/write/convert.h"
 #include "io/new_folder.h"
+#include "io/replaceable.h"
 
 namespace plimsoll {
 namespace {
@@ -106,8 +107,6 @@ ConvertResult convert_to(const std::filesystem::path& path, const ConvertOptions
 
 ConvertResult convert_capture(const ConvertOptions& options,
                               const std::function<void(int64_t, int64_t)>& progress) {
-  if (!options.force && std::filesystem::exists(options.out))
-    throw Failure(options.out.string() + " exists already; give --force to replace it");
   Charge charge(Tag::ingest);
   const CaptureFile capture = find_captures({options.source}, charge).at(0);
   const std::string ending = options.out.extension();
@@ -117,6 +116,9 @@ ConvertResult convert_capture(const ConvertOptions& options,
   if (is_capture(options.out)) {
     if (std::filesystem::is_directory(options.out))
       throw UsageError(options.out.string() + " is a folder, and a capture becomes a file; name another");
+    require_no_source(options.out, {options.source});
+    if (!options.force && std::filesystem::exists(options.out))
+      throw Failure(options.out.string() + " exists already; give --force to replace it");
     const auto around = make_folders(options.out.parent_path());
     try {
       result = convert_to(options.out, options, capture, progress);
@@ -126,8 +128,11 @@ ConvertResult convert_capture(const ConvertOptions& options,
     }
     result.out = options.out;
   } else {
+    const std::string name = capture.name + options.to->ending;
+    require_free(options.out, options.force, {options.source},
+                 [&](const std::filesystem::path& file) { return file == name; });
     NewFolder folder(options.out, options.force);
-    result = convert_to(folder.path() / (capture.name + options.to->ending), options, capture, progress);
+    result = convert_to(folder.path() / name, options, capture, progress);
     folder.publish();
     result.out = options.out;
   }

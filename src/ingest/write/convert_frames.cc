@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ingest/write/convert.h"
 #include "io/new_folder.h"
+#include "io/replaceable.h"
 #include "store/column_check.h"
 #include "store/frames.h"
 
@@ -59,11 +60,12 @@ int64_t earliest_time(const FrameSpans& frames) {
 
 ConvertResult convert_frames(const ConvertOptions& options,
                              const std::function<void(int64_t, int64_t)>& progress) {
-  if (!options.force && std::filesystem::exists(options.out))
-    throw Failure(options.out.string() + " exists already; give --force to replace it");
   const FramesView view(options.source);
-  check_columns(view.set());
   const std::vector<Recording>& recordings = view.recordings();
+  // By the ending; by their names before the old ones go.
+  require_free(options.out, options.force, {options.source},
+               [&](const std::filesystem::path& file) { return file.extension() == options.to->ending; });
+  check_columns(view.set());
   ConvertResult result;
   result.out = options.out;
   result.fd = view.frames().width > kPayloadBytes;

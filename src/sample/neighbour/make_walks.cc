@@ -14,6 +14,7 @@
 #include "sample/topology/list_search.h"
 #include "store/data_set.h"
 #include "store/graph.h"
+#include "store/output.h"
 
 namespace plimsoll {
 namespace {
@@ -105,12 +106,8 @@ MadeWalks make_walks(const MakeWalksOptions& options, const WalksDone& progress,
                                                                      {"p", walks.p},
                                                                      {"q", walks.q},
                                                                      {"seed", options.seed}});
-  const Existing existing = options.force ? Existing::none : find_existing(options.out, provenance);
-  made.already_there = existing == Existing::same;
+  made.already_there = is_made_already(options.out, options.force, provenance, {options.graph});
   if (made.already_there) return made;
-  if (existing == Existing::other)
-    throw Failure(options.out.string() +
-                  " exists already and holds something else; give --force to replace it");
 
   std::optional<HeldTopology> held;
   std::unique_ptr<Topology> topology;
