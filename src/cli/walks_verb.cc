@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -27,8 +28,13 @@ void run(Options& options) {
   MadeWalks made;
   {
     Progress progress("walk", "walks");
-    made = make_walks(options.make,
-                      until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
+    const auto report = until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); });
+    try {
+      made = make_walks(options.make, report);
+    } catch (const Interrupted&) {
+      throw_if_stopped();
+      throw;
+    }
   }
   const double seconds = watch.seconds();
   const int64_t steps = made.walks * options.make.walks.length;

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import time
 
@@ -116,3 +117,28 @@ def test_no_file_that_is_read_is_written_over(plimsoll, place, words):
     before = content(place)
     plimsoll(*words.format(place).split(), code=1, words=["is read, and would be written over; name another file"])
     assert content(place) == before
+
+
+@pytest.mark.parametrize("resources", [(), ("--budget", "12MiB")], ids=["memory", "disk"])
+def test_walks_end_where_leaves_reject_nearly_all_and_at_a_signal(run, bin_dir, tmp_path, resources):
+    edges = np.stack([np.zeros(200_000, int), np.arange(1, 200_001)], axis=1)
+    np.save(tmp_path / "star.npy", edges)
+    np.save(tmp_path / "path.npy", [[0, 1], [1, 2]])
+    for name in ("star", "path"):
+        run("plimsoll", "ingest", "graph", "--edges", tmp_path / f"{name}.npy", "--undirected", "--dedup", "--out",
+            tmp_path / name)
+    run("plimsoll", "walks", tmp_path / "path", "--p", "1e9", "--length", 5, "--walks", 1, "--out", tmp_path / "walks",
+        *resources)
+    assert np.load(tmp_path / "walks/walks.npy").tolist()[0] == [0, 1, 2, 1, 0, 1]
+    out = tmp_path / "stopped" / "out"
+    process = subprocess.Popen(list(map(str, [bin_dir / "plimsoll", "walks", tmp_path / "star", "--p", "1e9", "--out", out,
+                                              *resources])), stderr=subprocess.PIPE)
+    while not list(tmp_path.glob("stopped/.out.tmp.*/*")):
+        assert process.poll() is None
+        time.sleep(0.01)
+    time.sleep(0.5)
+    begin = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    process.communicate()
+    assert process.returncode == -signal.SIGTERM and time.monotonic() - begin < 3
+    assert not (tmp_path / "stopped").exists()

@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
 #include <vector>
 
+#include "base/error.h"
+#include "base/interrupt.h"
 #include "memory/ledger.h"
 #include "support/chi_square.h"
 #include "support/errors.h"
@@ -52,12 +56,24 @@ TEST(RandomWalks, EachStepIsAnEdge) {
   }
 }
 
+// One without triangles: nobody is near.
+GiantGraph bipartite_graph() {
+  std::vector<std::set<int64_t>> lists(7);
+  for (const auto& [a, b] : std::vector<std::pair<size_t, size_t>>{
+           {0, 1}, {1, 2}, {2, 3}, {3, 4}, {4, 5}, {0, 5}, {0, 3}, {1, 4}, {2, 5}, {0, 6}}) {
+    lists[a].insert(static_cast<int64_t>(b));
+    lists[b].insert(static_cast<int64_t>(a));
+  }
+  return GiantGraph(lists);
+}
+
 // The frequency of each third node, given the first two, against the formula.
-void expect_transitions(double p, double q) {
-  const GiantGraph graph = small_graph();
+void expect_transitions(double p, double q, const GiantGraph& graph = small_graph(),
+                        size_t walks_each = 4000) {
   std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> counts;
-  const Walks<int64_t> walks = walks_of(graph, {.length = 30, .walks_per_node = 4000, .p = p, .q = q}, {0});
-  for (size_t walk = 0; walk < 4000; ++walk)
+  const Walks<int64_t> walks = walks_of(
+      graph, {.length = 30, .walks_per_node = static_cast<int64_t>(walks_each), .p = p, .q = q}, {0});
+  for (size_t walk = 0; walk < walks_each; ++walk)
     for (size_t step = 2; step <= 30; ++step) {
       const int64_t* const x = walks.data() + walk * 31 + step;
       std::vector<int64_t>& row = counts[{x[-2], x[-1]}];
@@ -93,6 +109,29 @@ TEST(RandomWalks, TransitionsAreThoseOfTheFormula) {
   expect_transitions(0.25, 4);
   expect_transitions(4, 0.5);
   expect_transitions(2, 1);
+  expect_transitions(1e6, 3e6, bipartite_graph(), 300);  // draws are rejected, and the list decides
+}
+
+TEST(RandomWalks, TheListDecidesTheSameOnADisk) {
+  const GiantGraph graph = bipartite_graph();
+  const CsrTopology topology = graph.topology();
+  const WalkOptions options{.length = 12, .walks_per_node = 8, .p = 1e6, .q = 3e6};
+  const std::vector<int64_t> starts{0, 1, 6};
+  Walks<int64_t> found;
+  RandomWalks<int64_t>(topology, options, 7, RandomWalks<int64_t>::Reading::disk).walk(starts, 1, found);
+  EXPECT_EQ(found, walks_of(graph, options, starts));
+}
+
+TEST(RandomWalks, ALeafSendsTheWalkBackWhateverP) {
+  const GiantGraph graph({{1}, {0}});
+  EXPECT_THAT(walks_of(graph, {.length = 4, .p = 1e9}, {0}), ElementsAre(0, 1, 0, 1, 0));
+}
+
+TEST(RandomWalks, StopWhenTheProcessIsAskedTo) {
+  const GiantGraph graph = small_graph();
+  interrupt_requested = true;
+  EXPECT_THROW(walks_of(graph, {.length = 1}, {0}), Interrupted);
+  interrupt_requested = false;
 }
 
 // As on a disk: sorted by node, some draws at a time.
@@ -164,7 +203,10 @@ TEST(RandomWalks, RefusesWhatIsNoWalk) {
   EXPECT_THAT(text({.length = -1}), HasSubstr("found -1 steps"));
   EXPECT_THAT(error_text<UsageError>([&] { walks_of(graph, {.length = 1}, {2}); }), HasSubstr("node 2"));
   EXPECT_THAT(text({.length = 1, .p = 0}), HasSubstr("found p 0"));
-  EXPECT_THAT(text({.length = 1, .q = -2}), HasSubstr("q -2, expected numbers above 0"));
+  EXPECT_THAT(text({.length = 1, .q = -2}), HasSubstr("q -2, expected numbers from 1e-9 to 1e9"));
+  const double infinite = std::numeric_limits<double>::infinity();
+  for (const double p : {infinite, std::nan(""), 1e10, 1e-10})
+    EXPECT_THAT(text({.length = 1, .p = p}), HasSubstr("found p")) << p;
 }
 
 }  // namespace

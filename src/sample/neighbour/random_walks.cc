@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "sample/seeds/draws.h"
+#include "base/interrupt.h"
 #include "sample/topology/damaged_topology.h"
 
 namespace plimsoll {
@@ -22,6 +22,17 @@ constexpr int kPartBits = 12;
 constexpr int64_t kWalkBytes = 2 * 4;
 constexpr int64_t kBiasedBytes = kWalkBytes + 3 * 4;
 constexpr int64_t kTogetherBytes = 8 + 16 + 2 * (8 + 8 + 8 + 4) + 1 + 73;
+// Beyond these a chance is as good as none, and at last it is no number.
+constexpr double kLeastBias = 1e-9;
+constexpr double kMostBias = 1e9;
+// Random numbers of a step, three a draw, after which a neighbour is chosen: of draws at a leaf one in p is
+// taken.
+constexpr uint32_t kMostNumbers = 1 << 12;
+constexpr int64_t kChosenTogether = 64;
+
+bool is_bias(double value) {
+  return value >= kLeastBias && value <= kMostBias;
+}
 
 // Calls use(part) for some of them at a time.
 template <typename Use>
@@ -40,9 +51,9 @@ RandomWalks<T>::RandomWalks(const Topology& topology, const WalkOptions& options
     if (number < 0 || number > UINT32_MAX)
       throw UsageError(fmt::format("random walks: found {} steps and {} walks a node, expected 0 to 2^32 - 1",
                                    options.length, options.walks_per_node));
-  if (!(options.p > 0) || !(options.q > 0))
-    throw UsageError(
-        fmt::format("random walks: found p {} and q {}, expected numbers above 0", options.p, options.q));
+  if (!is_bias(options.p) || !is_bias(options.q))
+    throw UsageError(fmt::format("random walks: found p {} and q {}, expected numbers from 1e-9 to 1e9",
+                                 options.p, options.q));
   const double most = std::max({1 / options.p, 1.0, 1 / options.q});
   back_ = 1 / options.p / most;
   near_ = 1 / most;
@@ -96,6 +107,7 @@ void RandomWalks<T>::step() {
   std::iota(waiting_.begin(), waiting_.end(), 0U);
   if (biased) std::ranges::fill(numbers_, 0);
   while (!waiting_.empty()) {
+    if (interrupt_requested) throw Interrupted("interrupted while random walks were made");
     asked_.clear();
     again_.clear();
     sort(waiting_, at_);
@@ -137,10 +149,8 @@ void RandomWalks<T>::draw(Part walks, bool biased) {
   for (size_t i = 0; i < walks.size(); ++i) {
     const auto [first, degree] = lists_[i];
     if (degree == 0) continue;
-    const size_t walk = walks[i];
-    Draws numbers(keys_[walk / each()], Purpose::walks,
-                  static_cast<uint64_t>(walk % each()) << 32 | static_cast<uint64_t>(step_));
-    if (biased) numbers.skip(numbers_[walk]);
+    Draws numbers = numbers_of(walks[i]);
+    if (biased) numbers.skip(numbers_[walks[i]]);
     for (const size_t end = count + draws; count < end; ++count) {
       edges_[count] = first + static_cast<int64_t>(numbers.below(static_cast<uint64_t>(degree)));
       if (!biased) continue;
@@ -162,10 +172,18 @@ void RandomWalks<T>::draw(Part walks, bool biased) {
   }
 }
 
+// Of the step that is taken.
+template <typename T>
+Draws RandomWalks<T>::numbers_of(size_t walk) const {
+  return {keys_[walk / each()], Purpose::walks,
+          static_cast<uint64_t>(walk % each()) << 32 | static_cast<uint64_t>(step_)};
+}
+
 // Takes the first draw that is not rejected, or has it looked up, or lets the walk draw again.
 template <typename T>
 void RandomWalks<T>::decide(uint32_t walk, size_t first, size_t draws) {
   for (size_t i = first; i < first + draws; ++i) {
+    if (numbers_[walk] >= kMostNumbers) return go(walk, choose(walk));
     const int64_t to = neighbours_[i];
     numbers_[walk] = used_[i];
     const bool back = to == static_cast<int64_t>(before_[walk]);
@@ -196,6 +214,51 @@ void RandomWalks<T>::look_up(Part walks) {
       go(walks[i], neighbours_[i]);
     else
       again_.push_back(walks[i]);
+  }
+}
+
+// By the sum of all chances, with one random number: where nearly all draws are rejected.
+template <typename T>
+int64_t RandomWalks<T>::choose(uint32_t walk) const {
+  const std::array nodes{static_cast<int64_t>(at_[walk]), static_cast<int64_t>(before_[walk])};
+  std::array<EdgeRange, 2> lists;
+  topology_.read_lists(nodes, lists);
+  double sum = 0;
+  const auto add = [&](int64_t, double chance) {
+    sum += chance;
+    return true;
+  };
+  for_each_chance(lists[0], nodes[1], lists[1], add);
+  Draws numbers = numbers_of(walk);
+  numbers.skip(numbers_[walk]);
+  double left = numbers.uniform() * sum;
+  int64_t chosen = 0;
+  const auto take = [&](int64_t node, double chance) {
+    chosen = node;
+    left -= chance;
+    return left > 0;
+  };
+  for_each_chance(lists[0], nodes[1], lists[1], take);
+  return chosen;
+}
+
+// Calls use(neighbour, its chance) until that is false.
+template <typename T>
+template <typename Use>
+void RandomWalks<T>::for_each_chance(const EdgeRange& list, int64_t before, const EdgeRange& near,
+                                     const Use& use) const {
+  std::array<int64_t, kChosenTogether> edges;
+  std::array<int64_t, kChosenTogether> nodes;
+  std::array<EdgeRange, kChosenTogether> lists;
+  std::array<uint8_t, kChosenTogether> found;
+  lists.fill(near);
+  for (int64_t first = 0; first < list.degree; first += kChosenTogether) {
+    const auto count = static_cast<size_t>(std::min(list.degree - first, kChosenTogether));
+    std::iota(edges.begin(), edges.end(), list.first + first);
+    topology_.read_neighbours({edges.data(), count}, {nodes.data(), count});
+    topology_.find({lists.data(), count}, {nodes.data(), count}, {found.data(), count});
+    for (size_t i = 0; i < count; ++i)
+      if (!use(nodes[i], nodes[i] == before ? back_ : found[i] != 0 ? near_ : far_)) return;
   }
 }
 

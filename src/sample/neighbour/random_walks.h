@@ -4,6 +4,7 @@
 #include <span>
 
 #include "memory/vector.h"
+#include "sample/seeds/draws.h"
 #include "sample/topology/topology.h"
 
 namespace plimsoll {
@@ -29,7 +30,7 @@ using Walks = Vector<T, Tag::blocks>;
 /// batches, and on a disk in the order of nodes, so that a step is one pass over the file. A biased step
 /// draws a neighbour and rejects it with the right probability, so that what it costs does not depend on
 /// degrees; whether x is in the list of t is looked up only where that decides (Yang et al., "KnightKing",
-/// SOSP 2019).
+/// SOSP 2019). After more than a thousand draws, as at a leaf with a large p, it chooses from the whole list.
 ///
 /// What is drawn is a function of (seed, epoch, start, which of its walks, step): threads, read paths,
 /// budgets and the other starts have no influence.
@@ -48,8 +49,8 @@ class RandomWalks {
   static constexpr int64_t kTogether = 1 << 14;
   static constexpr int64_t kDraws = 2;
 
-  /// Errors: UsageError for a length or number of walks that is negative or beyond 32 bits, for p or q that
-  /// is not above 0. A biased walk expects ascending lists: require_ascending_lists().
+  /// Errors: UsageError for a length or number of walks that is negative or beyond 32 bits, for p or q
+  /// that is not from 1e-9 to 1e9. A biased walk expects ascending lists: require_ascending_lists().
   RandomWalks(const Topology& topology, const WalkOptions& options, uint64_t seed,
               Reading reading = Reading::memory);
 
@@ -59,7 +60,7 @@ class RandomWalks {
 
   /// The same in its parts: all walks are at their starts, up to 2^32 - 1 of them; they go a step, of
   /// options.length; where they are, [starts x walks_per_node]. Errors: UsageError for more walks; those of
-  /// walk().
+  /// walk(); step(): Interrupted.
   void begin(std::span<const int64_t> starts, uint32_t epoch);
   void step();
   std::span<const T> at() const { return at_; }
@@ -75,6 +76,10 @@ class RandomWalks {
   void draw(Part walks, bool biased);
   void decide(uint32_t walk, size_t first, size_t draws);
   void look_up(Part walks);
+  int64_t choose(uint32_t walk) const;
+  template <typename Use>
+  void for_each_chance(const EdgeRange& list, int64_t before, const EdgeRange& near, const Use& use) const;
+  Draws numbers_of(size_t walk) const;
   void go(uint32_t walk, int64_t to);
   size_t each() const { return static_cast<size_t>(options_.walks_per_node); }
 
