@@ -8,6 +8,7 @@
 #include "task/agreement.h"
 #include "task/evaluation.h"
 #include "task/gnn_training.h"
+#include "task/layers_folder.h"
 #include "train/evaluate/full_neighbours.h"
 
 namespace plimsoll {
@@ -26,13 +27,12 @@ Markup table_report(const std::string& title, std::vector<std::string> columns,
                     const std::vector<std::vector<std::string>>& rows, const RunFolder& run,
                     const std::string& notes = {});
 
-/// Calls judge(options) for all nodes of one giant graph. What layers say of them is in a folder of the run
-/// meanwhile.
+/// Calls judge(options) for all nodes of one giant graph. What layers say of them is in files meanwhile.
 template <typename Judge>
 auto judge_from_all_neighbours(const RunEvaluation& asked, const Judge& judge) {
   require_one_process(asked.exchange);
   asked.progress(0, 1);  // before there is something to be cleaned up
-  const NewFolder scratch(asked.folder.root / "layers", /*replace=*/false);
+  const NewFolder scratch(layers_folder(asked.folder), /*replace=*/false);
   return judge(
       FullNeighbourOptions{.scratch = scratch.path(), .threads = asked.threads, .progress = asked.progress});
 }

@@ -7,6 +7,7 @@
 #include "nn/predictions.h"
 #include "task/agreement.h"
 #include "task/block_predictions.h"
+#include "task/layers_folder.h"
 #include "train/evaluate/full_neighbours.h"
 
 namespace plimsoll {
@@ -49,7 +50,7 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
     return writer.publish(model.judges_nodes() ? "nodes" : gnn.data.unit(), gnn.data.identity());
   }
   require_one_process(request.exchange);
-  const NewFolder scratch(request.folder.root / "layers", /*replace=*/false);
+  const NewFolder scratch(layers_folder(request.folder), /*replace=*/false);
   judge_every_node(giant->graph(), giant->topology(), gnn.model.gnn(),
                    {.scratch = scratch.path(), .threads = request.threads, .progress = request.progress},
                    [&](const SaidOfNodes& said) {

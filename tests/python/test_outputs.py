@@ -1,4 +1,4 @@
-"""What --force deletes and what it never does (docs/formats/data-set.md)."""
+"""What --force deletes and what it never does (docs/formats/data-set.md), and where a run that cannot be written is asked."""
 
 import os
 import shutil
@@ -142,3 +142,23 @@ def test_walks_end_where_leaves_reject_nearly_all_and_at_a_signal(run, bin_dir, 
     process.communicate()
     assert process.returncode == -signal.SIGTERM and time.monotonic() - begin < 3
     assert not (tmp_path / "stopped").exists()
+
+
+def test_a_run_that_cannot_be_written_is_asked_all_the_same(plimsoll, run, tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("mounting a folder read-only needs root")
+    run("plimsoll", "simulate", "graph", "--out", tmp_path / "graph", "--nodes", 2000, "--features", 6, "--classes", 3)
+    recipe = "task: node_classification\ngnn: {hidden: 8, layers: 2}\nsampling: {fan_outs: [3, 3]}\ntraining: {max_epochs: 1}\n"
+    (tmp_path / "recipe.yaml").write_text(recipe)
+    run("plimsoll", "train", tmp_path / "recipe.yaml", "--data", tmp_path / "graph", "--run", tmp_path / "runs/run")
+    mount = ["mount", "--bind", "-o", "ro", tmp_path / "runs", tmp_path / "runs"]
+    if (done := subprocess.run(mount, capture_output=True, text=True)).returncode != 0:
+        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
+    (tmp_path / "scratch").mkdir()
+    try:
+        asked = tmp_path / "runs/run", "--data", tmp_path / "graph"
+        plimsoll("evaluate", *asked, "--split", "test", TMPDIR=str(tmp_path / "scratch"))
+        plimsoll("predict", *asked, "--out", tmp_path / "said", TMPDIR=str(tmp_path / "scratch"))
+    finally:
+        subprocess.run(["umount", "--lazy", tmp_path / "runs"], check=True)
+    assert list((tmp_path / "scratch").iterdir()) == []
