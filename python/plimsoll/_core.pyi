@@ -286,7 +286,7 @@ class Detector:
     threshold: float
 
     def __init__(
-        self, model: Path, window: str, stride: str, threshold: float | None, false_alarms: float, adopt: list[str]
+        self, model: Path, window: str, stride: str, threshold: float | None, false_alarms: float | None, adopt: list[str]
     ) -> None: ...
     def begin(self, has_time: bool, has_payload: bool, width: int, channels: list[str]) -> None: ...
     def add(

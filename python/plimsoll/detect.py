@@ -57,7 +57,7 @@ class Detector:
             raise UsageError(f"false_alarms={false_alarms!r}: expected a rate above 0 and below 1")
         window, stride = ("" if length is None else str(length) for length in (window, stride))
         self._detector = _core.Detector(
-            Path(path), window, stride, threshold, false_alarms or 0, texts("adopt", adopt)
+            Path(path), window, stride, threshold, false_alarms, texts("adopt", adopt)
         )
         self._begun = False
 

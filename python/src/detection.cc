@@ -23,7 +23,8 @@ using Array = nb::ndarray<const T, nb::ndim<kAxes>, nb::c_contig, nb::device::cp
 class Detector {
  public:
   Detector(const std::filesystem::path& model, const std::string& window, const std::string& stride,
-           std::optional<float> threshold, double false_alarms, const std::vector<std::string>& adopt)
+           std::optional<float> threshold, std::optional<double> false_alarms,
+           const std::vector<std::string>& adopt)
       : detector_(model, options_of(window, stride, threshold, false_alarms, adopt)) {}
 
   void begin(bool has_time, bool has_payload, int64_t width, std::vector<std::string> channels) {
@@ -78,7 +79,7 @@ class Detector {
 
  private:
   static DetectOptions options_of(const std::string& window, const std::string& stride,
-                                  std::optional<float> threshold, double false_alarms,
+                                  std::optional<float> threshold, std::optional<double> false_alarms,
                                   const std::vector<std::string>& adopt) {
     DetectOptions options{.threshold = threshold, .false_alarms = false_alarms};
     for (const std::string& id : adopt) options.adopted.push_back(adopted_id(id));
@@ -120,7 +121,7 @@ void bind_detection(nb::module_& module) {
                    [](const Verdict& v) { return v.labelled ? std::optional(v.attack) : std::nullopt; });
   nb::class_<Detector>(module, "Detector")
       .def(nb::init<const std::filesystem::path&, const std::string&, const std::string&,
-                    std::optional<float>, double, const std::vector<std::string>&>())
+                    std::optional<float>, std::optional<double>, const std::vector<std::string>&>())
       .def("begin", &Detector::begin)
       .def("add", &Detector::add, nb::arg("time_ns"), nb::arg("can_id"), nb::arg("length"), nb::arg("data"),
            nb::arg("label"), nb::arg("channel").none())

@@ -36,6 +36,17 @@ std::vector<std::string> join_overrides(int argc, char** argv) {
   return arguments;
 }
 
+// Of a variable of the shell that is not set: it would name the folder at hand, or stand for the default.
+void refuse_empty(const std::vector<std::string>& arguments) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    const bool is_option = word.starts_with("--") && word.ends_with("=");
+    if (!word.empty() && !is_option) continue;
+    const std::string at = is_option ? "behind " + word : i == 0 ? "first" : "behind " + arguments[i - 1];
+    throw UsageError("found an empty argument " + at + ", expected a value; an unset variable of the shell?");
+  }
+}
+
 // The system may end a run that keeps a budget which the system has not.
 void warn_of(const std::vector<Limit>& limits, int64_t budget) {
   const Limit& least = *std::ranges::min_element(limits, {}, &Limit::usable);
@@ -66,6 +77,7 @@ int run_command(CLI::App& app, int argc, char** argv) {
   report_lost_mappings();
   const std::vector<std::string> words = join_overrides(argc, argv);
   try {
+    refuse_empty(words);
     refuse_foreign_words(app, words);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 wants them
     return flushed(0);

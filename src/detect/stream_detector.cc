@@ -27,7 +27,10 @@ WindowOptions windows_of(WindowOptions windows, const DetectOptions& options) {
 }
 
 float threshold_of(const DetectorFile& model, const DetectOptions& options) {
-  const float level = options.threshold ? *options.threshold : model.threshold(options.false_alarms);
+  const auto rate = options.false_alarms;
+  if (rate && !(*rate > 0 && *rate < 1))
+    throw UsageError(fmt::format("--false-alarms {}: expected a rate above 0 and below 1", *rate));
+  const float level = options.threshold ? *options.threshold : model.threshold(rate.value_or(0));
   if (!std::isfinite(level)) throw UsageError(fmt::format("a threshold of {} is no finite number", level));
   return level;
 }

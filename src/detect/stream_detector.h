@@ -30,8 +30,8 @@ struct DetectOptions {
   std::optional<WindowLength> window = {};
   std::optional<WindowLength> stride = {};
   std::optional<float> threshold = {};
-  std::vector<uint32_t> adopted = {};  ///< CAN IDs that are known beside the detector's own
-  double false_alarms = 0;             ///< the rate whose threshold is taken; 0: the least there is
+  std::vector<uint32_t> adopted = {};       ///< CAN IDs that are known beside the detector's own
+  std::optional<double> false_alarms = {};  ///< the rate whose threshold is taken; default: the least
 };
 
 /// A CAN ID in hex, of 29 bits if it has eight digits. Errors: UsageError.

@@ -1,4 +1,5 @@
-"""What --force deletes and what it never does (docs/formats/data-set.md), and where a run that cannot be written is asked."""
+"""What --force deletes and what it never does (docs/formats/data-set.md), where a run that cannot be written is asked,
+and arguments that are empty."""
 
 import os
 import shutil
@@ -117,6 +118,23 @@ def test_no_file_that_is_read_is_written_over(plimsoll, place, words):
     before = content(place)
     plimsoll(*words.format(place).split(), code=1, words=["is read, and would be written over; name another file"])
     assert content(place) == before
+
+
+@pytest.mark.parametrize("words, told", [
+    (("train", "recipes/gat.yaml", "--data", "frames", "--run", "run", "--budget", ""), "behind --budget"),
+    (("train", "recipes/gat.yaml", "--data", "frames", "--run", ""), "behind --run"),
+    (("ingest", "can", "caps", "--out="), "behind --out="),
+    (("simulate", "can", "--out", ""), "behind --out"),
+    (("", "can"), "first"),
+])
+def test_an_empty_argument_is_refused(plimsoll, words, told):
+    plimsoll(*words, code=2, words=[f"found an empty argument {told}, expected a value"])
+
+
+def test_no_false_alarms_is_no_rate(plimsoll, made):
+    for rate in ("0", "1", "nan"):
+        plimsoll("detect", made / "run/detector.safetensors", made / "caps/train_a/DoS-1.csv", "--false-alarms", rate,
+                 code=2, words=["expected a rate above 0 and below 1"])
 
 
 @pytest.mark.parametrize("resources", [(), ("--budget", "12MiB")], ids=["memory", "disk"])
