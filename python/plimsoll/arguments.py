@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, TypeAlias
 
-from plimsoll.errors import UsageError
+from plimsoll.errors import Failure, UsageError
 
 PathLike: TypeAlias = str | os.PathLike[str]
 Budget: TypeAlias = int | str | None
@@ -75,3 +76,9 @@ def accept_loader_options(options: dict[str, Any]) -> dict[str, Any]:
         if name not in _HOW and name not in _REMEDIES:
             raise TypeError(f"a loader has no argument {name!r}")
     return {name: value for name, value in options.items() if name in _HOW}
+
+
+def require_other_file(out: Path, source: PathLike) -> None:
+    """Errors: `Failure` where an output is the file that is read."""
+    if out.exists() and Path(source).exists() and out.samefile(source):
+        raise Failure(f"{out} is read, and would be written over; name another file")

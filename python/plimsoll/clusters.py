@@ -129,8 +129,8 @@ class ClusterLoader(NeighborLoader):
     - `transform`, `shuffle`, `drop_last`, `seed`, `cache_bytes`, `horizon`, `rank`, `num_replicas`, `pin_memory`,
       `prefetch_factor`: as of `plimsoll.NeighborLoader`.
 
-    Which parts are in a batch depends on `seed` and the epoch. Parts of a `Graph` after the last one with nodes do not come. Memory, epochs, `state_dict`, pickling, `fork()` and errors
-    are those of `plimsoll.NeighborLoader`; the nodes of parts take 8 bytes a node under `columns`.
+    Which parts are in a batch depends on `seed` and the epoch. Parts of a `Graph` after the last one with nodes do not
+    come. Memory, epochs, `state_dict`, pickling, `fork()` and errors are those of `plimsoll.NeighborLoader`; the nodes of parts take 8 bytes a node under `columns`.
     """
 
     def __init__(

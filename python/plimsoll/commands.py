@@ -102,10 +102,12 @@ def _convert(options: argparse.Namespace) -> dict[str, object]:
 
 
 def _import(options: argparse.Namespace) -> dict[str, object]:
+    from plimsoll.arguments import require_other_file
     from plimsoll.errors import Failure
     from plimsoll.kdgat import import_kdgat
 
     out = Path(options.out or Path(options.checkpoint).with_suffix(".safetensors"))
+    require_other_file(out, options.checkpoint)
     if out.exists() and not options.force:
         raise Failure(f"{out} exists already; give --force to replace it")
     model = import_kdgat(options.checkpoint, out, data=options.data)

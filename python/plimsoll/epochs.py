@@ -206,17 +206,21 @@ class Epoch(Iterator[Batch_co]):
         if self._stream is None or self._process != os.getpid():
             # After an error, or in a child of fork(), which has not the thread of its parent's stream.
             self._open(progress.epoch, progress.delivered)
-        tensors = self._batches.next(self._stream, self._loader._numpy)  # after an error it has the same to give
+        try:
+            tensors = self._batches.next(self._stream, self._loader._numpy)
+        except Exception:  # a list goes on after an item that failed
+            progress.delivered = getattr(self._stream, "coming", progress.delivered)
+            raise
         progress.delivered += 1
         try:
-            batch = self._finished(tensors)
+            return self._finished(tensors)
         except MemoryError:
             progress.delivered -= 1
             self._stream = None  # the same batch is made anew: these tensors may have been changed
             raise
-        if progress.delivered == progress.steps:
-            self._stream = None  # ends its thread
-        return batch
+        finally:
+            if progress.delivered == progress.steps:
+                self._stream = None  # ends its thread
 
     def _finished(self, tensors: Any) -> Batch_co:
         batch: Any = tensors if self._loader._numpy else self._loader._finish(tensors)

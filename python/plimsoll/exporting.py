@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from plimsoll.arguments import PathLike, one_of
+from plimsoll.arguments import PathLike, one_of, require_other_file
 from plimsoll.errors import Error, Failure, InputError, MissingPackage
 from plimsoll.kdgat import kdgat_names
 from plimsoll.model_file import GAT, VGAE, ModelFile
@@ -24,6 +24,7 @@ def export(model: PathLike, out: PathLike, *, to: str, force: bool = False) -> N
     """
     one_of("to", to, FORMATS)
     out = Path(out)
+    require_other_file(out, model)
     if out.exists() and not force:
         raise Failure(f"{out} exists already; give --force to replace it")
     file = ModelFile.load(model)

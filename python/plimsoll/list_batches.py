@@ -15,22 +15,22 @@ _OF_TORCH = ("multiprocessing_context", "num_workers", "timeout", "worker_init_f
 
 
 class ListStream:
-    """The batches of an epoch that are left. Where memory is refused the same batch comes next; after another error, as
-    in torch, the one behind it."""
+    """The batches of an epoch that are left, from number `coming` on. Where memory is refused the same batch comes next;
+    after another error, as in torch, the one after it."""
 
     def __init__(self, load: Callable[[list[list[int]]], Iterable[Any]], batches: list[list[int]], first: int) -> None:
         self.size = len(batches)
-        self._load, self._batches, self._coming = load, batches, first
+        self._load, self._batches, self.coming = load, batches, first
         self._loading: Iterator[Any] | None = None
 
     def next(self) -> Any:
         if self._loading is None:
-            self._loading = iter(self._load(self._batches[self._coming :]))
-        self._coming += 1
+            self._loading = iter(self._load(self._batches[self.coming :]))
+        self.coming += 1
         try:
             return next(self._loading)
         except MemoryError:
-            self._coming -= 1
+            self.coming -= 1
             self._loading = None  # torch's iterator is past the batch that failed
             raise
 

@@ -69,8 +69,8 @@ def from_pyg(
     number, -1 where there is none, and `node_y` [n], classes of its nodes, -1 where there is none. Floating-point numbers
     are targets of regression, NaN where unknown, and so are several labels, whole numbers or bool in T columns: `y` [1]
     or [1, T] goes into the column `target`, where a graph without has NaN, and `node_y` [n] or [n, T] into
-    `node_target`; the class of a graph that has targets may be in `graph_y`. A graph without `edge_index` has no edges. `pos` [n, 2] or [n, 3] is where nodes lie; z is 0 where there
-    are two. All graphs have the same of them. All of these are stored as f32: values that f32 cannot hold are
+    `node_target`; the class of a graph that has targets may be in `graph_y`. A graph without `edge_index` has no edges.
+    `pos` [n, 2] or [n, 3] is where nodes lie; z is 0 where there are two. All graphs have the same of them. All of these are stored as f32: values that f32 cannot hold are
     refused, as is anything else that a graph has, unless `leave_out` names it.
 
     One `Data` by itself is one large graph: `x`, `edge_index`, `edge_attr`, `edge_weight` [e], classes of nodes in `y` [n],
@@ -244,10 +244,13 @@ def _with_targets(graphs: Iterator[Columns]) -> Iterator[Columns]:
     with tempfile.SpooledTemporaryFile(_WAITING_BYTES) as file:
         waiting, answered = 0, None
         for graph in graphs:
-            if graph.y != -1 or len(graph.target):
+            if graph.y != -1 or len(graph.target) or graph.node_y is not None or graph.node_target.shape[1]:
                 answered = graph
                 break
-            pickle.dump(graph, file)
+            try:
+                pickle.dump(graph, file)
+            except OSError as error:
+                raise Failure(f"{tempfile.gettempdir()}: graphs without targets wait here: {error}; set TMPDIR") from error
             waiting += 1
         file.seek(0)
         for _ in range(waiting):

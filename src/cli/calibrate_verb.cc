@@ -60,9 +60,10 @@ CalibrationResult calibrate(const Options& options) {
 void run(Options& options) {
   options.table.settle(options.format);
   Budget budget(options.resources, 256 * kMiB);
+  require_no_source(options.out, options.benign);
+  require_no_source(options.out, options.merge);
   if (!options.force && std::filesystem::exists(options.out))
     throw Failure(options.out.string() + " exists already; give --force to replace it");
-  require_no_source(options.out, options.benign);
   const CalibrationResult result = calibrate(options);
   if (options.json) {
     const Json summary = {{"out", options.out.string()},

@@ -40,7 +40,7 @@ std::vector<std::string> join_overrides(int argc, char** argv) {
 void refuse_empty(const std::vector<std::string>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
-    const bool is_option = word.starts_with("--") && word.ends_with("=");
+    const bool is_option = word.starts_with("--") && word.find('=') == word.size() - 1;
     if (!word.empty() && !is_option) continue;
     const std::string at = is_option ? "behind " + word : i == 0 ? "first" : "behind " + arguments[i - 1];
     throw UsageError("found an empty argument " + at + ", expected a value; an unset variable of the shell?");

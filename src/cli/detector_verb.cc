@@ -18,6 +18,7 @@
 #include "ingest/can/capture_format.h"
 #include "io/file.h"
 #include "io/new_folder.h"
+#include "io/replaceable.h"
 
 namespace plimsoll {
 namespace {
@@ -95,6 +96,7 @@ class Steps {
     if (child < 0) throw Failure(fmt::format("{} cannot be started: {}", program_, std::strerror(errno)));
     if (child > 0) return child;
     ::setpgid(0, 0);
+    std::signal(SIGTTOU, SIG_IGN);  // a terminal may stop who writes there and is not of its own group
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     std::signal(SIGTERM, SIG_DFL);
     if (stop_ || ::getppid() != parent) std::raise(SIGTERM);  // what came before the lines above
@@ -109,7 +111,7 @@ class Steps {
     for (bool told = false;;) {
       int status = 0;
       if (::waitpid(child, &status, WNOHANG) == child) return status;
-      if (!told && stop_) told = ::kill(child, SIGTERM) == 0;
+      if (!told && stop_) told = ::kill(child, SIGTERM) == 0 && ::kill(child, SIGCONT) == 0;
       constexpr timespec kPause{0, 20'000'000};
       ::nanosleep(&kPause, nullptr);
     }
@@ -121,6 +123,9 @@ class Steps {
 
 void run(Options& options) {
   options.table.settle(options.format);
+  std::vector<fs::path> sources(options.captures.begin(), options.captures.end());
+  sources.emplace_back(options.recipe);
+  require_no_source(options.out, sources);
   if (!options.force && fs::exists(options.out))
     throw Failure(options.out.string() + " exists already; give --force to replace it");
   if (options.work.empty()) options.work = options.out.string() + ".work";
@@ -130,6 +135,10 @@ void run(Options& options) {
   make_folders(options.work);
   if (recipe.empty()) {
     recipe = options.work / "recipe.yaml";
+    if (!options.force && fs::exists(recipe) && read_text(recipe) != kDetectorRecipe)
+      throw Failure(
+          fmt::format("{} is another recipe than this verb writes; give it as --recipe, or another --work",
+                      recipe.string()));
     write_text(recipe, kDetectorRecipe);
   }
   using Words = std::vector<std::string>;

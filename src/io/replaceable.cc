@@ -15,6 +15,9 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kManifest = "manifest.json";
+// Kinds of folders that a manifest of ours names, runs aside.
+constexpr std::array<std::string_view, 7> kDataSets = {"frames",      "graph_set", "graph",    "edge_shard",
+                                                       "predictions", "walks",     "attention"};
 
 // What the text of a manifest says of its kind, which we write first: a manifest may be large, or damaged.
 std::string_view kind_in(std::string_view text) {
@@ -31,25 +34,36 @@ std::string_view kind_of_manifest(const fs::path& path, std::array<char, 256>& h
   return kind_in({head.data(), file.read(head.data(), head.size())});
 }
 
-std::vector<std::string> sorted(std::vector<std::string> names) {
+// What systems leave in folders.
+bool is_left_by_system(const std::string& name) {
+  return name == ".DS_Store" || name == "Thumbs.db" || name == "desktop.ini" || name.starts_with(".nfs");
+}
+
+std::vector<std::string> names_of_users(std::vector<std::string> names) {
+  std::erase_if(names, is_left_by_system);
   std::ranges::sort(names);
   return names;
 }
 
-// The first that is no part of a data set.
+// The first that is no part of a data set. A manifest that is whole names the columns.
 std::optional<fs::path> other_than_data_set(const fs::path& folder, const std::vector<std::string>& names,
-                                            FileSystem& files) {
-  for (const std::string& name : names)
-    if ((name != kManifest && name != "predictions.csv" && !name.ends_with(".npy")) ||
-        files.names_in(folder / name))
-      return name;
+                                            std::string_view kind, FileSystem& files) {
+  const std::string manifest = read_text(folder / kManifest, files);
+  const size_t end = manifest.find_last_not_of(" \n");
+  const bool whole = end != std::string::npos && manifest[end] == '}';
+  for (const std::string& name : names) {
+    const bool is_column = name.ends_with(".npy") && !files.names_in(folder / name) &&
+                           (!whole || manifest.find('"' + name + '"') != std::string::npos);
+    if (name != kManifest && !is_column && !(kind == "predictions" && name == "predictions.csv")) return name;
+  }
   return std::nullopt;
 }
 
 // The first file, of those below too, that the output will not have.
 std::optional<fs::path> other_than(const WillHold& will_hold, const fs::path& folder, const fs::path& below,
                                    FileSystem& files) {
-  for (const std::string& name : sorted(*files.names_in(folder / below))) {
+  for (const std::string& name :
+       names_of_users(files.names_in(folder / below).value_or(std::vector<std::string>()))) {
     const fs::path path = below / name;
     const bool is_folder = files.names_in(folder / path).has_value();
     if (!is_folder && !will_hold(path)) return path;
@@ -83,20 +97,22 @@ void require_replaceable(const fs::path& out, const WillHold& will_hold, FileSys
     files.close(opened);
     throw Failure(out.string() + " is a file, and the output a folder; name another output");
   }
-  const std::vector<std::string> names = sorted(*found);
+  const std::vector<std::string> names = names_of_users(*found);
+  std::array<char, 256> head;
+  const bool has_manifest = std::ranges::binary_search(names, kManifest);
+  const std::string_view kind = has_manifest ? kind_of_manifest(out / kManifest, head, files) : "";
+  if (kind == "run") throw Failure(out.string() + " holds a run; name another output");
   std::optional<fs::path> other;
   if (will_hold && !(other = other_than(will_hold, out, {}, files))) return;
-  if (std::ranges::binary_search(names, kManifest)) {
-    std::array<char, 256> head;
-    const std::string_view kind = kind_of_manifest(out / kManifest, head, files);
-    if (kind == "run") throw Failure(out.string() + " holds a run; name another output");
-    if (!kind.empty()) other = other_than_data_set(out, names, files);
-    if (!kind.empty() && !other) return;
+  if (std::ranges::find(kDataSets, kind) != kDataSets.end()) {
+    other = other_than_data_set(out, names, kind, files);
+    if (!other) return;
   }
   if (!other && !names.empty()) other = names.front();
   if (other)
-    throw Failure(fmt::format("{} holds {}, which plimsoll did not write there; name another output",
-                              out.string(), other->string()));
+    throw Failure(
+        fmt::format("{} holds {}, which is no part of such an output; delete it, or name another output",
+                    out.string(), other->string()));
 }
 
 void require_outside(const fs::path& out, const std::vector<fs::path>& sources) {

@@ -12,8 +12,9 @@ namespace plimsoll {
 using WillHold = std::function<bool(const std::filesystem::path& file)>;
 
 /// Whether what has the name of an output may be deleted for it: nothing, an empty folder, a data set (a
-/// manifest.json that names a kind, not that of a run, and columns), or a folder whose files all have names
-/// of files that the output will have. Errors: Failure that names the first thing that may not.
+/// manifest.json of a kind that we write, not that of a run, and its columns; all columns where it is cut
+/// short), or a folder whose files all have names of files that the output will have. What systems leave in
+/// folders, as .DS_Store, goes along. Errors: Failure that names the first thing that may not.
 void require_replaceable(const std::filesystem::path& out, const WillHold& will_hold = {},
                          FileSystem& files = FileSystem::disk());
 

@@ -253,7 +253,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
       }
     }
   } else {
-    if (holds_a_run(folder)) require_outside(folder.root, {request.input.data});
+    if (holds_a_run(folder)) require_outside(folder.root, request.reads);
     fresh.emplace(folder, request.force);
   }
   // The manifest first: it marks the folder as a run.
@@ -330,6 +330,8 @@ TrainedRun train_run(const TrainRequest& request) {
   require_seeds(request.input.recipe, request.seeds);
   TrainRequest asked = request;
   asked.input.data = nearest_copy(request.input.data);
+  asked.reads = {request.input.data, asked.input.data};
+  if (!request.input.recipe.init_from.empty()) asked.reads.emplace_back(request.input.recipe.init_from);
   if (const auto& trackers = request.input.recipe.run.trackers;
       !trackers.empty() && !asked.trackers && request.run.writes())
     asked.trackers = std::make_shared<const TrackerProcess>(request.folder, trackers);

@@ -84,8 +84,9 @@ TEST_F(NewFolderTest, AFileInItsPlaceStays) {
 TEST_F(NewFolderTest, WhatNobodyHereWroteStays) {
   publish("old")(memory_);
   write_text("/place/out/in/notes", "precious", memory_);
-  EXPECT_EQ(error_text<Failure>([&] { publish("new")(memory_); }),
-            "/place/out holds in/notes, which plimsoll did not write there; name another output");
+  EXPECT_EQ(
+      error_text<Failure>([&] { publish("new")(memory_); }),
+      "/place/out holds in/notes, which is no part of such an output; delete it, or name another output");
   EXPECT_EQ(top(), "old");
   EXPECT_EQ(names_in_place(), 0U);
 }

@@ -43,14 +43,22 @@ TEST_F(ReplaceableTest, NothingAndWhatIsEmpty) {
 }
 
 TEST_F(ReplaceableTest, ADataSetAloneAndADamagedOne) {
-  write("manifest.json", R"({"kind": "frames", "columns": {}})");
+  write("manifest.json", R"({"kind": "frames", "columns": {"data": {"file": "data.npy"}}})");
   write("data.npy");
-  write("predictions.csv");
+  write(".DS_Store");
   expect_replaceable();
+  write("labels.npy");
+  EXPECT_THAT(refusal(), HasSubstr("holds labels.npy, which is no part"));
+  fs::remove(out_ / "labels.npy");
+  write("predictions.csv");
+  EXPECT_THAT(refusal(), HasSubstr("holds predictions.csv,"));
+  write("manifest.json", R"({"kind": "predictions", "columns": {"data": {"file": "data.npy"}}})");
+  expect_replaceable();
+  fs::remove(out_ / "predictions.csv");
   write("manifest.json", "{\n \"kind\": \"graph_set\",\n \"col");
   expect_replaceable();
   write("notes.md");
-  EXPECT_THAT(refusal(), HasSubstr("holds notes.md, which plimsoll did not write"));
+  EXPECT_THAT(refusal(), HasSubstr("holds notes.md, which is no part of such an output; delete it"));
   fs::remove(out_ / "notes.md");
   write("more/data.npy");
   EXPECT_THAT(refusal(), HasSubstr("holds more,"));
@@ -59,7 +67,12 @@ TEST_F(ReplaceableTest, ADataSetAloneAndADamagedOne) {
 TEST_F(ReplaceableTest, NoRunAndNoFolderOfOthers) {
   write("manifest.json", R"({"kind": "run"})");
   EXPECT_THAT(refusal(), HasSubstr("holds a run; name another output"));
-  for (const char* other : {R"({"name": "frames"})", R"({"kind": 1})", "", "{\"kind\""}) {
+  EXPECT_THAT(error_text<Failure>([&] {
+                require_replaceable(out_, [](const fs::path& file) { return file == "manifest.json"; });
+              }),
+              HasSubstr("holds a run"));
+  for (const char* other : {R"({"name": "frames"})", R"({"kind": "Pod", "apiVersion": "v1"})",
+                            R"({"kind": 1})", "", "{\"kind\""}) {
     write("manifest.json", other);
     EXPECT_THAT(refusal(), HasSubstr("holds manifest.json")) << other;
   }

@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -57,7 +58,7 @@ def content(folder):
 
 @pytest.mark.parametrize("out, words, told", [
     ("caps", "ingest can {0}/caps", "read for the output"),
-    ("caps/train_a", "ingest can {0}/caps", "holds DoS-1.csv, which plimsoll did not write"),
+    ("caps/train_a", "ingest can {0}/caps", "holds DoS-1.csv, which is no part of such an output"),
     ("frames", "windows {0}/frames", "read for the output"),
     ("frames", "simulate can --inject {0}/frames --attacks DoS", "read for the output"),
     ("frames", "convert {0}/frames --to candump", "read for the output"),
@@ -82,6 +83,46 @@ def test_force_never_deletes_what_is_read_or_what_others_wrote(plimsoll, place, 
     if not trains and "DoS-1.csv" not in out:
         again = plimsoll(*command, code=1, words=[told])
         assert "--force" not in again.stderr and again.stderr == refused.stderr
+
+
+def test_a_run_with_the_original_of_a_staged_copy_is_not_replaced(plimsoll, place, tmp_path):
+    data = place / "run/frames"
+    plimsoll("stage", data, "--to", tmp_path / "cache")
+    plimsoll("train", "recipes/gat.yaml", "--data", data, "--run", place / "run", "--force", code=1,
+             words=["frames is read for the output"], PLIMSOLL_CACHE=str(tmp_path / "cache"))
+    assert (data / "manifest.json").exists()
+    plimsoll("train", "recipes/gat.yaml", "--data", place / "frames", "--run", place / "run", "--force", "-O",
+             f"init_from={place}/run/detector.safetensors", code=1, words=["detector.safetensors is read for the output"])
+
+
+def test_a_detector_writes_over_no_source_and_no_recipe_of_others(plimsoll, place):
+    capture = place / "caps/train_a/DoS-1.csv"
+    before = capture.read_bytes()
+    plimsoll("detector", capture, "--out", capture, "--work", place / "work", "--force", code=1, words=["would be written over"])
+    assert capture.read_bytes() == before
+    (place / "work").mkdir()
+    (place / "work/recipe.yaml").write_text("precious")
+    plimsoll("detector", capture, "--out", place / "car.safetensors", "--work", place / "work", code=1,
+             words=["recipe.yaml is another recipe"])
+    assert (place / "work/recipe.yaml").read_text() == "precious"
+
+
+@pytest.mark.parametrize("words", ["calibrate {0}/a --merge {0}/b --out {0}/b", "export {0}/a --to state_dict --out {0}/a",
+                                   "import kdgat {0}/a --out {0}/a"])
+def test_no_model_that_is_read_is_written_over(plimsoll, place, words):
+    for name in "ab":
+        shutil.copy(place / "run/detector.safetensors", place / name)
+    before = (place / "a").read_bytes()
+    if not words.startswith("calibrate"):
+        pytest.importorskip("plimsoll")
+    plimsoll(*words.format(place).split(), "--force", code=1, words=["is read, and would be written over"],
+             PLIMSOLL_PYTHON=sys.executable)
+    assert (place / "a").read_bytes() == (place / "b").read_bytes() == before
+
+
+def test_an_option_may_have_a_value_that_ends_like_one_without(plimsoll, place):
+    plimsoll("ingest", "can", place / "caps", "--out", place / "new", "--separator==")
+    plimsoll("ingest", "can", place / "caps", "--out=", code=2, words=["found an empty argument"])
 
 
 def test_a_run_that_trains_is_not_replaced(plimsoll, bin_dir, place, pytestconfig):

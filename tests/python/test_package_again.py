@@ -162,7 +162,8 @@ def test_of_walks(tmp_path, monkeypatch):
 def test_after_another_error_of_the_users_code_the_next_batch_comes(workers):
     options = {"batch_size": 2, "num_workers": workers}
     expected = list(plimsoll.DataLoader(small(), **options))
-    running = iter(plimsoll.DataLoader(Troubled(small(), Bad(2, 7)), **options))
+    loader = plimsoll.DataLoader(Troubled(small(), Bad(2, 7)), **options)
+    running = iter(loader)
     found = []
     for batch in range(GRAPHS // 2):
         if batch in (1, 3):
@@ -171,6 +172,7 @@ def test_after_another_error_of_the_users_code_the_next_batch_comes(workers):
         else:
             found.append(next(running))
     assert next(running, None) is None
+    assert loader.state_dict() == {**loader.state_dict(), "epoch": 1, "position": 0}
     same(found, [batch for i, batch in enumerate(expected) if i not in (1, 3)])
 
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "ingest/write/convert.h"
@@ -62,9 +63,11 @@ ConvertResult convert_frames(const ConvertOptions& options,
                              const std::function<void(int64_t, int64_t)>& progress) {
   const FramesView view(options.source);
   const std::vector<Recording>& recordings = view.recordings();
-  // By the ending; by their names before the old ones go.
+  std::set<std::filesystem::path> names;
+  for (const Recording& recording : recordings)
+    names.insert(std::filesystem::path(recording.split) / (recording.name + options.to->ending));
   require_free(options.out, options.force, {options.source},
-               [&](const std::filesystem::path& file) { return file.extension() == options.to->ending; });
+               [&](const std::filesystem::path& file) { return names.contains(file); });
   check_columns(view.set());
   ConvertResult result;
   result.out = options.out;
