@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from itertools import chain, islice
 from typing import Any, Generic, NamedTuple, TypeVar
 from unittest import mock
 
@@ -27,6 +28,8 @@ R = TypeVar("R")
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 #: Bytes that a thread takes beside its block's: its stack and the heap's piece for it.
 THREAD_BYTES = 2 << 20
+#: Of a list so many are looked at for changes, and as many keys and values of a dictionary.
+_MOST_ITEMS = 1000
 
 
 class Apart(NamedTuple):
@@ -82,7 +85,8 @@ def _around() -> bool:
 
 
 def _left_in(model: torch.nn.Module, loss: Loss) -> Any:
-    """What a step may change: attributes of modules, parameters and buffers among them, and generators of random numbers."""
+    """What a step may change: attributes of modules, parameters and buffers among them, and the global generators of Python
+    and NumPy."""
     modules = [*model.modules(), *(loss.modules() if isinstance(loss, torch.nn.Module) else ())]
     return [_state(vars(module)) for module in modules], _other_random.state()
 
@@ -92,14 +96,16 @@ def _state(value: Any, depth: int = 4) -> Any:
     if isinstance(value, torch.Tensor):
         return id(value), 0 if value.is_inference() else value._version, _hash(value)
     if isinstance(value, np.ndarray):
-        return id(value), value.tobytes() if value.dtype != object else None
+        return id(value), _sum_of(value)
+    if isinstance(value, torch.Generator):
+        return id(value), value.get_state().numpy().tobytes()
     if isinstance(value, np.random.Generator):
         return str(value.bit_generator.state)
     if isinstance(value, random.Random | np.random.RandomState):
         return str(value.getstate() if isinstance(value, random.Random) else value.get_state(legacy=False))
     if isinstance(value, dict | list | tuple | set | deque) and depth:
-        inside = [*value, *value.values()] if isinstance(value, dict) else value
-        return id(value), [_state(item, depth - 1) for item in inside]
+        inside = chain.from_iterable(value.items()) if isinstance(value, dict) else value
+        return id(value), len(value), [_state(item, depth - 1) for item in islice(inside, _MOST_ITEMS)]
     return value if isinstance(value, int | float | str) else id(value)
 
 
@@ -109,6 +115,17 @@ def _hash(tensor: torch.Tensor) -> int:
         return 0
     plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
     return zlib.crc32(plain.view(-1).view(torch.uint8).numpy())
+
+
+def _sum_of(array: np.ndarray[Any, Any]) -> int:
+    """A checksum of its numbers, of which no copy is made but of small pieces."""
+    if array.dtype.hasobject:
+        return 0
+    found = 0
+    items = 1 + (1 << 18) // (array.itemsize + 1)
+    for piece in np.nditer(array, ["external_loop", "buffered", "zerosize_ok"], order="C", buffersize=items):
+        found = zlib.crc32(np.asarray(piece).tobytes(), found)
+    return found
 
 
 class InOrder(Generic[R]):

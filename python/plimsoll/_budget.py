@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 import weakref
 from collections.abc import Iterator
@@ -43,25 +44,56 @@ def smallest_budget(peak: int, spread: int = SPREAD) -> int:
 
 @contextmanager
 def naming_a_budget() -> Iterator[None]:
-    """A refusal inside names the budget that what was refused asked for; more may follow it, which only a plan knows."""
+    """A refusal inside names a budget to try, with which what was refused has room; more may follow it, which only a plan
+    knows. That of a device, or of a budget that was entered inside, is left as it is."""
+    from plimsoll import _torch
+
     try:
         yield
     except BudgetExceeded as refused:
-        if not refused.bytes_asked or "device budget" in str(refused):
-            raise
-        least = limit() + refused.bytes_asked - refused.bytes_free
-        raise BudgetExceeded(f"{refused}; give a budget of {-(-least >> 20)} MiB or more") from refused
+        asked = refused.bytes_asked
+        if asked and not _of_device(refused) and not _noted(refused):
+            # Where others hold more than the budget, the ledger has 0 bytes, and does not say how many are missing.
+            of_ledger = limit() - _torch.slack(limit()) - refused.bytes_free
+            least = smallest_budget(max(of_ledger, _torch.outside() + _torch.held()) + asked)
+            refused.args = (f"{refused}; give a budget of {least >> 20} MiB or more",)
+        raise
 
 
-_in_force: weakref.WeakSet[budget] = weakref.WeakSet()
-_moves = threading.Lock()  # in and out of force
+_NOTE = "The budget of "
+
+
+def _noted(refused: BudgetExceeded) -> bool:
+    """Whether it left a budget that refused it."""
+    return any(note.startswith(_NOTE) for note in getattr(refused, "__notes__", ()))
+
+
+def _of_device(refused: BudgetExceeded) -> bool:
+    return "device budget" in str(refused)
+
+
+_in_force: dict[int, weakref.ref[budget]] = {}  # by their numbers, in the order in which they were entered
 _numbers = itertools.count()
+# In and out of force. Garbage that is collected meanwhile may leave a budget, in the same thread.
+_moves = threading.RLock()
+
+
+def _unlock() -> None:
+    global _moves
+    _moves = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_unlock)  # another thread had it, which the child has not
+
+
+def _budgets() -> list[budget]:
+    """Those in force, in the order in which they were entered."""
+    return [each for reference in tuple(_in_force.values()) if (each := reference()) is not None]
 
 
 def limit() -> int:
     """The least of all budgets of the process that are in force, in bytes: what a plan has."""
-    with _moves:
-        return min(each.bytes for each in _in_force)
+    return min(each.bytes for each in _budgets())
 
 
 def settle() -> None:
@@ -71,9 +103,7 @@ def settle() -> None:
     from plimsoll import _torch
 
     _torch.give_back_freed_memory()
-    with _moves:
-        those = tuple(_in_force)
-    for each in those:
+    for each in _budgets():
         if (process := each._process) is not None:
             process.settle()
 
@@ -140,9 +170,9 @@ class budget(ContextDecorator):
             return self
         self._process = _torch.ProcessBudget(self._text)
         with _moves:
-            self._number = next(_numbers)
+            self._number = number = next(_numbers)
             self._outer_peak = _torch.begin_peak()
-            _in_force.add(self)
+            _in_force[number] = weakref.ref(self, lambda _: _in_force.pop(number, None))
         return self
 
     def __exit__(
@@ -163,9 +193,9 @@ class budget(ContextDecorator):
             self.peak_process = self._process.peak_anonymous()
             self._process = None
         if isinstance(error, BudgetExceeded):
-            if held:
+            if held and _of_device(error) == (self._device != "cpu") and not _noted(error):
                 of = "the process" if self._device == "cpu" else self._device
-                error.add_note(f"The budget of {of} was {_torch.format_bytes(self.bytes)}.")
+                error.add_note(f"{_NOTE}{of} was {_torch.format_bytes(self.bytes)}.")
             error.free_frames()
 
     def _end_peak(self) -> None:
@@ -174,8 +204,8 @@ class budget(ContextDecorator):
         from plimsoll import _torch
 
         with _moves:
-            _in_force.discard(self)
-            later = sorted((each for each in _in_force if each._number > self._number), key=lambda each: each._number)
+            _in_force.pop(self._number, None)
+            later = [each for each in _budgets() if each._number > self._number]
             self.peak = max([_torch.peak(), *(each._outer_peak for each in later)])
             if later:
                 later[0]._outer_peak = max(later[0]._outer_peak, self._outer_peak)

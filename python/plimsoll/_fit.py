@@ -10,10 +10,10 @@ from contextlib import ExitStack, contextmanager, nullcontext
 import torch
 from torch_geometric.data import Data
 
-from plimsoll import _other_random
 from plimsoll._apart import Apart, drawing, runs_apart
 from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import limit, naming_a_budget
+from plimsoll._callers_random import CallersRandom
 from plimsoll._device import device_of, generators, same_bits_each_time
 from plimsoll._fit_loss import try_split
 from plimsoll._fit_plan import Room, plan_blocks, plan_on_device
@@ -66,7 +66,7 @@ def fit(
     blocks before the optimizer steps; so memory is that of one block, whatever the batch. Which graphs make up a
     block follows from (`seed`, epoch) and the limits in `block`; before each block torch's generator, Python's `random`
     and NumPy's are seeded from (`seed`, epoch, block), and they are as before when `fit` returns. So the weights are the
-    same to the bit for every budget.
+    same to the bit for every budget. Generators of the caller's own, in a model or a data set, are not seeded.
 
     Blocks run at once in as many threads as torch has, as far as the budget has room, where a step leaves nothing in the
     model and draws from no generator but torch's (`plimsoll._apart`); the weights are then the same for any number of
@@ -82,23 +82,26 @@ def fit(
     `ignore_index` count where torch's cross entropy or NLL has them, as a module, a function or a `functools.partial`.
     Whether a loss can be split into blocks is tried on a few graphs before the first step. `optimizer` is over
     parameters of the model alone, or makes one of them; by default Adam. `forward` is as in `plan`. `on_epoch(epoch, loss)` is
-    called after each epoch, and the place to step a schedule. To clip gradients, give
+    called after each epoch, and the place to step a schedule; what it draws at random goes on from the caller's draws, as if
+    `fit` drew nothing. To clip gradients, give
     `optimizer.register_step_pre_hook` a function `(optimizer, args, kwargs)` that returns None (docs/python/training.md).
     The model is left in training mode.
     With `run`, a new folder, the journal of the run is written there, for `plimsoll top`, `compare` and `sync`; `trackers`
     are those of `run.trackers`, and a missing package is a `UsageError` before training starts (docs/seeing.md).
     These generators are one each for all threads: runs in several threads at once are not reproducible. An operation that
     looks at all graphs together, such as batch norm, sees those of a block, not of the batch: these modules are in
-    `Fit.couples`, and a warning names them, or says that there is no room for two graphs to find out.
+    `Fit.couples`, and a warning names them, or says that it could not look, for want of memory.
 
     With `device="cuda"` blocks run on the GPU, one after the other, within `device_budget` of its memory (docs/gpu.md#python):
     the weights are the same for every such budget. The model stays on the CPU, where gradients are summed and the optimizer
     steps.
 
     Before it trains it plans (`plan`), within the least of all budgets in force: one that the largest block does not fit in
-    is refused with the smallest that works, or, where not even one graph can be tried, with one to try next. Errors: `BudgetExceeded`; `UsageError`, as for a loss over pairs of rows; `Failure` for a loss that is no
-    number; what model and loss raise. The model then has the weights of the last whole batch; running statistics may
-    be of blocks after it.
+    is refused with the smallest that works. If not even one graph can be tried, the refusal names a budget to try next.
+
+    Errors: `BudgetExceeded`; `UsageError`, as for a loss over pairs of rows; `Failure` for a loss that is no number; what
+    model and loss raise. The model then has the weights of the last whole batch; running statistics may be of blocks after
+    it.
     """
     require_cpu(model)
     epochs = whole("epochs", epochs, 1)
@@ -112,47 +115,48 @@ def fit(
     if gpu is not None:
         _require_for_device(model, loss)
     with budget_of_process(budget) as memory, journal or nullcontext(), torch.enable_grad(), ExitStack() as enter:
-        enter.enter_context(naming_a_budget())
-        enter.enter_context(torch.random.fork_rng(devices=generators(gpu)))
-        enter.enter_context(_other_random.kept())
-        blocks = BlockList(dataset, batch_size, block, seed, shuffle)
-        stepper = _optimizer(model, optimizer)
-        found = Fit(couples=_couples(model, blocks, forward))
-        apart, room, on, tries = Apart(), Room(), None, Tries()
-        tries.run(lambda: try_split(model, blocks, forward, loss, shares), None)
-        if gpu is not None:
-            enter.enter_context(same_bits_each_time())
-            room = plan_on_device(
-                model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, tries.peak, gpu
-            )
-            gpu.warm_up()
-            enter.callback(gpu.end_peak, gpu.begin_peak())
-            on = OnDevice(model, gpu, loss)
-        else:
-            apart = tries.run(lambda: _runs_apart(model, blocks, forward, loss), apart)
-            threads = enter.enter_context(_one_thread()) if apart.at_once else 1
-            with drawing(0) if apart.random else nullcontext():
-                room = plan_blocks(
-                    model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, tries.peak, threads
+        with naming_a_budget():
+            callers = enter.enter_context(CallersRandom(generators(gpu)))
+            blocks = BlockList(dataset, batch_size, block, seed, shuffle)
+            stepper = _optimizer(model, optimizer)
+            found = Fit(couples=_couples(model, blocks, forward))
+            apart, room, on, tries = Apart(), Room(), None, Tries()
+            tries.run(lambda: try_split(model, blocks, forward, loss, shares), None)
+            if gpu is not None:
+                enter.enter_context(same_bits_each_time())
+                room = plan_on_device(
+                    model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, tries.peak, gpu
                 )
-            found.workers = max(1, min(room.blocks, threads))
-        tries.require()
-        require_agreement(model, blocks, {"epochs": epochs, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
-        steps = Steps(model, stepper, blocks, forward, loss, shares, found, room, apart, lanes, journal, on)
-        enter.callback(steps.close)
-        if journal is not None:
-            _start(journal, model, blocks, epochs, found, limit())
+                gpu.warm_up()
+                enter.callback(gpu.end_peak, gpu.begin_peak())
+                on = OnDevice(model, gpu, loss)
+            else:
+                apart = tries.run(lambda: _runs_apart(model, blocks, forward, loss), apart)
+                threads = enter.enter_context(_one_thread()) if apart.at_once else 1
+                with drawing(0) if apart.random else nullcontext():
+                    room = plan_blocks(
+                        model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, tries.peak, threads
+                    )
+                found.workers = max(1, min(room.blocks, threads))
+            tries.require()
+            require_agreement(model, blocks, {"epochs": epochs, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
+            steps = Steps(model, stepper, blocks, forward, loss, shares, found, room, apart, lanes, journal, on)
+            enter.callback(steps.close)
+            if journal is not None:
+                _start(journal, model, blocks, epochs, found, limit())
         stepper.zero_grad(set_to_none=True)
         try:
             for epoch in range(epochs):
                 begin = time.perf_counter()
-                found.losses.append(steps.epoch(epoch))
+                with naming_a_budget():
+                    found.losses.append(steps.epoch(epoch))
                 found.seconds.append(time.perf_counter() - begin)
                 if journal is not None:
                     rate = float(stepper.param_groups[0]["lr"])
                     journal.epoch(epoch + 1, len(blocks.sizes), training_loss=found.losses[-1], learning_rate=rate)
                 if on_epoch is not None:
-                    on_epoch(epoch, found.losses[-1])
+                    with callers.back():
+                        on_epoch(epoch, found.losses[-1])
             if journal is not None:
                 journal.end(reruns=found.reruns)
         finally:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,14 +18,3 @@ def seed(value: int) -> None:
     """What they draw from here follows from it."""
     random.seed(value)
     np.random.seed(np.random.SeedSequence(value).generate_state(4))
-
-
-@contextmanager
-def kept() -> Iterator[None]:
-    """They are as before when it ends."""
-    before = random.getstate(), np.random.get_state()
-    try:
-        yield
-    finally:
-        random.setstate(before[0])
-        np.random.set_state(before[1])

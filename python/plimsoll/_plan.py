@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.utils.data import IterableDataset
 from torch_geometric.data import Data
 
 from plimsoll import _torch
@@ -255,8 +256,13 @@ class _Found:
         dataset = as_graphs(dataset) or dataset
         if isinstance(dataset, Graphs):
             return sizes_of(dataset)
-        if hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__") and len(dataset) and isinstance(dataset[0], Data):
-            return graphs_of(dataset[i] for i in range(len(dataset)))
+        if isinstance(dataset, IterableDataset) or not (hasattr(dataset, "__len__") and hasattr(dataset, "__getitem__")):
+            return None
+        try:
+            if len(dataset) and isinstance(dataset[0], Data):
+                return graphs_of(dataset[i] for i in range(len(dataset)))
+        except (NotImplementedError, LookupError, TypeError):  # it has keys of its own, or gives graphs another way
+            pass
         return None
 
 

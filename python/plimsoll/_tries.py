@@ -20,13 +20,14 @@ class Tries:
     def __init__(self) -> None:
         self.peak = 0  #: the most bytes that one held at once
         self._refused: BudgetExceeded | None = None
+        self._waited = False
 
     def run(self, work: Callable[[], R], otherwise: R) -> R:
         """What `work` gives, or `otherwise` where it was refused memory twice."""
         refused = None
-        for pause in (0, SETTLING):
-            time.sleep(pause)
-            settle()
+        for _ in range(2):
+            if refused is not None:
+                self._wait()
             outer, before = _torch.begin_peak(), _torch.held()
             try:
                 return work()
@@ -38,7 +39,15 @@ class Tries:
         self._refused = refused
         return otherwise
 
+    def _wait(self) -> None:
+        """Until others in the process gave back what they took; once for all tries."""
+        if not self._waited:
+            time.sleep(SETTLING)
+        self._waited = True
+        settle()
+
     def require(self) -> None:
         """Errors: `BudgetExceeded` where one was refused, though the plan had room."""
         if (refused := self._refused) is not None:
-            raise BudgetExceeded(f"there is no room for what fit tries on a few graphs: {refused}") from refused
+            refused.args = (f"there is no room for what fit tries on a few graphs: {refused}",)
+            raise refused

@@ -2,6 +2,7 @@
 
 import copy
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from torch_geometric.data import Data  # noqa: E402
 from plimsoll import _operators  # noqa: E402
 
 _operators.load()
-from plimsoll._apart import Apart, drawing, runs_apart  # noqa: E402
+from plimsoll._apart import Apart, _state, drawing, runs_apart  # noqa: E402
 from plimsoll.blocks import BlockLimits, BlockList  # noqa: E402
 from plimsoll.steps import by_names  # noqa: E402
 
@@ -126,7 +127,8 @@ def test_which_models_run_at_once():
         def __init__(self, change):
             super().__init__(make_body("GAT", 5, made_up(), width=16, layers=2), 3)
             self.change, self.scale, self.counts = change, torch.zeros(1), {"calls": [0]}
-            self.numbers, self.generator = np.zeros(3), np.random.default_rng(0)
+            self.numbers, self.every_other = np.zeros(3), np.zeros((6, 4), order="F")[::2]
+            self.generator, self.of_torch = np.random.default_rng(0), torch.Generator().manual_seed(0)
 
         def forward(self, x, edge_index, batch, batch_size):
             with torch.no_grad():
@@ -141,7 +143,9 @@ def test_which_models_run_at_once():
         lambda model: model.lin.weight.data.add_(1),
         lambda model: model.counts["calls"].__setitem__(0, model.counts["calls"][0] + 1),
         lambda model: model.numbers.__iadd__(1),
+        lambda model: model.every_other[2].__iadd__(1),
         lambda model: model.generator.random(),
+        lambda model: torch.rand(1, generator=model.of_torch),
         lambda model: random.random(),
         lambda model: np.random.rand(),
     ):
@@ -187,6 +191,37 @@ def test_draws_of_python_and_numpy_are_seeded(threads):
         other, again = fitted(model, dataset, budget=run.smallest_budget + (1 << 20))
         assert torch.equal(weights, again) and other.losses == run.losses
         assert (random.getstate(), np.random.get_state()[1].tolist()) == before
+
+
+def test_on_epoch_draws_on_from_the_callers_draws(threads):
+    """What it draws changes no weight, and is not undone."""
+
+    def draws():
+        return [torch.rand(1).item(), random.random(), np.random.rand()]
+
+    def seed():
+        torch.manual_seed(1), random.seed(1), np.random.seed(1)
+
+    seed()
+    expected = [draws() for _ in range(3)]
+    for model in (classifier(dropout=0.3), classifier(dropout=0.3, norm="BatchNorm")):
+        _, weights = fitted(model)
+        seed()
+        drawn = []
+        _, again = fitted(model, on_epoch=lambda *_: drawn.append(draws()))
+        assert [*drawn, draws()] == expected and torch.equal(weights, again)
+
+
+def test_looking_at_arrays_takes_no_memory():
+    """NumPy's, which the ledger does not have, and lists however long."""
+    array = np.zeros((2048, 1024))
+    tracemalloc.start()
+    for value in (array, array[:, ::2], array.T, list(range(10**6)), np.zeros(3, "M8[s]"), np.array([{}]), np.zeros(())):
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        assert _state(value) == _state(value)
+        assert tracemalloc.get_traced_memory()[1] - before < 2 << 20
+    tracemalloc.stop()
 
 
 def test_draws_follow_from_the_seed_of_the_thread():

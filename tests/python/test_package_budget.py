@@ -175,3 +175,77 @@ with plimsoll.budget(need + _torch.slack(need + _torch.slack(need))):
     print((kept - _torch.outside()) // MIB)
 """)
     assert int(out) > 60
+
+
+def test_a_budget_that_is_named_works():
+    """To try next, as what follows may need more; where memory outside of the ledger has passed the budget, too."""
+    out = python("""
+import re, time
+import numpy as np
+import plimsoll, torch
+from plimsoll import _operators, _torch
+from plimsoll._budget import naming_a_budget
+_operators.load()
+MIB = 1 << 20
+def tries(first, outside, pieces):
+    taken, budget = None, _torch.anonymous() + first
+    for number in range(1, 9):
+        try:
+            with plimsoll.budget(budget) as memory, naming_a_budget():
+                if taken is None:
+                    taken = np.ones(outside, np.uint8)
+                    time.sleep(0.2)
+                held = [torch.ones(piece // 4) for piece in pieces]
+                print(number)
+                return
+        except plimsoll.BudgetExceeded as refused:
+            budget = int(re.search("give a budget of (\\d+) MiB or more", str(refused))[1]) * MIB
+tries(64 * MIB, 0, [700 * MIB])
+tries(64 * MIB, 400 * MIB, [30 * MIB])
+tries(64 * MIB, 0, [100 * MIB, 200 * MIB])
+""")
+    assert len(out.split()) == 3 and max(map(int, out.split())) <= 4
+
+
+def test_a_refusal_says_which_budget_it_was():
+    """The one that refused, where others are around it; no other is named."""
+    from plimsoll._budget import naming_a_budget
+
+    small = _torch.anonymous() + 64 * MIB
+    with pytest.raises(plimsoll.BudgetExceeded) as refusal, plimsoll.budget("3GiB"), naming_a_budget(), plimsoll.budget(small):
+        torch.zeros(64 * MIB)
+    assert len(refusal.value.__notes__) == 1 and "MiB" in refusal.value.__notes__[0]
+    assert "give a budget of" not in str(refusal.value)
+
+
+def test_garbage_may_leave_a_budget_while_another_is_entered():
+    """And a child of fork enters one, whatever threads of its parent did then."""
+    assert "entered" in python("""
+import os, signal, threading
+import plimsoll
+from plimsoll import _budget
+signal.alarm(60)
+def abandoned():
+    with plimsoll.budget("64GiB"):
+        yield
+generator = abandoned()
+next(generator)
+with plimsoll.budget("64GiB"):
+    with _budget._moves:  # as entering has it
+        generator.close()
+ended = threading.Event()
+def holds():
+    with _budget._moves:
+        held.set()
+        ended.wait()
+held = threading.Event()
+threading.Thread(target=holds).start()
+held.wait()
+if (pid := os.fork()) == 0:
+    signal.alarm(20)
+    with plimsoll.budget("64GiB"):
+        os._exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+ended.set()
+print("entered")
+""")

@@ -22,6 +22,7 @@ from plimsoll import _torch  # noqa: E402
 from plimsoll._fit_plan import Room  # noqa: E402
 from plimsoll._fit_steps import Steps  # noqa: E402
 from plimsoll._lanes import LaneSums  # noqa: E402
+from plimsoll._tries import Tries  # noqa: E402
 from plimsoll.blocks import BlockLimits  # noqa: E402
 from plimsoll.steps import by_names  # noqa: E402
 from plimsoll.trial import Trial  # noqa: E402
@@ -233,3 +234,29 @@ def test_a_budget_for_any_seed():
     of_any = [run.smallest_budget_any_seed for run in runs]
     assert max(of_any) - min(of_any) <= 4 * MIB  # what the process holds beside the run
     assert all(run.smallest_budget <= run.smallest_budget_any_seed < run.smallest_budget + 64 * MIB for run in runs)
+
+
+def test_refused_tries_wait_once_for_others(monkeypatch):
+    waits, settled = [], []
+    monkeypatch.setattr("plimsoll._tries.time.sleep", waits.append)
+    monkeypatch.setattr("plimsoll._tries.settle", lambda: settled.append(True))
+    tries = Tries()
+    assert tries.run(lambda: "done", None) == "done" and not settled
+
+    def refused():
+        error = plimsoll.BudgetExceeded("refused")
+        error.add_note("by whom")
+        raise error
+
+    assert tries.run(refused, 1) == tries.run(refused, 1) == 1
+    assert len(waits) == 1 and len(settled) == 2
+    with pytest.raises(plimsoll.BudgetExceeded, match="no room for what fit tries on a few graphs: refused") as refusal:
+        tries.require()
+    assert refusal.value.__notes__ == ["by whom"]
+
+
+def test_what_on_epoch_is_refused_names_no_budget():
+    """It is no need of the run."""
+    with pytest.raises(plimsoll.BudgetExceeded) as refusal:
+        fitted(budget=_torch.anonymous() + 1024 * MIB, on_epoch=lambda *_: torch.zeros(512 * MIB))
+    assert "give a budget of" not in str(refusal.value)

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
 from pyg_models import BODIES, Classifier, make_body  # noqa: E402
-from torch.utils.data import RandomSampler, Subset  # noqa: E402
+from torch.utils.data import IterableDataset, RandomSampler, Subset  # noqa: E402
 from torch_geometric.data import Batch, Data, Dataset  # noqa: E402
 from torch_geometric.loader import DataLoader  # noqa: E402
 
@@ -219,7 +219,23 @@ def test_largest_batch_is_of_all_graphs():
         def __iter__(self):
             return iter(DataLoader(graphs, 4))
 
-    assert largest(Batches()) is None
+    class Stream(IterableDataset):
+        def __len__(self):
+            return len(graphs)
+
+        def __iter__(self):
+            return iter(graphs)
+
+    class Named(torch.utils.data.Dataset):
+        def __len__(self):
+            return len(graphs)
+
+        def __getitem__(self, name):
+            return {f"graph {i}": graph for i, graph in enumerate(graphs)}[name]
+
+    names = [f"graph {i}" for i in range(len(graphs))]
+    for batches in (Batches(), DataLoader(Stream(), 4), DataLoader(Named(), 4, sampler=names)):
+        assert largest(batches) is None
 
 
 def test_a_budget_too_small_for_the_batch_is_planned_without_it():

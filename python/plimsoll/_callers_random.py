@@ -1,0 +1,48 @@
+"""The caller's random numbers, while `plimsoll.fit` seeds the generators that they come from."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+
+class CallersRandom:
+    """Torch's generator and those of these GPUs, Python's `random` and NumPy's: as before when the `with` block ends."""
+
+    def __init__(self, devices: Sequence[int]) -> None:
+        self._devices = devices
+
+    def __enter__(self) -> CallersRandom:
+        self._state = self._now()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._set(self._state)
+
+    @contextmanager
+    def back(self) -> Iterator[None]:
+        """Inside, code of the caller goes on with its numbers."""
+        own = self._now()
+        self._set(self._state)
+        try:
+            yield
+        finally:
+            self._state = self._now()
+            self._set(own)
+
+    def _now(self) -> Any:
+        devices = [torch.cuda.get_rng_state(device) for device in self._devices]
+        return torch.get_rng_state(), devices, random.getstate(), np.random.get_state()
+
+    def _set(self, state: Any) -> None:
+        of_torch, devices, of_python, of_numpy = state
+        torch.set_rng_state(of_torch)
+        for device, of_device in zip(self._devices, devices):
+            torch.cuda.set_rng_state(of_device, device)
+        random.setstate(of_python)
+        np.random.set_state(of_numpy)
