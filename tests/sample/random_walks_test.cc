@@ -67,27 +67,43 @@ GiantGraph bipartite_graph() {
   return GiantGraph(lists);
 }
 
+// A hub whose leaves have no other neighbour but for the last two, which know each other.
+GiantGraph hub_graph(int64_t leaves, bool triangle) {
+  std::vector<std::set<int64_t>> lists(static_cast<size_t>(leaves) + 1);
+  for (int64_t leaf = 1; leaf <= leaves; ++leaf) {
+    lists[0].insert(leaf);
+    lists[static_cast<size_t>(leaf)].insert(0);
+  }
+  if (triangle) {
+    lists[static_cast<size_t>(leaves)].insert(leaves - 1);
+    lists[static_cast<size_t>(leaves) - 1].insert(leaves);
+  }
+  return GiantGraph(lists);
+}
+
 // The frequency of each third node, given the first two, against the formula.
 void expect_transitions(double p, double q, const GiantGraph& graph = small_graph(),
-                        size_t walks_each = 4000) {
+                        int64_t walks_each = 600) {
   std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> counts;
-  const Walks<int64_t> walks = walks_of(
-      graph, {.length = 30, .walks_per_node = static_cast<int64_t>(walks_each), .p = p, .q = q}, {0});
-  for (size_t walk = 0; walk < walks_each; ++walk)
+  std::vector<int64_t> starts(static_cast<size_t>(graph.nodes()));
+  std::iota(starts.begin(), starts.end(), 0);
+  const Walks<int64_t> walks =
+      walks_of(graph, {.length = 30, .walks_per_node = walks_each, .p = p, .q = q}, starts);
+  for (size_t walk = 0; walk < walks.size() / 31; ++walk)
     for (size_t step = 2; step <= 30; ++step) {
       const int64_t* const x = walks.data() + walk * 31 + step;
       std::vector<int64_t>& row = counts[{x[-2], x[-1]}];
-      row.resize(7);
+      row.resize(starts.size());
       ++row[static_cast<size_t>(*x)];
     }
-  ASSERT_EQ(counts.size(), 20U);
+  ASSERT_EQ(counts.size(), graph.indices.size());
   for (const auto& [pair, row] : counts) {
     const auto& [t, v] = pair;
     std::vector<int64_t> found;
     std::vector<double> expected;
     double sum = 0;
     int64_t seen = 0;
-    for (int64_t x = 0; x < 7; ++x) {
+    for (const int64_t x : starts) {
       if (!graph.has_edge(v, x)) {
         EXPECT_EQ(row[static_cast<size_t>(x)], 0);
         continue;
@@ -99,7 +115,7 @@ void expect_transitions(double p, double q, const GiantGraph& graph = small_grap
     }
     for (double& value : expected) value *= static_cast<double>(seen) / sum;
     if (expected.size() > 1) {
-      EXPECT_LT(chi_square_deviations(found, expected), 5) << t << " " << v;
+      EXPECT_LT(chi_square_deviations(found, expected), 5) << t << " " << v << ", p " << p << " q " << q;
     }
   }
 }
@@ -109,17 +125,28 @@ TEST(RandomWalks, TransitionsAreThoseOfTheFormula) {
   expect_transitions(0.25, 4);
   expect_transitions(4, 0.5);
   expect_transitions(2, 1);
-  expect_transitions(1e6, 3e6, bipartite_graph(), 300);  // draws are rejected, and the list decides
 }
 
-TEST(RandomWalks, TheListDecidesTheSameOnADisk) {
-  const GiantGraph graph = bipartite_graph();
-  const CsrTopology topology = graph.topology();
-  const WalkOptions options{.length = 12, .walks_per_node = 8, .p = 1e6, .q = 3e6};
-  const std::vector<int64_t> starts{0, 1, 6};
-  Walks<int64_t> found;
-  RandomWalks<int64_t>(topology, options, 7, RandomWalks<int64_t>::Reading::disk).walk(starts, 1, found);
-  EXPECT_EQ(found, walks_of(graph, options, starts));
+// Draws are rejected, and the lists decide.
+TEST(RandomWalks, TransitionsAreThoseOfTheFormulaForAnyPAndQ) {
+  expect_transitions(1e6, 3e6, bipartite_graph(), 200);
+  expect_transitions(1e9, 1e9, bipartite_graph(), 200);
+  expect_transitions(90, 30, hub_graph(40, false), 100);
+  expect_transitions(1e9, 1e8, hub_graph(40, false), 100);
+  expect_transitions(3000, 90, hub_graph(40, true), 100);
+  expect_transitions(90, 3000, hub_graph(40, true), 100);
+  expect_transitions(300, 300, hub_graph(40, true), 100);
+}
+
+TEST(RandomWalks, TheListsDecideTheSameOnADisk) {
+  for (const GiantGraph& graph : {bipartite_graph(), hub_graph(300, false), hub_graph(300, true)}) {
+    const CsrTopology topology = graph.topology();
+    const WalkOptions options{.length = 12, .walks_per_node = 8, .p = 1e6, .q = 3e6};
+    const std::vector<int64_t> starts{0, 1, 6};
+    Walks<int64_t> found;
+    RandomWalks<int64_t>(topology, options, 7, RandomWalks<int64_t>::Reading::disk).walk(starts, 1, found);
+    EXPECT_EQ(found, walks_of(graph, options, starts));
+  }
 }
 
 TEST(RandomWalks, ALeafSendsTheWalkBackWhateverP) {

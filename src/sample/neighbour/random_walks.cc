@@ -25,20 +25,28 @@ constexpr int64_t kTogetherBytes = 8 + 16 + 2 * (8 + 8 + 8 + 4) + 1 + 73;
 // Beyond these a chance is as good as none, and at last it is no number.
 constexpr double kLeastBias = 1e-9;
 constexpr double kMostBias = 1e9;
-// Random numbers of a step, three a draw, after which a neighbour is chosen: of draws at a leaf one in p is
-// taken.
+// Random numbers of a step, three a draw, after which a neighbour is chosen: without triangles one draw in p
+// and q is taken. With p or q beyond 100 or 1/100, 64 draws are enough where a short list decides.
 constexpr uint32_t kMostNumbers = 1 << 12;
-constexpr int64_t kChosenTogether = 64;
+constexpr uint32_t kFewNumbers = 3 << 6;
+constexpr double kUsualBias = 100;
+constexpr int64_t kShortList = 256;
 
 bool is_bias(double value) {
   return value >= kLeastBias && value <= kMostBias;
 }
 
+bool is_usual(double value) {
+  return value >= 1 / kUsualBias && value <= kUsualBias;
+}
+
 // Calls use(part) for some of them at a time.
 template <typename Use>
 void in_parts(std::span<const uint32_t> walks, size_t most, const Use& use) {
-  for (size_t first = 0; first < walks.size(); first += most)
+  for (size_t first = 0; first < walks.size(); first += most) {
+    if (interrupt_requested) throw Interrupted("interrupted while random walks were made");
     use(walks.subspan(first, std::min(most, walks.size() - first)));
+  }
 }
 
 }  // namespace
@@ -55,9 +63,7 @@ RandomWalks<T>::RandomWalks(const Topology& topology, const WalkOptions& options
     throw UsageError(fmt::format("random walks: found p {} and q {}, expected numbers from 1e-9 to 1e9",
                                  options.p, options.q));
   const double most = std::max({1 / options.p, 1.0, 1 / options.q});
-  back_ = 1 / options.p / most;
-  near_ = 1 / most;
-  far_ = 1 / options.q / most;
+  chances_ = {.back = 1 / options.p / most, .near = 1 / most, .far = 1 / options.q / most};
 }
 
 template <typename T>
@@ -107,7 +113,6 @@ void RandomWalks<T>::step() {
   std::iota(waiting_.begin(), waiting_.end(), 0U);
   if (biased) std::ranges::fill(numbers_, 0);
   while (!waiting_.empty()) {
-    if (interrupt_requested) throw Interrupted("interrupted while random walks were made");
     asked_.clear();
     again_.clear();
     sort(waiting_, at_);
@@ -143,8 +148,8 @@ void RandomWalks<T>::draw(Part walks, bool biased) {
   for (size_t i = 0; i < walks.size(); ++i) nodes_[i] = static_cast<int64_t>(at_[walks[i]]);
   topology_.read_lists(nodes_, lists_);
   edges_.resize(walks.size() * draws);
-  chances_.resize(biased ? edges_.size() : 0);
-  used_.resize(chances_.size());
+  accepted_.resize(biased ? edges_.size() : 0);
+  used_.resize(accepted_.size());
   size_t count = 0;
   for (size_t i = 0; i < walks.size(); ++i) {
     const auto [first, degree] = lists_[i];
@@ -154,7 +159,7 @@ void RandomWalks<T>::draw(Part walks, bool biased) {
     for (const size_t end = count + draws; count < end; ++count) {
       edges_[count] = first + static_cast<int64_t>(numbers.below(static_cast<uint64_t>(degree)));
       if (!biased) continue;
-      chances_[count] = numbers.uniform();
+      accepted_[count] = numbers.uniform();
       used_[count] = numbers.drawn();
     }
   }
@@ -164,7 +169,7 @@ void RandomWalks<T>::draw(Part walks, bool biased) {
   count = 0;
   for (size_t i = 0; i < walks.size(); ++i) {
     if (lists_[i].degree == 0) continue;
-    if (biased)
+    if (biased && lists_[i].degree > 1)
       decide(walks[i], count, draws);
     else
       go(walks[i], neighbours_[count]);
@@ -182,17 +187,39 @@ Draws RandomWalks<T>::numbers_of(size_t walk) const {
 // Takes the first draw that is not rejected, or has it looked up, or lets the walk draw again.
 template <typename T>
 void RandomWalks<T>::decide(uint32_t walk, size_t first, size_t draws) {
+  const auto [least, most] = std::minmax(chances_.near, chances_.far);
   for (size_t i = first; i < first + draws; ++i) {
-    if (numbers_[walk] >= kMostNumbers) return go(walk, choose(walk));
+    if (is_to_choose(walk, used_[i])) return choose(walk);
     const int64_t to = neighbours_[i];
     numbers_[walk] = used_[i];
     const bool back = to == static_cast<int64_t>(before_[walk]);
-    if (chances_[i] < (back ? back_ : std::min(near_, far_))) return go(walk, to);
-    if (back || chances_[i] >= std::max(near_, far_)) continue;
+    if (accepted_[i] < (back ? chances_.back : least)) return go(walk, to);
+    if (back || accepted_[i] >= most) continue;
     drawn_[walk] = static_cast<T>(to);
     return asked_.push_back(walk);
   }
   again_.push_back(walk);
+}
+
+// Rather than use the draw after which so many numbers are used.
+template <typename T>
+bool RandomWalks<T>::is_to_choose(uint32_t walk, uint32_t used) const {
+  if (numbers_[walk] >= kMostNumbers) return true;
+  if (numbers_[walk] >= kFewNumbers || used < kFewNumbers) return false;
+  if (is_usual(options_.p) && is_usual(options_.q)) return false;
+  const std::array nodes{static_cast<int64_t>(at_[walk]), static_cast<int64_t>(before_[walk])};
+  std::array<EdgeRange, 2> lists;
+  topology_.read_lists(nodes, lists);
+  return std::min(lists[0].degree, lists[1].degree) <= kShortList;
+}
+
+// With one random number more.
+template <typename T>
+void RandomWalks<T>::choose(uint32_t walk) {
+  Draws numbers = numbers_of(walk);
+  numbers.skip(numbers_[walk]);
+  go(walk, choose_step(topology_, chances_, static_cast<int64_t>(at_[walk]),
+                       static_cast<int64_t>(before_[walk]), numbers.uniform()));
 }
 
 // Whether the neighbour that was drawn is in the list of the node before: of these and the others, it is of
@@ -210,55 +237,10 @@ void RandomWalks<T>::look_up(Part walks) {
   topology_.read_lists(nodes_, lists_);
   topology_.find(lists_, neighbours_, found_);
   for (size_t i = 0; i < walks.size(); ++i) {
-    if ((found_[i] != 0) == (near_ > far_))
+    if ((found_[i] != 0) == (chances_.near > chances_.far))
       go(walks[i], neighbours_[i]);
     else
       again_.push_back(walks[i]);
-  }
-}
-
-// By the sum of all chances, with one random number: where nearly all draws are rejected.
-template <typename T>
-int64_t RandomWalks<T>::choose(uint32_t walk) const {
-  const std::array nodes{static_cast<int64_t>(at_[walk]), static_cast<int64_t>(before_[walk])};
-  std::array<EdgeRange, 2> lists;
-  topology_.read_lists(nodes, lists);
-  double sum = 0;
-  const auto add = [&](int64_t, double chance) {
-    sum += chance;
-    return true;
-  };
-  for_each_chance(lists[0], nodes[1], lists[1], add);
-  Draws numbers = numbers_of(walk);
-  numbers.skip(numbers_[walk]);
-  double left = numbers.uniform() * sum;
-  int64_t chosen = 0;
-  const auto take = [&](int64_t node, double chance) {
-    chosen = node;
-    left -= chance;
-    return left > 0;
-  };
-  for_each_chance(lists[0], nodes[1], lists[1], take);
-  return chosen;
-}
-
-// Calls use(neighbour, its chance) until that is false.
-template <typename T>
-template <typename Use>
-void RandomWalks<T>::for_each_chance(const EdgeRange& list, int64_t before, const EdgeRange& near,
-                                     const Use& use) const {
-  std::array<int64_t, kChosenTogether> edges;
-  std::array<int64_t, kChosenTogether> nodes;
-  std::array<EdgeRange, kChosenTogether> lists;
-  std::array<uint8_t, kChosenTogether> found;
-  lists.fill(near);
-  for (int64_t first = 0; first < list.degree; first += kChosenTogether) {
-    const auto count = static_cast<size_t>(std::min(list.degree - first, kChosenTogether));
-    std::iota(edges.begin(), edges.end(), list.first + first);
-    topology_.read_neighbours({edges.data(), count}, {nodes.data(), count});
-    topology_.find({lists.data(), count}, {nodes.data(), count}, {found.data(), count});
-    for (size_t i = 0; i < count; ++i)
-      if (!use(nodes[i], nodes[i] == before ? back_ : found[i] != 0 ? near_ : far_)) return;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "memory/vector.h"
+#include "sample/neighbour/walk_choice.h"
 #include "sample/seeds/draws.h"
 #include "sample/topology/topology.h"
 
@@ -30,7 +31,8 @@ using Walks = Vector<T, Tag::blocks>;
 /// batches, and on a disk in the order of nodes, so that a step is one pass over the file. A biased step
 /// draws a neighbour and rejects it with the right probability, so that what it costs does not depend on
 /// degrees; whether x is in the list of t is looked up only where that decides (Yang et al., "KnightKing",
-/// SOSP 2019). After more than a thousand draws, as at a leaf with a large p, it chooses from the whole list.
+/// SOSP 2019). After more than a thousand draws, as without triangles for large p and q, it chooses exactly:
+/// choose_step(), by the shorter of two lists; with p or q beyond 100 or 1/100 after 64, if that is short.
 ///
 /// What is drawn is a function of (seed, epoch, start, which of its walks, step): threads, read paths,
 /// budgets and the other starts have no influence.
@@ -76,9 +78,8 @@ class RandomWalks {
   void draw(Part walks, bool biased);
   void decide(uint32_t walk, size_t first, size_t draws);
   void look_up(Part walks);
-  int64_t choose(uint32_t walk) const;
-  template <typename Use>
-  void for_each_chance(const EdgeRange& list, int64_t before, const EdgeRange& near, const Use& use) const;
+  bool is_to_choose(uint32_t walk, uint32_t used) const;
+  void choose(uint32_t walk);
   Draws numbers_of(size_t walk) const;
   void go(uint32_t walk, int64_t to);
   size_t each() const { return static_cast<size_t>(options_.walks_per_node); }
@@ -87,7 +88,7 @@ class RandomWalks {
   WalkOptions options_;
   uint64_t seed_;
   Reading reading_;
-  double back_, near_, far_;  // the chances of neighbours of each kind, relative to those of the likeliest
+  WalkChances chances_;  // relative to those of the likeliest kind
 
   int64_t step_ = 0;
   Column<uint64_t> keys_;     // of each start
@@ -106,7 +107,7 @@ class RandomWalks {
   Column<EdgeRange> lists_;
   Column<int64_t> edges_;       // drawn
   Column<int64_t> neighbours_;  // where they lead
-  Column<double> chances_;      // below that of a neighbour it is taken
+  Column<double> accepted_;     // below the chance of its kind a neighbour is taken
   Column<uint32_t> used_;       // random numbers of the step after each draw
   Column<uint8_t> found_;
 };
