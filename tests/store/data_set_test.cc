@@ -169,8 +169,12 @@ TEST_F(DataSet, AnExistingOutputIsKeptUnlessItIsToBeReplaced) {
 }
 
 TEST_F(DataSet, ReplacingExchangesAndDeletesTheOldOne) {
-  publish();
-  write_bytes(folder_ / "old.npy", "a file of the old one");
+  {
+    DataSetWriter old(folder_, false);
+    fill(old);
+    old.column<int32_t>("old").append(std::span<const int32_t>(kValues));
+    old.publish({{"kind", "walks"}});
+  }
   const DataSetView open(folder_);
   publish(true, 9);
   EXPECT_EQ(first_value(), 9);
