@@ -133,7 +133,8 @@ def with_trainer(bin_dir, made, tmp_path):
         trainer.chmod(0o755)
         words = ["detector", made["benign"], "--out", tmp_path / "car.safetensors", "--attacks", "DoS"]
         return subprocess.Popen([str(word) for word in (bin_dir / "plimsoll", *words)], stderr=subprocess.PIPE, text=True,
-                                env={**os.environ, "PLIMSOLL_TRAINER": str(trainer)})
+                                env={**os.environ, "PLIMSOLL_TRAINER": str(trainer)},
+                                preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL))  # nohup ignores it
 
     return start
 
