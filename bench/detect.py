@@ -67,7 +67,7 @@ def main():
     recordings = sorted(path for path in captures.glob("test*/*.csv*"))[:2 if quick else None]
     print(f"{report.machine()}\n")
     print("Ours is from the read of a window's last frame to its verdict: parsing, features, network, and waiting for other windows "
-          "of the read. PyTorch Geometric has the network alone, its graph ready in memory, behind 20 windows of warming up.\n")
+          "of the read. PyTorch Geometric has the network alone, its graph ready in memory, after 20 windows of warming up.\n")
     print("| detector | recording | windows | p50 us, best / median | p99 us | p99.9 us | most us | windows/s of a core | MiB resident "
           "| first verdict ms | PyG: p50 us | p99.9 us | PyG / ours p50 |")
     print("|" + "---|" * 13)

@@ -94,7 +94,7 @@ def zstd(folder, csv, no_sync, megabytes, state):
         "plimsoll ingest": lambda: ingest(packed, frames),
         "`zstd -dc` to /dev/null": lambda: timed(["zstd", "-q", "-dc", packed, "-o", "/dev/null", "-f"]),
     }, ROUNDS)
-    about = prose(f"""The same text behind `zstd -3`: {packed.stat().st_size / 1e6:,.0f} MB. Rates are of text. `zstd`
+    about = prose(f"""The same text compressed with `zstd -3`: {packed.stat().st_size / 1e6:,.0f} MB. Rates are of text. `zstd`
         decompresses on one thread and parses nothing.""")
     write_section("CSV in zstd", f"{state}\n\n{about}\n\n{table(times, megabytes, 'MB')}")
 

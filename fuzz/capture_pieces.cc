@@ -4,7 +4,7 @@
 #include "fuzz/scratch.h"
 #include "support/compress.h"
 
-// The pieces of two captures are their texts again. The input is the second one, behind three bytes; the
+// The pieces of two captures are their texts again. The input is the second one, after three bytes; the
 // first one, packed if the first byte is odd, repeats it as often as the next two say, so that it may take
 // several pieces.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string repeated;
   for (size_t k = std::min<size_t>(data[1] << 8 | data[2], kMost / unit.size()); k > 0; --k) repeated += unit;
 
-  // Which begin behind a byte order mark, if there is one.
+  // Which begin after a byte order mark, if there is one.
   const auto without_mark = [](const std::string& text) {
     return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
   };

@@ -85,7 +85,7 @@ inline void expect_sound(const FrameBatch& frames) {
     expect(frames.length[i] <= width, "a length fits in the width");
     const uint8_t* const data = &frames.data[i * width];
     expect(std::all_of(data + frames.length[i], data + width, [](uint8_t byte) { return byte == 0; }),
-           "bytes behind the length are 0");
+           "bytes after the length are 0");
   }
 }
 
@@ -137,7 +137,7 @@ inline void expect_text_round_trip(const FrameBatch& frames) {
            "a frame comes back from candump");
 
     if ((id & (kCanRemote | kCanError)) != 0 || length > kPayloadBytes) continue;
-    // The lines behind it make it a usual one: it is not near the end of the text.
+    // The lines after it make it a usual one: it is not near the end of the text.
     const bool attack = frames.label[i] == 1;
     line = fmt::format("{},{},{},{}\n{:\n<64}", time, id_text, payload, attack ? 1 : 0, "");
     const ParsedPiece parsed = parse(csv, kPayloadBytes, line, false, true, false);
@@ -218,7 +218,7 @@ inline FormatOptions options_of(char digit) {
   return options;
 }
 
-/// A text of a named format behind a digit for the options: runs all of the above and gives the format and
+/// A text of a named format after a digit for the options: runs all of the above and gives the format and
 /// the text on to `more`.
 template <typename More>
 int fuzz_capture(const uint8_t* data, size_t size, const char* name, More&& more) {

@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-/// Writes the folder of a data set: the input is its manifest and, behind the first 0 byte, the data of its
+/// Writes the folder of a data set: the input is its manifest and, after the first 0 byte, the data of its
 /// columns in the manifest's order, each as long as the manifest says and filled up with zeros.
 inline std::filesystem::path write_data_set(std::string_view input) {
   const std::filesystem::path folder = Scratch::folder() / "set";

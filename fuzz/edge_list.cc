@@ -10,7 +10,7 @@ namespace plimsoll {
 namespace {
 
 // The first line says what is done: "dense", "sparse", "text" or "auto", and flags w (a weight in the third
-// column), u (undirected), d (dedup), o (order by degree), n (the text behind the first blank line is a table of
+// column), u (undirected), d (dedup), o (order by degree), n (the text after the first blank line is a table of
 // nodes).
 struct Input {
   GraphIngestOptions options;

@@ -39,7 +39,7 @@ inline std::optional<std::string> read_file(const std::filesystem::path& path, c
   return good ? std::optional(hash) : std::nullopt;
 }
 
-/// A file of a named format behind a digit for the options: frames are sound, and the same however they are
+/// A file of a named format after a digit for the options: frames are sound, and the same however they are
 /// cut into pieces.
 inline int fuzz_reader(const uint8_t* data, size_t size, const char* name) {
   if (size == 0) return 0;

@@ -1,7 +1,7 @@
 #include "fuzz/tu.h"
 #include "support/zip.h"
 
-// The files of a data set, each behind a line %KIND: a folder of them and an archive of them are read to the same
+// The files of a data set, each after a line %KIND: a folder of them and an archive of them are read to the same
 // graphs, or both refused.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;

@@ -246,7 +246,7 @@ def _vgae(weights: Weights, where: str) -> ModelFile:
     given = renamed.shape("encoder.0.lin.weight", 2)[1]
     latent = renamed.shape("mu.weight", 2)[0]
     heads = renamed.shape("encoder.0.att_src", 3)[1]
-    # Layers behind the first have one head here; of two widths, which all presets have, so have theirs.
+    # Layers after the first have one head here; of two widths, which all presets have, so have theirs.
     for stack in ("encoder", "decoder"):
         for i in range(1, layers):
             renamed.require(f"{stack}.{i}.att_src", 1, 1, renamed.shape(f"{stack}.{i}.lin.weight", 2)[0])

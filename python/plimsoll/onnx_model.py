@@ -156,7 +156,7 @@ class _Edges:
 
 
 def _with_means(g: _Graph, target: str, loop: str, count: str) -> str:
-    """Features of edges, and behind them those of loops: the mean of what points to the node, but for stored loops."""
+    """Features of edges, and after them those of loops: the mean of what points to the node, but for stored loops."""
     kept = g("Unsqueeze", g("Sub", g.real(1.0), loop), g.whole(1))
     sums = g.scatter(g("Mul", "edge_attr", kept), target, count, "add")
     counts = g("Max", g.scatter(kept, target, count, "add"), g.real(1.0))

@@ -42,7 +42,7 @@ void refuse_empty(const std::vector<std::string>& arguments) {
     const std::string& word = arguments[i];
     const bool is_option = word.starts_with("--") && word.find('=') == word.size() - 1;
     if (!word.empty() && !is_option) continue;
-    const std::string at = is_option ? "behind " + word : i == 0 ? "first" : "behind " + arguments[i - 1];
+    const std::string at = is_option ? "after " + word : i == 0 ? "first" : "after " + arguments[i - 1];
     throw UsageError("found an empty argument " + at + ", expected a value; an unset variable of the shell?");
   }
 }
@@ -108,7 +108,7 @@ int run_command(CLI::App& app, int argc, char** argv) {
                          error.code() == std::errc::not_enough_memory;
     return refused ? 4 : 1;  // a thread that finds no room for its stack
   } catch (const std::exception& error) {
-    const std::string text = error.what();  // torch's has the frames of its stack behind it
+    const std::string text = error.what();  // torch's has the frames of its stack after it
     std::cerr << "plimsoll: " << text.substr(0, text.find("\nException raised from")) << "\n";
     return 1;
   }

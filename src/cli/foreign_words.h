@@ -8,7 +8,7 @@ namespace plimsoll {
 
 /// Answers what other systems have on their command line, before it is parsed: stages as verbs
 /// (`autoencoder`), options (`--teacher-path FILE`) and settings (`mode=curriculum`). `arguments` are those
-/// behind the program's name. Errors: UsageError that says of each what to write here.
+/// after the program's name. Errors: UsageError that says of each what to write here.
 void refuse_foreign_words(const CLI::App& app, const std::vector<std::string>& arguments);
 
 /// What to say of the first of the arguments that is no verb or option, with the nearest that is one; ""

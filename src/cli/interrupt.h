@@ -20,7 +20,7 @@ struct AlarmsRaised {
   static constexpr int kExitCode = 10;
 };
 
-/// The same, and throw_if_stopped() throws Stopped behind it. Where nothing calls that within kSecondsToStop
+/// The same, and throw_if_stopped() throws Stopped after it. Where nothing calls that within kSecondsToStop
 /// the process ends by the signal.
 void stop_in_order();
 void throw_if_stopped();

@@ -9,7 +9,7 @@ namespace plimsoll {
 namespace {
 
 struct ForeignName {
-  std::string_view name;   // the last part of a key; with a dot behind it a section
+  std::string_view name;   // the last part of a key; with a dot after it a section
   std::string_view value;  // empty: any
   std::string_view instead;
 };

@@ -15,7 +15,7 @@ namespace plimsoll {
 struct Extent {
   int64_t offset = 0;  ///< in bytes, a multiple of the file's alignment
   int64_t bytes = 0;   ///< likewise
-  int64_t needed = 0;  ///< of these from the start, what has to be there: the file may end behind it
+  int64_t needed = 0;  ///< of these from the start, what has to be there: the file may end after it
   int64_t first = 0;   ///< first .. last-1 of what was asked for lie in it
   int64_t last = 0;
 };
@@ -73,7 +73,7 @@ std::unique_ptr<ExtentReader> make_pool_reader(const AlignedFile& file, int buff
 /// Errors: Failure if an extent is longer than a buffer, into whose neighbour it would be read.
 void require_room(const AlignedFile& file, const Extent& extent, int64_t buffer_bytes);
 
-/// What a read of an extent gave: `got` bytes, or -errno, behind the `done` that were there. Adds to `done`;
+/// What a read of an extent gave: `got` bytes, or -errno, after the `done` that were there. Adds to `done`;
 /// true if the extent is complete, false if the rest is to be read. Errors: as those of read().
 bool advance(const AlignedFile& file, const Extent& extent, int64_t& done, int64_t got);
 

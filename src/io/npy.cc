@@ -35,7 +35,7 @@ void write_on(File& file, const void* data, size_t bytes, int64_t end) {
     start_write_back(file, kNpyDataOffset + first * kWriteBackBytes, (last - first) * kWriteBackBytes);
 }
 
-// The text behind "'key':" in the header's Python dictionary.
+// The text after "'key':" in the header's Python dictionary.
 std::string_view field(std::string_view header, std::string_view key, const std::string& path) {
   const size_t at = header.find(fmt::format("'{}':", key));
   if (at == std::string_view::npos) throw bad(path, fmt::format("the header has no '{}'", key));

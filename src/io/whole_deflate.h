@@ -20,7 +20,7 @@ class WholeInflater {
   WholeInflater& operator=(const WholeInflater&) = delete;
 
   /// Fills `out`. False where the data is damaged or unpacks to another size: an Inflater tells why. What
-  /// lies behind the end of the data is left out.
+  /// lies after the end of the data is left out.
   bool run(std::span<const char> in, std::span<char> out);
 
  private:

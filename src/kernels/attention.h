@@ -29,7 +29,7 @@ struct AttentionDropout {
 ///     alpha_e = softmax of score_e over the edges e into i;   out_i = sum_e mask_e alpha_e z_j + bias
 ///
 /// S sources, T targets, E edges of the caller, H heads of D channels, K edge features; all arrays C order.
-/// With `loops` every target gets one more edge from the source of its number, behind its others.
+/// With `loops` every target gets one more edge from the source of its number, after its others.
 ///
 /// T is float or double. What is large is stored as Stored: T, or BFloat16 with float; scores, their
 /// statistics and all sums are T.

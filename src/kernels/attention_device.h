@@ -31,7 +31,7 @@ struct TargetEdges {
     return e < edges ? layer.order.source[first + e] : node;
   }
   /// Rows of alpha, in the caller's order, and of what steps hand on to each other, in that of positions:
-  /// self-loops stand behind all edges.
+  /// self-loops stand after all edges.
   PLIMSOLL_DEVICE int64_t alpha_row(const Attention<T>& layer, int64_t e) const {
     return e < edges ? layer.order.edge[first + e] : layer.caller_edges + node;
   }

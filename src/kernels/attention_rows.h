@@ -82,7 +82,7 @@ struct Target {
   int64_t source(const Attention<T, Stored>& layer, int64_t e) const {
     return e < edges ? layer.order.source[first + e] : node;
   }
-  /// Rows of alpha and of the handoff: self-loops stand behind all edges.
+  /// Rows of alpha and of the handoff: self-loops stand after all edges.
   int64_t alpha_row(const Attention<T, Stored>& layer, int64_t e) const {
     return e < edges ? layer.order.edge[first + e] : layer.caller_edges + node;
   }

@@ -73,7 +73,7 @@ int32_t cut_pieces(const EdgeOrder& order, int32_t* piece_ptr) {
     passing += piece_ptr[i];
     if (passing > 0 || (i - begin < kPieceNodes && i < order.targets)) continue;
     if (i - begin > kMostPieceNodes) return 0;
-    piece_ptr[++pieces] = static_cast<int32_t>(i);  // a place behind which all is still to be read
+    piece_ptr[++pieces] = static_cast<int32_t>(i);  // a place after which all is still to be read
     begin = i;
   }
   return pieces;

@@ -32,9 +32,9 @@ inline constexpr int64_t kMostPieceNodes = 8192;
 /// has whose maker is told the graphs.
 class PieceCount {
  public:
-  /// The next graph, which may be empty; whether a piece ends behind it.
+  /// The next graph, which may be empty; whether a piece ends after it.
   bool add(int64_t nodes);
-  /// Behind the last graph; whether a piece ends there.
+  /// After the last graph; whether a piece ends there.
   bool end();
 
   /// Whether all pieces are small; else the order has one, and what follows says nothing.

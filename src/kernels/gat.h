@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// Graph attention behind its projection z = x W (Velickovic et al., ICLR 2018; PyG's GATConv), per head:
+/// Graph attention after its projection z = x W (Velickovic et al., ICLR 2018; PyG's GATConv), per head:
 ///
 ///     score_e = LeakyReLU(l_e),   l_e = <z_j, att_source> + <z_i, att_target> + <f_e, q>   for e from j to i
 template <typename T, typename Stored = T>

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// Dynamic graph attention behind its projections z = x W_source, z_target = x W_target (Brody et al., ICLR
+/// Dynamic graph attention after its projections z = x W_source, z_target = x W_target (Brody et al., ICLR
 /// 2022; PyG's GATv2Conv), per head:
 ///
 ///     score_e = <att, LeakyReLU(y_e)>,   y_e = z_j + z_target_i + f_e edge_weight   for e from j to i

@@ -65,7 +65,7 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
     for (int64_t k = 0; k < features; ++k) loop[k] *= T(1) / static_cast<T>(target.edges);
   }
 
-  /// y of `kEdges` edges from `first` on, one row behind the other: edge weights are loaded once for all.
+  /// y of `kEdges` edges from `first` on, one row after the other: edge weights are loaded once for all.
   template <int kEdges>
   static PLIMSOLL_INLINE void rows_of(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
                                       int64_t first, const Scratch& room, T* y) {

@@ -27,7 +27,7 @@ struct FoundPaths {
   T* gaussians[3] = {};   ///< row-major: [rows, distances], with angles, and with torsions
 };
 
-/// How many paths each of `edges` edges has, of which those behind row_begin[nodes] have none.
+/// How many paths each of `edges` edges has, of which those after row_begin[nodes] have none.
 void count_edge_paths_cuda(const PathGraph& graph, int64_t edges, int64_t* counts, void* stream);
 
 /// `step` apart stand the rows of `table`: of a node the numbers for its four places, `width` each. Of each

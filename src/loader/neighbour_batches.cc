@@ -206,7 +206,7 @@ void NeighbourBatches::gather_features(const BatchesAhead<Sample>::Coming& comin
   const Sample& sample = coming.batch;
   if (source_->rows() == nullptr) return copy_features(source_->graph(), sample.graph.node, x);
   samples_.read(coming, x);
-  // A node stands at its number among different ones, or behind: from the back no row is lost.
+  // A node stands at its number among different ones, or after: from the back no row is lost.
   const int64_t width = source_->graph().node_features();
   for (auto i = static_cast<int64_t>(sample.number.size()) - 1; i >= 0; --i) {
     const int64_t number = sample.number[static_cast<size_t>(i)];

@@ -25,7 +25,7 @@ struct MemoryGroup {
   std::string name() const;
   /// A file that is one number; none where there is none, as in "max".
   std::optional<int64_t> number(const std::string& file) const;
-  /// The number behind a key in a file of "KEY VALUE" lines.
+  /// The number after a key in a file of "KEY VALUE" lines.
   std::optional<int64_t> field(const std::string& file, const std::string& key) const;
 
   /// The hard limit in bytes, on v1 with those of parents out of sight; none where there is none.
@@ -39,7 +39,7 @@ struct MemoryGroup {
 /// have files. `root` is where /proc and /sys stand; tests give a tree of their own.
 std::vector<MemoryGroup> memory_groups(const std::string& root = "");
 
-/// The number behind KEY in a file of "KEY VALUE" or "KEY: VALUE kB" lines, as it stands there.
+/// The number after KEY in a file of "KEY VALUE" or "KEY: VALUE kB" lines, as it stands there.
 std::optional<int64_t> read_field(const std::string& path, const std::string& key);
 
 }  // namespace plimsoll

@@ -14,7 +14,7 @@ struct PlannedPiece {
 };
 
 /// Places pieces in a stretch of bytes 0 .. capacity. Pieces that come as planned get their planned places;
-/// from the first that does not, each goes to the smallest hole that it fits, else behind all others. The
+/// from the first that does not, each goes to the smallest hole that it fits, else after all others. The
 /// same takes and gives get the same places in any stretch that is long enough, so what one run of a piece of
 /// work needs, every run of it needs. Not thread-safe.
 class Packing {
@@ -44,7 +44,7 @@ class Packing {
   /// Whether there was a plan that did not hold.
   bool left_plan() const { return planned_ && plan_.empty(); }
 
-  /// By how much capacity() is too small for `bytes` behind all others; 0 where it is not.
+  /// By how much capacity() is too small for `bytes` after all others; 0 where it is not.
   int64_t missing(int64_t bytes) const;
   void grow(int64_t capacity) { capacity_ = capacity; }
 
@@ -62,7 +62,7 @@ class Packing {
   size_t next_ = 0;    // of the plan
   size_t pieces_ = 0;  // taken and not given, but for those of no bytes
   int64_t in_use_ = 0;
-  int64_t end_ = 0;  // of the last piece; what is behind is free and no hole
+  int64_t end_ = 0;  // of the last piece; what is after is free and no hole
   int64_t high_ = 0;
   std::vector<Hole> holes_;  // ascending, never touching each other or end_
 };

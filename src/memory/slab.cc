@@ -189,7 +189,7 @@ void Slab::wait_for_older(std::unique_lock<std::mutex>& lock) {
                   format_bytes(kept)));
 }
 
-// Behind the newest range, or at the start when that is free; -1 while older ranges are in the way.
+// After the newest range, or at the start when that is free; -1 while older ranges are in the way.
 int64_t Slab::find_room(int64_t bytes) const {
   if (ring_->ranges.empty()) return bytes <= bytes_ ? 0 : -1;
   const int64_t oldest = ring_->ranges.front()->base - base_;

@@ -101,7 +101,7 @@ class Slab {
   void change_size(int64_t bytes);
 
   char* base_ = nullptr;
-  int64_t reserved_ = 0;  // addresses behind base_
+  int64_t reserved_ = 0;  // addresses after base_
   int64_t bytes_ = 0;     // of these that may be used and stand in the ledger
   std::atomic<int64_t> overflows_ = 0;
   std::atomic<int64_t> unforeseen_ = 0;

@@ -58,7 +58,7 @@ struct Batch {
 
   /// Of each node the distinct IDs x[:, 0] of the nodes its stored edges point to, itself included where it
   /// has a self-loop, ascending: neighbour_ids[neighbour_ptr[n]] .. neighbour_ids[neighbour_ptr[n+1]-1].
-  /// Undefined where nobody asks. i64 [N + 1] and i64 [E], of which what is behind neighbour_ptr[N] is not
+  /// Undefined where nobody asks. i64 [N + 1] and i64 [E], of which what is after neighbour_ptr[N] is not
   /// set.
   at::Tensor neighbour_ptr;
   at::Tensor neighbour_ids;

@@ -31,7 +31,7 @@ struct KeptLayer : torch::CustomClassHolder {
   std::optional<at::ScalarType> products;  // under torch.autocast, when the layer ran
 };
 
-// Stands behind a layer's output y and begins its backward. Given y and its gradient, torch::autograd::grad
+// Stands after a layer's output y and begins its backward. Given y and its gradient, torch::autograd::grad
 // would hold both until it is done; this hands the gradient over, and y need not be there.
 class BeginBackward : public torch::autograd::Function<BeginBackward> {
  public:

@@ -59,7 +59,7 @@ class GraphAutoencoderNeighborhood {
   // A convolution and what follows it, in the encoder and the decoder.
   struct Block {
     GATConv conv;
-    std::optional<BatchNorm> norm;  // none behind the decoder's last
+    std::optional<BatchNorm> norm;  // none after the decoder's last
     uint32_t place;                 // tells the uses of dropout apart
     std::vector<at::Tensor> parameters;
   };

@@ -39,7 +39,7 @@ at::Tensor sorted_edge_order(const at::Tensor& edge_index, int64_t sources, int6
   const at::Tensor target = edge_index.select(0, 1);
   const int64_t edges = edge_index.size(1);
   check_index(source, target, sources, targets);
-  // Self-loops that are left out go to the end, behind all targets.
+  // Self-loops that are left out go to the end, after all targets.
   const at::Tensor key = drop_loops ? target.masked_fill(source.eq(target), targets) : target;
   const auto [sorted, edge] = at::sort(key.to(at::kInt), /*stable=*/true, 0, /*descending=*/false);
   const at::Tensor in_ptr = places(sorted, targets);

@@ -25,7 +25,7 @@ at::Tensor linear_cross_entropy(const at::Tensor& x, const at::Tensor& weight, c
                                 const at::Tensor& target);
 /// Of each row the mean over all C of torch's binary_cross_entropy_with_logits against 1 for the classes
 /// classes[ptr[n]] .. classes[ptr[n+1]-1], of which none comes twice, and 0 for the others. ptr i64 [N + 1],
-/// classes i64 [M]; what stands behind ptr[N] is not read.
+/// classes i64 [M]; what stands after ptr[N] is not read.
 at::Tensor linear_multilabel_bce(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                                  const at::Tensor& ptr, const at::Tensor& classes);
 

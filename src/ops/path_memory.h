@@ -23,7 +23,7 @@ struct PathSizes {
 };
 
 // Weights by their place in PathWeights (path_message.h): those of the MLP of edges (0), triples (1) and
-// paths (2), and the three of what combines them. Behind each stands its bias.
+// paths (2), and the three of what combines them. After each stands its bias.
 constexpr size_t first_weight(int of) {
   return static_cast<size_t>(4 * of);
 }

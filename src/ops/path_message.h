@@ -37,7 +37,7 @@ struct PathOptions {
 /// once for all layers by path_edges().
 struct PathEdges {
   at::Tensor row_begin;  ///< i64 [N + 1]: edges of node n are row_begin[n] .. row_begin[n + 1] - 1
-  at::Tensor target;     ///< i32 [E]; what stands behind row_begin[N] is not set
+  at::Tensor target;     ///< i32 [E]; what stands after row_begin[N] is not set
 };
 
 /// Of edges i64 [2, E], source and target, of so many nodes; parallel edges stay apart for `both`. Errors:

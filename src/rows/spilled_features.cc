@@ -124,10 +124,10 @@ SpilledFeatures::Loaded* SpilledFeatures::loaded(const WaitingPack& waiting) {
 }
 
 SpilledFeatures::WaitingPack* SpilledFeatures::pack_of(int64_t batch) {
-  const auto behind = std::ranges::upper_bound(
+  const auto after = std::ranges::upper_bound(
       packs_, batch, {}, [](const WaitingPack& waiting) { return waiting.pack.first_batch; });
-  if (behind == packs_.begin() || std::prev(behind)->pack.end_batch() <= batch) return nullptr;
-  return &*std::prev(behind);
+  if (after == packs_.begin() || std::prev(after)->pack.end_batch() <= batch) return nullptr;
+  return &*std::prev(after);
 }
 
 // Gives back what is held of packs that nobody will read any more.

@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// Behind the last newline.
+// After the last newline.
 int64_t end_of_lines(const File& file) {
   std::array<char, 4096> piece;
   int64_t end = ::lseek(file.descriptor(), 0, SEEK_END);

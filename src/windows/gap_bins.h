@@ -14,7 +14,7 @@ namespace plimsoll {
 struct GapBins {
   /// Shorter spans, and those of a clock that runs back, count as this many nanoseconds.
   static constexpr int64_t kShortest = 1000;
-  static constexpr int kBits = 5;  ///< behind the first one
+  static constexpr int kBits = 5;  ///< after the first one
   static constexpr int kLowest = std::bit_width(static_cast<uint64_t>(kShortest)) - 1;
   static constexpr int kHighest = 40;  ///< 1,100 s and above
   static constexpr size_t kBins = static_cast<size_t>(kHighest - kLowest + 1) << kBits;

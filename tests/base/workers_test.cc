@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, WorkersOfManySizes, testing::Values(1, 2, 4, 8
 TEST_P(WorkersOfManySizes, WhatFollowsTheWaitHappensInTheOrderOfTheItems) {
   Workers workers(GetParam());
   EXPECT_EQ(workers.threads(), GetParam());
-  std::vector<int64_t> order;  // not guarded: only one item at a time may be behind its wait
+  std::vector<int64_t> order;  // not guarded: only one item at a time may be after its wait
   workers.run_ordered(200, [&](int64_t item, Turn& turn) {
     dawdle(item);
     turn.wait();
@@ -72,13 +72,13 @@ TEST_P(WorkersOfManySizes, WhatFollowsTheWaitHappensInTheOrderOfTheItems) {
 
 TEST_P(WorkersOfManySizes, OneItemAtATimeIsBehindItsWait) {
   Workers workers(GetParam());
-  std::atomic<int> behind = 0;
+  std::atomic<int> after = 0;
   std::atomic<int> most = 0;
   workers.run_ordered(100, [&](int64_t, Turn& turn) {
     turn.wait();
-    most = std::max(most.load(), ++behind);
+    most = std::max(most.load(), ++after);
     std::this_thread::sleep_for(std::chrono::microseconds(50));
-    --behind;
+    --after;
   });
   EXPECT_EQ(most, 1);
 }
@@ -173,7 +173,7 @@ TEST_P(WorkersOfManySizes, ItemsBehindAFailureNeverCommit) {
                                      if (item == 10)
                                        std::this_thread::sleep_for(std::chrono::milliseconds(3));
                                      turn.wait();
-                                     if (item == 10) throw std::runtime_error("behind the wait");
+                                     if (item == 10) throw std::runtime_error("after the wait");
                                      committed.push_back(item);
                                    }),
                std::runtime_error);

@@ -69,7 +69,7 @@ TEST(CtatCsv, AgreesWithLibraryParsersOnRandomLines) {
   }
 }
 
-// A line alone is too short for the fast way; the same line with others behind it is not.
+// A line alone is too short for the fast way; the same line with others after it is not.
 TEST(CtatCsv, FastWayGivesWhatALineAloneGives) {
   std::mt19937 random(2);
   const std::string padding =

@@ -70,7 +70,7 @@ class ExternalSortTest : public testing::Test {
   TempFolder folder_;
 };
 
-// The bytes of a run behind `begin` others, in a file.
+// The bytes of a run after `begin` others, in a file.
 std::filesystem::path write_run(const ExternalSort& sort, const std::filesystem::path& path, size_t begin) {
   std::ofstream file(path, std::ios::binary);
   file << std::string(begin, 'x');

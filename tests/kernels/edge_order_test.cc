@@ -54,14 +54,14 @@ Graph paths(const std::vector<int64_t>& nodes) {
 
 constexpr int32_t kGuard = -77;
 
-// The numbers of an order; what is behind them must stay as it was.
+// The numbers of an order; what is after them must stay as it was.
 std::vector<int32_t> make(const Graph& graph, bool same_nodes, bool drop_loops, int32_t before = -1) {
   const auto size = static_cast<size_t>(edge_order_size(graph.targets, graph.edges()));
   std::vector<int32_t> order(size, before);
   order.resize(size + 8, kGuard);
   make_edge_order(graph.source.data(), graph.target.data(), graph.edges(), graph.sources, graph.targets,
                   same_nodes, drop_loops, order.data());
-  for (size_t i = size; i < order.size(); ++i) EXPECT_EQ(order[i], kGuard) << "written behind the end";
+  for (size_t i = size; i < order.size(); ++i) EXPECT_EQ(order[i], kGuard) << "written after the end";
   order.resize(size);
   return order;
 }

@@ -15,7 +15,7 @@ struct MadeGraph {
   std::vector<int64_t> row_begin = {0};
   std::vector<int32_t> target;
 
-  // Random edges, some of them parallel; behind the last one stands what nobody set.
+  // Random edges, some of them parallel; after the last one stands what nobody set.
   MadeGraph(int32_t nodes, int32_t most, uint32_t seed) {
     std::mt19937 random(seed);
     for (int32_t n = 0; n < nodes; ++n) {

@@ -35,7 +35,7 @@ class Product : public testing::TestWithParam<Level> {
     std::vector<float> y(static_cast<size_t>(of.rows * of.out) + 1, 7.0F);
     kernels.multiply({x.data(), of.in}, of.rows, packed.data(), of.in, of.out,
                      of.bias ? bias.data() : nullptr, y.data(), {});
-    EXPECT_EQ(y.back(), 7.0F);  // nothing behind the last row
+    EXPECT_EQ(y.back(), 7.0F);  // nothing after the last row
     y.pop_back();
     return y;
   }

@@ -53,7 +53,7 @@ class OnDevice : public testing::TestWithParam<Where> {
 };
 
 /// Arrays in the memory of a place. They lie aligned for loads of 16 bytes, or one number beside that. What
-/// lies behind an array must not change.
+/// lies after an array must not change.
 class TestDevice {
  public:
   TestDevice(Where where, bool aligned) : where_(where), aligned_(aligned) {}
@@ -61,8 +61,8 @@ class TestDevice {
   TestDevice& operator=(const TestDevice&) = delete;
   ~TestDevice() {
     for (const Array& array : arrays_) {
-      const std::vector<std::byte> behind = bytes_at(array.end, kGuard);
-      EXPECT_EQ(behind, std::vector<std::byte>(kGuard, kMark)) << "written behind an array";
+      const std::vector<std::byte> after = bytes_at(array.end, kGuard);
+      EXPECT_EQ(after, std::vector<std::byte>(kGuard, kMark)) << "written after an array";
       if (where_ == Where::cuda) cuda_free(array.memory);
     }
   }

@@ -46,7 +46,7 @@ Batch make_batch(int64_t graphs, const CollateOptions& options) {
   return batch;
 }
 
-// All that one block gives: losses, gradients, statistics. What remains behind is this alone.
+// All that one block gives: losses, gradients, statistics. What remains is this alone.
 std::vector<at::Tensor> step(const GraphModel& model, Batch batch, bool recompute) {
   batch.recompute = recompute;
   batch.statistics = std::make_shared<BlockStatistics>();
@@ -182,7 +182,7 @@ TEST_F(Recompute, ARefusalAnywhereIsTypedAndLeavesNothing) {
   expect_same(step(model, batch, true), expected, "afterwards");
 }
 
-// A layer that fails when it runs again, behind one that has just been recomputed.
+// A layer that fails when it runs again, after one that has just been recomputed.
 TEST_F(Recompute, AnErrorOfALayerThatRunsAgainComesOutOfBackward) {
   const at::Tensor weight = at::ones({8, 8}).set_requires_grad(true);
   const int64_t held = Ledger::process().held();

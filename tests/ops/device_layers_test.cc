@@ -266,7 +266,7 @@ TEST(DeviceOrder, IsTheOneMadeOnTheHost) {
       const at::Tensor expected = edge_order(index, nodes, nodes, false, drop);
       const int64_t kept = expected.select(0, kOrderKept).item<int>();
       ASSERT_EQ(found.sizes(), expected.sizes());
-      // Behind the kept edges stands what no one reads; of piece_ptr two numbers are read.
+      // After the kept edges stands what no one reads; of piece_ptr two numbers are read.
       const int64_t arrays = kOrderHead + 2 * (nodes + 1);
       for (const auto& [begin, count] : {std::pair<int64_t, int64_t>{0, kOrderHead + nodes + 1 + 2},
                                          {arrays, kept},

@@ -37,7 +37,7 @@ def small_graph_list(graphs):
 
 
 def small_graphs(graphs=120):
-    """The same one behind the other."""
+    """The same one after the other."""
     begin, parts = 0, []
     for nodes, edge_index in small_graph_list(graphs):
         parts.append(begin + edge_index)

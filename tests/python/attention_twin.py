@@ -1,4 +1,4 @@
-"""Plimsoll's attention behind the layers of PyTorch Geometric: what is compared with what.
+"""Plimsoll's attention under the layers of PyTorch Geometric: what is compared with what.
 
 run(conv, x, edge_index, edge_attr) gives (out, alpha) for the parameters and options of `conv`, alpha in the order of
 PyTorch Geometric's edges: those of the caller, without self-loops where the layer adds its own, and then these.

@@ -21,7 +21,7 @@ def cut(doublings):
 
 
 def spans(positions, times, apart):
-    """Times from a frame to the one `apart` behind it, of one ID, where no more than the look-back lies between."""
+    """Times from a frame to the one `apart` after it, of one ID, where no more than the look-back lies between."""
     near = positions[apart:] - positions[:-apart] <= LOOK_BACK
     return np.maximum(times[apart:] - times[:-apart], 0)[near]
 

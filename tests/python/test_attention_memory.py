@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("ops", "threads")
 
 
 def bytes_saved(function, inputs):
-    """The bytes that the graph behind function() keeps beyond its inputs, each storage once."""
+    """The bytes that the graph of function() keeps beyond its inputs, each storage once."""
     kept = {}
 
     def pack(tensor):

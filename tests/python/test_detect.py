@@ -455,7 +455,7 @@ def test_alarms_are_told_per_hour_of_traffic(detector, detect, captures_made):
 
 
 def test_a_burst_waits_for_itself(detector, detect, captures_made):
-    """Latency counts from the arrival of a window's frames, so what waits behind other windows of a read is slower."""
+    """Latency counts from the arrival of a window's frames, so what waits after other windows of a read is slower."""
     capture = next(iter(sorted((captures_made / "captures").glob("test*/*.csv"))))
     _, summary, _ = detect(detector("behaviour") / "detector.safetensors", capture, "--stride", "1")
     assert summary["latency_ns"]["max"] > 50e9 / summary["windows_per_s"]

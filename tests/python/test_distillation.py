@@ -133,7 +133,7 @@ def test_a_signal_in_any_stage_leaves_what_resume_goes_on_from(command, whole, t
     wait_for(run / "seed-42" / stage / "checkpoints" / "step-*", process)
     process.send_signal(signal.SIGTERM)
     _, errors = process.communicate(timeout=60)
-    # Behind the last step of a stage the next one takes the signal; behind the last stage nobody does.
+    # After the last step of a stage the next one takes the signal; after the last stage nobody does.
     assert process.returncode == 75 or (stage == MODELS[-1] and process.returncode == 0), errors
     if process.returncode == 75:
         assert "--resume" in errors

@@ -38,7 +38,7 @@ def oracle(source, target, values, ids, direction="in", undirected=False, dedup=
         keep = source != target
         source, target, values = source[keep], target[keep], values[keep]
     row, neighbour = (target, source) if direction == "in" else (source, target)
-    if undirected:  # the way back stands behind each edge, so that order among equals is that of the input
+    if undirected:  # the way back stands after each edge, so that order among equals is that of the input
         both = np.stack([np.ones(len(row), bool), row != neighbour], 1).ravel()
         row, neighbour = (np.stack([row, neighbour], 1).ravel()[both], np.stack([neighbour, row], 1).ravel()[both])
         values = np.repeat(values, 2, axis=0)[both]

@@ -50,8 +50,8 @@ def arguments(operator, shape="usual", dtype=torch.float64, scale=1.0):
     chances = torch.tensor([0.0, 0.3, 1.0])[torch.arange(rows) % 3]
     listed = torch.rand(rows, classes, generator=generator) < chances[:, None]
     ptr = torch.cat([torch.zeros(1, dtype=torch.long), listed.sum(1).cumsum(0)])
-    behind = torch.full((3,), -7)  # is not read
-    return (*given, ptr, torch.cat([listed.nonzero()[:, 1], behind]))
+    after = torch.full((3,), -7)  # is not read
+    return (*given, ptr, torch.cat([listed.nonzero()[:, 1], after]))
 
 
 def evaluate(function, given, dtype):

@@ -162,10 +162,10 @@ def test_no_file_that_is_read_is_written_over(plimsoll, place, words):
 
 
 @pytest.mark.parametrize("words, told", [
-    (("train", "recipes/gat.yaml", "--data", "frames", "--run", "run", "--budget", ""), "behind --budget"),
-    (("train", "recipes/gat.yaml", "--data", "frames", "--run", ""), "behind --run"),
-    (("ingest", "can", "caps", "--out="), "behind --out="),
-    (("simulate", "can", "--out", ""), "behind --out"),
+    (("train", "recipes/gat.yaml", "--data", "frames", "--run", "run", "--budget", ""), "after --budget"),
+    (("train", "recipes/gat.yaml", "--data", "frames", "--run", ""), "after --run"),
+    (("ingest", "can", "caps", "--out="), "after --out="),
+    (("simulate", "can", "--out", ""), "after --out"),
     (("", "can"), "first"),
 ])
 def test_an_empty_argument_is_refused(plimsoll, words, told):

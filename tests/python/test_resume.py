@@ -58,7 +58,7 @@ def whole(bin_dir, frames, recipe, tmp_path_factory):
 
 def losses(run):
     lines = (run / "seed-42" / "gat" / "metrics.csv").read_text().splitlines()
-    return [line.split(",")[:5] for line in lines]  # behind them stands what the epoch cost
+    return [line.split(",")[:5] for line in lines]  # after them stands what the epoch cost
 
 
 def assert_same_result(run, summary, whole):
@@ -87,7 +87,7 @@ def test_twenty_kills_anywhere_change_no_bit(command, whole, tmp_path):
         process = subprocess.Popen(command(run, "--resume", "--threads", threads, "--budget", budget, "--prefetch",
                                            dice.choice([0, 3])), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
-            # Start-up takes a second or so under load; most kills fall in the steps behind it.
+            # Start-up takes a second or so under load; most kills fall in the steps after it.
             process.communicate(timeout=dice.uniform(0.2, 2.2))
         except subprocess.TimeoutExpired:
             process.kill()

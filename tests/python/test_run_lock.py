@@ -35,7 +35,7 @@ def command(bin_dir, frames, tmp_path):
 
 @pytest.fixture
 def trainer(command, tmp_path):
-    """A process that trains, behind its first checkpoint."""
+    """A process that trains, after its first checkpoint."""
     process = subprocess.Popen(command(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     while not list((tmp_path / "run").glob("seed-42/gat/checkpoints/step-*")):
         assert process.poll() is None, process.communicate()

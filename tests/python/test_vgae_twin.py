@@ -14,7 +14,7 @@ from torch_geometric.nn import global_mean_pool  # noqa: E402
 from vgae_twin import LARGE, SMALL, GraphAutoencoderNeighborhood, parts_of  # noqa: E402
 
 # Few: a number within rounding of 0 goes one way through ReLU in float32 and the other in float64, and moves all
-# gradients behind it by 1e-4. Among the 1.7 million of 48 graphs in the large model there is one.
+# gradients after it by 1e-4. Among the 1.7 million of 48 graphs in the large model there is one.
 GRAPHS = 12
 TOLERANCE = 1e-5  # of a tensor, by norm
 LEAST_NORM = 0.01

@@ -92,7 +92,7 @@ TEST(MetisPartition, IsChargedBeforeMetisBegins) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // under which METIS has no limit
-// A ring of nodes that know the five before and behind them, large beside what malloc has free.
+// A ring of nodes that know the five before and after them, large beside what malloc has free.
 SymmetricGraph ring(int32_t nodes) {
   SymmetricGraph graph;
   graph.row_ptr.push_back(0);

@@ -118,7 +118,7 @@ TEST_F(OnDiskPrefetcherTest, BlocksOfARunAreWhatTheyAreAlone) {
       ASSERT_EQ(found.nodes, of.nodes);
       ASSERT_EQ(found.x, of.x);
     }
-    EXPECT_EQ(came, std::ssize(order()) - 1) << "the first is what the others come behind";
+    EXPECT_EQ(came, std::ssize(order()) - 1) << "the first is what the others come after";
     EXPECT_GT(blocks.counters().bytes_written, 0);
   }
 }

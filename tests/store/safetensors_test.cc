@@ -38,7 +38,7 @@ class Safetensors : public testing::Test {
                        {"empty", span_of("F32", {0, 4}, std::vector<float>())}},
                       metadata);
   }
-  // A file with this header and `data` bytes behind it.
+  // A file with this header and `data` bytes after it.
   std::string with_header(const std::string& header, size_t data = 0) const {
     std::string file(8, '\0');
     const uint64_t length = header.size();

@@ -56,7 +56,7 @@ class FitTest : public ::testing::Test {
     recipe_.training.block.graphs = 4;
   }
 
-  // Trains a new model of the same seed; `step` is called behind each step.
+  // Trains a new model of the same seed; `step` is called after each step.
   FitResult run(const std::string& name, const std::function<void(int64_t)>& step,
                 Pressure* pressure = nullptr, bool resume = false) {
     model_ = std::make_unique<GATWithJK>(GATWithJKOptions{.num_ids = 50}, 3);

@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// Spans of powers of two, and such with five bits behind the first, are the edges of bins.
+// Spans of powers of two, and such with five bits after the first, are the edges of bins.
 constexpr int64_t kGap = 1 << 23;
 constexpr int64_t kBinOfGap = kGap >> 5;
 
@@ -52,7 +52,7 @@ TEST(BenignTiming, IsExpectedUpToThreeHundredMilliseconds) {
 TEST(BenignTiming, LeavesOneInAThousandSpansOut) {
   const auto one_early = [](int frames) {
     std::vector<Frame> all = every(kGap, 16, frames);
-    all[500].time_ns -= kGap / 4;  // two gaps that end there are short, the gap behind it is long
+    all[500].time_ns -= kGap / 4;  // two gaps that end there are short, the gap after it is long
     return timing(all);
   };
   EXPECT_EQ(one_early(1001).least_two_gaps, 2 * kGap - kGap / 4);  // 999 pairs of gaps

@@ -57,7 +57,7 @@ TEST_F(Timing, AWindowIsAsSuspectAsItsWorstId) {
                                   {"test/c", every(1, "20B", 10)},
                                   {"test/d", every(8.192, "10A", 5)}});
   const auto windows = open_windows(frames, kTens);
-  const std::vector<int64_t> training = {4, 5, 6, 7};  // behind the four of the test
+  const std::vector<int64_t> training = {4, 5, 6, 7};  // after the four of the test
   const TimingRule rule = TimingRule::learn(frames, *windows, training);
   const auto scores = rule.scores(frames, *windows);
   EXPECT_THAT(std::vector<float>(scores.begin(), scores.begin() + 4),

@@ -60,7 +60,7 @@ class Tracker(ABC):
         return sent
 
     def _new(self, batch: list[Event], noted: Fields) -> list[Event]:
-        # An epoch stands twice where a process was killed behind it and before its checkpoint.
+        # An epoch stands twice where a process was killed after it and before its checkpoint.
         last = noted["epoch"]
         events = []
         for event in batch:

@@ -108,7 +108,7 @@ class Candump : public CaptureFormat {
     return id;
   }
 
-  // What stands behind a frame: a label if the user named label texts, else something to leave out: the
+  // What stands after a frame: a label if the user named label texts, else something to leave out: the
   // direction (newer candump -L), the payload as text in quotes (-a), ERRORFRAME, another tool's marks.
   uint8_t label(std::string_view rest, uint8_t& flags, LineNotes& notes) const {
     if (!attack_labels_.empty()) return parse_label(take_word(rest), attack_labels_);

@@ -29,7 +29,7 @@ struct LineNotes {
   int64_t empty_payload = 0;    ///< no payload: length 0
   int64_t time_runs_back = 0;   ///< an earlier time than the line before; the file's order is kept
   int64_t rounded_time = 0;     ///< more than 9 digits after the point: rounded to the nanosecond
-  int64_t float_id = 0;         ///< an ID written as a number with ".0" behind it: read without
+  int64_t float_id = 0;         ///< an ID written as a number with ".0" after it: read without
   int64_t blank_lines = 0;      ///< skipped
   int64_t crlf_lines = 0;       ///< ended by CR LF
   int64_t suffixes = 0;         ///< words after a candump frame that are no label: left out

@@ -12,7 +12,7 @@ namespace plimsoll {
 
 // The fields that capture formats share. All throw Wrong, which points into the text given.
 
-/// Seconds since 1970 or since a start, "1513920254.785127", to nanoseconds. Up to nine digits behind the
+/// Seconds since 1970 or since a start, "1513920254.785127", to nanoseconds. Up to nine digits after the
 /// point are exact; more, and "9e-06", are rounded to the nanosecond and noted.
 int64_t parse_seconds(std::string_view text, LineNotes& notes);
 /// A number of ms or us ("scale" nanoseconds each), or a time of day "14:28:27.493" since midnight.

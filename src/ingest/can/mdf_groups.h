@@ -55,7 +55,7 @@ struct MdfGroup {
   uint64_t at = 0;
   uint64_t record_id = 0;
   uint64_t record_bytes = 0;  ///< without the ID
-  bool variable = false;      ///< a text of variable length behind its length
+  bool variable = false;      ///< a text of variable length after its length
   std::optional<MdfCanGroup> can;
 };
 

@@ -214,7 +214,7 @@ class PcapFile : public FrameReader {
     if ((id & kCanError) != 0) id &= ~kCanExtended;
     if ((id & (kCanExtended | kCanError)) == 0) id &= kCanRemote | 0x7FF;
     const bool is_remote = (id & kCanRemote) != 0;
-    // What is behind the length of a CAN frame is no flag; newer kernels mark those of CAN FD.
+    // What is after the length of a CAN frame is no flag; newer kernels mark those of CAN FD.
     frame.flags |= static_cast<uint8_t>(
         (at[5] & kFrameFd) != 0 || length > kPayloadBytes ? (at[5] & (kFrameBrs | kFrameEsi)) | kFrameFd : 0);
     if (!is_remote && length > bytes - kCanHeader)

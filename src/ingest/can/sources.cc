@@ -14,7 +14,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Of captures, perhaps with .zst or .gz behind them. The texts of errors have them too.
+// Of captures, perhaps with .zst or .gz after them. The texts of errors have them too.
 constexpr const char* kEndings[] = {".csv", ".log",  ".txt",    ".tsv", ".asc", ".blf",
                                     ".mf4", ".pcap", ".pcapng", ".trc", ".db",  ".sqlite"};
 constexpr const char* kExpected =

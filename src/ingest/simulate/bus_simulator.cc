@@ -165,7 +165,7 @@ VehicleFrames::VehicleFrames(const Vehicle& vehicle, uint64_t seed, uint32_t rec
   for (size_t i = 0; i < states_.size(); ++i) {
     SimulationDraws draws(seed, Draw::start, recording, static_cast<uint32_t>(i));
     const Message& message = vehicle.messages[i];
-    // The jitter's reach behind the recording's start, so that no time lies before it.
+    // The jitter's reach after the recording's start, so that no time lies before it.
     states_[i].due_us = message.jitter_us + draws.below(static_cast<uint32_t>(message.period_us));
     states_[i].counter = draws.bits();
     states_[i].flags = static_cast<uint8_t>(draws.bits() & draws.bits());

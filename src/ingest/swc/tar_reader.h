@@ -35,7 +35,7 @@ class TarReader {
   std::string name_;
   int64_t bytes_ = 0;
   int64_t left_ = 0;     // of the present file
-  int64_t padding_ = 0;  // behind it
+  int64_t padding_ = 0;  // after it
   int64_t at_ = 0;       // in the archive
 };
 

@@ -50,7 +50,7 @@ class LineReader {
   const char* begin_ = nullptr;  // of the present line
 };
 
-/// Cuts the first field off `rest`, up to a comma, without the blanks around it. `rest` keeps what is behind
+/// Cuts the first field off `rest`, up to a comma, without the blanks around it. `rest` keeps what is after
 /// the comma; it is a null view after the last field.
 std::string_view take_comma_field(std::string_view& rest);
 

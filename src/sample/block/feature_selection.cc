@@ -50,7 +50,7 @@ FeatureSelection::FeatureSelection(std::unique_ptr<BlockSource> source,
   if (nodes_.count() == 0) throw UsageError("data.without hides all features of nodes; leave at least one");
 }
 
-// In place: a value never moves behind one that is still to be read.
+// In place: a value never moves after one that is still to be read.
 void KeptColumns::keep(Vector<float, Tag::blocks>& rows) const {
   if (kept_.size() == width_ && !without_id_) return;
   const size_t count = width_ == 0 ? 0 : rows.size() / width_;

@@ -27,7 +27,7 @@ bool InMemoryPrefetcher::read(int64_t number, const Place& place) {
   const bool again = order_.visit(number);
   const std::optional<Coming> coming = take(number);
   if (!coming) {
-    if (!again) begin_at(order_.behind(number));
+    if (!again) begin_at(order_.after(number));
     return false;
   }
   std::exception_ptr error;
@@ -94,9 +94,9 @@ int64_t InMemoryPrefetcher::planned() const {
 void InMemoryPrefetcher::sample_group(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
   const int64_t begun = begun_;
   for (std::optional<int64_t> number = next_; number && std::ssize(sampling_) < options_.group;
-       number = order_.behind(*number))
+       number = order_.after(*number))
     sampling_.push_back(*number);
-  next_ = order_.behind(sampling_.back());
+  next_ = order_.after(sampling_.back());
   Vector<BlockSample, Tag::cache> group(sampling_.size());
   lock.unlock();
   const bool sampled = samples_->get(sampling_, group, stop);

@@ -155,7 +155,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   for (const auto of : {&GraphShape::nodes, &GraphShape::edges})
     sampler_.sample(std::ranges::max_element(shapes, {}, of) - shapes.begin(), sample_);
   direct_.reserve(static_cast<int64_t>(sample_.batch.node.capacity()));
-  sample_.choose_rows(feature_rows() != nullptr ? &left_out_ : nullptr);
+  sample_.choose_rows(left_out());
   if (sample_.some_rows) sample_.some_rows->reserve(sample_.batch.node.capacity());
   beside_ = Charge(Tag::blocks, kBesideSamples + sample_.bytes());
   return shapes;
@@ -207,7 +207,7 @@ void NeighbourSource::append(int64_t number, GraphBlock& block) const {
   if (cache_ && cache_->read(number, place)) return;
   const std::lock_guard lock(mutex_);
   if (!cache_ || !cache_->sample(number, sample_)) sampler_.sample(number, sample_);
-  sample_.choose_rows(feature_rows() != nullptr ? &left_out_ : nullptr);
+  sample_.choose_rows(left_out());
   direct_.read(sample_.rows(), reinterpret_cast<float*>(place(sample_)));
 }
 
@@ -291,9 +291,9 @@ RunCache::Options NeighbourSource::cache_options(int64_t bytes) const {
           .sizes = sizes_,
           .hops = hops(),
           .threads = threads_,
-          .uses = feature_rows() != nullptr ? host_uses_ : uses_,
+          .uses = options_.row_places ? host_uses_ : uses_,
           .counted_blocks = counted_blocks_,
-          .left_out = feature_rows() != nullptr ? &left_out_ : nullptr};
+          .left_out = left_out()};
 }
 
 std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) const {

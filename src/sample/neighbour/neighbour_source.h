@@ -96,6 +96,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   void append(int64_t number, GraphBlock& block) const;
   std::byte* append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const;
   void append_places(std::span<const int64_t> nodes, GraphBlock& block) const;
+  const RowSet* left_out() const { return options_.row_places ? &left_out_ : nullptr; }
   void leave_none_out() const;
   void drop_cache() const;
   void resize_topology(int64_t bytes) const;

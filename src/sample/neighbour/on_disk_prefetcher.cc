@@ -45,7 +45,7 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
   const bool again = order_.visit(number);
   const auto found = std::ranges::find(coming_, number);
   if (found == coming_.end()) {
-    if (!again) begin_at(order_.behind(number));
+    if (!again) begin_at(order_.after(number));
     return false;
   }
   *found = kRead;
@@ -103,7 +103,7 @@ void OnDiskPrefetcher::begin_anew() {
   changed_.notify_all();
 }
 
-// Without the lock: what was to come does not, and who wants it reads it himself. What comes behind that
+// Without the lock: what was to come does not, and who wants it reads it himself. What comes after that
 // begins anew: memory that was refused may be there again.
 void OnDiskPrefetcher::give_up() {
   const std::lock_guard lock(mutex_);
@@ -115,7 +115,7 @@ void OnDiskPrefetcher::announce() {
   while (next_ && std::ssize(announced_) < group_) {
     coming_.push_back(*next_);  // may be refused, which the other is not: it has room
     announced_.push_back(*next_);
-    next_ = order_.behind(*next_);
+    next_ = order_.after(*next_);
   }
 }
 

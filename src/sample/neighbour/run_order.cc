@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-std::optional<int64_t> RunOrder::behind(int64_t number) {
+std::optional<int64_t> RunOrder::after(int64_t number) {
   const SeedBlocks::Block block = blocks_->block(number);
   const int64_t per_epoch = blocks_->per_epoch();
   const int64_t next = number + 1;

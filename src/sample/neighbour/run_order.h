@@ -19,9 +19,9 @@ class RunOrder {
   explicit RunOrder(const SeedBlocks& blocks) : RunOrder(blocks, blocks.blocks()) {}
   /// Of training blocks, those before number `end`.
   RunOrder(const SeedBlocks& blocks, int64_t end) : blocks_(&blocks), end_(end) {}
-  /// The block after this one, none after the last. It remembers the epoch: behind the blocks that validate
+  /// The block after this one, none after the last. It remembers the epoch: after the blocks that validate
   /// comes the epoch after the one that was asked for last.
-  std::optional<int64_t> behind(int64_t number);
+  std::optional<int64_t> after(int64_t number);
 
   /// A block is read. Returns whether it was read just before, too, and is read again.
   bool visit(int64_t number);

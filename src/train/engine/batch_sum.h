@@ -14,7 +14,7 @@ namespace plimsoll {
 class BatchSum {
  public:
   /// `parameters` must outlive it. `row`: the gradients are views of one row of so many numbers, one after
-  /// the other, with zeros behind their end; 0: each has memory of its own.
+  /// the other, with zeros after their end; 0: each has memory of its own.
   explicit BatchSum(const ParameterList& parameters, int64_t row = 0);
 
   void clear();

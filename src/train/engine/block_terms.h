@@ -25,7 +25,7 @@ enum Term : size_t {
   kTerms
 };
 
-/// Behind them in the terms of a sample that is trimmed to its hops: those of what lies within 0 .. hops-1
+/// After them in the terms of a sample that is trimmed to its hops: those of what lies within 0 .. hops-1
 /// hops of its seeds (GraphBlock::prefixes).
 enum PrefixTerm : size_t {
   kPrefixNodes,

@@ -96,7 +96,7 @@ void LaneExchange::send_record(const std::exception_ptr& error) {
     if (rank != exchange_.rank()) exchange_.send(rank, std::as_bytes(record));
 }
 
-// Waits for all that was begun. Behind it the sums over the whole batch are the values of node 0.
+// Waits for all that was begun. After it the sums over the whole batch are the values of node 0.
 void LaneExchange::agree(const RankLanes& lanes, const std::exception_ptr& error) {
   const double before = exchange_.traffic().seconds;
   exchange_.wait();

@@ -68,7 +68,7 @@ class LaneExchange {
   int64_t sets() const { return lanes_.sets(); }
   const Slices& slices() const { return slices_; }
 
-  /// Of the next agreement rank 0's flag, known to all behind it.
+  /// Of the next agreement rank 0's flag, known to all after it.
   void set_flag(bool flag) { flag_ = flag; }
   bool flag() const { return flag_; }
 

@@ -89,14 +89,14 @@ class LaneTree {
     ++added_;
   }
 
-  /// Behind the last block; the sum of all, where that is one node.
+  /// After the last block; the sum of all, where that is one node.
   Sum& end() {
     while (lane_ < own_.end) end_lane();
     return sums_.front().sum;
   }
   Sum& sum(size_t node = 0) { return sums_[node].sum; }
   const Sum& sum(size_t node = 0) const { return sums_[node].sum; }
-  /// Behind end(): nodes of the tree that the lanes have added up to, in their order.
+  /// After end(): nodes of the tree that the lanes have added up to, in their order.
   size_t nodes() const { return open_ + 1; }
 
  private:

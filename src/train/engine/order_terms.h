@@ -19,7 +19,7 @@ class OrderTerms {
 
   /// The next graph of the block.
   void add(int64_t nodes) { pieces_.add(nodes); }
-  /// Behind the last.
+  /// After the last.
   void end() { pieces_.end(); }
 
   /// Whether pieces are closed: operators take other ways where they are not.

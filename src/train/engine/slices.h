@@ -16,7 +16,7 @@ class Slices {
  public:
   Slices(const ParameterList& parameters, int ranks);
 
-  /// Numbers of a slice, and of as many slices as there are ranks: the row with zeros behind its end.
+  /// Numbers of a slice, and of as many slices as there are ranks: the row with zeros after its end.
   int64_t size() const { return size_; }
   int64_t row() const { return size_ * ranks_; }
   int ranks() const { return ranks_; }

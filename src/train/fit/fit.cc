@@ -380,7 +380,7 @@ class Fit {
     journal_.write("epoch", std::move(entry));
   }
 
-  // Behind it the files agree: a run that goes on from here writes the same metrics.
+  // After it the files agree: a run that goes on from here writes the same metrics.
   void save_checkpoint() {
     const StepTrace::Span span(held_.trace, "checkpoint");
     if (position_.step > 0) position_.so_far.cost = meter_.cost(0, 0);

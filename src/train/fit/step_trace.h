@@ -25,7 +25,7 @@ class StepTrace {
   /// Bytes that stand in the ledger.
   static int64_t bytes(const Recipe::Run::Profile& profile);
 
-  /// Of a process that starts behind `steps` steps. `runner` must live while step() is called, and end before
+  /// Of a process that starts after `steps` steps. `runner` must live while step() is called, and end before
   /// this.
   void start(const std::filesystem::path& folder, int64_t steps, BlockRunner& runner);
   /// A step starts: the one before has ended. Nothing is traced without start(), as on a rank that does not

@@ -5,12 +5,12 @@
 
 namespace plimsoll {
 
-/// Has the library behind torch's matrix products take its rooms where blas_bytes() can look into them. MKL
+/// Has the library of torch's matrix products take its rooms where blas_bytes() can look into them. MKL
 /// lets a program do so (its i_malloc), before it is first used; for another library nothing happens. Call it
 /// once, before the first operation of torch.
 void watch_blas_memory();
 
-/// Anonymous bytes that the library behind torch's matrix products holds in rooms of its own, which neither
+/// Anonymous bytes that the library of torch's matrix products holds in rooms of its own, which neither
 /// torch's allocator nor the ledger sees: as many rooms as threads have multiplied at once. A room counts as
 /// far as it was used: on some processors MKL takes rooms of 4 MiB for products that need a page of them.
 /// None where the library does not say, or is not watched. Thread-safe.

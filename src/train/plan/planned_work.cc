@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// Graphs whose blocks are looked at one by one; behind them stands the corner of the limits.
+// Graphs whose blocks are looked at one by one; after them stands the corner of the limits.
 constexpr int64_t kMostVisited = 20'000'000;
 
 // The most blocks of so many graphs that come one after the other: of one batch, or of one list to predict.
