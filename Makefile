@@ -44,7 +44,6 @@ test: all package ## All quick tests; the last line counts them
 	@scripts/test
 
 check: all package ## Lint, clang-tidy, sanitizers and slow tests
-	@scripts/bootstrap check
 	@scripts/check
 
 bench: bootstrap build ## Measure against the peers of bench/
