@@ -99,14 +99,14 @@ def from_pyg(
 def unless_there(path: PathLike, force: bool, write: Callable[[Path], Made], kind: type[Made]) -> Made:
     """What `write` writes, at `path`; a data set of the same columns that is there already is opened, with a warning.
 
-    Errors: `Failure` for an output of other content, unless `force`, and what `write` raises.
+    Errors: `Failure` for an output of other content, unless `force` replaces a data set, and what `write` raises.
     """
     path = Path(path)
     if force or not os.path.lexists(path):
         return write(path)
-    other = Failure(f"{path} exists already and has other content; give force=True to replace it, or another path")
+    other = Failure(f"{path} exists already and has other content; give another path, or force=True to replace it")
     if (there := _content(path)) is None:
-        raise other
+        raise Failure(f"{path} exists already and is no data set; give another path")
     made = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         write(made).close()

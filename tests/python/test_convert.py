@@ -118,6 +118,7 @@ def test_an_output_that_exists_stays(plimsoll, tmp_path):
 package = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
+from plimsoll import commands  # noqa: E402
 from torch_geometric.data import Data, InMemoryDataset  # noqa: E402
 
 GRAPH_COLUMNS = ("node_ptr", "edge_ptr", "x", "edges", "edge_attr", "y", "node_y", "target", "node_target", "pos")
@@ -134,9 +135,23 @@ def assert_same_graphs(one, other):
         assert ours[key] == theirs[key], key
 
 
-def through_pyg(plimsoll, graphs, folder):
-    plimsoll("convert", graphs, "--out", folder / "pyg")
-    plimsoll("convert", folder / "pyg", "--out", folder / "back")
+@pytest.fixture
+def here(capsys):
+    """The same as `plimsoll`, in this process, which has torch and PyTorch Geometric already."""
+
+    def call(*arguments, code=0):
+        with pytest.raises(SystemExit) as ended:
+            commands.main([str(argument) for argument in arguments])
+        out, error = capsys.readouterr()
+        assert ended.value.code == code, f"exit code {ended.value.code}\n{out}\n{error}"
+        return out if code == 0 else error
+
+    return call
+
+
+def through_pyg(call, graphs, folder):
+    call("convert", graphs, "--out", folder / "pyg")
+    call("convert", folder / "pyg", "--out", folder / "back")
     return folder / "back"
 
 
@@ -158,7 +173,7 @@ def test_windows_come_back_to_the_bit(plimsoll, tmp_path):
 
 
 @pytest.mark.parametrize("variant", range(5))
-def test_any_columns_come_back_to_the_bit(plimsoll, tmp_path, variant):
+def test_any_columns_come_back_to_the_bit(here, tmp_path, variant):
     generator = torch.Generator().manual_seed(variant)
     graphs = []
     for nodes in (5, 1, 0, 30):
@@ -177,29 +192,29 @@ def test_any_columns_come_back_to_the_bit(plimsoll, tmp_path, variant):
             data.pos = torch.randn(nodes, 3, generator=generator)
         graphs.append(data)
     package.from_pyg({"a/train": graphs[:2], "a/test": graphs[2:]}, tmp_path / "graphs")
-    assert_same_graphs(tmp_path / "graphs", through_pyg(plimsoll, tmp_path / "graphs", tmp_path))
+    assert_same_graphs(tmp_path / "graphs", through_pyg(here, tmp_path / "graphs", tmp_path))
 
 
-def test_lists_of_data_are_read_and_attributes_left_out(plimsoll, tmp_path):
+def test_lists_of_data_are_read_and_attributes_left_out(here, tmp_path):
     """As KD-GAT's processed_graphs.pt: a list of Data that has more than we keep."""
     graphs = [Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), y=torch.tensor([i]), attack_type=torch.tensor(3))
               for i in range(3)]
     torch.save(graphs, tmp_path / "graphs.pt")
-    assert "attack_type" in plimsoll("convert", tmp_path / "graphs.pt", "--out", tmp_path / "set", code=2)
-    plimsoll("convert", tmp_path / "graphs.pt", "--out", tmp_path / "set", "--leave-out", "attack_type")
+    assert "attack_type" in here("convert", tmp_path / "graphs.pt", "--out", tmp_path / "set", code=2)
+    here("convert", tmp_path / "graphs.pt", "--out", tmp_path / "set", "--leave-out", "attack_type")
     assert package.open(tmp_path / "set").y.tolist() == [0, 1, 2]
 
 
-def test_bad_files_are_refused_and_leave_nothing(plimsoll, tmp_path):
+def test_bad_files_are_refused_and_leave_nothing(here, tmp_path):
     (tmp_path / "none.pt").write_bytes(b"no zip")
     torch.save({"a": 1}, tmp_path / "other.pt")
     torch.save((Data(x=torch.ones(3, 1)).to_dict(), {"x": torch.tensor([0, 9])}), tmp_path / "slices.pt")
     torch.save([gzip.GzipFile], tmp_path / "code.pt")
     for name in ("none", "other", "code", "slices"):
-        error = plimsoll("convert", tmp_path / f"{name}.pt", "--out", tmp_path / "set", code=3)
+        error = here("convert", tmp_path / f"{name}.pt", "--out", tmp_path / "set", code=3)
         assert f"{name}.pt" in error
     (tmp_path / "empty").mkdir()
-    assert "no .pt files" in plimsoll("convert", tmp_path / "empty", "--out", tmp_path / "set", code=3)
+    assert "no .pt files" in here("convert", tmp_path / "empty", "--out", tmp_path / "set", code=3)
     assert not (tmp_path / "set").exists()
 
 

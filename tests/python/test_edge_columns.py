@@ -181,8 +181,9 @@ def test_links_are_predicted_with_edge_columns(bin_dir, run, graph, tmp_path):
     run("plimsoll", "split-edges", graph, "--out", tmp_path / "split")
     recipe = tmp_path / "links.yaml"
     recipe.write_text(RECIPE.replace("node_classification", "link_prediction"))
+    shorter = ["-O", "training.max_epochs=1", "-O", "training.batch_size=400", "-O", "training.block.seeds=128"]
     for case in ("sage", "gat with weights"):
-        words = [recipe, "--data", tmp_path / "split", *of_case(case)]
+        words = [recipe, "--data", tmp_path / "split", *of_case(case), *shorter]
         weights = {answer(bin_dir, "train", *words, "--run", tmp_path / f"{case} {threads}", "--threads", threads)["weights"]
                    for threads in (1, 2)}
         assert len(weights) == 1
