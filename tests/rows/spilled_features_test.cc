@@ -56,7 +56,10 @@ class SpilledFeaturesTest : public testing::Test {
     std::vector<Rows> batches(count);
     for (Rows& batch : batches) {
       batch.resize(random() % kMostRows + 1);
-      for (int64_t& row : batch) row = static_cast<int64_t>(random() % (random() % 2 ? kRows : kRows / 8));
+      for (int64_t& row : batch) {
+        const int64_t rows = random() % 2 != 0 ? kRows : kRows / 8;
+        row = static_cast<int64_t>(random()) % rows;
+      }
       std::ranges::sort(batch);
       batch.erase(std::ranges::unique(batch).begin(), batch.end());
       std::ranges::shuffle(batch, random);
@@ -73,14 +76,15 @@ class SpilledFeaturesTest : public testing::Test {
     return out;
   }
 
-  // Makes rounds of these batches until all are written.
-  static void make(SpilledFeatures& packs, const std::vector<Rows>& batches) {
+  // Makes rounds of these batches until all are written, or whoever reads them ends.
+  static void make(SpilledFeatures& packs, const std::vector<Rows>& batches,
+                   const std::stop_token& stop = {}) {
     for (size_t b = 0; b < batches.size();) {
-      ASSERT_TRUE(packs.begin_round({}));
+      if (!packs.begin_round(stop)) return;
       const size_t first = b;
       while (b < batches.size() && packs.add(batches[b], bytes_of(note_of(b)))) ++b;
       ASSERT_GT(b, first);
-      ASSERT_TRUE(packs.write({}));
+      if (!packs.write(stop)) return;
     }
   }
   // What a batch gives, its note before its rows; "gone" where it gives nothing.
@@ -108,7 +112,7 @@ TEST_F(SpilledFeaturesTest, BatchesAreTheirNotesAndRows) {
   const std::vector<Rows> batches = random_batches(400);
   for (const int64_t kept : {int64_t{0}, int64_t{300}, kRows}) {
     SpilledFeatures packs = open(options(kept));
-    std::jthread maker([&] { make(packs, batches); });
+    std::jthread maker([&](const std::stop_token& stop) { make(packs, batches, stop); });
     for (size_t b = 0; b < batches.size(); ++b)
       ASSERT_EQ(read(packs, batches, b), note_of(b) + expected(batches[b])) << "batch " << b << ", " << kept;
   }
@@ -117,7 +121,7 @@ TEST_F(SpilledFeaturesTest, BatchesAreTheirNotesAndRows) {
 TEST_F(SpilledFeaturesTest, ManyThreadsReadAtOnce) {
   const std::vector<Rows> batches = random_batches(600);
   SpilledFeatures packs = open(options(200));
-  std::jthread maker([&] { make(packs, batches); });
+  std::jthread maker([&](const std::stop_token& stop) { make(packs, batches, stop); });
   std::atomic<size_t> next = 0;
   std::atomic<int> wrong = 0, gone = 0;
   {
@@ -138,7 +142,7 @@ TEST_F(SpilledFeaturesTest, ManyThreadsReadAtOnce) {
 TEST_F(SpilledFeaturesTest, BatchesThatNobodyReadsDoNotStopIt) {
   const std::vector<Rows> batches = random_batches(600);
   SpilledFeatures packs = open(options(100));
-  std::jthread maker([&] { make(packs, batches); });
+  std::jthread maker([&](const std::stop_token& stop) { make(packs, batches, stop); });
   for (size_t b = 0; b < batches.size(); b += b % 7 == 0 ? 90 : 1)
     ASSERT_EQ(read(packs, batches, b), note_of(b) + expected(batches[b]));
   EXPECT_EQ(read(packs, batches, 3), "gone");

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <exception>
 #include <functional>
@@ -75,7 +75,7 @@ class ThreadRanks {
         all_.changed_.wait(lock, [&, of = from] { return !queue.empty() || all_.gone_[of]; });
         if (queue.empty()) throw RankLost("rank " + std::to_string(from) + " has ended");
         if (queue.front().size() != bytes.size()) throw Failure("another number of bytes than was sent");
-        std::memcpy(bytes.data(), queue.front().data(), bytes.size());
+        std::ranges::copy(queue.front(), bytes.begin());
         queue.pop_front();
       }
       wanted_.clear();

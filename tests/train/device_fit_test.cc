@@ -132,12 +132,13 @@ class DeviceFitTest : public OnEachDevice {
     EXPECT_EQ(run(make, &device(kRoomy), 2, /*stop_after=*/3).weights, there.weights)
         << "stopped and resumed";
     // As little as it takes, and less.
-    TrainingDevice& of = device(kRoomy);
+    const TrainingDevice& of = device(kRoomy);
     const int64_t least = there.fit.plan.device->min_budget - of.context();
+    const int64_t unit = of.unit();
     const Trained tight = run(make, &device(least), kThreads);
     EXPECT_EQ(tight.weights, there.weights);
     EXPECT_EQ(tight.fit.device->lanes, 1);
-    EXPECT_THROW(run(make, &device(least - of.unit()), 1), Error);
+    EXPECT_THROW(run(make, &device(least - unit), 1), Error);
   }
 
   TempFolder folder_;

@@ -51,7 +51,7 @@ MessageIds read_ids(const SafetensorsView& file, const std::string& name) {
   const auto found = file.tensors().find(name);
   if (found == file.tensors().end() || found->second.dtype != "I64") return {};
   MessageKeys keys(found->second.data.size() / sizeof(MessageKey));
-  std::memcpy(keys.data(), found->second.data.data(), found->second.data.size());
+  if (!keys.empty()) std::memcpy(keys.data(), found->second.data.data(), found->second.data.size());
   return {std::move(keys), channel_names(file)};
 }
 
