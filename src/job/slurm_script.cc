@@ -54,17 +54,19 @@ std::string reasons(const SlurmJob& job) {
 // The shell runs a trap once its foreground command has ended: what takes long runs in the background, and
 // what the shell is told it passes on.
 constexpr const char* kSignals = R"(
-asked= child=
+asked= early= child=
 pass_on() {
   asked=$1
-  test -z "$child" || kill "-$1" "$child"
+  if test -n "$child"; then kill "-$1" "$child"; else early=$1; fi
 }
 trap 'pass_on USR1' USR1
 trap 'pass_on TERM' TERM
 in_reach() {
+  early=
   test -z "$asked" || return 75
   "$@" &
   child=$!
+  test -z "$early" || kill "-$early" "$child"
   while kill -0 "$child" 2>/dev/null; do wait "$child"; done
   wait "$child"
   code=$?

@@ -151,6 +151,15 @@ TEST_F(SlurmScriptRun, TermStopsInOrderAndLeavesTheQueueToSlurm) {
   EXPECT_EQ(logged(), "stage\ntrain\nstopped\n");
 }
 
+// The shell sleeps before each command, so also before it has noted what it started.
+TEST_F(SlurmScriptRun, ASignalBeforeTheShellKnowsItsChildIsPassedOn) {
+  asked_.stages = false;
+  asked_.site.setup = {"set -T", "trap 'sleep 0.2' DEBUG"};
+  write("plimsoll", trainer(log()));
+  EXPECT_EQ(run("TERM"), 75);
+  EXPECT_EQ(logged(), "train\nstopped\n");
+}
+
 TEST_F(SlurmScriptRun, ASignalWhileItStagesStartsNoTraining) {
   write("plimsoll", "echo \"$1\" >> " + log() +
                         "; trap 'exit 138' USR1; touch started; for i in $(seq 500); do sleep 0.02; done");
