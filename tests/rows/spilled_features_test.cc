@@ -80,11 +80,13 @@ class SpilledFeaturesTest : public testing::Test {
   static void make(SpilledFeatures& packs, const std::vector<Rows>& batches,
                    const std::stop_token& stop = {}) {
     for (size_t b = 0; b < batches.size();) {
-      if (!packs.begin_round(stop)) return;
+      const bool begun = packs.begin_round(stop);
+      ASSERT_TRUE(begun || stop.stop_requested());
+      if (!begun) return;
       const size_t first = b;
       while (b < batches.size() && packs.add(batches[b], bytes_of(note_of(b)))) ++b;
       ASSERT_GT(b, first);
-      if (!packs.write(stop)) return;
+      ASSERT_TRUE(packs.write(stop) || stop.stop_requested());
     }
   }
   // What a batch gives, its note before its rows; "gone" where it gives nothing.
@@ -146,6 +148,7 @@ TEST_F(SpilledFeaturesTest, BatchesThatNobodyReadsDoNotStopIt) {
   for (size_t b = 0; b < batches.size(); b += b % 7 == 0 ? 90 : 1)
     ASSERT_EQ(read(packs, batches, b), note_of(b) + expected(batches[b]));
   EXPECT_EQ(read(packs, batches, 3), "gone");
+  EXPECT_EQ(read(packs, batches, 599), note_of(599) + expected(batches[599]));
 }
 
 TEST_F(SpilledFeaturesTest, WhatIsForgottenBeginsAnew) {
