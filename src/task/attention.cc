@@ -197,9 +197,10 @@ Focus AttendedWindows::focus() const {
   return focus_of(judge_.network(), block_, std::numeric_limits<size_t>::max());
 }
 
-int64_t AttendedWindows::bytes(const std::filesystem::path& model) {
-  // Weights as they are packed, what a window's layers make, and buffers of columns.
-  return 2 * static_cast<int64_t>(std::filesystem::file_size(model)) + 4 * kMiB + kColumns * kBufferBytes;
+int64_t AttendedWindows::bytes(const std::filesystem::path& model, bool written) {
+  // Weights as they are packed, and what a window's layers make.
+  const int64_t drawn = 2 * static_cast<int64_t>(std::filesystem::file_size(model)) + 4 * kMiB;
+  return drawn + (written ? kColumns * kBufferBytes : 0);
 }
 
 void write_attention(const std::filesystem::path& out, AttendedWindows& attended,

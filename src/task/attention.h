@@ -32,8 +32,8 @@ class AttendedWindows {
   const std::vector<std::string>& channels() const { return vocabulary_.ids().channels; }
   const WindowSource& windows() const { return windows_; }
 
-  /// What it takes of the ledger at most, beside graphs of unusual size.
-  static int64_t bytes(const std::filesystem::path& model);
+  /// What it takes of the ledger at most, beside graphs of unusual size; `written`: with write_attention.
+  static int64_t bytes(const std::filesystem::path& model, bool written);
 
  private:
   AttendedWindows(const DetectorFile& model, const WindowSource& windows);

@@ -70,6 +70,11 @@ int64_t fused_columns(const std::vector<RunDetector>& files, bool calibrated, bo
   return 2 * std::ssize(files) + fused * (ablation ? 3 + static_cast<int64_t>(kFusedParts) : 2);
 }
 
+// In a report of all splits, or where it is asked for.
+bool shows_attention(const RunEvaluation& options) {
+  return options.split.empty() || !options.attention.empty();
+}
+
 // What detectors of a run are judged on.
 struct Judging {
   explicit Judging(const RunEvaluation& options)
@@ -106,7 +111,8 @@ struct Judging {
     const int64_t columns =
         3 + (recipe.data.features == "behaviour" ? fused_columns(files, calibrated, options.ablation) : 0);
     scorer.later = columns * source.graphs() * static_cast<int64_t>(sizeof(float)) + judging_bytes(longest);
-    if (gat() != nullptr) scorer.later += AttendedWindows::bytes(gat()->file);
+    if (gat() != nullptr && shows_attention(options))
+      scorer.later += AttendedWindows::bytes(gat()->file, !options.attention.empty());
     if (recipe.data.features == "behaviour")
       scorer.later += FusedScores::bytes(*data.windows(), longest, calibrated);
   }
@@ -250,6 +256,7 @@ std::vector<std::vector<Report::Figure>> show_attention(const Judging& judging, 
     throw UsageError(
         "--attention: an autoencoder alone has no attention to show; train a detection or distillation");
   }
+  if (!shows_attention(options)) return {};
   const DetectorScores& scores = detectors[static_cast<size_t>(gat - judging.files.data())];
   AttendedWindows attended(gat->file, *judging.data.windows());
   if (!options.attention.empty() && rank_of(options.exchange) == 0)

@@ -33,6 +33,16 @@ def made(bin_dir, run, tmp_path_factory):
     return {"folder": folder, "benign": benign, "attacked": attacked, "model": folder / "car.safetensors"}
 
 
+def test_its_verdict_fits_into_the_smallest_budget_of_training(bin_dir, made):
+    """It is judged after hours of training, so its need must not come as news."""
+    work = made["folder"] / "car.safetensors.work"
+    planned = call(bin_dir, "plan", work / "recipe.yaml", "--data", work / "frames", "--json")
+    assert planned.returncode == 0, planned.stderr
+    smallest = json.loads(planned.stdout)["min_budget_bytes"]
+    done = call(bin_dir, "evaluate", work / "run", "--data", work / "frames", "--split", "validation", "--budget", smallest)
+    assert done.returncode == 0, done.stderr
+
+
 def events_of(bin_dir, made, *options):
     done = call(bin_dir, "detect", made["model"], made["attacked"], "--events", "json", *options)
     assert done.returncode in (0, 10), done.stderr
