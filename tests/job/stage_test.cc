@@ -133,7 +133,7 @@ TEST_F(StageTest, RefusesADiskWithoutRoomBeforeItWrites) {
 
 TEST_F(StageTest, ManyAtOnceMakeOneCopy) {
   std::atomic<int64_t> copied = 0;
-  int64_t bytes = 0;
+  std::atomic<int64_t> bytes = 0;
   {
     std::vector<std::jthread> jobs;
     for (int i = 0; i < 4; ++i)

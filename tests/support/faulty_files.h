@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cerrno>
+#include <mutex>
 #include <string>
 
 #include "io/file_system.h"
@@ -23,7 +24,8 @@ struct Fault {
 };
 
 /// Passes calls on to another file system, all but those that are to go wrong. exists(), names_in(),
-/// lock(), whose errors end nothing, and close() never do, and are not counted.
+/// lock(), whose errors end nothing, and close() never do, and are not counted. Threads may share it; calls()
+/// and struck() are for when they are done.
 class FaultyFiles : public FileSystem {
  public:
   using Path = std::filesystem::path;
@@ -40,12 +42,8 @@ class FaultyFiles : public FileSystem {
     return fails("read") ? -1 : under_.read(file, data, bytes);
   }
   int64_t write(int file, int64_t offset, const void* data, size_t bytes) override {
-    const bool cut = (fault_.kind == Fault::short_write && calls_ == fault_.at) ||
-                     (fault_.kind == Fault::full && calls_ >= fault_.at && struck_.empty());
-    if (!cut || bytes < 2) return fails("write", true) ? -1 : under_.write(file, offset, data, bytes);
-    ++calls_;
-    struck_ = "write";
-    return under_.write(file, offset, data, bytes / 2);
+    if (bytes >= 2 && is_cut()) return under_.write(file, offset, data, bytes / 2);
+    return fails("write", true) ? -1 : under_.write(file, offset, data, bytes);
   }
   int sync(int file) override { return fails("sync") ? -1 : under_.sync(file); }
   void close(int file) override { under_.close(file); }
@@ -69,7 +67,18 @@ class FaultyFiles : public FileSystem {
   int sync_folder(const Path& path) override { return fails("sync_folder") ? -1 : under_.sync_folder(path); }
 
  private:
+  // Of a write; one that is not cut is counted by fails().
+  bool is_cut() {
+    const std::lock_guard lock(mutex_);
+    const bool cut = (fault_.kind == Fault::short_write && calls_ == fault_.at) ||
+                     (fault_.kind == Fault::full && calls_ >= fault_.at && struck_.empty());
+    if (!cut) return false;
+    ++calls_;
+    struck_ = "write";
+    return true;
+  }
   bool fails(const char* call, bool needs_room = false) {
+    const std::lock_guard lock(mutex_);
     const int number = calls_++;
     const bool struck = (fault_.kind == Fault::error && number == fault_.at) ||
                         (fault_.kind == Fault::full && number >= fault_.at && needs_room) ||
@@ -81,8 +90,9 @@ class FaultyFiles : public FileSystem {
   }
 
   FileSystem& under_;
-  Fault fault_;
-  int calls_ = 0;
+  const Fault fault_;
+  std::mutex mutex_;
+  int calls_ = 0;  // guarded by mutex_, as the next
   std::string struck_;
 };
 
