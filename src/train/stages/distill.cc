@@ -87,7 +87,7 @@ class Pipeline {
   StageReport train_teacher(const RunOptions& run) const {
     std::optional<Curriculum> curriculum;
     if (has_curriculum()) {
-      curriculum.emplace(curriculum_of(difficulty()));
+      curriculum.emplace(curriculum_of(difficulty(run)));
       give_back_freed_memory();  // of the model that says which column it is
     }
     return trained(gat_stage(teachers_, curriculum ? &*curriculum : nullptr, {}, run));
@@ -101,14 +101,14 @@ class Pipeline {
   // Calls use(stage options) for a student with its teacher.
   template <typename Use>
   auto with_student_vgae(const RunOptions& run, bool planning, const Use& use) const {
-    const NpyView column = planning || !is_cached() ? NpyView() : encodings();
+    const NpyView column = planning || !is_cached() ? NpyView() : encodings(run);
     give_back_freed_memory();
     TeacherState teaching = of_vgae(values_of(column), models_of(run, planning));
     return use(vgae_stage(in_.recipe, teaching.of(), run));
   }
   template <typename Use>
   auto with_student_gat(const RunOptions& run, bool planning, const Use& use) const {
-    const NpyView column = planning || !is_cached() ? NpyView() : logits();
+    const NpyView column = planning || !is_cached() ? NpyView() : logits(run);
     give_back_freed_memory();
     TeacherState teaching = of_gat(values_of(column), models_of(run, planning));
     return use(gat_stage(in_.recipe, nullptr, teaching.of(), run));
@@ -216,22 +216,22 @@ class Pipeline {
                       in_.recipe.training.max_epochs);
   }
 
-  // Columns that earlier stages left.
+  // Columns that earlier stages left; of `run` the key has what computes.
   NpyView left(const ColumnOptions& options) const {
     if (auto column = open_column(options, columns())) return std::move(*column);
     throw InputError(fmt::format("{} is not there: the stage {} computes it",
                                  (columns() / options.name).string(), options.name));
   }
-  Vector<float, Tag::columns> difficulty() const {
-    return with_difficulty({}, Models::mapped, [&](const ColumnOptions& options) {
+  Vector<float, Tag::columns> difficulty(const RunOptions& run) const {
+    return with_difficulty(run, Models::mapped, [&](const ColumnOptions& options) {
       return difficulty_of(left(options).values<float>(), options.graphs, in_.shapes.size());
     });
   }
-  NpyView encodings() const {
-    return with_encodings({}, Models::mapped, [&](const ColumnOptions& options) { return left(options); });
+  NpyView encodings(const RunOptions& run) const {
+    return with_encodings(run, Models::mapped, [&](const ColumnOptions& options) { return left(options); });
   }
-  NpyView logits() const {
-    return with_logits({}, Models::mapped, [&](const ColumnOptions& options) { return left(options); });
+  NpyView logits(const RunOptions& run) const {
+    return with_logits(run, Models::mapped, [&](const ColumnOptions& options) { return left(options); });
   }
   std::span<const float> values_of(const NpyView& column) const {
     return column.shape().shape.empty() ? std::span<const float>() : column.values<float>();

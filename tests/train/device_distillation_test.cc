@@ -1,0 +1,66 @@
+#include <gtest/gtest.h>
+
+#include "on_each_device.h"
+#include "support/random_graphs.h"
+#include "support/temp_folder.h"
+#include "train/stages/distill.h"
+
+namespace plimsoll {
+namespace {
+
+class DeviceDistillationTest : public OnEachDevice {
+ protected:
+  void SetUp() override {
+    OnEachDevice::SetUp();
+    shapes_ = read_shapes(source_, 1);
+    for (int64_t g = 0; g < source_.graphs(); ++g)
+      (g < 40 ? split_.training : split_.validation).push_back(g);
+    recipe_.training.max_epochs = 1;
+    recipe_.training.batch_size = 16;
+    recipe_.training.block.graphs = 4;
+    for (Recipe::Vgae* vgae : {&recipe_.vgae, &recipe_.teacher.vgae}) vgae->hidden = {12}, vgae->latent = 4;
+    for (Recipe::Gat* gat : {&recipe_.gat, &recipe_.teacher.gat})
+      gat->hidden = 4, gat->heads = 2, gat->layers = 2;
+  }
+
+  // Names of the stages, each followed by its weights where it trains.
+  std::vector<std::string> train(TrainingDevice* device, const std::filesystem::path& folder) {
+    std::filesystem::create_directories(folder / "columns");
+    std::vector<std::string> done;
+    for (const Stage& stage : distillation_stages({.source = &source_,
+                              .shapes = shapes_,
+                              .recipe = recipe_,
+                              .split = &split_,
+                              .facts = {.vocabulary = {}, .benign_ids = {{7}}},
+                              .data = "data1",
+                              .folder = folder})) {
+      std::filesystem::create_directories(folder / stage.folder);
+      const StageReport report =
+          stage.run({.folder = folder / stage.folder, .identity = "test", .threads = 2, .device = device});
+      done.push_back(stage.name);
+      if (!report.weights.empty()) done.push_back(report.weights);
+    }
+    return done;
+  }
+
+  TempFolder folder_;
+  RandomGraphs source_{60, 1, 7};  // no vocabulary: all IDs are unknown
+  Vector<GraphShape, Tag::columns> shapes_;
+  TrainingSplit split_;
+  Recipe recipe_;
+};
+INSTANTIATE_TEST_SUITE_P(, DeviceDistillationTest, testing::Values(On::stand_in, On::cuda), name_of_on);
+
+// A stage finds the columns that an earlier one wrote there, however teachers are asked.
+TEST_P(DeviceDistillationTest, EveryStageFindsWhatOthersLeft) {
+  for (const char* outputs : {"cached", "live"}) {
+    recipe_.distillation.teacher_outputs = outputs;
+    const auto found = train(&device(kRoomy), folder_ / outputs);
+    if (GetParam() == On::stand_in) {
+      EXPECT_EQ(found, train(nullptr, folder_ / (std::string("host ") + outputs)));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
