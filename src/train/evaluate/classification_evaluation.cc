@@ -72,7 +72,9 @@ std::vector<ClassificationVerdict> judge_classifier(const EvaluationInput& input
                                      label, classes - 1));
     outputs.push_back(labels.back().size() * static_cast<size_t>(classes));
   }
-  ListPredictor predictor(input, objective, outputs);
+  int64_t longest = 0;
+  for (const auto& of_list : labels) longest = std::max(longest, std::ssize(of_list));
+  ListPredictor predictor(input, objective, outputs, classification_figures_bytes(longest, classes));
   std::vector<ClassificationVerdict> verdicts;
   for (size_t i = 0; i < input.lists.size(); ++i) {
     const auto [loss, logits] = predictor.predict(i);

@@ -5,6 +5,7 @@
 
 #include "memory/vector.h"
 #include "train/evaluate/metrics.h"
+#include "train/evaluate/ranking.h"
 
 namespace plimsoll {
 namespace {
@@ -75,6 +76,11 @@ std::optional<double> auc_of(std::span<const float> logits, std::span<const int6
 }
 
 }  // namespace
+
+int64_t classification_figures_bytes(int64_t items, int64_t classes) {
+  return items * (static_cast<int64_t>(sizeof(float)) + 1 + Ranking::kBytesAScore +
+                  (classes > 2 ? static_cast<int64_t>(sizeof(double)) : 0));
+}
 
 ClassificationFigures classification_figures(std::span<const float> logits, std::span<const int64_t> labels,
                                              int64_t classes) {

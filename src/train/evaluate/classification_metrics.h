@@ -18,6 +18,9 @@ struct ClassificationFigures {
                                    ///< with more than 64 classes
 };
 
+/// What classification_figures() takes of the ledger at most while it works.
+int64_t classification_figures_bytes(int64_t items, int64_t classes);
+
 ClassificationFigures classification_figures(std::span<const float> logits, std::span<const int64_t> labels,
                                              int64_t classes);
 

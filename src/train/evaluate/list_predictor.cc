@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-PlannedEngine engine_for(const EvaluationInput& input, const Objective& objective) {
+PlannedEngine engine_for(const EvaluationInput& input, const Objective& objective, int64_t later) {
   std::vector<std::span<const int64_t>> predicted;
   for (const NamedGraphList& list : input.lists) predicted.emplace_back(list.graphs);
   return PlannedEngine({.source = &input.source,
@@ -16,19 +16,19 @@ PlannedEngine engine_for(const EvaluationInput& input, const Objective& objectiv
                         .threads = input.threads,
                         .predicted = predicted,
                         .outside_ledger = input.outside_ledger,
-                        .later = bytes_to_predict_on_ranks(objective, input.shapes, input.limits, predicted,
-                                                           ranks_of(input.exchange))},
+                        .later = later + bytes_to_predict_on_ranks(objective, input.shapes, input.limits,
+                                                                   predicted, ranks_of(input.exchange))},
                        input.device);
 }
 
 // The room comes before the plan, which counts it as held.
 ListPredictor::ListPredictor(const EvaluationInput& input, const Objective& objective,
-                             const std::vector<size_t>& outputs)
+                             const std::vector<size_t>& outputs, int64_t later)
     : lists_(input.lists),
       outputs_(outputs),
       room_(outputs.empty() ? 0 : std::ranges::max(outputs)),
       exchange_(input.exchange),
-      engine_(engine_for(input, objective)) {}
+      engine_(engine_for(input, objective, later)) {}
 
 ListPredictor::Prediction ListPredictor::predict(size_t list) {
   const std::span<float> outputs = std::span(room_).first(outputs_[list]);

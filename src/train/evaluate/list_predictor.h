@@ -26,14 +26,16 @@ struct EvaluationInput {
 };
 
 /// The engine for all lists. What the caller holds beside the blocks comes before this, so that the blocks
-/// get what is left. Errors: BudgetTooSmall.
-PlannedEngine engine_for(const EvaluationInput& input, const Objective& objective);
+/// get what is left but `later`, bytes that the caller takes while the engine is there. Errors:
+/// BudgetTooSmall.
+PlannedEngine engine_for(const EvaluationInput& input, const Objective& objective, int64_t later = 0);
 
 /// Predicts each list by one engine, into one room. Not thread-safe.
 class ListPredictor {
  public:
-  /// `outputs`: how many numbers each list has. Errors: BudgetTooSmall.
-  ListPredictor(const EvaluationInput& input, const Objective& objective, const std::vector<size_t>& outputs);
+  /// `outputs`: how many numbers each list has. `later`: as in engine_for(). Errors: BudgetTooSmall.
+  ListPredictor(const EvaluationInput& input, const Objective& objective, const std::vector<size_t>& outputs,
+                int64_t later = 0);
 
   struct Prediction {
     double loss = 0;

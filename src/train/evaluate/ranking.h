@@ -25,9 +25,10 @@ struct ScoreHistogram {
 
 /// Scores with their truth, the highest first: areas and curves are read off it. Equal scores are one step.
 /// Definitions are those of scikit-learn's roc_auc_score, average_precision_score, roc_curve and
-/// precision_recall_curve; what needs a class that is absent is undefined. Holds 8 bytes a score.
+/// precision_recall_curve; what needs a class that is absent is undefined.
 class Ranking {
  public:
+  static constexpr int64_t kBytesAScore = 8;  ///< that it holds
   /// `truth` holds 0 and 1 and is as long as `scores`.
   Ranking(std::span<const float> scores, std::span<const uint8_t> truth);
 
@@ -51,6 +52,7 @@ class Ranking {
     float score;
     uint8_t truth;
   };
+  static_assert(sizeof(Entry) == kBytesAScore);
   int64_t negatives() const { return size() - positives_; }
   bool has_both() const { return positives_ > 0 && negatives() > 0; }
   // Calls visit(true positives, false positives) for each distinct score as the threshold sinks below it.
