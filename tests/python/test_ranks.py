@@ -139,6 +139,24 @@ def test_ranks_judge_and_predict_as_one_process(frames, tmp_path):
     assert predicted[0] == predicted[1] and len(predicted[0][1]) == 3
 
 
+def test_ranks_save_checkpoints_where_batches_are_without_labels(tmp_path, monkeypatch):
+    """Ranks agree in a step on whether to save; a batch without labels has none, and their clocks differ."""
+    torch = pytest.importorskip("torch")
+    data = pytest.importorskip("torch_geometric.data")
+    numbers = torch.Generator().manual_seed(0)
+    graphs = [data.Data(x=torch.randn(20, 8, generator=numbers), edge_index=torch.randint(0, 20, (2, 60), generator=numbers),
+                        node_y=torch.full((20,), i % 3 if i % 8 == 0 else -1)) for i in range(800)]
+    package.from_pyg(graphs, tmp_path / "nodes")
+    (tmp_path / "recipe.yaml").write_text(
+        "task: node_classification\nsplit: {by: graph}\ngnn: {conv: sage, layers: 2, hidden: 64}\n"
+        "training: {max_epochs: 4, batch_size: 2, checkpoint_every_s: 0.05, block: {graphs: 1}}\n")
+    monkeypatch.setenv("PLIMSOLL_RANKS_TIMEOUT_S", "20")
+    weights = [summary_of(plimsoll("train", tmp_path / "recipe.yaml", "--data", tmp_path / "nodes", "--run",
+                                   tmp_path / f"of-{ranks}", "--threads", 1, "--ranks", ranks, "--json"))["weights"]
+               for ranks in (1, 2)]
+    assert weights[0] == weights[1]
+
+
 def kill_after_a_checkpoint(processes, rank, checkpoints):
     end = time.monotonic() + LIMIT_S
     while not list(checkpoints.glob("step-*")) and time.monotonic() < end and processes[rank].poll() is None:

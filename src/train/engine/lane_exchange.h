@@ -86,7 +86,12 @@ class LaneExchange {
 
   /// f32, one for each piece of the slice; zeros until add_up().
   const std::vector<at::Tensor>& gradients() const { return gradients_; }
-  void clear() { received_.zero_(); }
+  /// In place of begin() and add_up(), on every rank, for a batch of which there is nothing to add: zeros.
+  /// The flag, on which nothing was agreed, is false.
+  void clear() {
+    received_.zero_();
+    flag_ = false;
+  }
   /// Begins to receive the slices of the parameters that the others update, into memory of `sums`.
   void begin_parameters(LaneTree<BatchSum>& sums);
   /// After begin_parameters(): every rank's slice of the parameters becomes known to all, by way of `sums`.
