@@ -109,18 +109,21 @@ std::vector<SeededStage> stages_of(const TrainRequest& request, const Training& 
 }
 
 // Whether every stage fits is known before the first one trains. Plans without data leave nothing in the
-// process, which stages at their least budget would miss. Where they are closer to the budget than floors of
+// process, which stages at their least budget would miss, but guess from above what BLAS takes: where they
+// say no, plans like those of `plimsoll plan` decide. Where these are closer to the budget than floors of
 // processes to each other, each stage decides when it starts.
 void refuse_at_once(std::span<const SeededStage> stages, RunOptions run, int64_t budget) {
   if (stages.size() < 2 || budget == 0) return;
   const auto of_other_seed =
       std::ranges::find_if(stages, [&](const SeededStage& of) { return of.seed != stages.front().seed; });
-  run.without_data = true;
-  MemoryPlan plan = largest_budget(plan_stages({stages.begin(), of_other_seed}, run));
-  give_back_freed_memory();
-  if (plan.min_budget - kFloorSpread <= budget) return;
-  plan.feasible = false;
-  require_feasible(plan);
+  for (const bool without_data : {true, false}) {
+    run.without_data = without_data;
+    MemoryPlan plan = largest_budget(plan_stages({stages.begin(), of_other_seed}, run));
+    give_back_freed_memory();
+    if (plan.min_budget - kFloorSpread <= budget) return;
+    plan.feasible = false;
+    if (!without_data) require_feasible(plan);
+  }
 }
 
 // What every rank of the run has to have.

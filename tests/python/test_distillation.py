@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from cgroup import MemoryCgroup
+from conftest import REPOSITORY
 from distillations import FLOORS_DIFFER, MODELS, call, command_in, make_work, results, stages, wait_for
 
 MIB = 1 << 20
@@ -183,3 +184,13 @@ def test_a_full_disk_ends_a_run_that_goes_on_when_there_is_room(command, whole, 
         assert results(disk / "run") == results(whole[1])
     finally:
         subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def test_the_stated_minimum_of_wide_teachers_is_enough(bin_dir, work, tmp_path):
+    """What BLAS takes for them is guessed from above before the first stage trains."""
+    words = [REPOSITORY / "recipes" / "kdgat-demo.yaml", "--data", work / "frames", "--threads", 2, "--json",
+             "-O", "training.max_epochs=1", "-O", "data.stride=1000"]
+    least = call([str(word) for word in (bin_dir / "plimsoll", "plan", *words)])["min_budget_bytes"] + MIB
+    trained = call([str(word) for word in (bin_dir / "plimsoll", "train", *words, "--run", tmp_path / "run", "--budget", least)])
+    assert trained["memory"]["anonymous_peak_bytes"] <= least
+    assert max(stage["min_budget_bytes"] for stage in trained["stages"]) <= least
