@@ -39,7 +39,7 @@ void run_train(const TrainOptions& options, Exchange* exchange) {
   const std::atomic<bool>& interrupt = catch_interrupts();
   Recipe recipe = load_recipe(options.recipe, options.overrides);
   if (options.profile && recipe.run.profile.active == 0) recipe.run.profile.active = kProfiledSteps;
-  require_seeds(recipe, options.seeds);
+  require_taken(recipe, options.seeds, options.teacher);
   // Before the budget, which leaves to others what they hold by then.
   std::shared_ptr<const TrackerProcess> trackers;
   if (tells && !recipe.run.trackers.empty())

@@ -49,6 +49,7 @@ class DistillationTraining final : public DetectorTraining {
 class DistillationTask final : public DetectorTask {
  public:
   bool takes_seeds() const override { return true; }
+  bool takes_teacher() const override { return true; }
   // A longer teacher would be another one, of whom students have begun to learn.
   bool can_be_made_longer() const override { return false; }
   std::unique_ptr<Training> open(TrainingInput input) const override {

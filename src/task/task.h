@@ -49,6 +49,8 @@ class Task {
 
   /// Whether it is trained for several seeds in one run.
   virtual bool takes_seeds() const { return false; }
+  /// Whether TrainingInput::teacher is for it.
+  virtual bool takes_teacher() const { return false; }
   /// Whether a run can be given more epochs and resumed.
   virtual bool can_be_made_longer() const { return true; }
   /// Errors: UsageError for data or a recipe that is not for this task; InputError; those of TrainingData.

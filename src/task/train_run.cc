@@ -31,7 +31,8 @@ namespace fs = std::filesystem;
 
 // What the weights depend on. Most runs may be made longer, all have checkpoints more often, and layers
 // recomputed.
-std::string identity_of(Recipe recipe, const TrainingData& data) {
+std::string identity_of(const TrainingInput& input, const TrainingData& data) {
+  Recipe recipe = input.recipe;
   const Recipe::Training defaults;
   if (find_task(recipe.task).can_be_made_longer()) {
     // A cosine ends with the last epoch.
@@ -45,8 +46,9 @@ std::string identity_of(Recipe recipe, const TrainingData& data) {
   const std::string text = recipe_yaml(recipe) + data.identity().dump();
   Hasher hasher;
   hasher.add(text.data(), text.size());
-  if (!recipe.init_from.empty()) {
-    const MappedFile weights(recipe.init_from);
+  for (const fs::path& file : {fs::path(recipe.init_from), input.teacher}) {
+    if (file.empty()) continue;
+    const MappedFile weights(file);
     hasher.add(weights.bytes().data(), weights.bytes().size());
   }
   return hasher.hex64();
@@ -83,10 +85,10 @@ std::string identity_of_run(const RunFolder& folder) {
 // Before anything of the run is touched.
 void require_same_run(const RunFolder& folder, const std::string& identity) {
   if (identity_of_run(folder) == identity) return;
-  throw UsageError(
-      folder.root.string() +
-      " holds a run of another recipe or other data; name another --run, or start again with --force "
-      "in place of --resume");
+  throw UsageError(folder.root.string() +
+                   " holds a run of another recipe, other data or another teacher; name another --run, or "
+                   "start again with --force "
+                   "in place of --resume");
 }
 
 // Those of each seed, and of these the ones that are asked for.
@@ -131,7 +133,7 @@ Facts facts_of(const TrainRequest& request, const Training& training) {
   const auto text = [](const auto& value) { return Json(value).dump(); };
   Facts facts = {{"recipe", recipe_yaml(request.input.recipe)},
                  {"data set", training.data().identity().dump(1)},
-                 {"identity of recipe and data", identity_of(request.input.recipe, training.data())},
+                 {"identity of recipe, data and teacher", identity_of(request.input, training.data())},
                  {"version", kVersion},
                  {"level of kernels", name_of(kernel_level())},
                  {"number of --seeds", text(request.seeds)},
@@ -233,7 +235,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   input.on_device = request.run.device != nullptr;
   const std::unique_ptr<Training> training = find_task(input.recipe.task).open(input);
 
-  const std::string identity = identity_of(request.input.recipe, training->data());
+  const std::string identity = identity_of(request.input, training->data());
   require_agreement(request.run.exchange, facts_of(request, *training));
   const std::vector<SeededStage> stages = stages_of(request, *training, folder);
   refuse_at_once(stages, request.run, request.budget);
@@ -323,14 +325,18 @@ TrainedRun train_in_folder(const TrainRequest& request) {
 
 }  // namespace
 
-void require_seeds(const Recipe& recipe, int64_t seeds) {
-  if (seeds > 1 && !find_task(recipe.task).takes_seeds())
+void require_taken(const Recipe& recipe, int64_t seeds, const fs::path& teacher) {
+  const Task& task = find_task(recipe.task);
+  if (seeds > 1 && !task.takes_seeds())
     throw UsageError("--seeds is for tasks distillation and tree_classification; give each run of '" +
                      recipe.task + "' its own seed");
+  if (!teacher.empty() && !task.takes_teacher())
+    throw UsageError("--teacher is for task distillation, and the recipe's task is '" + recipe.task +
+                     "'; set task: distillation, or leave it out");
 }
 
 TrainedRun train_run(const TrainRequest& request) {
-  require_seeds(request.input.recipe, request.seeds);
+  require_taken(request.input.recipe, request.seeds, request.input.teacher);
   TrainRequest asked = request;
   asked.input.data = nearest_copy(request.input.data);
   asked.reads = {request.input.data, asked.input.data};

@@ -61,8 +61,8 @@ struct TrainedRun {
 /// BudgetExceeded and Interrupted later, with a run that can be resumed.
 TrainedRun train_run(const TrainRequest& request);
 
-/// Errors: UsageError for seeds of a task that has one.
-void require_seeds(const Recipe& recipe, int64_t seeds);
+/// Errors: UsageError for seeds of a task that has one, and for a teacher of a task that learns from none.
+void require_taken(const Recipe& recipe, int64_t seeds, const std::filesystem::path& teacher);
 
 /// Graphs a second over all epochs, validation included; 0 where none was trained.
 double graphs_per_second(const StageReport& report);

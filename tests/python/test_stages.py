@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from conftest import REPOSITORY
 from distillations import call, command_in, make_work, results
 
 BEFORE = ["autoencoder", "difficulty", "teacher_encodings", "teacher", "teacher_logits"]
@@ -85,3 +86,20 @@ def test_a_teacher_that_is_no_detector_is_refused(command, tmp_path):
     told = call(command("train", "--run", tmp_path / "run", "--teacher", tmp_path / "teacher.safetensors"), 3)
     assert "teacher.safetensors" in told
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_goes_on_with_its_own_teacher_alone(command, whole, tmp_path):
+    first, second = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
+    shutil.copy(whole / "seed-42" / "teacher" / "model.safetensors", first)
+    one_by_one(command, tmp_path / "other", ["autoencoder", "difficulty", "teacher"], "-O", "seed=7")
+    shutil.copy(tmp_path / "other" / "seed-7" / "teacher" / "model.safetensors", second)
+    one_by_one(command, tmp_path / "run", ["autoencoder", "teacher_encodings"], "--teacher", first)
+    told = call(command("train", "--run", tmp_path / "run", "--resume", "--teacher", second), 2)
+    assert "another teacher" in told
+    call(command("train", "--run", tmp_path / "run", "--resume", "--teacher", first))
+
+
+def test_a_teacher_is_for_a_distillation(bin_dir, work, whole, tmp_path):
+    told = call([str(bin_dir / "plimsoll"), "train", str(REPOSITORY / "recipes" / "gat.yaml"), "--data", str(work / "frames"), "--run",
+                 str(tmp_path / "run"), "--teacher", str(whole / "seed-42" / "teacher" / "model.safetensors")], 2)
+    assert "task: distillation" in told
