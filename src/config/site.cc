@@ -37,6 +37,28 @@ std::string line_of(const YAML::Node& node, const std::string& key, const std::s
   return lines.empty() ? std::string() : lines.front();
 }
 
+// SLURM tells a job of its limit a minute before it, and may do so earlier.
+constexpr int64_t kShortestLimit = 2;  // minutes
+
+// The time of --time=TIME, --time TIME, -t TIME or -tTIME; nothing for another option.
+std::string time_in(const std::string& option) {
+  for (const std::string_view start : {"--time=", "--time ", "-t"})
+    if (option.starts_with(start)) {
+      const size_t at = option.find_first_not_of(' ', start.size());
+      return at == std::string::npos ? std::string() : option.substr(at);
+    }
+  return {};
+}
+
+void require_time_to_work(int64_t minutes, const std::string& key, const std::string& text,
+                          const std::string& at) {
+  if (minutes == 0 || minutes >= kShortestLimit) return;
+  throw UsageError(fmt::format(
+      "{}: {} is '{}', expected at least {} minutes: a job is told to stop and leave a checkpoint one minute "
+      "before its limit",
+      at, key, text, kShortestLimit));
+}
+
 void set(Site& site, const std::string& key, const YAML::Node& value, const YAML::Node& at,
          const std::string& name) {
   if (key == "sbatch") {
@@ -45,6 +67,9 @@ void set(Site& site, const std::string& key, const YAML::Node& value, const YAML
       if (!option.starts_with('-'))
         throw UsageError(fmt::format("{}: '{}' is no option of sbatch; expected such as --partition=gpu",
                                      place(name, value), option));
+    for (const std::string& option : site.sbatch)
+      require_time_to_work(minutes_of(time_in(option)), "--time of sbatch", time_in(option),
+                           place(name, value));
   } else if (key == "setup") {
     site.setup = lines_of(value, key, name);
   } else if (key == "scratch") {
@@ -55,6 +80,7 @@ void set(Site& site, const std::string& key, const YAML::Node& value, const YAML
     if (site.max_minutes == 0)
       throw UsageError(fmt::format("{}: max_time is '{}', expected a time as \"04:00:00\" or minutes",
                                    place(name, value), text));
+    require_time_to_work(site.max_minutes, "max_time", text, place(name, value));
   } else {
     throw UsageError(fmt::format("{}: unknown key '{}'; known are sbatch, setup, scratch and max_time",
                                  place(name, at), key));

@@ -15,7 +15,7 @@ struct Site {
 };
 
 /// Errors: InputError (no such file); UsageError with file, line and column: not YAML, an unknown key, a
-/// value that is no text or list of texts, a time that is not HH:MM:SS or minutes.
+/// value that is no text or list of texts, a time that is not HH:MM:SS or minutes, a limit below 2 minutes.
 Site load_site(const std::filesystem::path& path);
 /// The same from text; `name` is for the error texts.
 Site parse_site(const std::string& text, const std::string& name);

@@ -1,5 +1,6 @@
 #include "config/site.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,6 +43,15 @@ TEST(Site, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT(error_of("sbatch: [account]\n"), HasSubstr("'account' is no option of sbatch"));
   EXPECT_THAT(error_of("sbatch: {a: b}\n"), HasSubstr("must be a text or a list"));
   EXPECT_THAT(error_of("max_time: soon\n"), HasSubstr("max_time is 'soon'"));
+  for (const char* time : {"1", "00:01:00", "0:30"})
+    EXPECT_THAT(
+        error_of(fmt::format("max_time: \"{}\"\n", time)),
+        HasSubstr(fmt::format("site.yaml:1:11: max_time is '{}', expected at least 2 minutes", time)));
+  for (const char* option : {"--time=1", "--time 00:01:00", "-t 1", "-t1"})
+    EXPECT_THAT(error_of(fmt::format("sbatch: [--account=a, {}]\n", option)),
+                HasSubstr("--time of sbatch is '"))
+        << option;
+  EXPECT_EQ(error_of("sbatch: [--time=2, --tres-per-task=1, -t 1-0]\nmax_time: 2\n"), "");
   EXPECT_THAT(error_of("scratch: [a, b]\n"), HasSubstr("one line"));
   EXPECT_THAT(error_of("a: [b\n"), HasSubstr("not YAML"));
   EXPECT_THAT(error_of("- a\n"), HasSubstr("expected keys"));
