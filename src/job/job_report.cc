@@ -5,35 +5,21 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <sstream>
 #include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
 #include "io/file.h"
+#include "job/journal_sums.h"
+#include "job/json_at.h"
 #include "job/slurm_script.h"
+#include "telemetry/journal_reader.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A number at a path of names; 0 where there is none.
-double number_at(const Json& json, const char* path) {
-  const Json::json_pointer pointer(path);
-  return json.contains(pointer) && json.at(pointer).is_number() ? json.at(pointer).get<double>() : 0;
-}
-
-int64_t bytes_at(const Json& json, const char* path) {
-  return static_cast<int64_t>(number_at(json, path));
-}
-
-// What stands at a path of names; null where nothing does.
-Json at_or_null(const Json& json, const char* path) {
-  const Json::json_pointer pointer(path);
-  return json.contains(pointer) ? json.at(pointer) : Json();
-}
 
 const Json& list_at(const Json& json, const char* key) {
   static const Json none = Json::array();
@@ -52,74 +38,16 @@ Json read_run_manifest(const fs::path& run) {
 }
 
 // The journals of all stages, one after the other.
-std::vector<Json> events_of(const fs::path& run) {
+JournalSums sums_of(const fs::path& run) {
   std::vector<fs::path> journals;
   std::error_code failed;
   for (fs::recursive_directory_iterator at(run, failed), end; !failed && at != end; at.increment(failed))
     if (at->path().filename() == "events.jsonl") journals.push_back(at->path());
   std::ranges::sort(journals);
-  std::vector<Json> events;
-  for (const fs::path& journal : journals) {
-    std::istringstream text(read_text(journal));
-    for (std::string line; std::getline(text, line);)
-      if (Json event = parse_json(line); event.is_object()) events.push_back(std::move(event));
-  }
-  return events;
-}
-
-// What the journals say of memory that ran short, and of waits.
-Json journal_sums(const std::vector<Json>& events) {
-  int64_t reruns = 0, reruns_of_start = 0, pressure = 0, interruptions = 0, damaged = 0;
-  double waited = 0, stalled = 0, read = 0;
-  bool reads_rows = false;
-  for (const Json& event : events) {
-    const Json name = at_or_null(event, "/event");
-    if (name == "start" || name == "resume") {
-      reruns += reruns_of_start;
-      reruns_of_start = 0;
-    }
-    // So far, of one process.
-    reruns_of_start = std::max(reruns_of_start, bytes_at(event, "/reruns"));
-    pressure += name == "pressure" ? 1 : 0;
-    interruptions += name == "interrupted" ? 1 : 0;
-    damaged += name == "damaged_checkpoint" ? 1 : 0;
-    if (!event.contains("reading")) continue;
-    reads_rows = true;
-    waited += number_at(event, "/reading/waited_s");
-    stalled += number_at(event, "/reading/stalled_s");
-    read += number_at(event, "/reading/bytes_read");
-  }
-  Json sums = {{"reruns", reruns + reruns_of_start},
-               {"pressure", pressure},
-               {"interruptions", interruptions},
-               {"damaged_checkpoints", damaged}};
-  sums["rows"] =
-      reads_rows ? Json({{"waited_s", waited}, {"stalled_s", stalled}, {"bytes_read", read}}) : Json();
+  JournalSums sums;
+  for (const fs::path& journal : journals)
+    JournalReader(journal).read([&](const Json& event) { sums.add(event); });
   return sums;
-}
-
-// What NVML said of the GPU; null where the run had none, or no NVML.
-Json device_of(const std::vector<Json>& events) {
-  Json device;
-  int64_t budget = 0, planned = 0, held = 0, samples = 0;
-  double busy = 0;
-  for (const Json& event : events) {
-    const Json of = at_or_null(event, "/device");
-    if (!of.is_object()) continue;
-    if (at_or_null(of, "/name").is_string()) device = {{"name", of.at("name")}};
-    budget = std::max(budget, bytes_at(of, "/budget_bytes"));
-    planned = std::max(planned, bytes_at(of, "/planned_peak_bytes"));
-    held = std::max(held, bytes_at(of, "/process_bytes"));
-    if (at_or_null(event, "/event") != "progress" || !at_or_null(of, "/busy").is_number()) continue;
-    busy += number_at(of, "/busy");
-    ++samples;
-  }
-  if (device.is_null() || held == 0) return {};
-  device.update({{"budget_bytes", budget},
-                 {"planned_peak_bytes", planned},
-                 {"process_peak_bytes", held},
-                 {"busy", samples > 0 ? Json(busy / static_cast<double>(samples)) : Json()}});
-  return device;
 }
 
 // Peaks by tag over all starts, and what the plan of the stage that needs most has.
@@ -215,15 +143,15 @@ Json job_report(const fs::path& run) {
     starts.push_back({{"ended", at_or_null(start, "/ended")},
                       {"seconds", at_or_null(start, "/seconds")},
                       {"slurm_job", at_or_null(start, "/usage/slurm_job")}});
-  const std::vector<Json> events = events_of(run);
+  const JournalSums sums = sums_of(run);
   Json report = {{"run", run.string()},
                  {"state", state},
                  {"weights", manifest.value("weights", Json())},
                  {"starts", std::move(starts)},
                  {"memory", memory_of(manifest)},
                  {"processors", processors_of(manifest)},
-                 {"device", device_of(events)},
-                 {"journal", journal_sums(events)}};
+                 {"device", sums.device()},
+                 {"journal", sums.journal()}};
   report["next_time"] = advice_of(report, state == "done");
   return report;
 }

@@ -1,0 +1,61 @@
+#include "job/journal_sums.h"
+
+#include <algorithm>
+
+#include "job/json_at.h"
+
+namespace plimsoll {
+
+void JournalSums::add(const Json& event) {
+  const Json name = at_or_null(event, "/event");
+  if (name == "start" || name == "resume") {
+    reruns_ += reruns_of_start_;
+    reruns_of_start_ = 0;
+  }
+  // So far, of one process.
+  reruns_of_start_ = std::max(reruns_of_start_, bytes_at(event, "/reruns"));
+  pressure_ += name == "pressure" ? 1 : 0;
+  interruptions_ += name == "interrupted" ? 1 : 0;
+  damaged_ += name == "damaged_checkpoint" ? 1 : 0;
+  if (event.contains("reading")) {
+    reads_rows_ = true;
+    waited_s_ += number_at(event, "/reading/waited_s");
+    stalled_s_ += number_at(event, "/reading/stalled_s");
+    bytes_read_ += number_at(event, "/reading/bytes_read");
+  }
+  add_device(event);
+}
+
+void JournalSums::add_device(const Json& event) {
+  const Json of = at_or_null(event, "/device");
+  if (!of.is_object()) return;
+  if (at_or_null(of, "/name").is_string()) name_ = of.at("name");
+  budget_ = std::max(budget_, bytes_at(of, "/budget_bytes"));
+  planned_ = std::max(planned_, bytes_at(of, "/planned_peak_bytes"));
+  held_ = std::max(held_, bytes_at(of, "/process_bytes"));
+  if (at_or_null(event, "/event") != "progress" || !at_or_null(of, "/busy").is_number()) return;
+  busy_ += number_at(of, "/busy");
+  ++samples_;
+}
+
+Json JournalSums::journal() const {
+  Json sums = {{"reruns", reruns_ + reruns_of_start_},
+               {"pressure", pressure_},
+               {"interruptions", interruptions_},
+               {"damaged_checkpoints", damaged_}};
+  sums["rows"] = reads_rows_
+                     ? Json({{"waited_s", waited_s_}, {"stalled_s", stalled_s_}, {"bytes_read", bytes_read_}})
+                     : Json();
+  return sums;
+}
+
+Json JournalSums::device() const {
+  if (name_.is_null() || held_ == 0) return {};
+  return {{"name", name_},
+          {"budget_bytes", budget_},
+          {"planned_peak_bytes", planned_},
+          {"process_peak_bytes", held_},
+          {"busy", samples_ > 0 ? Json(busy_ / static_cast<double>(samples_)) : Json()}};
+}
+
+}  // namespace plimsoll
