@@ -52,10 +52,13 @@ std::string reasons(const SlurmJob& job) {
 }
 
 // The shell runs a trap once its foreground command has ended: what takes long runs in the background, and
-// what the shell is told it passes on.
+// what the shell is told first it passes on. A second signal would end the program before its checkpoint; its
+// trap may run within that of the first.
 constexpr const char* kSignals = R"(
 asked= early= child=
 pass_on() {
+  trap : USR1 TERM
+  test -z "$asked" || return 0
   asked=$1
   if test -n "$child"; then kill "-$1" "$child"; else early=$1; fi
 }

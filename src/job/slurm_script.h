@@ -36,7 +36,7 @@ int64_t limit_minutes(const SlurmJob& job);
 
 /// The script for sbatch. It stages, trains with --resume, and prints the job report. At USR1, which SLURM
 /// sends before the time limit, the run leaves a checkpoint and the job requeues itself; at preemption and
-/// where a node fails SLURM requeues it.
+/// where a node fails SLURM requeues it. Signals after the first change nothing.
 std::string slurm_script(const SlurmJob& job);
 
 /// A text as one word of a shell.

@@ -93,13 +93,16 @@ class SlurmScriptRun : public testing::Test {
   }
   // The exit code; `signal` goes to the shell alone after a moment.
   int run(const std::string& signal) const {
+    return run_beside(signal.empty() ? std::string() : kStarted + "kill -" + signal + " $pid; ");
+  }
+  // The same with commands that know the shell as $pid.
+  int run_beside(const std::string& commands) const {
     write("job", slurm_script(asked_).substr(std::string("#!/bin/bash\n").size()));
     const std::string job = (folder_ / "job").string();
-    std::string command = "cd " + folder_.path().string() + " && export PATH=" + folder_.path().string() +
-                          ":$PATH SLURM_JOB_ID=7 PLIMSOLL_CACHE=/none && { bash " + job +
-                          " >out 2>&1 & pid=$!; ";
-    if (!signal.empty()) command += "until test -e started; do sleep 0.02; done; kill -" + signal + " $pid; ";
-    command += "wait $pid; }";
+    const std::string command = "cd " + folder_.path().string() +
+                                " && export PATH=" + folder_.path().string() +
+                                ":$PATH SLURM_JOB_ID=7 PLIMSOLL_CACHE=/none && { bash " + job +
+                                " >out 2>&1 & pid=$!; " + commands + "wait $pid; }";
     const int status = std::system(command.c_str());
     return WEXITSTATUS(status);
   }
@@ -107,6 +110,8 @@ class SlurmScriptRun : public testing::Test {
     std::ifstream file(log());
     return {std::istreambuf_iterator<char>(file), {}};
   }
+
+  static inline const std::string kStarted = "until test -e started; do sleep 0.02; done; ";
 
   TempFolder folder_;
   SlurmJob asked_;
@@ -149,6 +154,17 @@ TEST_F(SlurmScriptRun, TermStopsInOrderAndLeavesTheQueueToSlurm) {
   write("plimsoll", trainer(log()));
   EXPECT_EQ(run("TERM"), 75);
   EXPECT_EQ(logged(), "stage\ntrain\nstopped\n");
+}
+
+// The trainer takes its time to stop; a second signal would end the real one at once.
+TEST_F(SlurmScriptRun, OnlyTheFirstSignalIsPassedOn) {
+  write("plimsoll", "test \"$1\" = train || exit 0; got=; for s in USR1 TERM; do trap \"got=1; echo $s >> " +
+                        log() +
+                        "\" $s; done; touch started; "
+                        "until test -e enough && test -n \"$got\"; do sleep 0.02; done; exit 75");
+  EXPECT_EQ(run_beside(kStarted + "kill -USR1 $pid; sleep 0.1; kill -TERM $pid; sleep 0.2; touch enough; "),
+            0);
+  EXPECT_EQ(logged(), "USR1\nrequeue 7\n");
 }
 
 // The shell sleeps before each command, so also before it has noted what it started.
