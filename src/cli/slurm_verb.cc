@@ -86,6 +86,9 @@ void submit(const SlurmJob& job, const std::string& script) {
 
 void run_slurm(const SlurmOptions& options) {
   const std::atomic<bool>& interrupt = catch_interrupts();
+  fs::path folder = fs::absolute(options.run).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();
+  require_sbatch_path(folder);
   const Site site = site_of(options);
   const Recipe recipe = load_recipe(options.recipe, options.overrides);
   const int threads = options.resources.thread_count();
@@ -103,14 +106,13 @@ void run_slurm(const SlurmOptions& options) {
   SlurmJob job{.program = self.parent_path() / "plimsoll",
                .recipe = fs::absolute(options.recipe),
                .data = fs::absolute(options.data).lexically_normal(),
-               .run = fs::absolute(options.run).lexically_normal(),
+               .run = folder,
                .threads = threads,
                .budget = std::min(budget_of(plans), budget.bytes()),
                .page_cache = program_bytes + data_bytes,
                .time_margin = options.time_margin,
                .stages = !options.in_place,
                .site = site};
-  if (!job.run.has_filename()) job.run = job.run.parent_path();
   for (const std::string& override : options.overrides)
     job.arguments.insert(job.arguments.end(), {"-O", override});
 

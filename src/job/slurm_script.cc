@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "base/version.h"
 
@@ -22,7 +23,15 @@ std::string clock(int64_t minutes) {
   return minutes < kDay ? time : fmt::format("{}-{}", minutes / kDay, time);
 }
 
+// In a file name that sbatch expands.
+std::string as_pattern(const std::string& name) {
+  std::string pattern;
+  for (const char c : name) pattern.append(c == '%' ? 2 : 1, c);
+  return pattern;
+}
+
 std::string header(const SlurmJob& job) {
+  require_sbatch_path(job.run);
   const std::string name = job.run.filename().string();
   std::string text = "#!/bin/bash\n";
   for (const std::string& option :
@@ -30,7 +39,8 @@ std::string header(const SlurmJob& job) {
         fmt::format("--cpus-per-task={}", job.threads),
         fmt::format("--mem={}M", memory_mib(job.budget, job.threads)), "--time=" + clock(limit_minutes(job)),
         fmt::format("--signal=B:USR1@{}", kSecondsToStop), std::string("--requeue"),
-        std::string("--open-mode=append"), "--output=" + shell_word(job.run.string() + ".slurm-%j.out")})
+        std::string("--open-mode=append"),
+        "--output=" + shell_word(as_pattern(job.run.string()) + ".slurm-%j.out")})
     text += "#SBATCH " + option + "\n";
   for (const std::string& option : job.site.sbatch) text += "#SBATCH " + option + "\n";
   return text;
@@ -116,6 +126,14 @@ int64_t limit_minutes(const SlurmJob& job) {
   const auto minutes = static_cast<int64_t>(std::ceil(seconds / kMinute));
   const int64_t least = std::max(minutes, kShortest);
   return job.site.max_minutes > 0 ? std::min(least, job.site.max_minutes) : least;
+}
+
+void require_sbatch_path(const std::filesystem::path& run) {
+  if (run.string().find_first_of("\\\n") != std::string::npos)
+    throw UsageError(
+        run.string() +
+        ": has a backslash or a newline, which sbatch cannot read in the name of a job's output; "
+        "give another --run");
 }
 
 std::string slurm_script(const SlurmJob& job) {

@@ -34,9 +34,13 @@ int64_t memory_mib(int64_t budget, int threads, int64_t page_cache = kProgramPag
 /// on in the next allocation.
 int64_t limit_minutes(const SlurmJob& job);
 
+/// Errors: UsageError for the folder of a run that no #SBATCH line can name: with a backslash or a newline.
+void require_sbatch_path(const std::filesystem::path& run);
+
 /// The script for sbatch. It stages, trains with --resume, and prints the job report. At USR1, which SLURM
 /// sends before the time limit, the run leaves a checkpoint and the job requeues itself; at preemption and
-/// where a node fails SLURM requeues it. Signals after the first change nothing.
+/// where a node fails SLURM requeues it. Signals after the first change nothing. Errors: as
+/// require_sbatch_path().
 std::string slurm_script(const SlurmJob& job);
 
 /// A text as one word of a shell.

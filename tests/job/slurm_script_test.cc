@@ -6,12 +6,15 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "base/error.h"
 #include "base/units.h"
+#include "support/errors.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -67,6 +70,19 @@ TEST(SlurmScript, HasTheLinesOfTheSite) {
   EXPECT_THAT(script, HasSubstr("PLIMSOLL_CACHE:-/fs/scratch/me"));
   asked.stages = false;
   EXPECT_THAT(slurm_script(asked), Not(HasSubstr("PLIMSOLL_CACHE")));
+}
+
+TEST(SlurmScript, NamesOfRunsAreNotExpandedBySbatch) {
+  SlurmJob asked = job();
+  asked.run = "/home/me/100%x it's";
+  EXPECT_THAT(slurm_script(asked),
+              AllOf(HasSubstr("#SBATCH --output='/home/me/100%%x it'\\''s.slurm-%j.out'\n"),
+                    HasSubstr("#SBATCH --job-name='100%x it'\\''s'\n")));
+  for (const char* wrong : {"/home/me/a\\b", "/home/me/a\nb", "/home/a\\b/run"}) {
+    asked.run = wrong;
+    EXPECT_THAT(error_text<UsageError>([&] { slurm_script(asked); }),
+                HasSubstr("has a backslash or a newline, which sbatch cannot read"));
+  }
 }
 
 TEST(SlurmScript, WordsOfTheShell) {
