@@ -34,6 +34,10 @@ class Pieces : public std::streambuf {
 
 }  // namespace
 
+std::string json_text(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 void write_json(const Json& json, int indent, const std::function<void(std::string_view)>& take) {
   Pieces pieces(take);
   std::ostream stream(&pieces);

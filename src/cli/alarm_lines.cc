@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/units.h"
 #include "cli/event_text.h"
 #include "detect/j1939.h"
@@ -102,7 +103,7 @@ void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, con
   traffic->second.last_ns = verdict.window.time_ns;
   if (!options_.incidents && (verdict.alarm || options_.all)) {
     const std::string line =
-        options_.json ? line_json(verdict, detector, place).dump() : line_text(verdict, detector, place);
+        options_.json ? json_text(line_json(verdict, detector, place)) : line_text(verdict, detector, place);
     std::puts(line.c_str());
     flush_output();
   }
@@ -123,7 +124,7 @@ void AlarmLines::add(const Silence& silence, const StreamDetector& detector, con
                  {"alarm", true},
                  {"parts", {{"silence", as_written(silence.score)}}}};
     if (!place.channel.empty()) json["channel"] = place.channel;
-    line = json.dump();
+    line = json_text(json);
   } else {
     line = fmt::format("ALARM{}{} no frame for {:.3f} s at {:.6f} s: score {:.3f} by silence",
                        place.channel.empty() ? "" : " ", place.channel, static_cast<double>(passed) / 1e9,
@@ -244,7 +245,7 @@ void AlarmLines::summarise(const FeedLosses& losses, Budget& budget, const Json&
   if (!events.is_null()) summary["events"] = events;
   if (!options_.summary) return;
   if (options_.json || options_.incidents)
-    fmt::print("{}\n", Json{{"summary", summary}}.dump());
+    print_json(Json{{"summary", summary}});
   else
     print_summary(summary);
   flush_output();

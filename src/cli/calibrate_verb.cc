@@ -76,7 +76,7 @@ void run(Options& options) {
                           {"realised_rate", result.line.realised_rate},
                           {"rate_bound", rate_bound(result.alarms(), result.windows)},
                           {"memory", budget.report_json()}};
-    fmt::print("{}\n", summary.dump());
+    print_json(summary);
     return;
   }
   fmt::print("{}: calibrated on {} benign windows, {:.1f} s; {} IDs, the silence of {} of them is noticed\n",

@@ -93,13 +93,12 @@ void run(const Options& options) {
   }
   const FeedLosses& losses = feed->losses();
   if (options.json) {
-    fmt::print("{}\n", Json({{"frames", frames},
-                             {"broken", broken},
-                             {"malformed_lines", losses.lines},
-                             {"dropped_frames", losses.frames},
-                             {"messages", dbc.messages().size()},
-                             {"findings", findings_json(dbc, channels)}})
-                           .dump());
+    print_json({{"frames", frames},
+                {"broken", broken},
+                {"malformed_lines", losses.lines},
+                {"dropped_frames", losses.frames},
+                {"messages", dbc.messages().size()},
+                {"findings", findings_json(dbc, channels)}});
   } else {
     print_table(dbc, channels);
     fmt::print("{} of {} frames break what {} says\n", format_count(broken), format_count(frames),

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/json_text.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "cli/foreign_words.h"
@@ -112,6 +113,10 @@ int run_command(CLI::App& app, int argc, char** argv) {
     std::cerr << "plimsoll: " << text.substr(0, text.find("\nException raised from")) << "\n";
     return 1;
   }
+}
+
+void print_json(const Json& json, int indent) {
+  fmt::print("{}\n", json_text(json, indent));
 }
 
 void Resources::add_budget(CLI::App& verb) {

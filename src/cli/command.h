@@ -56,6 +56,9 @@ class Budget {
   int64_t bytes_;
 };
 
+/// A line, or with an indent lines, of JSON on stdout (base/json_text.h).
+void print_json(const Json& json, int indent = -1);
+
 /// [{"source", "bytes", "others_bytes"}]
 Json limits_json(const std::vector<Limit>& limits);
 

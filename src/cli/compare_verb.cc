@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "cli/command.h"
 #include "cli/run_comparison.h"
 #include "cli/verbs.h"
 #include "io/file.h"
@@ -24,7 +25,7 @@ void run(const Options& options) {
     write_text(options.page, std::string(page.data(), page.size()));
   }
   if (options.json)
-    fmt::print("{}\n", comparison_json(comparison).dump(-1, ' ', false, Json::error_handler_t::replace));
+    print_json(comparison_json(comparison));
   else
     fmt::print("{}", comparison_text(comparison));
 }

@@ -51,7 +51,7 @@ void print_result(const ConvertResult& result, const Options& options, double se
                           {"frames", result.frames},    {"left_out", result.losses.to_json()},
                           {"channels", channels},       {"back", way_back(result)},
                           {"seconds", seconds},         {"memory", budget.report_json()}};
-    fmt::print("{}\n", summary.dump());
+    print_json(summary);
     return;
   }
   fmt::print("{}: {} frames of {} recordings as {}; {}\n", result.out.string(), format_count(result.frames),

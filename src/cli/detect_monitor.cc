@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/version.h"
 #include "cli/event_sink.h"
 #include "memory/ledger.h"
@@ -170,7 +171,7 @@ void DetectMonitor::beat() const {
                {"detector", options_.detector}};
   if (!options_.vehicle.empty()) line["vehicle"] = options_.vehicle;
   try {
-    print_event(line.dump(-1, ' ', false, Json::error_handler_t::replace));
+    print_event(json_text(line));
   } catch (const Failure&) {
     return;
   }

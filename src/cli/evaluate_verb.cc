@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "cli/command.h"
 #include "cli/enforced.h"
 #include "cli/interrupt.h"
 #include "cli/open_device.h"
@@ -55,7 +56,7 @@ void run_evaluate(const EvaluateOptions& options, Exchange* exchange) {
   progress.reset();
   if (!tells) return;
   if (options.json) {
-    fmt::print("{}\n", findings.json.dump(1));
+    print_json(findings.json, 1);
     return;
   }
   fmt::print("{}\n{}{} graphs in {}; {}\n", findings.table, findings.notes, format_count(findings.graphs),

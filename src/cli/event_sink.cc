@@ -13,6 +13,7 @@
 #include <ctime>
 
 #include "base/error.h"
+#include "base/json_text.h"
 
 extern char** environ;
 
@@ -56,10 +57,9 @@ bool EventSink::is_held_back(int64_t time_ns, size_t bytes) {
 }
 
 std::string EventSink::text_of(const Incident& incident) const {
-  constexpr auto kReplace = Json::error_handler_t::replace;  // a name of a file may be no text
   if (options_.format == "syslog") return event_syslog(incident, options_.context);
-  if (options_.format == "ocsf") return event_ocsf(incident, options_.context).dump(-1, ' ', false, kReplace);
-  return event_json(incident, options_.context).dump(-1, ' ', false, kReplace);
+  if (options_.format == "ocsf") return json_text(event_ocsf(incident, options_.context));
+  return json_text(event_json(incident, options_.context));
 }
 
 void EventSink::tell(const Incident& incident) {

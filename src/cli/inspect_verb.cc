@@ -160,10 +160,9 @@ std::string held_text() {
 void inspect_limits(bool json) {
   const std::vector<Limit> limits = find_limits();
   if (json) {
-    fmt::print("{}\n", Json({{"limits", limits_json(limits)},
-                             {"default_budget_bytes", default_budget(limits)},
-                             {"held", held_json()}})
-                           .dump());
+    print_json({{"limits", limits_json(limits)},
+                {"default_budget_bytes", default_budget(limits)},
+                {"held", held_json()}});
     return;
   }
   Table table({"<source", "limit", "held by others", "usable"});
@@ -178,7 +177,7 @@ void run(const Options& options) {
   if (options.folder.empty()) throw UsageError("inspect needs a data set, or --limits");
   const DataSetView set(options.folder);
   if (options.json) {
-    fmt::print("{}\n", set.manifest().dump());
+    print_json(set.manifest());
   } else if (set.kind() == "frames") {
     inspect_frames(options);
   } else if (set.kind() == "graph") {

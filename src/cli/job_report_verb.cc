@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "cli/command.h"
 #include "cli/verbs.h"
 #include "job/job_report.h"
 
@@ -20,7 +21,8 @@ void add_job_report(CLI::App& app) {
   verb->footer("Example: plimsoll job-report runs/gat");
   verb->callback([options] {
     const Json report = job_report(options->run);
-    fmt::print("{}{}", options->json ? report.dump() : job_report_text(report), options->json ? "\n" : "");
+    if (options->json) return print_json(report);
+    fmt::print("{}", job_report_text(report));
   });
 }
 

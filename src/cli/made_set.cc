@@ -13,7 +13,7 @@ void print_made(const MadeSet& made, double seconds, Budget& budget, bool json) 
     summary.update(made.counts);
     summary["seconds"] = seconds;
     summary["memory"] = budget.report_json();
-    fmt::print("{}\n", summary.dump());
+    print_json(summary);
     return;
   }
   fmt::print("{}: {}\n", out, made.text);

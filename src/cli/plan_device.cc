@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "cli/command.h"
 #include "cli/open_device.h"
 #include "device/cuda_device.h"
 #include "device/device_choice.h"
@@ -77,7 +78,7 @@ void print_device_plans(const StagePlans& plans, const std::string& mode, bool j
       found["stages"].push_back(device_plan_json(*plan.device));
       found["stages"].back()["stage"] = stage;
     }
-    fmt::print("{}\n", Json({{"device", std::move(found)}}).dump());
+    print_json({{"device", std::move(found)}});
   } else {
     if (plans.size() > 1) {
       Table table({"<stage", "peak", "smallest device budget", "blocks in flight", "range"});

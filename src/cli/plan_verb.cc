@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "cli/command.h"
 #include "cli/plan_device.h"
 #include "cli/plan_reading.h"
 #include "io/file.h"
@@ -137,7 +138,7 @@ void print_settings(const std::vector<PlannedSetting>& settings, const std::vect
     table.add(cells);
   }
   if (json)
-    fmt::print("{}\n", Json({{"settings", std::move(rows)}}).dump());
+    print_json({{"settings", std::move(rows)}});
   else
     fmt::print("{}", table.text());
 }
@@ -239,7 +240,7 @@ void run_plan(const PlanOptions& options) {
     }
     json["stages"] = std::move(stages);
     if (options.profile) json["profile"] = profile_json(profile, savings);
-    fmt::print("{}\n", json.dump());
+    print_json(json);
   } else {
     if (plans.size() > 1) print_stages(plans);
     print(plan, floor, budget, threads);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
+#include "cli/command.h"
 #include "cli/enforced.h"
 #include "cli/interrupt.h"
 #include "cli/open_device.h"
@@ -45,11 +46,10 @@ void run_predict(const PredictOptions& options, Exchange* exchange) {
   progress.reset();
   if (rank_of(exchange) != 0) return;
   if (options.json)
-    fmt::print("{}\n", Json({{"out", options.out.string()},
-                             {"rows", rows},
-                             {"seconds", watch.seconds()},
-                             {"memory", budget.report_json()}})
-                           .dump());
+    print_json({{"out", options.out.string()},
+                {"rows", rows},
+                {"seconds", watch.seconds()},
+                {"memory", budget.report_json()}});
   else
     fmt::print("{} rows in {}; {}\n{}\n", format_count(rows), format_seconds(watch.seconds()),
                budget.report(), options.out.string());

@@ -42,7 +42,7 @@ void run_evict(const Options& options) {
     if (!options.json) fmt::print("{}: {}\n", copy.name, format_bytes(copy.bytes));
   }
   if (options.json)
-    fmt::print("{}\n", Json({{"root", root.string()}, {"evicted", list}, {"bytes", bytes}}).dump());
+    print_json({{"root", root.string()}, {"evicted", list}, {"bytes", bytes}});
   else
     fmt::print(stderr, "{}: {} copies deleted, {}\n", root.string(), evicted.size(), format_bytes(bytes));
 }
@@ -66,14 +66,12 @@ void run_stage(const Options& options) {
   progress.reset();
   const double seconds = watch.seconds();
   if (options.json) {
-    fmt::print("{}\n", Json({{"folder", staged.folder.string()},
-                             {"already_there", staged.copied == 0},
-                             {"bytes", staged.bytes},
-                             {"copied_bytes", staged.copied},
-                             {"resumed_bytes", staged.resumed},
-                             {"seconds", seconds}})
-                           .dump());
-    return;
+    return print_json({{"folder", staged.folder.string()},
+                       {"already_there", staged.copied == 0},
+                       {"bytes", staged.bytes},
+                       {"copied_bytes", staged.copied},
+                       {"resumed_bytes", staged.resumed},
+                       {"seconds", seconds}});
   }
   fmt::print("{}\n", staged.folder.string());
   if (staged.copied == 0)

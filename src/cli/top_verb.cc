@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/number_checks.h"
 #include "cli/run_screen.h"
@@ -126,7 +127,7 @@ void run(const Options& options) {
   Runs runs(options.run);
   if (options.json) {
     const Json found = {{"runs", runs.look()}};
-    fmt::print("{}\n", found.dump(-1, ' ', false, Json::error_handler_t::replace));
+    print_json(found);
     return;
   }
   if (options.once || ::isatty(STDOUT_FILENO) == 0) {

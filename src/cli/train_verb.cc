@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/command.h"
 #include "cli/enforced.h"
 #include "cli/interrupt.h"
 #include "cli/open_device.h"
@@ -94,7 +95,7 @@ void run_train(const TrainOptions& options, Exchange* exchange) {
                            .threads = threads,
                            .enforced = enforced_json(enforcement.get())};
   if (options.json)
-    fmt::print("{}\n", report_json(report, budget).dump());
+    print_json(report_json(report, budget));
   else
     print_report(report, budget);
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "cli/command.h"
 #include "cli/verbs.h"
 #include "store/verify.h"
 
@@ -22,8 +23,7 @@ void add_verify(CLI::App& app) {
   verb->callback([options] {
     const std::vector<std::string> wrong = verify_data_set(options->folder);
     if (options->json)
-      fmt::print("{}\n",
-                 Json({{"folder", options->folder}, {"whole", wrong.empty()}, {"findings", wrong}}).dump());
+      print_json({{"folder", options->folder}, {"whole", wrong.empty()}, {"findings", wrong}});
     if (!options->json && wrong.empty()) fmt::print("{}: whole\n", options->folder);
     if (wrong.empty()) return;
     std::string text = options->folder + ": damaged, make it again";

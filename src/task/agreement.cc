@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/json_text.h"
 #include "base/version.h"
 #include "kernels/level.h"
 #include "store/data_set.h"
@@ -41,7 +42,7 @@ void require_agreement(Exchange* exchange, const Facts& facts) {
   if (exchange == nullptr) return;
   Json mine = Json::object();
   for (const auto& [what, text] : facts) mine[what] = text;
-  const std::vector<std::string> all = gather_texts(*exchange, mine.dump());
+  const std::vector<std::string> all = gather_texts(*exchange, json_text(mine));
   const Json first = parse_json(all.front());
   for (int rank = 1; rank < exchange->ranks(); ++rank) {
     const Json other = parse_json(all[static_cast<size_t>(rank)]);

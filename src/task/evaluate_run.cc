@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/units.h"
 #include "io/file.h"
 #include "io/replaceable.h"
@@ -75,7 +76,7 @@ Findings evaluate_run(EvaluateRequest request) {
   }
   Findings findings = judge(request);
   if (asked.split.empty() && rank_of(asked.exchange) == 0) {
-    write_text(folder.evaluation(), findings.json.dump(1) + "\n");
+    write_text(folder.evaluation(), json_text(findings.json, 1) + "\n");
     replace_file(folder.report(),
                  [&](File& file) { file.write(findings.report.data(), findings.report.size()); });
   }

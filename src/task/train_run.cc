@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/json_text.h"
 #include "base/seconds.h"
 #include "base/version.h"
 #include "io/file.h"
@@ -203,7 +204,7 @@ void note_early_end(const RunFolder& folder, Json manifest, const Starts& starts
   const bool interrupted = run.interrupt != nullptr && *run.interrupt;
   try {
     manifest["starts"] = starts.with_this(interrupted ? "interrupted" : "error");
-    write_text(folder.manifest(), manifest.dump(1) + "\n");
+    write_text(folder.manifest(), json_text(manifest, 1) + "\n");
   } catch (const Error&) {
   }
 }
@@ -269,7 +270,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   if (!request.stages.empty() && stages_before.is_array()) manifest["stages"] = stages_before;
   if (request.run.ranks > 1) manifest["ranks"] = request.run.ranks;
   if (writes) {
-    write_text(folder.manifest(), manifest.dump(1) + "\n");
+    write_text(folder.manifest(), json_text(manifest, 1) + "\n");
     write_text(folder.recipe(), recipe_yaml(request.input.recipe));
     if (request.trackers) request.trackers->follow();
   }
@@ -315,7 +316,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   manifest["stages"] = with_earlier(request.stages.empty() ? Json() : stages_before, done.stages);
   manifest["memory"] = request.memory();
   manifest["starts"] = starts.with_this("done");
-  write_text(folder.manifest(), manifest.dump(1) + "\n");
+  write_text(folder.manifest(), json_text(manifest, 1) + "\n");
   if (fresh) fresh->commit();
   if (done.main && done.stages.size() > 1 && FileSystem::disk().exists(folder.detector()))
     done.file = folder.detector();

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "base/json_text.h"
 #include "base/units.h"
 
 namespace plimsoll {
@@ -125,7 +126,7 @@ namespace {
 
 // A string of JSON that may stand in a script of HTML and of XML.
 std::string script_text(std::string_view text) {
-  const std::string json = Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string json = json_text(std::string(text));
   std::string result;
   for (const char letter : json) {
     if (letter == '<')

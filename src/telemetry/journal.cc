@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/json_text.h"
+
 namespace plimsoll {
 namespace {
 
@@ -38,8 +40,7 @@ void Journal::write(const std::string& event, const Json& fields) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   Json line = {{"time", std::chrono::duration<double>(now).count()}, {"event", event}};
   if (!fields.is_null()) line.update(fields);
-  // File names need not be UTF-8: a replacement character in a note is better than the end of a run.
-  append(line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  append(json_text(line) + "\n");
 }
 
 void Journal::append(const std::string& line) {

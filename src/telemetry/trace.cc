@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/json_text.h"
 
 namespace plimsoll {
 namespace {
@@ -43,8 +44,7 @@ void Trace::open(const std::filesystem::path& path, const std::string& title, in
   file_ = File::create(path);
   buffer_ = "[\n";
   held_ = {};
-  put_line(buffer_, R"({{"ph":"M","pid":1,"name":"process_name","args":{{"name":{}}}}})",
-           Json(title).dump(-1, ' ', false, Json::error_handler_t::replace));
+  put_line(buffer_, R"({{"ph":"M","pid":1,"name":"process_name","args":{{"name":{}}}}})", json_text(title));
   name_track(kRun, "run", 0);
   name_track(kReader, "reader", workers + 1);
   for (int worker = 0; worker < workers; ++worker)

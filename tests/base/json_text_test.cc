@@ -22,6 +22,11 @@ TEST(JsonText, IsThatOfDumpInPieces) {
   EXPECT_EQ(written(Json::array(), 0), "[]");
 }
 
+TEST(JsonText, OfBytesThatAreNoTextHasReplacements) {
+  EXPECT_EQ(json_text({{"out", "runs/\xff"}}), "{\"out\":\"runs/\xEF\xBF\xBD\"}");
+  EXPECT_EQ(json_text({{"a", 1}}, 1), "{\n \"a\": 1\n}");
+}
+
 TEST(JsonText, ErrorsOfTheTakerAndOfTextsGoOn) {
   const auto fail = [](std::string_view) { throw std::runtime_error("full"); };
   EXPECT_THROW(write_json(Json{{"a", std::string(100000, 'x')}}, 1, fail), std::runtime_error);

@@ -270,6 +270,25 @@ def test_a_name_that_is_no_text_is_refused_at_once(plimsoll, tmp_path):
     assert done.returncode == 3 and path + b": its name is not UTF-8, expected one that is; rename it\n" in done.stderr
 
 
+def test_json_replaces_what_is_no_text_in_a_path(plimsoll, tmp_path):
+    def summary(*words):
+        done = subprocess.run([plimsoll.program, *words, "--json"], capture_output=True)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout.decode())
+
+    root = os.fsencode(tmp_path)
+    shown = f"{tmp_path}/a\ufffd"
+    assert summary("simulate", "can", "--out", root + b"/a\xff", "--frames", "2000")["out"] == shown
+    assert summary("verify", root + b"/a\xff") == {"folder": shown, "whole": True, "findings": []}
+    assert summary("stage", root + b"/a\xff", "--to", root + b"/c\xff")["folder"].startswith(f"{tmp_path}/c\ufffd/a\ufffd-")
+    evicted = summary("stage", "--evict", "--to", root + b"/c\xff")
+    assert evicted["root"] == f"{tmp_path}/c\ufffd" and evicted["evicted"][0]["name"].startswith("a\ufffd-")
+    os.mkdir(root + b"/run\xff")
+    with open(root + b"/run\xff/manifest.json", "w") as file:
+        file.write('{"kind": "run"}')
+    assert summary("job-report", root + b"/run\xff")["run"] == f"{tmp_path}/run\ufffd"
+
+
 def test_a_folder_is_no_file(plimsoll, tmp_path):
     expect(plimsoll("ingest", "graph", "--edges", tmp_path, "--out", tmp_path / "out"), 3, f"{tmp_path}: is a folder, expected a file")
 
