@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
+#include "job/evict.h"
 #include "job/stage.h"
 #include "telemetry/progress.h"
 
@@ -33,18 +34,24 @@ std::filesystem::path root_of(const Options& options) {
 
 void run_evict(const Options& options) {
   const std::filesystem::path root = root_of(options);
-  const auto evicted = evict(options.data, root);
+  const Eviction done = evict(options.data, root);
   Json list = Json::array();
   int64_t bytes = 0;
-  for (const Evicted& copy : evicted) {
+  for (const Evicted& copy : done.deleted) {
     list.push_back({{"name", copy.name}, {"bytes", copy.bytes}});
     bytes += copy.bytes;
     if (!options.json) fmt::print("{}: {}\n", copy.name, format_bytes(copy.bytes));
   }
+  for (const std::string& name : done.left)
+    fmt::print(stderr,
+               "plimsoll: {}: not deleted: it has the name of a copy, but not what `stage` puts into one; "
+               "delete it yourself if nobody needs it\n",
+               (root / name).string());
   if (options.json)
-    print_json({{"root", root.string()}, {"evicted", list}, {"bytes", bytes}});
+    print_json({{"root", root.string()}, {"evicted", list}, {"bytes", bytes}, {"left", done.left}});
   else
-    fmt::print(stderr, "{}: {} copies deleted, {}\n", root.string(), evicted.size(), format_bytes(bytes));
+    fmt::print(stderr, "{}: {} copies deleted, {}\n", root.string(), done.deleted.size(),
+               format_bytes(bytes));
 }
 
 void run_stage(const Options& options) {

@@ -46,15 +46,6 @@ std::optional<std::string> fault_of(const fs::path& copy, bool verify_all) {
   }
 }
 
-// Bytes of files in a folder, whatever they are.
-int64_t bytes_below(const fs::path& folder) {
-  int64_t bytes = 0;
-  std::error_code failed;
-  for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed))
-    if (at->is_regular_file(failed)) bytes += static_cast<int64_t>(at->file_size(failed));
-  return bytes;
-}
-
 void require_room(const StageRequest& request, int64_t needed) {
   const int64_t free =
       request.free_bytes ? request.free_bytes() : static_cast<int64_t>(fs::space(request.root).available);
@@ -247,37 +238,6 @@ Staged stage(const StageRequest& request) {
   }
   copy_to(place, request, set, lock.excludes_others(), staged);
   return staged;
-}
-
-std::vector<Evicted> evict(const fs::path& data, const fs::path& root, FileSystem& files) {
-  // Names of copies end in a hyphen and 16 hex digits; others are no concern of ours.
-  const auto name_of = [](std::string entry) -> std::string {
-    for (const std::string_view ending : {".part", ".boot"})
-      if (entry.starts_with('.') && entry.ends_with(ending))
-        entry = entry.substr(1, entry.size() - 1 - ending.size());
-    constexpr size_t kHash = 16;
-    if (entry.size() < kHash + 2 || entry[entry.size() - kHash - 1] != '-') return {};
-    const auto hash = std::string_view(entry).substr(entry.size() - kHash);
-    return hash.find_first_not_of("0123456789abcdef") == std::string_view::npos ? entry : std::string();
-  };
-  std::vector<std::string> names;
-  for (const std::string& entry : files.names_in(root).value_or(std::vector<std::string>()))
-    if (const std::string name = name_of(entry); !name.empty()) names.push_back(name);
-  std::ranges::sort(names);
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  const std::string wanted = data.empty() ? std::string() : copy_place(data, root).name;
-  std::vector<Evicted> evicted;
-  for (const std::string& name : names) {
-    if (!wanted.empty() && name != wanted) continue;
-    const CopyPlace place{root, name};
-    CopyLock lock(place, files);
-    if (!lock.try_lock()) continue;
-    const int64_t bytes = bytes_below(place.whole()) + bytes_below(place.part());
-    for (const fs::path& path : {place.whole(), place.part(), place.boot()})
-      if (files.remove_tree(path) != 0) throw file_failure("cannot delete", path);
-    evicted.push_back({name, bytes});
-  }
-  return evicted;
 }
 
 }  // namespace plimsoll

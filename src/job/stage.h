@@ -58,15 +58,4 @@ std::optional<std::filesystem::path> staged_copy(const std::filesystem::path& da
 /// What a verb reads for `data`: the copy below PLIMSOLL_CACHE, which stderr is told of, else `data`.
 std::filesystem::path nearest_copy(const std::filesystem::path& data);
 
-/// A copy that was deleted, whole or in part.
-struct Evicted {
-  std::string name;
-  int64_t bytes = 0;
-};
-
-/// Deletes copies below the root: those of `data`, or all where it is empty. One that a process is making is
-/// left. Errors: Failure.
-std::vector<Evicted> evict(const std::filesystem::path& data, const std::filesystem::path& root,
-                           FileSystem& files = FileSystem::disk());
-
 }  // namespace plimsoll

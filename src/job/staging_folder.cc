@@ -8,18 +8,22 @@
 namespace plimsoll {
 namespace fs = std::filesystem;
 
-CopyPlace copy_place(const fs::path& data, const fs::path& root) {
+std::string ending_of_copies(const fs::path& data, FileSystem& files) {
   const fs::path manifest = data / "manifest.json";
-  if (!fs::exists(manifest))
+  if (!files.exists(manifest))
     throw InputError(data.string() +
                      ": not a data set: it has no manifest.json; `plimsoll ingest can` makes one");
-  const std::string text = read_text(manifest);
+  const std::string text = read_text(manifest, files);
   Hasher hasher;
   hasher.add(text.data(), text.size());
+  return "-" + hasher.hex64();
+}
+
+CopyPlace copy_place(const fs::path& data, const fs::path& root) {
   fs::path named = fs::absolute(data).lexically_normal();
   if (!named.has_filename()) named = named.parent_path();
   std::string name = named.filename().string();
-  const std::string ending = "-" + hasher.hex64();
+  const std::string ending = ending_of_copies(data);
   if (!name.ends_with(ending)) name += ending;  // it may be a copy itself
   return {root, name};
 }

@@ -21,6 +21,10 @@ struct CopyPlace {
   std::filesystem::path lock() const { return root / ("." + name + ".lock"); }
 };
 
+/// What the names of a data set's copies end in: a hyphen and the XXH3-64 of its manifest.json, 16 hex
+/// digits. Errors: InputError where `data` has no manifest.json.
+std::string ending_of_copies(const std::filesystem::path& data, FileSystem& files = FileSystem::disk());
+
 /// The place of a data set. Errors: InputError where `data` has no manifest.json.
 CopyPlace copy_place(const std::filesystem::path& data, const std::filesystem::path& root);
 

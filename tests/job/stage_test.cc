@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "io/file.h"
+#include "job/evict.h"
 #include "job/staging_folder.h"
 #include "store/made_up_sets.h"
 #include "store/verify.h"
@@ -20,6 +21,7 @@ namespace plimsoll {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 class StageTest : public testing::Test {
@@ -209,21 +211,67 @@ TEST_F(StageTest, EvictsCopiesAndNothingElse) {
   const fs::path other = folder_.path() / "other";
   write_made_up_graphs(other);
   stage({.data = other, .root = root_});
-  const auto one = evict(data_, root_);
-  ASSERT_EQ(one.size(), 1U);
-  EXPECT_EQ(one.front().bytes, staged.bytes);
+  const Eviction one = evict(data_, root_);
+  ASSERT_EQ(one.deleted.size(), 1U);
+  EXPECT_EQ(one.deleted.front().bytes, staged.bytes);
   EXPECT_FALSE(staged_copy(data_, root_).has_value());
   EXPECT_TRUE(staged_copy(other, root_).has_value());
-  EXPECT_EQ(evict({}, root_).size(), 1U);
+  const Eviction all = evict({}, root_);
+  EXPECT_EQ(all.deleted.size(), 1U);
+  EXPECT_TRUE(all.left.empty());
   EXPECT_EQ(entries(), 2U) << "what is not ours stays";
+}
+
+TEST_F(StageTest, EvictLeavesWhatOnlyHasTheNameOfACopy) {
+  const fs::path mine = root_ / "mine-0123456789abcdef", part = root_ / ".mine-0123456789abcdef.part";
+  for (const fs::path& folder : {mine, part}) {
+    fs::create_directories(folder);
+    write_text(folder / "thesis.tex", "years");
+  }
+  // A data set that was made here, not copied.
+  const fs::path set = root_ / "set-0123456789abcdef";
+  write_made_up_frames(set);
+  const Eviction all = evict({}, root_);
+  EXPECT_TRUE(all.deleted.empty());
+  EXPECT_THAT(all.left, ElementsAre(part.filename(), mine.filename(), set.filename()));
+  EXPECT_TRUE(fs::exists(mine / "thesis.tex") && fs::exists(part / "thesis.tex"));
+  EXPECT_TRUE(verify_data_set(set).empty());
+  EXPECT_EQ(entries(), 3U) << "no locks stay";
+}
+
+TEST_F(StageTest, EvictsCopiesThatAreDamagedOrNotDone) {
+  const CopyPlace place = copy_place(data_, root_);
+  EXPECT_THROW(stage_until(1), std::runtime_error);
+  EXPECT_EQ(evict({}, root_).deleted.size(), 1U);
+  EXPECT_TRUE(fs::is_empty(root_));
+
+  stage(request());
+  fs::resize_file(place.whole() / "label.npy", 4100);
+  EXPECT_EQ(evict({}, root_).deleted.size(), 1U);
+  EXPECT_TRUE(fs::is_empty(root_));
+
+  // As after a loss of power, where the boot file tells whose it is.
+  stage(request());
+  write_text(place.whole() / "manifest.json", std::string(100, '\0'));
+  ASSERT_TRUE(fs::exists(place.boot()));
+  EXPECT_EQ(evict({}, root_).deleted.size(), 1U);
+  EXPECT_TRUE(fs::is_empty(root_));
+
+  // Without it the data set does.
+  stage(request());
+  fs::remove(place.boot());
+  fs::remove(place.whole() / "manifest.json");
+  EXPECT_THAT(evict({}, root_).left, ElementsAre(place.name));
+  EXPECT_EQ(evict(data_, root_).deleted.size(), 1U);
+  EXPECT_TRUE(fs::is_empty(root_));
 }
 
 TEST_F(StageTest, EvictLeavesACopyThatIsBeingMade) {
   StageRequest busy = request();
-  std::vector<Evicted> meanwhile = {{"unset", 0}};
-  busy.progress = [&](int64_t, int64_t) { meanwhile = evict({}, root_); };
+  size_t deleted = 0;
+  busy.progress = [&](int64_t, int64_t) { deleted += evict({}, root_).deleted.size(); };
   stage(busy);
-  EXPECT_TRUE(meanwhile.empty());
+  EXPECT_EQ(deleted, 0U);
 }
 
 TEST_F(StageTest, NearestCopyFollowsTheVariable) {

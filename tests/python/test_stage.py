@@ -107,8 +107,13 @@ def test_train_and_evaluate_read_the_copy_and_say_so(bin_dir, run, tmp_path):
 def test_evict(bin_dir, frames, tmp_path):
     assert stage(bin_dir, frames, "--to", tmp_path).returncode == 0
     (tmp_path / "mine").mkdir()
-    done = json.loads(stage(bin_dir, "--evict", "--to", tmp_path, "--json").stdout)
-    assert done["bytes"] > 30e6 and [path.name for path in tmp_path.iterdir()] == ["mine"]
+    (tmp_path / "mine-0123456789abcdef").mkdir()
+    (tmp_path / "mine-0123456789abcdef" / "thesis.tex").write_text("thesis")
+    done = stage(bin_dir, "--evict", "--to", tmp_path, "--json")
+    summary = json.loads(done.stdout)
+    assert summary["bytes"] > 30e6 and len(summary["evicted"]) == 1 and summary["left"] == ["mine-0123456789abcdef"]
+    assert f"{tmp_path}/mine-0123456789abcdef: not deleted" in done.stderr
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["mine", "mine-0123456789abcdef", "thesis.tex"]
 
 
 # ---- shards -------------------------------------------------------------------------------------------------------
