@@ -255,3 +255,23 @@ def test_damaged_files_are_refused_with_file_and_byte(run, bin_dir, tmp_path):
         assert "bad.mf4: byte" in refused(bin_dir, path, tmp_path / "out")
     path.write_bytes(whole[:28] + struct.pack("<H", 330) + whole[30:])
     assert "MDF version 330" in refused(bin_dir, path, tmp_path / "out")
+
+
+def shared_lists(data_groups, groups):
+    """Data groups of one and the same list of groups, and these of one and the same list of channels."""
+    mdf = Mdf()
+    channels, group, data_group = can_channel(mdf, 0, 0), 0, 0
+    for number in range(groups):
+        group = mdf.group(channels, number, 22, following=group)
+    for _ in range(data_groups):
+        whole = mdf.finish(group, 0, 2, following=data_group)
+        data_group = struct.unpack_from("<Q", whole, 64 + 24)[0]
+    return whole
+
+
+@pytest.mark.parametrize("data_groups, groups, kind", [(300, 1, "CN"), (1, 300, "CN"), (2000, 2000, "CN")])
+def test_lists_that_share_blocks_are_refused(bin_dir, tmp_path, data_groups, groups, kind):
+    """Each of them is no longer than the file; all that a walk through them meets is."""
+    path = tmp_path / "shared.mf4"
+    path.write_bytes(shared_lists(data_groups, groups))
+    assert f"a block ##{kind} that was read before" in refused(bin_dir, path, tmp_path / "out")

@@ -8,8 +8,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr uint64_t kBlockHeader = 24;    // id, four bytes, length, number of links
-constexpr size_t kMostBlocks = 1 << 16;  // of a list of groups or channels
+constexpr uint64_t kBlockHeader = MdfBlock::kHeader;
 
 }  // namespace
 
@@ -65,17 +64,6 @@ MdfBlock MdfFile::block(uint64_t at, std::string_view id) const {
   MdfBlock found = block(at);
   if (found.id != id) refuse(at, fmt::format("a block {}", found.id), fmt::format("a block {}", id));
   return found;
-}
-
-std::vector<MdfBlock> MdfFile::list(uint64_t first, std::string_view id, size_t next) const {
-  std::vector<MdfBlock> blocks;
-  for (uint64_t at = first; at != 0; at = blocks.back().link(next)) {
-    if (blocks.size() == kMostBlocks)
-      refuse(at, fmt::format("more than {} blocks {} in a list", kMostBlocks, id),
-             "fewer; the list may lead into itself");
-    blocks.push_back(block(at, id));
-  }
-  return blocks;
 }
 
 std::string MdfFile::text(uint64_t at) const {

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "io/file.h"
 
@@ -17,9 +16,13 @@ struct MdfBlock {
   std::span<const uint8_t> links;
   std::span<const uint8_t> data;
 
+  static constexpr uint64_t kHeader = 24;  ///< bytes before the links: id, length, number of links
+
   size_t link_count() const { return links.size() / 8; }
   /// 0 where there is no such link, or it leads nowhere.
   uint64_t link(size_t index) const;
+  /// Of the file.
+  uint64_t bytes() const { return kHeader + links.size() + data.size(); }
 };
 
 /// An MDF 4 file (ASAM MDF 4.1 and 4.2), mapped: blocks are checked when they are asked for. Errors:
@@ -31,8 +34,6 @@ class MdfFile {
   MdfBlock block(uint64_t at) const;
   /// Of this kind, "##CN".
   MdfBlock block(uint64_t at, std::string_view id) const;
-  /// The blocks of a list that `next` links, from `first`, which may be 0.
-  std::vector<MdfBlock> list(uint64_t first, std::string_view id, size_t next) const;
   /// Text of a TX block; empty for 0.
   std::string text(uint64_t at) const;
   [[noreturn]] void refuse(uint64_t at, const std::string& found, const std::string& expected) const;

@@ -12,6 +12,37 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kLongestRecord = 60'000;  // of a group that is read
+constexpr size_t kMostBlocks = 1 << 16;    // of a list of groups or channels
+
+// Goes through the lists of a file's groups and channels. A sound file names each of these blocks once, so
+// all of them together are no longer than the file; of lists that share blocks there is no end.
+class MdfWalk {
+ public:
+  using Blocks = Vector<MdfBlock, Tag::ingest>;
+
+  explicit MdfWalk(const MdfFile& file) : file_(file) {}
+
+  // The blocks from `first` on, which may be 0; each links the next one first.
+  Blocks list(uint64_t first, std::string_view id) {
+    Blocks blocks;
+    for (uint64_t at = first; at != 0; at = blocks.back().link(0)) {
+      if (blocks.size() == kMostBlocks)
+        file_.refuse(at, fmt::format("more than {} blocks {} in a list", kMostBlocks, id),
+                     "fewer; the list may lead into itself");
+      blocks.push_back(file_.block(at, id));
+      spent_ += blocks.back().bytes();
+      if (spent_ > file_.bytes().size())
+        file_.refuse(at, fmt::format("a block {} that was read before", id),
+                     "one that lists name once; the file is damaged");
+    }
+    return blocks;
+  }
+  const MdfFile& file() const { return file_; }
+
+ private:
+  const MdfFile& file_;
+  uint64_t spent_ = 0;  // bytes of the file
+};
 
 // A channel block, as far as it is of interest.
 struct MdfChannel {
@@ -115,8 +146,9 @@ void add_part(const MdfFile& file, const MdfBlock& block, const MdfChannel& chan
   }
 }
 
-std::optional<MdfCanGroup> can_group(const MdfFile& file, const MdfBlock& group, uint64_t record) {
-  const std::vector<MdfBlock> channels = file.list(group.link(1), "##CN", 0);
+std::optional<MdfCanGroup> can_group(MdfWalk& walk, const MdfBlock& group, uint64_t record) {
+  const MdfFile& file = walk.file();
+  const MdfWalk::Blocks channels = walk.list(group.link(1), "##CN");
   MdfCanGroup can;
   bool is_can = false;
   bool has_id = false;
@@ -143,7 +175,7 @@ std::optional<MdfCanGroup> can_group(const MdfFile& file, const MdfBlock& group,
     if (dot < name.size()) {
       add_part(file, block, channel, name.substr(dot + 1), record, can, has_id);
     } else if (channel.composition != 0 && file.block(channel.composition).id == "##CN") {
-      for (const MdfBlock& below : file.list(channel.composition, "##CN", 0)) {
+      for (const MdfBlock& below : walk.list(channel.composition, "##CN")) {
         const MdfChannel part = channel_of(file, below);
         const size_t last = part.name.rfind('.');
         add_part(file, below, part,
@@ -180,14 +212,15 @@ double MdfField::other_value(const uint8_t* record) const {
   return offset + factor * static_cast<double>(raw);
 }
 
-std::vector<MdfDataGroup> find_can_groups(const MdfFile& file) {
-  std::vector<MdfDataGroup> found;
-  for (const MdfBlock& block : file.list(file.first_data_group(), "##DG", 0)) {
+Vector<MdfDataGroup, Tag::ingest> find_can_groups(const MdfFile& file) {
+  Vector<MdfDataGroup, Tag::ingest> found;
+  MdfWalk walk(file);
+  for (const MdfBlock& block : walk.list(file.first_data_group(), "##DG")) {
     MdfDataGroup data{block.at, block.link(2), block.data.empty() ? uint8_t{0} : block.data[0], {}};
     if (data.id_bytes > 8 || !std::has_single_bit(uint32_t{data.id_bytes} | (data.id_bytes == 0 ? 1U : 0U)))
       file.refuse(block.at, fmt::format("record IDs of {} bytes", data.id_bytes), "0, 1, 2, 4 or 8");
     bool has_can = false;
-    for (const MdfBlock& group : file.list(block.link(1), "##CG", 0)) {
+    for (const MdfBlock& group : walk.list(block.link(1), "##CG")) {
       if (group.data.size() < 32) file.refuse(group.at, "a short channel group", "32 bytes of it");
       const uint8_t* const at = group.data.data();
       MdfGroup one;
@@ -195,7 +228,7 @@ std::vector<MdfDataGroup> find_can_groups(const MdfFile& file) {
       one.record_id = load<uint64_t>(at);
       one.variable = (load<uint16_t>(at + 16) & 1) != 0;
       one.record_bytes = uint64_t{load<uint32_t>(at + 24)} + load<uint32_t>(at + 28);
-      if (!one.variable) one.can = can_group(file, group, load<uint32_t>(at + 24));
+      if (!one.variable) one.can = can_group(walk, group, load<uint32_t>(at + 24));
       if (one.can && one.record_bytes > kLongestRecord)
         file.refuse(group.at, fmt::format("records of {} bytes", one.record_bytes),
                     "shorter ones of CAN frames");

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "ingest/can/byte_window.h"
 #include "ingest/can/mdf_file.h"
+#include "memory/vector.h"
 
 namespace plimsoll {
 
@@ -63,10 +63,11 @@ struct MdfDataGroup {
   uint64_t at = 0;
   uint64_t data = 0;     ///< link
   uint8_t id_bytes = 0;  ///< of a record's ID: 0, 1, 2, 4 or 8
-  std::vector<MdfGroup> groups;
+  Vector<MdfGroup, Tag::ingest> groups;
 };
 
-/// The data groups that hold frames of CAN. Errors: InputError (none, CAN XL, what is not understood).
-std::vector<MdfDataGroup> find_can_groups(const MdfFile& file);
+/// The data groups that hold frames of CAN. Errors: InputError (none, CAN XL, a block that two lists name,
+/// what is not understood), BudgetExceeded.
+Vector<MdfDataGroup, Tag::ingest> find_can_groups(const MdfFile& file);
 
 }  // namespace plimsoll

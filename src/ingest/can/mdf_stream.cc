@@ -66,7 +66,7 @@ MdfStream::MdfStream(const MdfFile& file, uint64_t link, std::string_view kind) 
 }
 
 void MdfStream::spend(const MdfBlock& block) {
-  spent_ += 24 + block.links.size() + block.data.size();
+  spent_ += block.bytes();
   if (spent_ > file_.bytes().size())
     file_.refuse(block.at, "a block of data that was read before",
                  "one that lists name once; the file is damaged");

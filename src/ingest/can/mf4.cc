@@ -10,6 +10,7 @@
 #include "ingest/can/frame_reader.h"
 #include "ingest/can/mdf_records.h"
 #include "ingest/can/mdf_stream.h"
+#include "memory/charge.h"
 
 namespace plimsoll {
 namespace {
@@ -31,8 +32,13 @@ class MdfFrames {
       : file_(file), group_(group), stream_(file, group.data, "DT") {
     const MdfGroup& first = group_.groups.front();
     is_plain_ = group_.id_bytes == 0 && first.can && (!first.can->data_place || first.can->data_link == 0);
+    // What malloc takes for a node of each map.
+    charge_.add(2 * 64 * static_cast<int64_t>(group_.groups.size()));
     for (const MdfGroup& kind : group_.groups) {
       by_id_[kind.record_id] = &kind;
+      by_place_[kind.at] = &kind;
+    }
+    for (const MdfGroup& kind : group_.groups) {
       if (!kind.can || !kind.can->data_place || kind.can->data_link == 0) continue;
       const MdfBlock texts = file.block(kind.can->data_link);
       if (texts.id == "##CG") {
@@ -106,12 +112,11 @@ class MdfFrames {
   }
 
   const MdfGroup* text_group(uint64_t at) const {
-    const auto found =
-        std::ranges::find_if(group_.groups, [&](const MdfGroup& group) { return group.at == at; });
-    if (found == group_.groups.end() || !found->variable)
+    const auto found = by_place_.find(at);
+    if (found == by_place_.end() || !found->second->variable)
       file_.refuse(at, "payloads in a group of other records",
                    "one of variable length in the same data group");
-    return &*found;
+    return found->second;
   }
 
   bool next_record() {
@@ -257,7 +262,9 @@ class MdfFrames {
 
   const MdfFile& file_;
   MdfDataGroup group_;
+  Charge charge_{Tag::ingest};
   std::map<uint64_t, const MdfGroup*> by_id_;
+  std::map<uint64_t, const MdfGroup*> by_place_;  // of its block
   MdfStream stream_;
   ByteWindow window_{kMdfWindow, [this](char* data, size_t bytes) { return stream_.read(data, bytes); }};
   std::optional<MdfStream> text_stream_;
@@ -327,7 +334,7 @@ class Mf4Reader : public FrameReader {
 
   MdfFile file_;
   FrameTaker taker_;
-  std::vector<Source> sources_;
+  Vector<Source, Tag::ingest> sources_;
 };
 
 }  // namespace
