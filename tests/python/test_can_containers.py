@@ -1,7 +1,9 @@
 """Captures that are no candump and no four-column CSV, beside the programs that write them: python-can, asammdf."""
 
+import gzip
 import json
 import struct
+import subprocess
 import time
 import zlib
 
@@ -89,8 +91,6 @@ def test_blf_error_frames_and_channels(run, bin_dir, tmp_path):
 
 
 def refused(bin_dir, path, out, *options):
-    import subprocess
-
     done = subprocess.run([str(word) for word in (bin_dir / "plimsoll", "ingest", "can", path, "--out", out, *options)],
                           capture_output=True, text=True)
     assert done.returncode == 3, done.stderr
@@ -249,6 +249,32 @@ def test_pcapng_with_two_interfaces(run, bin_dir, tmp_path, order):
     assert [r["name"] for r in both["manifest"]["recordings"]] == ["drive@can0", "drive@vcan12"]
 
 
+def test_names_of_interfaces_go_with_their_section(run, tmp_path):
+    """A section may follow another without end, each with interfaces of its own; numbers of unnamed ones count on."""
+    head = block("<", 0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+
+    def interface(name):
+        option = struct.pack("<HH", 2, len(name)) + name + b"\0" * (-len(name) % 4) if name else b""
+        return block("<", 1, struct.pack("<HHI", 227, 0, 0) + option + struct.pack("<HH", 0, 0))
+
+    def frame(number, message):
+        ticks = round(message.timestamp * 1e6)
+        whole = packet(message)
+        return block("<", 6, struct.pack("<IIIII", number, ticks >> 32, ticks & 0xFFFFFFFF, len(whole), len(whole)) + whole)
+
+    sent = messages(4, remote=False)
+    many = head + interface(b"x" * 64) * 4096
+    path = tmp_path / "drive.pcapng.gz"
+    path.write_bytes(gzip.compress(
+        head + interface(b"can0") + frame(0, sent[0]) + head + interface(b"can0") + interface(b"") + frame(0, sent[1]) + frame(1, sent[2])
+        + many * 200 + head + interface(b"") + frame(0, sent[3]), 1))
+    report = json.loads(run("plimsoll", "ingest", "can", path, "--out", tmp_path / "out", "--budget", "64MiB", "--json"))
+    assert report["memory"]["anonymous_peak_bytes"] < 16 << 20  # with all names it is 130 MB
+    columns = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert [(r["name"], r["frames"]) for r in columns["recordings"]] == [
+        ("drive@can0", 2), ("drive@2", 1), (f"drive@{3 + 200 * 4096}", 1)]
+
+
 def test_ethernet_is_refused(bin_dir, tmp_path):
     (tmp_path / "a.pcap").write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1))
     assert "link type 1" in refused(bin_dir, tmp_path / "a.pcap", tmp_path / "out")
@@ -256,8 +282,6 @@ def test_ethernet_is_refused(bin_dir, tmp_path):
 
 @pytest.mark.parametrize("name, writer", [("drive.blf", can.BLFWriter), ("drive.asc", can.ASCWriter), ("drive.trc", can.TRCWriter)])
 def test_a_format_may_be_named_and_compressed(run, bin_dir, tmp_path, name, writer):
-    import gzip
-
     path = write(tmp_path / name, writer, messages(800, remote=False))
     plain = ingest(run, path, tmp_path / "plain", "--format", path.suffix[1:])
     (tmp_path / f"{name}.gz").write_bytes(gzip.compress(path.read_bytes()))

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "ingest/can/fields.h"
+#include "memory/heap_bytes.h"
 
 namespace plimsoll {
 
@@ -18,6 +19,19 @@ size_t PeekedStream::read(char* data, size_t bytes) {
 
 void FrameTaker::refuse(int64_t position, const std::string& found, const std::string& expected) const {
   throw InputError(fmt::format("{}: byte {}: found {}, expected {}", file_, position, found, expected));
+}
+
+void FrameTaker::name_channel(uint32_t channel, std::string name) {
+  constexpr int64_t kNode = 80;  // of the map
+  charge_.add(kNode + heap_bytes(name));
+  names_[channel] = std::move(name);
+  any_ = false;
+}
+
+void FrameTaker::forget_channels() {
+  names_.clear();
+  charge_.shrink(0);
+  any_ = false;
 }
 
 void FrameTaker::choose(uint32_t channel) {

@@ -8,6 +8,7 @@
 
 #include "ingest/can/capture_format.h"
 #include "io/input_stream.h"
+#include "memory/charge.h"
 
 namespace plimsoll {
 
@@ -69,10 +70,9 @@ class FrameTaker {
     return channel_;
   }
   /// A channel that has another name than its number.
-  void name_channel(uint32_t channel, std::string name) {
-    names_[channel] = std::move(name);
-    any_ = false;
-  }
+  void name_channel(uint32_t channel, std::string name);
+  /// No frame of a channel that was named until now comes any more.
+  void forget_channels();
   const FormatOptions& options() const { return options_; }
   /// "FILE: byte N: found F, expected E", thrown.
   [[noreturn]] void refuse(int64_t position, const std::string& found, const std::string& expected) const;
@@ -84,6 +84,7 @@ class FrameTaker {
   FormatOptions options_;
   std::string file_;
   std::map<uint32_t, std::string> names_;
+  Charge charge_{Tag::ingest};  // of names_
   // Of the frame before, if any.
   bool any_ = false;
   uint32_t channel_ = 0;

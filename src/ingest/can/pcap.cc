@@ -112,6 +112,7 @@ class PcapFile : public FrameReader {
       swapped_ = order == 0x4D3C2B1A;
       first_interface_ += static_cast<uint32_t>(interfaces_.size());
       interfaces_.clear();
+      taker_.forget_channels();
     }
     const uint32_t type = u32(window_.data());
     const uint32_t bytes = u32(window_.data() + 4);
