@@ -10,7 +10,8 @@ namespace plimsoll {
 
 int64_t whole_number(const Json& json) {
   if (!json.is_number_integer() || json > std::numeric_limits<int64_t>::max())
-    throw UsageError(fmt::format("found {}, expected a whole number", json.dump()));
+    throw UsageError(fmt::format("found {}, expected a whole number",
+                                 json.is_number() || json.is_boolean() ? json.dump() : json.type_name()));
   return json.get<int64_t>();
 }
 

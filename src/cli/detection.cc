@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "base/error.h"
-#include "ingest/text/characters.h"
+#include "base/shown.h"
 #include "windows/gap.h"
 
 namespace plimsoll {

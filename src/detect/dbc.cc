@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "detect/j1939.h"
 #include "ingest/text/characters.h"
 #include "io/file.h"

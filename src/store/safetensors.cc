@@ -2,17 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/shown.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr uint64_t kMostHeaderBytes = 100'000'000;  // the format's own limit
-constexpr int kMostEvents = 1000;  // of parsing one entry: hundreds of dimensions, or keys of metadata
+constexpr int kMostEvents = 1000;   // of parsing one entry: hundreds of dimensions, or keys of metadata
+constexpr size_t kMostShown = 200;  // characters of a name
+// What a model of usual size has is part of the slack of a plan.
+constexpr int64_t kUsualHeld = 64 << 10;
+// Bytes that are held while a header is parsed, by its length: at most a text as it grows, twice its size and
+// the size before that; the value made of it; what is kept.
+constexpr int64_t kParsing = 5;
 constexpr const char* kMetadata = "__metadata__";
 
 // Of what a file says, however its header is written.
@@ -62,7 +70,8 @@ TensorSpan parse_tensor(const Json& entry, std::span<const std::byte> data, cons
   if (offsets.size() != 2)
     throw InputError(fmt::format("{}: {} data_offsets, expected 2", where, offsets.size()));
   int64_t bytes = dtype_bytes(tensor.dtype);
-  if (bytes == 0) throw InputError(fmt::format("{}: dtype '{}' is not supported", where, tensor.dtype));
+  if (bytes == 0)
+    throw InputError(fmt::format("{}: dtype '{}' is not supported", where, shown(tensor.dtype)));
   for (const int64_t size : tensor.shape)
     if (size < 0 || __builtin_mul_overflow(bytes, size, &bytes))
       throw InputError(where + ": impossible shape");
@@ -85,7 +94,7 @@ int64_t add_tensor(const std::string& name, TensorSpan tensor, const std::string
                    std::map<std::string, TensorSpan>& tensors) {
   const size_t bytes = name.size() + tensor.dtype.size() + tensor.shape.size() * sizeof(int64_t);
   if (!tensors.emplace(name, std::move(tensor)).second)
-    throw unusable(path, fmt::format("tensor '{}' comes twice", name));
+    throw unusable(path, fmt::format("tensor '{}' comes twice", shown(name, kMostShown)));
   return kNodeBytes + static_cast<int64_t>(bytes);
 }
 
@@ -93,10 +102,11 @@ int64_t add_metadata(const Json& entry, const std::string& path, TensorMetadata&
   if (!entry.is_object()) throw unusable(path, "__metadata__ is not an object");
   int64_t bytes = 0;
   for (const auto& [key, value] : entry.items()) {
-    if (!value.is_string()) throw unusable(path, fmt::format("metadata '{}' is not a text", key));
+    if (!value.is_string())
+      throw unusable(path, fmt::format("metadata '{}' is not a text", shown(key, kMostShown)));
     const auto& text = value.get_ref<const std::string&>();
     if (!metadata.emplace(key, text).second)
-      throw unusable(path, fmt::format("metadata '{}' comes twice", key));
+      throw unusable(path, fmt::format("metadata '{}' comes twice", shown(key, kMostShown)));
     bytes += kNodeBytes + static_cast<int64_t>(key.size() + text.size());
   }
   return bytes;
@@ -137,8 +147,9 @@ SafetensorsView::SafetensorsView(const std::filesystem::path& path) : file_(path
   std::memcpy(&length, bytes.data(), sizeof(length));
   if (length > kMostHeaderBytes || length > bytes.size() - sizeof(length))
     throw unusable(file_.path(), "its header does not fit in it");
-  read_header({reinterpret_cast<const char*>(bytes.data()) + sizeof(length), length},
-              bytes.subspan(sizeof(length) + length));
+  const std::span<const std::byte> data = bytes.subspan(sizeof(length) + length);
+  read_header({reinterpret_cast<const char*>(bytes.data()) + sizeof(length), length}, data);
+  require_no_gaps(data);
   check();
 }
 
@@ -146,32 +157,62 @@ SafetensorsView::SafetensorsView(const std::filesystem::path& path) : file_(path
 // those before it.
 void SafetensorsView::read_header(std::string_view text, std::span<const std::byte> data) {
   using Event = Json::parse_event_t;
+  Charge parsing(Tag::parameters, kParsing * std::max<int64_t>(std::ssize(text) - kUsualHeld, 0));
   std::string name;
   int events = 0;
   const auto take = [&](int depth, Event event, Json& parsed) {
     if (depth > 1 && ++events > kMostEvents)
-      throw unusable(path(), fmt::format("'{}' holds more than any entry does", name));
+      throw unusable(path(), fmt::format("'{}' holds more than any entry does", shown(name, kMostShown)));
     if (depth != 1 || event == Event::object_start || event == Event::array_start) return true;
     if (event == Event::key) {
       name = parsed.get<std::string>();
       events = 0;
       return true;
     }
-    if (name == kMetadata)
-      charge(add_metadata(parsed, path(), metadata_));
-    else
-      charge(add_tensor(name, parse_tensor(parsed, data, fmt::format("{}: tensor '{}'", path(), name)),
-                        path(), tensors_));
+    const int64_t bytes =
+        name == kMetadata
+            ? add_metadata(parsed, path(), metadata_)
+            : add_tensor(
+                  name,
+                  parse_tensor(parsed, data, fmt::format("{}: tensor '{}'", path(), shown(name, kMostShown))),
+                  path(), tensors_);
+    parsing.shrink(std::max<int64_t>(parsing.bytes() - bytes, 0));
+    charge(bytes);
     return false;
   };
   if (!Json::parse(text, take, false).is_object()) throw unusable(path(), "its header is not a JSON object");
 }
 
-// What a model of usual size has is part of the slack of a plan.
 void SafetensorsView::charge(int64_t bytes) {
-  constexpr int64_t kUsual = 64 << 10;
   held_ += bytes;
-  if (held_ > kUsual) charge_.add(held_ - kUsual - charge_.bytes());
+  if (held_ > kUsualHeld) charge_.add(held_ - kUsualHeld - charge_.bytes());
+}
+
+// As the format demands: data of tensors that share it would grow when each gets a copy.
+void SafetensorsView::require_no_gaps(std::span<const std::byte> data) const {
+  std::vector<const std::pair<const std::string, TensorSpan>*> in_order;
+  const Charge charge(
+      Tag::parameters,
+      std::max<int64_t>(std::ssize(tensors_) * static_cast<int64_t>(sizeof(void*)) - kUsualHeld, 0));
+  in_order.reserve(tensors_.size());
+  for (const auto& tensor : tensors_) in_order.push_back(&tensor);
+  const auto place = [](const auto* tensor) {
+    const std::span<const std::byte> of = tensor->second.data;
+    return std::pair(of.data(), of.size());
+  };
+  std::ranges::sort(in_order, {}, place);
+  const std::byte* next = data.data();
+  for (const auto* tensor : in_order) {
+    const auto [first, bytes] = place(tensor);
+    if (first != next)
+      throw unusable(path(),
+                     fmt::format("tensor '{}' begins at byte {} of the data, expected {}, where the one "
+                                 "before it ends",
+                                 shown(tensor->first, kMostShown), first - data.data(), next - data.data()));
+    next = first + bytes;
+  }
+  if (const auto end = next - data.data(); end != std::ssize(data))
+    throw unusable(path(), fmt::format("its tensors end at byte {} of {} of the data", end, data.size()));
 }
 
 void SafetensorsView::check() const {

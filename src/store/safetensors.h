@@ -47,6 +47,7 @@ class SafetensorsView {
 
  private:
   void read_header(std::string_view text, std::span<const std::byte> data);
+  void require_no_gaps(std::span<const std::byte> data) const;
   void charge(int64_t bytes);
   void check() const;
 

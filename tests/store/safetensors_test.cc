@@ -192,18 +192,18 @@ TEST_F(Safetensors, AFileThatIsCutOffAnywhereIsRefused) {
 TEST_F(Safetensors, AHeaderOfAMillionKeysIsReadInTime) {
   std::string header = "{";
   for (int t = 0; t < 1'000'000; ++t)
-    header +=
-        (t == 0 ? "\"" : ",\"") + std::to_string(t) + R"(":{"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
-  write_bytes(path_, with_header(header + "}", 1));
+    header += fmt::format(R"({}"{}":{{"dtype":"U8","shape":[1],"data_offsets":[{},{}]}})", t == 0 ? "" : ",",
+                          t, t, t + 1);
+  write_bytes(path_, with_header(header + "}", 1'000'000));
   EXPECT_EQ(SafetensorsView(path_).tensors().size(), 1'000'000U);
 }
 
 TEST_F(Safetensors, WhatAHeaderTakesIsInTheLedger) {
   std::string header = "{";
   for (int t = 0; t < 100'000; ++t)
-    header +=
-        (t == 0 ? "\"" : ",\"") + std::to_string(t) + R"(":{"dtype":"U8","shape":[1],"data_offsets":[0,1]})";
-  write_bytes(path_, with_header(header + "}", 1));
+    header += fmt::format(R"({}"{}":{{"dtype":"U8","shape":[1],"data_offsets":[{},{}]}})", t == 0 ? "" : ",",
+                          t, t, t + 1);
+  write_bytes(path_, with_header(header + "}", 100'000));
   const int64_t before = Ledger::process().held();
   {
     const SafetensorsView view(path_);
@@ -214,6 +214,49 @@ TEST_F(Safetensors, WhatAHeaderTakesIsInTheLedger) {
   const LedgerCap cap(1 << 20);
   EXPECT_THROW(SafetensorsView{path_}, BudgetExceeded);
   EXPECT_EQ(Ledger::process().held(), before);
+}
+
+TEST_F(Safetensors, WhatParsingAHeaderTakesIsInTheLedger) {
+  constexpr int64_t kText = 4 << 20;
+  write_bytes(path_, with_header(R"({"__metadata__":{"a":")" + std::string(kText, 'x') + "\"}}"));
+  const int64_t before = Ledger::process().held();
+  Ledger::process().begin_recent();
+  {
+    const SafetensorsView view(path_);
+    EXPECT_GT(Ledger::process().recent_peak() - before, 4 * kText);
+    EXPECT_LT(Ledger::process().held() - before, 2 * kText) << "what is kept";
+  }
+  const LedgerCap cap(before + 3 * kText);
+  EXPECT_THROW(SafetensorsView{path_}, BudgetExceeded);
+  EXPECT_EQ(Ledger::process().held(), before);
+}
+
+TEST_F(Safetensors, TensorsThatShareDataOrLeaveSomeOutAreRefused) {
+  const auto header = [](int64_t first, int64_t end) {
+    return fmt::format(R"({{"b":{{"dtype":"U8","shape":[4],"data_offsets":[4,8]}},)"
+                       R"("a":{{"dtype":"U8","shape":[{}],"data_offsets":[{},{}]}}}})",
+                       end - first, first, end);
+  };
+  EXPECT_THAT(refusal(with_header(header(3, 7), 8)),
+              HasSubstr("'a' begins at byte 3 of the data, expected 0"));
+  EXPECT_THAT(refusal(with_header(header(0, 6), 8)),
+              HasSubstr("'b' begins at byte 4 of the data, expected 6"));
+  EXPECT_THAT(refusal(with_header(header(4, 8), 8)), HasSubstr("begins at byte 4 of the data, expected 0"));
+  EXPECT_THAT(refusal(with_header(header(0, 2), 8)),
+              HasSubstr("'b' begins at byte 4 of the data, expected 2"));
+  EXPECT_THAT(refusal(with_header(header(0, 4), 9)), HasSubstr("end at byte 8 of 9"));
+  write_bytes(path_, with_header(header(0, 4), 8));
+  EXPECT_EQ(SafetensorsView(path_).tensors().size(), 2U) << "in whatever order the header names them";
+}
+
+TEST_F(Safetensors, LongTextsOfTheFileAreCutInErrors) {
+  const std::string text(100'000, 'x');
+  for (const std::string& header :
+       {R"({"w":{"dtype":")" + text + R"(","shape":[1],"data_offsets":[0,1]}})",
+        R"({"w":{"dtype":"U8","shape":[")" + text + R"("],"data_offsets":[0,1]}})",
+        R"({")" + text + R"(":{"dtype":"U7","shape":[1],"data_offsets":[0,1]}})",
+        R"({"__metadata__":{")" + text + R"(":1}})"})
+    EXPECT_LT(refusal(with_header(header, 1)).size(), 1000U);
 }
 
 TEST_F(Safetensors, ANameThatComesTwiceIsRefused) {

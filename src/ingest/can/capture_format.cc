@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "ingest/can/fields.h"
 #include "ingest/can/formats.h"
 

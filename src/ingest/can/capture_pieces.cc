@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "base/units.h"
 #include "base/workers.h"
 #include "ingest/can/fields.h"

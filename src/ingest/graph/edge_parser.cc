@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/hash64.h"
+#include "base/shown.h"
 #include "base/workers.h"
 #include "ingest/text/characters.h"
 #include "io/input_stream.h"

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "ingest/text/characters.h"
 
 namespace plimsoll {

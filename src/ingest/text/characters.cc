@@ -1,7 +1,5 @@
 #include "ingest/text/characters.h"
 
-#include <fmt/format.h>
-
 namespace plimsoll {
 namespace {
 
@@ -21,17 +19,6 @@ std::string_view trim(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   return text;
-}
-
-std::string shown(std::string_view text) {
-  std::string result;
-  for (const char c : text.substr(0, 40)) {
-    if (c >= ' ' && c < 127)
-      result += c;
-    else
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-  }
-  return text.size() > 40 ? result + "..." : result;
 }
 
 std::string_view take_word(std::string_view& rest) {

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace plimsoll {
@@ -22,8 +21,6 @@ inline bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
 std::string_view trim(std::string_view text);
-/// Text for an error: its first 40 characters, those that do not print as \x00.
-std::string shown(std::string_view text);
 /// Cuts the first word off `rest`, which keeps what follows it without leading blanks.
 std::string_view take_word(std::string_view& rest);
 

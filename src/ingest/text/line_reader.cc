@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/shown.h"
 #include "ingest/text/characters.h"
 
 namespace plimsoll {

@@ -7,7 +7,7 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "ingest/text/characters.h"
+#include "base/shown.h"
 #include "ingest/write/format_writer.h"
 
 namespace plimsoll {
