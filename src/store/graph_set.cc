@@ -241,6 +241,13 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
   } catch (const UsageError& error) {
     throw damaged(std::string("manifest.json: ") + error.what());
   }
+  const auto require_names = [&](const std::vector<std::string>& names, const char* column, int64_t width) {
+    if (!names.empty() && std::ssize(names) != width)
+      throw damaged(fmt::format("manifest.json: features names {} columns of {}, which has {}", names.size(),
+                                column, width));
+  };
+  require_names(tables_.node_features, "x", node_features_);
+  require_names(tables_.edge_features, "edge_attr", edge_features_);
   const std::string fault = fault_in(tables_, static_cast<int64_t>(graphs));
   if (!fault.empty()) throw damaged("manifest.json: " + fault);
 }

@@ -79,6 +79,20 @@ int64_t merge_frames(const std::vector<ShardFolder>& shards, const MergeRequest&
   return frames;
 }
 
+// Errors: InputError that names both where a column of one is wider than of the other, or there is none.
+void require_same_widths(const GraphSetView& first, const GraphSetView& more) {
+  const auto require = [&](const char* what, int64_t expected, int64_t found) {
+    if (found != expected)
+      throw InputError(fmt::format("{}: has {} {}, {} has {}; make both shards from the same data",
+                                   more.set().folder().string(), found, what, first.set().folder().string(),
+                                   expected));
+  };
+  require("features of nodes (x)", first.node_features(), more.node_features());
+  require("features of edges (edge_attr)", first.edge_features(), more.edge_features());
+  require("numbers to be predicted of a graph (target)", first.targets().graph, more.targets().graph);
+  require("numbers to be predicted of a node (node_target)", first.targets().node, more.targets().node);
+}
+
 // Of the same rows in each shard, with the graphs that lie in it.
 void add_ranges(std::vector<GraphRange>& sum, const std::vector<GraphRange>& more, const fs::path& folder) {
   const auto same = [](const GraphRange& a, const GraphRange& b) {
@@ -109,6 +123,7 @@ int64_t merge_graphs(const std::vector<ShardFolder>& shards, const MergeRequest&
         more.vocabulary != tables.vocabulary)
       throw InputError(shards[i].folder.string() +
                        ": its features or vocabulary are not those of the other shards");
+    require_same_widths(first, views[i]);
     add_ranges(tables.splits, more.splits, shards[i].folder);
     add_ranges(tables.recordings, more.recordings, shards[i].folder);
   }

@@ -259,6 +259,20 @@ TEST_F(GraphSet, PointersThatDoNotSpanTheColumnsAreRefused) {
   expect_refused([](GraphColumns&) {}, "node_y and x differ");
 }
 
+TEST_F(GraphSet, NamesThatAreNotAsManyAsColumnsAreRefused) {
+  GraphSetTables tables = made_up_tables();
+  tables.node_features.emplace_back("f");
+  write_made_up_graphs(folder_, made_up_graphs(10), tables);
+  EXPECT_THAT(refusal(), HasSubstr("features names 4 columns of x, which has 3"));
+  tables = made_up_tables();
+  tables.edge_features.pop_back();
+  write_made_up_graphs(folder_, made_up_graphs(10), tables);
+  EXPECT_THAT(refusal(), HasSubstr("features names 1 columns of edge_attr, which has 2"));
+  tables.edge_features.clear();  // who made it gave none
+  write_made_up_graphs(folder_, made_up_graphs(10), tables);
+  EXPECT_NO_THROW(GraphSetView{folder_});
+}
+
 TEST_F(GraphSet, ADamagedTableIsRefused) {
   write_made_up_graphs(folder_);
   const Json good = read_manifest(folder_);

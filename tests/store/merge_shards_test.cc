@@ -141,6 +141,41 @@ TEST_F(MergeShards, GraphsAreThoseOfOneProcess) {
   EXPECT_EQ(expected, found);
 }
 
+TEST_F(MergeShards, GraphsWhoseColumnsDifferInWidthAreRefused) {
+  const std::vector<float> numbers(10, 1.0F);
+  const std::vector<int64_t> node_ptr = {0, 2}, edge_ptr = {0, 1}, y = {0};
+  const std::vector<int32_t> edges = {0, 1};
+  const auto write = [&](int64_t number, int64_t x, int64_t edge_attr, const TargetWidths& targets) {
+    const fs::path folder = folder_ / std::to_string(number);
+    const auto some = [&](int64_t count) { return std::span(numbers).first(static_cast<size_t>(count)); };
+    GraphSetWriter writer(folder, true, x, edge_attr, targets);
+    writer.append({.node_ptr = node_ptr,
+                   .edge_ptr = edge_ptr,
+                   .x = some(2 * x),
+                   .edges = edges,
+                   .edge_attr = some(edge_attr),
+                   .y = y,
+                   .target = some(targets.graph),
+                   .node_target = some(2 * targets.node)});
+    GraphSetTables tables;
+    tables.splits = {{"all", "", 0, 1, {}, {}}};
+    writer.publish(tables, make_provenance("made up", {{"shard", Shard{number, 2}.to_json("a")}}));
+    return folder;
+  };
+  const fs::path one = write(1, 2, 1, {.graph = 1, .node = 1});
+  const auto error = [&](const fs::path& two) {
+    return error_text<InputError>([&] { merge_shards({.shards = {one, two}, .out = folder_ / "merged"}); });
+  };
+  EXPECT_THAT(error(write(2, 3, 1, {.graph = 1, .node = 1})),
+              HasSubstr("2: has 3 features of nodes (x), " + one.string() + " has 2"));
+  EXPECT_THAT(error(write(2, 2, 0, {.graph = 1, .node = 1})), HasSubstr("has 0 features of edges"));
+  EXPECT_THAT(error(write(2, 2, 1, {.graph = 2, .node = 1})), HasSubstr("has 2 numbers"));
+  EXPECT_THAT(error(write(2, 2, 1, {.graph = 1})), HasSubstr("has 0 numbers to be predicted of a node"));
+  EXPECT_FALSE(fs::exists(folder_ / "merged"));
+  const fs::path two = write(2, 2, 1, {.graph = 1, .node = 1});
+  EXPECT_EQ(merge_shards({.shards = {one, two}, .out = folder_ / "merged"}).rows, 2);
+}
+
 TEST_F(MergeShards, NamesWhatIsMissingForeignOrDamaged) {
   const fs::path one = write_frames("one", 0, 2, {1, 3}), two = write_frames("two", 2, 3, {2, 3}),
                  three = write_frames("three", 3, 4, {3, 3});
