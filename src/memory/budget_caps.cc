@@ -14,6 +14,11 @@ int64_t budget_bytes(const std::string& text) {
   return text.empty() ? default_budget(limits) : parse_size(text, usable_memory(limits));
 }
 
+void raise_cap_to_limits(int64_t outside_ledger) {
+  Ledger& ledger = Ledger::process();
+  ledger.set_cap(std::max(ledger.cap(), usable_memory(find_limits()) - outside_ledger));
+}
+
 struct BudgetCaps::State {
   std::mutex mutex;
   int64_t works = 0;

@@ -9,6 +9,10 @@ namespace plimsoll {
 /// UsageError.
 int64_t budget_bytes(const std::string& text);
 
+/// Raises the cap of the ledger to what the limits found (memory/limits.h) leave beside `outside_ledger`
+/// bytes, for good; one above that stays.
+void raise_cap_to_limits(int64_t outside_ledger);
+
 /// Budgets of one process together, and the cap of its ledger that follows from them. Thread-safe.
 class BudgetCaps {
  public:

@@ -21,9 +21,14 @@ namespace plimsoll {
 namespace {
 
 // The smallest budget that works, where `more` bytes than there were are needed at least; none where the task
-// does not know.
+// does not know, or the machine has not what it takes to find out.
 std::optional<BudgetTooSmall> refusal_of(const EvaluateRequest& request, const Task& task, int64_t more) {
-  const auto least = task.budget_to_evaluate(request.asked);
+  std::optional<int64_t> least;
+  try {
+    least = task.budget_to_evaluate(request.asked);
+  } catch (const BudgetExceeded&) {
+    return std::nullopt;
+  }
   if (!least) return std::nullopt;
   const int64_t needed = std::max(request.budget + more, *least);
   return BudgetTooSmall(fmt::format(

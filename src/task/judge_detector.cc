@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "memory/budget_caps.h"
 #include "memory/ledger.h"
 #include "store/split_name.h"
 #include "task/attention.h"
@@ -322,7 +323,7 @@ int64_t budget_to_judge(const RunEvaluation& options) {
   const int threads = options.threads;
   Ledger& ledger = Ledger::process();
   const int64_t cap = ledger.cap();
-  ledger.set_cap(Ledger::kUnlimited);
+  raise_cap_to_limits(outside_ledger);
   ledger.begin_recent();
   const Judging judging(options);
   const Vector<uint8_t, Tag::columns> truth(judging.shapes.size());

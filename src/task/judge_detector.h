@@ -8,8 +8,8 @@ namespace plimsoll {
 /// where they are asked for. Errors: UsageError, InputError, BudgetTooSmall.
 Findings judge_detector(const RunEvaluation& asked);
 
-/// The smallest budget with which judge_detector() works, in bytes. The cap of the ledger is lifted for good;
-/// nothing is judged.
+/// The smallest budget with which judge_detector() works, in bytes; nothing is judged. The cap of the ledger
+/// is raised to the limits of the machine, for good. Errors: also BudgetExceeded, where these do not do.
 int64_t budget_to_judge(const RunEvaluation& asked);
 
 }  // namespace plimsoll

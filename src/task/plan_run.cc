@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "memory/budget_caps.h"
+
 namespace plimsoll {
 namespace {
 
@@ -30,9 +32,15 @@ StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_
   Ledger& ledger = Ledger::process();
   const int64_t outside_ledger = run.outside_ledger;
   run.cap = budget - outside_ledger;
-  ledger.set_cap(Ledger::kUnlimited);
+  raise_cap_to_limits(outside_ledger);
   ledger.begin_recent();
-  StagePlans plans = plan_without_data(input, std::move(run));
+  StagePlans plans;
+  try {
+    plans = plan_without_data(input, std::move(run));
+  } catch (const BudgetExceeded&) {  // not even this machine has what it takes to find out
+    if (refusal != nullptr) throw BudgetExceeded(*refusal);
+    throw;
+  }
   for (auto& [stage, plan] : plans) {
     plan.feasible = false;
     // Reading the graphs' shapes may take more for a while than the run does.

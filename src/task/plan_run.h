@@ -12,14 +12,16 @@ StagePlans plan_run(const TrainingInput& input, const RunOptions& run);
 /// of the graphs fits.
 StagePlans plan_without_data(const TrainingInput& input, RunOptions run);
 
-/// The same for a run that cannot begin within its `budget`, in bytes, which is not feasible then, whatever
-/// the cap of the ledger: it is lifted for good. `refusal`: what began and was refused, or null.
+/// The same for a run that cannot begin within its `budget`, in bytes, which is not feasible then: the cap of
+/// the ledger is raised to the limits of the machine, for good. `refusal`: what began and was refused, or
+/// null. Errors: `refusal`, or BudgetExceeded where there is none, if not even these limits hold what is
+/// known of the graphs.
 StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_t budget,
                               const BudgetExceeded* refusal);
 
 /// The plans of a run within `budget`, in bytes, by the estimation that the recipe names: one that is not
-/// feasible where it cannot begin, and the cap of the ledger is lifted for good then. Errors: as plan_run(),
-/// but for BudgetExceeded.
+/// feasible where it cannot begin. Errors: as plan_run(), but for BudgetExceeded, which is as in
+/// plan_beyond_budget().
 StagePlans plan_within(const TrainingInput& input, const RunOptions& run, int64_t budget);
 
 /// The fields of `device` there.

@@ -61,7 +61,8 @@ class Task {
   /// rows. Errors: likewise.
   virtual int64_t predict(const PredictionRequest& request) const = 0;
   /// The smallest budget with which evaluate() works, in bytes; nothing is judged. The cap of the ledger is
-  /// lifted for good. None: it is not known.
+  /// raised to the limits of the machine, for good. None: it is not known. Errors: BudgetExceeded where these
+  /// limits do not hold what it takes to find out.
   virtual std::optional<int64_t> budget_to_evaluate(const RunEvaluation&) const { return std::nullopt; }
 };
 

@@ -1,9 +1,11 @@
 """`plan`, and what `plan` and `train` say when a budget does not do."""
 
 import json
+import os
 import re
 import subprocess
 
+import numpy as np
 import pytest
 
 MIB = 1 << 20
@@ -51,6 +53,30 @@ def test_a_budget_that_is_too_small_is_answered_with_one_that_works(verb, budget
     done = verb("train", trained)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["reruns"] == 0
+
+
+def test_a_refusal_is_explained_within_the_limits_of_the_machine(bin_dir, tmp_path):
+    """To say which budget works the data is opened again, beyond the budget, though not beyond all that there is."""
+    nodes = 1 << 25
+    folder = tmp_path / "graphs"
+    folder.mkdir()
+    columns = {}
+    for name, dtype, shape, values in [
+        ("node_ptr", "<i8", (2,), [0, nodes]), ("edge_ptr", "<i8", (2,), [0, 0]), ("x", "<f4", (nodes, 1), []),
+        ("edges", "<i4", (0, 2), []), ("edge_attr", "<f4", (0, 0), []), ("y", "<i8", (1,), [0])]:
+        header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(4085) + b"\n"
+        path = folder / f"{name}.npy"
+        path.write_bytes(b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header + np.array(values, dtype).tobytes())
+        columns[name] = {"file": path.name, "dtype": dtype, "shape": shape, "xxh3": "0"}
+    os.truncate(folder / "x.npy", 4096 + 4 * nodes)  # a hole
+    (folder / "manifest.json").write_text(json.dumps({
+        "kind": "graph_set", "format_version": 1, "graphs": 1, "nodes": nodes, "edges": 0, "columns": columns,
+        "splits": [{"name": "all", "first_graph": 0, "graphs": 1}], "recordings": [], "features": {"node": [], "edge": []},
+        "vocabulary": [], "provenance": {}}))
+    (tmp_path / "recipe.yaml").write_text("task: graph_classification\nsplit: {by: graph}\n")
+    planned = subprocess.run([str(bin_dir / "plimsoll"), "plan", str(tmp_path / "recipe.yaml"), "--data", str(folder), "--budget", "300MiB"],
+                             capture_output=True, text=True, timeout=600, env=os.environ | {"SLURM_MEM_PER_NODE": "400"})
+    assert planned.returncode == 4 and f"({8 * nodes} bytes) asked for 'blocks'" in planned.stderr
 
 
 def test_what_a_plan_needs_at_least_is_enough_and_less_is_not(verb):

@@ -74,6 +74,22 @@ TEST(GraphSetSource, NamesWhatLacksCoordinates) {
   }
 }
 
+// As many nodes as its pointers say: no other column bounds them.
+TEST(GraphSetSource, NodesWithoutFeaturesAreRefused) {
+  const TempFolder parent;
+  const std::vector<int64_t> node_ptr = {0, int64_t{1} << 31}, edge_ptr = {0, 0}, y = {0};
+  {
+    GraphSetWriter writer(parent / "set", false, 0, 0);
+    writer.append({node_ptr, edge_ptr, {}, {}, {}, y});
+    GraphSetTables tables;
+    tables.splits = {{"all", "", 0, 1, {}, {}}};
+    writer.publish(tables, {});
+  }
+  EXPECT_NO_THROW(GraphSetView(parent / "set"));
+  EXPECT_THAT(error_text<InputError>([&] { GraphSetSource(parent / "set"); }),
+              testing::HasSubstr("its nodes have no features"));
+}
+
 TEST(GraphSetSource, GivesTheClassesOfNodesWithTheirGraphs) {
   const TempFolder parent;
   const GraphColumns columns = made_up_graphs(10);

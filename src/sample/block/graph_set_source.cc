@@ -51,6 +51,13 @@ std::optional<Rows> rows_between(std::span<const int64_t> pointers, size_t graph
 
 GraphSetSource::GraphSetSource(const std::filesystem::path& folder, const GraphColumnsAsked& asked)
     : view_(folder), asked_(asked) {
+  // Such nodes take no byte of a file: there may be any number of them.
+  if (node_features() == 0 && graphs() > 0)
+    throw InputError(fmt::format(
+        "{}: its nodes have no features, of which a model needs one at least; make the set with some, such "
+        "as "
+        "--node-features degree of `plimsoll ingest tu`, or a constant in PyTorch Geometric's Data.x",
+        folder.string()));
   const Targets targets = asked.targets;
   if (targets != Targets::none && widths().targets.width == 0)
     throw InputError(

@@ -19,8 +19,8 @@ struct GraphColumnsAsked {
 /// Blocks of graphs from a `graph_set` on disk.
 class GraphSetSource : public BlockSource {
  public:
-  /// Positions are read once. Errors: InputError where the set lacks what is asked for, which names what adds
-  /// it, or where a position is no number.
+  /// Positions are read once. Errors: InputError where the set lacks what is asked for, or features of nodes,
+  /// which names what adds it, or where a position is no number.
   explicit GraphSetSource(const std::filesystem::path& folder, const GraphColumnsAsked& asked = {});
 
   int64_t graphs() const override { return view_.graphs().graphs(); }
