@@ -169,7 +169,7 @@ def write_graphs(
             progress(number + 1, total)
         named = {"node": _names("x", first.x), "edge": _names("edge_attr", first.edge_attr)}
         without: dict[str, Any] = {"features": named, "recordings": [], "vocabulary": []}
-        rest = without if tables is None else _tables(tables, _splits(counts))
+        rest = without if tables is None else _tables(tables, _splits(counts), named)
         writer.publish(json.dumps({"splits": _splits(counts), **rest}), source)
     except BaseException:
         if writer is not None:
@@ -294,10 +294,16 @@ def _splits(counts: list[tuple[str, int]]) -> list[dict[str, Any]]:
     return splits
 
 
-def _tables(tables: Mapping[str, Any], splits: list[dict[str, Any]]) -> dict[str, Any]:
-    """Those that go into the manifest. Errors: `UsageError`, so that nothing is published that cannot be opened."""
+def _tables(tables: Mapping[str, Any], splits: list[dict[str, Any]], named: dict[str, list[str]]) -> dict[str, Any]:
+    """Those that go into the manifest, `named` if they had none. Errors: `UsageError`, so that nothing is published that
+    cannot be opened."""
     try:
         features = {kind: texts(kind, tables["features"][kind]) for kind in ("node", "edge")}
+        for kind, names in features.items():
+            if names and len(names) != len(named[kind]):
+                raise UsageError(
+                    f"tables: features name {len(names)} columns of each {kind}, expected {len(named[kind])}, as the graphs have"
+                )
         found = {"features": features, "recordings": list(tables["recordings"]), "vocabulary": list(tables["vocabulary"])}
         if "channels" in tables:
             found["channels"] = texts("channels", tables["channels"])

@@ -203,6 +203,7 @@ RECORDING = {"name": "drive", "split": "all", "first_graph": 0, "graphs": 2}
     ({"recordings": [], "vocabulary": []}, "'features'"),
     ({"features": "x", "recordings": [], "vocabulary": []}, "expected features"),
     ({"features": {"node": ["a", "b"], "edge": []}, "vocabulary": []}, "'recordings'"),
+    ({"features": {"node": ["a"], "edge": []}, "recordings": [], "vocabulary": []}, "name 1 columns of each node, expected 2"),
     ({"features": {"node": ["a", "b"], "edge": []}, "recordings": [{"name": "drive"}], "vocabulary": []}, "'first_graph'"),
     *(({"features": {"node": ["a", "b"], "edge": []}, "recordings": [{**RECORDING, **wrong}], "vocabulary": []}, "tables: recording")
       for wrong in ({"first_graph": 1}, {"graphs": -2}, {"split": "train"}, {"graphs": 3}, {"graphs": 1})),
