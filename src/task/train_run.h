@@ -25,7 +25,7 @@ struct TrainRequest {
   std::vector<std::filesystem::path> reads = {};  ///< that must not lie in a run that is replaced
   int64_t budget = 0;                             ///< bytes
   /// Whether a refusal before anything is done is answered with the smallest budget that works: the cap of
-  /// the ledger is lifted for that. Else it is the caller's, with largest_budget(plan_beyond_budget()).
+  /// the ledger is raised for that. Else it is the caller's, with largest_budget(plan_beyond_budget()).
   bool explains_refusals = true;
   /// What the manifest says of the program and its limits, beside what is known here.
   Json facts = Json::object();
