@@ -105,13 +105,16 @@ class BatchStream::State {
     return ready_.empty() || memory_->ahead() + last_bytes_ <= BatchMemory::kAhead;
   }
 
-  /// Batches that are ready are made again, when they are asked for.
+  /// Batches made ahead, and the one that the thread is making, are made again when they are asked for. The
+  /// thread needs nothing that a caller may hold, so that it ends what it makes.
   void give_up() {
     // A child of fork() has no thread that would unlock what was locked when it began.
     if (getpid() != process_) return;
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     ready_.clear();
     resting_ = true;
+    discarded_ = making_ahead_;
+    changed_.wait(lock, [&] { return !discarded_; });
     if (!making_) maker_->give_up();
     memory_->drop();
   }
@@ -121,18 +124,21 @@ class BatchStream::State {
     while (changed_.wait(lock, stop, [&] { return has_room(); }) && !stop.stop_requested()) {
       const int64_t coming = position_ + static_cast<int64_t>(ready_.size());
       std::optional<CollatedBatch> made;
+      making_ahead_ = true;
       try {
         const Making making(*this, lock);
         made = maker_->make(coming);
       } catch (const std::exception&) {  // next() meets it again, in its turn
       }
-      // What was given up meanwhile comes first.
-      if (made && coming == position_ + static_cast<int64_t>(ready_.size())) {
+      making_ahead_ = false;
+      if (made && !discarded_) {
         last_bytes_ = made->bytes();
         ready_.push_back(std::move(*made));
       } else {
+        made.reset();  // before give_up() goes on
         resting_ = true;
       }
+      discarded_ = false;
       changed_.notify_all();
     }
   }
@@ -150,6 +156,8 @@ class BatchStream::State {
   int64_t position_;                 // guarded by mutex_, as all below; batches delivered
   std::deque<CollatedBatch> ready_;  // those from position_ on
   bool making_ = false;              // the one after is being made
+  bool making_ahead_ = false;        // by the thread
+  bool discarded_ = false;           // and is given back when it is done
   bool resting_ = true;              // the thread does not begin another
   int64_t last_bytes_ = 0;
   std::jthread thread_;

@@ -1,5 +1,7 @@
 #include "memory/shrinker.h"
 
+#include <unistd.h>
+
 #include <map>
 #include <mutex>
 #include <utility>
@@ -8,6 +10,7 @@ namespace plimsoll {
 namespace {
 
 struct Givers {
+  const pid_t process = getpid();
   std::mutex mutex;
   std::map<const Shrinker*, std::function<void()>> all;  // guarded by mutex
 };
@@ -30,9 +33,13 @@ Shrinker::~Shrinker() {
 }
 
 bool Shrinker::ask() {
+  std::unique_lock lock(givers().mutex, std::defer_lock);
   // A child of fork() has no thread that would unlock what was locked when it began.
-  const std::unique_lock lock(givers().mutex, std::try_to_lock);
-  if (!lock || givers().all.empty()) return false;
+  if (getpid() == givers().process)
+    lock.lock();
+  else if (!lock.try_lock())
+    return false;
+  if (givers().all.empty()) return false;
   for (const auto& [giver, give_up] : givers().all) give_up();
   return true;
 }

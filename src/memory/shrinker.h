@@ -6,7 +6,7 @@ namespace plimsoll {
 
 /// While it lives, what `give_up` lets go of gives way to whoever is refused memory, such as batches that
 /// were made ahead. `give_up` is called from any thread, never by two at once; it must not take memory of the
-/// ledger, nor make or end a Shrinker. Thread-safe.
+/// ledger, make or end a Shrinker, nor wait for a thread that asks. Thread-safe.
 class Shrinker {
  public:
   explicit Shrinker(std::function<void()> give_up);
@@ -15,8 +15,8 @@ class Shrinker {
   Shrinker(const Shrinker&) = delete;
   Shrinker& operator=(const Shrinker&) = delete;
 
-  /// Asks all that live to give up what they can; false where there is none, or another thread is asking:
-  /// then it is not worth asking the ledger again.
+  /// Asks all that live to give up what they can, and waits until they have; false where there is none: then
+  /// it is not worth asking the ledger again.
   static bool ask();
 };
 

@@ -5,7 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <future>
+#include <latch>
+#include <stop_token>
 #include <thread>
 
 #include "loader/batch_collation.h"
@@ -39,12 +43,6 @@ class BatchStreams : public testing::Test {
     for (int i = 0; i < 5000 && memory_->ahead() < bytes; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_GE(memory_->ahead(), bytes);
-  }
-  // What is being made when all gives way is given back as soon as it is done.
-  void wait_until_none_is_ahead() const {
-    for (int i = 0; i < 5000 && memory_->ahead() > 0; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_EQ(memory_->ahead(), 0);
   }
 
   LoaderSet files_{kGraphs};
@@ -96,7 +94,7 @@ TEST_F(BatchStreams, WhatIsAheadGivesWayAndIsMadeAgain) {
     if (i == 4) {
       wait_until_ahead(3);
       EXPECT_TRUE(Shrinker::ask());
-      wait_until_none_is_ahead();
+      EXPECT_EQ(memory_->ahead(), 0);
       batch.reset();
       EXPECT_TRUE(Shrinker::ask());
       EXPECT_EQ(Ledger::process().held(Tag::blocks), 0);
@@ -104,6 +102,68 @@ TEST_F(BatchStreams, WhatIsAheadGivesWayAndIsMadeAgain) {
     if (i % 5 == 0) Shrinker::ask();  // at any moment
   }
   EXPECT_FALSE(batches.next());
+}
+
+// Waits inside the second batch, whose memory it has.
+class WaitingMaker final : public BatchMaker {
+ public:
+  explicit WaitingMaker(std::shared_ptr<BatchMemory> memory) : memory_(std::move(memory)) {}
+  int64_t size() const override { return 3; }
+  CollatedBatch make(int64_t batch) override {
+    CollatedBatch made;
+    made.counts.graphs = batch;
+    made.tensors = memory_->take(std::vector<int64_t>{100'000});
+    if (batch == 1) {
+      has_memory.count_down();
+      may_end.wait();
+    }
+    return made;
+  }
+  const char* limits() const override { return ""; }
+
+  std::latch has_memory{1};
+  std::latch may_end{1};
+
+ private:
+  const std::shared_ptr<BatchMemory> memory_;
+};
+
+TEST_F(BatchStreams, WhatIsBeingMadeGivesWay) {
+  auto maker = std::make_unique<WaitingMaker>(memory_);
+  WaitingMaker& waiting = *maker;
+  BatchStream batches(std::move(maker), 0, 2, memory_);
+  batches.next();
+  waiting.has_memory.wait();
+  auto left = std::async(std::launch::async, [&] {
+    EXPECT_TRUE(Shrinker::ask());
+    return Ledger::process().held(Tag::blocks);
+  });
+  EXPECT_EQ(left.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  waiting.may_end.count_down();
+  EXPECT_EQ(left.get(), 0);
+  EXPECT_EQ(batches.next()->counts.graphs, 1);
+}
+
+TEST_F(BatchStreams, GivesWayToManyThreadsAtAnyMoment) {
+  std::vector<std::jthread> asking;
+  for (int i = 0; i < 3; ++i) {
+    asking.emplace_back([](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        Shrinker::ask();
+        std::this_thread::yield();
+      }
+    });
+  }
+  for (int64_t round = 0; round < 30; ++round) {
+    BatchStream batches = stream(1 + round % 3);
+    for (int64_t i = 0; i < std::min(kGraphs, 4 + round); ++i) {
+      std::optional<CollatedBatch> batch = batches.next();
+      ASSERT_TRUE(batch);
+      EXPECT_EQ(label(*batch), i);
+    }
+  }
+  asking.clear();
+  EXPECT_EQ(Ledger::process().held(Tag::blocks), 0);
 }
 
 TEST_F(BatchStreams, NothingGivesWayWithoutAStream) {
