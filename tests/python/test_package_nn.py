@@ -494,6 +494,18 @@ def test_sums_as_pyg(kind, nn):
             torch.testing.assert_close(one, two)
 
 
+def test_means_in_float64(nn):
+    """Shares are as exact as the numbers."""
+    torch.manual_seed(4)
+    theirs = tg.SAGEConv(6, 5).double()
+    ours = nn.SAGEConv(6, 5).double()
+    ours.load_state_dict(theirs.state_dict())
+    nodes, edge_index = mixed()
+    x, _ = random_inputs(nodes, edge_index.shape[1], 6, 3)
+    assert x.dtype == torch.float64 and (edge_index[1].bincount() == 3).any()
+    torch.testing.assert_close(ours(x, edge_index), theirs(x, edge_index), rtol=1e-13, atol=1e-13)
+
+
 @pytest.mark.parametrize("part", ["lin_l", "nn", "nn.lins.0", "nn.lins.1", "nn.act"])
 def test_hooks_of_parts_are_heard(part, nn):
     """They are not called where an operator does their work."""

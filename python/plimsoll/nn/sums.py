@@ -123,8 +123,8 @@ def _share(conv: Any, order: Tensor, x: Tensor, targets: int) -> Tensor | None:
     """By what sums are multiplied to be means, [targets]."""
     if type(conv.aggr_module) is not MeanAggregation:
         return None
-    share: Tensor = torch.ops.plimsoll.in_degrees(order, len(x), targets).clamp_(min=1).reciprocal_().to(x.dtype)
-    return share
+    degrees: Tensor = torch.ops.plimsoll.in_degrees(order, len(x), targets)
+    return degrees.to(x.dtype).clamp_(min=1).reciprocal_()
 
 
 class Dropout(torch.nn.Dropout):  # type: ignore[misc]
