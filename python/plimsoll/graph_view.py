@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GraphView:
-    """One graph of n nodes and e edges, as read-only views of the columns of a data set."""
+    """One graph of n nodes and e edges, as read-only views of the columns of a data set.
+
+    Two are equal where all their columns are; NaN is equal to NaN. There is no hash of them.
+    """
 
     x: NDArray[np.float32]  #: [n, F]
     edge_index: NDArray[np.int32]  #: [2, e]: sources and targets, counted within the graph
@@ -20,6 +24,11 @@ class GraphView:
     target: NDArray[np.float32] | None = None  #: [T] numbers to be predicted, NaN where unknown; likewise
     node_target: NDArray[np.float32] | None = None  #: [n, T] of each node; likewise
     pos: NDArray[np.float32] | None = None  #: [n, 3] coordinates of each node; likewise
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, GraphView):
+            return NotImplemented
+        return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
 
     def __repr__(self) -> str:
         columns = {name: getattr(self, name) for name in ("x", "edge_index", "edge_attr", "target", "node_y", "node_target", "pos")}
@@ -33,3 +42,9 @@ class GraphView:
     @property
     def num_edges(self) -> int:
         return int(self.edge_index.shape[1])
+
+
+def _same(one: Any, other: Any) -> bool:
+    if not isinstance(one, np.ndarray):
+        return bool(one is other or one == other)
+    return isinstance(other, np.ndarray) and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")

@@ -165,6 +165,13 @@ def test_tables(graphs):
     assert graphs.manifest["provenance"]["options"]["window"] == 100
 
 
+def test_views_are_compared_by_content(graphs):
+    assert graphs[3] == graphs[3] and graphs[3] != graphs[4] and graphs[3] != 3
+    assert graphs[3] in graphs[2:5] and graphs[2:5].index(graphs[3]) == 1
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(graphs[3])
+
+
 def test_goes_to_another_process_by_its_path(graphs, monkeypatch, tmp_path):
     pickled = pickle.dumps((graphs, graphs[2:4]))
     monkeypatch.chdir(tmp_path)
