@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, budget_text
-from plimsoll.data_columns import features_of, node_classes, whole_numbers
+from plimsoll.data_columns import array_of, features_of, node_classes, whole_numbers
 from plimsoll.errors import UsageError
 from plimsoll.graph import Graph
 from plimsoll.graph_columns import SPLITS
@@ -30,6 +30,13 @@ _MASKS = {"train": "train_mask", "valid": "val_mask", "test": "test_mask"}
 def is_data(value: Any) -> bool:
     """Whether it is a `torch_geometric.data.Data` of one type of nodes. Imports nothing."""
     return any(base.__module__ == "torch_geometric.data.data" and base.__name__ == "Data" for base in type(value).__mro__)
+
+
+def one_graph(value: Any) -> str:
+    """Why one `Data` is no data set of graphs."""
+    if hasattr(value, "to_data_list"):
+        return "dataset: is one Batch; give batch.to_data_list()"
+    return "dataset: is one graph; give [data], or plimsoll.NeighborLoader(data, ...) where it is large"
 
 
 def write_data(data: Data, path: PathLike, leave_out: Iterable[str], force: bool, budget: Budget) -> Graph:
@@ -51,7 +58,8 @@ def write_data(data: Data, path: PathLike, leave_out: Iterable[str], force: bool
     if "edge_weight" in values:
         arrays.edge_weight = _weights(values["edge_weight"], edges, "edge_weight")[order]
     if "y" in values:
-        classes = node_classes(values["y"].squeeze(-1) if values["y"].ndim == 2 else values["y"], nodes, "data: y")
+        y = array_of(values["y"], "data: y")
+        classes = node_classes(y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y, nodes, "data: y")
         arrays.y, arrays.classes = classes, int(classes.max(initial=-1)) + 1
     arrays.splits = [_split(values, name, nodes) for name in SPLITS]
     arrays.set_features([f"x_{i}" for i in range(x.shape[1])], [f"edge_attr_{i}" for i in range(edge_attr.shape[1])])
@@ -59,8 +67,20 @@ def write_data(data: Data, path: PathLike, leave_out: Iterable[str], force: bool
     return Graph(path)
 
 
+class EdgesOfData(Graph):
+    """The edges of a `Data` in a temporary folder, which is removed with it. A copy, pickled ones included, has a folder of its
+    own."""
+
+    def __init__(self, path: PathLike, data: Data, weight_attr: str | None) -> None:
+        super().__init__(path)
+        self._made_of = data, weight_attr
+
+    def __reduce__(self) -> Any:
+        return edges_of, self._made_of
+
+
 def edges_of(data: Data, weight_attr: str | None = None) -> Graph:
-    """The edges of a `Data`, and the attribute that weighs them, in a temporary folder that is removed with the graph."""
+    """The edges of a `Data`, and the attribute that weighs them."""
     arrays, order = _with_edges(data.get("edge_index"), int(data.num_nodes or 0))
     if weight_attr is not None:
         if data.get(weight_attr) is None:
@@ -69,7 +89,7 @@ def edges_of(data: Data, weight_attr: str | None = None) -> Graph:
     folder = tempfile.mkdtemp(prefix="plimsoll-")
     try:
         _core.write_graph(Path(folder) / "graph", False, arrays, "torch_geometric", "")
-        graph = Graph(Path(folder) / "graph")
+        graph = EdgesOfData(Path(folder) / "graph", data, weight_attr)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -224,13 +224,32 @@ class GraphSet(DataSet, Graphs):
 
 
 def as_graphs(dataset: Any) -> Graphs | None:
-    """Graphs of a `GraphSet`, or torch's `Subset` of them, as `Graphs`; None for anything else."""
+    """Graphs of a `GraphSet`, or torch's `Subset` or `ConcatDataset` of them, as `Graphs`; None for anything else.
+
+    Errors: `UsageError`.
+    """
     if isinstance(dataset, Graphs):
         return dataset
     if type(dataset).__module__ == "torch.utils.data.dataset" and type(dataset).__name__ == "Subset":
         whole = as_graphs(dataset.dataset)
         return None if whole is None else whole[list(dataset.indices)]
+    if type(dataset).__module__ == "torch.utils.data.dataset" and type(dataset).__name__ == "ConcatDataset":
+        return _joined([as_graphs(part) for part in dataset.datasets])
     return None
+
+
+def _joined(parts: list[Graphs | None]) -> Graphs | None:
+    """Parts one after the other. Errors: `UsageError` where they are of several data sets."""
+    graphs = [part for part in parts if part is not None]
+    if not graphs:
+        return None
+    whole = graphs[0].graph_set
+    if len(graphs) < len(parts) or any(part.graph_set is not whole for part in graphs):
+        raise UsageError(
+            "dataset: is a ConcatDataset of graphs of several data sets, expected of one plimsoll.GraphSet; write them to one "
+            "with plimsoll.from_pyg, or give a list of what to_pyg(i) makes of each"
+        )
+    return Graphs(whole, [i for part in graphs for i in part.indices])
 
 
 def _rows(column: NDArray[np.float32], rows: slice) -> NDArray[np.float32]:

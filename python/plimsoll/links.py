@@ -66,12 +66,11 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
         source, self._graph = graph_of(data, weight_attr)
         weight = "edge_weight" if weight_attr is not None and source is not None else weight_attr
         sampler = NeighborSampler(self._graph, num_neighbors, replace, subgraph_type, disjoint, weight, seed)
-        if source is None:
-            edge_label_index = None, _pairs(self._graph, edge_label_index)
+        pairs = _pairs(self._graph, source, edge_label_index)
         super().__init__(
             self._graph.stores() if source is None else source,
             sampler,
-            edge_label_index,
+            (None, pairs) if source is None else pairs,
             edge_label,
             neg_sampling=neg_sampling,
             neg_sampling_ratio=neg_sampling_ratio,
@@ -90,20 +89,31 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
         return batch if self._then is None else self._then(batch)
 
 
-def _pairs(graph: Graph, given: Any) -> Tensor:
-    """Sources and targets, i64 [2, n]."""
+def _pairs(graph: Graph, source: Data | None, given: Any) -> Tensor:
+    """Sources and targets, i64 [2, n]. Errors: `UsageError`."""
     if given is None:
-        pairs: Tensor = graph.to_pyg().edge_index
-        return pairs
+        pairs: Tensor | None = (graph.to_pyg() if source is None else source).edge_index
+        return torch.empty(2, 0, dtype=torch.int64) if pairs is None else pairs
     if not isinstance(given, str):
-        return torch.as_tensor(given, dtype=torch.int64)
+        try:
+            found = torch.as_tensor(given)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise UsageError(f"edge_label_index: cannot become a tensor: {error}; expected whole numbers of shape [2, n]") from error
+        whole_numbers = not found.numel() or not (found.is_floating_point() or found.is_complex() or found.dtype == torch.bool)
+        if found.dim() != 2 or len(found) != 2 or not whole_numbers:
+            raise UsageError(
+                f"edge_label_index: is {found.dtype} of shape {list(found.shape)}, expected whole numbers of shape [2, n]"
+            )
+        return found.long()
+    if source is not None:
+        raise UsageError(f"edge_label_index={given!r}: a Data has no splits of edges by name; give pairs [2, n], or None for all edges")
     splits = graph.edge_splits
     if not splits:
         raise UsageError(
             f"edge_label_index={given!r}: {graph.path} has no edges to predict; plimsoll.split_edges makes some, or give pairs"
         )
-    pairs = torch.from_numpy(splits[one_of("edge_label_index", given, tuple(splits))].copy()).t()
-    return pairs if graph.direction == "in" else pairs.flip(0)
+    named = torch.from_numpy(splits[one_of("edge_label_index", given, tuple(splits))].copy()).t()
+    return named if graph.direction == "in" else named.flip(0)
 
 
 __all__ = ["LinkNeighborLoader"]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import accept_loader_options, texts, whole
+from plimsoll.data_graph import is_data, one_graph
 from plimsoll.epochs import EpochLoader
 from plimsoll.errors import UsageError
 from plimsoll.graph_set import Graphs, as_graphs
@@ -30,8 +31,8 @@ class DataLoader(EpochLoader["Batch"]):
     the data set has them, `batch` i64 [N], `ptr` i64 [B+1]. Tensors are copies and may be written to. C++ makes them, the
     next ones on a thread of its own while the caller works with this one; there are no worker processes.
 
-    - `dataset`: a `GraphSet`, `Graphs` chosen of one (`graphs[graphs.splits["train"].slice]`), or torch's `Subset` of
-      these. Any other sequence, such as a list of `Data` or a data set of PyTorch Geometric, is taken as well: its items
+    - `dataset`: a `GraphSet`, `Graphs` chosen of one (`graphs[graphs.splits["train"].slice]`), or torch's `Subset` or
+      `ConcatDataset` of these. Any other sequence, such as a list of `Data` or a data set of PyTorch Geometric, is taken as well: its items
       are fetched on the caller's thread, or by `num_workers` processes, put together by PyTorch Geometric, and are not
       in the ledger; `max_bytes` is for graphs of a `GraphSet` alone.
     - `batch_size`: graphs a batch at most; None: as many as the other limits allow.
@@ -96,6 +97,8 @@ class DataLoader(EpochLoader["Batch"]):
         self._processes = accept_loader_options(others)
         self._graphs = as_graphs(dataset)
         if self._graphs is None:
+            if is_data(dataset):
+                raise UsageError(one_graph(dataset))
             if not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")):
                 raise UsageError(
                     f"dataset: is {type(dataset).__name__}, expected graphs of a plimsoll.GraphSet, or a list or data set of "
@@ -148,6 +151,11 @@ class DataLoader(EpochLoader["Batch"]):
         from plimsoll._batch import to_batch
 
         return to_batch(tensors, self._has_x, self.follow_batch, self.exclude_keys)
+
+    def _in_buffer(self, field: str) -> bool:
+        from plimsoll._batch import FIELDS
+
+        return self._graphs is not None and field in (*FIELDS, "batch", "ptr", "edge_ptr")
 
     def _closed(self) -> bool:
         return self._graphs is not None and self._graphs.graph_set.closed

@@ -86,6 +86,7 @@ def from_pyg(
     left_out = set(texts("leave_out", leave_out))
     if is_data(dataset):
         return unless_there(path, force, lambda out: write_data(dataset, out, left_out, force, budget), Graph)
+    _require_one_type(dataset, "dataset")
     splits = dict(dataset) if isinstance(dataset, Mapping) else {"all": dataset}
     if wrong := [name for name in splits if not isinstance(name, str) or not name]:
         raise UsageError(f"dataset: names a split {wrong[0]!r}, expected a text")
@@ -193,6 +194,7 @@ class Columns(NamedTuple):
 
 
 def _graph(data: Data, left_out: set[str], where: str) -> Columns:
+    _require_one_type(data, where)
     if not hasattr(data, "to_dict") or not hasattr(data, "edge_index"):
         raise UsageError(f"{where}: is {type(data).__name__}, expected torch_geometric.data.Data with edge_index")
     given = data.to_dict().items()
@@ -223,6 +225,11 @@ def _graph(data: Data, left_out: set[str], where: str) -> Columns:
         node_target,
         None if values.get("pos") is None else positions(values["pos"], f"{where}: pos", nodes),
     )
+
+
+def _require_one_type(data: Any, where: str) -> None:
+    if "HeteroData" in {base.__name__ for base in type(data).__mro__}:
+        raise UsageError(f"{where}: is HeteroData, expected Data; types of nodes and edges are not there yet: data.to_homogeneous()")
 
 
 def _edges(value: Any, nodes: int, where: str) -> NDArray[np.int32]:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import whole
+from plimsoll.data_graph import is_data
 from plimsoll.epochs import Epoch, EpochLoader
 from plimsoll.errors import UsageError
 from plimsoll.graph import Graph
@@ -40,6 +41,7 @@ def walks(
     Errors: `UsageError` (a start that is not in the graph, options), `InputError` (rows that do not ascend, for p or q
     other than 1), `BudgetExceeded`.
     """
+    _require_graph(graph)
     chosen = np.arange(graph.num_nodes) if starts is None else np.asarray(starts)
     if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
         raise UsageError(f"starts: is {chosen.dtype} of shape {chosen.shape}, expected whole numbers of shape [n]")
@@ -74,6 +76,7 @@ class RandomWalkLoader(EpochLoader["tuple[Tensor, Tensor]"]):
         rank: int | None = None,
         num_replicas: int | None = None,
     ) -> None:
+        _require_graph(graph)
         self.graph = graph
         options = {
             "walk_length": whole("walk_length", walk_length, 2, _MOST),
@@ -161,6 +164,12 @@ class _WalkBatches:
     def _windows(self, made: NDArray[np.int64]) -> NDArray[np.int64]:
         size = self._options["context_size"]
         return np.concatenate([made[:, first : first + size] for first in range(made.shape[1] - size + 1)])
+
+
+def _require_graph(graph: Any) -> None:
+    if not isinstance(graph, Graph):
+        made = "; plimsoll.from_pyg(data, path) makes one of it" if is_data(graph) else ""
+        raise UsageError(f"graph: is {type(graph).__name__}, expected a plimsoll.Graph (plimsoll.open(path)){made}")
 
 
 def _walker(graph: Graph, length: int, walks_per_node: int, p: float, q: float, seed: int) -> _core.Walker:

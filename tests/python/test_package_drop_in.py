@@ -1,6 +1,7 @@
 """Plimsoll's loaders where PyTorch Geometric's stood: lists, subsets, one Data, links, clusters, worker processes."""
 
 import copy
+import gc
 import os
 import pickle
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from package_data import plimsoll, python
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
-from torch.utils.data import Subset, random_split  # noqa: E402
+from torch.utils.data import ConcatDataset, Subset, random_split  # noqa: E402
 from torch_geometric.data import Data, HeteroData  # noqa: E402
 from torch_geometric.loader import DataLoader as PygDataLoader  # noqa: E402
 from torch_geometric.loader import NodeLoader  # noqa: E402
@@ -94,6 +95,10 @@ def test_subsets_of_a_graph_set_are_graphs_of_it(graphs):
     numbers = [int(y) for batch in plimsoll.DataLoader(Subset(part, [3, 1, 4]), 2) for y in batch.y]
     assert numbers == [part.indices[i] for i in (3, 1, 4)]
     assert len(plimsoll.DataLoader(part, 4)) == 3
+    several = ConcatDataset([graphs[4:6], Subset(graphs, [1])])
+    assert [int(y) for batch in plimsoll.DataLoader(several, 2) for y in batch.y] == [4, 5, 1]
+    with pytest.raises(plimsoll.UsageError, match="graphs of several data sets"):
+        plimsoll.DataLoader(ConcatDataset([graphs, plimsoll.open(graphs.path)]), 2)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
@@ -114,6 +119,8 @@ class Growing(Sequence):
 
 def test_what_a_list_does_not_take():
     assert [batch.num_nodes for batch in plimsoll.DataLoader(Growing(), 2)] == [3, 3]
+    with pytest.raises(plimsoll.UsageError, match=r"is one graph; give \[data\]"):
+        plimsoll.DataLoader(small_graphs()[0], 2)
     with pytest.raises(plimsoll.UsageError, match="list or data set of Data"):
         plimsoll.DataLoader(iter(small_graphs()), 2)
     with pytest.raises(plimsoll.UsageError, match="max_bytes: only of graphs"):
@@ -169,6 +176,22 @@ def test_no_seeds_are_a_batch_without_nodes(tmp_path, stored, options):
         assert batch.num_sampled_nodes == [0, 0, 0] and batch.num_sampled_edges == [0, 0]
 
 
+def test_loaders_of_a_data_are_pickled_without_their_copy_of_edges():
+    data = large()
+    for make in (
+        lambda: plimsoll.NeighborLoader(data, [3], weight_attr="weight", batch_size=50, seed=2),
+        lambda: plimsoll.LinkNeighborLoader(data, [3], batch_size=300, seed=2),
+    ):
+        loader = make()
+        pickled, copied = pickle.dumps(loader), copy.deepcopy(loader)
+        expected = list(loader)
+        del loader
+        gc.collect()
+        for other in (pickle.loads(pickled), copied):
+            for one, two in zip(other, expected, strict=True):
+                same(one, two)
+
+
 def test_weights_of_a_data():
     data = large()
     data.weight[: EDGES // 2] = 0
@@ -220,6 +243,9 @@ def test_a_data_becomes_a_graph_in_its_own_order(tmp_path):
     for name in ("x", "edge_index", "edge_weight", "y"):
         assert torch.equal(back[name], data[name]), name
     assert torch.equal(back.edge_attr[:, 0], data.edge_attr)
+    data.y = data.y.tolist()
+    assert plimsoll.from_pyg(data, tmp_path / "of a list").y.tolist() == data.y
+    data.y = torch.tensor(data.y)
     assert np.array_equal(graph.splits["train"], np.flatnonzero(data.train_mask)) and "test" not in graph.splits
     loaders = [
         plimsoll.NeighborLoader(graph, [4, 3], "valid", batch_size=16),
@@ -276,6 +302,20 @@ def test_links(of_graph, tmp_path):
         assert positive.shape[1] == 100 and set(map(tuple, positive.t().tolist())) <= edges
         assert torch.equal(data.edge_index[:, batch.input_id], positive)
         assert torch.equal(batch.n_id[batch.edge_index], data.edge_index[:, batch.e_id])
+
+
+@pytest.mark.parametrize("kind", [list, np.array, torch.tensor])
+def test_pairs_of_a_data(kind):
+    pairs = [[0, 1, 5], [2, 3, 7]]
+    batch = next(iter(plimsoll.LinkNeighborLoader(large(), [2], kind(pairs), batch_size=3)))
+    assert batch.n_id[batch.edge_label_index].tolist() == pairs
+
+
+@pytest.mark.parametrize(("given", "text"), [("train", "has no splits of edges by name"), ([1, 2], r"of shape \[2\], expected"),
+                                             ([[0.5], [1]], "is torch.float32"), ("ab cd".split(), "cannot become a tensor")])
+def test_what_are_no_pairs_of_a_data(given, text):
+    with pytest.raises(plimsoll.UsageError, match=f"edge_label_index.*{text}"):
+        plimsoll.LinkNeighborLoader(large(), [2], given)
 
 
 @pytest.mark.parametrize("Loader", ["NeighborLoader", "LinkNeighborLoader"])

@@ -7,7 +7,8 @@ import pytest
 from package_data import plimsoll
 
 torch = pytest.importorskip("torch")
-Data = pytest.importorskip("torch_geometric.data").Data
+pyg_data = pytest.importorskip("torch_geometric.data")
+Data, HeteroData = pyg_data.Data, pyg_data.HeteroData
 
 
 def random_graph(generator, nodes, node_features=3, edge_features=2, node_classes=False):
@@ -169,6 +170,7 @@ def changed(**values):
     ("data", "text"),
     [
         ("text", "is str, expected torch_geometric.data.Data"),
+        (HeteroData(a={"x": torch.ones(3, 2)}), "is HeteroData, expected Data; types of nodes"),
         (changed(x=torch.ones(2, 2), num_nodes=3), r"x: is float32 of shape \(2, 2\), expected .* \(3"),
         (changed(x=torch.full((3, 2), torch.nan)), "not finite"),
         (changed(x=torch.full((3, 2), 0.1, dtype=torch.float64)), "float32 cannot; convert it: data.x.float()"),

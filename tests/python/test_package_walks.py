@@ -33,6 +33,10 @@ def test_refusals(graph):
                           ({"starts": [0.5]}, "starts: is float64")):
         with pytest.raises(plimsoll.UsageError, match=text):
             plimsoll.walks(graph, **options)
+    data = graph.to_pyg()
+    for walk in (plimsoll.walks, lambda data: plimsoll.RandomWalkLoader(data, 5, 2)):
+        with pytest.raises(plimsoll.UsageError, match="is Data, expected a plimsoll.Graph .*from_pyg"):
+            walk(data)
     with pytest.raises(plimsoll.UsageError, match="context_size"):
         plimsoll.RandomWalkLoader(graph, 5, 6)
 
