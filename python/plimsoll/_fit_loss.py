@@ -7,7 +7,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from plimsoll import _other_random
+from plimsoll._apart import drawing
 from plimsoll.blocks import BlockList
+from plimsoll.errors import UsageError
 from plimsoll.graph_set import Graphs
 from plimsoll.loss_shares import LossShares, require_split
 from plimsoll.steps import Forward, Loss
@@ -15,14 +18,27 @@ from plimsoll.trial import copied
 
 
 def counts(shares: LossShares, blocks: BlockList) -> NDArray[np.float64]:
-    """What the loss of each graph is a mean over, f64 [G]: rows of its targets, or their classes' weights."""
-    if shares.counts_rows:
-        return blocks.targets.astype(np.float64)
+    """What the loss of each graph is a mean over, f64 [G]: rows of its targets, or their classes' weights.
+
+    Errors: `UsageError` where none of them counts.
+    """
+    found = _counts(shares, blocks)
+    if not found.any():
+        ignored = "" if shares.counts_rows else f": all are ignore_index={shares.ignore_index}, or of classes with the weight 0"
+        raise UsageError(f"none of the targets in y counts in the loss{ignored}; expected one at least that does")
+    return found
+
+
+def _counts(shares: LossShares, blocks: BlockList) -> NDArray[np.float64]:
     dataset = blocks.dataset
+    if shares.counts_rows or (isinstance(dataset, Graphs) and dataset.graph_set.target is not None):
+        return blocks.targets.astype(np.float64)
     if isinstance(dataset, Graphs):
         y = torch.from_numpy(np.asarray(dataset.graph_set.y)[np.asarray(dataset.indices, np.int64)].astype(np.int64))
         return np.array([shares.share(target) for target in y.view(-1, 1)])
-    return np.array([shares.share(torch.as_tensor(dataset[i].y)) for i in range(len(dataset))])
+    _other_random.seed(blocks.seed)
+    with drawing(blocks.seed):  # graphs may be random
+        return np.array([shares.share(torch.as_tensor(dataset[i].y)) for i in range(len(dataset))])
 
 
 def try_split(model: torch.nn.Module, blocks: BlockList, forward: Forward, loss: Loss, shares: LossShares) -> None:

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from torch_geometric.data import Batch, Data
 
-from plimsoll import _core
+from plimsoll import _core, _other_random
+from plimsoll._apart import drawing
 from plimsoll._batch import Collator
 from plimsoll.arguments import whole
+from plimsoll.data_graph import is_data, one_graph
 from plimsoll.errors import UsageError
 from plimsoll.graph_set import Graphs, as_graphs
 from plimsoll.sizes import Size, sizes_and_targets_of
@@ -42,6 +44,8 @@ class BlockList:
         self, dataset: Sequence[Data] | Graphs, batch_size: int, limits: BlockLimits, seed: int, shuffle: bool
     ) -> None:
         dataset = as_graphs(dataset) or dataset
+        if is_data(dataset):
+            raise UsageError(one_graph(dataset))
         if not isinstance(dataset, Graphs) and not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")):
             raise UsageError(
                 f"dataset: is {type(dataset).__name__}, expected graphs of a plimsoll.GraphSet, or a list or data set of Data"
@@ -53,7 +57,9 @@ class BlockList:
         limits = BlockLimits(*(whole(f"block.{name}", limit, 1) for name, limit in zip(BlockLimits._fields, limits)))
         self.dataset, self.batch_size, self.limits = dataset, batch_size, limits
         self.seed, self.shuffle = seed, shuffle
-        self.sizes, self.targets = sizes_and_targets_of(dataset)
+        _other_random.seed(seed)
+        with drawing(seed):  # graphs may be random
+            self.sizes, self.targets = sizes_and_targets_of(dataset)
         if isinstance(dataset, Graphs):
             self._collator = Collator(dataset)
         if not len(self.sizes):

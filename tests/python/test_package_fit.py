@@ -133,6 +133,30 @@ def test_random_transforms_follow_the_seed():
     assert torch.equal(weights(model), weights(fitted_again))
 
 
+@pytest.mark.parametrize("loss", [torch.nn.functional.cross_entropy, torch.nn.functional.mse_loss])
+def test_random_graphs_follow_the_seed(loss):
+    """What is counted of them, too: their targets weigh the blocks."""
+
+    class Parts(list):
+        def __getitem__(self, i):
+            graph = list.__getitem__(self, i)
+            keep = torch.rand(graph.num_nodes) < torch.rand(())
+            keep[0] = True
+            part = graph.subgraph(keep)
+            part.y = (part.x[:, 0] > 0).long() if loss is torch.nn.functional.cross_entropy else part.x[:, :2]
+            return part
+
+    found = []
+    for state in (1, 2):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(5, 2)
+        torch.manual_seed(state)
+        run = plimsoll.fit(model, Parts(made_up()), loss, seed=7, batch_size=30, block=BlockLimits(7),
+                           forward=lambda model, batch: model(batch.x))
+        found.append((run.losses, weights(model).tolist()))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("body", ["GCN", "GIN", "SAGE", "GAT", "GATv2", "GIN of PyTorch Geometric", "SAGE of PyTorch Geometric"])
 def test_a_compiled_model_is_compiled_once_for_blocks_of_all_sizes(body):
     """Forward and backward, to the numbers of the model as it is. PyTorch Geometric's other layers have graph breaks."""

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
 from fit_models import classifier, made_up  # noqa: E402
-from torch_geometric.data import Data  # noqa: E402
+from torch_geometric.data import Batch, Data  # noqa: E402
 
 from plimsoll.blocks import BlockLimits  # noqa: E402
 
@@ -48,6 +48,8 @@ def test_bad_input(options, error, text):
         ({"optimizer": torch.optim.LBFGS}, "LBFGS"),
         ({"graphs": [Data(x=torch.zeros(2, 5), edge_index=torch.zeros(2, 1, dtype=torch.long))]}, "graph 0: has no y"),
         ({"graphs": iter(made_up())}, "expected graphs"),
+        ({"graphs": made_up()[0]}, r"is one graph; give \[data\], or plimsoll.NeighborLoader"),
+        ({"graphs": Batch.from_data_list(made_up(3))}, "is one Batch; give batch.to_data_list"),
         ({"model": print}, "expected torch.nn.Module"),
     ],
 )
