@@ -31,7 +31,7 @@ from plimsoll.graph_set import Graphs
 from plimsoll.journal import RunJournal
 from plimsoll.loss_shares import shares_of
 from plimsoll.steps import Forward, Loss, by_names, is_compiled, require_cpu
-from plimsoll.trial import Optimizer
+from plimsoll.trial import Optimizer, require_plain_step
 
 
 _TRAINED_LOSS = (
@@ -201,8 +201,7 @@ def _optimizer(model: torch.nn.Module, optimizer: Optimizer | None) -> torch.opt
     if not callable(make) and not isinstance(make, torch.optim.Optimizer):
         raise UsageError(f"optimizer={make!r}: expected one of torch.optim, or what makes one of parameters")
     made = make if isinstance(make, torch.optim.Optimizer) else make(model.parameters())
-    if isinstance(made, torch.optim.LBFGS | torch.optim.SparseAdam):
-        raise UsageError(f"{type(made).__name__}: wants a closure, or sparse gradients; expected another optimizer")
+    require_plain_step(made)
     own = set(map(id, model.parameters()))
     others = [parameter for group in made.param_groups for parameter in group["params"] if id(parameter) not in own]
     if others:

@@ -155,7 +155,8 @@ def plan(
         if gpu is not None:
             gpu.warm_up()
             held_before = gpu.in_use + gpu.workspace  # a backward pass runs in a thread with one of its own
-        needs = Needs(Trial(model, optimizer, forward, loss, training, gpu))
+        in_buffer = batches._in_buffer if isinstance(batches, EpochLoader) else None
+        needs = Needs(Trial(model, optimizer, forward, loss, training, gpu, in_buffer))
         found = _Found(batches)
         found.go_through(needs)
         worst = worst_of(needs, found.sizes, found.batch_of)

@@ -187,6 +187,9 @@ class ClusterLoader(NeighborLoader):
         batch = self._data_of(tensors)
         return batch if self.transform is None else self.transform(batch)
 
+    def _in_buffer(self, field: str) -> bool:
+        return self.cluster_data._of_pyg is None
+
     def _identity(self) -> str:
         return _core.identity(self.data._mapping, self.cluster_data.parts.astype(np.int64))
 

@@ -85,6 +85,10 @@ class EpochLoader(Iterable[Batch_co]):
     def _finish(self, tensors: dict[str, Tensor]) -> Batch_co:
         raise NotImplementedError
 
+    def _in_buffer(self, field: str) -> bool:
+        """Whether this field of a batch is C++'s, in a buffer that may be larger than it (src/loader/batch_memory.h)."""
+        return True
+
     def _closed(self) -> bool:
         raise NotImplementedError
 

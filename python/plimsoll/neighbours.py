@@ -29,7 +29,8 @@ class NeighborLoader(EpochLoader["Data"]):
 
     `data` is a `Graph`, its `stores()`, or a `torch_geometric.data.Data`. Of a `Data` the batches have all attributes, as
     PyTorch Geometric's loader gives them; a copy of its edges, 12 bytes each, lies in a temporary folder (`TMPDIR`) as
-    long as the loader lives, and `e_id` are columns of its `edge_index`.
+    long as the loader lives, and `e_id` are columns of its `edge_index`. A copy, pickled ones included, has the `Data` and a
+    folder of its own.
 
     A batch is what `torch_geometric.loader.NeighborLoader` makes of `graph.to_pyg()`, a `torch_geometric.data.Data`:
     `x` f32 [N, F], `edge_index` i64 [2, M], `edge_attr` f32 [M, K], `y` i64 [N] and `edge_weight` f32 [M] where the
@@ -199,6 +200,9 @@ class NeighborLoader(EpochLoader["Data"]):
 
         edges = tensors.get("e_id")
         return filter_data(self._source, tensors["n_id"], *tensors["edge_index"], edges)
+
+    def _in_buffer(self, field: str) -> bool:
+        return self._source is None or field not in self._source
 
     def _closed(self) -> bool:
         return self.data.closed

@@ -15,7 +15,7 @@ from plimsoll._budget import settle
 from plimsoll.errors import BudgetExceeded
 from plimsoll.module_memory import ModuleMemory, module_memory
 from plimsoll.sizes import Size, size_of
-from plimsoll.trial import Tape, Trial
+from plimsoll.trial import Tape, Trial, rounding
 
 _PARTS = (0.75, 0.5, 0.375, 0.25, 0.125)  # of a batch, tried beside it, and
 _FEW = (1, 2, 3, 5)  # of its graphs, which tell of all where the budget has no room for more
@@ -86,7 +86,7 @@ class Needs:
         """What a batch of this size takes: measured, or worked out."""
         if (tape := self.tapes.get(size)) is not None:
             held = sorted(tape.recording.held_at_peak(), key=lambda row: -row[1])
-            return Need(size, tape.batch, *tape.recording.peak(), tuple(held), True)
+            return Need(size, tape.batch + sum(map(rounding, tape.buffers.values())), *tape.recording.peak(), tuple(held), True)
         step, operation = self._fitted().peak(self._terms(size))
         need = Need(size, self._batch_bytes(size), step, operation, (), False)
         return need if self.spans(size) else max(need, self._bound(size), key=lambda n: n.bytes)
@@ -136,7 +136,8 @@ class Needs:
             if any(a and not b for a, b in zip(self._terms(size), self._terms(other))):
                 continue
             times = max(a / b for a, b in zip(self._terms(size), self._terms(other)) if b)
-            need = Need(size, math.ceil(times * tape.batch), math.ceil(times * tape.step), tape.recording.peak()[1], (), False)
+            batch = math.ceil(times * tape.batch) + sum(rounding(math.ceil(times * asked)) for asked in tape.buffers.values())
+            need = Need(size, batch, math.ceil(times * tape.step), tape.recording.peak()[1], (), False)
             if least is None or need.bytes < least.bytes:
                 least = need
         return least or Need(size, 0, 0, "", (), False)
@@ -163,11 +164,14 @@ class Needs:
                     model, self._pads, self._several = other, pads, True
                     break
         self._model = model
-        self._batch, *_ = np.linalg.lstsq(np.array(terms, float), np.array([tape.batch for tape in tapes], float))
+        fields = sorted({name for tape in tapes for name in tape.buffers})
+        batches = [(tape.batch, *(tape.buffers.get(name, 0) for name in fields)) for tape in tapes]
+        self._batch, *_ = np.linalg.lstsq(np.array(terms, float), np.array(batches, float))
         return model
 
     def _batch_bytes(self, size: Size) -> int:
-        return int(np.ceil(np.dot(size.terms, self._batch) - 0.5))
+        batch, *buffers = np.ceil(np.dot(size.terms, self._batch) - 0.5).astype(np.int64).tolist()
+        return int(batch + sum(rounding(asked) for asked in buffers if asked > 0))
 
 
 def parts_of(graphs: int) -> list[int]:

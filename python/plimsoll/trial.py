@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.utils.hooks import RemovableHandle
 from torch_geometric.data import Data
 
-from plimsoll import _torch
+from plimsoll import _core, _torch
 from plimsoll._budget import settle
 from plimsoll._device import generators, loss_on, moved, on_device
 from plimsoll.errors import BudgetExceeded, UsageError
@@ -30,10 +30,17 @@ class Tape(NamedTuple):
     size: Size
     recording: _torch.Recording
     batch: int  #: bytes of the batch's tensors
+    buffers: dict[str, int] = {}  #: bytes of those fields that lie in buffers of a loader
 
     @property
     def step(self) -> int:
         return self.recording.peak()[0]
+
+
+def require_plain_step(optimizer: torch.optim.Optimizer) -> None:
+    """Errors: `UsageError` for one that steps otherwise than the others."""
+    if isinstance(optimizer, torch.optim.LBFGS | torch.optim.SparseAdam):
+        raise UsageError(f"{type(optimizer).__name__}: wants a closure, or sparse gradients; expected another optimizer")
 
 
 class Trial:
@@ -51,8 +58,11 @@ class Trial:
         loss: Loss,
         training: bool = True,
         device: _torch.Device | None = None,
+        in_buffer: Callable[[str], bool] | None = None,
     ) -> None:
+        """`in_buffer` says which fields of a batch lie in buffers of a loader."""
         self._forward, self._loss, self._training, self._device = forward, loss, training, device
+        self._in_buffer = in_buffer
         with self._there():
             if isinstance(optimizer, torch.optim.Optimizer):
                 self.model, self.optimizer = copied((model, optimizer))
@@ -60,6 +70,7 @@ class Trial:
                 self.model = copied(model)
                 # Prediction has none, and a model for it may have no parameters.
                 self.optimizer = optimizer(self.model.parameters() if training else [torch.nn.Parameter(torch.empty(0))])
+            require_plain_step(self.optimizer)
             self.optimizer.zero_grad(set_to_none=True)
             if device is not None:
                 self._loss = loss_on(loss, device)
@@ -109,8 +120,10 @@ class Trial:
                 self.optimizer.zero_grad(set_to_none=True)
                 # Steps on batches of other sizes would not take up what this one's tensors leave.
                 settle()
-        size = batch_bytes(batch) if self._device is None else self.bytes_of(list(tensors_in(batch.to_dict())))
-        return Tape(size_of(batch), recording, size)
+        if self._device is not None:
+            return Tape(size_of(batch), recording, self.bytes_of(list(tensors_in(batch.to_dict()))))
+        buffers = {} if self._in_buffer is None else buffers_in(batch, self._in_buffer)
+        return Tape(size_of(batch), recording, batch_bytes(batch), buffers)
 
     def _name_modules(self) -> Iterator[RemovableHandle]:
         # Each that is called says so, however it ends. Parts of a fused layer are left out: with hooks it would run as
@@ -188,6 +201,20 @@ def batch_bytes(batch: Data) -> int:
     """Bytes of its fields, and of what a `Batch` remembers to be taken apart again."""
     remembered = [getattr(batch, name, None) for name in ("_slice_dict", "_inc_dict")]
     return bytes_of(list(tensors_in([batch.to_dict(), *remembered])))
+
+
+def buffers_in(batch: Data, in_buffer: Callable[[str], bool]) -> dict[str, int]:
+    """Bytes of its fields that lie in buffers of a loader, and of where the edges of each graph begin."""
+    fields = batch.to_dict()
+    fields["edge_ptr"] = (getattr(batch, "_slice_dict", None) or {}).get("edge_index")
+    return {
+        name: value.untyped_storage().nbytes() for name, value in fields.items() if isinstance(value, Tensor) and in_buffer(name)
+    }
+
+
+def rounding(asked: int) -> int:
+    """How much more the ledger enters for a tensor in a loader's buffer than for torch's of these bytes."""
+    return max(_core.batch_buffer_bytes(asked) - _torch.tensor_bytes(asked), 0)
 
 
 def tensors_in(value: Any) -> Iterable[Tensor]:

@@ -16,6 +16,7 @@
 #include "bindings.h"
 #include "loader/batch_collation.h"
 #include "loader/batch_list.h"
+#include "loader/batch_memory.h"
 #include "loader/batch_stream.h"
 #include "mapping.h"
 
@@ -110,6 +111,7 @@ void bind_loading(nb::module_& module) {
       .def("steps", &Batches::steps)
       .def_prop_ro("live_bytes", &Batches::live_bytes);
   module.def("identity", &identity);
+  module.def("batch_buffer_bytes", &batch_buffer_bytes);
   module.def("parse_size", [](const std::string& text) { return parse_size(text, 0); });
 }
 

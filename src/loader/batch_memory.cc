@@ -18,14 +18,6 @@ constexpr int64_t kAlignment = 64;
 // Below, malloc finds freed pieces again. From there on pages are mapped, so that freed memory is given back.
 constexpr int64_t kMapped = 64 * kKiB;
 
-// What is taken for a tensor. Batches differ a little in size; eighths of a power of two let one use the
-// buffers of another.
-int64_t rounded(int64_t bytes) {
-  if (bytes < kMapped) return bytes + kAlignment;
-  const auto step = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes))) / 8;
-  return (bytes + step - 1) / step * step;
-}
-
 // A piece of malloc remembers where it began right before its data: malloc aligns to 16, so there is room.
 void* take_small(int64_t bytes) {
   void* const piece = std::malloc(static_cast<size_t>(bytes));
@@ -55,6 +47,13 @@ void give_back(void* data, int64_t bytes, bool mapped) noexcept {
 }
 
 }  // namespace
+
+// Batches differ a little in size; eighths of a power of two let one use the buffers of another.
+int64_t batch_buffer_bytes(int64_t bytes) {
+  if (bytes < kMapped) return bytes + kAlignment;
+  const auto step = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes))) / 8;
+  return (bytes + step - 1) / step * step;
+}
 
 BatchBuffer::BatchBuffer(BatchBuffer&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
@@ -107,7 +106,7 @@ std::vector<BatchBuffer> BatchMemory::try_take(std::span<const int64_t> bytes) {
   for (size_t i = 0; i < bytes.size(); ++i) {
     BatchBuffer& buffer = buffers[i];
     buffer.owner_ = shared_from_this();
-    buffer.bytes_ = rounded(bytes[i]);
+    buffer.bytes_ = batch_buffer_bytes(bytes[i]);
     buffer.mapped_ = bytes[i] >= kMapped;
     if (buffer.mapped_) take_kept(buffer);
     if (buffer.data_ == nullptr) missing += buffer.bytes_;

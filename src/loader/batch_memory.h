@@ -13,6 +13,9 @@ namespace plimsoll {
 
 class BatchMemory;
 
+/// What the ledger enters for a tensor of a batch: a large one is rounded up by as much as an eighth.
+int64_t batch_buffer_bytes(int64_t bytes);
+
 /// Memory of one tensor, 64-byte aligned, in the ledger from before it is taken until after it is given back.
 /// May be destroyed on any thread, and after everything else of its loader.
 class BatchBuffer {

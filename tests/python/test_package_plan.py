@@ -124,6 +124,25 @@ def test_exact_with_optimizers_and_loops(make, loops):
     assert plan.tensors == measured(model, loader, optimizer)
 
 
+@pytest.mark.parametrize("count", [300, 301])
+def test_buffers_of_the_loader_are_counted_as_they_are_taken(tmp_path, count):
+    """Tensors of 64 KiB and more are rounded up."""
+    graphs = plimsoll.from_pyg(made_up(count, nodes=40, edges=90), tmp_path / "graphs")
+    model = classifier("GCN", [graphs.to_pyg(i) for i in range(2)])
+    loader = plimsoll.DataLoader(graphs, 60, shuffle=True, prefetch_factor=0)
+    plan = plimsoll.plan(model, loader)
+    assert plan.exact
+    needed = 0
+    optimizer = torch.optim.Adam(model.parameters())
+    for batch in loader:
+        needed = max(needed, loader.live_bytes)
+        del batch
+    assert needed <= plan.batch <= needed * 1.05
+    loader.set_epoch(0)
+    with plimsoll.budget(plan.smallest_budget):
+        run_epoch(model, loader, optimizer)
+
+
 def test_smaller_batches_tell_of_larger_ones():
     """What is not run is worked out to the byte."""
     graphs = made_up(96, loops=1)
@@ -360,6 +379,15 @@ def test_a_forward_that_uses_another_model():
     model = classifier("GCN", graphs)
     with pytest.raises(plimsoll.UsageError, match="no parameter of the model has a gradient"):
         plimsoll.plan(model, Batch.from_data_list(graphs), forward=lambda _, b: by_names(classifier("GCN", graphs), b))
+
+
+@pytest.mark.parametrize("made", [False, True])
+def test_an_optimizer_that_wants_a_closure(made):
+    graphs = made_up(2)
+    model = classifier("GCN", graphs)
+    optimizer = torch.optim.LBFGS(model.parameters()) if made else torch.optim.LBFGS
+    with pytest.raises(plimsoll.UsageError, match="LBFGS: wants a closure"):
+        plimsoll.plan(model, graphs, optimizer=optimizer)
 
 
 def test_lazy_parameters():
