@@ -33,8 +33,10 @@ auto judge_from_all_neighbours(const RunEvaluation& asked, const Judge& judge) {
   require_one_process(asked.exchange);
   asked.progress(0, 1);  // before there is something to be cleaned up
   const NewFolder scratch(layers_folder(asked.folder), /*replace=*/false);
-  return judge(
-      FullNeighbourOptions{.scratch = scratch.path(), .threads = asked.threads, .progress = asked.progress});
+  return judge(FullNeighbourOptions{.scratch = scratch.path(),
+                                    .threads = asked.threads,
+                                    .outside_ledger = asked.outside_ledger,
+                                    .progress = asked.progress});
 }
 
 }  // namespace plimsoll

@@ -52,7 +52,10 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
   require_one_process(request.exchange);
   const NewFolder scratch(layers_folder(request.folder), /*replace=*/false);
   judge_every_node(giant->graph(), giant->topology(), gnn.model.gnn(),
-                   {.scratch = scratch.path(), .threads = request.threads, .progress = request.progress},
+                   {.scratch = scratch.path(),
+                    .threads = request.threads,
+                    .outside_ledger = request.outside_ledger,
+                    .progress = request.progress},
                    [&](const SaidOfNodes& said) {
                      if (pairs)
                        writer.append({}, numbers_of(said.logits));

@@ -208,6 +208,28 @@ def test_evaluation_is_the_same_in_a_small_budget(bin_dir, graph, train, tmp_pat
     assert said[0] == said[1] == said[2]
 
 
+@pytest.mark.parametrize("conv", ["gcn", "gatv2"])
+def test_evaluation_works_with_many_threads_where_training_does(bin_dir, recipe, graph, tmp_path, conv):
+    """As many threads work as the budget has room for, and what they say is the same."""
+    run = tmp_path / "run"
+    words = [f"gnn.conv={conv}", "gnn.norm=batch", "training.max_epochs=1", "training.batch_size=600", "training.block.seeds=600"]
+    words = ["--threads", 16, *(word for option in words for word in ("-O", option))]
+    budget = answer(bin_dir, "plan", recipe, "--data", graph, *words)["min_budget_bytes"]
+    answer(bin_dir, "train", recipe, "--data", graph, "--run", run, "--budget", budget, *words)
+    small = ["--threads", 16, "--budget", budget]
+    assert evaluate(bin_dir, run, graph, *small) == evaluate(bin_dir, run, graph, "--threads", 2)
+
+    def predict(name, *words):
+        memory = answer(bin_dir, "predict", run, "--data", graph, "--out", tmp_path / name, *words)["memory"]
+        assert memory["anonymous_peak_bytes"] <= memory["budget_bytes"], memory
+        return {path.name: path.read_bytes() for path in (tmp_path / name).glob("*.npy")}
+
+    roomy = predict("roomy", "--threads", 2)
+    assert roomy
+    for more in (0, 1_000_000, 4_000_000, 10_000_000):
+        assert predict(str(more), "--threads", 16, "--budget", budget + more) == roomy
+
+
 def refusal(bin_dir, recipe, data, tmp_path, *arguments):
     command = [bin_dir / "plimsoll", "train", recipe, "--data", data, "--run", tmp_path / "refused", *arguments]
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600)

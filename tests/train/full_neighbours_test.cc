@@ -12,6 +12,7 @@
 #include "support/errors.h"
 #include "support/giant_graph.h"
 #include "support/temp_folder.h"
+#include "train/plan/planner.h"
 #include "train/plan/warm_up.h"
 
 namespace plimsoll {
@@ -23,6 +24,7 @@ class FullNeighboursTest : public testing::Test {
  protected:
   static constexpr int64_t kNodes = 20'000;
   static constexpr int64_t kFeatures = 8;
+  static constexpr int64_t kOutside = 50'000'000;
 
   static void SetUpTestSuite() { warm_up_torch(1); }
 
@@ -47,9 +49,11 @@ class FullNeighboursTest : public testing::Test {
   }
   std::vector<float> judge(
       const Gnn& model, const GraphView& graph, DiskTopology& topology,
-      const std::function<void()>& on_progress = [] {}) const {
-    const FullNeighbourOptions options{
-        .scratch = folder_.path(), .threads = 2, .progress = [&](int64_t, int64_t) { on_progress(); }};
+      const std::function<void()>& on_progress = [] {}, int threads = 2) const {
+    const FullNeighbourOptions options{.scratch = folder_.path(),
+                                       .threads = threads,
+                                       .outside_ledger = kOutside,
+                                       .progress = [&](int64_t, int64_t) { on_progress(); }};
     const std::vector<int64_t> nodes = {0, 1, 6, 4'000, kNodes - 1};
     std::vector<float> logits(nodes.size() * static_cast<size_t>(model.classes()));
     judge_nodes(graph, topology, model, nodes, options, logits);
@@ -78,6 +82,40 @@ TEST_F(FullNeighboursTest, SaysTheSameWhetherEdgesFitIntoMemoryOrNot) {
     Ledger::process().set_cap(Ledger::kUnlimited);
     // A layer that has all edges in memory reads them once.
     EXPECT_GT(topology.counters().neighbours.misses, roomy.counters().neighbours.misses);
+  }
+}
+
+// The smallest budget that a refusal names; 0: it names none.
+int64_t named_in(const std::string& text) {
+  const std::string before = "the smallest budget that works is ";
+  const size_t at = text.find(before);
+  return at == std::string::npos ? 0 : std::stoll(text.substr(at + before.size()));
+}
+
+TEST_F(FullNeighboursTest, AsManyThreadsWorkAsTheBudgetHasRoomFor) {
+  const GraphView graph(folder());
+  const Gnn gnn = model("sage");
+  DiskTopology topology(graph);
+  const std::vector<float> expected = judge(gnn, graph, topology);
+  Ledger& ledger = Ledger::process();
+  const int64_t held = ledger.held();
+  const auto nothing = [] {};
+  ledger.set_cap(held + 1'600'000);
+  std::string text;
+  try {
+    judge(gnn, graph, topology, nothing, 16);
+  } catch (const BudgetTooSmall& error) {
+    text = error.what();
+  }
+  const int64_t budget = named_in(text);
+  ASSERT_GT(budget, 0) << text;
+  for (const int64_t more : {0, 1'000'000, 2'000'000, 5'000'000, 20'000'000}) {
+    const int64_t cap = budget + more - kOutside;
+    ledger.set_cap(cap);
+    ledger.begin_recent();
+    EXPECT_EQ(judge(gnn, graph, topology, nothing, 16), expected) << more;
+    EXPECT_EQ(ledger.cap(), cap);
+    EXPECT_EQ(ledger.held(), held);
   }
 }
 

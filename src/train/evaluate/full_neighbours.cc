@@ -9,12 +9,15 @@
 #include <numeric>
 #include <utility>
 
+#include "base/units.h"
 #include "base/workers.h"
 #include "io/file.h"
+#include "memory/ledger.h"
 #include "ops/allocator.h"
 #include "rows/direct_rows.h"
 #include "sample/topology/list_stream.h"
 #include "train/evaluate/layer_run.h"
+#include "train/plan/planner.h"
 
 namespace plimsoll {
 namespace {
@@ -23,23 +26,31 @@ namespace {
 constexpr int64_t kJudgedNodes = 1024;
 constexpr int64_t kJudgedEdges = 16384;
 
-// Where pieces begin: places among nodes 0 .. V-1, with V at the end.
-Vector<int64_t, Tag::columns> cut_pieces(const Topology& topology) {
-  Vector<int64_t, Tag::columns> begins{0};
-  int64_t edges = 0;
+// What a thread has beside its rooms for products: its stack, heads of tensors, what malloc loses. With two
+// 0.2 to 0.4 MiB each were seen.
+constexpr int64_t kHeapOfWorker = 256 * kKiB;
+
+Pieces cut_pieces(const Topology& topology) {
+  Pieces pieces;
+  PieceSize piece;
+  const auto end_piece = [&](int64_t end) {
+    piece.targets = end - pieces.begins.back();
+    piece.nodes = std::min(piece.targets + piece.edges, topology.nodes());
+    pieces.largest.raise_to(piece);
+    pieces.begins.push_back(end);
+    piece = {};
+  };
   stream_ranges(topology, [&](int64_t node, std::span<const EdgeRange> lists) {
     for (const EdgeRange& list : lists) {
-      const int64_t nodes = node - begins.back();
-      edges += list.degree;
-      if (nodes > 0 && (nodes == kJudgedNodes || edges > kJudgedEdges)) {
-        begins.push_back(node);
-        edges = list.degree;
-      }
+      const int64_t nodes = node - pieces.begins.back();
+      if (nodes > 0 && (nodes == kJudgedNodes || piece.edges + list.degree > kJudgedEdges)) end_piece(node);
+      piece.edges += list.degree;
+      piece.most_in = std::max(piece.most_in, list.degree);
       ++node;
     }
   });
-  if (topology.nodes() > 0) begins.push_back(topology.nodes());
-  return begins;
+  if (topology.nodes() > 0) end_piece(topology.nodes());
+  return pieces;
 }
 
 // Edges into each node but self-loops, or the sum of their weights.
@@ -90,49 +101,102 @@ class Judge {
   std::vector<std::unique_ptr<DirectRows>> said_;
 };
 
-// Where each layer said something of all nodes; the files of those that are not judged are gone.
-std::vector<FeatureFile> run_layers(const GraphView& graph, DiskTopology& topology, const Gnn& model,
-                                    const FullNeighbourOptions& options) {
-  const Vector<int64_t, Tag::columns> begins = cut_pieces(topology);
-  Vector<float, Tag::columns> degrees;
-  if (model.options().conv == "gcn") degrees = degrees_of(topology, model.options().edge_weight);
-  const int64_t layers = model.options().layers;
-  const std::vector<int64_t> judged = model.judged();
-  std::vector<FeatureFile> files;
-  FeatureFile from = FeatureFile::column(graph.set(), "x");
-  for (int64_t layer = 0; layer < layers; ++layer) {
-    const std::filesystem::path path = options.scratch / fmt::format("layer-{}.f32", layer);
+// All layers, one after the other, each over all nodes.
+class Layers {
+ public:
+  Layers(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+         const FullNeighbourOptions& options)
+      : graph_(graph), topology_(topology), model_(model), options_(options), pieces_(cut_pieces(topology)) {
+    if (model.options().conv == "gcn") degrees_ = degrees_of(topology, model.options().edge_weight);
+  }
+
+  // Where each layer said something of all nodes; the files of those that are not judged are gone.
+  std::vector<FeatureFile> run() {
+    const std::vector<int64_t> judged = model_.judged();
+    std::vector<FeatureFile> files;
+    FeatureFile from = FeatureFile::column(graph_.set(), "x");
+    for (int64_t layer = 0; layer < model_.options().layers; ++layer) {
+      const std::filesystem::path path = options_.scratch / fmt::format("layer-{}.f32", layer);
+      run(layer, from, path);
+      from = {path, 0, graph_.nodes(), model_.options().hidden};
+      files.push_back(from);
+      if (layer > 0 && std::ranges::find(judged, layer - 1) == judged.end())
+        std::filesystem::remove(files[static_cast<size_t>(layer) - 1].path);
+    }
+    topology_.resize(topology_.least_bytes());  // edges are no longer wanted
+    return files;
+  }
+
+ private:
+  void run(int64_t layer, const FeatureFile& from, const std::filesystem::path& path) {
+    topology_.resize(topology_.least_bytes());
+    LayerRun layer_run(topology_, model_, layer, from, pieces_, degrees_);
+    PieceMemory each = layer_run.measure();
+    grown_ += each.heap;  // rooms of layers before stay
+    each.heap = grown_ + kHeapOfWorker;
+    const int64_t open = Ledger::process().held();  // with what reads rows
+    // The slack of the budget has room for the first worker's heap.
+    const int64_t fit = (Ledger::process().cap() - open + kHeapOfWorker) / each.sum();
+    const auto count = static_cast<int>(std::min<int64_t>(fit, options_.threads));
+    if (count > 0) try {
+        const BesideLedger heap(count * each.heap - kHeapOfWorker);
+        return run(layer, layer_run, layer_run.begin(count, each), path);
+      } catch (const BudgetExceeded&) {  // a piece left more holes than were planned for
+      }
+    const BesideLedger heap(grown_);
+    try {
+      run(layer, layer_run, layer_run.begin_alone(), path);
+    } catch (const BudgetExceeded& refusal) {
+      throw_too_small(open + each.sum() - kHeapOfWorker, refusal);
+    }
+  }
+
+  void run(int64_t layer, LayerRun& run, std::vector<LayerRun::Worker> own,
+           const std::filesystem::path& path) {
     File out = File::create(path);
-    {
-      LayerRun run(topology, model, layer, from, begins, degrees);
-      std::vector<LayerRun::Worker> own;
-      for (int i = 0; i < options.threads; ++i) own.push_back(run.make_worker());
-      Workers workers(options.threads);
-      const auto take = [&](int64_t piece, int worker) {
-        return run.take(piece, own[static_cast<size_t>(worker)]);
-      };
-      workers.run_stream(take, [&](int64_t piece, Turn& turn) {
-        const at::Tensor said = run.run(piece, own[static_cast<size_t>(turn.worker())]);
+    Workers workers(static_cast<int>(own.size()));
+    const auto take = [&](int64_t piece, int worker) {
+      return run.take(piece, own[static_cast<size_t>(worker)]);
+    };
+    workers.run_stream(take, [&](int64_t piece, Turn& turn) {
+      run.run(piece, own[static_cast<size_t>(turn.worker())], [&](const at::Tensor& said) {
         turn.wait();
         out.write(said.const_data_ptr(), said.nbytes());
-        options.progress(layer * graph.nodes() + begins[static_cast<size_t>(piece) + 1],
-                         layers * graph.nodes());
       });
-    }
-    from = {path, 0, graph.nodes(), model.options().hidden};
-    files.push_back(from);
-    if (layer > 0 && std::ranges::find(judged, layer - 1) == judged.end())
-      std::filesystem::remove(files[static_cast<size_t>(layer) - 1].path);
+      options_.progress(layer * graph_.nodes() + pieces_.begins[static_cast<size_t>(piece) + 1],
+                        model_.options().layers * graph_.nodes());
+    });
   }
-  return files;
-}
+
+  // `needed`: of the ledger, with what stands beside it.
+  [[noreturn]] void throw_too_small(int64_t needed, const BudgetExceeded& refusal) const {
+    if (options_.outside_ledger == 0) throw refusal;
+    const int64_t missing = refusal.bytes_asked() - refusal.bytes_free();
+    const int64_t least =
+        options_.outside_ledger + std::max(needed, Ledger::process().cap() + grown_ + missing);
+    const int64_t budget = stated_budget(least);
+    const PieceSize& largest = pieces_.largest;
+    throw BudgetTooSmall(
+        fmt::format("nodes are judged from all their neighbours, up to {} nodes with {} edges at a time: the "
+                    "smallest budget that works is {} bytes ({}); raise --budget",
+                    largest.targets, largest.edges, budget, format_bytes(budget)));
+  }
+
+  const GraphView& graph_;
+  DiskTopology& topology_;
+  const Gnn& model_;
+  const FullNeighbourOptions& options_;
+  const Pieces pieces_;
+  Vector<float, Tag::columns> degrees_;
+  int64_t grown_ = 0;  // bytes that a thread's rooms for products grew by
+};
 
 }  // namespace
 
 void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                  std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                  std::span<float> logits) {
-  Judge judge(model, run_layers(graph, topology, model, options));
+  Judge judge(model, Layers(graph, topology, model, options).run());
   for (size_t first = 0; first < nodes.size(); first += kJudgedNodes) {
     const at::Tensor found =
         judge.run(nodes.subspan(first, std::min<size_t>(kJudgedNodes, nodes.size() - first))).logits;
@@ -144,7 +208,7 @@ void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& mode
 void judge_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                       const FullNeighbourOptions& options,
                       const std::function<void(const SaidOfNodes&)>& take) {
-  Judge judge(model, run_layers(graph, topology, model, options));
+  Judge judge(model, Layers(graph, topology, model, options).run());
   Vector<int64_t, Tag::columns> nodes;
   for (int64_t first = 0; first < graph.nodes(); first += kJudgedNodes) {
     nodes.resize(static_cast<size_t>(std::min(kJudgedNodes, graph.nodes() - first)));

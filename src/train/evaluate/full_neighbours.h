@@ -14,8 +14,9 @@ namespace plimsoll {
 
 struct FullNeighbourOptions {
   std::filesystem::path
-      scratch;  ///< a folder that is there: f32 [V, hidden] for each layer lie in it meanwhile
-  int threads = 1;
+      scratch;                 ///< a folder that is there: f32 [V, hidden] for each layer lie in it meanwhile
+  int threads = 1;             ///< at most; as many work as the budget has room for
+  int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have; 0: there is no budget
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
@@ -27,8 +28,8 @@ struct FullNeighbourOptions {
 /// results are the same bits for both. Edges come from `topology`, of the same graph, in the order of nodes.
 /// It is resized (share_caches).
 ///
-/// Errors: BudgetExceeded, where one node with all its neighbours does not fit; those of the topology;
-/// InputError; Failure (disk).
+/// Errors: BudgetTooSmall, with the smallest budget that works, where one thread without caches does not fit;
+/// BudgetExceeded, where nearly nothing does; those of the topology; InputError; Failure (disk).
 void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                  std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                  std::span<float> logits);

@@ -4,16 +4,24 @@
 #include <ATen/Parallel.h>
 #include <c10/core/GradMode.h>
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 
+#include "memory/c_heap.h"
 #include "ops/allocator.h"
 #include "sample/neighbour/sample_shape.h"
 #include "train/engine/collate.h"
+#include "train/plan/blas_memory.h"
 #include "train/plan/judging_caches.h"
 
 namespace plimsoll {
 namespace {
+
+// Pieces of other sizes leave other holes.
+constexpr int64_t kHolesShare = 8;
+// Samples with room for as many nodes leave no holes in the heap, where one is freed and the next is made.
+constexpr int64_t kUsualNodes = 20'000;
 
 CollateOptions collate_options(const Gnn& model) {
   CollateOptions options = model.collate_options();
@@ -35,24 +43,88 @@ void LayerRun::Worker::sample(int64_t first, int64_t end, JudgedPiece& piece) {
 }
 
 LayerRun::LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
-                   std::span<const int64_t> begins, std::span<const float> degrees)
+                   const Pieces& pieces, std::span<const float> degrees)
     : model_(model),
       layer_(layer),
       topology_(topology),
-      begins_(begins),
+      pieces_(pieces),
       degrees_(degrees),
       rows_(from),
-      ahead_(share_caches(topology, rows_)),
-      sampler_(topology),
-      coming_(&rows_, {ahead_, std::ssize(begins)}) {}
+      sampler_(topology) {}
+
+// What a piece takes grows with its counts no faster than they do.
+PieceMemory LayerRun::measure() const {
+  const PieceSize& largest = pieces_.largest;
+  for (int64_t parts = 1;; parts *= 2) {
+    try {
+      const PieceMemory part = try_out(largest.part(parts));
+      const int64_t tensors = parts * (part.tensors + part.tensors / kHolesShare);
+      return {.tensors = tensors, .graphs = graph_bytes_of(largest, widths()), .heap = part.heap};
+    } catch (const BudgetExceeded&) {
+      if (parts >= std::max(largest.nodes, largest.edges)) throw;
+    }
+  }
+}
+
+PieceMemory LayerRun::try_out(const PieceSize& size) const {
+  const int64_t beside = bytes_beside_ledger();
+  GraphBlock block;
+  make_up_piece(size, widths(), block);
+  Slab slab;
+  const SlabRange range = slab.take_all();
+  {
+    const RangeScope scope(range);
+    run(block, {});
+  }
+  return {.tensors = range.high(), .heap = std::max<int64_t>(bytes_beside_ledger() - beside, 0)};
+}
+
+std::vector<LayerRun::Worker> LayerRun::begin(int count, const PieceMemory& each) {
+  give_back_freed_memory();
+  const int64_t tensors =
+      (each.tensors + Packing::kAlignment - 1) / Packing::kAlignment * Packing::kAlignment;
+  slab_.resize(count * tensors);
+  ahead_ = share_caches(topology_, rows_, count * each.graphs);
+  room_ = std::min(pieces_.largest.nodes, kUsualNodes);
+  begin_pieces();
+  std::vector<Worker> workers;
+  for (int i = 0; i < count; ++i) {
+    workers.emplace_back(topology_);
+    workers.back().range_ = slab_.take(tensors);
+    workers.back().block_.make_room({1, pieces_.largest.nodes, pieces_.largest.edges}, widths());
+  }
+  return workers;
+}
+
+std::vector<LayerRun::Worker> LayerRun::begin_alone() {
+  give_back_freed_memory();
+  slab_.resize(0);
+  topology_.resize(topology_.least_bytes());
+  rows_.resize(0);
+  ahead_ = 0;
+  room_ = 0;
+  begin_pieces();
+  std::vector<Worker> workers;
+  workers.emplace_back(topology_);
+  workers.back().range_ = slab_.take_all();
+  return workers;
+}
+
+void LayerRun::begin_pieces() {
+  coming_ = std::make_unique<BatchesAhead<JudgedPiece>>(
+      &rows_, BatchesAhead<JudgedPiece>::Options{ahead_, pieces_.count()});
+  next_ = 0;
+}
 
 void LayerRun::sample(int64_t number, Worker& by, JudgedPiece& piece) const {
   const auto at = static_cast<size_t>(number);
-  by.sample(begins_[at], begins_[at + 1], piece);
+  piece.sample.node.reserve(static_cast<size_t>(room_));
+  piece.sample.batch.reserve(static_cast<size_t>(room_));
+  by.sample(pieces_.begins[at], pieces_.begins[at + 1], piece);
 }
 
 bool LayerRun::take(int64_t number, Worker& worker) {
-  if (number >= pieces()) return false;
+  if (number >= pieces_.count()) return false;
   if (ahead_ == 0) return true;
   const auto sample_next = [&] {
     JudgedPiece piece;
@@ -60,24 +132,28 @@ bool LayerRun::take(int64_t number, Worker& worker) {
     ++next_;
     return piece;
   };
-  if (coming_.empty()) coming_.add(sample_next());
-  coming_.extend([&] { return next_ < pieces() ? std::optional(sample_next()) : std::nullopt; });
-  worker.piece_ = coming_.pop();
+  if (coming_->empty()) coming_->add(sample_next());
+  coming_->extend([&] { return next_ < pieces_.count() ? std::optional(sample_next()) : std::nullopt; });
+  worker.piece_ = coming_->pop();
   return true;
 }
 
 at::Tensor LayerRun::run(int64_t number, Worker& worker) {
-  at::init_num_threads();
-  const TagScope scope(Tag::activations);
-  const c10::AutoGradMode no_gradients(false);
   if (ahead_ == 0) sample(number, worker, worker.piece_.batch);
   fill(worker);
-  const RowWidths widths{.node_features = rows_.width(), .edge_features = topology_.edge_width()};
-  Batch batch = collate(worker.block_, widths, collate_options(model_));
+  return run(worker.block_, worker.piece_.batch.rows());
+}
+
+// Of a made-up block the nodes are not given.
+at::Tensor LayerRun::run(const GraphBlock& block, std::span<const int64_t> nodes) const {
+  at::init_num_threads();
+  const TagScope tag(Tag::activations);
+  const c10::AutoGradMode no_gradients(false);
+  Batch batch = collate(block, widths(), collate_options(model_));
   if (!degrees_.empty()) {
-    batch.degrees = at::empty({batch.nodes()}, at::kFloat);
+    batch.degrees = at::ones({batch.nodes()}, at::kFloat);
     auto* degree = batch.degrees.mutable_data_ptr<float>();
-    for (const int64_t node : worker.piece_.batch.rows()) *degree++ = degrees_[static_cast<size_t>(node)];
+    for (const int64_t node : nodes) *degree++ = degrees_[static_cast<size_t>(node)];
   }
   batch.layers.resize(static_cast<size_t>(layer_) + 1, batch.layers.front());
   const at::Tensor x = layer_ == 0 ? model_.inputs(batch) : batch.x;
@@ -100,7 +176,7 @@ void LayerRun::fill(Worker& worker) {
   topology_.read_edge_values(sample.edge, block.edge_attr);
   append_prefixes(sample, block.prefixes);
   block.x.resize(static_cast<size_t>(nodes * rows_.width()));
-  coming_.read(worker.piece_, block.x.data());
+  coming_->read(worker.piece_, block.x.data());
 }
 
 }  // namespace plimsoll

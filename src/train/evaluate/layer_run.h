@@ -3,8 +3,11 @@
 #include <ATen/core/TensorBody.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
+#include "memory/slab.h"
 #include "nn/gnn.h"
 #include "rows/batches_ahead.h"
 #include "rows/feature_file.h"
@@ -12,6 +15,7 @@
 #include "sample/block/block.h"
 #include "sample/neighbour/neighbour_sampler.h"
 #include "sample/topology/disk_topology.h"
+#include "train/evaluate/piece_memory.h"
 
 namespace plimsoll {
 
@@ -27,11 +31,14 @@ struct JudgedPiece {
 /// the layer before said of all nodes, pieces are sampled ahead and their rows read in the order of the file.
 class LayerRun {
  public:
-  /// `from`: what the layer before said, or the features; piece i has the nodes begins[i] .. begins[i + 1] -
-  /// 1; `degrees` of all nodes, where the convolution wants them. All have to outlive it. Resizes the
-  /// topology (share_caches). Errors: BudgetExceeded, those of RowReader.
+  /// `from`: what the layer before said, or the features; `degrees` of all nodes, where the convolution wants
+  /// them. All have to outlive it. Errors: those of RowReader, BudgetExceeded.
   LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
-           std::span<const int64_t> begins, std::span<const float> degrees);
+           const Pieces& pieces, std::span<const float> degrees);
+
+  /// What a worker takes for any of the pieces, as a made-up one shows; where there is no room for that, a
+  /// part of it. Without workers. Errors: BudgetExceeded where there is room for nearly nothing.
+  PieceMemory measure() const;
 
   /// Of each thread.
   class Worker {
@@ -46,31 +53,48 @@ class LayerRun {
     Vector<int64_t, Tag::blocks> targets_;
     BatchesAhead<JudgedPiece>::Coming piece_;
     GraphBlock block_;
+    SlabRange range_;
   };
-  Worker make_worker() const { return Worker(topology_); }
+  /// So many workers, each with room for pieces that take so much, and the rest for caches of edges and rows
+  /// (share_caches); or one that takes what its pieces need, without caches. They end before it is called
+  /// again, and before this. Errors: BudgetExceeded, those of RowReader.
+  std::vector<Worker> begin(int workers, const PieceMemory& each);
+  std::vector<Worker> begin_alone();
 
   /// Fetches piece `number` for a worker, in their order; false after the last. One call at a time. Errors:
   /// those of the topology, BudgetExceeded.
   bool take(int64_t number, Worker& worker);
-  /// f32 [nodes, hidden] of the piece that was fetched. Workers may call it at once. Errors: likewise, and
-  /// those of RowReader::read().
-  at::Tensor run(int64_t number, Worker& worker);
+  /// Calls use(f32 [nodes, hidden]) with what the layer says of the piece that was fetched. Workers may call
+  /// it at once. Errors: likewise, those of RowReader::read() and of `use`.
+  template <typename Use>
+  void run(int64_t number, Worker& worker, const Use& use) {
+    const RangeScope scope(worker.range_);
+    use(run(number, worker));
+  }
 
  private:
-  int64_t pieces() const { return std::ssize(begins_) - 1; }
+  RowWidths widths() const {
+    return {.node_features = rows_.width(), .edge_features = topology_.edge_width()};
+  }
+  void begin_pieces();
+  PieceMemory try_out(const PieceSize& size) const;
   void sample(int64_t number, Worker& by, JudgedPiece& piece) const;
   void fill(Worker& worker);
+  at::Tensor run(int64_t number, Worker& worker);
+  at::Tensor run(const GraphBlock& block, std::span<const int64_t> nodes) const;
 
   const Gnn& model_;
   const int64_t layer_;
-  const Topology& topology_;
-  const std::span<const int64_t> begins_;
+  DiskTopology& topology_;
+  const Pieces& pieces_;
   const std::span<const float> degrees_;
   ScannedRows rows_;
-  const int64_t ahead_;  // bytes for pieces that come; 0: each is sampled by who works on it
-  Worker sampler_;       // of these, as what follows
-  BatchesAhead<JudgedPiece> coming_;
+  int64_t ahead_ = 0;  // bytes for pieces that come; 0: each is sampled by who works on it
+  Worker sampler_;     // of these, as what follows
+  std::unique_ptr<BatchesAhead<JudgedPiece>> coming_;
   int64_t next_ = 0;
+  int64_t room_ = 0;  // nodes that a sample has room for before it is made
+  Slab slab_;
 };
 
 }  // namespace plimsoll

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "memory/ledger.h"
 #include "rows/scanned_rows.h"
 #include "sample/seeds/link_seeds.h"
 #include "train/evaluate/ranking.h"
@@ -25,7 +26,8 @@ using Nodes = Vector<int64_t, Tag::columns>;
 class Scores {
  public:
   Scores(const FeatureFile& embeddings, DiskTopology& topology) : rows_(embeddings) {
-    share_caches(topology, rows_);
+    const Ledger& ledger = Ledger::process();
+    share_caches(topology, rows_, std::max<int64_t>(ledger.cap() - ledger.held(), 0) / 2);
   }
 
   // scores[i]: of nodes[i] and neighbours[i], added up in double precision.

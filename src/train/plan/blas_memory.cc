@@ -10,6 +10,10 @@
 #include <mutex>
 #include <vector>
 
+#include "memory/c_heap.h"
+#include "memory/ledger.h"
+#include "memory/meter.h"
+
 // torch has MKL inside, without its headers (i_malloc.h); another BLAS does not have these.
 extern "C" {
 extern __attribute__((weak)) void* (*i_malloc)(size_t bytes);
@@ -168,6 +172,12 @@ std::optional<int64_t> blas_bytes() {
   int64_t bytes = 0;
   for (const Room& room : rooms().all) bytes += used_bytes(room);
   return bytes;
+}
+
+int64_t bytes_beside_ledger() {
+  if (const auto bytes = blas_bytes()) return *bytes;
+  give_back_freed_memory();
+  return process_memory().anonymous - Ledger::process().held();
 }
 
 }  // namespace plimsoll

@@ -16,4 +16,8 @@ void watch_blas_memory();
 /// None where the library does not say, or is not watched. Thread-safe.
 std::optional<int64_t> blas_bytes();
 
+/// blas_bytes(), or where there are none all anonymous bytes of the process that do not stand in the ledger:
+/// for measuring by how much a piece of work raises them.
+int64_t bytes_beside_ledger();
+
 }  // namespace plimsoll

@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
-#include "memory/meter.h"
 #include "ops/allocator.h"
 #include "train/engine/item_kind.h"
 #include "train/engine/order_terms.h"
@@ -131,7 +130,7 @@ class Planner {
       work.plan->set_model(closed, TapeModel(tapes, terms));
       work.plan->lay_out(closed, box.lowest, box.highest);
     }
-    heap_per_block_ = std::max(heap_per_block_, outside() - outside_before_);
+    heap_per_block_ = std::max(heap_per_block_, bytes_beside_ledger() - outside_before_);
     if (!without_data()) {
       probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
       give_back_freed_memory();  // probes stood on the heap; blocks will not
@@ -326,11 +325,8 @@ class Planner {
     for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
   }
 
-  // A budget that works for any process: their floors differ, with the rooms of BLAS at start.
   int64_t stated(int64_t budget) const {
-    constexpr int64_t kStep = 64 * kKiB;
-    if (in_.outside_ledger == 0) return budget;
-    return (budget + kFloorSpread + in_.outside_varies + kStep - 1) / kStep * kStep;
+    return in_.outside_ledger == 0 ? budget : stated_budget(budget + in_.outside_varies);
   }
 
   static MemoryPlan::Block worst_of(const PlannedWork& work) {
@@ -373,7 +369,7 @@ class Planner {
     const auto start = std::chrono::steady_clock::now();
     work.record(engine, block, range);
     seconds_per_graph_ += seconds_since(start) / static_cast<double>(std::max<size_t>(work.worst.size(), 1));
-    heap_per_block_ = std::max(heap_per_block_, outside() - outside_before_);
+    heap_per_block_ = std::max(heap_per_block_, bytes_beside_ledger() - outside_before_);
     return found;
   }
 
@@ -388,13 +384,6 @@ class Planner {
           if (entry.name.find("embedding") == std::string::npos)  // which is looked up, not multiplied
             for (const int64_t size : entry.value.sizes()) widest = std::max(widest, size);
     return 512 * kKiB + 3 * kKiB * widest;
-  }
-
-  // What libraries that multiply hold, or else all anonymous bytes that do not stand in the ledger.
-  static int64_t outside() {
-    if (const auto bytes = blas_bytes()) return *bytes;
-    give_back_freed_memory();
-    return process_memory().anonymous - Ledger::process().held();
   }
 
   // Blocks as they will run: prediction's worst, and those of a whole step in flight together.
@@ -422,7 +411,7 @@ class Planner {
   const PlanInput& in_;
   const std::chrono::steady_clock::time_point start_;
   const int64_t peak_before_;  // of the ledger, since the stage began
-  const int64_t outside_before_ = outside();
+  const int64_t outside_before_ = bytes_beside_ledger();
   std::optional<PlannedWork> teaching_;  // of an OffloadedTeacher
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
@@ -432,6 +421,11 @@ class Planner {
 };
 
 }  // namespace
+
+int64_t stated_budget(int64_t budget) {
+  constexpr int64_t kStep = 64 * kKiB;
+  return (budget + kFloorSpread + kStep - 1) / kStep * kStep;
+}
 
 MemoryPlan make_plan(const PlanInput& input) {
   if (!input.device) return Planner(input).run();

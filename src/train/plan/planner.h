@@ -135,6 +135,9 @@ void try_out(const PlanInput& input, const ExecutionPlan& execution, std::span<c
 /// By how much a stated budget is above the need of this process: floors of processes differ. Up to 1.4 MiB
 /// was seen.
 constexpr int64_t kFloorSpread = 2 * kMiB;
+/// A budget that works for any process, where one that needs `budget` bytes was seen: their floors differ,
+/// with the rooms of BLAS at start.
+int64_t stated_budget(int64_t budget);
 
 /// The execution of a feasible plan. Errors: BudgetTooSmall, which names the smallest budget that works.
 ExecutionPlan require_feasible(const MemoryPlan& plan);
