@@ -136,7 +136,10 @@ class Layers {
     each.heap = grown_ + kHeapOfWorker;
     const int64_t open = Ledger::process().held();  // with what reads rows
     // The slack of the budget has room for the first worker's heap.
-    const int64_t fit = (Ledger::process().cap() - open + kHeapOfWorker) / each.sum();
+    const int64_t free = Ledger::process().cap() - open + kHeapOfWorker;
+    // More workers than one leave half to caches, as far as these are of use: most wait for rows otherwise.
+    const int64_t caches = std::min(layer_run.most_cache_bytes(), free / 2);
+    const int64_t fit = std::max((free - caches) / each.sum(), std::min<int64_t>(free / each.sum(), 1));
     const auto count = static_cast<int>(std::min<int64_t>(fit, options_.threads));
     if (count > 0) try {
         const BesideLedger heap(count * each.heap - kHeapOfWorker);

@@ -40,6 +40,11 @@ class LayerRun {
   /// part of it. Without workers. Errors: BudgetExceeded where there is room for nearly nothing.
   PieceMemory measure() const;
 
+  /// Bytes with which all rows and edges stay in memory.
+  int64_t most_cache_bytes() const {
+    return rows_.most_bytes() + topology_.most_bytes() - topology_.least_bytes();
+  }
+
   /// Of each thread.
   class Worker {
    public:
