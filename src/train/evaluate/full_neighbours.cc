@@ -115,6 +115,7 @@ class Layers {
     const std::vector<int64_t> judged = model_.judged();
     std::vector<FeatureFile> files;
     FeatureFile from = FeatureFile::column(graph_.set(), "x");
+    measure(from.width);
     for (int64_t layer = 0; layer < model_.options().layers; ++layer) {
       const std::filesystem::path path = options_.scratch / fmt::format("layer-{}.f32", layer);
       run(layer, from, path);
@@ -128,12 +129,25 @@ class Layers {
   }
 
  private:
+  // Layers after the first read rows of the same width, and take the same.
+  void measure(int64_t features) {
+    topology_.resize(topology_.least_bytes());
+    for (int64_t layer = 0; layer < std::min<int64_t>(model_.options().layers, 2); ++layer) {
+      const RowWidths widths{.node_features = layer == 0 ? features : model_.options().hidden,
+                             .edge_features = topology_.edge_width()};
+      workers_.push_back(measure_pieces(model_, layer, pieces_.largest, widths));
+      grown_ += workers_.back().heap;
+    }
+    for (PieceMemory& worker : workers_) {
+      worker.heap = grown_ + kHeapOfWorker;  // rooms of layers before stay
+      most_ = std::max(most_, worker.sum());
+    }
+  }
+
   void run(int64_t layer, const FeatureFile& from, const std::filesystem::path& path) {
     topology_.resize(topology_.least_bytes());
     LayerRun layer_run(topology_, model_, layer, from, pieces_, degrees_);
-    PieceMemory each = layer_run.measure();
-    grown_ += each.heap;  // rooms of layers before stay
-    each.heap = grown_ + kHeapOfWorker;
+    const PieceMemory& each = workers_[static_cast<size_t>(std::min<int64_t>(layer, 1))];
     const int64_t open = Ledger::process().held();  // with what reads rows
     // The slack of the budget has room for the first worker's heap.
     const int64_t free = Ledger::process().cap() - open + kHeapOfWorker;
@@ -150,7 +164,7 @@ class Layers {
     try {
       run(layer, layer_run, layer_run.begin_alone(), path);
     } catch (const BudgetExceeded& refusal) {
-      throw_too_small(open + each.sum() - kHeapOfWorker, refusal);
+      throw_too_small(open + most_ - kHeapOfWorker, refusal);
     }
   }
 
@@ -191,7 +205,9 @@ class Layers {
   const FullNeighbourOptions& options_;
   const Pieces pieces_;
   Vector<float, Tag::columns> degrees_;
-  int64_t grown_ = 0;  // bytes that a thread's rooms for products grew by
+  std::vector<PieceMemory> workers_;  // of the first layer, and of each after it
+  int64_t most_ = 0;                  // of these, in bytes
+  int64_t grown_ = 0;                 // that a thread's rooms for products grow by
 };
 
 }  // namespace

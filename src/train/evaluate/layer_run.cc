@@ -31,7 +31,51 @@ CollateOptions collate_options(const Gnn& model) {
   return options;
 }
 
+// What layer `layer` says of a block. Of a made-up one the nodes are not given.
+at::Tensor run_block(const Gnn& model, int64_t layer, const GraphBlock& block, const RowWidths& widths,
+                     std::span<const int64_t> nodes, std::span<const float> degrees) {
+  at::init_num_threads();
+  const TagScope tag(Tag::activations);
+  const c10::AutoGradMode no_gradients(false);
+  Batch batch = collate(block, widths, collate_options(model));
+  if (model.options().conv == "gcn") {
+    batch.degrees = at::ones({batch.nodes()}, at::kFloat);
+    auto* degree = batch.degrees.mutable_data_ptr<float>();
+    for (const int64_t node : nodes) *degree++ = degrees[static_cast<size_t>(node)];
+  }
+  batch.layers.resize(static_cast<size_t>(layer) + 1, batch.layers.front());
+  const at::Tensor x = layer == 0 ? model.inputs(batch) : batch.x;
+  return model.run_layer(layer, x, batch).contiguous();
+}
+
+PieceMemory try_out(const Gnn& model, int64_t layer, const PieceSize& size, const RowWidths& widths) {
+  const int64_t beside = bytes_beside_ledger();
+  GraphBlock block;
+  make_up_piece(size, widths, block);
+  Slab slab;
+  const SlabRange range = slab.take_all();
+  {
+    const RangeScope scope(range);
+    run_block(model, layer, block, widths, {}, {});
+  }
+  return {.tensors = range.high(), .heap = std::max<int64_t>(bytes_beside_ledger() - beside, 0)};
+}
+
 }  // namespace
+
+// What a piece takes grows with its counts no faster than they do.
+PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& largest,
+                           const RowWidths& widths) {
+  for (int64_t parts = 1;; parts *= 2) {
+    try {
+      const PieceMemory part = try_out(model, layer, largest.part(parts), widths);
+      const int64_t tensors = parts * (part.tensors + part.tensors / kHolesShare);
+      return {.tensors = tensors, .graphs = graph_bytes_of(largest, widths), .heap = part.heap};
+    } catch (const BudgetExceeded&) {
+      if (parts >= std::max(largest.nodes, largest.edges)) throw;
+    }
+  }
+}
 
 LayerRun::Worker::Worker(const Topology& topology)
     : sampler_(topology, {.fan_outs = {NeighbourChoice::kAll}}, 0) {}
@@ -51,33 +95,6 @@ LayerRun::LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, cons
       degrees_(degrees),
       rows_(from),
       sampler_(topology) {}
-
-// What a piece takes grows with its counts no faster than they do.
-PieceMemory LayerRun::measure() const {
-  const PieceSize& largest = pieces_.largest;
-  for (int64_t parts = 1;; parts *= 2) {
-    try {
-      const PieceMemory part = try_out(largest.part(parts));
-      const int64_t tensors = parts * (part.tensors + part.tensors / kHolesShare);
-      return {.tensors = tensors, .graphs = graph_bytes_of(largest, widths()), .heap = part.heap};
-    } catch (const BudgetExceeded&) {
-      if (parts >= std::max(largest.nodes, largest.edges)) throw;
-    }
-  }
-}
-
-PieceMemory LayerRun::try_out(const PieceSize& size) const {
-  const int64_t beside = bytes_beside_ledger();
-  GraphBlock block;
-  make_up_piece(size, widths(), block);
-  Slab slab;
-  const SlabRange range = slab.take_all();
-  {
-    const RangeScope scope(range);
-    run(block, {});
-  }
-  return {.tensors = range.high(), .heap = std::max<int64_t>(bytes_beside_ledger() - beside, 0)};
-}
 
 std::vector<LayerRun::Worker> LayerRun::begin(int count, const PieceMemory& each) {
   give_back_freed_memory();
@@ -139,25 +156,11 @@ bool LayerRun::take(int64_t number, Worker& worker) {
 }
 
 at::Tensor LayerRun::run(int64_t number, Worker& worker) {
+  // What grew for the piece before left holes, which nobody has counted.
+  if (room_ == 0) give_back_freed_memory();
   if (ahead_ == 0) sample(number, worker, worker.piece_.batch);
   fill(worker);
-  return run(worker.block_, worker.piece_.batch.rows());
-}
-
-// Of a made-up block the nodes are not given.
-at::Tensor LayerRun::run(const GraphBlock& block, std::span<const int64_t> nodes) const {
-  at::init_num_threads();
-  const TagScope tag(Tag::activations);
-  const c10::AutoGradMode no_gradients(false);
-  Batch batch = collate(block, widths(), collate_options(model_));
-  if (!degrees_.empty()) {
-    batch.degrees = at::ones({batch.nodes()}, at::kFloat);
-    auto* degree = batch.degrees.mutable_data_ptr<float>();
-    for (const int64_t node : nodes) *degree++ = degrees_[static_cast<size_t>(node)];
-  }
-  batch.layers.resize(static_cast<size_t>(layer_) + 1, batch.layers.front());
-  const at::Tensor x = layer_ == 0 ? model_.inputs(batch) : batch.x;
-  return model_.run_layer(layer_, x, batch).contiguous();
+  return run_block(model_, layer_, worker.block_, widths(), worker.piece_.batch.rows(), degrees_);
 }
 
 // The targets come first, and then what they have edges from.

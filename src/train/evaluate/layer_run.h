@@ -27,6 +27,12 @@ struct JudgedPiece {
   int64_t bytes() const { return sample.bytes(); }
 };
 
+/// What a worker takes for any of the pieces in a layer that reads such rows, as a made-up piece shows; where
+/// there is no room for that, a part of it. No worker is there. Errors:
+/// BudgetExceeded where there is room for nearly nothing.
+PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& largest,
+                           const RowWidths& widths);
+
 /// One layer of a Gnn over all nodes of one giant graph, a piece at a time. Where memory does not hold what
 /// the layer before said of all nodes, pieces are sampled ahead and their rows read in the order of the file.
 class LayerRun {
@@ -35,10 +41,6 @@ class LayerRun {
   /// them. All have to outlive it. Errors: those of RowReader, BudgetExceeded.
   LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
            const Pieces& pieces, std::span<const float> degrees);
-
-  /// What a worker takes for any of the pieces, as a made-up one shows; where there is no room for that, a
-  /// part of it. Without workers. Errors: BudgetExceeded where there is room for nearly nothing.
-  PieceMemory measure() const;
 
   /// Bytes with which all rows and edges stay in memory.
   int64_t most_cache_bytes() const {
@@ -82,11 +84,9 @@ class LayerRun {
     return {.node_features = rows_.width(), .edge_features = topology_.edge_width()};
   }
   void begin_pieces();
-  PieceMemory try_out(const PieceSize& size) const;
   void sample(int64_t number, Worker& by, JudgedPiece& piece) const;
   void fill(Worker& worker);
   at::Tensor run(int64_t number, Worker& worker);
-  at::Tensor run(const GraphBlock& block, std::span<const int64_t> nodes) const;
 
   const Gnn& model_;
   const int64_t layer_;
@@ -98,7 +98,7 @@ class LayerRun {
   Worker sampler_;     // of these, as what follows
   std::unique_ptr<BatchesAhead<JudgedPiece>> coming_;
   int64_t next_ = 0;
-  int64_t room_ = 0;  // nodes that a sample has room for before it is made
+  int64_t room_ = 0;  // nodes that a sample has room for before it is made; 0: one works alone
   Slab slab_;
 };
 
