@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <set>
 #include <tuple>
 
 #include "base/error.h"
+#include "ingest/text/source_files.h"
 #include "memory/heap_bytes.h"
 
 namespace plimsoll {
@@ -37,31 +37,6 @@ CaptureFile describe(const fs::path& path, const fs::path& root, std::string nam
   if (split.empty()) split = fs::absolute(root).lexically_normal().parent_path().filename().string();
   std::optional<std::string> attack = attack_from_name(name);
   return {path, std::move(name), std::move(split), below.generic_string(), std::move(attack)};
-}
-
-// All files of a folder, in links to folders too. What a link leads to is looked at once, and not again where
-// it lies below `root` itself, so that a link to a folder around it ends; one that leads nowhere is no file.
-template <typename Visit>
-void visit_files(const fs::path& root, const Visit& visit) {
-  std::set<fs::path> seen = {fs::canonical(root)};
-  std::set<fs::path> folders = {root};  // to look at, those without a link before them first
-  std::set<fs::path> links;
-  while (!folders.empty() || !links.empty()) {
-    std::set<fs::path>& next = folders.empty() ? links : folders;
-    const fs::path folder = next.extract(next.begin()).value();
-    const bool by_link = &next == &links;
-    if (by_link && !seen.insert(fs::canonical(folder)).second) continue;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      std::error_code unreachable;
-      if (entry.is_regular_file(unreachable)) visit(entry.path());
-      if (!entry.is_directory(unreachable)) continue;
-      if (entry.is_symlink()) {
-        links.insert(entry.path());
-      } else if (seen.insert(fs::canonical(entry.path())).second) {
-        folders.insert(entry.path());
-      }
-    }
-  }
 }
 
 // In a list that grows: there are two of it then.

@@ -83,7 +83,7 @@ GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const Graph
   list.keep(options.shard.items(list.part_sizes()));
   std::vector<fs::path> sources = list.edge_files();
   for (const fs::path& path : list.value_files()) sources.push_back(path);
-  Json provenance = make_provenance(source_hashes(sources), std::move(described));
+  Json provenance = make_provenance(source_hashes(sources).take(), std::move(described));
 
   GraphIngestResult result{.ids = has_texts(options, list) ? "text" : options.ids,
                            .edge_features = static_cast<int64_t>(list.feature_names().size())};

@@ -56,7 +56,7 @@ Json merged_sources(const std::vector<ShardFolder>& shards, const EdgeList& list
                                    shard.folder.string(), last.dump(), of_values.dump()));
   }
   edges.insert(edges.end(), of_values.begin(), of_values.end());
-  const Json nodes = source_hashes(node_files(options));
+  const Json nodes = source_hashes(node_files(options)).take();
   edges.insert(edges.end(), nodes.begin(), nodes.end());
   return edges;
 }
@@ -70,7 +70,7 @@ GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphPro
   std::vector<fs::path> sources = edges.edge_files();
   for (const auto& more : {edges.value_files(), node_files(options)})
     sources.insert(sources.end(), more.begin(), more.end());
-  const Json provenance = make_provenance(source_hashes(sources), graph_options_json(options));
+  const Json provenance = make_provenance(source_hashes(sources).take(), graph_options_json(options));
   if (auto made = find_made(options, provenance, sources)) return *made;
   return build_graph(options, edges, nullptr, provenance, progress, files);
 }

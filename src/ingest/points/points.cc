@@ -58,7 +58,7 @@ PointsResult ingest_points(const PointsOptions& options,
     if (fs::is_directory(file))
       throw InputError(fmt::format("{}: is a folder, expected a file: NAME.npy or a text", file.string()));
   PointsResult result;
-  const Json sources = source_hashes(files_of(options));
+  const Json sources = source_hashes(files_of(options)).take();
   for (const Json& of : sources) result.source_bytes += of["bytes"].get<int64_t>();
   const Json provenance = make_provenance(sources, words_of(options));
   if (is_made_already(options.out, options.force, provenance, files_of(options)))

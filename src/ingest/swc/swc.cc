@@ -147,7 +147,8 @@ SwcResult found_in(const GraphSetView& view) {
 SwcResult ingest_swc(const SwcOptions& options, const std::function<void(int64_t, int64_t)>& progress,
                      const std::function<void(const std::string&)>& note) {
   check(options);
-  std::vector<fs::path> files = SwcSource::files(options.sources);
+  Charge of_sources(Tag::ingest);
+  std::vector<fs::path> files = SwcSource::files(options.sources, of_sources);
   std::optional<SwcLabels> labels;
   if (!options.labels.empty()) {
     labels.emplace(options.labels);
@@ -155,7 +156,8 @@ SwcResult ingest_swc(const SwcOptions& options, const std::function<void(int64_t
   }
   Json words = words_of(options);
   if (labels) words["classes"] = labels->classes();
-  const Json provenance = make_provenance(source_hashes(files), words);
+  JsonTable hashes = source_hashes(files);
+  const Json provenance = make_provenance(hashes.take(), words);
   if (is_made_already(options.out, options.force, provenance, files))
     return found_in(GraphSetView(options.out));
 

@@ -7,9 +7,11 @@
 
 #include "base/error.h"
 #include "ingest/swc/tar_reader.h"
+#include "ingest/text/source_files.h"
 #include "io/input_stream.h"
 #include "io/zip_archive.h"
 #include "memory/charge.h"
+#include "memory/heap_bytes.h"
 
 namespace plimsoll {
 namespace {
@@ -35,6 +37,11 @@ std::string_view without_dot(std::string_view name) {
   return name.starts_with("./") ? name.substr(2) : name;
 }
 
+// In a list that grows: there are two of it then.
+int64_t bytes_of(const fs::path& path) {
+  return 2 * static_cast<int64_t>(sizeof(fs::path)) + heap_bytes(path);
+}
+
 void read_all(InputStream& stream, const std::string& name, Text& text) {
   constexpr size_t kPiece = 1 << 18;
   text.clear();
@@ -58,16 +65,11 @@ class SwcFiles : public SwcSource {
       paths_.push_back(source);
       return;
     }
-    std::error_code failed;
-    for (fs::recursive_directory_iterator
-             entry(source, fs::directory_options::follow_directory_symlink, failed),
-         end;
-         !failed && entry != end; entry.increment(failed)) {
-      if (!is_swc(without_packing(entry->path().generic_string())) || !entry->is_regular_file()) continue;
-      charge_.add(static_cast<int64_t>(sizeof(fs::path) + entry->path().native().size()));
-      paths_.push_back(entry->path());
-    }
-    if (failed) throw InputError(fmt::format("{}: cannot be read ({})", source.string(), failed.message()));
+    visit_files(source, [&](const fs::path& path) {
+      if (!is_swc(without_packing(path.generic_string()))) return;
+      charge_.add(bytes_of(path));
+      paths_.push_back(path);
+    });
     std::ranges::sort(paths_);
   }
 
@@ -162,12 +164,14 @@ std::unique_ptr<SwcSource> SwcSource::open(const std::vector<fs::path>& sources)
   return std::make_unique<Chain>(sources);
 }
 
-std::vector<fs::path> SwcSource::files(const std::vector<fs::path>& sources) {
+std::vector<fs::path> SwcSource::files(const std::vector<fs::path>& sources, Charge& charge) {
   std::vector<fs::path> files;
   for (const fs::path& source : sources) {
     if (!fs::exists(source)) throw InputError("no such file or folder: " + source.string());
-    const std::vector<fs::path> found = SwcFiles(source).paths();
+    const SwcFiles of_source(source);
+    const std::vector<fs::path>& found = of_source.paths();
     if (found.empty()) throw InputError(source.string() + ": holds no file *.swc");
+    for (const fs::path& path : found) charge.add(bytes_of(path));
     files.insert(files.end(), found.begin(), found.end());
   }
   return files;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "memory/charge.h"
 #include "memory/vector.h"
 
 namespace plimsoll {
@@ -20,14 +21,15 @@ class SwcSource {
   /// The next file's name, below what was named, and text; false where there is none.
   virtual bool next(std::string& name, Vector<char, Tag::ingest>& text) = 0;
 
-  /// Folders, with all below them in the order of paths; archives, .tar, .tar.zst, .tar.gz or .zip, in
-  /// theirs; and files of any name. Of folders and archives files *.swc are taken, perhaps .zst or .gz in
-  /// folders; hidden ones are not.
+  /// Folders, with all below them in the order of paths, each folder once if links lead to it; archives,
+  /// .tar, .tar.zst, .tar.gz or .zip, in theirs; and files of any name. Of folders and archives files *.swc
+  /// are taken, perhaps .zst or .gz in folders; hidden ones are not.
   static std::unique_ptr<SwcSource> open(const std::vector<std::filesystem::path>& sources);
 
-  /// The files that are read, for provenance. Errors: InputError for a source that is not there or has no
-  /// *.swc file.
-  static std::vector<std::filesystem::path> files(const std::vector<std::filesystem::path>& sources);
+  /// The files that are read, for provenance; `charge` gets what the list takes. Errors: InputError for a
+  /// source that is not there or has no *.swc file.
+  static std::vector<std::filesystem::path> files(const std::vector<std::filesystem::path>& sources,
+                                                  Charge& charge);
 };
 
 }  // namespace plimsoll

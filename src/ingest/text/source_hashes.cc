@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-Json source_hashes(const std::vector<std::filesystem::path>& files) {
-  Json sources = Json::array();
+JsonTable source_hashes(const std::vector<std::filesystem::path>& files) {
+  JsonTable sources;
   Vector<char, Tag::ingest> buffer(256 << 10);
   for (const std::filesystem::path& path : files) {
     SourceReader reader(path);
