@@ -259,6 +259,14 @@ def test_forests_are_picked_from_or_split(ingest, tmp_path):
     assert ingest(tmp_path / "b.swc", "--root", "first")[1]["nodes"] == 2
 
 
+def test_many_trees_of_a_file_are_rerooted_at_once(ingest, tmp_path):
+    rows = [row for n in range(0, 80_000, 2) for row in ([n, 3, n, 0, 0, 1, -1], [n + 1, 1, n, 1, 0, 1, n])]
+    write(tmp_path / "a.swc", rows)
+    made, summary = ingest(tmp_path / "a.swc", "--forest", "split")
+    assert summary["graphs"] == summary["rerooted"] == 40_000
+    assert made.pos.tolist()[:4] == [[0, 1, 0], [0, 0, 0], [2, 1, 0], [2, 0, 0]]
+
+
 def test_scales_and_zero_length_segments(ingest, tmp_path):
     rows = [[1, 1, 1, 1, 1, 2, -1], [2, 3, 2, 2, 2, 1, 1], [3, 3, 2, 2, 2, 1, 2], [4, 9, 3, 2, 2, 1, 3]]
     write(tmp_path / "a.swc", rows, head="# SCALE 1.0 2.0 0.5\n# SCALE of the picture: none\n")
@@ -306,6 +314,8 @@ BAD = {
     "no text": ("", ": holds no points"),
     "comments alone": ("# one\n# two\n", ": holds no points"),
     "a broken id": ("1.5 1 0 0 0 1 -1\n", ":1: found '1.5', expected an id"),
+    "a scale that makes it infinite": ("# SCALE 1e30 1e30 1e30\n" + GOOD + "2 3 0 1e20 0 1 1\n", ":3: found a coordinate beyond 3.4e38 "
+                                       "after SCALE 1e+30 1e+30 1e+30, expected finite numbers"),
     "a huge id": ("99999999999 1 0 0 0 1 -1\n", ":1: found '99999999999', expected an id of 0 to 2^31 - 1"),
 }
 

@@ -41,6 +41,10 @@ class SwcParser {
       point.x *= scale_[0];
       point.y *= scale_[1];
       point.z *= scale_[2];
+      if (std::isfinite(point.x) && std::isfinite(point.y) && std::isfinite(point.z)) continue;
+      throw InputError(
+          fmt::format("{}:{}: found a coordinate beyond 3.4e38 after SCALE {} {} {}, expected finite numbers",
+                      name_, point.line, scale_[0], scale_[1], scale_[2]));
     }
   }
 

@@ -46,13 +46,16 @@ class SwcForest {
                                      [&](int32_t root) { return point(static_cast<size_t>(root)).line; });
   }
 
-  /// Turns round what lies between a tree's root and `p`, which becomes the root.
-  void reroot(int32_t p) {
-    int32_t above = kNone;
-    for (int32_t at = p; at != kNone;) {
-      const int32_t next = parent_[static_cast<size_t>(at)];
-      parent_[static_cast<size_t>(at)] = above;
-      above = std::exchange(at, next);
+  /// Turns round what lies between each of these points and the root of its tree, which it becomes.
+  void reroot(const Numbers& new_roots) {
+    if (new_roots.empty()) return;
+    for (const int32_t root : new_roots) {
+      int32_t above = kNone;
+      for (int32_t at = root; at != kNone;) {
+        const int32_t next = parent_[static_cast<size_t>(at)];
+        parent_[static_cast<size_t>(at)] = above;
+        above = std::exchange(at, next);
+      }
     }
     find_children();
   }
@@ -230,17 +233,18 @@ SwcTree make_swc_tree(const SwcRows& rows, const std::string& name, const SwcTre
     kept = {chosen};
     changes.dropped_points += static_cast<int64_t>(forest.points()) - forest.size_of(chosen);
   }
-  SwcTree tree;
-  for (int32_t root : kept) {
+  Numbers new_roots;
+  for (int32_t& root : kept) {
     const int32_t soma = forest.soma_of(root);
     if (soma == kNone) ++changes.without_soma;
-    if (soma != kNone && options.root_at_soma && soma != root) {
-      forest.reroot(soma);
-      root = soma;
-      ++changes.rerooted;
-    }
-    forest.append(root, tree, changes);
+    if (soma == kNone || !options.root_at_soma || soma == root) continue;
+    root = soma;
+    new_roots.push_back(soma);
+    ++changes.rerooted;
   }
+  forest.reroot(new_roots);  // all at once: each time takes as long as the file is large
+  SwcTree tree;
+  for (const int32_t root : kept) forest.append(root, tree, changes);
   return tree;
 }
 
