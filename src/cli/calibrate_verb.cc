@@ -52,8 +52,9 @@ CalibrationResult calibrate(const Options& options) {
     throw UsageError(benign.string() + ": is a data set; give it alone, or captures of several drives");
   }
   const std::filesystem::path set = scratch.path() / "frames";
-  ingest_can({.sources = options.benign, .out = set, .format = options.format},
-             until_stopped([](int64_t, int64_t) {}));
+  const auto report = until_stopped([](int64_t, int64_t) {});
+  stopped_in_order(
+      [&] { return ingest_can({.sources = options.benign, .out = set, .format = options.format}, report); });
   return calibrate_detector(model, set, options.out);
 }
 

@@ -80,7 +80,9 @@ void run(Options options, char** argv) {
     Progress progress("convert", captured ? "" : "frames",
                       captured ? Progress::Unit::bytes : Progress::Unit::count);
     const auto report = until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); });
-    result = captured ? convert_capture(options.convert, report) : convert_frames(options.convert, report);
+    result = stopped_in_order([&] {
+      return captured ? convert_capture(options.convert, report) : convert_frames(options.convert, report);
+    });
   }
   print_result(result, options, watch.seconds(), budget);
 }

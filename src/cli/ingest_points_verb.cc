@@ -26,8 +26,8 @@ void run(const Options& options) {
   PointsResult result;
   {
     Progress progress("ingest", "graphs");
-    result = ingest_points(options.points,
-                           until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
+    const auto report = until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); });
+    result = stopped_in_order([&] { return ingest_points(options.points, report); });
   }
   const double seconds = watch.seconds();
   print_made({.out = options.points.out,

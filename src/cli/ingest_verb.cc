@@ -47,8 +47,8 @@ void run(Options& options) {
   IngestResult result;
   {
     Progress progress("ingest", "", Progress::Unit::bytes);
-    result = ingest_can(options.ingest,
-                        until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
+    const auto report = until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); });
+    result = stopped_in_order([&] { return ingest_can(options.ingest, report); });
   }
   int64_t frames = 0;
   int64_t attacks = 0;

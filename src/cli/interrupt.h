@@ -3,6 +3,8 @@
 #include <atomic>
 #include <utility>
 
+#include "base/error.h"
+
 namespace plimsoll {
 
 /// From now on the first TERM, INT or USR1 sets the flag that is returned, so that work can end in order; a
@@ -35,6 +37,17 @@ auto until_stopped(Progress progress) {
     throw_if_stopped();
     progress(how_far...);
   };
+}
+
+/// What `work` gives; where a signal made it throw Interrupted after until_stopped(), Stopped.
+template <typename Work>
+auto stopped_in_order(const Work& work) {
+  try {
+    return work();
+  } catch (const Interrupted&) {
+    throw_if_stopped();
+    throw;
+  }
 }
 
 }  // namespace plimsoll

@@ -29,12 +29,7 @@ void run(Options& options) {
   {
     Progress progress("walk", "walks");
     const auto report = until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); });
-    try {
-      made = make_walks(options.make, report);
-    } catch (const Interrupted&) {
-      throw_if_stopped();
-      throw;
-    }
+    made = stopped_in_order([&] { return make_walks(options.make, report); });
   }
   const double seconds = watch.seconds();
   const int64_t steps = made.walks * options.make.walks.length;

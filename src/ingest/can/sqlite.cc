@@ -19,9 +19,9 @@ namespace {
 
 constexpr const char* kSettings =
     "PRAGMA cache_size=-256; PRAGMA mmap_size=0; PRAGMA trusted_schema=OFF; PRAGMA query_only=ON;";
-// A view or a virtual table runs what a stranger wrote.
+// A view or a virtual table runs what a stranger wrote. SQLite begins the text of a table so.
 constexpr const char* kIsTable =
-    "SELECT 1 FROM sqlite_master WHERE type='table' AND name='messages' AND sql NOT LIKE 'CREATE VIRTUAL%'";
+    "SELECT 1 FROM sqlite_master WHERE type='table' AND name='messages' AND sql LIKE 'CREATE TABLE%'";
 constexpr const char* kFrames =
     "SELECT ts, arbitration_id, extended, remote, error, data FROM messages ORDER BY rowid";
 
@@ -30,10 +30,14 @@ class SqliteLog : public FrameReader {
   SqliteLog(const std::filesystem::path& path, const FormatOptions& options)
       : path_(path), taker_(options, path.string()), database_(path, SqliteDatabase::Use::read, Tag::ingest) {
     taker_.name_channel(0, "");  // it tells none
+    // Pages of a damaged file may lead into each other, and it may say what it likes of its tables.
+    database_.refuse_after(kLeastSteps);
     if (!database_.is_open() || !database_.run(kSettings) || !database_.prepare(kIsTable)) fail();
     if (!step())
       throw InputError(path.string() +
                        ": found no table 'messages', expected the one of python-can's SqliteWriter");
+    database_.refuse_after(kLeastSteps + bytes_);
+    database_.allow_only("messages");
     if (!database_.prepare(kFrames)) fail();
   }
 
@@ -58,6 +62,7 @@ class SqliteLog : public FrameReader {
   }
 
  private:
+  static constexpr int64_t kLeastSteps = 1'000'000;
   static constexpr int64_t kRowBytes = 36;  // of a row, about
   static constexpr int64_t kLeastRow = 4;   // bytes, whatever it holds
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,9 +15,10 @@ struct sqlite3_stmt;
 
 namespace plimsoll {
 
-/// A database of SQLite and one statement of it, in 1.5 MiB whatever its size. The library is loaded when the
-/// first one is opened. What returns false or `failed` is told by message(). Not thread-safe. Errors: Failure
-/// (no library), BudgetExceeded.
+/// A database of SQLite and one statement of it, in 1.5 MiB whatever its size; what a description of many
+/// tables takes beside that stands in the ledger. The library is loaded when the first one is opened. What
+/// returns false or `failed` is told by message(). Not thread-safe. Errors: Failure (no library),
+/// BudgetExceeded and, of what runs statements, Interrupted.
 class SqliteDatabase {
  public:
   enum class Use : uint8_t { read, write };
@@ -28,6 +31,11 @@ class SqliteDatabase {
   SqliteDatabase& operator=(const SqliteDatabase&) = delete;
 
   bool is_open() const { return open_; }
+  /// What runs from now on fails after so many steps of the library's machine without a row.
+  void refuse_after(int64_t steps);
+  /// Statements that are prepared from now on may read this table and nothing else, and none passes through a
+  /// view or a recursion: what the file says of itself may be written by a stranger.
+  void allow_only(const char* table);
   bool run(const char* sql);
   /// The statement, in the place of the one before.
   bool prepare(const char* sql);
@@ -48,7 +56,17 @@ class SqliteDatabase {
   void bind(int parameter, std::span<const uint8_t> bytes);
 
  private:
+  static int on_progress(void* database);
+  static int on_access(void* table, int action, const char* first, const char* second, const char* base,
+                       const char* view);
+  // Throws where a statement failed because the process has to stop or the budget is used up.
+  void throw_if_ended();
+
   Charge charge_;
+  int64_t used_before_;  // by all of the library
+  int64_t steps_ = 0;    // since the last row
+  int64_t most_steps_ = std::numeric_limits<int64_t>::max();
+  std::exception_ptr over_budget_;
   sqlite3* database_ = nullptr;
   sqlite3_stmt* statement_ = nullptr;
   bool open_ = false;
