@@ -6,6 +6,8 @@
 #include <array>
 #include <vector>
 
+#include "base/error.h"
+#include "base/interrupt.h"
 #include "base/philox.h"
 
 namespace plimsoll {
@@ -61,6 +63,52 @@ TEST(NearestNeighbours, AreThoseOfAllPairsWithTiesByIndex) {
         EXPECT_EQ(std::vector<int32_t>(edges.begin(), edges.end()), all_pairs(pos, k))
             << "kind " << kind << ", " << points << " points, k " << k;
       }
+}
+
+// Several places with few and many points each, zeros of both signs among them, between points anywhere.
+std::vector<float> with_shared_places(int64_t points, uint64_t seed) {
+  std::vector<float> pos = made_up(points, seed, 3);
+  for (int64_t i = 0; i < points; ++i) {
+    const auto draw = Philox(seed)({static_cast<uint32_t>(i), 1, 0, 0});
+    const uint32_t choice = draw[0] % 16;
+    if (choice > 12) continue;
+    const auto at = static_cast<float>(choice < 6 ? 0 : choice < 9 ? 1 : choice) * 0.1F;
+    for (size_t axis = 0; axis < 3; ++axis)
+      pos[3 * static_cast<size_t>(i) + axis] = draw[1] % 2 == 0 && at == 0 ? -0.0F : at;
+  }
+  return pos;
+}
+
+TEST(NearestNeighbours, OfSharedPlacesAreThoseOfAllPairs) {
+  Vector<int32_t, Tag::ingest> edges;
+  for (const int64_t points : {2, 5, 30, 400, 900})
+    for (const int64_t k : {1, 3, 8, 20, 60, 150}) {
+      const auto pos = with_shared_places(points, static_cast<uint64_t>(points + k));
+      nearest_neighbours(pos, k, edges);
+      EXPECT_EQ(std::vector<int32_t>(edges.begin(), edges.end()), all_pairs(pos, k))
+          << points << " points, k " << k;
+    }
+}
+
+// The square of this number would take minutes.
+TEST(NearestNeighbours, ManyPointsOfOnePlaceTakeNoLongerThanOthers) {
+  constexpr size_t kPoints = 400'000;
+  std::vector<float> pos(3 * kPoints, 0.0F);
+  pos[0] = 1;
+  Vector<int32_t, Tag::ingest> edges;
+  nearest_neighbours(pos, 2, edges);
+  EXPECT_EQ(std::vector<int32_t>(edges.begin(), edges.begin() + 12),
+            (std::vector<int32_t>{1, 0, 2, 0, 2, 1, 3, 1, 1, 2, 3, 2}));
+  EXPECT_EQ(edges[edges.size() - 4], 1);
+  EXPECT_EQ(edges[edges.size() - 2], 2);
+}
+
+TEST(NearestNeighbours, ASignalEndsTheSearch) {
+  const auto pos = made_up(50, 1, 3);
+  Vector<int32_t, Tag::ingest> edges;
+  interrupt_requested = true;
+  EXPECT_THROW(nearest_neighbours(pos, 4, edges), Interrupted);
+  interrupt_requested = false;
 }
 
 TEST(NearestNeighbours, StandInTheLedger) {

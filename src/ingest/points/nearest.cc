@@ -1,24 +1,31 @@
 #include "ingest/points/nearest.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <nanoflann.hpp>
+#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
+#include "base/interrupt.h"
 #include "memory/charge.h"
 #include "store/graph_set.h"
 
 namespace plimsoll {
 namespace {
 
-// Points as nanoflann asks for them.
+using Points = Vector<uint32_t, Tag::ingest>;
+
+// Those of `pos` that are in `points`, as nanoflann asks for them.
 struct Cloud {
   std::span<const float> pos;
+  const Points& points;
 
-  size_t kdtree_get_point_count() const { return pos.size() / kCoordinates; }
-  double kdtree_get_pt(uint32_t point, size_t axis) const {
-    return double{pos[size_t{kCoordinates} * point + axis]};
+  size_t kdtree_get_point_count() const { return points.size(); }
+  double kdtree_get_pt(uint32_t number, size_t axis) const {
+    return double{pos[size_t{kCoordinates} * points[number] + axis]};
   }
   template <typename Box>
   bool kdtree_get_bbox(Box&) const {
@@ -32,8 +39,8 @@ using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<do
 // those that it meets first.
 class Nearest {
  public:
-  Nearest(uint32_t self, size_t k, std::vector<std::pair<double, uint32_t>>& found)
-      : self_(self), k_(k), found_(found) {
+  Nearest(uint32_t self, const Points& points, size_t k, std::vector<std::pair<double, uint32_t>>& found)
+      : self_(self), points_(points), k_(k), found_(found) {
     found_.clear();
   }
   size_t size() const { return found_.size(); }
@@ -45,7 +52,8 @@ class Nearest {
     if (!full()) return std::numeric_limits<double>::infinity();
     return found_.back().first * kSlack + std::numeric_limits<double>::min();
   }
-  bool addPoint(double distance, uint32_t point) {  // NOLINT(readability-identifier-naming): likewise
+  bool addPoint(double distance, uint32_t number) {  // NOLINT(readability-identifier-naming): likewise
+    const uint32_t point = points_[number];
     if (point == self_) return true;
     const std::pair entry(distance, point);
     if (full() && found_.back() < entry) return true;
@@ -56,8 +64,74 @@ class Nearest {
 
  private:
   const uint32_t self_;
+  const Points& points_;
   const size_t k_;
   std::vector<std::pair<double, uint32_t>>& found_;
+};
+
+// Where the edges into points go: `others` each.
+class Edges {
+ public:
+  Edges(int64_t points, size_t others, Vector<int32_t, Tag::ingest>& edges) : others_(others), edges_(edges) {
+    edges_.resize(2 * static_cast<size_t>(points) * others);
+  }
+  void set(uint32_t target, size_t number, uint32_t source) {
+    int32_t* const edge = edges_.data() + 2 * (others_ * target + number);
+    edge[0] = static_cast<int32_t>(source);
+    edge[1] = static_cast<int32_t>(target);
+  }
+
+ private:
+  const size_t others_;
+  Vector<int32_t, Tag::ingest>& edges_;
+};
+
+// Points that share their place with enough others have their edges without a search: from those of lowest
+// index. A search would meet all of a place, since all are equally near: for clouds that are padded with
+// zeros, the square of their number. So that others meet no more than they can take, the tree has no more of
+// such a place than one more than that.
+class SharedPlaces {
+ public:
+  SharedPlaces(std::span<const float> pos, size_t others, Edges& edges)
+      : pos_(pos), points_(pos.size() / kCoordinates), done_(points_.size(), false) {
+    std::iota(points_.begin(), points_.end(), 0U);
+    std::ranges::sort(points_, [&](uint32_t a, uint32_t b) {
+      const auto at_a = place(a);
+      const auto at_b = place(b);
+      return at_a != at_b ? at_a < at_b : a < b;
+    });
+    size_t kept = 0;
+    for (size_t first = 0, last = 0; first < points_.size(); first = last) {
+      while (last < points_.size() && place(points_[last]) == place(points_[first])) ++last;
+      const bool enough = last - first > others;
+      if (enough) answer(first, last, others, edges);
+      const size_t end = enough ? first + others + 1 : last;
+      for (size_t i = first; i < end; ++i) points_[kept++] = points_[i];
+    }
+    points_.resize(kept);
+  }
+
+  bool has_edges(uint32_t point) const { return done_[point]; }
+  /// What the tree holds.
+  const Points& points() const { return points_; }
+
+ private:
+  std::array<float, kCoordinates> place(uint32_t point) const {
+    const float* const at = pos_.data() + size_t{kCoordinates} * point;
+    return {at[0], at[1], at[2]};
+  }
+  void answer(size_t first, size_t last, size_t others, Edges& edges) {
+    for (size_t i = first; i < last; ++i) {
+      const uint32_t target = points_[i];
+      done_[target] = true;
+      for (size_t number = 0, j = first; number < others; ++j)
+        if (j != i) edges.set(target, number++, points_[j]);
+    }
+  }
+
+  std::span<const float> pos_;
+  Points points_;  // by place, then index
+  std::vector<bool, LedgerAllocator<bool, Tag::ingest>> done_;
 };
 
 }  // namespace
@@ -66,24 +140,24 @@ void nearest_neighbours(std::span<const float> pos, int64_t k, Vector<int32_t, T
   const auto points = static_cast<int64_t>(pos.size()) / kCoordinates;
   const auto others = static_cast<size_t>(std::clamp<int64_t>(points - 1, 0, k));
   edges.clear();
-  edges.reserve(2 * static_cast<size_t>(points) * others);
   if (others == 0) return;
+  Edges made(points, others, edges);
+  const SharedPlaces places(pos, others, made);
   // A tree has fewer than two nodes of 40 bytes a point, in pieces of 8 KiB, and an index of each.
-  const Charge charge(Tag::ingest, points * (2 * 40 + 4) + (16 << 10) + static_cast<int64_t>(others * 16));
-  const Cloud cloud{pos};
+  const Charge charge(Tag::ingest, static_cast<int64_t>(places.points().size()) * (2 * 40 + 4) + (16 << 10) +
+                                       static_cast<int64_t>(others * 16));
+  const Cloud cloud{pos, places.points()};
   const Tree tree(kCoordinates, cloud);
   std::vector<std::pair<double, uint32_t>> found;
   found.reserve(others);
-  for (int64_t point = 0; point < points; ++point) {
-    const auto self = static_cast<uint32_t>(point);
-    const std::array<double, kCoordinates> at = {cloud.kdtree_get_pt(self, 0), cloud.kdtree_get_pt(self, 1),
-                                                 cloud.kdtree_get_pt(self, 2)};
-    Nearest nearest(self, others, found);
+  for (uint32_t self = 0; self < points; ++self) {
+    if (interrupt_requested) throw Interrupted("interrupted while nearest neighbours were looked for");
+    if (places.has_edges(self)) continue;
+    const float* const place = pos.data() + size_t{kCoordinates} * self;
+    const std::array<double, kCoordinates> at = {place[0], place[1], place[2]};
+    Nearest nearest(self, places.points(), others, found);
     tree.findNeighbors(nearest, at.data(), nanoflann::SearchParams());
-    for (const auto& [distance, neighbour] : found) {
-      edges.push_back(static_cast<int32_t>(neighbour));
-      edges.push_back(static_cast<int32_t>(point));
-    }
+    for (size_t number = 0; number < found.size(); ++number) made.set(self, number, found[number].second);
   }
 }
 
