@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/shown.h"
 #include "detect/j1939.h"
 #include "ingest/text/characters.h"
 #include "io/file.h"
+#include "memory/heap_bytes.h"
+#include "memory/vector.h"
 #include "store/frames.h"
 
 namespace plimsoll {
@@ -28,6 +32,26 @@ bool read_number(std::string_view text, T& value) {
   return failed == std::errc() && stop == text.data() + text.size();
 }
 
+// The text of a file, in the ledger as it grows.
+Vector<char, Tag::ingest> text_of(const std::filesystem::path& path) {
+  constexpr size_t kPiece = 64 << 10;
+  File file = File::open(path);
+  Vector<char, Tag::ingest> text;
+  for (size_t got = kPiece; got > 0;) {
+    const size_t held = text.size();
+    if (text.capacity() < held + kPiece) text.reserve(std::max(2 * text.capacity(), held + kPiece));
+    text.resize(held + kPiece);
+    got = file.read(text.data() + held, kPiece);
+    text.resize(held + got);
+  }
+  return text;
+}
+
+// Of an entry of a map, beside what it holds on the heap.
+template <class Map>
+constexpr int64_t kEntryBytes = static_cast<int64_t>(4 * sizeof(void*) + sizeof(typename Map::value_type)) +
+                                16;
+
 // What is in front of `end`, which is cut off with it; all of it where there is no `end`.
 std::string_view take_to(std::string_view& rest, char end) {
   const size_t at = std::min(rest.find(end), rest.size());
@@ -38,11 +62,15 @@ std::string_view take_to(std::string_view& rest, char end) {
 
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path) : path_(path), text_(read_text(path)) {}
+  explicit Reader(const std::filesystem::path& path) : path_(path), text_(text_of(path)) {}
 
   Dbc read() {
-    for (std::string_view rest = text_; !rest.empty();) statement(rest);
+    for (std::string_view rest(text_.data(), text_.size()); !rest.empty();) statement(rest);
     for (auto& [id, message] : dbc_) {
+      for (DbcSignal& signal : message.signals) {
+        const auto type = value_types_.find({id, signal.name});
+        signal.is_float = type != value_types_.end() && type->second == signal.length;
+      }
       if (const auto own = cycle_ms_.find(id); own != cycle_ms_.end())
         message.cycle_ms = own->second;
       else
@@ -52,7 +80,7 @@ class Reader {
       message.is_cyclic = type.empty() || type == "cyclic" || type == "cyclicx";
       message.is_group = frame_format_.of(id) == "j1939pg" && (id & kCanExtended) != 0;
     }
-    return Dbc(std::move(dbc_));
+    return {std::move(dbc_), std::move(charge_)};
   }
 
  private:
@@ -103,6 +131,7 @@ class Reader {
                        ((id & kCanExtended) != 0 || id <= 0x7FF) && read_number(take_word(words), length) &&
                        length >= 0;
     if (!sound) refuse(whole, "a message, such as BO_ 291 Engine: 8 ECU");
+    charge_.add(kEntryBytes<Dbc::Messages> + heap_bytes(std::string(name)));
     current_ = &(dbc_[id] = {.name = std::string(name), .length = length});
   }
 
@@ -134,7 +163,8 @@ class Reader {
     sound = sound && layout.size() == 2 && (layout[0] == '0' || layout[0] == '1') &&
             (layout[1] == '+' || layout[1] == '-');
     sound = sound && read_number(take_to(words, ','), signal.factor) &&
-            read_number(take_to(words, ')'), signal.offset);
+            read_number(take_to(words, ')'), signal.offset) && std::isfinite(signal.factor) &&
+            std::isfinite(signal.offset);
     take_to(words, '[');
     sound = sound && read_number(take_to(words, '|'), signal.least) &&
             read_number(take_to(words, ']'), signal.most);
@@ -143,6 +173,9 @@ class Reader {
     signal.is_signed = layout[1] == '-';
     take_to(words, '"');
     signal.unit = take_to(words, '"');
+    // In a list that grows: there are two of it then, the new one twice as long.
+    charge_.add(3 * static_cast<int64_t>(sizeof(DbcSignal)) + heap_bytes(signal.name) +
+                heap_bytes(signal.unit));
     current_->signals.push_back(std::move(signal));
   }
 
@@ -153,9 +186,9 @@ class Reader {
     if (!read_number(take_word(words), id) || !dbc_.contains(id)) return;
     const std::string_view name = take_to(words, ':');
     const std::string_view type = take_to(words, ';');
-    for (DbcSignal& signal : dbc_[id].signals)
-      if (signal.name == name)
-        signal.is_float = (type == "1" && signal.length == 32) || (type == "2" && signal.length == 64);
+    std::string key(name);
+    of_reading_.add(kEntryBytes<decltype(value_types_)> + heap_bytes(key));
+    value_types_[{id, std::move(key)}] = type == "1" ? 32 : type == "2" ? 64 : 0;
   }
 
   // BA_DEF_ BO_ "GenMsgSendType" ENUM "Cyclic","OnChange";
@@ -166,7 +199,9 @@ class Reader {
     attribute->words.clear();
     take_to(words, '"');
     while (!words.empty()) {
-      attribute->words.push_back(lower(take_to(words, '"')));
+      std::string word = lower(take_to(words, '"'));
+      of_reading_.add(3 * static_cast<int64_t>(sizeof(std::string)) + heap_bytes(word));
+      attribute->words.push_back(std::move(word));
       take_to(words, '"');
     }
   }
@@ -188,8 +223,15 @@ class Reader {
     uint32_t id = 0;
     if (take_word(words) != "BO_" || !read_number(take_word(words), id)) return;
     const std::string_view value = take_to(words, ';');
-    if (name == "GenMsgCycleTime") read_number(value, cycle_ms_[id]);
-    if (Enumeration* const of_messages = enumeration(name)) of_messages->own[id] = of_messages->word(value);
+    if (name == "GenMsgCycleTime") {
+      of_reading_.add(kEntryBytes<decltype(cycle_ms_)>);
+      read_number(value, cycle_ms_[id]);
+    }
+    if (Enumeration* const of_messages = enumeration(name)) {
+      std::string word = of_messages->word(value);
+      of_reading_.add(kEntryBytes<decltype(of_messages->own)> + heap_bytes(word));
+      of_messages->own[id] = std::move(word);
+    }
   }
 
   // An attribute of messages that is one of some words, in lower case.
@@ -223,7 +265,10 @@ class Reader {
   }
 
   std::filesystem::path path_;
-  std::string text_;
+  Vector<char, Tag::ingest> text_;
+  Charge charge_{Tag::columns};                                  // of the messages
+  Charge of_reading_{Tag::ingest};                               // of what follows
+  std::map<std::pair<uint32_t, std::string>, int> value_types_;  // bits of a float, by message and signal
   int64_t number_ = 0;
   Dbc::Messages dbc_;
   DbcMessage* current_ = nullptr;
@@ -288,7 +333,7 @@ Dbc read_dbc(const std::filesystem::path& path) {
   return dbc;
 }
 
-Dbc::Dbc(Messages messages) : messages_(std::move(messages)) {
+Dbc::Dbc(Messages messages, Charge charge) : charge_(std::move(charge)), messages_(std::move(messages)) {
   for (const auto& [id, message] : messages_)
     if (message.is_group) groups_[j1939_id(id)->pgn].push_back(id);
 }

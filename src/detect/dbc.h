@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "memory/charge.h"
+
 namespace plimsoll {
 
 /// A signal of a DBC: `SG_ NAME m2 : 7|16@0+ (0.01,0) [0|655.35] "km/h" RECEIVER`.
@@ -60,7 +62,8 @@ class Dbc {
   using Messages = std::map<uint32_t, DbcMessage>;
 
   Dbc() = default;
-  explicit Dbc(Messages messages);
+  /// `charge`: what they take.
+  Dbc(Messages messages, Charge charge);
 
   const Messages& messages() const { return messages_; }
   /// The message of an ID, remote or not; null where there is none. An ID that the DBC does not have is one
@@ -72,13 +75,14 @@ class Dbc {
   bool has_groups() const { return !groups_.empty(); }
 
  private:
+  Charge charge_{Tag::columns};
   Messages messages_;
   std::map<uint32_t, std::vector<uint32_t>> groups_;  // IDs by number of the group
 };
 
 /// Reads messages, signals, their value types, and the attributes GenMsgCycleTime, GenMsgSendType and
 /// VFrameFormat; other statements are passed over, comments of several lines too. Errors: InputError with
-/// file and line for a message or a signal that is none, and for a file without a message.
+/// file and line for a message or a signal that is none, and for a file without a message; BudgetExceeded.
 Dbc read_dbc(const std::filesystem::path& path);
 
 }  // namespace plimsoll

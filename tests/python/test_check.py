@@ -2,6 +2,7 @@
 
 import json
 import random
+import struct
 import subprocess
 
 import pytest
@@ -118,6 +119,8 @@ def test_channels_are_judged_apart(bin_dir, dbc, tmp_path):
     ("BO_ 99999 Short: 8 ECU\n", "expected a message"),
     ("BO_ 291 Engine: 8 ECU\n SG_ Speed : 7|0@0+ (1,0) [0|1] \"\" ECU\n", "car.dbc:2: found 'SG_ Speed"),
     ("BO_ 291 Engine: 8 ECU\n SG_ Speed : 7|16@0 (1,0) [0|1] \"\" ECU\n", "expected a signal"),
+    ("BO_ 291 Engine: 8 ECU\n SG_ Speed : 7|16@0+ (nan,0) [0|1] \"\" ECU\n", "expected a signal"),
+    ("BO_ 291 Engine: 8 ECU\n SG_ Speed : 7|16@0+ (1,inf) [0|1] \"\" ECU\n", "expected a signal"),
     ("VERSION \"\"\n", "found no message"),
 ])
 def test_what_is_no_dbc_is_refused(bin_dir, dbc, tmp_path, text, expected):
@@ -125,3 +128,22 @@ def test_what_is_no_dbc_is_refused(bin_dir, dbc, tmp_path, text, expected):
     dbc.write_text(text)
     done = check(bin_dir, dbc, tmp_path / "log.log")
     assert done.returncode == 3 and expected in done.stderr
+
+
+def test_a_large_dbc_stands_in_the_budget(bin_dir, dbc, tmp_path):
+    write(tmp_path / "log.log", [(0, 291, bytes(8))])
+    signals = "".join(f' SG_ S{n} : 0|8@1+ (1,0) [0|0] "" ECU\n' for n in range(60_000))
+    # Types of values took the square of their number, so minutes.
+    types = "".join(f"SIG_VALTYPE_ 291 S{n} : 1;\n" for n in range(60_000))
+    dbc.write_text("BO_ 291 Engine: 8 ECU\n" + signals + types)
+    assert check(bin_dir, dbc, tmp_path / "log.log").returncode == 0
+    for endless in dbc, "/dev/zero":
+        done = check(bin_dir, endless, tmp_path / "log.log", "--budget", "12MiB")
+        assert done.returncode == 4 and "out of budget" in done.stderr
+
+
+def test_types_of_values_make_floats(bin_dir, dbc, tmp_path):
+    signal = ' SG_ {} : {}|32@1+ (1,0) [0|1] "" ECU\n'
+    dbc.write_text("BO_ 291 Engine: 8 ECU\n" + signal.format("A", 0) + signal.format("B", 32) + "SIG_VALTYPE_ 291 A : 1;\n")
+    write(tmp_path / "log.log", [(0, 291, struct.pack("<ff", 0.5, 0.5))])
+    assert findings_of(check(bin_dir, dbc, tmp_path / "log.log", "--json")) == {("0x123", "range", "B"): 1}
