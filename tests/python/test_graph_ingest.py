@@ -307,6 +307,17 @@ BAD = {
 }
 
 
+def test_weights_of_another_shape_are_refused(ingest, tmp_path):
+    np.save(tmp_path / "edges.npy", np.array([[0, 1], [1, 2], [2, 0]]))
+    for shape, code in (((3, 3), 3), ((3, 1, 1), 3), ((2,), 3), ((3, 1), 0)):
+        np.save(tmp_path / "weights.npy", np.arange(np.prod(shape), dtype=np.float32).reshape(shape))
+        options = ("--edges", tmp_path / "edges.npy", "--weight", tmp_path / "weights.npy")
+        if code == 0:
+            assert ingest(tmp_path / "out", *options)[0]["edge_weight"].tolist() == [2, 0, 1]  # by target
+        else:
+            assert "weights.npy: has" in ingest(tmp_path / "out", *options, code=code)
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_edge_is_named_by_its_line(ingest, tmp_path, name):
     text, options, found = BAD[name]

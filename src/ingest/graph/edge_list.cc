@@ -236,7 +236,13 @@ void EdgeList::read_arrays(const IdRules& rules,
       throw InputError(fmt::format("{}: has {} rows, expected {}, one for each edge; make it again", path,
                                    view.shape().rows(), edges));
   };
-  if (has_weight()) require_rows(weights, options_.weight);
+  if (has_weight()) {
+    const std::vector<int64_t>& shape = weights.shape().shape;
+    if (shape.size() > 2 || (shape.size() == 2 && shape[1] != 1))
+      throw InputError(fmt::format("{}: has the shape {}, expected [E], a weight for each edge",
+                                   options_.weight, Json(shape).dump()));
+    require_rows(weights, options_.weight);
+  }
   if (!options_.features.empty()) require_rows(features, options_.features[0]);
   const auto add_values = [&](const NpyView& view, const std::string& path, int64_t row, size_t width,
                               EdgeBatch& batch) {
