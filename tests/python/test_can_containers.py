@@ -428,3 +428,10 @@ def test_a_container_that_says_a_wrong_size_is_read_or_refused_as_before(run, tm
     damaged[at + 24:at + 28] = struct.pack("<L", 7)  # unpacked bytes
     path.write_bytes(damaged)
     assert np.array_equal(ingest(run, path, tmp_path / "wrong")["data"], expected["data"])
+
+
+def test_a_trace_whose_header_names_columns_without_end_is_refused(bin_dir, tmp_path):
+    """All of them were looked for in each line, though a line ends sooner."""
+    columns = ",".join(["N"] * 25_000 + list("TOILD"))
+    (tmp_path / "drive.trc").write_text(f";$FILEVERSION=2.0\n;$STARTTIME=43000.5\n;$COLUMNS={columns}\n" + "1\n" * 1000)
+    assert "drive.trc:4:1: found '1', expected a time" in refused(bin_dir, tmp_path / "drive.trc", tmp_path / "out")

@@ -12,6 +12,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
+constexpr size_t kMostColumns = 64;       // that a header may name: each is looked for in each line
 constexpr std::string_view kNoBus = "1";  // of a file that names none
 
 class Trc : public CaptureFormat {
@@ -32,7 +33,7 @@ class Trc : public CaptureFormat {
       if (line.starts_with(";$COLUMNS")) {
         columns_.clear();
         for (const char c : value)
-          if (c != ',' && !is_blank(c)) columns_ += c;
+          if (c != ',' && !is_blank(c) && columns_.size() < kMostColumns) columns_ += c;
       }
     }
   }
