@@ -435,3 +435,8 @@ def test_a_trace_whose_header_names_columns_without_end_is_refused(bin_dir, tmp_
     columns = ",".join(["N"] * 25_000 + list("TOILD"))
     (tmp_path / "drive.trc").write_text(f";$FILEVERSION=2.0\n;$STARTTIME=43000.5\n;$COLUMNS={columns}\n" + "1\n" * 1000)
     assert "drive.trc:4:1: found '1', expected a time" in refused(bin_dir, tmp_path / "drive.trc", tmp_path / "out")
+
+
+def test_a_time_below_zero_is_refused(bin_dir, tmp_path):
+    (tmp_path / "drive.csv").write_text("Time Stamp,ID,Extended,Bus,LEN,D1\n-0.5,00000123,false,0,1,00\n")
+    assert "drive.csv:2:1: found '-0.5," in refused(bin_dir, tmp_path / "drive.csv", tmp_path / "out")

@@ -68,7 +68,8 @@ int64_t parse_decimal_time(std::string_view text, int64_t unit) {
   int64_t whole = 0;
   const char* const last = text.data() + text.size();
   const auto [end, failed] = std::from_chars(text.data(), last, whole);
-  if (failed != std::errc() || whole < 0 || whole > 9'000'000'000'000'000'000 / unit)
+  // "-0.5" begins with a number that is not below 0.
+  if (failed != std::errc() || !is_digit(text.front()) || whole > 9'000'000'000'000'000'000 / unit)
     throw Wrong{text.data(), "a time, such as 1059.9"};
   int64_t time_ns = whole * unit;
   const char* at = end;
