@@ -212,7 +212,8 @@ def test_evaluation_is_the_same_in_a_small_budget(bin_dir, graph, train, tmp_pat
 def test_evaluation_works_with_many_threads_where_training_does(bin_dir, recipe, graph, tmp_path, conv):
     """As many threads work as the budget has room for, and what they say is the same."""
     run = tmp_path / "run"
-    words = [f"gnn.conv={conv}", "gnn.norm=batch", "training.max_epochs=1", "training.batch_size=600", "training.block.seeds=600"]
+    words = [f"gnn.conv={conv}", "gnn.norm=batch", "training.max_epochs=1", "training.batch_size=1000",
+             "training.block.seeds=1000", "sampling.fan_outs=[10,10]"]  # blocks larger than pieces of evaluation
     words = ["--threads", 16, *(word for option in words for word in ("-O", option))]
     budget = answer(bin_dir, "plan", recipe, "--data", graph, *words)["min_budget_bytes"]
     answer(bin_dir, "train", recipe, "--data", graph, "--run", run, "--budget", budget, *words)
