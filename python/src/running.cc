@@ -3,14 +3,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <atomic>
 #include <memory>
 
 #include "base/json.h"
 #include "cluster/process_group.h"
-#include "memory/ledger.h"
-#include "memory/limits.h"
+#include "memory/budget_caps.h"
 #include "task/evaluate_run.h"
 #include "task/predict_run.h"
 #include "task/train_run.h"
@@ -84,11 +82,7 @@ std::string train(TrainRequest request, const nb::object& progress, const std::s
 // The smallest budget with which a run works that was refused before it began. Finding out may take all that
 // the machine has, and no more, also where the process has no budget.
 int64_t smallest_budget(const TrainRequest& request) {
-  struct Within {
-    Within() { Ledger::process().set_cap(std::min(cap, usable_memory(find_limits()))); }
-    ~Within() { Ledger::process().set_cap(cap); }
-    const int64_t cap = Ledger::process().cap();
-  } const within;
+  const BudgetCaps::Lifted lifted;
   return largest_budget(plan_beyond_budget(request.input, request.run, request.budget, nullptr)).min_budget;
 }
 

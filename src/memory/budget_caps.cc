@@ -26,12 +26,16 @@ struct BudgetCaps::State {
   int64_t foundation = 0;  // what the ledger held when the first of them began
   int64_t limit = Ledger::kUnlimited;
   int64_t found = Ledger::kUnlimited;  // the cap that somebody else had set
+  int64_t beside = 0;                  // bytes that the ledger has not, of what it could have
   int64_t applied = Ledger::kUnlimited;
+  int lifted = 0;  // how many Lifted live
 
   void apply() {
+    if (lifted > 0) return;
     Ledger& ledger = Ledger::process();
     if (ledger.cap() != applied) found = ledger.cap();
-    const int64_t base = std::min(found, limit);
+    int64_t base = std::min(found, limit);
+    if (base != Ledger::kUnlimited) base = std::max<int64_t>(base - beside, 0);
     const int64_t under = std::min(foundation, base);
     applied = works == 0 ? base : under + std::min(bytes, base - under);
     ledger.set_cap(applied);
@@ -56,6 +60,25 @@ void BudgetCaps::remove_work(int64_t bytes) {
   const std::lock_guard lock(state_.mutex);
   --state_.works;
   state_.bytes -= bytes;
+  state_.apply();
+}
+
+void BudgetCaps::add_beside(int64_t bytes) {
+  const std::lock_guard lock(state_.mutex);
+  state_.beside += bytes;
+  state_.apply();
+}
+
+void BudgetCaps::lift() {
+  const std::lock_guard lock(state_.mutex);
+  state_.apply();
+  if (state_.lifted++ == 0) Ledger::process().set_cap(usable_memory(find_limits()));
+}
+
+void BudgetCaps::settle() {
+  const std::lock_guard lock(state_.mutex);
+  if (--state_.lifted > 0) return;
+  Ledger::process().set_cap(state_.applied);
   state_.apply();
 }
 

@@ -51,7 +51,7 @@ std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const 
     if (report.was_there) continue;
     // A plan leaves room for what processes differ by; this one ran in what there was.
     if (const int64_t cap = Ledger::process().cap(); cap < Ledger::kUnlimited)
-      report.fit.plan.min_budget = std::min(report.fit.plan.min_budget, runs.run.outside_ledger + cap);
+      report.fit.plan.min_budget = std::min(report.fit.plan.min_budget, run.outside_ledger + cap);
     report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     report.measured_peak = memory ? memory->peak_anonymous() : run.outside_ledger + Ledger::process().peak();
     done.push_back({of.seed, std::move(report)});

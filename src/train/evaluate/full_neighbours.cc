@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "io/file.h"
+#include "memory/budget_caps.h"
 #include "memory/ledger.h"
 #include "ops/allocator.h"
 #include "rows/direct_rows.h"
@@ -156,11 +157,11 @@ class Layers {
     const int64_t fit = std::max((free - caches) / each.sum(), std::min<int64_t>(free / each.sum(), 1));
     const auto count = static_cast<int>(std::min<int64_t>(fit, options_.threads));
     if (count > 0) try {
-        const BesideLedger heap(count * each.heap - kHeapOfWorker);
+        const BudgetCaps::Beside heap(count * each.heap - kHeapOfWorker);
         return run(layer, layer_run, layer_run.begin(count, each), path);
       } catch (const BudgetExceeded&) {  // a piece left more holes than were planned for
       }
-    const BesideLedger heap(grown_);
+    const BudgetCaps::Beside heap(grown_);
     try {
       run(layer, layer_run, layer_run.begin_alone(), path);
     } catch (const BudgetExceeded& refusal) {

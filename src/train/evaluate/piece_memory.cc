@@ -50,8 +50,4 @@ int64_t graph_bytes_of(const PieceSize& size, const RowWidths& widths) {
   return sample + sampler + reading + GraphBlock::bytes_for({1, size.nodes, size.edges}, widths);
 }
 
-BesideLedger::BesideLedger(int64_t bytes) : before_(Ledger::process().cap()) {
-  if (before_ != Ledger::kUnlimited) Ledger::process().set_cap(std::max<int64_t>(before_ - bytes, 0));
-}
-
 }  // namespace plimsoll

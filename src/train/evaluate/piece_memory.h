@@ -2,7 +2,6 @@
 
 #include <cstdint>
 
-#include "memory/ledger.h"
 #include "memory/vector.h"
 #include "sample/block/block.h"
 
@@ -41,18 +40,5 @@ void make_up_piece(const PieceSize& size, const RowWidths& widths, GraphBlock& b
 
 /// Bytes of the sample of a piece, of the block that is made of it, and of what else a worker keeps.
 int64_t graph_bytes_of(const PieceSize& size, const RowWidths& widths);
-
-/// While it lives the ledger of the process has so many bytes less: its owner takes them beside it. Not
-/// thread-safe; of several the last ends first.
-class BesideLedger {
- public:
-  explicit BesideLedger(int64_t bytes);
-  ~BesideLedger() { Ledger::process().set_cap(before_); }
-  BesideLedger(const BesideLedger&) = delete;
-  BesideLedger& operator=(const BesideLedger&) = delete;
-
- private:
-  int64_t before_;
-};
 
 }  // namespace plimsoll

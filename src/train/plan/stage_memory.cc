@@ -26,15 +26,8 @@ int64_t left_beside(int64_t outside_ledger) {
 
 }  // namespace
 
-StageMemory::StageMemory(int64_t outside_ledger)
-    : left_(left_beside(outside_ledger)), cap_(Ledger::process().cap()) {
-  Ledger& ledger = Ledger::process();
-  if (cap_ != Ledger::kUnlimited) ledger.set_cap(std::max<int64_t>(cap_ - left_, 0));
-  ledger.begin_recent();
-}
-
-StageMemory::~StageMemory() {
-  Ledger::process().set_cap(cap_);
+StageMemory::StageMemory(int64_t outside_ledger) : left_(left_beside(outside_ledger)), beside_(left_) {
+  Ledger::process().begin_recent();
 }
 
 }  // namespace plimsoll

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "base/units.h"
+#include "memory/budget_caps.h"
 #include "memory/meter.h"
 
 namespace plimsoll {
@@ -15,7 +16,6 @@ class StageMemory {
   /// `outside_ledger`: bytes of the budget that the ledger does not have, floor and slack; 0: there is no
   /// budget, and nothing is taken away. Begins the ledger's recent peak.
   explicit StageMemory(int64_t outside_ledger);
-  ~StageMemory();
   StageMemory(const StageMemory&) = delete;
   StageMemory& operator=(const StageMemory&) = delete;
 
@@ -29,7 +29,7 @@ class StageMemory {
 
  private:
   int64_t left_;
-  int64_t cap_;  // before
+  BudgetCaps::Beside beside_;
   Meter meter_;
 };
 
