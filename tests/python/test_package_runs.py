@@ -90,6 +90,22 @@ def test_a_budget_that_is_too_small_is_named(bus, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+def free_bytes():
+    with pytest.raises((plimsoll.BudgetExceeded, RuntimeError)) as refusal:
+        torch.empty(1 << 50, dtype=torch.uint8)
+    found = re.search(r"(\d+) bytes free of (\d+)", str(refusal.value))  # none where the system refuses, not a budget
+    return int(found[2]) if found else 1 << 62
+
+
+def test_a_budget_ends_with_the_work(bus, tmp_path):
+    stages = {"task": "distillation", "training": {"max_epochs": 1}, "gat": {"hidden": 8}}
+    plimsoll.train(stages, bus / "frames", tmp_path / "run", budget="2GiB")
+    assert free_bytes() > 1 << 50
+    with plimsoll.budget("1GiB"), pytest.raises(plimsoll.BudgetExceeded):
+        plimsoll.train({**RECIPE, "gnn": {"hidden": 8192, "layers": 6}}, bus / "graphs", tmp_path / "large")
+    assert free_bytes() > 1 << 50
+
+
 def test_an_exception_of_progress_leaves_a_checkpoint(bus, tmp_path):
     class Enough(Exception):
         pass
