@@ -18,7 +18,7 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct CalibrateVerbOptions {
   std::filesystem::path model;
   std::vector<std::filesystem::path> benign;
   std::vector<std::filesystem::path> merge;  // other detectors
@@ -32,7 +32,7 @@ struct Options {
 
 // Captures become frames beside the output, and are gone when it is there; so is its own folder when nothing
 // came of it.
-CalibrationResult calibrate(const Options& options) {
+CalibrationResult calibrate(const CalibrateVerbOptions& options) {
   if (!options.merge.empty()) {
     std::vector<std::filesystem::path> models = options.merge;
     models.push_back(options.model);
@@ -58,7 +58,7 @@ CalibrationResult calibrate(const Options& options) {
   return calibrate_detector(model, set, options.out);
 }
 
-void run(Options& options) {
+void run(CalibrateVerbOptions& options) {
   options.table.settle(options.format);
   Budget budget(options.resources, 256 * kMiB);
   require_no_source(options.out, options.benign);
@@ -93,7 +93,7 @@ void run(Options& options) {
 }  // namespace
 
 void add_calibrate(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CalibrateVerbOptions>();
   CLI::App* verb = app.add_subcommand("calibrate", "Teach a detector the benign traffic of a vehicle");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
   CLI::Option* const benign = verb->add_option(

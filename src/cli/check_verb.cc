@@ -18,7 +18,7 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct CheckVerbOptions {
   std::string dbc;
   std::vector<std::string> sources;
   FeedOptions feed;
@@ -76,7 +76,7 @@ Json findings_json(const Dbc& dbc, const Channels& channels) {
   return all;
 }
 
-void run(const Options& options) {
+void run(const CheckVerbOptions& options) {
   Budget budget(options.resources);
   const std::atomic<bool>& stop = catch_interrupts();
   const Dbc dbc = read_dbc(options.dbc);
@@ -114,7 +114,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_check(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckVerbOptions>();
   CLI::App* verb = app.add_subcommand("check", "Find frames that break what a DBC says");
   verb->add_option("DBC", options->dbc, "Messages and signals of the bus")->required();
   verb->add_option("SOURCE", options->sources,

@@ -11,13 +11,13 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct CompareVerbOptions {
   std::vector<std::filesystem::path> runs;
   std::filesystem::path page;
   bool json = false;
 };
 
-void run(const Options& options) {
+void run(const CompareVerbOptions& options) {
   require_no_source(options.page, options.runs);
   const RunComparison comparison = compare_runs(options.runs);
   if (!options.page.empty()) {
@@ -33,7 +33,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_compare(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareVerbOptions>();
   CLI::App* verb =
       app.add_subcommand("compare", "Show runs side by side: recipe, figures, time, memory and hash");
   verb->add_option("RUN", options->runs, "Folders of runs, two or more")->required()->type_name("DIR");

@@ -18,7 +18,7 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct ConvertVerbOptions {
   ConvertOptions convert;
   std::string to;
   std::string bus = {};
@@ -35,7 +35,7 @@ std::string way_back(const ConvertResult& result) {
 }
 
 // The word of --to, or what the ending of the output says.
-const WrittenFormat& format_of(const Options& options, bool is_captured) {
+const WrittenFormat& format_of(const ConvertVerbOptions& options, bool is_captured) {
   if (!options.to.empty()) return written_format(options.to);
   const WrittenFormat* const by_ending = is_captured ? format_of_ending(options.convert.out) : nullptr;
   if (by_ending == nullptr && is_captured && is_capture(options.convert.out))
@@ -43,7 +43,7 @@ const WrittenFormat& format_of(const Options& options, bool is_captured) {
   return by_ending != nullptr ? *by_ending : written_format("csv");
 }
 
-void print_result(const ConvertResult& result, const Options& options, double seconds, Budget& budget) {
+void print_result(const ConvertResult& result, const ConvertVerbOptions& options, double seconds, Budget& budget) {
   if (options.json) {
     Json channels = Json::object();
     for (const auto& [name, written] : result.channels) channels[name] = written;
@@ -62,7 +62,7 @@ void print_result(const ConvertResult& result, const Options& options, double se
   fmt::print("back: {}\n{}\n", way_back(result), budget.report());
 }
 
-void run(Options options, char** argv) {
+void run(ConvertVerbOptions options, char** argv) {
   const std::filesystem::path& source = options.convert.source;
   const bool is_file = std::filesystem::is_regular_file(source);
   const bool captured = is_file && is_capture(source);
@@ -90,7 +90,7 @@ void run(Options options, char** argv) {
 }  // namespace
 
 void add_convert(CLI::App& app, char** argv) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ConvertVerbOptions>();
   CLI::App* verb = app.add_subcommand(
       "convert",
       "Frames and captures to captures of another format; graphs to files of PyTorch Geometric, and back");

@@ -18,7 +18,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kMostUnknown = 16;  // of a list
+constexpr size_t kMostListed = 16;  // of a list
 
 // What frames had of a signal.
 struct Values {
@@ -119,10 +119,10 @@ std::string unknown_text(const std::vector<std::pair<uint32_t, int64_t>>& unknow
   if (unknown.empty()) return "";
   std::string text =
       fmt::format("\n{} IDs that the DBC does not know:", format_count(static_cast<int64_t>(unknown.size())));
-  for (const auto& [id, count] : std::span(unknown).first(std::min(unknown.size(), kMostUnknown)))
+  for (const auto& [id, count] : std::span(unknown).first(std::min(unknown.size(), kMostListed)))
     text += fmt::format(" {} ({})", id_text(id), format_count(count));
-  if (unknown.size() > kMostUnknown)
-    text += fmt::format(" and {} more", format_count(static_cast<int64_t>(unknown.size() - kMostUnknown)));
+  if (unknown.size() > kMostListed)
+    text += fmt::format(" and {} more", format_count(static_cast<int64_t>(unknown.size() - kMostListed)));
   return text + "\n";
 }
 

@@ -23,7 +23,7 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct DetectVerbOptions {
   std::string model;
   std::vector<std::string> sources;
   std::vector<std::string> models;  // CHANNEL=MODEL
@@ -54,7 +54,7 @@ struct Options {
   Resources resources;
 };
 
-DetectOptions detect_options(const Options& options) {
+DetectOptions detect_options(const DetectVerbOptions& options) {
   DetectOptions detect = options.detect;
   if (!options.window.empty()) detect.window = WindowLength::parse(options.window);
   if (!options.stride.empty()) detect.stride = WindowLength::parse(options.stride);
@@ -66,7 +66,7 @@ int64_t ns_of(double seconds) {
   return static_cast<int64_t>(seconds * 1e9);
 }
 
-int64_t tick_of(const Options& options) {
+int64_t tick_of(const DetectVerbOptions& options) {
   if (options.tick.empty()) return 0;
   const WindowLength tick = WindowLength::parse(options.tick);
   if (tick.unit != WindowUnit::nanoseconds)
@@ -103,7 +103,7 @@ void warn_of_other_windows(const StreamDetector& detector) {
                WindowLength{now.window, now.unit}.text(), WindowLength{trained.window, trained.unit}.text());
 }
 
-Incidents::Options incident_options(const Options& options) {
+Incidents::Options incident_options(const DetectVerbOptions& options) {
   Incidents::Options incidents = options.incidents;
   incidents.gap_ns = ns_of(options.event_gap);
   incidents.interval_ns = ns_of(options.event_interval);
@@ -142,7 +142,7 @@ std::string hash_of(const std::string& file) {
   return reader.hash();
 }
 
-void run(const Options& options) {
+void run(const DetectVerbOptions& options) {
   const Stopwatch watch;
   Budget budget(options.resources);
   const std::atomic<bool>& stop = catch_interrupts();
@@ -202,7 +202,7 @@ void run(const Options& options) {
 }
 
 // In the order in which they are applied.
-void add_event_filters(CLI::App& verb, Options& options) {
+void add_event_filters(CLI::App& verb, DetectVerbOptions& options) {
   constexpr double kLeast = 1e-3, kDay = 86400;
   constexpr int64_t kMany = 1'000'000;
   verb.add_option("--event-block", options.incidents.block,
@@ -245,7 +245,7 @@ void add_event_filters(CLI::App& verb, Options& options) {
 }  // namespace
 
 void add_detect(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DetectVerbOptions>();
   CLI::App* verb = app.add_subcommand("detect", "Find attacks in CAN frames as they come");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
   verb->add_option("SOURCE", options->sources,

@@ -46,7 +46,7 @@ gat: {preset: small, id_dropout: 0.5, learning_rate: 0.002}
 )";
 constexpr const char* kDetectorAttacks = "DoS,fuzzing,spoofing,replay,suppression,injection,flooding";
 
-struct Options {
+struct DetectorVerbOptions {
   std::vector<std::string> captures;
   fs::path out;
   fs::path work;
@@ -121,7 +121,7 @@ class Steps {
   const std::atomic<bool>& stop_;
 };
 
-void run(Options& options) {
+void run(DetectorVerbOptions& options) {
   options.table.settle(options.format);
   std::vector<fs::path> sources(options.captures.begin(), options.captures.end());
   sources.emplace_back(options.recipe);
@@ -186,7 +186,7 @@ void run(Options& options) {
 }  // namespace
 
 void add_detector(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DetectorVerbOptions>();
   CLI::App* verb =
       app.add_subcommand("detector", "Make a detector of a vehicle from its benign traffic, without labels");
   verb->add_option("CAPTURE", options->captures, "Benign traffic, in any format of `ingest can`")->required();

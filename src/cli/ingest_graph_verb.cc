@@ -15,14 +15,14 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct IngestGraphVerbOptions {
   GraphIngestOptions graph;
   std::string shard = "1/1";
   Resources resources;
   bool json = false;
 };
 
-void run(Options& options) {
+void run(IngestGraphVerbOptions& options) {
   const Stopwatch watch;
   options.graph.threads = options.resources.thread_count();
   options.graph.shard = Shard::parse(options.shard);
@@ -99,7 +99,7 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
 }  // namespace
 
 void add_ingest_graph(CLI::App& ingest) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<IngestGraphVerbOptions>();
   GraphIngestOptions& made = options->graph;
   const auto words = [](std::vector<std::string> allowed) { return CLI::IsMember(std::move(allowed)); };
   CLI::App* graph = ingest.add_subcommand("graph", "One giant graph from lists of edges, to a graph");

@@ -14,13 +14,13 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct IngestPointsVerbOptions {
   PointsOptions points;
   Resources resources;
   bool json = false;
 };
 
-void run(const Options& options) {
+void run(const IngestPointsVerbOptions& options) {
   const Stopwatch watch;
   Budget budget(options.resources, 256 * kMiB);
   PointsResult result;
@@ -52,7 +52,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_ingest_points(CLI::App& ingest) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<IngestPointsVerbOptions>();
   CLI::App* points =
       ingest.add_subcommand("points", "Point sets, to a graph_set of k-nearest-neighbour graphs");
   points

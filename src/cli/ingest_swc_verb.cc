@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct IngestSwcVerbOptions {
   SwcOptions swc;
   std::string step, root = "soma", forest = "pick", on_error = "fail";
   Resources resources;
@@ -34,7 +34,7 @@ double step_of(std::string text) {
   return step;
 }
 
-void print(const SwcResult& result, const Options& options, double seconds, Budget& budget) {
+void print(const SwcResult& result, const IngestSwcVerbOptions& options, double seconds, Budget& budget) {
   const SwcChanges& changes = result.changes;
   std::string remarks =
       fmt::format("{} files with {} points\n", format_count(result.files), format_count(result.points));
@@ -71,7 +71,7 @@ void print(const SwcResult& result, const Options& options, double seconds, Budg
       seconds, budget, options.json);
 }
 
-void run(Options& options) {
+void run(IngestSwcVerbOptions& options) {
   const Stopwatch watch;
   if (!options.step.empty()) options.swc.step = step_of(options.step);
   options.swc.tree.root_at_soma = options.root == "soma";
@@ -91,7 +91,7 @@ void run(Options& options) {
 }  // namespace
 
 void add_ingest_swc(CLI::App& ingest) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<IngestSwcVerbOptions>();
   CLI::App* swc = ingest.add_subcommand("swc", "Trees of neurons in SWC files, to a graph_set");
   swc->add_option("SRC", options->swc.sources,
                   "Folders, archives (.tar, .tar.zst, .tar.gz, .zip) or SWC files")

@@ -14,13 +14,13 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct IngestTuVerbOptions {
   TuOptions tu;
   Resources resources;
   bool json = false;
 };
 
-void run(const Options& options) {
+void run(const IngestTuVerbOptions& options) {
   const Stopwatch watch;
   Budget budget(options.resources, 256 * kMiB);
   TuResult result;
@@ -54,7 +54,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_ingest_tu(CLI::App& ingest) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<IngestTuVerbOptions>();
   const auto words = [](std::vector<std::string> allowed) { return CLI::IsMember(std::move(allowed)); };
   CLI::App* tu = ingest.add_subcommand(
       "tu", "A data set for graph classification or regression in TU format, to a graph_set");

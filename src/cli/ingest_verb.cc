@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct IngestVerbOptions {
   IngestOptions ingest;
   std::string on_error = "fail";
   TableOptions table;
@@ -24,7 +24,7 @@ struct Options {
   bool json = false;
 };
 
-void add_reading_options(CLI::App& can, Options& options) {
+void add_reading_options(CLI::App& can, IngestVerbOptions& options) {
   options.table.add(can, options.ingest.format);
   add_merge_channels(can, options.ingest.format);
   can.add_flag("--benign", options.ingest.format.benign,
@@ -37,7 +37,7 @@ void add_reading_options(CLI::App& can, Options& options) {
       ->capture_default_str();
 }
 
-void run(Options& options) {
+void run(IngestVerbOptions& options) {
   options.table.settle(options.ingest.format);
   options.ingest.skip_errors = options.on_error == "skip";
   options.ingest.shard = Shard::parse(options.shard);
@@ -82,7 +82,7 @@ void run(Options& options) {
 }  // namespace
 
 void add_ingest(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<IngestVerbOptions>();
   CLI::App* ingest = app.add_subcommand("ingest", "Read captures, or graphs of others, into a data set");
   ingest->require_subcommand(1);
   CLI::App* can =

@@ -22,7 +22,7 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct InspectVerbOptions {
   std::string folder;
   std::string dbc;
   bool j1939 = false;
@@ -71,7 +71,7 @@ std::string kinds_text(const FramesView& view) {
   return text;
 }
 
-void inspect_frames(const Options& options) {
+void inspect_frames(const InspectVerbOptions& options) {
   const std::string& folder = options.folder;
   const FramesView view(folder);
   const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc(options.dbc);
@@ -172,7 +172,7 @@ void inspect_limits(bool json) {
   fmt::print("{}\ndefault budget: {}\n\n{}", table.text(), format_bytes(default_budget(limits)), held_text());
 }
 
-void run(const Options& options) {
+void run(const InspectVerbOptions& options) {
   if (options.limits) return inspect_limits(options.json);
   if (options.folder.empty()) throw UsageError("inspect needs a data set, or --limits");
   const DataSetView set(options.folder);
@@ -192,7 +192,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_inspect(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectVerbOptions>();
   CLI::App* verb = app.add_subcommand("inspect", "Show what is in a data set, or the memory limits found");
   verb->add_option("DIR", options->folder, "A data set");
   verb->add_flag(

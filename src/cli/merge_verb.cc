@@ -14,13 +14,13 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct MergeVerbOptions {
   MergeRequest merge;
   Resources resources;
   bool json = false;
 };
 
-void run(Options& options) {
+void run(MergeVerbOptions& options) {
   const Stopwatch watch;
   Budget budget(options.resources, 256 * kMiB);
   Merged merged;
@@ -50,7 +50,7 @@ void run(Options& options) {
 }  // namespace
 
 void add_merge(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MergeVerbOptions>();
   CLI::App* verb = app.add_subcommand("merge", "Join the shards of a data set into the whole");
   verb->add_option("SHARD", options->merge.shards, "All shards of one set, in any order")->required();
   verb->add_option("--out", options->merge.out, "The data set to make")->required()->type_name("DIR");

@@ -15,13 +15,13 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct SimulateGraphVerbOptions {
   GraphSimulation graph;
   Resources resources;
   bool json = false;
 };
 
-void run(Options& options) {
+void run(SimulateGraphVerbOptions& options) {
   const Stopwatch watch;
   options.graph.threads = options.resources.thread_count();
   Budget budget(options.resources, 256 * kMiB);
@@ -47,7 +47,7 @@ void run(Options& options) {
 }  // namespace
 
 void add_simulate_graph(CLI::App& simulate) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimulateGraphVerbOptions>();
   GraphSimulation& made = options->graph;
   CLI::App* graph = simulate.add_subcommand("graph", "One graph of communities and hubs, of any size");
   graph->add_option("--nodes", made.nodes, "Nodes")->required()->check(at_least(1))->type_name("N");

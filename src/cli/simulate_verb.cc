@@ -17,7 +17,7 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct SimulateVerbOptions {
   SimulateOptions simulate;
   InjectOptions inject;
   std::string target = "any";
@@ -27,7 +27,7 @@ struct Options {
   bool json = false;
 };
 
-SimulateResult make(const Options& options, const SimulateProgress& progress) {
+SimulateResult make(const SimulateVerbOptions& options, const SimulateProgress& progress) {
   if (!options.inject.frames.empty()) {
     if (options.format != "frames") throw UsageError("--inject writes frames: give no other --format");
     InjectOptions inject = options.inject;
@@ -45,7 +45,7 @@ SimulateResult make(const Options& options, const SimulateProgress& progress) {
   return simulate_can(simulate, progress);
 }
 
-void run(const Options& options) {
+void run(const SimulateVerbOptions& options) {
   const Stopwatch watch;
   Budget budget(options.resources, 256 * kMiB);
   SimulateResult result;
@@ -80,7 +80,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_simulate(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimulateVerbOptions>();
   SimulateOptions& simulate = options->simulate;
   CLI::App* verb = app.add_subcommand("simulate", "Make up traffic, or a graph");
   verb->require_subcommand(1);

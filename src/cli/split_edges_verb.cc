@@ -14,13 +14,13 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct SplitEdgesVerbOptions {
   EdgeSplitOptions split;
   Resources resources;
   bool json = false;
 };
 
-void run(Options& options) {
+void run(SplitEdgesVerbOptions& options) {
   const Stopwatch watch;
   Budget budget(options.resources, 256 * kMiB);
   EdgeSplitResult result;
@@ -55,7 +55,7 @@ void run(Options& options) {
 }  // namespace
 
 void add_split_edges(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SplitEdgesVerbOptions>();
   EdgeSplitOptions& split = options->split;
   CLI::App* verb = app.add_subcommand("split-edges", "Hold edges of a graph out, to train link prediction");
   verb->add_option("graph", split.graph, "The graph")->required()->type_name("GRAPH");

@@ -17,7 +17,7 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct StageVerbOptions {
   std::filesystem::path data;
   std::string to;
   bool evict = false;
@@ -25,14 +25,14 @@ struct Options {
   bool json = false;
 };
 
-std::filesystem::path root_of(const Options& options) {
+std::filesystem::path root_of(const StageVerbOptions& options) {
   if (options.to == "scratch") return scratch_root();
   if (!options.to.empty()) return options.to;
   if (const auto root = staging_root()) return *root;
   throw UsageError("where to? Give --to DIR or --to scratch, or set PLIMSOLL_CACHE");
 }
 
-void run_evict(const Options& options) {
+void run_evict(const StageVerbOptions& options) {
   const std::filesystem::path root = root_of(options);
   const Eviction done = evict(options.data, root);
   Json list = Json::array();
@@ -54,7 +54,7 @@ void run_evict(const Options& options) {
                format_bytes(bytes));
 }
 
-void run_stage(const Options& options) {
+void run_stage(const StageVerbOptions& options) {
   const Stopwatch watch;
   const std::filesystem::path root = root_of(options);
   const bool named = !options.to.empty() && options.to != "scratch";
@@ -95,7 +95,7 @@ void run_stage(const Options& options) {
 }  // namespace
 
 void add_stage(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StageVerbOptions>();
   CLI::App* verb = app.add_subcommand("stage", "Copy a data set to a faster disk, unless it is there");
   CLI::Option* const data = verb->add_option("DATA", options->data, "A data set");
   verb->add_option("--to", options->to,

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct TopVerbOptions {
   std::string run;
   double interval = 1;
   bool once = false;
@@ -121,7 +121,7 @@ bool is_run(const fs::path& folder) {
   return manifest.is_object() && manifest.value("kind", Json()) == "run";
 }
 
-void run(const Options& options) {
+void run(const TopVerbOptions& options) {
   if (!options.run.empty() && !is_run(options.run))
     throw InputError(options.run + ": is no run; expected a folder that `plimsoll train` made");
   Runs runs(options.run);
@@ -145,7 +145,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_top(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TopVerbOptions>();
   CLI::App* verb = app.add_subcommand("top", "Show the runs of this machine: memory, rate, and what binds");
   verb->add_option("RUN", options->run,
                    "The folder of a run, also of one that has ended; default: all that train");

@@ -15,13 +15,13 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct WalksVerbOptions {
   MakeWalksOptions make;
   Resources resources;
   bool json = false;
 };
 
-void run(Options& options) {
+void run(WalksVerbOptions& options) {
   const Stopwatch watch;
   Budget budget(options.resources);
   options.make.threads = options.resources.thread_count();
@@ -51,7 +51,7 @@ void run(Options& options) {
 }  // namespace
 
 void add_walks(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WalksVerbOptions>();
   MakeWalksOptions& make = options->make;
   CLI::App* verb = app.add_subcommand("walks", "Write random walks through a graph: uniform, or node2vec's");
   verb->add_option("graph", make.graph, "The graph")->required()->type_name("GRAPH");

@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-struct Options {
+struct WindowsVerbOptions {
   WindowsSetOptions windows;
   std::string window = "100";
   std::string stride;
@@ -24,7 +24,7 @@ struct Options {
   bool json = false;
 };
 
-void run(Options& options) {
+void run(WindowsVerbOptions& options) {
   const Stopwatch watch;
   Budget budget(options.resources);
   WindowsSetOptions& windows = options.windows;
@@ -52,7 +52,7 @@ void run(Options& options) {
 }  // namespace
 
 void add_windows(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WindowsVerbOptions>();
   CLI::App* verb = app.add_subcommand("windows", "Cut frames into windows and write their graphs");
   verb->add_option("FRAMES", options->windows.frames, "A data set of frames")->required();
   verb->add_option("--out", options->windows.out, "The graph_set to make")->required()->type_name("DIR");

@@ -28,8 +28,8 @@ bool is_put_aside(const fs::path& folder) {
   return name.starts_with('.') && name.find(".old.") != std::string::npos;
 }
 
-// The number that a text is; 0 where it is none.
-int64_t number_of(const std::string& text) {
+// The number of the process that a text names; 0 where it is none.
+int64_t pid_of(const std::string& text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() ? number : 0;
@@ -58,7 +58,7 @@ Json bytes_of_process(const std::string& root, int64_t process) {
 std::vector<LiveRun> find_live_runs(const std::string& root) {
   std::vector<LiveRun> runs;
   for (const fs::path& process : entries_of(root + "/proc")) {
-    const int64_t number = number_of(process.filename().string());
+    const int64_t number = pid_of(process.filename().string());
     if (number == 0) continue;
     for (const fs::path& file : entries_of(process / "fd")) {
       std::error_code error;

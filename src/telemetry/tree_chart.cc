@@ -7,8 +7,8 @@ namespace plimsoll {
 namespace {
 
 // In units of the view box.
-constexpr double kSide = 600;
-constexpr double kMargin = 12;
+constexpr double kTreeSide = 600;
+constexpr double kTreeMargin = 12;
 constexpr int64_t kLeastStep = 3;
 
 struct Cell {
@@ -21,11 +21,11 @@ Vector<Cell, Tag::output> cells_of(const Vector<ChartPoint, Tag::output>& nodes)
   const auto [left, right] = std::ranges::minmax_element(nodes, {}, &ChartPoint::x);
   const auto [bottom, top] = std::ranges::minmax_element(nodes, {}, &ChartPoint::y);
   const double extent = std::max(right->x - left->x, top->y - bottom->y);
-  const double scale = extent > 0 ? (kSide - 2 * kMargin) / extent : 0;
+  const double scale = extent > 0 ? (kTreeSide - 2 * kTreeMargin) / extent : 0;
   Vector<Cell, Tag::output> cells;
   for (const ChartPoint& node : nodes)
-    cells.push_back({std::lround(kSide / 2 + scale * (node.x - (left->x + right->x) / 2)),
-                     std::lround(kSide / 2 - scale * (node.y - (bottom->y + top->y) / 2))});
+    cells.push_back({std::lround(kTreeSide / 2 + scale * (node.x - (left->x + right->x) / 2)),
+                     std::lround(kTreeSide / 2 - scale * (node.y - (bottom->y + top->y) / 2))});
   return cells;
 }
 
@@ -37,7 +37,7 @@ bool are_near(const Cell& a, const Cell& b) {
 
 Markup draw(const TreeChart& chart) {
   Markup out;
-  put(out, "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"tree of {} nodes\">", kSide, kSide,
+  put(out, "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"tree of {} nodes\">", kTreeSide, kTreeSide,
       chart.nodes.size());
   if (chart.nodes.empty()) return out + "</svg>";
   const Vector<Cell, Tag::output> cells = cells_of(chart.nodes);

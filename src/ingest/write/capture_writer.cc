@@ -18,7 +18,7 @@ using Channels = WrittenFormat::Channels;
 constexpr int64_t kMillisecond = 1'000'000;
 constexpr size_t kLongestName = 64;
 constexpr const char* kDefaultChannel = "vcan0";
-constexpr const char* kKinds[] = {"remote", "error", "fd"};
+constexpr const char* kMissing[] = {"remote", "error", "fd"};
 
 constexpr WrittenFormat kFormats[] = {
     {.name = "csv",
@@ -138,9 +138,9 @@ CaptureWriter::CaptureWriter(const WrittenFormat& format, File& file, const Writ
       leave_out_(options.leave_out),
       start_ns_(options.start_ns / kMillisecond * kMillisecond) {
   for (const std::string& kind : leave_out_)
-    if (std::ranges::find(kKinds, kind) == std::end(kKinds))
+    if (std::ranges::find(kMissing, kind) == std::end(kMissing))
       throw UsageError(fmt::format("--leave-out '{}' of a capture is not known; expected {}", kind,
-                                   fmt::join(kKinds, ", ")));
+                                   fmt::join(kMissing, ", ")));
   // In candump a label stands where the direction would.
   if (options.labels && !format_.labels) format_.flags &= ~kFrameSent;
   format_.labels |= options.labels;
@@ -216,7 +216,7 @@ const CaptureWriter::Channel& CaptureWriter::channel(const std::string& name) {
 bool CaptureWriter::holds(uint32_t can_id, bool fd) {
   const auto check = [&](bool held, Missing missing, int64_t& count) {
     if (held) return true;
-    if (std::ranges::find(leave_out_, kKinds[static_cast<size_t>(missing)]) == leave_out_.end())
+    if (std::ranges::find(leave_out_, kMissing[static_cast<size_t>(missing)]) == leave_out_.end())
       refuse_kind(can_id, missing);
     ++count;
     return false;
@@ -231,7 +231,7 @@ void CaptureWriter::refuse_kind(uint32_t can_id, Missing missing) const {
   for (const WrittenFormat& format : kFormats)
     if (missing == Missing::remote ? format.remote : missing == Missing::error ? format.error : format.fd)
       others.emplace_back(format.name);
-  const char* const kind = kKinds[static_cast<size_t>(missing)];
+  const char* const kind = kMissing[static_cast<size_t>(missing)];
   throw InputError(fmt::format(
       "a frame of ID {:08X}: {} has no {} frames; leave them out with --leave-out {}, or "
       "choose another format: --to {}",
