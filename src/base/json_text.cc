@@ -38,6 +38,15 @@ std::string json_text(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
+bool is_utf8(std::string_view text) {
+  try {
+    Json(text).dump();
+    return true;
+  } catch (const Json::exception&) {
+    return false;
+  }
+}
+
 void write_json(const Json& json, int indent, const std::function<void(std::string_view)>& take) {
   Pieces pieces(take);
   std::ostream stream(&pieces);

@@ -43,7 +43,8 @@ const WrittenFormat& format_of(const ConvertVerbOptions& options, bool is_captur
   return by_ending != nullptr ? *by_ending : written_format("csv");
 }
 
-void print_result(const ConvertResult& result, const ConvertVerbOptions& options, double seconds, Budget& budget) {
+void print_result(const ConvertResult& result, const ConvertVerbOptions& options, double seconds,
+                  Budget& budget) {
   if (options.json) {
     Json channels = Json::object();
     for (const auto& [name, written] : result.channels) channels[name] = written;

@@ -220,6 +220,17 @@ void GraphView::require_narrow_x() const {
       set_.folder().string(), name_of(x_values_.type), said, version));
 }
 
+std::string_view GraphView::name(int64_t node) const {
+  const auto at = static_cast<size_t>(node);
+  const int64_t begin = name_ptr_[at];
+  const int64_t end = name_ptr_[at + 1];
+  if (begin < 0 || end < begin || end > static_cast<int64_t>(names_.size()))
+    throw InputError(fmt::format(
+        "{}: column 'node_name_ptr' does not ascend at node {}; the data set is damaged, make it again",
+        set_.folder().string(), node));
+  return names_.substr(static_cast<size_t>(begin), static_cast<size_t>(end - begin));
+}
+
 void GraphView::read_tables() {
   const Json& manifest = set_.manifest();
   tables_ = {.direction = manifest.at("direction"),

@@ -132,11 +132,7 @@ class GraphView {
 
   /// Whether the user has names (texts) for nodes.
   bool has_names() const { return !name_ptr_.empty(); }
-  std::string_view name(int64_t node) const {
-    const auto at = static_cast<size_t>(node);
-    return names_.substr(static_cast<size_t>(name_ptr_[at]),
-                         static_cast<size_t>(name_ptr_[at + 1] - name_ptr_[at]));
-  }
+  std::string_view name(int64_t node) const;
   std::span<const int64_t> name_ptr() const { return name_ptr_; }  ///< [V+1], or empty
   /// The user's number of a node: that of the column node_id, or the node itself.
   int64_t id(int64_t node) const { return node_id_.empty() ? node : node_id_[static_cast<size_t>(node)]; }

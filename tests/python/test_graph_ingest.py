@@ -303,6 +303,9 @@ BAD = {
     "short": ("0 1\n2\n", [], [":2:", "2 fields"]),
     "weight": ("0 1 0.5\n1 2 nan\n", ["--weight", 2], [":2:5:", "'nan'", "finite"]),
     "feature": ("0 1 0.5\n1 2 1e99\n", ["--edge-features", 2], [":2:5:", "'1e99'"]),
+    "text after a quote": ('"1"2,3\n', [], [":1:4:", "'2,3'", "quote"]),
+    "open quote": ('1,"b,0.5\n', ["--ids", "text"], [":1:3:", "quote"]),
+    "long": (f"1 {'b' * 65537}\n", ["--ids", "text"], [":1:3:", "65536"]),
     "empty": ("# nothing\n", [], ["edges.txt", "no line"]),
 }
 
@@ -335,6 +338,9 @@ BAD_NODES = {
     "nan": ("id,a\n5,1\n9,nan\n7,1\n", [["nodes.csv:3:3:", "'nan'"]], ["--node-features", "a"]),
     "width": ("id,a\n5,1\n9,1 2\n7,1\n", [["nodes.csv:3:", "1 features"]], ["--node-features", "a"]),
     "text": ("id,a\n5,1\nx,1\n7,1\n", [["nodes.csv:3:1:", "'x'", "--ids text"]], []),
+    "commented": ("# made by hand\n\nid,a\n5,1\n9,1\n7,1\n9,2\n", [["nodes.csv:7:", "line 5"]], []),
+    "quote": ('id,a\n5,1\n9,"1"x\n', [["nodes.csv:3:6:", "'x'", "quote"]], ["--label", "a"]),
+    "latin-1": ("id,a\n5,1\n9,gr\udcfcn\n", [["nodes.csv:3:3:", "a label in UTF-8"]], ["--label", "a"]),
     "split": ("id,a\n5,train\n9,1\n7,test\n", [["nodes.csv:3:3:", "'1'", "train"]], ["--split", "a"]),
 }
 
@@ -343,11 +349,42 @@ BAD_NODES = {
 def test_a_bad_row_of_nodes_is_named_by_its_line(ingest, tmp_path, name):
     text, [found], options = BAD_NODES[name]
     (tmp_path / "edges.txt").write_text("5 9\n9 7\n7 5\n")
-    (tmp_path / "nodes.csv").write_text(text)
+    (tmp_path / "nodes.csv").write_text(text, errors="surrogateescape")
     error = ingest(tmp_path / "out", "--edges", tmp_path / "edges.txt", "--nodes", tmp_path / "nodes.csv", *options,
                    code=3)
     for word in found:
         assert word in error
+
+
+def test_a_column_has_one_use(ingest, tmp_path):
+    """The second use of a column took its values, and the first was filled with zeros."""
+    (tmp_path / "edges.csv").write_text("a,b,w,x\n0,1,5,6\n")
+    for options in (["--weight", "w", "--edge-features", "w", "x"], ["--edge-features", "x", "x"], ["--source", "a", "--target", "a"]):
+        error = ingest(tmp_path / "out", "--edges", tmp_path / "edges.csv", "--header", *options, code=2)
+        assert "is named twice" in error
+
+
+def test_quotes_comments_and_wide_rows(ingest, tmp_path):
+    (tmp_path / "edges.csv").write_text('"a" ,b\n"c, d",a\n')
+    wide = " ".join(str(n % 97) for n in range(50_000))
+    (tmp_path / "nodes.tsv").write_text(f"# made by hand\nname\tcolour\tx\na\tred\t{wide}\nb\tred\t{wide}\nc, d\tblue\t{wide}\n")
+    columns, manifest = ingest(tmp_path / "out", "--edges", tmp_path / "edges.csv", "--ids", "text", "--nodes", tmp_path / "nodes.tsv",
+                               "--label", "colour", "--node-features", "x")
+    assert columns["y"].tolist() == [1, 1, 0]  # a, b, and "c, d"
+    assert columns["x"].shape == (3, 50_000) and (columns["x"][2] == np.arange(50_000) % 97).all()
+
+
+def test_names_that_do_not_ascend_are_refused(run, bin_dir, seal, tmp_path):
+    (tmp_path / "edges.txt").write_text("a b\nb c\nc d\nd e\ne a\n")
+    run("plimsoll", "ingest", "graph", "--edges", tmp_path / "edges.txt", "--ids", "text", "--out", tmp_path / "graph")
+    ends = np.load(tmp_path / "graph" / "node_name_ptr.npy")
+    ends[1] = 100
+    np.save(tmp_path / "graph" / "node_name_ptr.npy", ends)
+    seal(tmp_path / "graph")
+    done = subprocess.run([bin_dir / "plimsoll", "split-edges", tmp_path / "graph", "--out", tmp_path / "split"],
+                          capture_output=True, text=True)
+    assert done.returncode == 3 and "'node_name_ptr' does not ascend" in done.stderr, done.stderr
+    assert not list(tmp_path.glob("*split*"))
 
 
 def test_arrays_of_no_row_and_countless_columns_are_refused(ingest, tmp_path):

@@ -2,6 +2,7 @@
 
 import filecmp
 import json
+import os
 import subprocess
 
 import numpy as np
@@ -171,3 +172,17 @@ def test_an_edge_of_no_node_is_named_by_its_line(run, bin_dir, tmp_path, merge_e
         run(*make, "--shard", f"{number}/2", "--out", tmp_path / str(number))
     error = merge_error(tmp_path / "1", tmp_path / "2")
     assert "b.txt:2:3: found '7'" in error and "nodes.csv" in error
+    (tmp_path / "b.txt").write_text("5 5\n9 9\n")  # where the line was
+    error = merge_error(tmp_path / "1", tmp_path / "2")
+    assert "nodes.csv: has no row for a node" in error and "again" in error
+    assert not list(tmp_path.glob(".merged*"))
+
+
+def test_a_name_that_is_not_utf_8_is_refused(bin_dir, tmp_path):
+    odd = os.fsencode(tmp_path) + b"/stra\xdfe.csv"
+    with open(odd, "wb") as file:
+        file.write(b"0,1\n1,2\n")
+    make = (bin_dir / "plimsoll", "ingest", "graph", "--edges", odd, "--shard", "1/2", "--out", tmp_path / "1")
+    done = subprocess.run(make, capture_output=True, text=True, errors="replace")
+    assert done.returncode == 3 and "UTF-8" in done.stderr, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [os.path.basename(os.fsdecode(odd))]

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -141,11 +142,18 @@ void EdgeList::open_text(const fs::path& path) {
       !(text.format.header && text.format.second.empty()))
     numbers_ = false;
   text.role.assign(text.format.columns.size(), -1);
-  text.role[source] = 0;
-  text.role[target] = 1;
+  const auto give = [&](size_t column, int role) {
+    if (std::exchange(text.role[column], role) >= 0)
+      throw UsageError(
+          fmt::format("{}: column {} is named twice of source, target, weight and edge features; "
+                      "name each column once",
+                      path.string(), column));
+  };
+  give(source, 0);
+  give(target, 1);
   int role = 2;
-  if (has_weight()) text.role[text.format.column(options_.weight, path)] = role++;
-  for (const std::string& name : options_.features) text.role[text.format.column(name, path)] = role++;
+  if (has_weight()) give(text.format.column(options_.weight, path), role++);
+  for (const std::string& name : options_.features) give(text.format.column(name, path), role++);
   texts_.push_back(std::move(text));
 }
 

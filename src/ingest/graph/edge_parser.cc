@@ -14,6 +14,7 @@
 #include "base/shown.h"
 #include "base/workers.h"
 #include "ingest/text/characters.h"
+#include "ingest/text/unique_texts.h"
 #include "io/input_stream.h"
 
 namespace plimsoll {
@@ -89,7 +90,8 @@ class LineParser {
   uint64_t id(std::string_view field) {
     uint64_t id = 0;
     if (rules_.texts) {
-      if (field.empty()) throw BadField{field, "a node ID, a text"};
+      if (field.empty() || field.size() > UniqueTexts::kLongest)
+        throw BadField{field, UniqueTexts::kExpected};
       id = hash64(field, rules_.seed);
       out_.texts.insert(out_.texts.end(), field.begin(), field.end());
       out_.text_ends.push_back(static_cast<uint32_t>(out_.texts.size()));
@@ -174,13 +176,19 @@ void parse_edges(std::string_view lines, const EdgeText& text, bool first, size_
     const bool plain = !line.empty() && is_digit(line.front());
     if (!plain && is_comment(line)) continue;
     if (std::exchange(header, false)) continue;
+    const auto refuse = [&](std::string_view found, std::string expected) {
+      const bool inside = found.data() >= line.data() && found.data() <= line.data() + line.size();
+      parsed.error = {parsed.lines,
+                      inside ? static_cast<size_t>(found.data() - line.data()) + 1 : line.size() + 1,
+                      shown(found), std::move(expected)};
+    };
     try {
       parser.parse(line);
     } catch (const BadField& bad) {
-      const bool inside = bad.field.data() >= line.data() && bad.field.data() <= line.data() + line.size();
-      parsed.error = {parsed.lines,
-                      inside ? static_cast<size_t>(bad.field.data() - line.data()) + 1 : line.size() + 1,
-                      shown(bad.field), bad.expected};
+      refuse(bad.field, bad.expected);
+      return;
+    } catch (const BadQuote& bad) {
+      refuse(bad.found, BadQuote::kExpected);
       return;
     }
   }

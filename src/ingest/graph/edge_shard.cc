@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/json_text.h"
 #include "ingest/graph/graph_options.h"
 #include "ingest/text/source_hashes.h"
 #include "store/column_check.h"
@@ -19,7 +20,7 @@ std::string identity_of(const std::vector<fs::path>& files) {
   for (const fs::path& path : files) {
     if (!fs::is_regular_file(path))
       throw InputError(path.string() + ": is no file, whose size --shard has to know");
-    const std::string text = Json{path.filename().string(), fs::file_size(path)}.dump();
+    const std::string text = json_text(Json{path.filename().string(), fs::file_size(path)});
     all.add(text.data(), text.size());
   }
   return all.hex64();

@@ -193,7 +193,7 @@ void GraphBuild::require_single_rows() {
     if (last == rows.key())
       throw InputError(
           fmt::format("{}:{}: found the ID of line {} again, expected a row for each node; remove one",
-                      table_.path(), row + 2, first_row + 2));
+                      table_.path(), table_.first_line() + row, table_.first_line() + first_row));
     last = rows.key();
     first_row = row;
   }
@@ -331,7 +331,10 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
     rules_.unknown = unknown.id;
     rules_.nodes = fmt::format(" that {} has", table_.path());
     list_.read(rules_, 1, [](const EdgeBatch&, int64_t) {});
-    throw;
+    throw InputError(fmt::format(
+        "{}: has no row for a node that the edges named, which were changed since then; make them, "
+        "or their shards, again",
+        table_.path()));
   }
   if (options_.order == "frequency" || options_.order == "partition") order_by_edges();
   edges_->write(index_->nodes(), writer_, [&](int64_t done) { progress_("edges", done, edges_->added()); });

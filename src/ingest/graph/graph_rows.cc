@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/hash64.h"
 #include "ingest/text/characters.h"
+#include "ingest/text/unique_texts.h"
 #include "io/input_stream.h"
 
 namespace plimsoll {
@@ -97,7 +98,7 @@ void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeI
 
 uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineReader& at) {
   if (rules.texts) {
-    if (field.empty()) at.refuse(field, "a node ID, a text");
+    if (field.empty() || field.size() > UniqueTexts::kLongest) at.refuse(field, UniqueTexts::kExpected);
     return hash64(field, rules.seed);
   }
   if (!is_number(field))

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "ingest/text/characters.h"
 #include "io/input_stream.h"
 #include "memory/heap_bytes.h"
@@ -125,7 +126,7 @@ void NodeTable::cut(std::string_view line, const LineReader& at,
     if (rest.data() == nullptr || (format_.separator == ' ' && rest.empty()))
       at.refuse(line.substr(line.size()),
                 fmt::format("{} fields, there are {}", columns_.needed, fields.size()));
-    fields.push_back(cut_field(rest, format_.separator));
+    fields.push_back(at.field(rest, format_.separator));
   }
 }
 
@@ -133,7 +134,8 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
   if (has_ids()) {
     LineReader lines(InputStream::open(options_.table), options_.table.string());
     std::string_view line;
-    lines.next(line);
+    lines.next_row(line);  // the header
+    first_line_ = lines.line() + 1;
     std::vector<std::string_view> fields;
     int64_t rows = 0;
     for (; lines.next(line); ++rows) {
@@ -141,7 +143,10 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
       take(fields[columns_.id], lines);
       if (!columns_.label || is_unlabelled(fields[*columns_.label])) continue;
       const std::string_view label = fields[*columns_.label];
-      if (labels_seen_.find(label) == labels_seen_.end()) add_label(std::string(label));
+      if (labels_seen_.find(label) == labels_seen_.end()) {
+        if (!is_utf8(label)) lines.refuse(label, "a label in UTF-8");
+        add_label(std::string(label));
+      }
       if (labels_seen_.size() > kMostClasses)
         lines.refuse(label, fmt::format("one of at most {} classes", kMostClasses));
     }
@@ -191,10 +196,10 @@ void NodeTable::number_classes() {
 
 void NodeTable::read(const std::function<void(const Row&)>& take) const {
   std::optional<LineReader> lines;
-  std::string_view header;
   if (has_ids()) {
+    std::string_view header;
     lines.emplace(InputStream::open(options_.table), options_.table.string());
-    lines->next(header);
+    lines->next_row(header);
   }
   std::vector<std::string_view> fields;
   Row row;
@@ -213,8 +218,11 @@ void NodeTable::read_text_row(LineReader& lines, std::vector<std::string_view>& 
   if (!lines.next(line)) lines.refuse_end("as many rows as when it was read before");
   cut(line, lines, fields);
   for (const size_t column : columns_.features)
-    for_each_word(fields[column],
-                  [&](std::string_view word) { row.x.push_back(lines.real(word, "a feature of the node")); });
+    for_each_word(fields[column], [&](std::string_view word) {
+      if (row.x.size() == names_.size())
+        lines.refuse(word, fmt::format("{} features of the node, as in the first row", names_.size()));
+      row.x.push_back(lines.real(word, "a feature of the node"));
+    });
   if (!columns_.features.empty() && row.x.size() != names_.size())
     lines.refuse(
         fields[columns_.features.back()],

@@ -52,12 +52,14 @@ class NodeTable {
   /// Reads IDs and labels, once, before read(). `take` gets the ID of each row of a text and may throw
   /// refusals by way of the reader.
   void scan(const std::function<void(std::string_view id, const LineReader& at)>& take);
+  /// After scan(): the line of the text with the first row.
+  int64_t first_line() const { return first_line_; }
   /// After scan(): -1, or whole numbers from 0; names of the classes unless they are these numbers.
   int64_t classes() const { return classes_; }
   const std::vector<std::string>& class_names() const { return class_names_; }
 
   struct Row {
-    std::vector<float> x;  ///< [F]
+    Vector<float, Tag::ingest> x;  ///< [F]
     int64_t y = -1;
     int split = -1;  ///< counts in kGraphSplits
   };
@@ -86,6 +88,7 @@ class NodeTable {
   FeatureNames names_;
   NpyView features_, labels_;
   int64_t rows_ = -1;
+  int64_t first_line_ = 2;
   Charge charge_{Tag::ingest};  // of the labels and names of classes
   std::map<std::string, int64_t, std::less<>> labels_seen_;
   int64_t classes_ = 0;

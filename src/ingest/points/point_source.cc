@@ -96,7 +96,7 @@ class PointText : public PointSource {
             "z, label and features",
             path.string(), kKnown[needed]));
     std::string_view header;
-    lines_.next(header);
+    lines_.next_row(header);
     more_ = read_line();
   }
 
@@ -133,7 +133,7 @@ class PointText : public PointSource {
     std::string_view rest = line;
     while (rest.data() != nullptr && fields_.size() < format_.columns.size() &&
            !(format_.separator == ' ' && rest.empty()))
-      fields_.push_back(cut_field(rest, format_.separator));
+      fields_.push_back(lines_.field(rest, format_.separator));
     if (fields_.size() < format_.columns.size() || (rest.data() != nullptr && !rest.empty()))
       lines_.refuse(line.substr(line.size()), fmt::format("{} fields", format_.columns.size()));
     return true;

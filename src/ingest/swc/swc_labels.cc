@@ -25,11 +25,11 @@ SwcLabels::SwcLabels(const std::filesystem::path& path) : charge_(Tag::ingest) {
   const size_t label = column_of("label");
   LineReader lines(InputStream::open(path), path.string());
   std::string_view line;
-  lines.next(line);  // the header
+  lines.next_row(line);  // the header
   while (lines.next(line)) {
     std::vector<std::string_view> fields;
     for (std::string_view rest = line; rest.data() != nullptr && fields.size() < format.columns.size();)
-      fields.push_back(cut_field(rest, format.separator));
+      fields.push_back(lines.field(rest, format.separator));
     if (fields.size() <= std::max(file, label) || fields[label].empty())
       lines.refuse(line.substr(line.size()), "a file and its label");
     const auto [entry, fresh] = entries_.try_emplace(std::string(fields[file]));

@@ -8,18 +8,21 @@
 
 #include "base/error.h"
 #include "ingest/text/characters.h"
+#include "ingest/text/line_reader.h"
 #include "io/input_stream.h"
-#include "memory/vector.h"
+#include "memory/heap_bytes.h"
 
 namespace plimsoll {
 namespace {
 
-constexpr size_t kHeadBytes = 64 << 10;
-
-std::vector<std::string> fields_of(std::string_view line, char separator) {
+std::vector<std::string> fields_of(std::string_view line, char separator, const LineReader& at,
+                                   Charge& charge) {
+  constexpr int64_t kGrowing = 3 * static_cast<int64_t>(sizeof(std::string));  // in a list that doubles
   std::vector<std::string> fields;
   for (std::string_view rest = line; rest.data() != nullptr;) {
-    fields.emplace_back(cut_field(rest, separator));
+    const std::string_view field = at.field(rest, separator);
+    charge.add(kGrowing + heap_piece(field.size() + 1));
+    fields.emplace_back(field);
     if (separator == ' ' && rest.empty()) break;
   }
   return fields;
@@ -28,28 +31,17 @@ std::vector<std::string> fields_of(std::string_view line, char separator) {
 }  // namespace
 
 Delimited Delimited::open(const std::filesystem::path& path) {
-  Vector<char, Tag::ingest> head(kHeadBytes);
-  const size_t got = InputStream::open(path)->read(head.data(), head.size());
+  LineReader lines(InputStream::open(path), path.string());
   Delimited result;
-  bool first = true;
-  for (std::string_view text(head.data(), got); !text.empty();) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (is_comment(line)) continue;
-    if (!first) {
-      result.second = fields_of(line, result.separator);
-      return result;
-    }
-    first = false;
-    result.separator = line.find('\t') != std::string_view::npos  ? '\t'
-                       : line.find(',') != std::string_view::npos ? ','
-                                                                  : ' ';
-    result.columns = fields_of(line, result.separator);
-  }
-  if (first)
+  std::string_view line;
+  if (!lines.next_row(line))
     throw InputError(
         fmt::format("{}: found no line but comments, expected a table; fetch it again", path.string()));
+  result.separator = line.find('\t') != std::string_view::npos  ? '\t'
+                     : line.find(',') != std::string_view::npos ? ','
+                                                                : ' ';
+  result.columns = fields_of(line, result.separator, lines, result.charge);
+  if (lines.next_row(line)) result.second = fields_of(line, result.separator, lines, result.charge);
   return result;
 }
 
@@ -78,10 +70,12 @@ std::string_view cut_field(std::string_view& rest, char separator) {
     size_t close = at + 1;
     while (close < all.size() && (all[close] != '"' || (close + 1 < all.size() && all[close + 1] == '"')))
       close += all[close] == '"' ? 2 : 1;
-    const std::string_view field = all.substr(at + 1, std::min(close, all.size()) - at - 1);
-    const size_t comma = all.find(separator, std::min(close, all.size()));
-    rest = comma == std::string_view::npos ? std::string_view() : all.substr(comma + 1);
-    return field;
+    if (close >= all.size()) throw BadQuote{all.substr(at)};
+    size_t after = close + 1;
+    while (after < all.size() && is_blank(all[after])) ++after;
+    if (after < all.size() && all[after] != separator) throw BadQuote{all.substr(after)};
+    rest = after == all.size() ? std::string_view() : all.substr(after + 1);
+    return all.substr(at + 1, close - at - 1);
   }
   const size_t begin = at;
   while (at < all.size() && all[at] != separator) ++at;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/shown.h"
 #include "ingest/text/characters.h"
+#include "ingest/text/delimited.h"
 
 namespace plimsoll {
 namespace {
@@ -38,6 +39,12 @@ bool LineReader::next(std::string_view& line) {
     if (!trim(line).empty())
       throw InputError(fmt::format("{}:{}: found a blank line, expected a row; remove it if none is missing",
                                    name_, blank));
+  return false;
+}
+
+bool LineReader::next_row(std::string_view& line) {
+  while (next_raw(line))
+    if (!is_comment(line)) return true;
   return false;
 }
 
@@ -77,6 +84,14 @@ void LineReader::fill() {
   const size_t got = stream_->read(buffer_.data() + filled_, wanted);
   filled_ += got;
   ended_ = got < wanted;
+}
+
+std::string_view LineReader::field(std::string_view& rest, char separator) const {
+  try {
+    return cut_field(rest, separator);
+  } catch (const BadQuote& bad) {
+    refuse(bad.found, BadQuote::kExpected);
+  }
 }
 
 int64_t LineReader::whole(std::string_view field, int64_t least, int64_t most, const char* what) const {

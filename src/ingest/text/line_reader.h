@@ -22,9 +22,15 @@ class LineReader {
   /// the stream gives), BudgetExceeded.
   bool next(std::string_view& line);
 
+  /// The next line that is neither blank nor a comment (delimited.h), such as a header. Errors: as of next().
+  bool next_row(std::string_view& line);
+
   /// The number of the line that next() gave, from 1; 0 before it.
   int64_t line() const { return line_; }
   const std::string& name() const { return name_; }
+
+  /// cut_field() (delimited.h) in the line that was given. Errors: InputError for a bad quote.
+  std::string_view field(std::string_view& rest, char separator) const;
 
   /// Parse a field of the line that next() gave. Errors: InputError; `what` is what the number is, such as
   /// "a graph". A whole number must lie in least..most, a real one must be finite.

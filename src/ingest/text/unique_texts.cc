@@ -13,7 +13,6 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kLongest = 64 << 10;
 constexpr size_t kBuffer = 64 << 10;
 constexpr size_t kBytesOfPlace = 24;  // with two slots
 constexpr uint32_t kFree = 0xFFFFFFFF;

@@ -23,7 +23,10 @@ class UniqueTexts {
   UniqueTexts(const UniqueTexts&) = delete;
   UniqueTexts& operator=(const UniqueTexts&) = delete;
 
-  /// At most 64 KiB long. Errors: InputError.
+  static constexpr size_t kLongest = 64 << 10;
+  static constexpr const char* kExpected = "a node ID, a text of 1 to 65536 bytes";
+
+  /// At most kLongest bytes. Errors: InputError.
   void add(std::string_view text);
   /// To be called once, when all has been added. Removes the runs.
   void take(const std::function<void(std::string_view)>& next);
