@@ -83,7 +83,7 @@ def train(
     if isinstance(recipe, Mapping):
         request.set_recipe(_json(recipe), "recipe", given)
     else:
-        request.set_recipe(_read(recipe), os.fspath(recipe), given)
+        request.set_recipe(_read(recipe), os.fsencode(recipe).decode(errors="replace"), given)
     request.set_data(Path(data))
     request.folder = Path(run)
     request.seeds = whole("seeds", seeds, 1, 1000)
@@ -104,7 +104,7 @@ def train(
         raise BudgetExceeded(f"the smallest budget that works is {least} bytes ({_torch.format_bytes(least)})") from error
     return TrainReport(
         run=Path(run),
-        model=Path(done["model"]),
+        model=Path(run) / done["model"] if done["model"] else Path(),
         weights=done.get("weights"),
         parameters=done.get("parameters", 0),
         best_epoch=done.get("best_epoch", 0),

@@ -26,12 +26,17 @@ std::string in_python(std::string text) {
   return text;
 }
 
+// A path in it may be any bytes: those that are not UTF-8 become U+FFFD.
+nb::object python_text(const std::string& text) {
+  return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+}
+
 void raise(const char* name, const char* text) {
-  PyErr_SetObject(error_class(name).ptr(), nb::str(in_python(text).c_str()).ptr());
+  PyErr_SetObject(error_class(name).ptr(), python_text(in_python(text)).ptr());
 }
 
 void raise_budget_exceeded(const BudgetExceeded& error) {
-  nb::object raised = error_class("BudgetExceeded")(error.what());
+  nb::object raised = error_class("BudgetExceeded")(python_text(error.what()));
   raised.attr("tag") = tag_name(error.tag());
   raised.attr("bytes_asked") = error.bytes_asked();
   raised.attr("bytes_free") = error.bytes_free();

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <memory>
 
-#include "base/json.h"
+#include "base/json_text.h"
 #include "cluster/process_group.h"
 #include "memory/budget_caps.h"
 #include "task/evaluate_run.h"
@@ -33,8 +33,10 @@ class OwnThreads {
   const int before_;
 };
 
-Json told(const TrainedRun& trained) {
-  Json report = {{"model", trained.file.string()},
+// The model is told by its place in the run: the name of the run need not be UTF-8.
+Json told(const TrainedRun& trained, const fs::path& run) {
+  const fs::path model = trained.file.empty() ? trained.file : trained.file.lexically_relative(run);
+  Json report = {{"model", model.string()},
                  {"trained_on", trained.trained_on},
                  {"seconds", trained.seconds},
                  {"stages", stages_json(trained.stages)}};
@@ -73,10 +75,10 @@ std::string train(TrainRequest request, const nb::object& progress, const std::s
         }
       };
     };
-    report = told(train_run(request));
-    if (exchange) report = parse_json(broadcast_text(*exchange, report.dump()));
+    report = told(train_run(request), request.folder);
+    if (exchange) report = parse_json(broadcast_text(*exchange, json_text(report)));
   });
-  return report.dump();
+  return json_text(report);
 }
 
 // The smallest budget with which a run works that was refused before it began. Finding out may take all that
@@ -95,7 +97,7 @@ std::string evaluate(EvaluateRequest request, const nb::object& progress, const 
     const Findings findings = evaluate_run(request);
     report = {{"findings", findings.json}, {"table", findings.table + findings.notes}};
   });
-  return report.dump();
+  return json_text(report);
 }
 
 int64_t predict(PredictionRequest request, const nb::object& progress, const std::string& group) {

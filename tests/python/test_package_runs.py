@@ -1,9 +1,11 @@
 """`plimsoll.train`, `evaluate` and `predict` in this process are those of the command line."""
 
 import json
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,6 +57,25 @@ def test_a_run_is_that_of_the_command_line(run, bus, tmp_path):
     assert said.value is None
 
 
+def test_a_run_may_have_any_name(bus, tmp_path, monkeypatch):
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/r\xe9n"))
+    report = plimsoll.train(RECIPE, bus / "graphs", odd)
+    assert report.run == odd and report.model == odd / "seed-42" / "gnn" / "model.safetensors" and report.model.exists()
+    (odd / "graphs").symlink_to(bus / "graphs")
+    assert plimsoll.evaluate(odd, odd / "graphs").splits
+    with pytest.raises(plimsoll.Failure, match="r\ufffdn.*force=True"):
+        plimsoll.train(RECIPE, bus / "graphs", odd)
+    with pytest.raises(plimsoll.InputError, match="r\ufffdn"):
+        plimsoll.evaluate(odd / "nowhere", bus / "graphs")
+    (odd / "recipe").write_text(json.dumps(RECIPE))
+    assert plimsoll.train(odd / "recipe", bus / "graphs", odd, force=True).weights == report.weights
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    for name in (".", "relative", "./one/", "one/../two"):
+        report = plimsoll.train(RECIPE, bus / "graphs", name, resume=True, overrides={"training.max_epochs": 1})
+        assert report.model == Path(name, "seed-42", "gnn", "model.safetensors") and report.model.exists()
+
+
 def test_overrides_stages_and_resume(bus, tmp_path):
     recipe = {"task": "distillation", "training": {"max_epochs": 2}}
     whole = plimsoll.train(recipe, bus / "frames", tmp_path / "whole")
@@ -63,6 +84,7 @@ def test_overrides_stages_and_resume(bus, tmp_path):
     for name in ("autoencoder", "difficulty", "teacher_encodings", "teacher", "teacher_logits", "student_vgae", "student_gat"):
         part = plimsoll.train(recipe, bus / "frames", tmp_path / "parts", stages=[name])
         assert [stage["stage"] for stage in part.stages] == [name] and name in names
+        assert part.model == Path() if part.weights is None else part.model.exists()
     assert part.weights == whole.weights
     short = plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", overrides={"training.max_epochs": 1})
     long = plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", resume=True)
