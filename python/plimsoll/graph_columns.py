@@ -133,14 +133,14 @@ class GraphColumns(DataSet):
         return self.indices[first:end]
 
     def node_name(self, node: int) -> str:
-        """What the source called a node, as text. Errors: `IndexError`."""
+        """What the source called a node, as text; bytes that are not UTF-8 as `os.fsdecode` has them. Errors: `IndexError`."""
         number = self._number(node)
         if self.node_id is not None:
             number = int(self.node_id[number])
         pointers = self._optional("node_name_ptr")
         if pointers is None:
             return str(number)
-        return bytes(self._column("node_name")[pointers[number] : pointers[number + 1]]).decode()
+        return bytes(self._column("node_name")[pointers[number] : pointers[number + 1]]).decode(errors="surrogateescape")
 
     def _optional(self, name: str) -> NDArray[Any] | None:
         return self._column(name) if self._mapping.has_column(name) else None

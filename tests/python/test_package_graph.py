@@ -52,6 +52,12 @@ def test_columns(small):
                 graph.neighbours(beyond)
 
 
+def test_names_may_be_any_bytes(tmp_path):
+    (tmp_path / "edges.tsv").write_bytes(b"n\xe9\tb\n")
+    graph = plimsoll.ingest.graph(tmp_path / "edges.tsv", tmp_path / "graph")
+    assert {os.fsencode(graph.node_name(v)) for v in range(2)} == {b"n\xe9", b"b"}
+
+
 def test_columns_share_the_file_and_are_read_only(small):
     graph = small()
     x = graph.x
