@@ -101,7 +101,8 @@ def from_pyg_files(
         splits: dict[str, Iterable[Data]] = {name: _graphs(file, trust) for name, file in files.items()}
     elif source.exists():
         loaded = _load(source, trust)
-        splits = loaded if _is_of_splits(loaded) else {"all": _each(loaded, source)}
+        of_splits = loaded if _is_of_splits(loaded) else {"all": loaded}
+        splits = {name: _each(graphs, source) for name, graphs in of_splits.items()}
     else:
         raise InputError(f"no such file or folder: {source}")
     return from_pyg(splits, out, leave_out=leave_out, force=force, budget=budget, progress=progress, tables=tables or None)
@@ -171,10 +172,10 @@ def _tables(file: Path, files: dict[str, Path]) -> dict[str, Any]:
     try:
         tables: dict[str, Any] = json.loads(file.read_text())
         named = [split["name"] for split in tables["splits"]]
-        missing = [key for key in _KEPT if key not in tables]
-    except (ValueError, KeyError, TypeError, OSError) as error:
+        differ = set(named) != set(files) or any(key not in tables for key in _KEPT)
+    except (ValueError, KeyError, TypeError, OSError, RecursionError) as error:
         raise InputError(f"{file}: {error!r}; expected what plimsoll convert wrote, or no such file") from error
-    if missing or set(named) != set(files):
+    if differ:
         raise InputError(f"{file}: names the splits {named}, the folder has {sorted(files)}; remove the file to do without")
     return tables
 
@@ -209,25 +210,50 @@ def _is_of_splits(loaded: Any) -> bool:
     return isinstance(loaded, dict) and bool(loaded) and all(isinstance(graphs, (list, tuple)) for graphs in loaded.values())
 
 
-def _each(loaded: Any, file: Path) -> Iterator[Data]:
+def _each(loaded: Any, file: Path) -> Iterable[Data]:
     from torch_geometric.data import Data
-    from torch_geometric.data.separate import separate
 
     if isinstance(loaded, Data):
         loaded = [loaded]
     if isinstance(loaded, (list, tuple)) and all(isinstance(graph, Data) for graph in loaded):
-        yield from loaded
-        return
+        for graph in loaded:
+            _require_current(graph, file)
+        return loaded
     joined, slices = (loaded[0], loaded[1]) if isinstance(loaded, tuple) and len(loaded) in (2, 3) else (None, None)
     if isinstance(joined, dict):
-        joined = Data.from_dict(joined)
+        try:
+            joined = Data.from_dict(joined)
+        except Exception as error:  # names and columns may be of any type
+            raise InputError(f"{file}: {error}; its columns are not those of Data") from error
     if not isinstance(joined, Data) or not isinstance(slices, dict) or not slices:
         raise InputError(f"{file}: is {type(loaded).__name__}, expected a list of Data, or what InMemoryDataset.save writes")
-    try:
-        for i in range(len(next(iter(slices.values()))) - 1):
-            yield separate(Data, joined, i, slices, decrement=False)
-    except (IndexError, KeyError, RuntimeError, TypeError) as error:
-        raise InputError(f"{file}: graph {i}: {error}; its slices do not fit its columns") from error
+    _require_current(joined, file)
+    return _separated(joined, slices, file)
+
+
+def _require_current(graph: Data, file: Path) -> None:
+    from torch_geometric.data.storage import GlobalStorage
+
+    if not isinstance(vars(graph).get("_store"), GlobalStorage):
+        raise InputError(
+            f"{file}: holds Data as an old version of PyTorch Geometric kept it; load it with that one, and save it again "
+            "with a current version of PyTorch Geometric"
+        )
+
+
+def _separated(joined: Data, slices: dict[Any, Any], file: Path) -> Iterator[Data]:
+    from torch_geometric.data import Data
+    from torch_geometric.data.separate import separate
+
+    starts = next((of_column for of_column in slices.values() if getattr(of_column, "ndim", 0) == 1), None)
+    if starts is None:  # those of attributes that are mappings and lists are such themselves
+        raise InputError(f"{file}: its slices do not say where each graph begins")
+    for i in range(len(starts) - 1):
+        try:
+            graph = separate(Data, joined, i, slices, decrement=False)
+        except Exception as error:  # slices and columns may be of any type
+            raise InputError(f"{file}: graph {i}: {error}; its slices do not fit its columns") from error
+        yield graph
 
 
 __all__ = ["from_pyg_files", "to_pyg_files"]

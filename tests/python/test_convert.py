@@ -205,17 +205,55 @@ def test_lists_of_data_are_read_and_attributes_left_out(here, tmp_path):
     assert package.open(tmp_path / "set").y.tolist() == [0, 1, 2]
 
 
+def of_an_old_version(**columns):
+    data = Data.__new__(Data)
+    data.__dict__.update(columns)
+    return data
+
+
 def test_bad_files_are_refused_and_leave_nothing(here, tmp_path):
     (tmp_path / "none.pt").write_bytes(b"no zip")
-    torch.save({"a": 1}, tmp_path / "other.pt")
-    torch.save((Data(x=torch.ones(3, 1)).to_dict(), {"x": torch.tensor([0, 9])}), tmp_path / "slices.pt")
-    torch.save([gzip.GzipFile], tmp_path / "code.pt")
-    for name in ("none", "other", "code", "slices"):
+    three, old = Data(x=torch.ones(3, 1)).to_dict(), of_an_old_version(x=torch.ones(3, 1), edge_index=torch.zeros(2, 0).long())
+    ends = {"x": torch.tensor([0, 3])}
+    bad = {
+        "other": {"a": 1},
+        "code": [gzip.GzipFile],
+        "past the end": (three, {"x": torch.tensor([0, 9])}),
+        "no slices": (three, {"x": None}),
+        "a number": (three, {"x": 5}),
+        "no axis": (three, {"x": torch.tensor(5)}),
+        "nan": (three, {"x": torch.tensor([0, float("nan")])}),
+        "no column": ({"x": 5}, ends),
+        "no name": ({1: torch.ones(3, 1)}, ends),
+        "old list": [old],
+        "old joined": (old, ends),
+        "old splits": {"train": [old]},
+    }
+    for name, content in bad.items():
+        torch.save(content, tmp_path / f"{name}.pt")
+    for name in ("none", *bad):
         error = here("convert", tmp_path / f"{name}.pt", "--out", tmp_path / "set", code=3)
         assert f"{name}.pt" in error
+        assert ("current version of PyTorch Geometric" in error) == name.startswith("old")
     (tmp_path / "empty").mkdir()
     assert "no .pt files" in here("convert", tmp_path / "empty", "--out", tmp_path / "set", code=3)
     assert not (tmp_path / "set").exists()
+
+
+@pytest.mark.parametrize("tables", ['{"splits": [{"name": ["a"]}], "features": 0, "recordings": 0, "vocabulary": 0}', "[" * 100_000])
+def test_bad_tables_beside_files_are_refused(here, tmp_path, tables):
+    (tmp_path / "pyg").mkdir()
+    torch.save([Data(x=torch.ones(3, 1), edge_index=torch.zeros(2, 0).long())], tmp_path / "pyg" / "a.pt")
+    (tmp_path / "pyg" / "graph_set.json").write_text(tables)
+    assert "graph_set.json" in here("convert", tmp_path / "pyg", "--out", tmp_path / "set", code=3)
+    assert not (tmp_path / "set").exists()
+
+
+def test_splits_of_a_file_may_be_what_pyg_joins(here, tmp_path):
+    graphs = [Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), y=torch.tensor([i])) for i in range(3)]
+    torch.save({"a": InMemoryDataset.collate(graphs), "b": graphs[:1]}, tmp_path / "splits.pt")
+    here("convert", tmp_path / "splits.pt", "--out", tmp_path / "set")
+    assert package.open(tmp_path / "set").y.tolist() == [0, 1, 2, 0]
 
 
 def test_a_python_without_the_package_is_told_about(bin_dir, tmp_path):
