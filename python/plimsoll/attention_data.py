@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from plimsoll.arguments import PathLike
 from plimsoll.data_set import DataSet
 from plimsoll.errors import Failure, MissingPackage
+from plimsoll.replacing import new_file
 
 _WINDOWS_AT_ONCE = 4096
 
@@ -100,17 +101,13 @@ class Attention(DataSet):
         path = Path(path)
         if path.exists() and not force:
             raise Failure(f"{path} exists already; give force=True to replace it")
-        temporary = path.with_name(f".{path.name}.tmp")
         writer: Any = None
-        try:
+        with new_file(path) as made:
             for first in range(0, max(len(self), 1), _WINDOWS_AT_ONCE):
                 table = pa.table(self._rows(first, min(first + _WINDOWS_AT_ONCE, len(self))))
-                writer = writer or pq.ParquetWriter(temporary, table.schema)
+                writer = writer or pq.ParquetWriter(made, table.schema)
                 writer.write_table(table)
             writer.close()
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def _rows(self, first: int, end: int) -> dict[str, NDArray[Any]]:
         edges = slice(self.edge_ptr[first], self.edge_ptr[end])

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plimsoll.errors import Failure, InputError
+from plimsoll.replacing import new_file
 
 _FRAME_FORMATS = ("StandardCAN", "ExtendedCAN", *["reserved"] * 12, "StandardCAN_FD", "ExtendedCAN_FD")  # as Vector numbers them
 
@@ -20,7 +21,7 @@ def to_dbc(
     """Writes what `source` (ARXML, KCD or SYM) describes as a DBC, which `check`, `detect --dbc` and others read; gives the number of messages.
 
     `bus` takes the messages of one bus. Errors: InputError (`source` is damaged, describes no message of `bus`, or has one ID on two
-    buses, which a DBC cannot tell), Failure (`out` is there and not `force`; cantools is missing).
+    buses, which a DBC cannot tell), Failure (`out` is there and not `force`, or cannot be written; cantools is missing).
     """
     try:
         import cantools
@@ -46,9 +47,8 @@ def to_dbc(
         raise InputError(f"{source}: {error or type(error).__name__}; expected ARXML, KCD or SYM with messages of CAN") from error
     if messages == 0:
         raise InputError(f"{source}: describes no message of CAN")
-    partial = out.with_name(out.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(out)
+    with new_file(out) as made:
+        made.write_text(text, encoding="utf-8")
     return messages
 
 

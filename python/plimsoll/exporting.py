@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from plimsoll.arguments import PathLike, one_of, require_other_file
 from plimsoll.errors import Error, Failure, InputError, MissingPackage
 from plimsoll.kdgat import kdgat_names
 from plimsoll.model_file import GAT, VGAE, ModelFile
+from plimsoll.replacing import new_file
 
 FORMATS = ("state_dict", "onnx")
 
@@ -28,23 +28,18 @@ def export(model: PathLike, out: PathLike, *, to: str, force: bool = False) -> N
     if out.exists() and not force:
         raise Failure(f"{out} exists already; give --force to replace it")
     file = ModelFile.load(model)
-    temporary = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        if to == "onnx":
-            from plimsoll.onnx_model import write_onnx
+        with new_file(out) as made:
+            if to == "onnx":
+                from plimsoll.onnx_model import write_onnx
 
-            write_onnx(file, temporary, str(model))
-        else:
-            _write_state_dict(file, temporary)
-        with open(temporary, "rb") as written:
-            os.fsync(written.fileno())
-        os.replace(temporary, out)
+                write_onnx(file, made, str(model))
+            else:
+                _write_state_dict(file, made)
     except Error:
         raise
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{model}: its options and tensors are not those of a {file.kind}: {error!r}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _write_state_dict(file: ModelFile, path: Path) -> None:
@@ -53,4 +48,5 @@ def _write_state_dict(file: ModelFile, path: Path) -> None:
     except ImportError as error:
         raise MissingPackage(f"export: {error}; install it: pip install torch") from error
     weights = kdgat_names(file) if file.kind in (GAT, VGAE) else file.weights
-    torch.save({name: torch.from_numpy(values) for name, values in weights.items()}, path)
+    with open(path, "wb") as stream:  # torch's own tells nothing of its errors
+        torch.save({name: torch.from_numpy(values) for name, values in weights.items()}, stream)

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from plimsoll import _core, _operators
 from plimsoll.arguments import PathLike, texts, whole
 from plimsoll.errors import UsageError
+from plimsoll.replacing import replace
 
 Number: TypeAlias = int | float
 Row: TypeAlias = dict[str, Any]
@@ -190,12 +191,12 @@ class RunJournal:
             writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
             writer.writeheader()
             writer.writerows(self._rows)
-        os.replace(beside, self._folder / "metrics.csv")
+        replace(beside, self._folder / "metrics.csv")
 
     def _write(self, name: str, text: str) -> None:
         beside = self.run / f"{name}.tmp"
         beside.write_text(text)
-        os.replace(beside, self.run / name)
+        replace(beside, self.run / name)
 
 
 def _rows_of(metrics: Path) -> list[Row]:

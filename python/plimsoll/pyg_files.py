@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +19,7 @@ from plimsoll.arguments import Budget, PathLike, Progress
 from plimsoll.errors import Failure, InputError, UsageError
 from plimsoll.graph_set import GraphSet
 from plimsoll.pyg import from_pyg
+from plimsoll.replacing import failures_of, new_folder
 from plimsoll.to_pyg import require_pyg
 
 if TYPE_CHECKING:
@@ -46,29 +45,19 @@ def to_pyg_files(graphs: GraphSet | PathLike, out: PathLike, *, force: bool = Fa
     graphs = graphs if isinstance(graphs, GraphSet) else GraphSet(graphs)
     out = Path(out)
     _require_free(out, force, {_below(out, f"{name}.pt") for name in graphs.splits} | {out / TABLES})
-    out.absolute().parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.absolute().parent))
-    try:
+    with new_folder(out) as made:
         for split in graphs.splits.values():
             file = _below(made, f"{split.name}.pt")
-            file.parent.mkdir(parents=True, exist_ok=True)
             columns, slices = _joined(graphs, split.first_graph, split.first_graph + split.graphs)
-            with open(file, "wb") as stream:
-                torch.save((columns, slices, Data), stream)
-                stream.flush()
-                os.fsync(stream.fileno())
+            with failures_of(out):
+                file.parent.mkdir(parents=True, exist_ok=True)
+                with open(file, "wb") as stream:
+                    torch.save((columns, slices, Data), stream)
             if progress is not None:
                 progress(split.first_graph + split.graphs, len(graphs))
         kept = _KEPT + tuple(key for key in _KEPT_IF_THERE if key in graphs.manifest)
-        (made / TABLES).write_text(json.dumps({key: graphs.manifest[key] for key in kept}, indent=1) + "\n")
-        old = Path(f"{made}.old")
-        if out.exists():
-            os.rename(out, old)
-        os.rename(made, out)
-        shutil.rmtree(old, ignore_errors=True)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
+        with failures_of(out):
+            (made / TABLES).write_text(json.dumps({key: graphs.manifest[key] for key in kept}, indent=1) + "\n")
 
 
 def from_pyg_files(

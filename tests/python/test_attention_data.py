@@ -91,6 +91,9 @@ def test_parquet_has_a_row_for_each_edge(judged, tmp_path):
     e, w = len(attention.edges) - 1, len(attention) - 1
     source, target = attention.edges[e] + attention.node_ptr[w]
     assert (table["source"][e], table["target"][e]) == (attention.can_id[source], attention.can_id[target])
+    with pytest.raises(plimsoll.Failure, match="below cannot be written"):
+        attention.to_parquet(tmp_path / "a.parquet" / "below")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.parquet"]
 
 
 def test_the_report_draws_suspicious_windows(judged):

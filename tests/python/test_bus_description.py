@@ -35,6 +35,8 @@ def test_a_kcd_becomes_a_dbc_that_check_reads(bin_dir, run, tmp_path):
     found = run("plimsoll", "check", tmp_path / "car.dbc", tmp_path / "a.log")
     assert "Speed" in found and "range" in found and "unknown message" in found
     assert "--force" in convert(bin_dir, tmp_path / "car.kcd", "--out", tmp_path / "car.dbc").stderr
+    done = convert(bin_dir, tmp_path / "car.kcd", "--out", tmp_path / "a.log" / "below")
+    assert done.returncode == 1 and "below cannot be written" in done.stderr and "Traceback" not in done.stderr
 
 
 TWO_BUSES = KCD.replace("</Bus>", """</Bus><Bus name="power"><Message id="0x123" name="Battery" length="2"><Signal name="Volts" offset="0" length="8">

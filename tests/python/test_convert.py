@@ -3,8 +3,10 @@
 import gzip
 import json
 import os
+import resource
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
@@ -254,6 +256,91 @@ def test_splits_of_a_file_may_be_what_pyg_joins(here, tmp_path):
     torch.save({"a": InMemoryDataset.collate(graphs), "b": graphs[:1]}, tmp_path / "splits.pt")
     here("convert", tmp_path / "splits.pt", "--out", tmp_path / "set")
     assert package.open(tmp_path / "set").y.tolist() == [0, 1, 2, 0]
+
+
+def content(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@contextmanager
+def files_no_larger_than(size):
+    """As on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A folder of files that an output would replace, and the graph_set to write there."""
+    for name, graphs in (("old", 3), ("new", 400)):
+        package.from_pyg([Data(x=torch.ones(9, 5), edge_index=torch.zeros(2, 9).long(), y=torch.tensor([0]))] * graphs,
+                         tmp_path / name)
+    (tmp_path / "out").mkdir()
+    package.to_pyg_files(tmp_path / "old", tmp_path / "out" / "pyg")
+    return tmp_path / "out", tmp_path / "new"
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_files_of_pyg_stay_where_a_rename_fails(written, monkeypatch, number):
+    out, graphs = written
+    before, done, rename = content(out), [], os.rename
+
+    def failing(source, target):
+        done.append(target)
+        if len(done) == number:
+            raise PermissionError(13, "Permission denied", str(target))
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", failing)
+    with pytest.raises(package.Failure, match="Permission denied"):
+        package.to_pyg_files(graphs, out / "pyg", force=True)
+    assert content(out) == before and os.listdir(out) == ["pyg"]
+
+
+def test_files_of_pyg_stay_where_the_disk_is_full(here, written):
+    out, graphs = written
+    before = content(out)
+    with files_no_larger_than(20_000):
+        error = here("convert", graphs, "--out", out / "pyg", "--force", code=1)
+    assert "File too large" in error and "name another output" in error
+    assert content(out) == before and os.listdir(out) == ["pyg"]
+
+
+def test_files_of_pyg_are_synced_before_they_are_there(written, monkeypatch):
+    out, graphs = written
+    done, fsync, rename = [], os.fsync, os.rename
+
+    def synced(descriptor):
+        done.append(os.path.basename(os.readlink(f"/proc/self/fd/{descriptor}")))
+        fsync(descriptor)
+
+    def renamed(source, target):
+        done.append(f"rename to {os.path.basename(target)}")
+        rename(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "rename", renamed)
+    package.to_pyg_files(graphs, out / "pyg", force=True)
+    there = done.index("rename to pyg")
+    assert {"all.pt", "graph_set.json", "new"} <= set(done[:there]) and "out" in done[there:]
+
+
+def test_an_output_below_a_file_is_a_failure(here, written):
+    out, graphs = written
+    assert "cannot be written" in here("convert", graphs, "--out", out / "pyg" / "all.pt" / "a", code=1)
+
+
+def test_errors_of_progress_stay_what_they_are(written):
+    def progress(done, total):
+        raise OSError("mine")
+
+    with pytest.raises(OSError, match="^mine$") as raised:
+        package.to_pyg_files(written[1], written[0] / "pyg", force=True, progress=progress)
+    assert not isinstance(raised.value, package.Failure) and os.listdir(written[0]) == ["pyg"]
 
 
 def test_a_python_without_the_package_is_told_about(bin_dir, tmp_path):

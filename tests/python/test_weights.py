@@ -1,5 +1,6 @@
 """Weights in and out: checkpoints of KD-GAT to model files, model files to a state_dict and to ONNX."""
 
+import importlib.util
 import json
 
 import numpy as np
@@ -144,6 +145,9 @@ def test_an_exported_state_dict_is_the_model(trained, tmp_path):
     assert np.array_equal(again.facts["vocabulary.benign"], file.facts["vocabulary.benign"])
     with pytest.raises(plimsoll.Failure, match="--force"):
         plimsoll.export(trained / "run" / "detector.safetensors", tmp_path / "a.pt", to="state_dict")
+    for to in ("state_dict", "onnx") if importlib.util.find_spec("onnx") else ("state_dict",):
+        with pytest.raises(plimsoll.Failure, match="a.pt/below cannot be written: .*Not a directory"):
+            plimsoll.export(trained / "run" / "detector.safetensors", tmp_path / "a.pt" / "below", to=to)
 
 
 @pytest.mark.parametrize("change", [

@@ -1,0 +1,95 @@
+"""Outputs that are there whole or not at all, also after a power failure, as those of C++ (src/io/new_folder.h)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from plimsoll.errors import Error, Failure
+
+
+@contextmanager
+def failures_of(path: Path) -> Iterator[None]:
+    """Errors of the system are `Failure`."""
+    try:
+        yield
+    except Error:
+        raise
+    except (OSError, RuntimeError) as error:
+        reason = error if isinstance(error, OSError) else error.__context__  # torch.save hides what its stream raised
+        if not isinstance(reason, OSError):
+            raise
+        raise Failure(f"{path} cannot be written: {reason}; make room or name another output") from error
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A name beside `path` to write to, which becomes `path` when the block ends. If it fails, all is as it was.
+
+    Errors: `Failure`, also for errors of the system in the block.
+    """
+    made = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with failures_of(path):
+            yield made
+            replace(made, path)
+    finally:
+        with suppress(OSError):
+            made.unlink()
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A folder to fill, which becomes `path` when the block ends. If it fails, all is as it was. Errors: `Failure`."""
+    path = path.absolute()
+    with failures_of(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        around = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    new, old = around / "new", around / "old"
+    try:
+        with failures_of(path):
+            new.mkdir()
+        yield new
+        with failures_of(path):
+            for made in (*new.rglob("*"), new):
+                sync(made)
+            _take_place(new, path, old)
+    except BaseException:
+        if not os.path.lexists(old):
+            shutil.rmtree(around, ignore_errors=True)
+        raise
+    shutil.rmtree(around, ignore_errors=True)
+
+
+def replace(made: Path, path: Path) -> None:
+    """A file takes the place of another. Errors: `OSError`."""
+    sync(made)
+    os.replace(made, path)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """A file, or which names a folder holds. Errors: `OSError`."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _take_place(new: Path, path: Path, old: Path) -> None:
+    try:
+        if os.path.lexists(path):
+            os.rename(path, old)
+        os.rename(new, path)
+        sync(path.parent)
+    except BaseException:
+        if not new.exists():
+            os.rename(path, new)
+        if os.path.lexists(old):
+            os.rename(old, path)
+        raise
