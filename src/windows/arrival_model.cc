@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "windows/add_count.h"
 #include "windows/behaviour_profile.h"
 #include "windows/gap_bins.h"
 
@@ -50,7 +51,7 @@ struct Counted {
 }  // namespace
 
 void ArrivalCounts::Spans::add(const Spans& other) {
-  count += other.count;
+  add_count(count, other.count);
   std::array<int64_t, 2 * kParts> both;
   std::ranges::merge(least, other.least, both.begin());
   std::copy_n(both.begin(), kParts, least.begin());
@@ -64,9 +65,9 @@ Arrival::Bound ArrivalCounts::Spans::bound(double margin) const {
 }
 
 void ArrivalCounts::add(const ArrivalCounts& other) {
-  frames += other.frames;
-  changes += other.changes;
-  sum_ns += other.sum_ns;
+  add_count(frames, other.frames);
+  add_count(changes, other.changes);
+  add_count(sum_ns, other.sum_ns);
   one.add(other.one);
   two.add(other.two);
   eight.add(other.eight);

@@ -43,7 +43,7 @@ struct ArrivalCounts {
     int64_t count = 0;
     std::array<int64_t, kParts> least{kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever};
 
-    /// Of another drive: the least ones of the parts of both.
+    /// Of another drive: the least ones of the parts of both. Errors: InputError where counts do not fit.
     void add(const Spans& other);
     /// The least, and as far below it the next record as it is below the second.
     Arrival::Bound bound(double margin) const;
@@ -56,6 +56,7 @@ struct ArrivalCounts {
   Spans two;
   Spans eight;
 
+  /// Errors: InputError where the sum does not fit.
   void add(const ArrivalCounts& other);
   /// `traffic_ns`: of all of it.
   Arrival arrival(int64_t traffic_ns) const;

@@ -99,7 +99,8 @@ class BehaviourProfile {
   static BehaviourProfile learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                                 ProfileSums* sums = nullptr);
   /// The profile of several drives, each learned alone (docs/detect.md#drives-that-were-calibrated-apart):
-  /// the same in any order. `sums` get those of all. Errors: InputError for drives whose channels differ.
+  /// the same in any order. `sums` get those of all. Errors: InputError for drives whose channels differ, or
+  /// that counted more than fits.
   static BehaviourProfile merged(std::span<const LearnedDrive> drives, ProfileSums& sums);
 
   /// From now on these IDs are known too, and nothing else of them: those of devices that joined. They are no

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <numeric>
+
+#include "windows/add_count.h"
 
 namespace plimsoll {
 namespace {
@@ -36,8 +37,8 @@ void BenignId::Steps::add(uint8_t taken) {
 // were counted one after the other.
 void BenignId::Steps::add(const Steps& other) {
   if (step == other.step) {
-    lead += other.lead;
-    hits += other.hits;
+    add_count(lead, other.lead);
+    add_count(hits, other.hits);
   } else if (lead < other.lead || hits == 0) {
     *this = {other.step, other.lead - lead, other.hits};
   } else {
@@ -46,21 +47,22 @@ void BenignId::Steps::add(const Steps& other) {
 }
 
 void BenignId::add(const BenignId& other) {
-  recordings_ += other.recordings_;
-  gaps_ += other.gaps_;
+  add_count(recordings_, other.recordings_);
+  add_count(gaps_, other.gaps_);
   gap_sum_ += other.gap_sum_;
   gap_squares_ += other.gap_squares_;
   gap_ns_ += other.gap_ns_;
-  two_gaps_ += other.two_gaps_;
-  payloads_ += other.payloads_;
-  pairs_ += other.pairs_;
+  add_count(two_gaps_, other.two_gaps_);
+  add_count(payloads_, other.payloads_);
+  add_count(pairs_, other.pairs_);
   ones_ |= other.ones_;
   always_ &= other.always_;
   longest_still_ = std::max(longest_still_, other.longest_still_);
-  std::ranges::transform(lengths_, other.lengths_, lengths_.begin(), std::plus{});
+  for (size_t length = 0; length < lengths_.size(); ++length)
+    add_count(lengths_[length], other.lengths_[length]);
   for (size_t k = 0; k < kPayloadBytes; ++k) {
-    bytes_[k] += other.bytes_[k];
-    byte_squares_[k] += other.byte_squares_[k];
+    add_count(bytes_[k], other.bytes_[k]);
+    add_count(byte_squares_[k], other.byte_squares_[k]);
     most_change_[k] = std::max(most_change_[k], other.most_change_[k]);
     byte_steps_[k].add(other.byte_steps_[k]);
     nibble_steps_[k].add(other.nibble_steps_[k]);

@@ -32,7 +32,8 @@ class BenignId {
   BehaviourProfile::Id finished(const Spans& spans, int64_t recordings) const;
 
   // Of several drives, counted apart.
-  /// What another drive counted of the same ID: neither goes on from the other.
+  /// What another drive counted of the same ID: neither goes on from the other. Errors: InputError where the
+  /// sum does not fit.
   void add(const BenignId& other);
   /// Bits of the first eight bytes that changed, and what the others were, as payload_bits().
   uint64_t changed_bits() const { return __builtin_bswap64(ones_ ^ always_); }

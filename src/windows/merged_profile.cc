@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <tuple>
 #include <vector>
 
 #include "base/error.h"
+#include "windows/add_count.h"
 #include "windows/distinct_keys.h"
 #include "windows/profile_sums.h"
 
@@ -186,8 +186,8 @@ BehaviourProfile BehaviourProfile::merged(std::span<const LearnedDrive> drives, 
   sums.spans.assign(count, {});
   for (const LearnedDrive& drive : drives) {
     profile.silence_.add(drive.profile.silence_);
-    sums.recordings += drive.sums.recordings;
-    sums.arrivals.traffic_ns += drive.sums.arrivals.traffic_ns;
+    add_count(sums.recordings, drive.sums.recordings);
+    add_count(sums.arrivals.traffic_ns, drive.sums.arrivals.traffic_ns);
     if (!drive.sums.arrivals.ids.empty()) sums.arrivals.ids.resize(count);
   }
   for (const LearnedDrive& drive : drives) {
@@ -196,11 +196,12 @@ BehaviourProfile BehaviourProfile::merged(std::span<const LearnedDrive> drives, 
       const auto at = static_cast<size_t>(vocabulary.index(keys[i]));
       sums.ids[at].add(drive.sums.ids[i]);
       const auto add = [](auto& bins, const auto& more) {
-        std::ranges::transform(bins, more, bins.begin(), std::plus{});
+        for (size_t bin = 0; bin < bins.size(); ++bin) add_count(bins[bin], more[bin]);
       };
       add(sums.spans[at].one, drive.sums.spans[i].one);
       add(sums.spans[at].two, drive.sums.spans[i].two);
       if (!drive.sums.arrivals.ids.empty()) sums.arrivals.ids[at].add(drive.sums.arrivals.ids[i]);
+      if (drive.profile.transitions_.empty()) continue;
       for (size_t j = 0; j < keys.size(); ++j)
         if (drive.profile.has_transition(static_cast<int32_t>(i), static_cast<int32_t>(j)))
           profile.add_transition(vocabulary.index(keys[i]), vocabulary.index(keys[j]));

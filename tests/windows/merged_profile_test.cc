@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "support/behaviour_test.h"
@@ -147,6 +148,60 @@ TEST(MergedProfile, AChecksumStaysIfNoDriveIsWithoutIt) {
     if (frame.can_id == 0x180)
       frame.payload[7] = static_cast<uint8_t>(frame.payload[7] + frame.payload[1] % 2);
   EXPECT_TRUE(merged({drive(1, 900), without}).profile.checksums().checksums().empty());
+}
+
+// A drive of one ID every 10 ms, and its sums as those of a file that has so many gaps.
+LearnedDrive with_gaps(int64_t gaps) {
+  LearnedDrive drive = at_once({every(10 * kMs, 0x100, 26)});
+  NamedTensors tensors = drive.sums.tensors();
+  reinterpret_cast<double*>(tensors["profile.sums.gaps"].data.data())[2] =
+      static_cast<double>(gaps * 10 * kMs);
+  reinterpret_cast<int64_t*>(tensors["profile.sums.ids"].data.data())[1] = gaps;
+  reinterpret_cast<int64_t*>(tensors["profile.sums.spans"].data.data())[3] = gaps;
+  drive.sums = ProfileSums::from_tensors(tensors, drive.profile);
+  return drive;
+}
+
+TEST(MergedProfile, OfMoreGapsThanABinHoldsIsRefused) {
+  constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
+  ProfileSums sums;
+  const std::vector<LearnedDrive> most = {with_gaps(kMost - 25), with_gaps(25)};
+  const int64_t longest = most[1].profile.id(0).longest_gap;
+  ASSERT_GT(longest, 0);
+  EXPECT_EQ(BehaviourProfile::merged(most, sums).id(0).longest_gap, longest);
+  const std::vector<LearnedDrive> more = {with_gaps(kMost), with_gaps(kMost)};
+  EXPECT_NE(error_text<InputError>([&] {
+              BehaviourProfile::merged(more, sums);
+            }).find("is above 4294967295; merge fewer"),
+            std::string::npos);
+}
+
+TEST(MergedProfile, OfCountsThatDoNotFitIsRefused) {
+  const LearnedDrive drive = at_once({every(10 * kMs, 0x100, 26)});
+  for (const char* const name : {"profile.sums.traffic", "profile.sums.ids", "profile.sums.arrivals"}) {
+    NamedTensors tensors = drive.sums.tensors();
+    reinterpret_cast<int64_t*>(tensors[name].data.data())[0] = std::numeric_limits<int64_t>::max();
+    const LearnedDrive many{drive.profile, ProfileSums::from_tensors(tensors, drive.profile)};
+    ProfileSums sums;
+    const std::vector<LearnedDrive> drives = {many, drive};
+    EXPECT_NE(error_text<InputError>([&] { BehaviourProfile::merged(drives, sums); }).find("merge fewer"),
+              std::string::npos)
+        << name;
+  }
+}
+
+TEST(MergedProfile, OfManyIdsHasNoTransitions) {
+  constexpr int kIds = 5000;
+  static_assert(kIds > BehaviourProfile::kMostIds);
+  std::vector<Frame> frames;
+  for (int i = 0; i < 2 * kIds; ++i) frames.push_back({i * kMs, static_cast<uint32_t>(i % kIds)});
+  const LearnedDrive one = at_once({frames});
+  ProfileSums sums;
+  const std::vector<LearnedDrive> drives = {one, at_once({every(10 * kMs, 1, 30)})};
+  const BehaviourProfile profile = BehaviourProfile::merged(drives, sums);
+  EXPECT_EQ(profile.vocabulary().size(), kIds);
+  EXPECT_FALSE(profile.has_transition(1, 1));
+  EXPECT_EQ(sums.ids[1].payloads(), 32);
 }
 
 TEST(ProfileSums, GoThroughAFileAndDamageIsNamed) {

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "base/error.h"
+
+namespace plimsoll {
+
+/// Adds what another drive counted. Errors: InputError where the sum does not fit: a file may say any count.
+template <typename Count>
+void add_count(Count& sum, Count more) {
+  if (__builtin_add_overflow(sum, more, &sum))
+    throw InputError(fmt::format("what the drives counted, all together, is above {}; merge fewer of them",
+                                 std::numeric_limits<Count>::max()));
+}
+
+}  // namespace plimsoll
