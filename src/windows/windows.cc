@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/workers.h"
+#include "memory/ledger.h"
 #include "windows/behaviour_windows.h"
 #include "windows/compat_windows.h"
 
@@ -36,6 +37,11 @@ void require_same_channels(const FramesView& frames, const MessageIds& known) {
                         "ingest with --merge-channels",
                         fmt::join(known.channels, ", "))));
 }
+
+// What ends a run whose blocks do not fit beside each other, when all of them are given back.
+struct NoRoom {
+  BudgetExceeded refusal;
+};
 
 }  // namespace
 
@@ -106,20 +112,41 @@ std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const Windo
 void write_graph_set(const BlockSource& source, const std::filesystem::path& out, bool force,
                      const Json& provenance, int threads,
                      const std::function<void(int64_t, int64_t)>& progress, const Shard& shard) {
-  constexpr int64_t kPiece = 64;
   GraphSetWriter writer(out, force, source.node_features(), source.edge_features());
-  Workers workers(threads);
   const auto [first, end] = shard.items(source.graphs());
-  const int64_t graphs = end - first;
-  workers.run_ordered((graphs + kPiece - 1) / kPiece, [&, first = first](int64_t piece, Turn& turn) {
-    std::vector<int64_t> wanted(static_cast<size_t>(std::min(kPiece, graphs - piece * kPiece)));
-    std::iota(wanted.begin(), wanted.end(), first + piece * kPiece);
-    GraphBlock block;
-    source.read(wanted, block);
-    turn.wait();
-    writer.append(block.spans());
-    progress(wanted.back() + 1 - first, graphs);
-  });
+  int64_t next = first;
+  // Goes on from `next`, with pieces of so many graphs, until all are written or one finds no room.
+  const auto write = [&, first = first, end = end](int on_threads, int64_t piece) {
+    Workers workers(on_threads);
+    const int64_t begin = next;
+    workers.run_ordered((end - begin + piece - 1) / piece, [&](int64_t item, Turn& turn) {
+      const int64_t from = begin + item * piece;
+      std::vector<int64_t> wanted(static_cast<size_t>(std::min(piece, end - from)));
+      std::iota(wanted.begin(), wanted.end(), from);
+      GraphBlock block;
+      try {
+        source.read(wanted, block);
+      } catch (const BudgetExceeded& refusal) {
+        throw NoRoom{refusal};
+      }
+      turn.wait();
+      writer.append(block.spans());
+      next = wanted.back() + 1;
+      progress(next - first, end - first);
+    });
+  };
+  for (int64_t piece = 64; next < end;) {
+    try {
+      write(threads, piece);
+    } catch (const NoRoom& ended) {
+      if (piece > 1)
+        piece /= 8;
+      else if (threads > 1)
+        threads /= 2;
+      else
+        throw BudgetExceeded(ended.refusal);
+    }
+  }
   GraphSetTables tables = source.tables();
   for (auto* const ranges : {&tables.splits, &tables.recordings}) keep_graphs(*ranges, first, end);
   writer.publish(tables, provenance);

@@ -81,8 +81,9 @@ struct LearnedBefore {
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
                                            LearnedBefore known = {});
 
-/// Writes the graphs of a source, or those of a shard, to a `graph_set`, in blocks on `threads` threads; the
-/// same bytes for any number. `progress` gets graphs done and in all.
+/// Writes the graphs of a source, or those of a shard, to a `graph_set`, in blocks on `threads` threads, in
+/// smaller ones and on fewer where the budget has no room for them; the same bytes for any number. `progress`
+/// gets graphs done and in all. Errors: BudgetExceeded where not even one graph at a time fits.
 void write_graph_set(const BlockSource& source, const std::filesystem::path& out, bool force,
                      const Json& provenance, int threads,
                      const std::function<void(int64_t, int64_t)>& progress, const Shard& shard = {});

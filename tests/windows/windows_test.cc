@@ -8,8 +8,12 @@
 #include "base/error.h"
 #include "ingest/can/ingest.h"
 #include "io/file.h"
+#include "memory/ledger.h"
 #include "sample/block/graph_set_source.h"
+#include "support/errors.h"
+#include "support/ledger_cap.h"
 #include "support/temp_folder.h"
+#include "windows/windows_set.h"
 
 namespace plimsoll {
 namespace {
@@ -77,6 +81,63 @@ TEST_F(Windows, TheGraphSetIsTheSameBytesForAnyNumberOfThreads) {
     EXPECT_EQ(one, read_text(folder_ / "out2" / file)) << file;
     EXPECT_EQ(one, read_text(folder_ / "out4" / file)) << file;
   }
+}
+
+// What writing graphs of 2,000 frames takes on one thread, all together and for its blocks of graphs.
+struct Needed {
+  int64_t all;
+  int64_t blocks;
+};
+
+class LargeWindows : public Windows {
+ protected:
+  Needed write_on_one_thread() {
+    Ledger& ledger = Ledger::process();
+    const int64_t before = ledger.held();
+    ledger.begin_recent();
+    write("one", 1);
+    return {ledger.recent_peak() - before, ledger.recent_peak(Tag::blocks) - ledger.held(Tag::blocks)};
+  }
+  void write(const std::string& name, int threads) {
+    write_graph_set(*source_, folder_ / name, false, {}, threads, [&](int64_t done, int64_t graphs) {
+      EXPECT_GT(done, done_ < graphs ? done_ : 0);
+      done_ = done;
+    });
+    EXPECT_EQ(done_, source_->graphs());
+  }
+  void expect_same(const std::string& name) {
+    for (const char* file :
+         {"node_ptr.npy", "edge_ptr.npy", "x.npy", "edges.npy", "edge_attr.npy", "y.npy", "manifest.json"})
+      EXPECT_EQ(read_text(folder_ / "one" / file), read_text(folder_ / name / file)) << file;
+  }
+
+  FramesView frames_ = make({16'000});
+  std::unique_ptr<WindowSource> source_ = open_windows(frames_, {"behaviour", 2000, 20});
+  int64_t done_ = 0;
+};
+
+TEST_F(LargeWindows, AreTheSameBytesForAnyNumberOfThreadsInABudgetForOne) {
+  const Needed needed = write_on_one_thread();
+  const LedgerCap cap(needed.all);
+  write("many", 16);
+  expect_same("many");
+}
+
+TEST_F(LargeWindows, AreMadeOneByOneWhereABlockDoesNotFit) {
+  const Needed needed = write_on_one_thread();
+  for (const int threads : {1, 16}) {
+    const LedgerCap cap(needed.all - needed.blocks * 7 / 8);
+    write("tight" + std::to_string(threads), threads);
+    expect_same("tight" + std::to_string(threads));
+  }
+}
+
+TEST_F(LargeWindows, AreRefusedWhereOneDoesNotFit) {
+  const Needed needed = write_on_one_thread();
+  const LedgerCap cap(needed.all - needed.blocks);
+  for (const int threads : {1, 16})
+    EXPECT_THROW(write_graph_set(*source_, folder_ / "none", false, {}, threads, [](int64_t, int64_t) {}),
+                 BudgetExceeded);
 }
 
 TEST_F(Windows, GraphsFromDiskEqualGraphsOnTheFly) {
