@@ -10,6 +10,7 @@
 #include "detect/window_judge.h"
 #include "store/column_check.h"
 #include "store/metadata_json.h"
+#include "store/verify.h"
 #include "windows/behaviour_windows.h"
 #include "windows/calibration.h"
 #include "windows/profile_sums.h"
@@ -155,6 +156,7 @@ CalibrationResult calibrate_detector(const DetectorFile& model, const std::files
   require_calibratable(model);
   const FramesView frames(benign_frames);
   check_columns(frames.set(), {.full = true});  // all of it is read
+  require_sound(frames);
   const BehaviourWindows windows(frames, model.windows, *model.known.profile);
   const Benign benign = benign_of(windows, model.windows);
   CalibrationResult result{

@@ -29,9 +29,9 @@ void verify_checksums(const DataSetView& set, std::vector<std::string>& wrong) {
   }
 }
 
-void verify_frames(const FramesView& view, std::vector<std::string>& wrong) {
+void verify_frames(const FramesView& view, size_t most, std::vector<std::string>& wrong) {
   const FrameSpans& frames = view.frames();
-  for (int64_t i = 0; i < frames.size() && wrong.size() < kMostFindings; ++i) {
+  for (int64_t i = 0; i < frames.size() && wrong.size() < most; ++i) {
     const auto at = static_cast<size_t>(i);
     const uint8_t label = frames.label[at];
     if (label > 1 && label != kUnlabelled)
@@ -55,7 +55,7 @@ void verify_frames(const FramesView& view, std::vector<std::string>& wrong) {
   }
   for (const Recording& recording : view.recordings()) {
     const FrameSpans part = frames.part(recording.first_frame, recording.frames);
-    for (size_t i = 0; i < part.channel.size() && wrong.size() < kMostFindings; ++i)
+    for (size_t i = 0; i < part.channel.size() && wrong.size() < most; ++i)
       if (part.channel[i] >= recording.channels.size())
         wrong.push_back(fmt::format("frame {}: channel {} is not among the {} of recording {}",
                                     recording.first_frame + static_cast<int64_t>(i), part.channel[i],
@@ -115,13 +115,22 @@ std::vector<std::string> verify_data_set(const std::filesystem::path& folder) {
   const DataSetView set(folder);
   verify_checksums(set, wrong);
   try {
-    if (set.kind() == "frames") verify_frames(FramesView(folder), wrong);
+    if (set.kind() == "frames") verify_frames(FramesView(folder), kMostFindings, wrong);
     if (set.kind() == "graph") verify_graph(GraphView(folder), wrong);
     if (set.kind() == "graph_set") verify_graphs(GraphSetView(folder), wrong);
   } catch (const InputError& error) {  // checksums tell more than what does not agree
     wrong.emplace_back(error.what());
   }
   return wrong;
+}
+
+void require_sound(const FramesView& frames) {
+  std::vector<std::string> wrong;
+  verify_frames(frames, 1, wrong);
+  if (!wrong.empty())
+    throw InputError(
+        fmt::format("{}: {}; make the set again (--force), `plimsoll verify` finds all that is wrong",
+                    frames.set().folder().string(), wrong.front()));
 }
 
 }  // namespace plimsoll

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "store/column_check.h"
 #include "store/output.h"
+#include "store/verify.h"
 
 namespace plimsoll {
 namespace {
@@ -52,6 +53,7 @@ WindowsSetResult make_windows_set(WindowsSetOptions options,
   std::sort(options.windows.learn_from.splits.begin(), options.windows.learn_from.splits.end());
   const FramesView frames(options.frames);
   check_columns(frames.set(), {.full = true});  // all of it is read
+  require_sound(frames);
   const auto source = open_windows(frames, options.windows);
   const Json provenance = provenance_of(frames, options.windows, options.shard);
   const bool made = is_made_already(options.out, options.force, provenance, {options.frames});

@@ -141,6 +141,18 @@ TEST_F(VerifyFrames, ManyFindingsAreCutShort) {
   EXPECT_LT(findings().size(), 30U);
 }
 
+TEST_F(VerifyFrames, TheFirstFindingIsAnErrorForWhoReadsThemAll) {
+  require_sound(FramesView(folder_));
+  set<uint8_t>("label", 70, 9);
+  set<uint8_t>("length", 60, 9);
+  const std::string error = error_text<InputError>([&] { require_sound(FramesView(folder_)); });
+  EXPECT_THAT(error, HasSubstr(folder_.string() + ": frame 60: length 9"));
+  set<uint8_t>("length", 60, 8);
+  set<uint8_t>("label", 70, 1);
+  EXPECT_THAT(error_text<InputError>([&] { require_sound(FramesView(folder_)); }),
+              HasSubstr("recording train/second"));
+}
+
 TEST_F(VerifyGraphs, AWholeSetHasNoFindings) {
   EXPECT_THAT(findings(), IsEmpty());
 }

@@ -167,6 +167,48 @@ TEST_F(Windows, TheIdRuleFlagsWindowsWithAnUnknownId) {
   for (const uint8_t verdict : unknown_id_rule(frames, *source, {{1, 2, 3}})) EXPECT_EQ(verdict, 1);
 }
 
+// A set of two merged channels, of which a frame may be another, or longer than its payload.
+class UnsoundFrames : public ::testing::Test {
+ protected:
+  std::string refusal(uint8_t length, uint8_t channel) {
+    const std::filesystem::path set = folder_ / "frames";
+    {
+      FrameBatch batch;
+      for (int i = 0; i < 400; ++i) {
+        batch.time_ns.push_back(i * 1'000'000);
+        batch.can_id.push_back(0x100);
+        batch.length.push_back(i == 7 ? length : 8);
+        batch.data.insert(batch.data.end(), kPayloadBytes, 1);
+        batch.label.push_back(0);
+      }
+      std::vector<uint8_t> channels(400, 1);
+      channels[7] = channel;
+      FrameSpans spans = batch.spans();
+      spans.channel = channels;
+      FramesWriter writer(set, true);
+      writer.append(spans);
+      Recording recording;
+      recording.name = "r";
+      recording.split = "train";
+      recording.channels = {"can0", "can1"};
+      writer.end_recording(recording);
+      writer.publish(Json::object());
+    }
+    WindowsSetOptions options{.frames = set, .out = folder_ / "graphs", .windows = {"behaviour"}};
+    const std::string error =
+        error_text<InputError>([&] { make_windows_set(options, [](int64_t, int64_t) {}); });
+    EXPECT_FALSE(std::filesystem::exists(options.out));
+    EXPECT_NE(error.find(set.string()), std::string::npos);
+    return error;
+  }
+  TempFolder folder_;
+};
+
+TEST_F(UnsoundFrames, AreRefusedBeforeASetIsMadeOfThem) {
+  EXPECT_NE(refusal(8, 2).find("frame 7: channel 2"), std::string::npos);
+  EXPECT_NE(refusal(200, 1).find("frame 7: length 200"), std::string::npos);
+}
+
 TEST_F(Windows, WhatMakesNoSenseIsRefused) {
   const FramesView frames = make({1000});
   EXPECT_THROW(open_windows(frames, {"compat", 1, 1}), UsageError);
