@@ -7,11 +7,23 @@
 #include <utility>
 
 #include "base/error.h"
+#include "memory/charge.h"
 #include "windows/benign_id.h"
 #include "windows/distinct_keys.h"
 #include "windows/profile_sums.h"
 
 namespace plimsoll {
+namespace {
+
+// What is known of so many IDs while a profile is learned is asked for at once, so that a refusal names all
+// of it.
+void require_room(size_t ids) {
+  constexpr size_t kEach = sizeof(BehaviourProfile::Id) + sizeof(BenignId) + sizeof(BenignId::Spans);
+  const size_t transitions = ids <= BehaviourProfile::kMostIds ? ids * ids / 8 : 0;
+  const Charge all(Tag::columns, static_cast<int64_t>(ids * kEach + transitions));
+}
+
+}  // namespace
 
 struct BehaviourProfile::Learner {
   BehaviourProfile& profile;
@@ -66,6 +78,7 @@ BehaviourProfile::BehaviourProfile(Vocabulary vocabulary)
 
 BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vocabulary,
                                          const LearnFrom& from) {
+  require_room(vocabulary.ids().size());
   BehaviourProfile profile(std::move(vocabulary));
   Learner learner(profile);
   std::set<std::string> seen;
@@ -98,7 +111,9 @@ BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<con
     for (size_t i = 0; i < part.can_id.size(); ++i)
       if (is_benign(part.label[i])) seen.add(keys[i]);
   }
-  BehaviourProfile profile(Vocabulary({seen.take(), std::move(channels)}));
+  MessageKeys keys = seen.take();
+  require_room(keys.size());
+  BehaviourProfile profile(Vocabulary({std::move(keys), std::move(channels)}));
   Learner learner(profile);
   for (const FrameWindow& run : runs)
     learner.add(frames.part(run.first, run.count), *run.recording, is_benign);

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 #include <random>
 
 #include "base/error.h"
 #include "support/behaviour_test.h"
+#include "support/ledger_cap.h"
 #include "windows/gap_bins.h"
 
 namespace plimsoll {
@@ -35,6 +37,38 @@ BehaviourProfile learn(const std::vector<Frame>& frames, const std::vector<Frame
   const FrameBatch batch = batch_of(frames);
   return BehaviourProfile::learn(batch.spans(), runs);
 }
+
+class ProfileOfManyIds : public BehaviourTest, public testing::WithParamInterface<int> {};
+
+TEST_P(ProfileOfManyIds, IsRefusedForAllThatItTakes) {
+  std::vector<Frame> frames;
+  for (int i = 0; i < GetParam(); ++i) frames.push_back({i * kMs, static_cast<uint32_t>(i), {1}});
+  const FramesView set = make({{"train", frames}});
+  const FrameWindow run{set.recordings().data(), 0, GetParam()};
+  const std::vector<std::function<void()>> ways = {
+      [&] { BehaviourProfile::learn(set, Vocabulary(training_ids(set, true))); },
+      [&] {
+        BehaviourProfile::learn(set.frames(), {&run, 1});
+      }};
+  for (const auto& learn : ways) {
+    Ledger& ledger = Ledger::process();
+    const int64_t before = ledger.held();
+    ledger.begin_recent();
+    learn();
+    const int64_t needed = ledger.recent_peak() - before;
+    const LedgerCap cap(needed / 20);
+    int64_t asked = 0;
+    try {
+      learn();
+    } catch (const BudgetExceeded& refusal) {
+      asked = refusal.bytes_asked();
+    }
+    EXPECT_GT(asked, needed * 9 / 10);
+    EXPECT_LE(asked, needed);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(WithAndWithoutTransitions, ProfileOfManyIds, testing::Values(3000, 5000));
 
 TEST(BehaviourProfile, LooksAtNothingBetweenRuns) {
   // ID 16 with its payload 0, then long after with 200; 32 is last in the first run.
