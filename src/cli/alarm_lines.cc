@@ -136,7 +136,7 @@ void AlarmLines::add(const Silence& silence, const StreamDetector& detector, con
 
 Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detector,
                            const StreamPlace& place) const {
-  const std::vector<MessageKey> ids = detector.node_ids();
+  const MessageKeys ids = detector.node_ids();
   const Focus focus = detector.focus(kMostShown);
   Json nodes = Json::array();
   for (const auto& [index, share] : focus.nodes) {
@@ -176,7 +176,7 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
 
 std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& detector,
                                   const StreamPlace& place) const {
-  const std::vector<MessageKey> ids = detector.node_ids();
+  const MessageKeys ids = detector.node_ids();
   std::string text = fmt::format(
       "{}{} window {} at {:.6f} s: score {:.3f}", verdict.alarm ? "ALARM" : "  ok ",
       place.channel.empty() ? "" : " " + place.channel, place.first_window + verdict.window.number,
@@ -187,7 +187,7 @@ std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& 
     const MessageKey id = ids[static_cast<size_t>(index)];
     text += fmt::format("  {}{} {:.0f} %", name_of(detector, id), strangeness_of(detector, id), 100 * share);
   }
-  std::vector<MessageKey> others;  // unknown ones that attention does not point at
+  MessageKeys others;  // unknown ones that attention does not point at
   for (size_t i = 0; i < ids.size(); ++i)
     if (!detector.is_known(ids[i]) &&
         std::ranges::find(focus.nodes, static_cast<int32_t>(i), &Focus::Share::index) == focus.nodes.end())

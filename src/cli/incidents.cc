@@ -126,7 +126,7 @@ void Incidents::put_alarm(int64_t time_ns, float score, float threshold, const s
 
 // Those that the detector does not know, else the one that attention points at most.
 void Incidents::name_ids(const StreamDetector& detector) {
-  const std::vector<MessageKey> ids = detector.node_ids();
+  const MessageKeys ids = detector.node_ids();
   const auto name = [&](MessageKey key) {
     const Incident::Id id{static_cast<uint32_t>(key), detector.channel_of(key)};
     if (incident_.ids.size() < kMostIds || incident_.ids.contains(id)) ++incident_.ids[id];

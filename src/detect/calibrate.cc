@@ -44,7 +44,7 @@ Benign benign_of(const WindowSource& windows, const WindowOptions& options) {
 
 BehaviourProfile profile_of(const FramesView& frames, const WindowSource& windows,
                             std::span<const int64_t> graphs, ProfileSums* sums = nullptr) {
-  std::vector<FrameWindow> runs;
+  FrameRuns runs;
   const auto& recordings = windows.tables().recordings;
   for (size_t r = 0; r < recordings.size(); ++r) {
     const auto first = std::ranges::lower_bound(graphs, recordings[r].first_graph);

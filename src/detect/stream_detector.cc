@@ -88,7 +88,7 @@ bool StreamDetector::next(Verdict& verdict) {
   return true;
 }
 
-std::vector<MessageKey> StreamDetector::node_ids() const {
+MessageKeys StreamDetector::node_ids() const {
   if (windows_.features == "behaviour") return stream_.node_ids();
   return compat_node_ids(stream_.frames().can_id, vocabulary_);
 }

@@ -67,7 +67,7 @@ class StreamDetector {
   Focus focus(size_t most) const { return focus_of(judge_.network(), stream_.graph(), most); }
   const GraphBlock& graph() const { return stream_.graph(); }
   /// The message of each node, known or not.
-  std::vector<MessageKey> node_ids() const;
+  MessageKeys node_ids() const;
   /// In the detector's vocabulary, or adopted.
   bool is_known(MessageKey key) const {
     return vocabulary_.index(key) < vocabulary_.size() ||

@@ -25,7 +25,7 @@ class AttendedWindows {
   /// node.
   float score() const { return score_; }
   const GraphBlock& graph() const { return block_; }
-  const std::vector<MessageKey>& ids() const { return ids_; }
+  const MessageKeys& ids() const { return ids_; }
   const GatNetwork& network() const { return judge_.network(); }
   Focus focus() const;
   bool is_known(MessageKey key) const { return vocabulary_.index(key) < vocabulary_.size(); }
@@ -42,7 +42,7 @@ class AttendedWindows {
   Vocabulary vocabulary_;
   WindowJudge judge_;
   GraphBlock block_;
-  std::vector<MessageKey> ids_;
+  MessageKeys ids_;
   float score_ = 0;
 };
 

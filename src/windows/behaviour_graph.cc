@@ -257,8 +257,8 @@ void BehaviourGraph::find_silence(const FrameWindow& window) {
   std::ranges::sort(overdue_, {}, &Overdue::index);
 }
 
-std::vector<MessageKey> BehaviourGraph::node_ids() const {
-  std::vector<MessageKey> ids;
+MessageKeys BehaviourGraph::node_ids() const {
+  MessageKeys ids;
   for (const Node& node : nodes_) ids.push_back(node.key);
   for (const Overdue& id : overdue_) ids.push_back(profile_->vocabulary().ids().keys[at(id.index)]);
   return ids;

@@ -32,7 +32,7 @@ class BehaviourGraph {
   /// Appends the window's graph to the block, all but its index.
   void append(const FrameWindow& window, const BehaviourProfile& profile, GraphBlock& block);
   /// The message of each node of the graph that append() made last, known or not.
-  std::vector<MessageKey> node_ids() const;
+  MessageKeys node_ids() const;
   /// Lets the processor fetch what append() will read first of a window: shuffled windows lie anywhere.
   void prefetch(const FrameWindow& window) const;
 

@@ -151,7 +151,7 @@ int64_t BehaviourWindows::judges_bytes() const {
   return most;
 }
 
-std::vector<MessageKey> BehaviourWindows::node_ids(int64_t graph) const {
+MessageKeys BehaviourWindows::node_ids(int64_t graph) const {
   BehaviourGraph maker(frames_.frames());
   GraphBlock block;
   block.clear();

@@ -33,7 +33,7 @@ class BehaviourWindows : public WindowSource {
     return ExtraFrames::look_ahead(profile_of(recording), recording);
   }
   int64_t judges_bytes() const override;
-  std::vector<MessageKey> node_ids(int64_t graph) const override;
+  MessageKeys node_ids(int64_t graph) const override;
 
   std::span<const int64_t> calibration() const override { return calibration_; }
   NamedTensors learned() const override { return profile_.tensors(); }

@@ -29,9 +29,9 @@ std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, Calib
   return windows;
 }
 
-std::vector<FrameWindow> runs_of(const FramesView& frames, const WindowSource& source,
-                                 const Recording& recording, std::span<const int64_t> windows) {
-  std::vector<FrameWindow> runs;
+FrameRuns runs_of(const FramesView& frames, const WindowSource& source, const Recording& recording,
+                  std::span<const int64_t> windows) {
+  FrameRuns runs;
   for (const int64_t graph : windows) {
     const FrameSpans part = source.frames(graph);
     if (part.size() == 0) continue;

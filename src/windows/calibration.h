@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "windows/behaviour_profile.h"
 #include "windows/windows.h"
@@ -18,9 +17,12 @@ Vector<int64_t, Tag::columns> calibration_windows(const WindowSource& windows, c
 /// The part of them that a fold's profile is learned from.
 std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, CalibrationFold fold);
 
+/// As many as there are windows, at most.
+using FrameRuns = Vector<FrameWindow, Tag::columns>;
+
 /// The frames of these windows of a recording, ascending, in runs without a gap.
-std::vector<FrameWindow> runs_of(const FramesView& frames, const WindowSource& source,
-                                 const Recording& recording, std::span<const int64_t> windows);
+FrameRuns runs_of(const FramesView& frames, const WindowSource& source, const Recording& recording,
+                  std::span<const int64_t> windows);
 
 /// The profile of the frames of these windows of a recording, ascending; null for no windows.
 std::shared_ptr<const BehaviourProfile> calibrated_profile(const FramesView& frames,

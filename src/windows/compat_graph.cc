@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 
 namespace plimsoll {
 namespace {
@@ -16,11 +15,13 @@ constexpr std::array<double, 256> kByteShares = make_byte_shares();
 
 }  // namespace
 
-std::vector<MessageKey> compat_node_ids(std::span<const uint32_t> can_ids, const Vocabulary& vocabulary) {
-  std::vector<MessageKey> ids;
-  std::unordered_set<int32_t> nodes;
-  for (const uint32_t id : can_ids)
-    if (nodes.insert(vocabulary.index(id)).second) ids.push_back(id);
+MessageKeys compat_node_ids(std::span<const uint32_t> can_ids, const Vocabulary& vocabulary) {
+  MessageKeys ids;
+  IdSlots<> nodes;
+  for (const uint32_t id : can_ids) {
+    const auto next = static_cast<int32_t>(ids.size());
+    if (nodes.find_or_add(static_cast<MessageKey>(vocabulary.index(id)), next) == next) ids.push_back(id);
+  }
   std::ranges::sort(ids, {}, [&](MessageKey id) { return vocabulary.index(id); });
   return ids;
 }

@@ -33,7 +33,7 @@ struct CompatRows {
 
 /// The ID of each node of a window's graph, in their order, that of the vocabulary; of the one node of all
 /// unknown IDs the first. `can_ids`: of the frames that the window looks at.
-std::vector<MessageKey> compat_node_ids(std::span<const uint32_t> can_ids, const Vocabulary& vocabulary);
+MessageKeys compat_node_ids(std::span<const uint32_t> can_ids, const Vocabulary& vocabulary);
 
 /// Makes the published graphs of windows (docs/compat-features.md), one after the other, and keeps its
 /// scratch memory between them. Not thread-safe.

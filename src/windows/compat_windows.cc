@@ -46,7 +46,7 @@ FrameSpans CompatWindows::frames(int64_t graph) const {
   return frames_.frames().part(window.frame(0), window.frames());
 }
 
-std::vector<MessageKey> CompatWindows::node_ids(int64_t graph) const {
+MessageKeys CompatWindows::node_ids(int64_t graph) const {
   return compat_node_ids(frames(graph).can_id, vocabulary_);
 }
 

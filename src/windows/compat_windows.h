@@ -19,7 +19,7 @@ class CompatWindows : public WindowSource {
   const GraphSetTables& tables() const override { return tables_; }
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
   FrameSpans frames(int64_t graph) const override;
-  std::vector<MessageKey> node_ids(int64_t graph) const override;
+  MessageKeys node_ids(int64_t graph) const override;
 
   /// The windows of a recording of so many frames.
   static int64_t count(int64_t frames, const WindowOptions& options);

@@ -62,7 +62,7 @@ class WindowStream {
   const GraphBlock& graph() const { return block_; }
   GraphBlock& graph() { return block_; }
   /// Of behaviour graphs: the message of each node.
-  std::vector<MessageKey> node_ids() const { return behaviour_->node_ids(); }
+  MessageKeys node_ids() const { return behaviour_->node_ids(); }
   /// Names of channels: of those that the windows are compared with, and of the frames.
   const std::vector<std::string>& known_channels() const { return vocabulary_.ids().channels; }
   const std::vector<std::string>& channels() const { return recording_.channels; }

@@ -64,7 +64,7 @@ class WindowSource : public BlockSource {
   virtual int64_t judges_bytes() const { return 0; }
   /// The message of each node of a window's graph; of compat, whose unknown IDs are one node, the first of
   /// them.
-  virtual std::vector<MessageKey> node_ids(int64_t graph) const = 0;
+  virtual MessageKeys node_ids(int64_t graph) const = 0;
 };
 
 /// What a trained model knows of the data it was trained on.

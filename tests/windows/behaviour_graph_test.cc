@@ -45,7 +45,7 @@ class Overdue : public BehaviourTest {
   BehaviourProfile profile_ = learned_from(rounds({48, 16, kLongId, 32}, 0, 60));
   Recording recording_;
   GraphBlock block_;
-  std::vector<MessageKey> ids_;
+  MessageKeys ids_;
 };
 
 TEST_F(Overdue, IdsAreNodesWithoutEdgesBehindThePresentOnes) {

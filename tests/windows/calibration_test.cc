@@ -127,6 +127,16 @@ TEST_F(Calibrated, RunsAreWindowsThatFollowEachOther) {
   EXPECT_EQ(overlapping[1].first, 40);
 }
 
+TEST_F(Calibrated, RunsStandInTheLedger) {
+  const FramesView frames = make({{"train", windows(1, 40)}});
+  const auto source = open_windows(frames, calibrated(0));
+  std::vector<int64_t> apart;
+  for (int64_t g = 0; g < 40; g += 2) apart.push_back(g);
+  const int64_t before = Ledger::process().held(Tag::columns);
+  const auto runs = runs_of(frames, *source, frames.recordings()[0], apart);
+  EXPECT_GE(Ledger::process().held(Tag::columns) - before, 20 * static_cast<int64_t>(sizeof(FrameWindow)));
+}
+
 TEST_F(Calibrated, WindowsByTimeToo) {
   // Two windows, then two without a frame, then five.
   std::vector<Frame> recording = windows(10, 7);
