@@ -241,3 +241,22 @@ def test_from_one_log_of_two_buses_to_incidents_that_name_the_bus(bin_dir, run, 
         "--split", "validation", "--attention", tmp_path / "attention")
     attention = package.open(tmp_path / "attention")
     assert set(attention.channel.tolist()) == {0, 1} and attention.manifest["channels"] == ["can0", "can1"]
+
+
+def test_a_frame_of_no_channel_is_refused(bin_dir, run, folder, seal, tmp_path):
+    """What is made of it would be data sets and models that cannot be opened."""
+    frames = tmp_path / "frames"
+    run("plimsoll", "ingest", "can", folder / "benign.log", "--out", frames, "--benign", "--split", "train", "--merge-channels")
+    channels = np.load(frames / "channel.npy")
+    channels[7] = 2
+    np.save(frames / "channel.npy", channels)
+    seal(frames)
+    out = tmp_path / "out"
+    for words in (("windows", frames, "--out", out), ("convert", frames, "--out", out, "--to", "candump"),
+                  ("simulate", "can", "--inject", frames, "--attacks", "flooding", "--out", out),
+                  ("calibrate", folder / "run" / "detector.safetensors", "--benign", frames, "--out", out),
+                  ("train", folder / "recipe.yaml", "--data", frames, "--run", out),
+                  ("evaluate", folder / "run", "--data", frames)):
+        _, error = call(bin_dir, *words, code=3)
+        assert "frame 7: channel 2" in error, error
+        assert not (out / "manifest.json").exists() and not out.is_file()

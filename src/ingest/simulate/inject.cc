@@ -11,6 +11,7 @@
 #include "ingest/simulate/bus_simulator.h"
 #include "ingest/simulate/periodic_ids.h"
 #include "store/column_check.h"
+#include "store/verify.h"
 
 namespace plimsoll {
 namespace {
@@ -202,6 +203,7 @@ SimulateResult inject_attacks(const InjectOptions& options, const SimulateProgre
   if (view.frames().width != kPayloadBytes)
     throw InputError(options.frames.string() + ": has CAN FD payloads; attacks are made up for 8 bytes");
   check_columns(view.set(), {.full = true});  // all of it is read
+  require_sound(view);
   const Injection injection(view, options);
   FramesSink sink(options.out, options.force, provenance);
   const SimulateResult result = injection.write(sink, progress);

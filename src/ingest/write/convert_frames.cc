@@ -9,6 +9,7 @@
 #include "io/replaceable.h"
 #include "store/column_check.h"
 #include "store/frames.h"
+#include "store/verify.h"
 
 namespace plimsoll {
 namespace {
@@ -69,6 +70,7 @@ ConvertResult convert_frames(const ConvertOptions& options,
   require_free(options.out, options.force, {options.source},
                [&](const std::filesystem::path& file) { return names.contains(file); });
   check_columns(view.set());
+  require_sound(view);
   ConvertResult result;
   result.out = options.out;
   result.fd = view.frames().width > kPayloadBytes;
