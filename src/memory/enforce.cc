@@ -26,12 +26,12 @@ int64_t stack_bytes() {
 }
 
 // About the Enforcement that lives, and the threads that came unannounced.
-std::mutex mutex;
+std::mutex enforce_mutex;
 struct Unannounced {
-  int64_t limit = 0;  // guarded by mutex; RLIMIT_DATA without them; 0: there is no Enforcement
-  rlim_t hard = 0;    // guarded by mutex; nothing goes above what was in force before
-  int now = 0;        // guarded by mutex
-  int most = 0;       // guarded by mutex
+  int64_t limit = 0;  // guarded by enforce_mutex; RLIMIT_DATA without them; 0: there is no Enforcement
+  rlim_t hard = 0;    // guarded by enforce_mutex; nothing goes above what was in force before
+  int now = 0;        // guarded by enforce_mutex
+  int most = 0;       // guarded by enforce_mutex
 };
 Unannounced unannounced;
 
@@ -49,14 +49,14 @@ void set_limit() {
 }  // namespace
 
 ThreadStacks::ThreadStacks(int threads) : threads_(threads) {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(enforce_mutex);
   unannounced.now += threads_;
   unannounced.most = std::max(unannounced.most, unannounced.now);
   set_limit();
 }
 
 ThreadStacks::~ThreadStacks() {
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(enforce_mutex);
   unannounced.now -= threads_;
   set_limit();
 }
@@ -70,7 +70,7 @@ int64_t data_limit(int64_t budget, int threads_to_come, const std::string& root)
 Enforcement::Enforcement(int64_t budget, int threads_to_come) : group_(budget + kPageCache) {
   take_memory_in_small_steps();
   if (getrlimit(RLIMIT_DATA, &before_) != 0) return;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(enforce_mutex);
   rlimit limit = before_;
   limit.rlim_cur =
       std::min<rlim_t>(before_.rlim_cur, static_cast<rlim_t>(data_limit(budget, threads_to_come)));
@@ -83,7 +83,7 @@ Enforcement::Enforcement(int64_t budget, int threads_to_come) : group_(budget + 
 
 Enforcement::~Enforcement() {
   if (rlimit_data_ == 0) return;
-  const std::lock_guard lock(mutex);
+  const std::lock_guard lock(enforce_mutex);
   unannounced.limit = 0;
   setrlimit(RLIMIT_DATA, &before_);
 }
