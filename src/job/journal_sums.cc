@@ -29,7 +29,7 @@ void JournalSums::add(const Json& event) {
 void JournalSums::add_device(const Json& event) {
   const Json of = at_or_null(event, "/device");
   if (!of.is_object()) return;
-  if (at_or_null(of, "/name").is_string()) name_ = of.at("name");
+  if (at_or_null(of, "/name").is_string()) name_ = of.at("name").get<std::string>();
   budget_ = std::max(budget_, bytes_at(of, "/budget_bytes"));
   planned_ = std::max(planned_, bytes_at(of, "/planned_peak_bytes"));
   held_ = std::max(held_, bytes_at(of, "/process_bytes"));
@@ -50,7 +50,7 @@ Json JournalSums::journal() const {
 }
 
 Json JournalSums::device() const {
-  if (name_.is_null() || held_ == 0) return {};
+  if (name_.empty() || held_ == 0) return {};
   return {{"name", name_},
           {"budget_bytes", budget_},
           {"planned_peak_bytes", planned_},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "base/json.h"
 
@@ -26,7 +27,7 @@ class JournalSums {
   double waited_s_ = 0, stalled_s_ = 0, bytes_read_ = 0;
   bool reads_rows_ = false;
 
-  Json name_;  // of the GPU
+  std::string name_;  // of the GPU; empty: none
   int64_t budget_ = 0, planned_ = 0, held_ = 0, samples_ = 0;
   double busy_ = 0;  // the sum of all samples
 };

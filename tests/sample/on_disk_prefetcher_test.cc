@@ -152,11 +152,17 @@ TEST_F(OnDiskPrefetcherTest, ManyWhoStartAtDifferentBlocksReadTheirOwn) {
   OnDiskPrefetcher blocks = open(2);
   std::atomic<int> wrong = 0;
   {
+    // Makes those who want the lock wait, and so more come between a look and the lock.
+    std::vector<std::jthread> watchers;
+    for (int watcher = 0; watcher < 4; ++watcher)
+      watchers.emplace_back([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) blocks.planned();
+      });
     std::vector<std::jthread> readers;
     for (uint32_t reader = 0; reader < 8; ++reader)
       readers.emplace_back([&, reader] {
         std::mt19937 random(reader);
-        for (int start = 0; start < 150; ++start) {
+        for (int start = 0; start < 80; ++start) {
           auto number = static_cast<size_t>(random()) % of.size();
           for (size_t end = std::min(of.size(), number + 1 + random() % 6); number < end; ++number) {
             const ReadBlock found = read(blocks, static_cast<int64_t>(number));

@@ -128,6 +128,9 @@ int64_t OnDiskPrefetcher::planned() const {
 // find the same and say so.
 bool OnDiskPrefetcher::sample_group(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
+  // Looked at with the lock, as all may have begun anew since the caller looked: what is announced is then of
+  // the next generation, and would be lost with this round.
+  if (stop.stop_requested()) return false;
   announce();
   sampling_.clear();
   sampling_.swap(announced_);
