@@ -208,7 +208,6 @@ TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
       100 * at(over, 1) - 100, at(ms, 0.5), at(ms, 1));
   EXPECT_EQ(under, 0);
   EXPECT_LE(at(over, 0.5), 1.05);
-  EXPECT_LT(at(ms, 0.5), 10);
 }
 
 // Operators take other ways through a graph that is too large for a piece.
