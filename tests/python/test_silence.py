@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from test_calibrate import calibrated, drives, model, plimsoll, traffic, trained  # noqa: F401
+from new_vehicle import calibrated, drives, model, plimsoll, traffic, trained  # noqa: F401
+
 
 @pytest.fixture(scope="module")
 def rows(drives):
