@@ -18,8 +18,8 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: ## From captures to teachers, students and verdicts; DATA=FOLDER names other captures
-	@echo 'make demo: 1. installs what is missing, 2. builds the two programs (up to 8 minutes on 2 cores the first'
-	@echo '  time), 3. goes from CAN captures to trained detectors and live alarms within 256 MiB (about 1 minute)'
+	@echo 'make demo: 1. installs what is missing, 2. builds the two programs (7 to 10 minutes on 2 cores the'
+	@echo '  first time), 3. goes from CAN captures to trained detectors and live alarms within 256 MiB (1 to 2 minutes)'
 	@$(MAKE) --no-print-directory build
 	@DATA='$(DATA)' scripts/demo
 
