@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       detector.end();
       Verdict verdict;
       for (int windows = 0; windows < 100 && detector.next(verdict); ++windows) {
-        const std::vector<MessageKey> ids = detector.node_ids();
+        const MessageKeys ids = detector.node_ids();
         expect(static_cast<int64_t>(ids.size()) == detector.graph().nodes(), "a node has an ID");
         for (const MessageKey id : ids)
           expect(detector.channel_of(id).empty() != merged, "a node of merged channels has one");
