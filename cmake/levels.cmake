@@ -4,7 +4,7 @@
 set(level_portable -ffp-contract=fast -Wno-psabi)
 set(level_avx2 -ffp-contract=fast -Wno-psabi -mavx2 -mfma)
 # g++ 12 takes its own AVX-512 intrinsics for uninitialised.
-set(level_avx512 -ffp-contract=fast -Wno-maybe-uninitialized -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
+set(level_avx512 -ffp-contract=fast -Wno-psabi -Wno-maybe-uninitialized -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
 set(vector_bytes_portable 16)
 set(vector_bytes_avx2 32)
 set(vector_bytes_avx512 64)

@@ -62,7 +62,7 @@ std::string format_bytes(int64_t bytes) {
 std::string format_count(int64_t count) {
   std::string digits = std::to_string(count);
   for (int64_t at = static_cast<int64_t>(digits.size()) - 3; at > (count < 0 ? 1 : 0); at -= 3)
-    digits.insert(static_cast<size_t>(at), ",");
+    digits.insert(digits.begin() + at, ',');
   return digits;
 }
 

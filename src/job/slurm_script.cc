@@ -150,7 +150,7 @@ std::string slurm_script(const SlurmJob& job) {
   text += fmt::format(
       "in_reach \"$plimsoll\" train {} --data \"$data\" --run \"$run\" --budget {} --threads {} --resume",
       shell_word(job.recipe.string()), job.budget, job.threads);
-  for (const std::string& argument : job.arguments) text += " " + shell_word(argument);
+  for (const std::string& argument : job.arguments) text += fmt::format(" {}", shell_word(argument));
   return text + kEnd;
 }
 

@@ -1,5 +1,7 @@
 #include "job/staging_folder.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 
 #include "base/error.h"
@@ -16,7 +18,7 @@ std::string ending_of_copies(const fs::path& data, FileSystem& files) {
   const std::string text = read_text(manifest, files);
   Hasher hasher;
   hasher.add(text.data(), text.size());
-  return "-" + hasher.hex64();
+  return fmt::format("-{}", hasher.hex64());
 }
 
 CopyPlace copy_place(const fs::path& data, const fs::path& root) {

@@ -94,7 +94,8 @@ void verify_x(const GraphView& graph, Findings& findings) {
   if (graph.x_values().type == NumberType::f32) return;
   const Json& narrow = graph.set().manifest()["narrow"]["x"];
   const std::string found = f32_checksum(graph.set(), "x");
-  if (const Json expected = narrow.value("xxh3_f32", Json()); expected != found)
+  if (const Json expected = narrow.value("xxh3_f32", Json());
+      !expected.is_string() || expected.get_ref<const std::string&>() != found)
     findings.push_back(
         fmt::format("column 'x': as f32 its checksum is {}, the manifest says {}", found, expected.dump()));
 }

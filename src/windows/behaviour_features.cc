@@ -1,4 +1,6 @@
 // The columns of behaviour graphs; docs/behaviour-features.md has their formulas.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -103,7 +105,7 @@ std::vector<std::string> BehaviourGraph::known_id_feature_names() {
                                     "jumps",
                                     "counter_broken",
                                     "still"};
-  for (int byte = 0; byte < kPayloadBytes; ++byte) names.push_back("byte_deviation_" + std::to_string(byte));
+  for (int byte = 0; byte < kPayloadBytes; ++byte) names.push_back(fmt::format("byte_deviation_{}", byte));
   return names;
 }
 
