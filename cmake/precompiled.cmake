@@ -3,7 +3,7 @@
 # -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON compiles without them; `scripts/check tidy` does, so that a missing include is found.
 
 # ccache takes a precompiled header for what it was made of only when told so.
-set(precompiling_ccache ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+set(precompiling_ccache ${refuse_warnings} ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 
 # g++ instantiates again in each file what a precompiled header makes use of, so that a heavy header which few need costs
 # more than it saves: torch's for autograd, say.
