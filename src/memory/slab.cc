@@ -14,16 +14,26 @@
 
 namespace plimsoll {
 
-// Guarded by its mutex, but for what never changes.
-// What a slab's ranges share with it, and outlives both while a piece is given back.
+// What a slab shares with its ranges: the memory, which goes back when all of them are gone.
 struct SlabRing {
+  SlabRing();
+  ~SlabRing();
+  SlabRing(const SlabRing&) = delete;
+  SlabRing& operator=(const SlabRing&) = delete;
+
+  char* base = nullptr;
+  int64_t reserved = 0;  // addresses after base
   std::mutex mutex;
   std::condition_variable changed;
+  int64_t bytes = 0;  // guarded by mutex; addresses after base that may be used and are in the ledger
   std::deque<std::unique_ptr<SlabRange::State>> ranges;  // guarded by mutex; oldest first
 
+  // Both with the mutex.
   void forget_ended() noexcept;
+  void change_size(int64_t size);
 };
 
+// Guarded by its mutex, but for what never changes.
 struct SlabRange::State {
   State(Slab* owner, std::shared_ptr<SlabRing> its_ring, char* first_byte, int64_t bytes, bool may_grow,
         std::span<const PlannedPiece> plan)
@@ -84,6 +94,17 @@ int64_t outlived(SlabRange::State& state) {
   return state.ended ? state.packing.in_use() : -1;
 }
 
+// A range that has ended leaves the ring. Without one, its slab has ended and left the range to its pieces.
+void let_go(SlabRange::State* state, const std::shared_ptr<SlabRing>& ring) noexcept {
+  if (!ring) {
+    delete state;
+    return;
+  }
+  const std::lock_guard lock(ring->mutex);
+  ring->forget_ended();
+  ring->changed.notify_all();
+}
+
 }  // namespace
 
 SlabRange::SlabRange(SlabRange&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
@@ -94,7 +115,7 @@ SlabRange& SlabRange::operator=(SlabRange&& other) noexcept {
 }
 
 SlabRange::~SlabRange() {
-  if (state_ != nullptr) state_->slab->end_range(state_);
+  if (state_ != nullptr) Slab::end_range(state_);
 }
 
 int64_t SlabRange::high() const {
@@ -112,58 +133,67 @@ Tape SlabRange::tape() const {
   return state_->recorder ? state_->recorder->tape : Tape();
 }
 
-Slab::Slab() : ring_(std::make_shared<SlabRing>()) {
-  void* base = MAP_FAILED;
-  for (reserved_ = int64_t{1} << 42; base == MAP_FAILED && reserved_ > kMiB; reserved_ /= 2)
-    base = mmap(nullptr, static_cast<size_t>(reserved_), PROT_NONE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) throw system_failure("cannot set addresses aside for", "the slab");
-  reserved_ *= 2;
-  base_ = static_cast<char*>(base);
+SlabRing::SlabRing() {
+  void* first = MAP_FAILED;
+  for (reserved = int64_t{1} << 42; first == MAP_FAILED && reserved > kMiB; reserved /= 2)
+    first = mmap(nullptr, static_cast<size_t>(reserved), PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (first == MAP_FAILED) throw system_failure("cannot set addresses aside for", "the slab");
+  reserved *= 2;
+  base = static_cast<char*>(first);
 }
+
+SlabRing::~SlabRing() {
+  munmap(base, static_cast<size_t>(reserved));
+  Ledger::process().give(Tag::activations, bytes);
+}
+
+Slab::Slab() : ring_(std::make_shared<SlabRing>()) {}
 
 Slab::~Slab() {
   const std::lock_guard lock(ring_->mutex);
-  ring_->forget_ended();
-  if (ring_->ranges.empty()) {
-    munmap(base_, static_cast<size_t>(reserved_));
-    Ledger::process().give(Tag::activations, bytes_);
-    return;
-  }
   for (std::unique_ptr<SlabRange::State>& state : ring_->ranges) {
     const std::lock_guard state_lock(state->mutex);
+    // Whoever gave the last piece of this one waits for the ring, and finds it empty.
+    if (state->ended && state->packing.in_use() == 0) continue;
     state.release()->slab = nullptr;
   }
+  ring_->ranges.clear();
 }
 
-void Slab::change_size(int64_t bytes) {
-  char* const first = base_ + std::min(bytes, bytes_);
-  const auto count = static_cast<size_t>(std::abs(bytes - bytes_));
-  if (bytes > bytes_) {
+int64_t Slab::bytes() const {
+  const std::lock_guard lock(ring_->mutex);
+  return ring_->bytes;
+}
+
+void SlabRing::change_size(int64_t size) {
+  char* const first = base + std::min(size, bytes);
+  const auto count = static_cast<size_t>(std::abs(size - bytes));
+  if (size > bytes) {
     Ledger& ledger = Ledger::process();
-    ledger.take(Tag::activations, bytes - bytes_);
-    if (bytes > reserved_ || mprotect(first, count, PROT_READ | PROT_WRITE) != 0) {
-      ledger.give(Tag::activations, bytes - bytes_);
-      throw BudgetExceeded(Tag::activations, bytes - bytes_, 0, ledger.cap());
+    ledger.take(Tag::activations, size - bytes);
+    if (size > reserved || mprotect(first, count, PROT_READ | PROT_WRITE) != 0) {
+      ledger.give(Tag::activations, size - bytes);
+      throw BudgetExceeded(Tag::activations, size - bytes, 0, ledger.cap());
     }
     // What is promised is there: no page of it is asked for in the midst of a step. Before Linux 5.14 it
     // comes page by page.
     madvise(first, count, MADV_POPULATE_WRITE);
-  } else if (bytes < bytes_) {
+  } else if (size < bytes) {
     // A new mapping of the same addresses: the pages go back, and the system no longer counts them as data.
     if (mmap(first, count, PROT_NONE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) ==
         MAP_FAILED)
       return;
-    Ledger::process().give(Tag::activations, bytes_ - bytes);
+    Ledger::process().give(Tag::activations, bytes - size);
   }
-  bytes_ = bytes;
+  bytes = size;
 }
 
 void Slab::resize(int64_t bytes) {
   const std::lock_guard lock(ring_->mutex);
   ring_->forget_ended();
   if (!ring_->ranges.empty()) throw Failure("a slab cannot change its size while blocks use it");
-  change_size(round_up(bytes, kPage));
+  ring_->change_size(round_up(bytes, kPage));
 }
 
 void SlabRing::forget_ended() noexcept {
@@ -191,12 +221,12 @@ void Slab::wait_for_older(std::unique_lock<std::mutex>& lock) {
 
 // After the newest range, or at the start when that is free; -1 while older ranges are in the way.
 int64_t Slab::find_room(int64_t bytes) const {
-  if (ring_->ranges.empty()) return bytes <= bytes_ ? 0 : -1;
-  const int64_t oldest = ring_->ranges.front()->base - base_;
+  if (ring_->ranges.empty()) return bytes <= ring_->bytes ? 0 : -1;
+  const int64_t oldest = ring_->ranges.front()->base - ring_->base;
   const SlabRange::State& newest = *ring_->ranges.back();
-  const int64_t begin = newest.base - base_ + newest.packing.capacity();
+  const int64_t begin = newest.base - ring_->base + newest.packing.capacity();
   const bool wrapped = newest.base < ring_->ranges.front()->base;
-  if (bytes <= (wrapped ? oldest : bytes_) - begin) return begin;
+  if (bytes <= (wrapped ? oldest : ring_->bytes) - begin) return begin;
   return !wrapped && bytes <= oldest ? 0 : -1;
 }
 
@@ -204,11 +234,12 @@ SlabRange Slab::take(const RangePlan& plan) {
   std::unique_lock lock(ring_->mutex);
   const int64_t size = round_up(plan.bytes, Packing::kAlignment);
   ring_->forget_ended();
-  if (size > bytes_) throw BudgetExceeded(Tag::activations, size, bytes_, Ledger::process().cap());
+  if (size > ring_->bytes)
+    throw BudgetExceeded(Tag::activations, size, ring_->bytes, Ledger::process().cap());
   int64_t begin = find_room(size);
   for (; begin < 0; begin = find_room(size)) wait_for_older(lock);
   ring_->ranges.push_back(
-      std::make_unique<SlabRange::State>(this, ring_, base_ + begin, size, false, plan.pieces));
+      std::make_unique<SlabRange::State>(this, ring_, ring_->base + begin, size, false, plan.pieces));
   return SlabRange(ring_->ranges.back().get());
 }
 
@@ -216,20 +247,25 @@ SlabRange Slab::take_all(const RangePlan& plan) {
   std::unique_lock lock(ring_->mutex);
   ring_->forget_ended();
   while (!ring_->ranges.empty()) wait_for_older(lock);
-  if (plan.bytes > bytes_) change_size(round_up(plan.bytes, kPage));
-  ring_->ranges.push_back(std::make_unique<SlabRange::State>(this, ring_, base_, bytes_, true, plan.pieces));
+  if (plan.bytes > ring_->bytes) ring_->change_size(round_up(plan.bytes, kPage));
+  ring_->ranges.push_back(
+      std::make_unique<SlabRange::State>(this, ring_, ring_->base, ring_->bytes, true, plan.pieces));
   return SlabRange(ring_->ranges.back().get());
 }
 
 void Slab::end_range(SlabRange::State* state) noexcept {
+  std::shared_ptr<SlabRing> ring;
   {
     const std::lock_guard lock(state->mutex);
     state->ended = true;
-    if (state->packing.left_plan()) unforeseen_.fetch_add(1, std::memory_order_relaxed);
+    if (state->slab != nullptr) {
+      ring = state->ring;
+      if (state->packing.left_plan()) state->slab->unforeseen_.fetch_add(1, std::memory_order_relaxed);
+    } else if (state->packing.in_use() > 0) {
+      return;  // the last of its pieces lets it go
+    }
   }
-  const std::lock_guard lock(ring_->mutex);
-  ring_->forget_ended();
-  ring_->changed.notify_all();
+  let_go(state, ring);
 }
 
 SlabPiece Slab::take_piece(int64_t bytes) {
@@ -240,11 +276,11 @@ SlabPiece Slab::take_piece(int64_t bytes) {
   int64_t place = state->take(room);
   if (place < 0 && state->grows) {
     lock.unlock();  // the slab's mutex comes first everywhere
-    Slab& slab = *state->slab;
-    const std::lock_guard slab_lock(slab.ring_->mutex);
+    SlabRing& ring = *state->ring;
+    const std::lock_guard ring_lock(ring.mutex);
     lock.lock();
-    slab.change_size(slab.bytes_ + round_up(state->packing.missing(room), kPage));
-    state->packing.grow(slab.bytes_);
+    ring.change_size(ring.bytes + round_up(state->packing.missing(room), kPage));
+    state->packing.grow(ring.bytes);
     place = state->packing.take(room);
   }
   if (place < 0) {
@@ -257,23 +293,15 @@ SlabPiece Slab::take_piece(int64_t bytes) {
 }
 
 void Slab::give_piece(const SlabPiece& piece) noexcept {
-  SlabRange::State& state = *piece.owner;
+  SlabRange::State* const state = piece.owner;
   std::shared_ptr<SlabRing> ring;  // the slab may end on another thread once the state is unlocked
-  bool last = false;
   {
-    const std::lock_guard lock(state.mutex);
-    state.give(static_cast<char*>(piece.data) - state.base, piece.bytes);
-    last = state.ended && state.packing.in_use() == 0;
-    if (last && state.slab != nullptr) ring = state.ring;
+    const std::lock_guard lock(state->mutex);
+    state->give(static_cast<char*>(piece.data) - state->base, piece.bytes);
+    if (!state->ended || state->packing.in_use() > 0) return;
+    if (state->slab != nullptr) ring = state->ring;
   }
-  if (!last) return;
-  if (!ring) {  // which has left the range to its pieces
-    delete &state;
-    return;
-  }
-  const std::lock_guard lock(ring->mutex);
-  ring->forget_ended();
-  ring->changed.notify_all();
+  let_go(state, ring);
 }
 
 RangeScope::RangeScope(const SlabRange& range) : before_(std::exchange(current_range, range.state_)) {}

@@ -16,7 +16,8 @@ namespace plimsoll {
 struct SlabRing;
 
 /// A contiguous range of a slab that one block has to itself. Pieces are taken from it and given back by any
-/// thread. It ends with its scope; pieces that are still taken then stay valid, and keep its bytes.
+/// thread. It ends with its scope; pieces that are still taken then stay valid, and keep its bytes. Range and slab
+/// may end in any order.
 class SlabRange {
  public:
   SlabRange() = default;
@@ -62,7 +63,7 @@ class Slab {
  public:
   /// Sets addresses aside, no memory. Errors: Failure where the system has none.
   Slab();
-  /// Pieces that are still taken stay valid: their memory is then never returned.
+  /// Pieces that are still taken stay valid: the memory goes back with the last of them.
   ~Slab();
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
@@ -70,7 +71,7 @@ class Slab {
   /// Makes it `bytes` large; those it loses go back to the system. No range may live. Errors:
   /// BudgetExceeded, with nothing changed.
   void resize(int64_t bytes);
-  int64_t bytes() const { return bytes_; }
+  int64_t bytes() const;
 
   /// The next range of the ring; waits for older ones to end. The plan must outlive the range. Errors:
   /// BudgetExceeded when the slab is smaller; Failure when it would wait for ever, because a block has ended
@@ -95,14 +96,10 @@ class Slab {
 
  private:
   friend class SlabRange;
-  void end_range(SlabRange::State* state) noexcept;
+  static void end_range(SlabRange::State* state) noexcept;
   void wait_for_older(std::unique_lock<std::mutex>& lock);
   int64_t find_room(int64_t bytes) const;
-  void change_size(int64_t bytes);
 
-  char* base_ = nullptr;
-  int64_t reserved_ = 0;  // addresses after base_
-  int64_t bytes_ = 0;     // of these that may be used and stand in the ledger
   std::atomic<int64_t> overflows_ = 0;
   std::atomic<int64_t> unforeseen_ = 0;
   std::shared_ptr<SlabRing> ring_;
