@@ -25,6 +25,7 @@ void print_event(const std::string& line) {
     throw Failure(fmt::format("standard output: {}; incidents are lost", std::strerror(errno)));
 }
 
+// Not fmt::print, which throws where standard error is gone.
 EventSink::~EventSink() {
   for (int i = 0; i < 500 && !running_.empty(); ++i) {
     collect();
@@ -32,7 +33,7 @@ EventSink::~EventSink() {
     if (!running_.empty()) ::nanosleep(&kPause, nullptr);
   }
   if (!running_.empty())
-    fmt::print(stderr, "plimsoll: {} commands of --on-event still run\n", running_.size());
+    std::fprintf(stderr, "plimsoll: %zu commands of --on-event still run\n", running_.size());
 }
 
 // Windows as the traffic has them, so that the same capture gives the same events. The times of channels
@@ -109,8 +110,8 @@ void EventSink::collect() {
     int status = 0;
     if (::waitpid(child, &status, WNOHANG) != child) return false;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-      fmt::print(stderr, "plimsoll: --on-event: the command ended with {}\n",
-                 WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+      std::fprintf(stderr, "plimsoll: --on-event: the command ended with %d\n",
+                   WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     return true;
   });
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -82,7 +83,7 @@ class Screen {
     fmt::print("\x1b[?1049h\x1b[?25l");
   }
   ~Screen() {
-    fmt::print("\x1b[?25h\x1b[?1049l");
+    std::fputs("\x1b[?25h\x1b[?1049l", stdout);  // fmt::print throws if the terminal is gone
     std::fflush(stdout);
     if (keys_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   }

@@ -17,34 +17,45 @@ void require(cudaError_t error, const char* what) {
   if (error != cudaSuccess) throw Failure(fmt::format("{}: {}", what, cudaGetErrorString(error)));
 }
 
-// While it lives, `index` is the device of the calling thread.
-class Current {
+// While it lives, `index` is the device of the calling thread, unless CUDA refuses. For destructors, which give back
+// what they can: once a device has failed every call of CUDA may fail, and the first error is the one to tell.
+class CurrentIfPossible {
  public:
-  explicit Current(int index) {
-    require(cudaGetDevice(&before_), "the current CUDA device");
-    require(cudaSetDevice(index), "a CUDA device");
+  explicit CurrentIfPossible(int index) noexcept : error_(cudaGetDevice(&before_)) {
+    if (error_ == cudaSuccess) error_ = cudaSetDevice(index);
   }
-  ~Current() { cudaSetDevice(before_); }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
+  ~CurrentIfPossible() {
+    if (before_ >= 0) cudaSetDevice(before_);
+  }
+  CurrentIfPossible(const CurrentIfPossible&) = delete;
+  CurrentIfPossible& operator=(const CurrentIfPossible&) = delete;
+
+  cudaError_t error() const { return error_; }
 
  private:
-  int before_ = 0;
+  int before_ = -1;
+  cudaError_t error_;
+};
+
+// The same for all others. Errors: Failure.
+class Current : CurrentIfPossible {
+ public:
+  explicit Current(int index) : CurrentIfPossible(index) { require(error(), "a CUDA device"); }
 };
 
 class CudaMemory final : public DeviceMemory {
  public:
   CudaMemory(int index, DeviceLedger& ledger, int64_t bytes) : index_(index), ledger_(ledger) {
+    const Current current(index_);
     ledger_.take(DeviceAccount::region, bytes);
     void* data = nullptr;
-    const Current current(index_);
     const cudaError_t error = cudaMalloc(&data, static_cast<size_t>(bytes));
     if (error != cudaSuccess) ledger_.give(DeviceAccount::region, bytes);
     require(error, "no memory on the CUDA device for its region");
     stretch_ = {static_cast<std::byte*>(data), bytes};
   }
   ~CudaMemory() override {
-    const Current current(index_);
+    const CurrentIfPossible current(index_);
     cudaFree(stretch_.data);
     ledger_.give(DeviceAccount::region, stretch_.bytes);
   }

@@ -106,11 +106,12 @@ class DeviceStream {
 
  private:
   friend class DeviceRange;
-  // A piece of a range begins or ends in the order of the stream.
+  // A piece of a range begins or ends in the order of the stream. Pieces end in destructors, so a fault that is
+  // found there is thrown by a later call on the device.
   virtual void begin_piece(Stretch) {}
-  virtual void end_piece(Stretch) {}
+  virtual void end_piece(Stretch) noexcept {}
   // Its room is one piece again.
-  virtual void end_range(Stretch) {}
+  virtual void end_range(Stretch) noexcept {}
 };
 
 /// One stretch of device memory that stands in the device's ledger as its region. Nothing else is taken from
@@ -127,7 +128,7 @@ class DeviceMemory {
  private:
   friend class DeviceRegion;
   virtual void begin_piece(Stretch) {}
-  virtual void end_piece(Stretch) {}
+  virtual void end_piece(Stretch) noexcept {}  // likewise
 
  protected:
   Stretch stretch_;

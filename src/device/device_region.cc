@@ -16,7 +16,7 @@ Stretch place(Packing& packing, Stretch room, int64_t bytes) {
   return {room.data + at, bytes};
 }
 
-void give_back(Packing& packing, Stretch room, Stretch piece) {
+void give_back(Packing& packing, Stretch room, Stretch piece) noexcept {
   packing.give(piece.data - room.data, DeviceRegion::round_up(piece.bytes));
 }
 
@@ -44,7 +44,7 @@ Stretch DeviceRegion::take(int64_t bytes) {
   return piece;
 }
 
-void DeviceRegion::give(Stretch piece) {
+void DeviceRegion::give(Stretch piece) noexcept {
   memory_->end_piece(piece);
   give_back(packing_, memory_->stretch(), piece);
 }
@@ -70,7 +70,7 @@ Stretch DeviceRange::take(int64_t bytes) {
   return piece;
 }
 
-void DeviceRange::give(Stretch piece) {
+void DeviceRange::give(Stretch piece) noexcept {
   stream_.end_piece(piece);
   const int64_t at = piece.data - room_.data - workspace_.place;
   if (at >= 0 && at < workspace_.bytes)

@@ -25,7 +25,7 @@ class DeviceRegion {
   /// DeviceRegionFull.
   Stretch take(int64_t bytes);
   /// All work on the piece must have been waited for.
-  void give(Stretch piece);
+  void give(Stretch piece) noexcept;
 
   int64_t bytes() const { return memory_->stretch().bytes; }
   int64_t in_use() const { return packing_.in_use(); }
@@ -52,7 +52,7 @@ class DeviceRange {
   /// Errors: DeviceRegionFull. The k-th piece is refused at the same place for the same sizes, whatever
   /// streams do.
   Stretch take(int64_t bytes);
-  void give(Stretch piece);
+  void give(Stretch piece) noexcept;
   /// A piece without bytes, which is a step of the plan.
   void take_nothing();
   /// What is taken until end_workspace() is given back by then, and goes to the plan's stretch for such

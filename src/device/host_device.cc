@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <exception>
@@ -72,6 +75,18 @@ class Failed {
 class Core {
  public:
   explicit Core(HostDeviceOptions of) : options(std::move(of)), total(options.bytes) {}
+  ~Core() {
+    if (fault_ == nullptr) return;
+    // No call is left that could throw it.
+    try {
+      std::rethrow_exception(fault_);
+    } catch (const std::exception& fault) {
+      std::fprintf(stderr, "plimsoll: the stand-in of a device found: %s\n", fault.what());
+    }
+    std::abort();
+  }
+  Core(const Core&) = delete;
+  Core& operator=(const Core&) = delete;
 
   const HostDeviceOptions options;
   const int64_t total;
@@ -93,6 +108,7 @@ class Core {
 
   Stretch map(int64_t bytes) {
     const std::lock_guard lock(mutex);
+    throw_fault();
     if (bytes > total - taken || refuses())
       throw Failure(fmt::format("no memory on the stand-in: {} asked for, {} free", format_bytes(bytes),
                                 format_bytes(total - taken)));
@@ -107,6 +123,24 @@ class Core {
     return memory;
   }
   bool refuses() const { return options.refuses && options.refuses(); }
+  // Does the next piece of work of a stream. Once one has failed, all others do, as on a GPU.
+  void work(const std::function<void()>& piece) {
+    if (!failed_ && options.fails && options.fails()) failed_ = true;
+    if (failed_) throw Failure("the stand-in of a device failed, as it was told to");
+    piece();
+  }
+
+  // Keeps the fault that a destructor has caught for the next call that can throw it. While an error is on its way, a
+  // fault follows from it, since nobody waits for streams any more: the error is the one to tell.
+  void keep_fault() noexcept {
+    if (std::uncaught_exceptions() > 0) return;
+    const std::lock_guard lock(mutex);
+    if (fault_ == nullptr) fault_ = std::current_exception();
+  }
+  // With the lock.
+  void throw_fault() {
+    if (fault_ != nullptr) std::rethrow_exception(std::exchange(fault_, nullptr));
+  }
   void require_room(Stretch piece) const {
     if (refuses()) throw DeviceRegionFull(piece.bytes, total, total);
   }
@@ -126,6 +160,8 @@ class Core {
 
   int working_ = 0;
   std::vector<Stretch> memories_;
+  std::exception_ptr fault_;
+  std::atomic<bool> failed_ = false;
 };
 
 class Open {
@@ -164,18 +200,23 @@ class HostMemory final : public DeviceMemory {
     core_.require_room(piece);
     {
       const std::lock_guard lock(core_.mutex);
+      core_.throw_fault();
       core_.check.begin_piece(AccessCheck::kHost, piece);
     }
     const Open open(core_);
     poison(piece);
   }
-  void end_piece(Stretch piece) override {
-    {
-      const std::lock_guard lock(core_.mutex);
-      core_.check.end_piece(AccessCheck::kHost, piece);
+  void end_piece(Stretch piece) noexcept override {
+    try {
+      {
+        const std::lock_guard lock(core_.mutex);
+        core_.check.end_piece(AccessCheck::kHost, piece);
+      }
+      const Open open(core_);
+      poison(piece);
+    } catch (...) {
+      core_.keep_fault();
     }
-    const Open open(core_);
-    poison(piece);
   }
 
   Core& core_;
@@ -308,6 +349,7 @@ class HostStream final : public DeviceStream {
     core_.require_room(piece);
     {
       const std::lock_guard lock(core_.mutex);
+      core_.throw_fault();
       core_.check.begin_piece(taker(), piece);
     }
     clear(piece);
@@ -317,16 +359,24 @@ class HostStream final : public DeviceStream {
     const std::lock_guard lock(core_.mutex);
     core_.check.access(taker(), "computing", AccessCheck::Side::device, {&all, 1});
   }
-  void end_piece(Stretch piece) override {
-    {
-      const std::lock_guard lock(core_.mutex);
-      core_.check.end_piece(taker(), piece);
+  void end_piece(Stretch piece) noexcept override {
+    try {
+      {
+        const std::lock_guard lock(core_.mutex);
+        core_.check.end_piece(taker(), piece);
+      }
+      clear(piece);
+    } catch (...) {
+      core_.keep_fault();
     }
-    clear(piece);
   }
-  void end_range(Stretch room) override {
-    const std::lock_guard lock(core_.mutex);
-    core_.check.begin_piece(taker(), room);
+  void end_range(Stretch room) noexcept override {
+    try {
+      const std::lock_guard lock(core_.mutex);
+      core_.check.begin_piece(taker(), room);
+    } catch (...) {
+      core_.keep_fault();
+    }
   }
   // Whose order the pieces of ranges follow.
   size_t taker() const { return core_.options.host_computes ? AccessCheck::kHost : timeline_; }
@@ -339,6 +389,7 @@ class HostStream final : public DeviceStream {
 
   void declare(const char* name, AccessCheck::Side side, std::initializer_list<Access> accesses) {
     const std::lock_guard lock(core_.mutex);
+    core_.throw_fault();
     core_.check.access(timeline_, name, side, {accesses.begin(), accesses.size()});
   }
 
@@ -348,7 +399,7 @@ class HostStream final : public DeviceStream {
       if (failed_->is_set()) return;
       const Open open(core_);
       try {
-        work();
+        core_.work(work);
       } catch (...) {
         failed_->set(std::current_exception());
       }
@@ -393,6 +444,8 @@ void HostEvent::see() {
     core_.check.wait(AccessCheck::kHost, clock_);
   }
   failed_->rethrow();
+  const std::lock_guard lock(core_.mutex);
+  core_.throw_fault();
 }
 
 class HostDevice final : public Device {

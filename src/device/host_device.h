@@ -18,6 +18,8 @@ namespace plimsoll {
 /// - memory that was given back, never taken or never written, or of the wrong side: DeviceFault likewise;
 ///   what work reads there without declaring it is 0xFF, which is NaN in every width;
 /// - the host reads or writes the device's memory: SIGSEGV, as long as no stream works.
+///
+/// A DeviceFault in giving memory back, which destructors do, comes out of the next call that can throw it.
 struct HostDeviceOptions {
   int64_t bytes = 0;          ///< of its memory
   int64_t context_bytes = 0;  ///< of them, held from the start
@@ -28,6 +30,9 @@ struct HostDeviceOptions {
   /// Asked before a piece, a region or pinned memory is taken; true refuses it as if there were no room. May
   /// be called by several threads at once. Empty: never.
   std::function<bool()> refuses = {};
+  /// Asked before streams do a piece of work; true: the device fails, then and ever after, as a GPU does after
+  /// a fault of a kernel. May be called by several threads at once. Empty: never.
+  std::function<bool()> fails = {};
 };
 std::unique_ptr<Device> make_host_device(HostDeviceOptions options);
 inline std::unique_ptr<Device> make_host_device(int64_t bytes, int64_t context_bytes = 0) {

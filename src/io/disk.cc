@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <new>
 
 #include "io/file_system.h"
 
@@ -81,10 +82,15 @@ class Disk : public FileSystem {
   }
   int remove_file(const fs::path& path) override { return ::unlink(path.c_str()); }
   int remove_folder(const fs::path& path) override { return ::rmdir(path.c_str()); }
+  // Destructors call it, and it makes a name for each file that it finds.
   int remove_tree(const fs::path& path) override {
-    std::error_code failed;
-    fs::remove_all(path, failed);
-    return as_result(failed);
+    try {
+      std::error_code failed;
+      fs::remove_all(path, failed);
+      return as_result(failed);
+    } catch (const std::bad_alloc&) {
+      return refuse(ENOMEM);
+    }
   }
   int sync_folder(const fs::path& path) override {
     const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

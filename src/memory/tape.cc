@@ -1,6 +1,7 @@
 #include "memory/tape.h"
 
 #include <algorithm>
+#include <new>
 
 namespace plimsoll {
 namespace {
@@ -72,6 +73,7 @@ Tape::Peak Tape::peak() const {
 }
 
 void TapeRecorder::take(int64_t place, int64_t bytes, int64_t room) {
+  if (incomplete_) throw std::bad_alloc();
   if (workspace_piece_ >= 0) {
     Tape::Piece& workspace = tape.pieces[static_cast<size_t>(workspace_piece_)];
     if (bytes == 0) return;
@@ -92,7 +94,7 @@ void TapeRecorder::take(int64_t place, int64_t bytes, int64_t room) {
                          .module = module_name});
 }
 
-void TapeRecorder::give(int64_t place) {
+void TapeRecorder::give(int64_t place) noexcept {
   // From the newest: most pieces do not live long.
   const auto found =
       std::find_if(held_.rbegin(), held_.rend(), [&](const Held& h) { return h.place == place; });
@@ -109,34 +111,43 @@ void TapeRecorder::give(int64_t place) {
 }
 
 void TapeRecorder::begin_workspace() {
-  workspace_piece_ = static_cast<int64_t>(tape.pieces.size());
-  workspace_bytes_ = 0;
-  workspace_pieces_ = 0;
-  workspace_ = Packing(INT64_MAX);
   tape.pieces.push_back({.pieces = 0,
                          .workspace = true,
                          .taken = tape.events++,
                          .operation = operation,
                          .module = module_name});
+  workspace_piece_ = static_cast<int64_t>(tape.pieces.size()) - 1;
+  workspace_bytes_ = 0;
+  workspace_pieces_ = 0;
+  workspace_ = Packing(INT64_MAX);
 }
 
 void TapeRecorder::add_to_workspace(int64_t pieces) {
   tape.pieces[static_cast<size_t>(workspace_piece_)].pieces += static_cast<int32_t>(pieces);
 }
 
-void TapeRecorder::end_workspace() {
+void TapeRecorder::end_workspace() noexcept {
   tape.pieces[static_cast<size_t>(workspace_piece_)].given = tape.events++;
   workspace_piece_ = -1;
-  // What was to be short-lived and is not becomes a piece of its own.
+  try {
+    keep_what_outlives_the_workspace();
+  } catch (const std::bad_alloc&) {
+    incomplete_ = true;
+  }
+}
+
+// What was to be short-lived and is not becomes a piece of its own.
+void TapeRecorder::keep_what_outlives_the_workspace() {
   for (Held& held : held_) {
     if (held.in_workspace < 0) continue;
-    held.in_workspace = -1;
-    held.piece = static_cast<int64_t>(tape.pieces.size());
+    const auto piece = static_cast<int64_t>(tape.pieces.size());
     tape.pieces.push_back({.bytes = held.bytes,
                            .room = Packing::round_up(held.room),
                            .taken = tape.events++,
                            .operation = operation,
                            .module = module_name});
+    held.in_workspace = -1;
+    held.piece = piece;
   }
 }
 

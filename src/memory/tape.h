@@ -43,14 +43,15 @@ int64_t packed_as_they_come(const Tape& tape);
 /// The peak for sizes other than a tape's own, one for each of its pieces.
 Tape::Peak peak_of(const Tape& tape, const std::vector<int64_t>& bytes);
 
-/// Writes a tape down as it happens. Not thread-safe.
+/// Writes a tape down as it happens. Destructors call give() and end_workspace(). Not thread-safe.
 class TapeRecorder {
  public:
-  /// `room`: the bytes that hold `bytes` asked for; `place` tells pieces apart that are held at once.
+  /// `room`: the bytes that hold `bytes` asked for; `place` tells pieces apart that are held at once. Errors:
+  /// std::bad_alloc, also where end_workspace() had no memory to write down what it found.
   void take(int64_t place, int64_t bytes, int64_t room);
-  void give(int64_t place);
+  void give(int64_t place) noexcept;
   void begin_workspace();
-  void end_workspace();
+  void end_workspace() noexcept;
   /// So many more pieces than were taken are in the open workspace.
   void add_to_workspace(int64_t pieces);
 
@@ -64,7 +65,10 @@ class TapeRecorder {
     int64_t piece;         // of the tape
     int64_t in_workspace;  // place in workspace_, or -1
   };
+  void keep_what_outlives_the_workspace();
+
   std::vector<Held> held_;
+  bool incomplete_ = false;
   int64_t workspace_piece_ = -1;  // open now
   int64_t workspace_bytes_ = 0;
   int32_t workspace_pieces_ = 0;

@@ -19,7 +19,8 @@ struct ModuleNodes {
   uint64_t end;
   const char* module;
 };
-thread_local std::vector<ModuleNodes> made_by;      // inner modules first
+thread_local std::vector<ModuleNodes> made_by;      // inner modules first; has room for those that are open
+thread_local size_t open_modules = 0;
 thread_local std::vector<const char*> interrupted;  // modules, by the nodes that run within one another
 
 }  // namespace
@@ -33,13 +34,18 @@ const char* interned(const std::string& name) {
 
 ModuleScope::ModuleScope(const std::string& name) {
   if (!naming) return;
+  const char* const module = interned(name);
+  const size_t wanted = made_by.size() + open_modules + 1;
+  if (made_by.capacity() < wanted) made_by.reserve(2 * wanted);
+  ++open_modules;
   before_ = current_module();
   first_node_ = at::sequence_number::peek();
-  set_current_module(interned(name));
+  set_current_module(module);
 }
 
 ModuleScope::~ModuleScope() {
   if (before_ == nullptr) return;
+  --open_modules;
   made_by.push_back({first_node_, at::sequence_number::peek(), current_module()});
   set_current_module(before_);
 }

@@ -25,7 +25,7 @@ Progress::Progress(std::string title, std::string what, Unit unit)
       terminal_(::isatty(STDERR_FILENO) != 0) {}
 
 Progress::~Progress() {
-  if (terminal_ && drawn_) fmt::print(stderr, "\r\x1b[K");
+  if (terminal_ && drawn_) std::fputs("\r\x1b[K", stderr);
 }
 
 void Progress::update(int64_t done, int64_t total, const std::string& note) {
@@ -52,7 +52,8 @@ void Progress::draw(int64_t done, int64_t total, const std::string& note, double
   line += fmt::format(" {}/{} {}[{}<{}, {}/s{}]", shown(done), shown(total), what_.empty() ? "" : what_ + " ",
                       clock_time(elapsed), clock_time(left), shown(static_cast<int64_t>(rate)),
                       note.empty() ? "" : ", " + note);
-  fmt::print(stderr, "{}{}{}", terminal_ ? "\r\x1b[K" : "", line, terminal_ ? "" : "\n");
+  // fmt::print would end the work with an error where the terminal is gone.
+  std::fputs(fmt::format("{}{}{}", terminal_ ? "\r\x1b[K" : "", line, terminal_ ? "" : "\n").c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;
 }

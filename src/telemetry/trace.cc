@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/json_text.h"
@@ -96,7 +98,7 @@ void Trace::write_buffer() {
   try {
     file_->write(buffer_.data(), buffer_.size());
   } catch (const Failure& error) {
-    fmt::print(stderr, "plimsoll: the trace ends early: {}\n", error.what());
+    std::fprintf(stderr, "plimsoll: the trace ends early: %s\n", error.what());  // fmt::print may throw
     file_.reset();
   }
   buffer_.clear();

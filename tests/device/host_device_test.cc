@@ -1,5 +1,7 @@
 #include "device/host_device.h"
 
+#include <gmock/gmock.h>
+
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -95,8 +97,12 @@ TEST_F(HostDeviceTest, FindsAHostThatDoesNotWaitForACopy) {
 }
 
 TEST_F(HostDeviceTest, FindsMemoryThatWasGivenBack) {
+  const Stretch other = region.take(kBytes);
+  first->fill(other.data, 1, kBytes);
+  region.give(other);
+  EXPECT_EQ(fault_of([&] { first->wait(); }), Kind::missing_wait) << "the host had not waited";
+  EXPECT_EQ(fault_of([&] { first->wait(); }), std::nullopt) << "it is told once";
   first->fill(piece.data, 1, kBytes);
-  EXPECT_EQ(fault_of([&] { region.give(piece); }), Kind::missing_wait) << "the host has not waited";
   first->wait();
   region.give(piece);
   EXPECT_EQ(fault_of([&] { first->run("sum", {reads(piece.data, 8)}, [](void*) {}); }), Kind::ended);
@@ -142,7 +148,60 @@ TEST_F(HostDeviceTest, FindsTheWrongSide) {
   EXPECT_EQ(sum(reads_pinned(piece.data, 8)), Kind::wrong_side);
 }
 
+TEST_F(HostDeviceTest, FaultsThatFollowFromAnErrorDoNotReplaceIt) {
+  const Stretch room = region.take(4 * kBytes);
+  try {
+    DeviceRange range(room, *first);
+    const Stretch a = range.take(kBytes);
+    first->fill(a.data, 1, kBytes);
+    first->record(*event);
+    second->wait_for(*event);
+    second->run("sum", {reads(a.data, kBytes)}, [](void*) {});
+    throw std::runtime_error("the first error");  // the range ends, and nobody waits for the second stream
+  } catch (const std::exception& error) {
+    EXPECT_STREQ(error.what(), "the first error");
+  }
+  EXPECT_EQ(fault_of([&] { first->fill(room.data, 1, kBytes); }), Kind::missing_wait) << "still found";
+  second->wait();
+}
+
+TEST_F(HostDeviceTest, AFailedDeviceFailsForEverAndEndsInOrder) {
+  std::atomic<int> asked = 0;
+  const auto failing = make_host_device({.bytes = 16 * kMiB, .fails = [&] { return ++asked == 3; }});
+  try {
+    DeviceRegion of(*failing, kMiB);
+    const auto stream = failing->make_stream();
+    DeviceRange range(of.take(4 * kBytes), *stream);
+    const Stretch a = range.take(kBytes);
+    stream->fill(a.data, 1, kBytes);
+    stream->wait();
+    range.give(a);
+    stream->wait();
+    FAIL() << "the third piece of work fails";
+  } catch (const Failure& failure) {
+    EXPECT_THAT(failure.what(), testing::HasSubstr("failed, as it was told to"));
+  }
+  const auto later = failing->make_stream();
+  later->run("later", {}, [](void*) { FAIL() << "the device has failed"; });
+  EXPECT_THROW(later->wait(), Failure);
+  EXPECT_EQ(failing->ledger().held(), 0);
+}
+
 using HostDeviceDeathTest = HostDeviceTest;
+
+TEST_F(HostDeviceDeathTest, AFaultThatNoCallCanThrowIsNotLost) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        const auto other = make_host_device(16 * kMiB);
+        DeviceRegion of(*other, kMiB);
+        const auto stream = other->make_stream();
+        const Stretch a = of.take(kBytes);
+        stream->fill(a.data, 1, kBytes);
+        of.give(a);
+      },
+      "missing wait");
+}
 
 TEST_F(HostDeviceDeathTest, TheHostCannotReadTheDevice) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";

@@ -8,23 +8,25 @@
 #include <random>
 #include <vector>
 
-namespace {
+#include "memory/allocations.h"
+
 std::atomic<int64_t> allocations = 0;
-}  // namespace
+std::atomic<int64_t> refused_allocation = 0;
 
 void* operator new(size_t bytes) {
-  ++allocations;
-  if (void* const memory = std::malloc(bytes)) return memory;
-  throw std::bad_alloc();
+  void* const memory = ++allocations == refused_allocation ? nullptr : std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
 }
 void* operator new(size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
   ++allocations;
   return std::malloc(bytes);
 }
-void operator delete(void* memory) noexcept {
+// g++ 12 would inline them alone, and then warn that free() gets memory of new.
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
   std::free(memory);
 }
 

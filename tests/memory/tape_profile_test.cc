@@ -67,8 +67,10 @@ TEST(TapeProfile, SumsToThePeakToTheByteHoweverItIsThinned) {
       }
       held.push_back(tape.pieces.size());
       bytes.push_back(static_cast<int64_t>(draw() % 1000));
-      tape.pieces.push_back(
-          {.bytes = bytes.back(), .taken = tape.events++, .module = "m" + std::to_string(draw() % 12)});
+      tape.pieces.push_back({.bytes = bytes.back(),
+                             .taken = tape.events++,
+                             .operation = {},
+                             .module = "m" + std::to_string(draw() % 12)});
     }
     const int64_t peak = peak_of(tape, bytes).bytes;
     const TapeProfile profile = profile_tape(tape, bytes, 30, 4);

@@ -483,6 +483,37 @@ TEST_P(DeviceFitTest, ARefusedAllocationNeverChangesBits) {
   EXPECT_GT(reruns, 0);
 }
 
+// Whatever is under way when a device fails: its error is what the run ends with, and nothing is left of it.
+TEST_P(DeviceFitTest, AFailedDeviceIsTold) {
+  if (GetParam() == On::cuda) GTEST_SKIP() << "no GPU is broken on purpose";
+  recipe_.training.max_epochs = 1;
+  const auto train = [&](int64_t failed) {
+    failed_ = failed;
+    const GATWithJK model({.num_ids = 50}, 3);
+    const Classification objective(model);
+    const auto folder = folder_ / std::to_string(failed);
+    std::filesystem::create_directories(folder);
+    TrainingDevice& of = device(kRoomy);
+    fit({.source = &source_,
+         .shapes = shapes_,
+         .objective = &objective,
+         .recipe = &recipe_,
+         .split = &split_,
+         .run = {.folder = folder, .identity = "test", .threads = kThreads, .device = &of}});
+  };
+  train(0);
+  const int64_t all = worked_;
+  ASSERT_GT(all, 100);
+  for (int64_t failed = 1; failed <= all; failed += all / 25) {
+    try {
+      train(failed);
+      FAIL() << "work " << failed << " of " << all << " failed";
+    } catch (const Failure& failure) {
+      EXPECT_STREQ(failure.what(), "the stand-in of a device failed, as it was told to") << failed;
+    }
+  }
+}
+
 using DeviceFitDeathTest = DeviceFitTest;
 INSTANTIATE_TEST_SUITE_P(, DeviceFitDeathTest, testing::Values(On::stand_in, On::cuda), name_of_on);
 

@@ -21,7 +21,7 @@ class SizeScope {
   ~SizeScope() {
     try {
       slab_.resize(bytes_);
-    } catch (const Failure&) {
+    } catch (const Error&) {
       // Tensors outlive their block: whoever takes the next range says so.
     }
   }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "ops/module_scope.h"
 #include "ops/torch_cuda.h"
+#include "train/engine/ending.h"
 #include "train/engine/torch_on_stream.h"
 
 namespace plimsoll {
@@ -145,7 +146,9 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
     }
     staged = copy_back(lane, found);
   } catch (...) {
-    lane.stream->wait();  // whoever has the memory next must not meet what was under way
+    // Whoever has the memory next must not meet what was under way. A failed device says so here too, but the first
+    // error is the one to tell.
+    (void)error_of([&] { lane.stream->wait(); });
     throw;
   }
   if (room.bytes == lane.bytes) raise(highest_range_, range.high());  // else it had those of all lanes
