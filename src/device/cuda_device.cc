@@ -17,8 +17,9 @@ void require(cudaError_t error, const char* what) {
   if (error != cudaSuccess) throw Failure(fmt::format("{}: {}", what, cudaGetErrorString(error)));
 }
 
-// While it lives, `index` is the device of the calling thread, unless CUDA refuses. For destructors, which give back
-// what they can: once a device has failed every call of CUDA may fail, and the first error is the one to tell.
+// While it lives, `index` is the device of the calling thread, unless CUDA refuses. For destructors, which
+// give back what they can: once a device has failed every call of CUDA may fail, and the first error is the
+// one to tell.
 class CurrentIfPossible {
  public:
   explicit CurrentIfPossible(int index) noexcept : error_(cudaGetDevice(&before_)) {

@@ -106,8 +106,8 @@ class DeviceStream {
 
  private:
   friend class DeviceRange;
-  // A piece of a range begins or ends in the order of the stream. Pieces end in destructors, so a fault that is
-  // found there is thrown by a later call on the device.
+  // A piece of a range begins or ends in the order of the stream. Pieces end in destructors, so a fault that
+  // is found there is thrown by a later call on the device.
   virtual void begin_piece(Stretch) {}
   virtual void end_piece(Stretch) noexcept {}
   // Its room is one piece again.

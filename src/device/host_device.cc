@@ -130,8 +130,8 @@ class Core {
     piece();
   }
 
-  // Keeps the fault that a destructor has caught for the next call that can throw it. While an error is on its way, a
-  // fault follows from it, since nobody waits for streams any more: the error is the one to tell.
+  // Keeps the fault that a destructor has caught for the next call that can throw it. While an error is on
+  // its way, a fault follows from it, since nobody waits for streams any more: the error is the one to tell.
   void keep_fault() noexcept {
     if (std::uncaught_exceptions() > 0) return;
     const std::lock_guard lock(mutex);

@@ -30,8 +30,8 @@ struct HostDeviceOptions {
   /// Asked before a piece, a region or pinned memory is taken; true refuses it as if there were no room. May
   /// be called by several threads at once. Empty: never.
   std::function<bool()> refuses = {};
-  /// Asked before streams do a piece of work; true: the device fails, then and ever after, as a GPU does after
-  /// a fault of a kernel. May be called by several threads at once. Empty: never.
+  /// Asked before streams do a piece of work; true: the device fails, then and ever after, as a GPU does
+  /// after a fault of a kernel. May be called by several threads at once. Empty: never.
   std::function<bool()> fails = {};
 };
 std::unique_ptr<Device> make_host_device(HostDeviceOptions options);

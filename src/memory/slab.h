@@ -16,8 +16,8 @@ namespace plimsoll {
 struct SlabRing;
 
 /// A contiguous range of a slab that one block has to itself. Pieces are taken from it and given back by any
-/// thread. It ends with its scope; pieces that are still taken then stay valid, and keep its bytes. Range and slab
-/// may end in any order.
+/// thread. It ends with its scope; pieces that are still taken then stay valid, and keep its bytes. Range and
+/// slab may end in any order.
 class SlabRange {
  public:
   SlabRange() = default;

@@ -8,25 +8,9 @@
 #include "nn/gat_conv.h"
 #include "nn/graph_model.h"
 #include "nn/jumping_knowledge.h"
+#include "nn/model_options.h"
 
 namespace plimsoll {
-
-/// The sizes of a GATWithJK. The defaults are the published small preset, 65,354 parameters at 2,049 IDs.
-struct GATWithJKOptions {
-  int64_t num_ids = 2049;    ///< rows of the embedding: the vocabulary and one for unknown IDs
-  int64_t in_features = 11;  ///< node features, of which the first is the ID index
-  int64_t embedding = 8;
-  int64_t layers = 2;
-  int64_t hidden = 24;  ///< channels a head
-  int64_t heads = 4;
-  double dropout = 0.1;
-  int64_t fc_layers = 2;
-  int64_t classes = 2;
-  std::string attention = "gat";  ///< gat | gatv2
-  int64_t edge_features = 0;      ///< K of edge_attr, which attention then uses; 0: not used
-  std::string jk = "cat";         ///< cat | max | lstm (nn/jumping_knowledge.h)
-  std::string pooling = "mean";   ///< mean | sum | max over a graph's nodes
-};
 
 /// KD-GAT's classifier: embedding of the ID beside the other features, attention layers with ReLU and
 /// dropout, jumping knowledge (Xu et al., ICML 2018), pooling over the nodes of a graph, and a head of linear

@@ -7,27 +7,9 @@
 #include "nn/batch_norm.h"
 #include "nn/graph_model.h"
 #include "nn/linear.h"
+#include "nn/model_options.h"
 
 namespace plimsoll {
-
-struct GnnOptions {
-  std::string conv = "gin";  ///< gat | gatv2 | gcn | gin | sage
-  int64_t in_features = 0;
-  int64_t edge_features = 0;  ///< gat and gatv2 use them
-  bool edge_weight = false;   ///< edges have a weight, their first feature; the others multiply by it
-  int64_t num_ids = 0;        ///< over 0: the first feature is an index below it, which is embedded
-  int64_t embedding = 8;
-  int64_t layers = 3;
-  int64_t hidden = 64;  ///< channels a layer; gat and gatv2: of all heads together
-  int64_t heads = 1;
-  std::string norm = "none";     ///< none | batch (over a block) | graph (GraphNorm)
-  std::string jk = "last";       ///< last | cat | max: which layers' outputs are used (Xu et al., ICML 2018)
-  std::string pooling = "mean";  ///< mean | sum | max over a graph's nodes
-  double dropout = 0;
-  int64_t classes = 2;     ///< or values
-  bool node_head = false;  ///< judges nodes, not graphs
-  bool values = false;     ///< gives values, not logits of classes
-};
 
 /// A graph neural network in the shape of PyG's BasicGNN: layers of one kind of convolution, each followed by
 /// normalisation, ReLU and dropout; jumping knowledge; then one linear layer over pooled graphs or over

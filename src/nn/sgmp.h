@@ -6,29 +6,10 @@
 #include "nn/batch_norm.h"
 #include "nn/graph_model.h"
 #include "nn/linear.h"
+#include "nn/model_options.h"
 #include "nn/path_conv.h"
 
 namespace plimsoll {
-
-struct SgmpOptions {
-  int64_t in_features = 0;
-  int64_t hidden = 64;
-  int64_t layers = 3;
-  std::string mode = "corrected";  ///< or reference (PathMode)
-  double cutoff = 10;              ///< of distances
-  int64_t tile = 256;              ///< paths that are there at once
-  std::string direction = "both";  ///< or ancestor, descendant (PathDirection)
-  bool distances_only = false;     ///< no angles and torsions
-  std::string aggregate = "sum";   ///< of the messages at a node; or mean
-  int64_t spanning_trees = 0;      ///< paths of random spanning trees: one in training, the mean of so many
-                                   ///< in evaluation; 0: all paths
-  std::string readout = "sum";     ///< of a graph's nodes; or mean
-  std::string norm = "none";       ///< of what nodes have after each interaction; or batch (BatchNorm)
-  bool gtmp = false;               ///< GTMP: what is said of nodes is pooled, not their embeddings
-  int64_t classes = 2;             ///< or values
-  bool node_head = false;          ///< judges nodes, not graphs
-  bool values = false;             ///< gives values, not logits of classes
-};
 
 /// Networks over paths i -> j -> k -> p of nodes that have coordinates, unchanged by rotation and
 /// translation: SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks", NeurIPS 2021), and GTMP

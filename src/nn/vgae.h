@@ -7,23 +7,9 @@
 #include "nn/batch_norm.h"
 #include "nn/gat_conv.h"
 #include "nn/linear.h"
+#include "nn/model_options.h"
 
 namespace plimsoll {
-
-/// The sizes of a GraphAutoencoderNeighborhood. The defaults are the published small preset, 85,908
-/// parameters at 2,049 IDs.
-struct VgaeOptions {
-  int64_t num_ids = 2049;  ///< rows of the embedding and classes of the ID heads: the vocabulary and one more
-  int64_t in_features = 11;  ///< node features, of which the first is the ID index
-  int64_t embedding = 4;
-  std::vector<int64_t> hidden = {80, 40};  ///< widths of the encoder; a last one equal to `latent` is dropped
-  int64_t latent = 16;
-  int64_t heads = 1;  ///< of the encoder's first layer, where they divide its width; the others have one
-  int64_t decoder_heads = 4;  ///< of the decoder's first layer, likewise, unless it is the last
-  double dropout = 0.1;
-  std::string output = "sigmoid";  ///< sigmoid: features in [0, 1] | tanh: features in [-1, 1]
-  int64_t edge_features = 0;       ///< K of edge_attr, which attention then uses; 0: not used
-};
 
 /// KD-GAT's variational graph autoencoder (after Kipf and Welling, "Variational Graph Auto-Encoders", 2016):
 /// a code for each node, from which its features, its ID and the IDs that it points to are rebuilt.

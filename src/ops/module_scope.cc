@@ -19,7 +19,7 @@ struct ModuleNodes {
   uint64_t end;
   const char* module;
 };
-thread_local std::vector<ModuleNodes> made_by;      // inner modules first; has room for those that are open
+thread_local std::vector<ModuleNodes> made_by;  // inner modules first; has room for those that are open
 thread_local size_t open_modules = 0;
 thread_local std::vector<const char*> interrupted;  // modules, by the nodes that run within one another
 

@@ -1,4 +1,5 @@
-// device/cuda_device.cc over a runtime that fails when a test says so; what runs on a GPU is in device_test.cc.
+// device/cuda_device.cc over a runtime that fails when a test says so; what runs on a GPU is in
+// device_test.cc.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

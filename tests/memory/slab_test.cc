@@ -173,8 +173,8 @@ TEST(Slab, ARangeMayOutliveTheSlab) {
   }
 }
 
-// Tensors of a thread of their own outlive the slab, in all orders of what ends: ranges that are empty, that become empty
-// while the slab ends, and that stay. For the thread and address sanitizers too.
+// Tensors of a thread of their own outlive the slab, in all orders of what ends: ranges that are empty, that
+// become empty while the slab ends, and that stay. For the thread and address sanitizers too.
 TEST(Slab, MayEndWhilePiecesAreGivenBackOnOtherThreads) {
   const int64_t before = Ledger::process().held(Tag::activations);
   constexpr int64_t kRanges = 4;

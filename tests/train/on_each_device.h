@@ -45,18 +45,17 @@ class OnEachDevice : public testing::TestWithParam<On> {
     }
     stand_in_.reset();
     asked_ = worked_ = 0;
-    stand_in_ = std::make_unique<TrainingDevice>(
-        make_host_device(
-            {.bytes = bytes,
-             .host_computes = true,
-             .refuses = [this] { return ++asked_ == refused_; },
-             .fails = [this] { return ++worked_ == failed_; }}),
-        bytes, kThreads);
+    stand_in_ =
+        std::make_unique<TrainingDevice>(make_host_device({.bytes = bytes,
+                                                           .host_computes = true,
+                                                           .refuses = [this] { return ++asked_ == refused_; },
+                                                           .fails = [this] { return ++worked_ == failed_; }}),
+                                         bytes, kThreads);
     return *stand_in_;
   }
 
-  std::atomic<int64_t> asked_ = 0;  // pieces of the stand-in, regions and pinned memory
-  int64_t refused_ = 0;             // the one that is; 0: none
+  std::atomic<int64_t> asked_ = 0;   // pieces of the stand-in, regions and pinned memory
+  int64_t refused_ = 0;              // the one that is; 0: none
   std::atomic<int64_t> worked_ = 0;  // pieces of work of the stand-in's streams
   int64_t failed_ = 0;               // the one with which the device fails; 0: none
 

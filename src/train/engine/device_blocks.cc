@@ -146,8 +146,8 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
     }
     staged = copy_back(lane, found);
   } catch (...) {
-    // Whoever has the memory next must not meet what was under way. A failed device says so here too, but the first
-    // error is the one to tell.
+    // Whoever has the memory next must not meet what was under way. A failed device says so here too, but the
+    // first error is the one to tell.
     (void)error_of([&] { lane.stream->wait(); });
     throw;
   }

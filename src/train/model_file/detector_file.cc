@@ -13,18 +13,19 @@ namespace {
 constexpr const char* kGat = "gat_with_jk";
 constexpr const char* kVgae = "graph_autoencoder_neighborhood";
 
-void make_model(const SafetensorsView& file, const std::string& path, Detector& detector) {
+// `read` is read_model() or map_model().
+void set_model(const SafetensorsView& file, Detector& detector, const auto& read) {
   const std::string name = file.meta("plimsoll.model");
-  try {
-    if (name == kGat)
-      detector.gat = std::make_unique<GATWithJK>(gat_options(file), 0);
-    else if (name == kVgae)
-      detector.vgae = std::make_unique<GraphAutoencoderNeighborhood>(vgae_options(file), 0);
-    else
-      throw InputError(fmt::format("{}: holds a model '{}', expected '{}' or '{}'", path, name, kGat, kVgae));
-  } catch (const UsageError& error) {
-    throw InputError(fmt::format("{}: metadata 'plimsoll.config': {}", path, error.what()));
-  }
+  if (name == kGat)
+    detector.gat =
+        read(file, [options = gat_options(file)] { return std::make_unique<GATWithJK>(options, 0); });
+  else if (name == kVgae)
+    detector.vgae = read(file, [options = vgae_options(file)] {
+      return std::make_unique<GraphAutoencoderNeighborhood>(options, 0);
+    });
+  else
+    throw InputError(
+        fmt::format("{}: holds a model '{}', expected '{}' or '{}'", file.path(), name, kGat, kVgae));
 }
 
 void read_thresholds(const SafetensorsView& file, DetectorFacts& facts) {
@@ -71,8 +72,7 @@ void save_detector(const std::filesystem::path& path, const Detector& detector) 
 Detector load_detector(const std::filesystem::path& path) {
   const SafetensorsView file(path);
   Detector detector;
-  make_model(file, path.string(), detector);
-  read_tensors(file, path.string(), detector.parameters());
+  set_model(file, detector, [](const auto& of, const auto& make) { return read_model(of, make); });
   detector.facts.vocabulary = read_ids(file, "vocabulary.ids");
   detector.facts.benign_ids = read_ids(file, "vocabulary.benign");
   NamedTensors benign = own_tensors(file, "profile.");
@@ -91,10 +91,8 @@ Detector load_detector(const std::filesystem::path& path) {
 
 MappedDetector map_detector(const std::filesystem::path& path) {
   MappedDetector mapped{std::make_shared<const SafetensorsView>(path), {}};
-  const GivenValues views([&](const std::string& name, const std::vector<int64_t>& shape) {
-    return mapped_tensor(*mapped.file, path.string(), name, shape);
-  });
-  make_model(*mapped.file, path.string(), mapped.detector);
+  set_model(*mapped.file, mapped.detector,
+            [](const auto& of, const auto& make) { return map_model(of, make); });
   return mapped;
 }
 

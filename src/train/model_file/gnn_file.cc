@@ -12,11 +12,12 @@ namespace {
 
 std::unique_ptr<GraphModel> model_of(const SafetensorsView& file) {
   const std::string kind = file.meta("plimsoll.model");
-  if (kind == "gnn") return std::make_unique<Gnn>(gnn_options(file), 0);
+  if (kind == "gnn")
+    return read_model(file, [options = gnn_options(file)] { return std::make_unique<Gnn>(options, 0); });
   if (kind == "sgmp" || kind == "gtmp") {
     SgmpOptions options = sgmp_options(file);
     options.gtmp = kind == "gtmp";
-    return std::make_unique<Sgmp>(options, 0);
+    return read_model(file, [&] { return std::make_unique<Sgmp>(options, 0); });
   }
   throw InputError(
       fmt::format("{}: holds a model '{}', expected 'gnn', 'sgmp' or 'gtmp'", file.path(), kind));
@@ -47,7 +48,6 @@ GnnModel load_gnn(const std::filesystem::path& path) {
   const SafetensorsView file(path);
   GnnModel model;
   model.model = model_of(file);
-  read_tensors(file, path.string(), model.model->parameters());
   model.vocabulary = read_ids(file, "vocabulary.ids");
   model.trained_on = file.meta("plimsoll.trained_on");
   return model;

@@ -1,0 +1,42 @@
+#include "fuzz/property.h"
+#include "fuzz/scratch.h"
+#include "train/model_file/model_options.h"
+
+namespace plimsoll {
+namespace {
+
+// Options that were read are possible, and come back as they were.
+template <typename Read>
+void come_back(const SafetensorsView& file, const Read& read) {
+  const Json options = options_json(read(file));
+  for (const auto& [key, value] : options.items())
+    for (const Json& one : value.is_array() ? value : Json::array({value}))
+      if (one.is_number_integer())
+        expect(one >= 0 && one <= 1 << 24, "a size that passes is one that a model can have");
+  TensorMetadata metadata = file.metadata();
+  metadata["plimsoll.config"] = options.dump();
+  const std::filesystem::path copy = Scratch::folder() / "again.safetensors";
+  write_safetensors(copy, file.tensors(), metadata);
+  expect(options_json(read(SafetensorsView(copy))) == options, "options come back as they were");
+}
+
+}  // namespace
+}  // namespace plimsoll
+
+// Any file holds the options of a model of its kind, or is refused.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace plimsoll;
+  succeeds([&] {
+    const SafetensorsView file(Scratch::write("model.safetensors", text_of(data, size)));
+    const std::string& kind = file.meta("plimsoll.model");
+    if (kind == "gat_with_jk")
+      come_back(file, gat_options);
+    else if (kind == "graph_autoencoder_neighborhood")
+      come_back(file, vgae_options);
+    else if (kind == "gnn")
+      come_back(file, gnn_options);
+    else if (kind == "sgmp" || kind == "gtmp")
+      come_back(file, sgmp_options);
+  });
+  return 0;
+}
