@@ -16,6 +16,7 @@
 #include <map>
 #include <numeric>
 
+#include "base/number_text.h"
 #include "config/recipe.h"
 #include "memory/ledger.h"
 #include "memory/meter.h"
@@ -24,15 +25,15 @@
 #include "nn/gnn.h"
 #include "nn/reconstruction.h"
 #include "ops/allocator.h"
-#include "sample/block/graph_set_source.h"
 #include "sample/block/cached_teacher.h"
+#include "sample/block/graph_set_source.h"
+#include "train/data/split.h"
 #include "train/engine/block_engine.h"
-#include "train/stages/gat_stage.h"
 #include "train/fit/optimizer.h"
 #include "train/plan/planner.h"
-#include "train/data/split.h"
-#include "train/stages/vgae_stage.h"
 #include "train/plan/warm_up.h"
+#include "train/stages/gat_stage.h"
+#include "train/stages/vgae_stage.h"
 
 namespace plimsoll {
 namespace {
@@ -137,7 +138,7 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
   const auto optimizer = make_optimizer(parameters, {});
 
   const auto batch_size = static_cast<size_t>(std::stoll(arguments["--batch"]));
-  const double seconds = std::stod(arguments["--seconds"]);
+  const double seconds = parse_number<double>(arguments["--seconds"]).value();
   shuffle(split.training, 1, 1);
   using Clock = std::chrono::steady_clock;
   const auto since = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };

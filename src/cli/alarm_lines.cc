@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/number_text.h"
 #include "base/units.h"
 #include "cli/event_text.h"
 #include "detect/j1939.h"
@@ -39,17 +40,12 @@ double rate(int64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-// Shortest digits that give the float back.
-double as_written(float value) {
-  return std::stod(fmt::format("{}", value));
-}
-
 // What each part of a fused score says, where it has a say.
 Json parts_json(const Verdict& verdict) {
   Json parts = Json::object();
   for (size_t p = 0; p < kFusedParts; ++p)
     if (const float score = (*verdict.by_part)[p]; std::isfinite(score))
-      parts[fused_parts()[p].name] = as_written(score);
+      parts[fused_parts()[p].name] = shortest_double(score);
   return parts;
 }
 
@@ -119,10 +115,10 @@ void AlarmLines::add(const Silence& silence, const StreamDetector& detector, con
   if (options_.json) {
     Json json = {{"silence_ns", passed},
                  {"time_ns", silence.time_ns},
-                 {"score", as_written(silence.score)},
-                 {"threshold", as_written(detector.threshold())},
+                 {"score", shortest_double(silence.score)},
+                 {"threshold", shortest_double(detector.threshold())},
                  {"alarm", true},
-                 {"parts", {{"silence", as_written(silence.score)}}}};
+                 {"parts", {{"silence", shortest_double(silence.score)}}}};
     if (!place.channel.empty()) json["channel"] = place.channel;
     line = json_text(json);
   } else {
@@ -142,7 +138,7 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
   for (const auto& [index, share] : focus.nodes) {
     const MessageKey key = ids[static_cast<size_t>(index)];
     const auto id = static_cast<uint32_t>(key);
-    nodes.push_back({{"id", id_text(id)}, {"known", detector.is_known(key)}, {"share", as_written(share)}});
+    nodes.push_back({{"id", id_text(id)}, {"known", detector.is_known(key)}, {"share", shortest_double(share)}});
     if (const std::string channel = detector.channel_of(key); !channel.empty())
       nodes.back()["channel"] = channel;
     if (const std::string name = message_of(id); !name.empty()) nodes.back()["name"] = name;
@@ -153,7 +149,7 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
     const int32_t* const ends = &detector.graph().edges[2 * static_cast<size_t>(index)];
     edges.push_back({{"source", text_of(detector, ids[static_cast<size_t>(ends[0])])},
                      {"target", text_of(detector, ids[static_cast<size_t>(ends[1])])},
-                     {"share", as_written(share)}});
+                     {"share", shortest_double(share)}});
   }
   Json unknown = Json::array();
   for (const MessageKey id : ids)
@@ -162,8 +158,8 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
                {"first_frame", place.first_frame + verdict.window.first_frame},
                {"frames", verdict.window.frames},
                {"time_ns", verdict.window.time_ns},
-               {"score", as_written(verdict.score)},
-               {"threshold", as_written(detector.threshold())},
+               {"score", shortest_double(verdict.score)},
+               {"threshold", shortest_double(detector.threshold())},
                {"alarm", verdict.alarm},
                {"unknown_ids", unknown},
                {"nodes", nodes},

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/number_text.h"
 #include "base/version.h"
 #include "detect/j1939.h"
 #include "store/frames.h"
@@ -27,9 +28,9 @@ std::vector<std::pair<Incident::Id, int64_t>> ranked_ids(const Incident& inciden
   return ids;
 }
 
-// Shortest digits that give the float back; null for what is no number.
+// Null for what is no number.
 Json number_json(float value) {
-  return std::isfinite(value) ? Json(std::stod(fmt::format("{}", value))) : Json();
+  return std::isfinite(value) ? Json(shortest_double(value)) : Json();
 }
 
 // "low" is 2: OCSF's 1 is informational.

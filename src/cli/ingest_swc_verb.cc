@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
+#include "base/number_text.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
@@ -23,15 +25,10 @@ struct IngestSwcVerbOptions {
 // "10um" or "10".
 double step_of(std::string text) {
   if (text.ends_with("um")) text.resize(text.size() - 2);
-  size_t end = 0;
-  double step = 0;
-  try {
-    step = std::stod(text, &end);
-  } catch (const std::exception&) {
-  }
-  if (end != text.size() || !(step > 0) || step > 1e9)
+  const std::optional<double> step = parse_number<double>(text);
+  if (!step || !(*step > 0) || *step > 1e9)
     throw UsageError(fmt::format("--resample is '{}', expected a length above 0 such as 10um", text));
-  return step;
+  return *step;
 }
 
 void print(const SwcResult& result, const IngestSwcVerbOptions& options, double seconds, Budget& budget) {

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "config/foreign_names.h"
 #include "config/nearest_word.h"
 #include "config/schema.h"
@@ -210,15 +212,15 @@ void set(const std::string& key, std::string& value, const Preset<Model>& preset
 template <typename Number>
 void set(const std::string& key, Number& value, const Range& range, const Written& written) {
   if (written.names) throw not_single(key, written);
-  std::istringstream text(written.text);
-  Number number{};
-  if (!(text >> number) || text.peek() != std::istringstream::traits_type::eof())
+  const std::optional<Number> read = parse_number<Number>(written.text);
+  if (!read)
     throw UsageError(fmt::format("{}: {} is '{}', expected {}", written.where, key, written.text,
                                  std::is_integral_v<Number> ? "a whole number" : "a number"));
-  if (!(static_cast<double>(number) >= range.least && static_cast<double>(number) <= range.most))
+  const auto number = static_cast<double>(*read);
+  if (!(number >= range.least && number <= range.most))
     throw UsageError(fmt::format("{}: {} is {}, expected {:g} to {:g}", written.where, key, written.text,
                                  range.least, range.most));
-  value = number;
+  value = *read;
 }
 
 void set(const std::string& key, std::string& value, const AutoOr& range, const Written& written) {
@@ -399,9 +401,8 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
 Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
   std::ifstream file(path);
   if (!file || std::filesystem::is_directory(path)) throw InputError("no such recipe: " + path.string());
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_recipe(text.str(), path.string(), overrides);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return parse_recipe(text, path.string(), overrides);
 }
 
 std::vector<std::pair<std::string, std::string>> recipe_values(const Recipe& recipe) {

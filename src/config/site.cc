@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "base/error.h"
@@ -140,9 +141,8 @@ Site parse_site(const std::string& text, const std::string& name) {
 Site load_site(const std::filesystem::path& path) {
   std::ifstream file(path);
   if (!file) throw InputError(path.string() + ": cannot be read; --site names a file of YAML");
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_site(text.str(), path.string());
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  return parse_site(text, path.string());
 }
 
 }  // namespace plimsoll

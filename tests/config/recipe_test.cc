@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <locale>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,6 +30,25 @@ TEST(Recipe, AnEmptyOneHasTheDefaults) {
   const std::string defaults = recipe_yaml(Recipe());
   for (const char* text : {"", "\n", "# only a comment\n", "---\n", "{}"})
     EXPECT_EQ(recipe_yaml(parse(text)), defaults) << text;
+}
+
+class DecimalComma : public std::numpunct<char> {
+  char do_decimal_point() const override { return ','; }
+};
+
+TEST(Recipe, NumbersHaveAPointWhateverTheLocaleOfTheProgramIs) {
+  const std::locale before =
+      std::locale::global(std::locale(std::locale::classic(), new DecimalComma));  // the locale deletes it
+  const std::string text = recipe_yaml(parse("split: {validation: 0.25}", {"training.learning_rate=1.5e-3"}));
+  std::locale::global(before);
+  EXPECT_THAT(text, HasSubstr("validation: 0.25"));
+  EXPECT_THAT(text, HasSubstr("learning_rate: 0.0015"));
+}
+
+TEST(Recipe, NumbersThatAreNotFiniteAreRefused) {
+  for (const char* number : {"inf", "nan", "1e999", "0x1", "0.5.1", "1,5"})
+    EXPECT_THAT(refusal(std::string("training: {learning_rate: ") + number + "}"), HasSubstr("training.learning_rate"))
+        << number;
 }
 
 TEST(Recipe, TheDefaultsAreThoseOfTheDocumentation) {

@@ -112,6 +112,16 @@ def test_torch_random_functions_are_refused(tmp_path, call):
     assert len(breaches) == 1 and breaches[0].startswith("src/ops/a.cc:1: ")
 
 
+@pytest.mark.parametrize("call", ["std::stod(text)", "strtof(text, nullptr)", "std::ostringstream text", 'sscanf(text, "%d %lf", &i, &d)', 'printf("%.3g", d)'])
+@pytest.mark.parametrize("folder", ["src/io", "bench"])
+def test_what_follows_the_locale_is_refused(tmp_path, call, folder):
+    path = tmp_path / folder / "a.cc"
+    path.parent.mkdir(parents=True)
+    path.write_text(f'// std::stod\n{call};\nprintf("%5d of %s", 1, text);\n')
+    breaches = check(tmp_path)
+    assert len(breaches) == 1 and breaches[0].startswith(f"{folder}/a.cc:2: ") and "locale" in breaches[0]
+
+
 def test_random_functions_are_free_elsewhere(tmp_path):
     assert check(tmp_path, {"io/a.cc": "x.uniform_(0, 1);\n"}) == []
 

@@ -13,6 +13,7 @@
 #include <iostream>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "nn/gat_conv.h"
 #include "ops/allocator.h"
 #include "ops/attention.h"
@@ -41,11 +42,11 @@ GATConvOptions options_of(const SafetensorsView& in) {
           .heads = number("heads"),
           .in_channels_target = number("in_channels_target"),
           .concat = number("concat") != 0,
-          .negative_slope = std::stod(in.meta("negative_slope")),
+          .negative_slope = parse_number<double>(in.meta("negative_slope")).value(),
           .add_self_loops = number("add_self_loops") != 0,
           .edge_dim = number("edge_dim"),
           .fill_value = in.meta("fill_value"),
-          .fill_number = std::stod(in.meta("fill_number")),
+          .fill_number = parse_number<double>(in.meta("fill_number")).value(),
           .bias = number("bias") != 0,
           .residual = number("residual") != 0,
           .share_weights = number("share_weights") != 0};

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/number_text.h"
 #include "nn/classification.h"
 #include "nn/link_prediction.h"
 #include "nn/regression.h"
@@ -79,7 +80,7 @@ GnnOptions gnn_options(const GnnStageOptions& options) {
 // Gaussians of distances end there. Points that all coincide, and graphs without edges, have no distance.
 double cutoff_of(const GnnStageOptions& options) {
   const Recipe::Paths& paths = options.recipe->paths;
-  if (paths.cutoff != "auto") return std::stod(paths.cutoff);
+  if (paths.cutoff != "auto") return *parse_number<double>(paths.cutoff);  // the recipe was checked
   if (paths.mode == "reference") return 10;
   constexpr double kShare = 0.99;
   const GraphList& measured = options.measured != nullptr ? *options.measured : options.split->training;
@@ -146,7 +147,7 @@ std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphMod
   const Recipe::Pretraining& asked = recipe.pretraining;
   return std::make_unique<TreePretraining>(
       model,
-      TreePretrainingOptions{.range = asked.range == "auto" ? sgmp->options().cutoff : std::stod(asked.range),
+      TreePretrainingOptions{.range = asked.range == "auto" ? sgmp->options().cutoff : *parse_number<double>(asked.range),
                              .angle_bins = asked.angle_bins,
                              .leaves = asked.leaves,
                              .order = asked.order,

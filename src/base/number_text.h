@@ -1,0 +1,36 @@
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace plimsoll {
+
+// Numbers as text, with a point whatever the locale of the process: std::stod and streams follow the one of the program
+// that loads the library.
+
+/// The finite number that `text` is, whole, without blanks; a plus sign may come first. None where it is no such number,
+/// or beyond T.
+template <typename T>
+std::optional<T> parse_number(std::string_view text) {
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, value);
+  if (failed != std::errc() || stop != end || !std::isfinite(static_cast<double>(value))) return std::nullopt;
+  return value;
+}
+
+/// The double of the shortest digits that give `value` back: 0.1 for 0.1F.
+inline double shortest_double(float value) {
+  std::array<char, 32> digits;
+  const auto [end, failed] = std::to_chars(digits.data(), digits.data() + digits.size(), value);
+  double found = 0;
+  std::from_chars(digits.data(), end, found);
+  return found;
+}
+
+}  // namespace plimsoll
