@@ -9,11 +9,11 @@
 
 namespace plimsoll {
 
-// Numbers as text, with a point whatever the locale of the process: std::stod and streams follow the one of the program
-// that loads the library.
+// Numbers as text, with a point whatever the locale of the process: std::stod and streams follow the one of
+// the program that loads the library.
 
-/// The finite number that `text` is, whole, without blanks; a plus sign may come first. None where it is no such number,
-/// or beyond T.
+/// The finite number that `text` is, whole, without blanks; a plus sign may come first. None where it is no
+/// such number, or beyond T.
 template <typename T>
 std::optional<T> parse_number(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);

@@ -138,7 +138,8 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
   for (const auto& [index, share] : focus.nodes) {
     const MessageKey key = ids[static_cast<size_t>(index)];
     const auto id = static_cast<uint32_t>(key);
-    nodes.push_back({{"id", id_text(id)}, {"known", detector.is_known(key)}, {"share", shortest_double(share)}});
+    nodes.push_back(
+        {{"id", id_text(id)}, {"known", detector.is_known(key)}, {"share", shortest_double(share)}});
     if (const std::string channel = detector.channel_of(key); !channel.empty())
       nodes.back()["channel"] = channel;
     if (const std::string name = message_of(id); !name.empty()) nodes.back()["name"] = name;

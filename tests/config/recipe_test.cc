@@ -47,7 +47,8 @@ TEST(Recipe, NumbersHaveAPointWhateverTheLocaleOfTheProgramIs) {
 
 TEST(Recipe, NumbersThatAreNotFiniteAreRefused) {
   for (const char* number : {"inf", "nan", "1e999", "0x1", "0.5.1", "1,5"})
-    EXPECT_THAT(refusal(std::string("training: {learning_rate: ") + number + "}"), HasSubstr("training.learning_rate"))
+    EXPECT_THAT(refusal(std::string("training: {learning_rate: ") + number + "}"),
+                HasSubstr("training.learning_rate"))
         << number;
 }
 

@@ -146,14 +146,14 @@ std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphMod
     throw UsageError("task tree_pretraining is for models of paths; set model: sgmp or gtmp");
   const Recipe::Pretraining& asked = recipe.pretraining;
   return std::make_unique<TreePretraining>(
-      model,
-      TreePretrainingOptions{.range = asked.range == "auto" ? sgmp->options().cutoff : *parse_number<double>(asked.range),
-                             .angle_bins = asked.angle_bins,
-                             .leaves = asked.leaves,
-                             .order = asked.order,
-                             .order_weight = asked.order_weight,
-                             .margin = asked.margin,
-                             .baseline = baseline});
+      model, TreePretrainingOptions{
+                 .range = asked.range == "auto" ? sgmp->options().cutoff : *parse_number<double>(asked.range),
+                 .angle_bins = asked.angle_bins,
+                 .leaves = asked.leaves,
+                 .order = asked.order,
+                 .order_weight = asked.order_weight,
+                 .margin = asked.margin,
+                 .baseline = baseline});
 }
 
 MemoryPlan plan_gnn(const GnnStageOptions& options) {
