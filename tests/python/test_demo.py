@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -52,8 +53,11 @@ def test_shows_the_plan_the_stages_and_the_verdicts_of_the_evaluation(demo, tmp_
         assert done.returncode == 0, done.stderr
     assert "simulating a bus instead" in done.stderr
     assert done.stdout.count("student_gat_alone") >= 2  # planned, and trained
-    for part in ("smallest budget", "planned: ", "anonymous peak measured", "report.html"):
+    for part in ("smallest budget", "planned: ", "anonymous peak measured", "report.html", "the detector (fused) at 0.1 %"):
         assert part in done.stdout
+    found, same = done.stdout.splitlines()[-2:]
+    assert re.fullmatch(r"The detector found [\d,]+ of [\d,]+ attack windows .*, with [\d,]+ false alarms in [\d,]+ benign windows\.", found)
+    assert re.fullmatch(r"One epoch of recipes/gat\.yaml gave the same weights in 256MiB and in \d+MiB: [0-9a-f]{32}\.", same)
     run = tmp_path / "demo" / "kdgat"
     assert (run / "detector.safetensors").stat().st_size > 0 and (run / "report.html").stat().st_size > 0
     rows = rows_of(done.stdout)
