@@ -95,7 +95,9 @@ struct Walked {
       const int32_t edge = tile.triple_edge[triple];
       const int32_t source = slots.node[tile.edge_source[edge]];
       EXPECT_EQ(tile.path_source[p], source - first);
-      if (p > 0) EXPECT_LE(triple - tile.path_triple[p - 1], 1);
+      if (p > 0) {
+        EXPECT_LE(triple - tile.path_triple[p - 1], 1);
+      }
       paths.push_back({source, slots.node[tile.edge_target[edge]], slots.node[tile.triple_node[triple]],
                        slots.node[tile.path_node[p]]});
     }

@@ -53,7 +53,9 @@ TEST(ResidueSystem, KnowsWhatFollowsFromAllEquations) {
         for (const auto& one : after) values.insert(one[static_cast<size_t>(u)]);
         const auto coefficient = system.coefficient(u);
         ASSERT_EQ(coefficient.has_value(), values.size() == 1) << "round " << round;
-        if (coefficient) EXPECT_EQ(*coefficient, *values.begin());
+        if (coefficient) {
+          EXPECT_EQ(*coefficient, *values.begin());
+        }
       }
     }
   }
