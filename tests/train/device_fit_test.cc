@@ -504,7 +504,7 @@ TEST_P(DeviceFitTest, AFailedDeviceIsTold) {
   train(0);
   const int64_t all = worked_;
   ASSERT_GT(all, 100);
-  for (int64_t failed = 1; failed <= all; failed += all / 25) {
+  for (int64_t failed = 1; failed <= all; failed += all / 12) {
     try {
       train(failed);
       FAIL() << "work " << failed << " of " << all << " failed";
