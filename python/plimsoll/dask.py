@@ -14,6 +14,7 @@ from plimsoll._merge import merge
 from plimsoll.arguments import PathLike, whole
 from plimsoll.errors import UsageError
 from plimsoll.frames import Frames
+from plimsoll.replacing import hidden_name
 
 # Of a worker's limit: Dask pauses a worker at 80 % of it.
 _SHARE_OF_LIMIT = 0.75
@@ -47,7 +48,7 @@ def ingest(
     if shards is None and threads == 0:
         raise UsageError("the cluster has no workers yet; client.wait_for_workers(1) waits for one")
     count = whole("shards", threads if shards is None else shards, 1)
-    folder = Path(out).absolute().parent / f".{Path(out).name}.shards"
+    folder = Path(out).absolute().parent / f"{hidden_name(Path(out))}shards"
     paths = [folder / f"{number}-of-{count}" for number in range(1, count + 1)] if count > 1 else [Path(out).absolute()]
     listed = [str(Path(source).absolute()) for source in _ingest._listed(sources)]
     futures = [

@@ -23,6 +23,7 @@ from plimsoll.data_set import DataSet
 from plimsoll.errors import Failure, UsageError
 from plimsoll.graph import Graph
 from plimsoll.graph_set import GraphSet
+from plimsoll.replacing import hidden_name
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -108,7 +109,7 @@ def unless_there(path: PathLike, force: bool, write: Callable[[Path], Made], kin
     other = Failure(f"{path} exists already and has other content; give another path, or force=True to replace it")
     if (there := _content(path)) is None:
         raise Failure(f"{path} exists already and is no data set; give another path")
-    made = path.with_name(f".{path.name}.{os.getpid()}")
+    made = path.with_name(f"{hidden_name(path)}{os.getpid()}")
     try:
         write(made).close()
         if _content(made) != there:

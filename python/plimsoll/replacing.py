@@ -12,6 +12,11 @@ from pathlib import Path
 from plimsoll.errors import Error, Failure
 
 
+def hidden_name(path: Path) -> str:
+    """What hidden names beside `path` begin with: .NAME., of a long NAME its beginning, so that there is room for more."""
+    return f".{os.fsencode(path.name)[:200].decode(errors='ignore')}."
+
+
 @contextmanager
 def failures_of(path: Path) -> Iterator[None]:
     """Errors of the system are `Failure`."""
@@ -32,7 +37,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
     Errors: `Failure`, also for errors of the system in the block.
     """
-    made = path.with_name(f".{path.name}.{os.getpid()}")
+    made = path.with_name(f"{hidden_name(path)}{os.getpid()}")
     try:
         with failures_of(path):
             yield made
@@ -48,7 +53,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     path = path.absolute()
     with failures_of(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        around = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        around = Path(tempfile.mkdtemp(prefix=hidden_name(path), dir=path.parent))
     new, old = around / "new", around / "old"
     try:
         with failures_of(path):

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "io/hidden_name.h"
+
 namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
@@ -79,7 +81,7 @@ int rename_to_free(const fs::path& from, const fs::path& to, FileSystem& files) 
 }
 
 fs::path make_beside(const fs::path& path, const char* tag, const std::function<int(const fs::path&)>& make) {
-  const std::string stem = fmt::format(".{}.{}.{}", path.filename().string(), tag, ::getpid());
+  const std::string stem = hidden_prefix(path, tag) + std::to_string(::getpid());
   for (int number = 0;; ++number) {
     fs::path name = path.parent_path() / (number == 0 ? stem : fmt::format("{}.{}", stem, number));
     if (make(name) >= 0) return name;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "io/hidden_name.h"
 #include "io/replaceable.h"
 
 namespace plimsoll {
@@ -43,7 +44,7 @@ NewFolder::~NewFolder() {
 // Whose process is gone has no lock any more, which is true in other containers, too, where the number of the
 // process says nothing.
 void NewFolder::remove_abandoned() {
-  const std::string begin = fmt::format(".{}.tmp.", folder_.filename().string());
+  const std::string begin = hidden_prefix(folder_, "tmp");
   const fs::path around = folder_.parent_path();
   for (const std::string& name : files_.names_in(around.empty() ? "." : around).value_or(Names())) {
     if (!name.starts_with(begin) || name.find_first_not_of("0123456789.", begin.size()) != std::string::npos)

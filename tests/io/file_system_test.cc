@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "io/hidden_name.h"
 #include "support/errors.h"
 #include "support/faulty_files.h"
 #include "support/memory_files.h"
@@ -333,6 +334,27 @@ TEST_F(FoldersAndNames, NamesBesideATakenOneAreHiddenAndNumbered) {
   EXPECT_EQ(make_beside("out", "old", make), ".out.old." + pid);
   EXPECT_THAT(error_text<Failure>([&] { make_beside("/missing/out", "tmp", make); }),
               StartsWith("cannot make /missing/.out.tmp."));
+}
+
+TEST_F(FoldersAndNames, HiddenNamesOfLongNamesAreNoLongerThanNamesMayBe) {
+  const TempFolder folder;
+  const auto make = [](const fs::path& name) { return FileSystem::disk().make_folder(name); };
+  for (size_t length = 220; length <= 255; ++length) {
+    const fs::path path = folder / std::string(length, 'n');
+    const fs::path first = make_beside(path, "old", make);
+    const fs::path second = make_beside(path, "old", make);
+    EXPECT_NE(first, second);
+    for (const fs::path& made : {first, second}) {
+      EXPECT_TRUE(fs::is_directory(made));
+      EXPECT_THAT(made.filename().string(), StartsWith(hidden_prefix(path, "old")));
+      fs::remove(made);
+    }
+  }
+  const std::string euro = "\xe2\x82\xac";
+  std::string name = "n";
+  while (name.size() + euro.size() <= 255) name += euro;
+  const std::string prefix = hidden_prefix(name, "tmp");
+  EXPECT_EQ((prefix.size() - std::string(".n.tmp.").size()) % euro.size(), 0U) << "no half of a character";
 }
 
 TEST_F(FoldersAndNames, AFailureSaysWhatToDoWhereThatIsKnown) {

@@ -43,6 +43,16 @@ def test_a_file_that_fails_leaves_the_old_one(tmp_path, error):
     assert (tmp_path / "a").read_text() == "old" and os.listdir(tmp_path) == ["a"]
 
 
+@pytest.mark.parametrize("name", ["n" * 255, "n" * 240, "n" + "\u20ac" * 84])
+def test_outputs_may_have_the_longest_names(tmp_path, name):
+    with replacing.new_file(tmp_path / name) as made:
+        made.write_text("file")
+    (tmp_path / name).unlink()
+    with replacing.new_folder(tmp_path / name) as made:
+        (made / "a").write_text("folder")
+    assert os.listdir(tmp_path) == [name] and os.listdir(tmp_path / name) == ["a"]
+
+
 def test_what_a_training_in_python_says_is_synced(calls, tmp_path):
     pytest.importorskip("torch")
     from plimsoll.journal import RunJournal

@@ -10,6 +10,7 @@
 #include "support/errors.h"
 #include "support/faulty_files.h"
 #include "support/memory_files.h"
+#include "support/temp_folder.h"
 
 namespace plimsoll {
 namespace {
@@ -51,6 +52,21 @@ TEST_F(RunFolderTest, ARunIsReplacedOnlyWhereAsked) {
   train(files_, "new");
   EXPECT_EQ(model(), "new");
   EXPECT_EQ(files_.tree("/place").size(), run().size() + 1);
+}
+
+TEST_F(RunFolderTest, ARunOfTheLongestNameIsReplaced) {
+  const TempFolder around;
+  for (const size_t length : {237, 238, 250, 255}) {
+    const RunFolder folder{around / std::string(length, 'r')};
+    for (const bool force : {false, true}) {
+      NewRun run(folder, force);
+      EXPECT_FALSE(FileSystem::disk().exists(folder.manifest()));
+      write_text(folder.manifest(), R"({"kind": "run"})");
+      run.commit();
+    }
+    EXPECT_TRUE(holds_a_run(folder));
+  }
+  EXPECT_EQ(FileSystem::disk().names_in(around.path())->size(), 4U) << "nothing is left of the old ones";
 }
 
 TEST_F(RunFolderTest, AnEmptyFolderIsTakenAndOneThatHoldsNoRunIsNot) {
