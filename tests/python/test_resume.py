@@ -141,6 +141,17 @@ def test_resuming_another_recipe_is_refused_and_changes_nothing(command, tmp_pat
     assert subprocess.run(command(run, "--resume", "-O", "seed=7"), capture_output=True).returncode == 2
 
 
+def test_a_run_that_diverges_says_how_to_go_on(command, tmp_path):
+    run = tmp_path / "run"
+    steep = ("-O", "training.optimizer=sgd", "-O", "training.learning_rate=1000", "-O", "training.gradient_clip_val=0")
+    done = subprocess.run(command(run, *steep), capture_output=True, text=True)
+    assert done.returncode == 1 and "is not finite" in done.stderr, done.stderr
+    assert "lower training.learning_rate" in done.stderr and "start again with --force in place of --resume" in done.stderr
+    flat = ("-O", "training.learning_rate=0.001", "-O", "training.max_epochs=1")
+    assert "--force in place of --resume" in subprocess.run(command(run, "--resume", *flat), capture_output=True, text=True).stderr
+    finish(command(run, "--force", *flat))
+
+
 @pytest.mark.parametrize("manifest", ["", "{\"kind\": \"run\", ", "\0" * 40, "[]", None],
                          ids=["empty", "cut", "zeros", "other", "gone"])
 def test_a_damaged_manifest_does_not_lose_the_checkpoints(command, whole, tmp_path, manifest):

@@ -1,5 +1,7 @@
 #include "train/fit/fit.h"
 
+#include <ATen/TensorOperators.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -9,6 +11,7 @@
 #include "nn/classification.h"
 #include "nn/gat_with_jk.h"
 #include "ops/allocator.h"
+#include "support/errors.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
 #include "train/plan/warm_up.h"
@@ -28,6 +31,21 @@ class RefusedClassification : public Classification {
 
  private:
   const std::atomic<bool>& refuses_;
+};
+
+/// Classification whose gradient is infinite when the test says so, while its losses stay as they are.
+class SteepClassification : public Classification {
+ public:
+  SteepClassification(const GraphModel& model, const std::atomic<bool>& is_steep)
+      : Classification(model), is_steep_(is_steep) {}
+  at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override {
+    const at::Tensor losses = Classification::losses(outputs, batch);
+    if (!is_steep_) return losses;
+    return losses + ((outputs - outputs.detach()) * 1e30 * 1e30).sum(1);
+  }
+
+ private:
+  const std::atomic<bool>& is_steep_;
 };
 
 /// Comes and goes with the steps of a run.
@@ -60,7 +78,9 @@ class FitTest : public ::testing::Test {
   FitResult run(const std::string& name, const std::function<void(int64_t)>& step,
                 Pressure* pressure = nullptr, bool resume = false) {
     model_ = std::make_unique<GATWithJK>(GATWithJKOptions{.num_ids = 50}, 3);
-    const RefusedClassification objective(*model_, refuses_);
+    const RefusedClassification refused(*model_, refuses_);
+    const SteepClassification steep(*model_, is_steep_);
+    const Objective& objective = trains_steep_ ? static_cast<const Objective&>(steep) : refused;
     std::filesystem::create_directories(folder_ / name);
     int64_t steps = 0;
     return fit({.source = &source_,
@@ -83,8 +103,27 @@ class FitTest : public ::testing::Test {
   TrainingSplit split_;
   Recipe recipe_;
   std::atomic<bool> refuses_ = false;
+  bool trains_steep_ = false;  // a SteepClassification is trained
+  std::atomic<bool> is_steep_ = false;
   std::unique_ptr<GATWithJK> model_;
 };
+
+TEST_F(FitTest, AGradientThatIsNotFiniteIsNeverApplied) {
+  trains_steep_ = true;
+  run("whole", [](int64_t) {});
+  const std::string weights = model_->parameters().hash();
+  recipe_.training.checkpoint_every_s = 0;
+  const std::string text =
+      error_text<Failure>([&] { run("run", [&](int64_t step) { is_steep_ = step == 5; }); });
+  EXPECT_THAT(text, testing::HasSubstr("the gradient of step 1 of epoch 2 is not finite"));
+  EXPECT_THAT(text, testing::HasSubstr("--force"));
+  is_steep_ = false;
+  EXPECT_EQ(run(
+                "run", [](int64_t) {}, nullptr, true)
+                .resumed_at,
+            5);
+  EXPECT_EQ(model_->parameters().hash(), weights);
+}
 
 TEST_F(FitTest, ABlockThatIsRefusedEvenAloneEndsTheRunWithACheckpointAndTheBytes) {
   run("whole", [](int64_t) {});

@@ -108,8 +108,9 @@ void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& blo
   throw Failure(fmt::format(
       "the loss is not finite for graph {}{}, in the block of {} graphs that begins with graph {}, whose "
       "features are all finite, {} the greatest; look for damage with `plimsoll verify` if that is more than "
-      "the data has, else lower training.learning_rate",
-      index, recording_of(index, runner_.source().tables()), block.graphs(), block.graph[0], greatest));
+      "the data has, else lower training.learning_rate; {}",
+      index, recording_of(index, runner_.source().tables()), block.graphs(), block.graph[0], greatest,
+      kOtherRecipe));
 }
 
 Batch BlockEngine::batch_of(const GraphBlock& block, int64_t first) const {

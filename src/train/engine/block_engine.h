@@ -18,6 +18,10 @@
 
 namespace plimsoll {
 
+/// The end of a message whose remedy changes the recipe, which --resume refuses.
+inline constexpr const char* kOtherRecipe =
+    "with another recipe, start again with --force in place of --resume, or name another --run";
+
 /// How much runs at once: what the budget decides, and with it the speed and nothing else.
 struct ExecutionPlan {
   int blocks = 1;           ///< blocks in flight at most, one a thread

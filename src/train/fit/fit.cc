@@ -313,19 +313,24 @@ class Fit {
     for (const at::Tensor& gradient : engine_.gradients()) gradient.mul_(1 / position_.scale.factor);
   }
 
-  // Errors: Failure where no scale makes the gradient finite.
+  // Whether the gradient is applied; one that is not finite never is. Errors: Failure where no scale of the
+  // loss makes it finite.
   bool may_step(double norm) {
-    if (!position_.scale.on()) return true;
-    const bool finite = position_.scale.take(std::isfinite(norm));
+    const bool finite = std::isfinite(norm);
+    const bool has_scale = position_.scale.on();
+    if (has_scale) position_.scale.take(finite);
     if (finite) return true;
-    journal_.write(
-        "loss_scale",
-        {{"epoch", position_.epoch}, {"step", position_.step}, {"factor", position_.scale.factor}});
-    if (position_.scale.factor >= 1) return false;
-    throw Failure(fmt::format(
-        "the gradient of step {} of epoch {} is not finite in float16, whatever the loss is scaled by: lower "
-        "training.learning_rate, or set training.precision to bf16-mixed",
-        position_.step, position_.epoch));
+    if (has_scale)
+      journal_.write(
+          "loss_scale",
+          {{"epoch", position_.epoch}, {"step", position_.step}, {"factor", position_.scale.factor}});
+    if (has_scale && position_.scale.factor >= 1) return false;
+    throw Failure(
+        fmt::format("the gradient of step {} of epoch {} is not finite{}, and was not applied: lower "
+                    "training.learning_rate{}; {}",
+                    position_.step, position_.epoch,
+                    has_scale ? " in float16, whatever the loss is scaled by" : ", while the loss is",
+                    has_scale ? ", or set training.precision to bf16-mixed" : "", kOtherRecipe));
   }
 
   double clipped_norm() {
