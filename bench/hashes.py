@@ -6,7 +6,8 @@
 Trains each recipe for one epoch on data that the simulator makes, and writes the hash of the weights that it ends with; of
 several stages a hash over those of all. The level is that of our kernels, of torch's and of MKL's. Weights of one level are
 the same for any threads, budget, kill and resume (tests/python); torch's BLAS chooses code by the maker of the processor,
-too, so the table says whose it was.
+too, so the table says whose it was. A run records the number of the build's arithmetic, kNumerics, and is not resumed under
+another: whoever changes the bits raises the number, and without that this program refuses to write other hashes.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results" / "hashes.md"
+NUMERICS = ROOT / "src" / "train" / "fit" / "rounding.h"
 PLIMSOLL = Path(os.environ.get("PLIMSOLL_BIN", ROOT / "build" / "release" / "bin")) / "plimsoll"
 LEVELS = {  # PLIMSOLL_SIMD: torch's and MKL's words for it, and what the processor must have
     "portable": ("default", "COMPATIBLE", "sse2"),
@@ -108,6 +111,34 @@ def hashes(level, data, folder):
     return {recipe: hash_of(recipe, level, data, folder) for recipe in RECIPES}
 
 
+def numerics():
+    """The number of the arithmetic of these sources."""
+    return int(re.search(r"kNumerics = (\d+);", NUMERICS.read_text())[1])
+
+
+def numerics_of_table(path=RESULTS):
+    """The number under which the table was written."""
+    return int(re.search(r"numerics (\d+)", path.read_text())[1])
+
+
+def torch_version():
+    return subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__)"], capture_output=True,
+                          text=True).stdout.strip()
+
+
+def require_new_number(found, path=RESULTS):
+    """Ends the program where a hash changes on the same maker's processor and with the same torch, and the number does not."""
+    maker, table = read_table(path)
+    same_torch = f"torch {torch_version()}," in path.read_text()
+    if maker != processor()[0] or not same_torch or numerics() != numerics_of_table(path):
+        return
+    changed = [f"{recipe} ({level})" for level, hashes_here in found.items() for recipe, value in hashes_here.items()
+               if recipe in table and table[recipe].get(level, value) != value]
+    if changed:
+        sys.exit(f"other weights under numerics {numerics()}: {', '.join(changed)}. Raise kNumerics in {NUMERICS.relative_to(ROOT)}, "
+                 "so that no run is resumed with other bits, then run this again")
+
+
 def read_table(path=RESULTS):
     """The maker of the processor, and the hash of each recipe and level."""
     text = path.read_text()
@@ -126,10 +157,9 @@ def main():
         data = Path(scratch) / "data"
         make_data(data)
         found = {level: hashes(level, data, Path(scratch)) for level in levels}
+    require_new_number(found)
     lines = ["# Weights of the shipped recipes", "",
-             f"Written by `bench/hashes.py` on a processor of {processor()[0]}, torch "
-             + subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__)"], capture_output=True,
-                              text=True).stdout.strip() + ".", "",
+             f"Written by `bench/hashes.py` on a processor of {processor()[0]}, torch {torch_version()}, numerics {numerics()}.", "",
              "Each recipe was trained for one epoch on simulated data; of several stages the hash is over those of all. A",
              "change of these is a change of results: `tests/python/test_hashes.py` holds them.", "",
              "| recipe | " + " | ".join(levels) + " |", "|---" * (len(levels) + 1) + "|"]

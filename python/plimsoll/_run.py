@@ -60,6 +60,7 @@ def train(
     teacher: PathLike | None = None,
     resume: bool = False,
     force: bool = False,
+    allow_other_rounding: bool = False,
     budget: Budget = None,
     threads: int | None = None,
     progress: Progress = None,
@@ -70,7 +71,8 @@ def train(
     "training.max_epochs". `stages` runs these alone, with what earlier runs left; `teacher` is a model file in place of a
     trained teacher. `budget` is for the whole process while it trains, as of `plimsoll.budget`. `progress` is called with
     what is done of a stage and what there is to do; an exception of it, or Ctrl-C, ends the run with a checkpoint, from
-    which `resume` goes on. torch has one intra-op thread meanwhile.
+    which `resume` goes on. A run that another level of kernels, torch or version has rounded in another way is refused unless
+    `allow_other_rounding` is true. torch has one intra-op thread meanwhile.
     Where torch.distributed is initialised, all processes of the default group, which must be gloo's, call it with the same
     arguments and train together (docs/ranks.md); rank 0 writes, and all get its report.
     Errors: `UsageError`, `InputError`, `Failure`; `BudgetExceeded`, which names the smallest budget that works.
@@ -93,6 +95,7 @@ def train(
     if resume and force:
         raise UsageError("resume and force: expected one of them")
     request.resume, request.force = bool(resume), bool(force)
+    request.allow_other_rounding = bool(allow_other_rounding)
     group = group_name()
     request.set_ranks(ranks())
     try:

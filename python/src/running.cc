@@ -137,7 +137,8 @@ void bind_runs(nb::module_& module) {
       .def_rw("seeds", &TrainRequest::seeds)
       .def_rw("stages", &TrainRequest::stages)
       .def_rw("resume", &TrainRequest::resume)
-      .def_rw("force", &TrainRequest::force);
+      .def_rw("force", &TrainRequest::force)
+      .def_rw("allow_other_rounding", &TrainRequest::allow_other_rounding);
   nb::class_<EvaluateRequest>(module, "EvaluateRequest")
       .def("__init__",
            [](EvaluateRequest* request, const fs::path& run, const fs::path& data) {

@@ -116,7 +116,13 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
   add_verify(*verb, options->verify);
   CLI::Option* const resume = verb->add_flag("--resume", options->resume,
                                              "Go on from the run's last checkpoint; start if there is none");
-  verb->add_flag("--force", options->force, "Replace an existing run")->excludes(resume);
+  CLI::Option* const force =
+      verb->add_flag("--force", options->force, "Replace an existing run")->excludes(resume);
+  verb->add_flag(
+          "--allow-other-rounding", options->allow_other_rounding,
+          "Go on with a run that another level of kernels, torch or version of Plimsoll has rounded in "
+          "another way")
+      ->excludes(force);
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);
   verb->add_flag("--enforce", options->enforce, "Have the kernel hold the process to the budget, too");

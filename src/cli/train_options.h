@@ -37,6 +37,7 @@ struct TrainOptions {
   bool enforce = false;
   bool profile = false;
   bool resume = false;
+  bool allow_other_rounding = false;
   bool force = false;
   bool json = false;
 };

@@ -62,6 +62,7 @@ void run_train(const TrainOptions& options, Exchange* exchange) {
                              .verify_all = options.verify == "full",
                              .resume = options.resume,
                              .force = options.force,
+                             .allow_other_rounding = options.allow_other_rounding,
                              .budget = budget.bytes(),
                              .facts = {{"build", build_id()}, {"limits", limits_json(find_limits())}},
                              .enforce =

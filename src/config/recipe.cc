@@ -17,6 +17,7 @@
 #include "config/nearest_word.h"
 #include "config/schema.h"
 #include "config/yaml.h"
+#include "config/yaml_of.h"
 
 namespace plimsoll {
 namespace {
@@ -405,8 +406,8 @@ Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::str
   return parse_recipe(text, path.string(), overrides);
 }
 
-std::vector<std::pair<std::string, std::string>> recipe_values(const Recipe& recipe) {
-  std::vector<std::pair<std::string, std::string>> values;
+RecipeValues recipe_values(const Recipe& recipe) {
+  RecipeValues values;
   visit_recipe(recipe, [&](const std::string& key, const auto& value, const auto&) {
     values.emplace_back(key, text_of(value));
   });
@@ -414,23 +415,7 @@ std::vector<std::pair<std::string, std::string>> recipe_values(const Recipe& rec
 }
 
 std::string recipe_yaml(const Recipe& recipe) {
-  std::string yaml;
-  std::vector<std::string> open;  // the sections that the last line stands in
-  for (const auto& [name, value] : recipe_values(recipe)) {
-    std::string_view key = name;
-    std::vector<std::string> parts;
-    for (size_t dot = key.find('.'); dot != std::string_view::npos; dot = key.find('.')) {
-      parts.emplace_back(key.substr(0, dot));
-      key.remove_prefix(dot + 1);
-    }
-    for (size_t depth = 0; depth < parts.size(); ++depth)
-      if (depth >= open.size() ||
-          !std::equal(parts.begin(), parts.begin() + static_cast<int64_t>(depth) + 1, open.begin()))
-        yaml += fmt::format("{:{}}{}:\n", "", 2 * depth, parts[depth]);
-    open = parts;
-    yaml += fmt::format("{:{}}{}: {}\n", "", 2 * parts.size(), key, value);
-  }
-  return yaml;
+  return yaml_of(recipe_values(recipe));
 }
 
 }  // namespace plimsoll

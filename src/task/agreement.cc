@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "base/json_text.h"
 #include "base/version.h"
-#include "kernels/level.h"
 #include "store/data_set.h"
+#include "train/fit/rounding.h"
 
 namespace plimsoll {
 namespace {
@@ -38,6 +38,11 @@ std::string difference(const std::string& what, int rank, const std::string& fir
 
 }  // namespace
 
+void add_rounding(Facts& facts) {
+  const Json here = rounding_here();
+  for (const auto& [key, words] : kRoundingParts) facts.emplace_back(words, here.at(key));
+}
+
 void require_agreement(Exchange* exchange, const Facts& facts) {
   if (exchange == nullptr) return;
   Json mine = Json::object();
@@ -55,10 +60,10 @@ void require_agreement(Exchange* exchange, const Facts& facts) {
 }
 
 Facts facts_of_use(const Recipe& recipe, const std::filesystem::path& folder) {
-  return {{"recipe", recipe_yaml(recipe)},
-          {"data set", read_manifest(folder).dump(1)},
-          {"version", kVersion},
-          {"level of kernels", name_of(kernel_level())}};
+  Facts facts = {
+      {"recipe", recipe_yaml(recipe)}, {"data set", read_manifest(folder).dump(1)}, {"version", kVersion}};
+  add_rounding(facts);
+  return facts;
 }
 
 void require_one_process(const Exchange* exchange) {

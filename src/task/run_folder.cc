@@ -43,6 +43,12 @@ std::vector<fs::path> checkpoints_of(const RunFolder& folder, FileSystem& files)
   return all;
 }
 
+bool has_results(const RunFolder& folder, FileSystem& files) {
+  return !checkpoints_of(folder, files).empty() ||
+         std::ranges::any_of(in(folder.root, "seed-", files),
+                             [&](const fs::path& seed) { return !in(seed / "columns", "", files).empty(); });
+}
+
 bool holds_a_run(const RunFolder& folder, FileSystem& files) {
   if (!checkpoints_of(folder, files).empty()) return true;
   if (!files.exists(folder.manifest())) return false;

@@ -37,6 +37,9 @@ struct RunFolder {
 std::vector<std::filesystem::path> checkpoints_of(const RunFolder& folder,
                                                   FileSystem& files = FileSystem::disk());
 
+/// Whether a stage has left a checkpoint or a column, which later ones go on from.
+bool has_results(const RunFolder& folder, FileSystem& files = FileSystem::disk());
+
 /// Whether the folder holds a run, finished or not: its manifest says so, or there are checkpoints.
 bool holds_a_run(const RunFolder& folder, FileSystem& files = FileSystem::disk());
 

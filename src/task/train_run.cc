@@ -7,7 +7,6 @@
 #include <chrono>
 
 #include "base/error.h"
-#include "base/hash.h"
 #include "base/json_text.h"
 #include "base/seconds.h"
 #include "base/version.h"
@@ -15,14 +14,14 @@
 #include "io/replaceable.h"
 #include "job/stage.h"
 #include "job/usage.h"
-#include "kernels/level.h"
 #include "memory/c_heap.h"
 #include "memory/pressure.h"
-#include "store/safetensors.h"
 #include "task/agreement.h"
 #include "task/data_check.h"
 #include "task/run_folder.h"
+#include "task/run_identity.h"
 #include "task/run_lock.h"
+#include "train/fit/rounding.h"
 #include "train/plan/memory_by_module.h"
 
 namespace plimsoll {
@@ -30,66 +29,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the weights depend on. Most runs may be made longer, all have checkpoints more often, and layers
-// recomputed.
-std::string identity_of(const TrainingInput& input, const TrainingData& data) {
-  Recipe recipe = input.recipe;
-  const Recipe::Training defaults;
-  if (find_task(recipe.task).can_be_made_longer()) {
-    // A cosine ends with the last epoch.
-    if (recipe.training.schedule != "cosine") recipe.training.max_epochs = defaults.max_epochs;
-    recipe.training.patience = defaults.patience;
-  }
-  recipe.training.checkpoint_every_s = defaults.checkpoint_every_s;
-  recipe.memory = {};
-  recipe.run = {};
-  recipe.training.gradient_checkpointing = defaults.gradient_checkpointing;
-  const std::string text = recipe_yaml(recipe) + data.identity().dump();
-  Hasher hasher;
-  hasher.add(text.data(), text.size());
-  for (const fs::path& file : {fs::path(recipe.init_from), input.teacher}) {
-    if (file.empty()) continue;
-    const MappedFile weights(file);
-    hasher.add(weights.bytes().data(), weights.bytes().size());
-  }
-  return hasher.hex64();
-}
-
 std::vector<int64_t> seeds_of(const TrainRequest& request) {
   std::vector<int64_t> seeds;
   for (int64_t i = 0; i < request.seeds; ++i) seeds.push_back(request.input.recipe.seed + i);
   return seeds;
-}
-
-// What the run was made from, by its manifest, or where that is damaged by a checkpoint that is whole.
-std::string identity_of_run(const RunFolder& folder) {
-  if (FileSystem::disk().exists(folder.manifest())) {
-    const Json manifest = parse_json(read_text(folder.manifest()));
-    if (manifest.is_object() && manifest.value("identity", Json()).is_string())
-      return manifest.at("identity");
-  }
-  for (const fs::path& checkpoint : checkpoints_of(folder)) {
-    try {
-      const std::string identity = SafetensorsView(checkpoint).meta("plimsoll.identity");
-      fmt::print(stderr, "plimsoll: {} is missing or damaged; {} tells what the run was made from\n",
-                 folder.manifest().string(), checkpoint.string());
-      return identity.substr(0, identity.find(' '));
-    } catch (const InputError&) {
-    }
-  }
-  throw InputError(
-      folder.manifest().string() +
-      " is missing or damaged, and no checkpoint tells what the run was made from; start again with --force "
-      "in place of --resume");
-}
-
-// Before anything of the run is touched.
-void require_same_run(const RunFolder& folder, const std::string& identity) {
-  if (identity_of_run(folder) == identity) return;
-  throw UsageError(folder.root.string() +
-                   " holds a run of another recipe, other data or another teacher; name another --run, or "
-                   "start again with --force "
-                   "in place of --resume");
 }
 
 // Those of each seed, and of these the ones that are asked for.
@@ -136,21 +79,22 @@ Facts facts_of(const TrainRequest& request, const Training& training) {
                  {"data set", training.data().identity().dump(1)},
                  {"identity of recipe, data and teacher", identity_of(request.input, training.data())},
                  {"version", kVersion},
-                 {"level of kernels", name_of(kernel_level())},
                  {"number of --seeds", text(request.seeds)},
                  {"list of --stage", text(request.stages)},
                  {"--resume", text(request.resume)}};
   if (request.facts.contains("build")) facts.emplace_back("build", request.facts.at("build"));
+  add_rounding(facts);
   return facts;
 }
 
 Json manifest_of(const TrainRequest& request, const TrainingData& data, Json read,
-                 const std::string& identity) {
+                 const std::string& identity, Json roundings) {
   Json manifest = {{"kind", "run"},
                    {"tool", std::string("plimsoll ") + kVersion},
                    {"data", data.identity()},
                    {"read", std::move(read)},
                    {"identity", identity},
+                   {"roundings", std::move(roundings)},
                    {"seed", request.input.recipe.seed},
                    {"seeds", seeds_of(request)},
                    {"threads", request.run.threads},
@@ -242,32 +186,26 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   refuse_at_once(stages, request.run, request.budget);
   std::optional<NewRun> fresh;
   std::optional<RunLock> lock;
-  Json stages_before;
-  Json starts_before;
+  EarlierRun earlier;
+  Json roundings = Json::array({rounding_here()});
   // A stage alone goes on with the run that is there, unless that is to be replaced.
   const bool goes_on = request.resume || (!request.stages.empty() && !request.force);
   if (!writes) {
     // Rank 0 makes the folder.
   } else if (goes_on && holds_a_run(folder)) {
     lock.emplace(folder.root);
-    require_same_run(folder, identity);
-    if (FileSystem::disk().exists(folder.manifest())) {
-      const Json before = parse_json(read_text(folder.manifest()));
-      if (before.is_object()) {
-        stages_before = before.value("stages", Json());
-        starts_before = before.value("starts", Json());
-      }
-    }
+    earlier = read_earlier_run(folder, identity);
+    roundings = roundings_with_this(folder, earlier, request.allow_other_rounding);
   } else {
     if (holds_a_run(folder)) require_outside(folder.root, request.reads);
     fresh.emplace(folder, request.force);
   }
   // The manifest first: it marks the folder as a run.
-  Json manifest = manifest_of(request, training->data(), std::move(read), identity);
+  Json manifest = manifest_of(request, training->data(), std::move(read), identity, roundings);
   if (!enforced.is_null()) manifest["enforced"] = enforced;
-  const Starts starts(request, starts_before);
+  const Starts starts(request, earlier.starts);
   manifest["starts"] = starts.before();
-  if (!request.stages.empty() && stages_before.is_array()) manifest["stages"] = stages_before;
+  if (!request.stages.empty() && earlier.stages.is_array()) manifest["stages"] = earlier.stages;
   if (request.run.ranks > 1) manifest["ranks"] = request.run.ranks;
   if (writes) {
     write_text(folder.manifest(), json_text(manifest, 1) + "\n");
@@ -277,6 +215,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   meet(request.run.exchange);
   RunOptions run = request.run;
   run.resume = request.resume;
+  run.roundings = roundings.dump();
   run.pressure = &pressure;
   TrainedRun done;
   done.model = training->model();
@@ -313,7 +252,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
     manifest["plan"] = plan_json(plan);
     manifest["memory_by_module"] = memory_by_module_json(memory_by_module(plan.worst));
   }
-  manifest["stages"] = with_earlier(request.stages.empty() ? Json() : stages_before, done.stages);
+  manifest["stages"] = with_earlier(request.stages.empty() ? Json() : earlier.stages, done.stages);
   manifest["memory"] = request.memory();
   manifest["starts"] = starts.with_this("done");
   write_text(folder.manifest(), json_text(manifest, 1) + "\n");

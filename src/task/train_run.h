@@ -19,9 +19,11 @@ struct TrainRequest {
   int64_t seeds = 1;             ///< the recipe's, and those that follow it
   /// The stages to run, in the task's order, with what earlier runs left; empty: all.
   std::vector<std::string> stages = {};
-  bool verify_all = false;                        ///< checksums of all columns, however large
-  bool resume = false;                            ///< goes on with the run in the folder, if there is one
-  bool force = false;                             ///< replaces it
+  bool verify_all = false;  ///< checksums of all columns, however large
+  bool resume = false;      ///< goes on with the run in the folder, if there is one
+  bool force = false;       ///< replaces it
+  /// Goes on with a run that was rounded in another way (train/fit/rounding.h), with a warning.
+  bool allow_other_rounding = false;
   std::vector<std::filesystem::path> reads = {};  ///< that must not lie in a run that is replaced
   int64_t budget = 0;                             ///< bytes
   /// Whether a refusal before anything is done is answered with the smallest budget that works: the cap of

@@ -54,6 +54,23 @@ def test_ranks_have_the_same_weights(recipe, data, tmp_path, monkeypatch):
     assert found == table[recipe][level]
 
 
+def test_the_table_has_the_number_of_these_sources():
+    assert hashes.numerics_of_table() == hashes.numerics()
+
+
+def test_other_hashes_need_another_number(tmp_path):
+    path = tmp_path / "hashes.md"
+    lines = ["# Weights", "", f"On a processor of {hashes.processor()[0]}, torch {hashes.torch_version()}, numerics NUMBER.", "",
+             "| recipe | avx2 |", "|---|---|", "| gat | `00` |"]
+    text = "\n".join(lines) + "\n"
+    path.write_text(text.replace("NUMBER", str(hashes.numerics())))
+    hashes.require_new_number({"avx2": {"gat": "00", "new": "01"}}, path)
+    with pytest.raises(SystemExit, match=r"gat \(avx2\).*Raise kNumerics"):
+        hashes.require_new_number({"avx2": {"gat": "01"}}, path)
+    path.write_text(text.replace("NUMBER", str(hashes.numerics() - 1)))
+    hashes.require_new_number({"avx2": {"gat": "01"}}, path)
+
+
 def test_every_recipe_is_in_the_table():
     names = {path.stem for path in (hashes.ROOT / "recipes").glob("*.yaml")}
     assert names == set(hashes.RECIPES) == set(hashes.read_table()[1])

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "store/safetensors.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 
@@ -48,7 +49,9 @@ std::vector<std::string> names_in(const fs::path& folder) {
 class CheckpointTest : public ::testing::Test {
  protected:
   Checkpoints checkpoints(const std::string& identity = "this run") {
-    return {folder_.path() / "c", identity};
+    Checkpoints made(folder_.path() / "c", identity, R"(["here"])");
+    made.make_folder();
+    return made;
   }
   std::optional<Position> load(Training& training) {
     damaged_.clear();
@@ -106,6 +109,14 @@ TEST_F(CheckpointTest, WithoutABestEpochTheBestLossIsInfinite) {
   checkpoints().save(one.state(), {});
   Training other(2);
   EXPECT_EQ(load(other)->best_loss, std::numeric_limits<double>::infinity());
+}
+
+TEST_F(CheckpointTest, ItSaysHowTheRunWasRounded) {
+  Training one(1);
+  one.step(1);
+  checkpoints().save(one.state(), {});
+  const SafetensorsView file(folder_.path() / "c" / "step-000000000001.safetensors");
+  EXPECT_EQ(file.meta(kRoundings), R"(["here"])");
 }
 
 TEST_F(CheckpointTest, NoneIsNone) {

@@ -59,8 +59,10 @@ std::map<std::string, std::span<float>> TrainingState::tensors() const {
   return tensors;
 }
 
-Checkpoints::Checkpoints(fs::path folder, std::string identity)
-    : folder_(std::move(folder)), identity_(std::move(identity)) {
+Checkpoints::Checkpoints(fs::path folder, std::string identity, std::string roundings)
+    : folder_(std::move(folder)), identity_(std::move(identity)), roundings_(std::move(roundings)) {}
+
+void Checkpoints::make_folder() const {
   make_folders(folder_);
 }
 
@@ -81,9 +83,12 @@ void Checkpoints::save(const TrainingState& state, const Position& position) {
   tensors["epochs"] = {"I64",
                        {static_cast<int64_t>(position.epochs.size()), kNumbersOfAnEpoch},
                        std::as_bytes(std::span(position.epochs))};
+  std::map<std::string, std::string> metadata = {
+      {"plimsoll.identity", identity_},
+      {"plimsoll.position", position_text(position, state.optimizer.steps())}};
+  if (!roundings_.empty()) metadata[kRoundings] = roundings_;
   write_safetensors(folder_ / fmt::format("step-{:012}.safetensors", state.optimizer.steps()), tensors,
-                    {{"plimsoll.identity", identity_},
-                     {"plimsoll.position", position_text(position, state.optimizer.steps())}});
+                    metadata);
   const std::vector<fs::path> paths = newest_first();
   for (size_t old = kKept; old < paths.size(); ++old) fs::remove(paths[old]);
   // What a process that was killed had begun to write.

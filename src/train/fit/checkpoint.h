@@ -14,6 +14,9 @@
 
 namespace plimsoll {
 
+/// The metadata of a checkpoint that has RunOptions::roundings.
+inline constexpr const char* kRoundings = "plimsoll.roundings";
+
 /// A copy of the weights of the best epoch. Its memory is taken once, so keeping a better epoch cannot fail
 /// for it.
 class BestWeights {
@@ -45,8 +48,12 @@ struct TrainingState {
 /// (docs/formats/run.md), of which the last two are kept. Not thread-safe.
 class Checkpoints {
  public:
-  /// `identity` says what is trained on what; a checkpoint of anything else is refused.
-  Checkpoints(std::filesystem::path folder, std::string identity);
+  /// `identity` says what is trained on what; a checkpoint of anything else is refused. `roundings` is
+  /// written as kRoundings, unless it is empty.
+  Checkpoints(std::filesystem::path folder, std::string identity, std::string roundings = {});
+
+  /// Before the others. Errors: Failure.
+  void make_folder() const;
 
   /// Temporary name, sync, rename; then deletes all but the last two. Errors: Failure; the earlier ones are
   /// as they were.
@@ -61,6 +68,7 @@ class Checkpoints {
   std::vector<std::filesystem::path> newest_first() const;
   std::filesystem::path folder_;
   std::string identity_;
+  std::string roundings_;
 };
 
 }  // namespace plimsoll

@@ -83,7 +83,7 @@ class Fit {
         training_(options.recipe->training),
         parameters_(options.objective->parameters()),
         held_(options),
-        checkpoints_(options.run.folder / "checkpoints", options.run.identity),
+        checkpoints_(options.run.folder / "checkpoints", options.run.identity, options.run.roundings),
         journal_(options.run.writes() ? Journal(options.run.folder / "events.jsonl") : Journal()),
         device_(device_of(options)),
         plan_(plan_with(options, device_.get())),
@@ -92,6 +92,7 @@ class Fit {
                 options.run.exchange),
         meter_(engine_.runner(), plan_.peak, options.source->reading_cost(plan_.execution.cache_bytes)),
         progress_(journal_, engine_.runner(), options.run) {
+    if (options.run.writes()) checkpoints_.make_folder();
     options.source->resize_cache(plan_.execution.cache_bytes);
     engine_.runner().stop_when(options.run.interrupt);
     engine_.runner().watch(options.run.pressure, [this](const BlockRunner::Event& event) {

@@ -29,7 +29,9 @@ struct RunOptions {
   std::filesystem::path folder =
       {};                     ///< of the stage: checkpoints/, metrics.csv and events.jsonl; must exist
   std::string identity = {};  ///< of recipe and data: a checkpoint of another one is refused
-  bool resume = false;        ///< goes on from the last checkpoint, if there is one
+  /// The roundings that the run has had, as JSON (train/fit/rounding.h), for checkpoints; empty: unknown.
+  std::string roundings = {};
+  bool resume = false;  ///< goes on from the last checkpoint, if there is one
   int threads = 1;
   int64_t prefetch = 2;  ///< blocks read ahead, as far as the budget allows
   /// For planning alone: the model has no data, nothing that lives as long as the run is made, and nothing is

@@ -1,6 +1,7 @@
 #include "train/stages/column_stage.h"
 
 #include "base/hash.h"
+#include "config/identity.h"
 #include "telemetry/journal.h"
 #include "train/engine/shared_prediction.h"
 #include "train/plan/planned_engine.h"
@@ -16,7 +17,7 @@ ColumnKey key_of(const ColumnOptions& options) {
   as_made.data = options.recipe->data;
   as_made.training.block = options.recipe->training.block;
   Hasher settings;
-  const std::string text = recipe_yaml(as_made);
+  const std::string text = identity_yaml(as_made);
   settings.add(text.data(), text.size());
   settings.add(options.graphs.data(), options.graphs.size_bytes());
   if (options.run.device != nullptr) {
