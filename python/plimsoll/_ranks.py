@@ -10,11 +10,15 @@ import sys
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
+from plimsoll._heartbeat import stall_timeout
 from plimsoll._rank_place import Place, place
 from plimsoll._roll import INTERRUPTED, Roll, meet
 from plimsoll.errors import Error, UsageError
+
+if TYPE_CHECKING:
+    from plimsoll._torch import RankWatch
 
 
 def take(arguments: Sequence[str]) -> None:
@@ -35,14 +39,14 @@ def take(arguments: Sequence[str]) -> None:
         sys.exit(error.exit_code)
 
 
-def _command(arguments: Sequence[str], group: str, sharers: int, roll: Roll | None = None) -> int:
+def _command(arguments: Sequence[str], group: str, sharers: int, roll: Roll | None = None, watch: RankWatch | None = None) -> int:
     """A verb in this process; gives the exit code."""
     from plimsoll import _operators
 
     _operators.load()
     from plimsoll import _torch
 
-    return _torch.command(["plimsoll", *arguments], group, sharers, roll.call if roll else str)
+    return _torch.command(["plimsoll", *arguments], group, sharers, roll.call if roll else str, watch)
 
 
 def _require_gloo() -> None:
@@ -56,16 +60,27 @@ def _run(arguments: Sequence[str], where: Place) -> NoReturn:
     """Runs `plimsoll VERB ...` as one of the ranks, and ends the process."""
     import torch.distributed as dist
 
+    from plimsoll import _operators
+
     _require_gloo()
+    timeout = stall_timeout()
+    _operators.load()
+    from plimsoll import _torch
+
     store = meet(where)
+    watch = _torch.RankWatch()
+    watch.begin_wait()
+    roll = Roll(store, where, watch, timeout, stops_together=arguments[0] == "train")
+    # gloo's own timeout would also end ranks that wait for a long stage of another one; the roll tells the two apart.
     dist.init_process_group("gloo", store=store, rank=where.rank, world_size=where.ranks, timeout=timedelta(days=1))
     dist.barrier()  # what gloo sets up belongs to the floor
-    roll = Roll(store, where)
-    code = _command(arguments, dist.group.WORLD.group_name, where.local_ranks, roll)
+    watch.end_wait()
+    code = _command(arguments, dist.group.WORLD.group_name, where.local_ranks, roll, watch)
     if code == 0:
-        roll.stop()
         try:
+            watch.begin_wait()
             dist.barrier()
+            roll.stop()
             dist.destroy_process_group()
         except RuntimeError as error:
             print(f"plimsoll: rank {where.rank}: {roll.call()} ({error})", file=sys.stderr)

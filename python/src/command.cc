@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "cli/trainer.h"
 #include "cluster/process_group.h"
 #include "torch_bindings.h"
@@ -13,16 +14,20 @@ namespace plimsoll {
 namespace {
 
 // A verb in this process, which has nothing else to do. `group` names the process group of the run's ranks;
-// empty: there are none. `who_is_lost` is called where the group fails, and says which rank is gone.
+// empty: there are none. `who_is_lost` is called where the group fails, and says which rank is gone; `watch`
+// learns what this rank does.
 int command(std::vector<std::string> arguments, const std::string& group, int sharers,
-            const nb::callable& who_is_lost) {
+            const nb::callable& who_is_lost, RankWatch* watch) {
   const nb::gil_scoped_release release;
   std::unique_ptr<Exchange> exchange;
   if (!group.empty())
-    exchange = join_process_group(group, [&] {
-      const nb::gil_scoped_acquire lock;
-      return nb::cast<std::string>(who_is_lost());
-    });
+    exchange = join_process_group(
+        group,
+        [&] {
+          const nb::gil_scoped_acquire lock;
+          return nb::cast<std::string>(who_is_lost());
+        },
+        watch);
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -32,7 +37,18 @@ int command(std::vector<std::string> arguments, const std::string& group, int sh
 }  // namespace
 
 void bind_command(nb::module_& module) {
-  module.def("command", command);
+  nb::class_<RankWatch>(module, "RankWatch")
+      .def(nb::init<>())
+      .def("begin_wait", &RankWatch::begin_wait)
+      .def("end_wait", &RankWatch::end_wait)
+      .def_prop_ro("waiting_s", [](const RankWatch& watch) { return watch.state().waiting_s; })
+      .def_prop_ro("in_step", [](const RankWatch& watch) { return watch.state().in_step; })
+      .def_prop_ro("longest_step_s", [](const RankWatch& watch) { return watch.state().longest_step_s; })
+      .def_prop_ro("stopping", [](const RankWatch&) { return interrupt_requested.load(); })
+      // Has the run stop as by a first signal; another signal is still the first one of this process.
+      .def("stop", [](RankWatch&) { interrupt_requested = true; });
+  module.def("command", command, nb::arg("arguments"), nb::arg("group"), nb::arg("sharers"),
+             nb::arg("who_is_lost"), nb::arg("watch").none());
 }
 
 }  // namespace plimsoll

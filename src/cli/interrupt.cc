@@ -15,9 +15,10 @@ constexpr std::initializer_list<int> kSignals = {SIGTERM, SIGINT, SIGUSR1};
 std::atomic<int> number_of_first = 0;
 static_assert(decltype(interrupt_requested)::is_always_lock_free && std::atomic<int>::is_always_lock_free);
 
+// Another rank may have asked this one to stop before its own first signal.
 void on_signal(int number) {
-  if (interrupt_requested.exchange(true)) _exit(128 + number);
-  number_of_first = number;
+  if (number_of_first.exchange(number) != 0) _exit(128 + number);
+  interrupt_requested = true;
 }
 
 void on_signal_with_time_to_stop(int number) {

@@ -29,8 +29,11 @@ std::string first_sentence(const std::string& text) {
 
 class GroupExchange final : public Exchange {
  public:
-  GroupExchange(const Group& group, std::function<std::string()> who_is_lost)
-      : group_(group), backend_(group->getBackend(at::kCPU)), who_is_lost_(std::move(who_is_lost)) {}
+  GroupExchange(const Group& group, std::function<std::string()> who_is_lost, RankWatch* watch)
+      : group_(group),
+        backend_(group->getBackend(at::kCPU)),
+        who_is_lost_(std::move(who_is_lost)),
+        watch_(watch) {}
 
   int rank() const override { return backend_->getRank(); }
   int ranks() const override { return backend_->getSize(); }
@@ -54,8 +57,17 @@ class GroupExchange final : public Exchange {
 
   void wait() override {
     const auto start = std::chrono::steady_clock::now();
+    if (watch_ != nullptr) watch_->begin_wait();
     for (const auto& work : std::exchange(begun_, {})) or_lost([&] { work->wait(); });
+    if (watch_ != nullptr) watch_->end_wait();
     traffic_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+
+  void begin_step() override {
+    if (watch_ != nullptr) watch_->begin_step();
+  }
+  void end_step() override {
+    if (watch_ != nullptr) watch_->end_step();
   }
 
   Traffic traffic() const override { return traffic_; }
@@ -77,7 +89,8 @@ class GroupExchange final : public Exchange {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
-      begun_.clear();  // nobody writes into their memory any more
+      begun_.clear();                             // nobody writes into their memory any more
+      if (watch_ != nullptr) watch_->end_wait();  // who_is_lost() ends by itself
       throw RankLost(fmt::format("{} ({})", who_is_lost_(), first_sentence(error.what())));
     }
   }
@@ -86,6 +99,7 @@ class GroupExchange final : public Exchange {
   // Called directly: messages are small, and torch's dispatcher takes as long as they do.
   const c10::intrusive_ptr<c10d::Backend> backend_;
   const std::function<std::string()> who_is_lost_;
+  RankWatch* const watch_;
   std::vector<c10::intrusive_ptr<c10d::Work>> begun_;
   Traffic traffic_;
 };
@@ -93,9 +107,9 @@ class GroupExchange final : public Exchange {
 }  // namespace
 
 std::unique_ptr<Exchange> join_process_group(const std::string& name,
-                                             std::function<std::string()> who_is_lost) {
+                                             std::function<std::string()> who_is_lost, RankWatch* watch) {
   try {
-    return std::make_unique<GroupExchange>(c10d::resolve_process_group(name), std::move(who_is_lost));
+    return std::make_unique<GroupExchange>(c10d::resolve_process_group(name), std::move(who_is_lost), watch);
   } catch (const std::exception& error) {
     throw Failure(fmt::format("no process group '{}': {}", name, first_sentence(error.what())));
   }

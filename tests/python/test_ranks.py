@@ -157,18 +157,22 @@ def test_ranks_save_checkpoints_where_batches_are_without_labels(tmp_path, monke
     assert weights[0] == weights[1]
 
 
-def kill_after_a_checkpoint(processes, rank, checkpoints):
+def signal_after_a_checkpoint(processes, rank, run, number):
     end = time.monotonic() + LIMIT_S
-    while not list(checkpoints.glob("step-*")) and time.monotonic() < end and processes[rank].poll() is None:
+    while not list(run.glob("seed-42/gat/checkpoints/step-*")) and time.monotonic() < end and processes[rank].poll() is None:
         time.sleep(0.01)
-    processes[rank].send_signal(signal.SIGKILL)
+    processes[rank].send_signal(number)
+
+
+def kill_after_a_checkpoint(processes, rank, run):
+    signal_after_a_checkpoint(processes, rank, run, signal.SIGKILL)
     return processes[rank].wait() == -signal.SIGKILL
 
 
 def test_a_rank_that_dies_ends_the_others_and_any_number_continues(frames, one, tmp_path):
     run = tmp_path / "run"
     processes = start(3, lambda rank: arguments(frames, run))
-    assert kill_after_a_checkpoint(processes, 1, run / "seed-42" / "gat" / "checkpoints")
+    assert kill_after_a_checkpoint(processes, 1, run)
     done = ended(processes)
     for rank in (0, 2):
         code, _, text = done[rank]
@@ -176,6 +180,18 @@ def test_a_rank_that_dies_ends_the_others_and_any_number_continues(frames, one, 
     again = program(*arguments(frames, run, "--resume", "--ranks", "2"))
     assert again.returncode == 0, again.stderr
     assert same(summary_of(again.stdout), one) and summary_of(again.stdout)["resumed_at"] > 0
+
+
+def test_a_signal_ends_a_rank_that_waits_for_a_stopped_one(frames, tmp_path):
+    """Rank 0 serves the store, so that nothing answers; the limit for stalls is far."""
+    run = tmp_path / "run"
+    processes = start(2, lambda rank: arguments(frames, run))
+    signal_after_a_checkpoint(processes, 0, run, signal.SIGSTOP)
+    processes[1].send_signal(signal.SIGTERM)
+    _, text = processes[1].communicate(timeout=LIMIT_S / 5)
+    processes[0].kill()
+    processes[0].communicate()
+    assert processes[1].returncode == 75 and "rank 1 was asked to stop" in text, text
 
 
 def test_ranks_that_differ_refuse(frames, tmp_path):
@@ -258,6 +274,27 @@ def test_ray_train_has_the_weights_of_one_process(frames, one, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 0, done.stderr
     assert f"weights {one['weights']}" in done.stdout
+
+
+@SLOW
+@pytest.mark.parametrize("rank", range(3))
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGKILL, signal.SIGTERM])
+def test_whatever_happens_to_a_rank_all_end_and_the_run_continues(frames, one, tmp_path, number, rank):
+    run = tmp_path / "run"
+    processes = start(3, lambda rank: arguments(frames, run), env=lambda rank: {"PLIMSOLL_STALL_TIMEOUT_S": 10})
+    signal_after_a_checkpoint(processes, rank, run, number)
+    others = [process for process in processes if process is not processes[rank]]
+    for code, _, text in ended(others):
+        assert code == 75, text
+        if number != signal.SIGTERM:
+            assert f"plimsoll: rank {rank} " in text, text
+    processes[rank].kill() if number == signal.SIGSTOP else None
+    _, text = processes[rank].communicate(timeout=LIMIT_S)
+    if number == signal.SIGTERM:
+        assert processes[rank].returncode == 75 and "interrupted in epoch" in text, text
+    again = program(*arguments(frames, run, "--resume", "--ranks", "2"))
+    assert again.returncode == 0, again.stderr
+    assert same(summary_of(again.stdout), one) and summary_of(again.stdout)["resumed_at"] > 0
 
 
 @SLOW

@@ -34,12 +34,33 @@ class Exchange {
   /// Until all that was begun is done. Errors: RankLost, which names the rank.
   virtual void wait() = 0;
 
+  /// Around each step of training, whose time is much the same in all steps: who watches over the ranks takes
+  /// a step that is many times longer than the longest before it for a stall.
+  virtual void begin_step() {}
+  virtual void end_step() {}
+
   /// What this rank has sent so far, and how long it has waited, for slower ranks too.
   struct Traffic {
     int64_t bytes_sent = 0;
     double seconds = 0;
   };
   virtual Traffic traffic() const = 0;
+};
+
+/// A step of training while it lives; null: there are no ranks.
+class RankStep {
+ public:
+  explicit RankStep(Exchange* exchange) : exchange_(exchange) {
+    if (exchange_ != nullptr) exchange_->begin_step();
+  }
+  ~RankStep() {
+    if (exchange_ != nullptr) exchange_->end_step();
+  }
+  RankStep(const RankStep&) = delete;
+  RankStep& operator=(const RankStep&) = delete;
+
+ private:
+  Exchange* const exchange_;
 };
 
 inline int rank_of(const Exchange* exchange) {

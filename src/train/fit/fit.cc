@@ -289,6 +289,7 @@ class Fit {
   void take_step(std::span<const int64_t> graphs, const DropoutKey& key) {
     held_.trace.step();
     const StepTrace::Span span(held_.trace, "step");
+    const RankStep of_ranks(options_.run.exchange);
     if (engine_.ranks() != nullptr) engine_.ranks()->set_flag(is_checkpoint_due());
     const double loss = engine_.gradient(graphs, key, position_.scale.on() ? position_.scale.factor : 1);
     position_.so_far.training_loss += loss * static_cast<double>(engine_.items(graphs));
