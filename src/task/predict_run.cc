@@ -5,6 +5,7 @@
 #include "task/agreement.h"
 #include "task/data_check.h"
 #include "task/task.h"
+#include "train/engine/shared_file.h"
 
 namespace plimsoll {
 
@@ -20,7 +21,8 @@ int64_t predict_run(PredictionRequest request) {
     require_agreement(request.exchange, facts);
   }
   const int64_t rows = find_task(request.recipe.task).predict(request);
-  meet(request.exchange);  // it is there for all
+  if (!is_there_for_ranks(request.exchange, request.out / "manifest.json"))
+    throw Failure(request.out.string() + ": was written, and is gone");
   return rows;
 }
 

@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "task/gnn_predictions.h"
 #include "task/tree_verdicts.h"
+#include "train/engine/shared_file.h"
 
 namespace plimsoll {
 namespace {
@@ -94,6 +95,9 @@ class TreeClassificationTraining final : public Training {
             [options, recipe, weights, name, &split](const RunOptions& run) {
               Recipe from = recipe;
               from.init_from = weights;
+              if (!weights.empty() && !is_there_for_ranks(run.exchange, weights))
+                throw InputError(
+                    fmt::format("{} is not there: the stage {} makes it", weights, RunFolder::kPretrain));
               const GnnStageResult result = train_gnn(options(from, run));
               return StageReport{
                   .stage = name,

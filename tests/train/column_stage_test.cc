@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <thread>
+
 #include "io/file.h"
 #include "nn/classification.h"
 #include "nn/encodings.h"
@@ -12,6 +15,7 @@
 #include "support/ledger_cap.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
+#include "support/thread_ranks.h"
 #include "train/plan/warm_up.h"
 
 namespace plimsoll {
@@ -95,6 +99,30 @@ TEST_F(ColumnStageTest, OneThatIsThereIsKept) {
   EXPECT_FALSE(result.computed);
   EXPECT_EQ(result.column.shape().shape, (std::vector<int64_t>{10, 2}));
   EXPECT_EQ(std::filesystem::last_write_time(columns_ / "said.npy"), written);
+}
+
+// The machine of rank 1 sees the column late, as a client of NFS may.
+TEST_F(ColumnStageTest, ARankThatSeesItLateHasIt) {
+  const std::filesystem::path seen = folder_ / "seen";
+  std::filesystem::create_directories(seen);
+  std::jthread late([&] {
+    while (!std::filesystem::exists(columns_ / "said.json"))
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    for (const char* name : {"said.npy", "said.json"})
+      std::filesystem::copy_file(columns_ / name, seen / name);
+  });
+  std::array<std::vector<float>, 2> found;
+  ThreadRanks(2).run([&](Exchange& exchange) {
+    ColumnOptions mine = options(objective_);
+    mine.run.ranks = 2;
+    mine.run.exchange = &exchange;
+    const ColumnResult result = write_column(mine, exchange.rank() == 0 ? columns_ : seen);
+    const auto values = result.column.values<float>();
+    found[static_cast<size_t>(exchange.rank())].assign(values.begin(), values.end());
+  });
+  EXPECT_EQ(found[0].size(), 20U);
+  EXPECT_EQ(found[1], found[0]);
 }
 
 TEST_F(ColumnStageTest, AStaleOneIsRefused) {

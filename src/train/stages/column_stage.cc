@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "config/identity.h"
 #include "telemetry/journal.h"
+#include "train/engine/shared_file.h"
 #include "train/engine/shared_prediction.h"
 #include "train/plan/planned_engine.h"
 
@@ -52,12 +53,9 @@ PlanInput input_for(const ColumnOptions& options) {
           .cap = options.run.cap};
 }
 
-// Rank 0 says whether the column is there already, as it may be about to appear.
-bool is_there(const ColumnOptions& options, const ColumnFile& file, const ColumnKey& key) {
-  bool there = file.open(key).has_value();
-  if (options.run.exchange != nullptr)
-    broadcast(*options.run.exchange, std::as_writable_bytes(std::span(&there, 1)));
-  return there;
+std::optional<NpyView> find_column(const ColumnOptions& options, const ColumnFile& file,
+                                   const ColumnKey& key) {
+  return look_on_ranks(options.run.exchange, file.path(), [&] { return file.open(key); });
 }
 
 }  // namespace
@@ -68,13 +66,13 @@ MemoryPlan plan_column(const ColumnOptions& options) {
 }
 
 std::optional<NpyView> open_column(const ColumnOptions& options, const std::filesystem::path& folder) {
-  return ColumnFile(folder, options.name).open(key_of(options));
+  return find_column(options, ColumnFile(folder, options.name), key_of(options));
 }
 
 ColumnResult write_column(const ColumnOptions& options, const std::filesystem::path& folder) {
   const ColumnFile file(folder, options.name);
   const ColumnKey key = key_of(options);
-  if (is_there(options, file, key)) return {*file.open(key), false, {}};
+  if (auto column = find_column(options, file, key)) return {std::move(*column), false, {}};
 
   ColumnResult result;
   result.computed = true;
@@ -105,9 +103,10 @@ ColumnResult write_column(const ColumnOptions& options, const std::filesystem::p
     file.write(key, width, [&](NpyWriter& writer) { predict(&writer); });
   else
     predict(nullptr);
-  meet(options.run.exchange);
   journal.write("end", {{"column", options.name}, {"rows", done}, {"width", width}});
-  result.column = *file.open(key);
+  auto column = find_column(options, file, key);
+  if (!column) throw Failure(file.path().string() + ": was written, and is gone");
+  result.column = std::move(*column);
   return result;
 }
 

@@ -29,7 +29,8 @@ struct ColumnResult {
 /// What write_column() would need of memory.
 MemoryPlan plan_column(const ColumnOptions& options);
 
-/// The column NAME of `folder` where it was computed from the same. Errors: as write_column().
+/// The column NAME of `folder` where it was computed from the same. All ranks ask for it. Errors: as
+/// write_column().
 std::optional<NpyView> open_column(const ColumnOptions& options, const std::filesystem::path& folder);
 
 /// The column NAME of `folder`: that which is there if it was computed from the same, else computed block by

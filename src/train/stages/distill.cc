@@ -7,13 +7,13 @@
 #include <optional>
 
 #include "base/error.h"
-#include "io/file_system.h"
 #include "memory/c_heap.h"
 #include "nn/classification.h"
 #include "nn/encodings.h"
 #include "nn/reconstruction_errors.h"
 #include "train/data/detection_labels.h"
 #include "train/data/mapped_zeros.h"
+#include "train/engine/shared_file.h"
 #include "train/stages/column_stage.h"
 #include "train/stages/gat_stage.h"
 #include "train/stages/teacher_state.h"
@@ -103,14 +103,14 @@ class Pipeline {
   auto with_student_vgae(const RunOptions& run, bool planning, const Use& use) const {
     const NpyView column = planning || !is_cached() ? NpyView() : encodings(run);
     give_back_freed_memory();
-    TeacherState teaching = of_vgae(values_of(column), models_of(run, planning));
+    TeacherState teaching = of_vgae(values_of(column), models_of(run, planning), run);
     return use(vgae_stage(in_.recipe, teaching.of(), run));
   }
   template <typename Use>
   auto with_student_gat(const RunOptions& run, bool planning, const Use& use) const {
     const NpyView column = planning || !is_cached() ? NpyView() : logits(run);
     give_back_freed_memory();
-    TeacherState teaching = of_gat(values_of(column), models_of(run, planning));
+    TeacherState teaching = of_gat(values_of(column), models_of(run, planning), run);
     return use(gat_stage(in_.recipe, nullptr, teaching.of(), run));
   }
   GatStageOptions student_gat_alone(const RunOptions& run) const {
@@ -120,19 +120,19 @@ class Pipeline {
   // Calls use(column options) for what a teacher says.
   template <typename Use>
   auto with_difficulty(const RunOptions& run, Models models, const Use& use) const {
-    const Model autoencoder = model("autoencoder", models);
+    const Model autoencoder = model("autoencoder", models, run);
     const ReconstructionErrors errors(*autoencoder.detector.vgae);
     return use(column("difficulty", errors, benign_.training, run));
   }
   template <typename Use>
   auto with_encodings(const RunOptions& run, Models models, const Use& use) const {
-    const Model autoencoder = model("autoencoder", models);
+    const Model autoencoder = model("autoencoder", models, run);
     const Encodings encodings(*autoencoder.detector.vgae);
     return use(column("teacher_encodings", encodings, benign_graphs_, run));
   }
   template <typename Use>
   auto with_logits(const RunOptions& run, Models models, const Use& use) const {
-    const Model teacher = model("teacher", models);
+    const Model teacher = model("teacher", models, run);
     const Classification logits(*teacher.detector.gat);
     return use(column("teacher_logits", logits, all_graphs_, run));
   }
@@ -185,9 +185,9 @@ class Pipeline {
   using Model = MappedDetector;  // whose file is null where it is not mapped
 
   // A teacher as its stage left it, or as it begins: of a stage's name.
-  Model model(const std::string& stage, Models models) const {
+  Model model(const std::string& stage, Models models, const RunOptions& run) const {
     if (models == Models::trained || models == Models::mapped) {
-      if (!FileSystem::disk().exists(file_of(stage)))
+      if (!is_there_for_ranks(run.exchange, file_of(stage)))
         throw InputError(
             fmt::format("{} is not there: the stage {} makes it", file_of(stage).string(), stage));
       if (models == Models::mapped) return map_detector(file_of(stage));
@@ -238,36 +238,38 @@ class Pipeline {
   }
 
   // `column` is empty for planning, and where the teacher itself is asked.
-  TeacherState of_gat(std::span<const float> column, Models models) const {
+  TeacherState of_gat(std::span<const float> column, Models models, const RunOptions& run) const {
     if (is_cached())
       return TeacherState(
           CachedTeacher(*in_.source, {.values = column, .width = 2}, all_graphs_, in_.shapes));
-    return teaching("teacher", *in_.split, models);
+    return teaching("teacher", *in_.split, models, run);
   }
-  TeacherState of_vgae(std::span<const float> column, Models models) const {
+  TeacherState of_vgae(std::span<const float> column, Models models, const RunOptions& run) const {
     const int64_t width = teacher_latent() + in_.source->node_features() - 1;
     if (is_cached())
       return TeacherState(CachedTeacher(*in_.source, {.values = column, .width = width, .of_nodes = true},
                                         benign_graphs_, in_.shapes));
-    return teaching("autoencoder", benign_, models);
+    return teaching("autoencoder", benign_, models, run);
   }
   int64_t teacher_latent() const { return given_vgae_ ? given_vgae_->latent : teachers_.vgae.latent; }
 
   // A teacher that is asked while its student trains: live, or offloaded.
-  TeacherState teaching(const std::string& stage, const TrainingSplit& split, Models models) const {
-    if (in_.recipe.distillation.teacher_outputs == "live") return TeacherState(model(stage, models).detector);
+  TeacherState teaching(const std::string& stage, const TrainingSplit& split, Models models,
+                        const RunOptions& run) const {
+    if (in_.recipe.distillation.teacher_outputs == "live")
+      return TeacherState(model(stage, models, run).detector);
     const auto offloaded = [&](Detector teacher, std::function<void()> release) {
       return TeacherState(std::move(teacher), std::move(release), in_.shapes, split, in_.recipe.training);
     };
     if (models == Models::trained) {
-      Model mapped = model(stage, Models::mapped);
+      Model mapped = model(stage, Models::mapped, run);
       return offloaded(std::move(mapped.detector), [view = mapped.file] { view->release(); });
     }
     std::optional<GivenValues> zeros;
     if (models == Models::planned)
       zeros.emplace(
           [](const std::string&, const std::vector<int64_t>& shape) { return mapped_zeros(shape); });
-    return offloaded(model(stage, models).detector, [] {});
+    return offloaded(model(stage, models, run).detector, [] {});
   }
 
   VgaeStageOptions vgae_stage(const Recipe& recipe, const TeacherOutputs& teacher,
