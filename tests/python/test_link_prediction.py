@@ -224,6 +224,30 @@ def test_a_split_that_cannot_be_is_refused(bin_dir, graph, whole_graph, tmp_path
         assert done.returncode == code and about in done.stderr, done.stderr
         assert not (tmp_path / "out").exists()
 
+def complete_graph(run, folder, nodes, leave_out=()):
+    """All pairs of nodes but some, with edges held out."""
+    pairs = [(a, b) for a in range(nodes) for b in range(nodes) if a < b and (a, b) not in leave_out]
+    np.save(folder / "edges.npy", np.array(pairs))
+    np.save(folder / "x.npy", np.random.default_rng(0).random((nodes, 4), np.float32))
+    run("plimsoll", "ingest", "graph", "--edges", folder / "edges.npy", "--undirected", "--ids", "dense", "--features",
+        folder / "x.npy", "--out", folder / "whole")
+    run("plimsoll", "split-edges", folder / "whole", "--out", folder / "split", "--valid", 0.2, "--test", 0.2)
+    return folder / "split"
+
+
+def test_a_graph_in_which_all_pairs_are_edges_is_refused(bin_dir, run, recipe, tmp_path):
+    """It had no end, and took no signal."""
+    code, text = refusal(bin_dir, recipe, complete_graph(run, tmp_path, 40), tmp_path)
+    assert code == 2 and "all pairs of the 40 nodes have an edge" in text and "leave some edges" in text, text
+
+
+def test_a_nearly_complete_graph_trains(bin_dir, run, recipe, train, tmp_path):
+    data = complete_graph(run, tmp_path, 60, {(3, 50), (10, 11), (20, 40)})
+    arguments = ["-O", "training.max_epochs=1", "-O", "training.block.seeds=64"]
+    weights = {train(tmp_path / str(threads), *arguments, "--threads", threads, data=data)["weights"] for threads in (1, 2)}
+    assert len(weights) == 1
+
+
 
 def test_edges_of_a_real_graph_are_found(bin_dir, run, data_dir, recipe, train, tmp_path):
     """Cora: held-out citations, far better than a features' dot product (0.80) tells them."""

@@ -5,8 +5,12 @@
 
 #include <map>
 #include <numeric>
+#include <set>
 #include <vector>
 
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/interrupt.h"
 #include "support/chi_square.h"
 #include "support/errors.h"
 #include "support/giant_graph.h"
@@ -14,6 +18,7 @@
 namespace plimsoll {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr NegativeOptions kAll[] = {{true, false}, {true, true}, {false, false}, {false, true}};
@@ -139,6 +144,95 @@ TEST(NegativeEdges, WhatIsExcludedIsDrawnAgainAndTheRestIsAsLikely) {
   std::iota(edges.begin(), edges.end(), 0);
   negatives.structured(nodes, edges, 1, neighbours);
   expect_as_likely(structured);
+}
+
+// The draws of the first version, with which old runs go on.
+TEST(NegativeEdges, OfASparseGraphAreTheSameAsEver) {
+  const GiantGraph graph = skewed_graph(500, 2);
+  const CsrTopology topology = graph.topology();
+  NegativeEdges negatives(topology, {}, 3, [](int64_t a, int64_t b) { return (a * 7 + b) % 5 == 0; });
+  std::vector<int64_t> nodes(2000);
+  std::vector<int64_t> neighbours(2000);
+  negatives.uniform(0, 1, nodes, neighbours);
+  Hasher hasher;
+  for (const auto* column : {&nodes, &neighbours}) hasher.add(std::span<const int64_t>(*column));
+  std::vector<int64_t> edges(2000);
+  std::iota(edges.begin(), edges.end(), 0);
+  for (int64_t& node : nodes) node %= 500;
+  negatives.structured(nodes, edges, 1, neighbours);
+  hasher.add(std::span<const int64_t>(neighbours));
+  EXPECT_EQ(hasher.hex64(), "8aeed093ed547d57");
+}
+
+// All pairs of so many nodes, but for `missing` (node, neighbour).
+GiantGraph nearly_complete(int64_t nodes, const std::set<std::pair<int64_t, int64_t>>& missing) {
+  std::vector<std::set<int64_t>> lists(static_cast<size_t>(nodes));
+  for (int64_t v = 0; v < nodes; ++v)
+    for (int64_t u = 0; u < nodes; ++u)
+      if (u != v && !missing.contains({v, u})) lists[static_cast<size_t>(v)].insert(u);
+  return GiantGraph(lists);
+}
+
+// One pair in 40,000 is allowed: random draws would take as many rounds.
+TEST(NegativeEdges, AreFoundWhereNearlyAllPairsAreEdges) {
+  const std::set<std::pair<int64_t, int64_t>> missing = {{3, 190}, {77, 0}, {77, 199}, {150, 149}, {199, 5}};
+  const GiantGraph graph = nearly_complete(200, missing);
+  const CsrTopology topology = graph.topology();
+  const auto excluded = [](int64_t node, int64_t neighbour) { return node == 150 && neighbour == 149; };
+  NegativeEdges negatives(topology, {}, 3, excluded);
+  std::vector<int64_t> nodes(400);
+  std::vector<int64_t> neighbours(nodes.size());
+  negatives.uniform(0, 1, nodes, neighbours);
+  std::map<std::pair<int64_t, int64_t>, int64_t> counts;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    ASSERT_TRUE(missing.contains({nodes[i], neighbours[i]}) && !excluded(nodes[i], neighbours[i]))
+        << nodes[i] << " " << neighbours[i];
+    ++counts[{nodes[i], neighbours[i]}];
+  }
+  std::vector<int64_t> found;
+  for (const auto& [pair, count] : counts) found.push_back(count);
+  ASSERT_EQ(found.size(), 4U);
+  EXPECT_LT(chi_square_deviations(found, std::vector<double>(4, 100)), 5);
+
+  std::vector<int64_t> again_nodes(10);
+  std::vector<int64_t> again(again_nodes.size());
+  negatives.uniform(300, 1, again_nodes, again);
+  EXPECT_EQ(again_nodes, std::vector<int64_t>(nodes.begin() + 300, nodes.begin() + 310));
+  EXPECT_EQ(again, std::vector<int64_t>(neighbours.begin() + 300, neighbours.begin() + 310));
+}
+
+// A node of 2,000 whose neighbours are all excluded but one.
+TEST(NegativeEdges, AreFoundOfANodeWithHardlyAny) {
+  const GiantGraph empty(std::vector<std::set<int64_t>>(2000));
+  const CsrTopology topology = empty.topology();
+  NegativeEdges negatives(topology, {}, 3,
+                          [](int64_t node, int64_t neighbour) { return node == 7 && neighbour != 1234; });
+  std::vector<int64_t> edges(50);
+  std::iota(edges.begin(), edges.end(), 0);
+  std::vector<int64_t> neighbours(edges.size());
+  negatives.structured(std::vector<int64_t>(edges.size(), 7), edges, 1, neighbours);
+  EXPECT_EQ(neighbours, std::vector<int64_t>(edges.size(), 1234));
+}
+
+TEST(NegativeEdges, RefuseAGraphWhoseOtherPairsAreExcluded) {
+  const GiantGraph graph = nearly_complete(40, {{1, 2}, {2, 1}, {30, 7}, {7, 30}});
+  const CsrTopology topology = graph.topology();
+  NegativeEdges negatives(topology, {}, 3, [](int64_t node, int64_t neighbour) {
+    return node + neighbour == 3 || node + neighbour == 37;
+  });
+  std::vector<int64_t> out(1);
+  EXPECT_THAT(error_text<UsageError>([&] { negatives.uniform(0, 1, out, out); }),
+              AllOf(HasSubstr("all pairs of the 40 nodes have an edge"), HasSubstr("leave some edges")));
+}
+
+TEST(NegativeEdges, CountingAllPairsEndsAtASignal) {
+  const GiantGraph graph = nearly_complete(40, {{1, 2}});
+  const CsrTopology topology = graph.topology();
+  NegativeEdges negatives(topology, {}, 3, [](int64_t, int64_t) { return true; });
+  std::vector<int64_t> out(1);
+  interrupt_requested = true;
+  EXPECT_THROW(negatives.uniform(0, 1, out, out), Interrupted);
+  interrupt_requested = false;
 }
 
 TEST(NegativeEdges, RefuseAGraphOrNodeWithoutAny) {

@@ -11,20 +11,46 @@
 namespace plimsoll {
 namespace {
 
-// A node of which all neighbours drawn so often are excluded has hardly another.
-constexpr int kMostRounds = 1000;
+// Random draws for a pair. Where fewer than one pair in a hundred is allowed, the last ones are drawn from a
+// list of all.
+constexpr int kMaxDraws = 1000;
 
 }  // namespace
 
 NegativeEdges::NegativeEdges(const Topology& topology, const NegativeOptions& options, uint64_t seed,
                              Excluded excluded)
-    : topology_(topology), options_(options), seed_(seed), excluded_(std::move(excluded)), search_(topology) {
+    : topology_(topology),
+      options_(options),
+      seed_(seed),
+      excluded_(std::move(excluded)),
+      search_(topology),
+      allowed_pairs_(
+          topology, options.avoid_existing,
+          [self_loops = options.self_loops, excludes = excluded_](int64_t node, int64_t neighbour) {
+            return (self_loops || node != neighbour) && !(excludes && excludes(node, neighbour));
+          }) {
   const int64_t nodes = topology.nodes();
   if (nodes < 2 || (options.avoid_existing && topology.edges() / nodes >= nodes - 1))
     throw UsageError(fmt::format(
         "negative edges: found {} edges between {} nodes, expected pairs without one; sample from a "
         "graph that has some",
         topology.edges(), nodes));
+}
+
+void NegativeEdges::refuse_node(int64_t node) const {
+  throw UsageError(
+      fmt::format("negative edges: node {} has edges to all {} nodes, expected one without; leave it out",
+                  node, topology_.nodes()));
+}
+
+// All pairs wait. Each has draws of its own.
+void NegativeEdges::begin(std::span<const int64_t> numbers, uint32_t epoch, uint64_t part) {
+  draws_.clear();
+  for (const int64_t number : numbers)
+    draws_.emplace_back(item_key(seed_, Purpose::negative_edges, epoch, number), Purpose::negative_edges,
+                        part);
+  waiting_.resize(numbers.size());
+  std::iota(waiting_.begin(), waiting_.end(), size_t{0});
 }
 
 // For each node, how many neighbours may be drawn.
@@ -50,39 +76,40 @@ void NegativeEdges::find_neighbours(std::span<const int64_t> nodes, std::span<in
   search_.find_missing(lists_, ranks_, neighbours);
 }
 
-// Gives pairs that wait what was found for them; those that are excluded still wait.
-void NegativeEdges::keep_excluded(std::span<const int64_t> nodes, std::span<int64_t> neighbours) {
+// Gives pairs that wait what was found for them. Those of a neighbour that does not exist or is excluded
+// still wait.
+void NegativeEdges::keep_waiting(std::span<const int64_t> nodes, std::span<int64_t> neighbours) {
   size_t still = 0;
   for (size_t j = 0; j < waiting_.size(); ++j) {
     const size_t i = waiting_[j];
     neighbours[i] = found_[j];
-    if (excluded_ && excluded_(nodes[i], found_[j])) waiting_[still++] = i;
+    if (found_[j] >= topology_.nodes() || (excluded_ && excluded_(nodes[i], found_[j])))
+      waiting_[still++] = i;
   }
   waiting_.resize(still);
 }
 
 void NegativeEdges::structured(std::span<const int64_t> nodes, std::span<const int64_t> edges, uint32_t epoch,
                                std::span<int64_t> neighbours) {
-  draws_.clear();
-  for (const int64_t edge : edges)
-    draws_.emplace_back(item_key(seed_, Purpose::negative_edges, epoch, edge), Purpose::negative_edges, 0);
-  waiting_.resize(nodes.size());
-  std::iota(waiting_.begin(), waiting_.end(), size_t{0});
-  for (int round = 0; !waiting_.empty(); ++round) {
+  begin(edges, epoch, 0);
+  for (int draw = 0; draw < kMaxDraws && !waiting_.empty(); ++draw) {
     drawn_.clear();
     for (const size_t i : waiting_) drawn_.push_back(nodes[i]);
     count_allowed(drawn_);
     ranks_.resize(drawn_.size());
     for (size_t j = 0; j < drawn_.size(); ++j) {
-      if (allowed_[j] == 0 || round == kMostRounds)
-        throw UsageError(fmt::format(
-            "negative edges: node {} has edges to all {} nodes, expected one without; leave it out",
-            drawn_[j], topology_.nodes()));
+      if (allowed_[j] == 0) refuse_node(drawn_[j]);
       ranks_[j] = static_cast<int64_t>(draws_[waiting_[j]].below(static_cast<uint64_t>(allowed_[j])));
     }
     found_.resize(drawn_.size());
     find_neighbours(drawn_, found_);
-    keep_excluded(nodes, neighbours);
+    keep_waiting(nodes, neighbours);
+  }
+  std::ranges::sort(waiting_, {}, [&](size_t i) { return nodes[i]; });  // each list is read once
+  for (const size_t i : waiting_) {
+    const std::span<const int64_t> all = allowed_pairs_.neighbours(nodes[i]);
+    if (all.empty()) refuse_node(nodes[i]);
+    neighbours[i] = all[draws_[i].below(all.size())];
   }
 }
 
@@ -93,45 +120,44 @@ void NegativeEdges::uniform(int64_t first, uint32_t epoch, std::span<int64_t> no
   uniform(numbers_, epoch, nodes, neighbours);
 }
 
+// A node and a rank are drawn among all nodes; the pair counts if the node has so many allowed neighbours:
+// the neighbour of a greater rank is a number beyond the nodes.
 void NegativeEdges::uniform(std::span<const int64_t> numbers, uint32_t epoch, std::span<int64_t> nodes,
                             std::span<int64_t> neighbours) {
-  draws_.clear();
-  for (const int64_t number : numbers)
-    draws_.emplace_back(item_key(seed_, Purpose::negative_edges, epoch, number), Purpose::negative_edges, 1);
-  all_ranks_.resize(nodes.size());
-  waiting_.resize(nodes.size());
-  std::iota(waiting_.begin(), waiting_.end(), size_t{0});
-  while (!waiting_.empty()) {
-    draw_pairs(nodes);
+  begin(numbers, epoch, 1);
+  const auto all = static_cast<uint64_t>(topology_.nodes());
+  for (int draw = 0; draw < kMaxDraws && !waiting_.empty(); ++draw) {
     drawn_.clear();
     ranks_.clear();
     for (const size_t i : waiting_) {
+      nodes[i] = static_cast<int64_t>(draws_[i].below(all));
       drawn_.push_back(nodes[i]);
-      ranks_.push_back(all_ranks_[i]);
+      ranks_.push_back(static_cast<int64_t>(draws_[i].below(all)));
     }
     count_allowed(drawn_);
     found_.resize(drawn_.size());
     find_neighbours(drawn_, found_);
-    keep_excluded(nodes, neighbours);
+    keep_waiting(nodes, neighbours);
   }
+  if (!waiting_.empty()) draw_from_all(nodes, neighbours);
 }
 
-// A node and a rank are drawn among all nodes; the pair counts if the node has so many allowed neighbours.
-void NegativeEdges::draw_pairs(std::span<int64_t> nodes) {
-  const auto all = static_cast<uint64_t>(topology_.nodes());
-  rejected_ = waiting_;
-  while (!rejected_.empty()) {
-    drawn_.clear();
-    for (const size_t i : rejected_) {
-      nodes[i] = static_cast<int64_t>(draws_[i].below(all));
-      all_ranks_[i] = static_cast<int64_t>(draws_[i].below(all));
-      drawn_.push_back(nodes[i]);
-    }
-    count_allowed(drawn_);
-    size_t still = 0;
-    for (size_t j = 0; j < rejected_.size(); ++j)
-      if (all_ranks_[rejected_[j]] >= allowed_[j]) rejected_[still++] = rejected_[j];
-    rejected_.resize(still);
+// Each pair that waits is drawn from a list of all allowed ones.
+void NegativeEdges::draw_from_all(std::span<int64_t> nodes, std::span<int64_t> neighbours) {
+  const int64_t total = allowed_pairs_.total();
+  if (total == 0)
+    throw UsageError(fmt::format(
+        "negative edges: all pairs of the {} nodes have an edge ({} in the graph, the others held out), "
+        "expected pairs without one; leave some edges of the source out, then ingest and split it again",
+        topology_.nodes(), topology_.edges()));
+  ranks_.resize(draws_.size());
+  for (const size_t i : waiting_)
+    ranks_[i] = static_cast<int64_t>(draws_[i].below(static_cast<uint64_t>(total)));
+  std::ranges::sort(waiting_, {}, [&](size_t i) { return ranks_[i]; });  // each list is read once
+  for (const size_t i : waiting_) {
+    const AllowedPairs::Pair pair = allowed_pairs_.at(ranks_[i]);
+    nodes[i] = pair.node;
+    neighbours[i] = allowed_pairs_.neighbours(pair.node)[static_cast<size_t>(pair.place)];
   }
 }
 

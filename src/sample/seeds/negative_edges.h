@@ -5,6 +5,7 @@
 #include <span>
 
 #include "memory/vector.h"
+#include "sample/seeds/allowed_pairs.h"
 #include "sample/seeds/draws.h"
 #include "sample/topology/list_search.h"
 #include "sample/topology/topology.h"
@@ -18,7 +19,8 @@ struct NegativeOptions {
 
 /// Pairs of nodes that are no edges, for link prediction: of each the node whose list would have it, and the
 /// neighbour that is not there. Each allowed pair is exactly as likely. A neighbour is drawn by its rank
-/// among those that are missing from the list, so that no draw is for nothing, however long the list is.
+/// among those that are missing from the list, so that no draw is for nothing, however long the list is. A
+/// pair that is still not found after 1,000 draws is drawn from a list of all allowed pairs.
 ///
 /// What is drawn is a function of (seed, epoch, number of the pair or the edge); nothing else has an
 /// influence. Not thread-safe: it keeps scratch memory. The topology has to outlive it.
@@ -33,7 +35,8 @@ class NegativeEdges {
                 Excluded excluded = {});
 
   /// Uniform: the pairs number first, first + 1, ... of an epoch, as many as `nodes` and `neighbours` have
-  /// room for. A pair may come again.
+  /// room for. A pair may come again. Errors: UsageError where all pairs are edges or excluded; Interrupted;
+  /// those of the topology.
   void uniform(int64_t first, uint32_t epoch, std::span<int64_t> nodes, std::span<int64_t> neighbours);
   /// The pairs with these numbers.
   void uniform(std::span<const int64_t> numbers, uint32_t epoch, std::span<int64_t> nodes,
@@ -41,22 +44,24 @@ class NegativeEdges {
 
   /// Structured, as PyTorch Geometric's structured_negative_sampling: for each of `nodes` a neighbour that it
   /// does not have. edges[i] is the number that keys what is drawn for nodes[i], for example that of the
-  /// positive edge. Errors: UsageError for a node that has no negative edge, or hardly any;
-  /// those of the topology.
+  /// positive edge. Errors: UsageError for a node that has no negative edge; those of the topology.
   void structured(std::span<const int64_t> nodes, std::span<const int64_t> edges, uint32_t epoch,
                   std::span<int64_t> neighbours);
 
  private:
   void count_allowed(std::span<const int64_t> nodes);
   void find_neighbours(std::span<const int64_t> nodes, std::span<int64_t> neighbours);
-  void draw_pairs(std::span<int64_t> nodes);
-  void keep_excluded(std::span<const int64_t> nodes, std::span<int64_t> neighbours);
+  [[noreturn]] void refuse_node(int64_t node) const;
+  void begin(std::span<const int64_t> numbers, uint32_t epoch, uint64_t part);
+  void draw_from_all(std::span<int64_t> nodes, std::span<int64_t> neighbours);
+  void keep_waiting(std::span<const int64_t> nodes, std::span<int64_t> neighbours);
 
   const Topology& topology_;
   NegativeOptions options_;
   uint64_t seed_;
   Excluded excluded_;
   ListSearch search_;
+  AllowedPairs allowed_pairs_;
 
   template <typename T>
   using Column = Vector<T, Tag::blocks>;
@@ -67,10 +72,8 @@ class NegativeEdges {
   Column<int64_t> ranks_;    // which of them is
   Column<Draws> draws_;      // of the pairs that are not decided yet
   Column<size_t> waiting_;   // which these are
-  Column<size_t> rejected_;  // of which the ranks as well
   Column<int64_t> drawn_;    // nodes of such pairs
   Column<int64_t> found_;    // and what was drawn for them
-  Column<int64_t> all_ranks_;
   Column<int64_t> numbers_;
 };
 
