@@ -111,6 +111,7 @@ class NeighbourLoading:
     columns: bool
     cache_bytes: int
     horizon: int
+    def set_targets(self, pairs: NDArray[np.int64]) -> None: ...
 
 class Neighbours:
     live_bytes: int

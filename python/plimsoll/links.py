@@ -34,6 +34,8 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
     - `edge_label`, `neg_sampling`, `neg_sampling_ratio`, `transform` and everything else: as of PyTorch Geometric's; order,
       negative edges and worker processes are torch's.
     - `seed`: as of `Graph.sampler`.
+    - `exclude_targets`: the edges of `edge_label_index` that a batch predicts, and their reverses, are not sampled for it; as
+      `sampling.exclude_targets` of a recipe. PyTorch Geometric's loader leaves them in.
 
     Errors: `UsageError`, also for types of nodes and times, which are not there yet; those of `NeighborLoader`.
     """
@@ -56,6 +58,7 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
         transform: Callable[[Data], Data] | None = None,
         *,
         seed: int | None = None,
+        exclude_targets: bool = False,
         is_sorted: bool = False,
         directed: bool = True,
         **options: Any,
@@ -65,7 +68,7 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
         subgraph_type = subgraph_of(subgraph_type, directed)
         source, self._graph = graph_of(data, weight_attr)
         weight = "edge_weight" if weight_attr is not None and source is not None else weight_attr
-        sampler = NeighborSampler(self._graph, num_neighbors, replace, subgraph_type, disjoint, weight, seed)
+        sampler = NeighborSampler(self._graph, num_neighbors, replace, subgraph_type, disjoint, weight, seed, exclude_targets)
         pairs = _pairs(self._graph, source, edge_label_index)
         super().__init__(
             self._graph.stores() if source is None else source,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -33,8 +34,10 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         disjoint: bool = False,
         weight_attr: str | None = None,
         seed: int | None = None,
+        exclude_targets: bool = False,
     ) -> None:
         self.graph = graph
+        self._exclude_targets = bool(exclude_targets)
         self.seed = None if seed is None else whole("seed", seed, 0, 2**64 - 1)
         self._options = sampling_options(num_neighbors, replace, subgraph_type, disjoint, weight_attr)
         self._sample(torch.empty(0, dtype=torch.int64))  # what cannot be sampled is refused here
@@ -48,9 +51,11 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         return node_sample(index, self._sample)
 
     def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None) -> SamplerOutput:
-        return edge_sample(index, self._sample, self.graph.num_nodes, self._options["disjoint"], None, neg_sampling)
+        targets = torch.stack([index.row, index.col], dim=1) if self._exclude_targets else None
+        sample = partial(self._sample, targets=targets)
+        return edge_sample(index, sample, self.graph.num_nodes, self._options["disjoint"], None, neg_sampling)
 
-    def _sample(self, seeds: Tensor, times: Tensor | None = None) -> SamplerOutput:
+    def _sample(self, seeds: Tensor, times: Tensor | None = None, targets: Tensor | None = None) -> SamplerOutput:
         if times is not None:
             raise UsageError("times of seeds: a graph has none; leave them out")
         loading = _core.NeighbourLoading()
@@ -58,6 +63,8 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         loading.columns = False
         loading.batching.batch_size = max(len(seeds), 1)
         loading.batching.seed = int(torch.randint(2**63 - 1, ())) if self.seed is None else self.seed
+        if targets is not None:
+            loading.set_targets(targets.to(torch.int64).contiguous().numpy())
         made = _core.Neighbours(self.graph._mapping, seeds.to(torch.int64).contiguous().numpy(), loading)
         if len(seeds) == 0:
             return SamplerOutput(seeds, seeds, seeds, seeds)

@@ -25,6 +25,7 @@ std::optional<std::span<const int64_t>> span_of(const std::optional<Indices>& nu
   return std::span(numbers->data(), numbers->size());
 }
 
+using PairArray = nb::ndarray<const int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 using PartArray = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 PartNodes part_nodes(const Mapping& mapping, const PartArray& parts) {
@@ -96,6 +97,10 @@ void bind_neighbours(nb::module_& module) {
       .def(nb::init<>())
       .def_rw("sampling", &NeighbourLoading::sampling)
       .def_rw("batching", &NeighbourLoading::batching)
+      .def("set_targets",
+           [](NeighbourLoading& self, const PairArray& pairs) {
+             self.targets.assign(pairs.data(), pairs.data() + pairs.size());
+           })
       .def_rw("columns", &NeighbourLoading::columns)
       .def_rw("cache_bytes", &NeighbourLoading::cache_bytes)
       .def_rw("horizon", &NeighbourLoading::horizon);

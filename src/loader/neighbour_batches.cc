@@ -156,7 +156,7 @@ NeighbourBatches::Sample NeighbourBatches::sample(int64_t batch) {
   sample.batch = batch;
   seeds_.clear();
   for (const int64_t i : list_[batch]) source_->append_seeds(i, seeds_);
-  sampler_.sample(seeds_, epoch_, sample.graph);
+  sampler_.sample(seeds_, epoch_, source_->loading().targets, sample.graph);
   if (source_->rows() == nullptr || !source_->loading().sampling.disjoint) return sample;
   sample.different.clear();
   tree_.clear();

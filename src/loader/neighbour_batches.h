@@ -30,6 +30,7 @@ SubgraphType subgraph_type_from_name(const std::string& name);
 struct NeighbourLoading {
   NeighbourOptions sampling;
   SeedBatching batching;
+  GraphList targets = {};   ///< pairs of nodes [n, 2] whose edges, either way, no batch has
   bool columns = true;      ///< whether batches have rows of the graph's columns, or nodes and edges alone
   int64_t cache_bytes = 0;  ///< for rows of features; 0: they come from the map
   /// With a cache: batches that are sampled before they are due at most, so that their rows are read.

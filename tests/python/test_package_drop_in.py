@@ -304,6 +304,35 @@ def test_links(of_graph, tmp_path):
         assert torch.equal(batch.n_id[batch.edge_index], data.edge_index[:, batch.e_id])
 
 
+@pytest.mark.parametrize("options", [{}, {"disjoint": True}, {"subgraph_type": "induced"}, {"subgraph_type": "bidirectional"},
+                                     {"replace": True}, {"weight_attr": "weight"}])
+@pytest.mark.parametrize("of_graph", [False, True])
+def test_links_can_leave_out_what_they_predict(of_graph, options, tmp_path):
+    data = large()
+    data.edge_index = torch.cat([data.edge_index, data.edge_index.flip(0)], dim=1)
+    data.weight, data.edge_attr = (torch.cat([column, column]) for column in (data.weight, data.edge_attr))
+    if of_graph:
+        given = plimsoll.from_pyg(Data(edge_index=data.edge_index, edge_weight=data.weight, num_nodes=NODES), tmp_path / "graph")
+        options = {name: "edge_weight" if name == "weight_attr" else value for name, value in options.items()}
+    else:
+        given = data
+
+    def predicted_and_sampled(exclude):
+        torch.manual_seed(0)
+        count = 0
+        for batch in plimsoll.LinkNeighborLoader(given, [-1, 2], neg_sampling_ratio=1.0, batch_size=100, seed=3,
+                                                 exclude_targets=exclude, **options):
+            targets = batch.n_id[batch.edge_label_index[:, batch.edge_label == 1]]
+            targets = set(map(tuple, torch.cat([targets, targets.flip(0)], dim=1).t().tolist()))
+            sampled = list(map(tuple, batch.n_id[batch.edge_index].t().tolist()))
+            assert sampled
+            count += sum(pair in targets for pair in sampled)
+        return count
+
+    assert predicted_and_sampled(True) == 0
+    assert predicted_and_sampled(False) > 100
+
+
 @pytest.mark.parametrize("kind", [list, np.array, torch.tensor])
 def test_pairs_of_a_data(kind):
     pairs = [[0, 1, 5], [2, 3, 7]]

@@ -36,16 +36,36 @@ class BulkSamplerTest : public testing::Test {
     }
     return batches;
   }
-  static void expect_same(const Topology& topology, const NeighbourOptions& options) {
+  // Pairs of seeds with an edge, every second one.
+  std::vector<int64_t> targets_of(std::span<const int64_t> seeds) const {
+    std::vector<int64_t> pairs;
+    bool takes = true;
+    for (const int64_t a : seeds)
+      for (const int64_t b : seeds)
+        if (graph_.has_edge(a, b) && (takes = !takes)) pairs.insert(pairs.end(), {a, b});
+    return pairs;
+  }
+  void expect_same(const Topology& topology, const NeighbourOptions& options, bool with_targets = false) {
     for (const size_t count : {1, 3, 40}) {
       std::vector<SampledBatch> batches = make_batches(count);
       BulkSampler bulk(topology, options, 7);
       NeighbourSampler sampler(topology, options, 7);
-      bulk.sample(batches);
       const std::vector<SampledBatch> seeds = make_batches(count);
+      std::vector<std::vector<int64_t>> pairs(count);
+      PredictedEdges targets;
+      for (size_t b = 0; with_targets && b < count; ++b) {
+        pairs[b] = targets_of(seeds[b].node);
+        for (size_t i = 0; i < pairs[b].size(); i += 2)
+          targets.add(static_cast<uint32_t>(b), pairs[b][i], pairs[b][i + 1]);
+      }
+      targets.find(topology);
+      if (count == 40) {
+        EXPECT_EQ(targets.empty(), !with_targets);
+      }
+      bulk.sample(batches, {}, &targets);
       for (size_t b = 0; b < count; ++b) {
         SampledSubgraph alone;
-        sampler.sample(seeds[b].node, seeds[b].epoch, alone);
+        sampler.sample(seeds[b].node, seeds[b].epoch, pairs[b], alone);
         EXPECT_EQ(batches[b].node, alone.node);
         std::vector<int64_t> row, col;
         batches[b].each_edge([&](uint32_t source, uint32_t target) {
@@ -77,6 +97,17 @@ TEST_F(BulkSamplerTest, EachBatchIsWhatItIsAlone) {
            std::vector<std::vector<int64_t>>{{4, 3}, {-1}, {2, 0, 5}, {3, -1, 2}, {}})
         expect_same(disk, {.fan_outs = fan_outs, .replace = replace});
   }
+}
+
+TEST_F(BulkSamplerTest, SoItIsWithoutTheEdgesThatItPredicts) {
+  for (size_t i = 0; i < graph_.indices.size(); ++i) graph_.weights.push_back(static_cast<float>(i % 5 / 3));
+  const CsrTopology topology = graph_.topology();
+  for (const bool replace : {false, true})
+    for (const bool weighted : {false, true})
+      expect_same(topology, {.fan_outs = {-1, 3}, .replace = replace, .weighted = weighted}, true);
+  write_graph(folder_ / "valued", graph_, 3, {}, 6);
+  const GraphView view(folder_ / "valued");
+  expect_same(DiskTopology(view, {}, {.features = true}), {.fan_outs = {4, 3}}, true);
 }
 
 // Of lists with edges of weight 0 fewer may be chosen than there is room for.

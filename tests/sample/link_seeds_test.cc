@@ -47,12 +47,13 @@ class LinkSeedsTest : public testing::Test {
     writer.publish({}, make_provenance("made up", {}));
   }
 
-  NeighbourSource open(int64_t block_seeds = 16, uint64_t seed = 5) const {
+  NeighbourSource open(int64_t block_seeds = 16, uint64_t seed = 5, bool exclude_targets = false) const {
     return {folder_ / "graph",
             {.neighbours = {.fan_outs = {4, 3}},
              .blocks = {.epochs = 2, .batch_size = 64, .block_seeds = block_seeds, .seed = seed},
              .seed = seed,
-             .negatives = kNegatives}};
+             .negatives = kNegatives,
+             .exclude_targets = exclude_targets}};
   }
   // The pairs of a block, as nodes of the graph; edges first.
   static std::vector<Pair> pairs_of(const GraphBlock& block) {
@@ -114,6 +115,27 @@ TEST_F(LinkSeedsTest, NoBlockHasAnEdgeThatWasHeldOut) {
   }
 }
 
+// Neither of the edges of a block is in it, whichever way; without the option many are.
+TEST_F(LinkSeedsTest, ABlockCanLeaveOutTheEdgesThatItPredicts) {
+  for (const bool exclude : {false, true}) {
+    const NeighbourSource source = open(16, 5, exclude);
+    int64_t seen = 0;
+    for (int64_t number = 0; number < source.graphs(); ++number) {
+      const GraphBlock block = read(source, number);
+      const auto pairs = pairs_of(block);
+      const std::set<Pair> targets(pairs.begin(),
+                                   pairs.begin() + static_cast<int64_t>(pairs.size()) / (1 + kNegatives));
+      for (size_t e = 0; e < block.edges.size(); e += 2) {
+        const auto u = static_cast<int64_t>(block.x[static_cast<size_t>(2 * block.edges[e])]);
+        const auto v = static_cast<int64_t>(block.x[static_cast<size_t>(2 * block.edges[e + 1])]);
+        seen += targets.contains({u, v}) || targets.contains({v, u});
+      }
+    }
+    EXPECT_EQ(seen > 1000, !exclude) << seen;
+    EXPECT_EQ(seen == 0, exclude) << seen;
+  }
+}
+
 TEST_F(LinkSeedsTest, HeldOutEdgesAreFoundEitherWayAndNoOthers) {
   const NeighbourSource source = open();
   const HeldOutEdges held_out(source.graph());
@@ -147,8 +169,8 @@ TEST_F(LinkSeedsTest, NegativesDependOnSeedEpochAndEdgeAlone) {
 }
 
 TEST_F(LinkSeedsTest, BlocksReadAheadAreThoseReadAtOnce) {
-  const NeighbourSource plain = open();
-  const NeighbourSource cached = open();
+  const NeighbourSource plain = open(16, 5, true);
+  const NeighbourSource cached = open(16, 5, true);
   cached.shapes(2);
   cached.resize_cache(cached.most_cache_bytes() + (1 << 20));
   for (int64_t number = 0; number < cached.graphs(); ++number) {

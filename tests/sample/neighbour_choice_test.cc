@@ -16,6 +16,7 @@
 namespace plimsoll {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -53,6 +54,40 @@ TEST(NeighbourChoice, WithoutReplacementIsAscendingAndWithinTheList) {
       EXPECT_EQ(std::adjacent_find(edges.begin(), edges.end(), std::greater_equal<>()), edges.end());
       EXPECT_GE(edges.front(), kFirst);
       EXPECT_LT(edges.back(), kFirst + degree);
+    }
+}
+
+// As a list that does not have them.
+TEST(NeighbourChoice, EdgesThatAreLeftOutAreNeverChosenAndOthersAsLikely) {
+  const std::vector<EdgeRun> without = {
+      {100, 102}, {104, 105}, {108, 110}};  // leaves 102, 103, 105, 106, 107
+  const GiantGraph graph = star(200);
+  std::vector<float> weights(200, 1);
+  const CsrTopology topology(graph.indptr, std::span<const int64_t>(graph.indices), weights);
+  NeighbourChoice choice;
+  std::vector<int64_t> edges(10);
+  Draws all = draws_of(0);
+  ASSERT_EQ(choice.uniform({kFirst, 10}, NeighbourChoice::kAll, false, all, edges.data(), without), 5);
+  EXPECT_THAT(std::vector<int64_t>(edges.begin(), edges.begin() + 5), ElementsAre(102, 103, 105, 106, 107));
+  for (const bool weighted : {false, true})
+    for (const bool replace : {false, true}) {
+      constexpr int64_t kTrials = 20'000;
+      std::map<int64_t, int64_t> counts;
+      for (int64_t trial = 0; trial < kTrials; ++trial) {
+        Draws draws = draws_of(trial);
+        const int64_t chosen =
+            weighted ? choice.weighted(topology, {kFirst, 10}, 2, replace, draws, edges.data(), without)
+                     : choice.uniform({kFirst, 10}, 2, replace, draws, edges.data(), without);
+        ASSERT_EQ(chosen, 2);
+        for (int64_t i = 0; i < chosen; ++i) ++counts[edges[static_cast<size_t>(i)]];
+      }
+      std::vector<int64_t> found;
+      for (const auto& [edge, count] : counts) {
+        EXPECT_THAT(edge, AnyOf(102, 103, 105, 106, 107));
+        found.push_back(count);
+      }
+      ASSERT_EQ(found.size(), 5U);
+      EXPECT_LT(chi_square_deviations(found, std::vector<double>(5, 2.0 * kTrials / 5)), 5);
     }
 }
 

@@ -112,8 +112,23 @@ int64_t BlockSample::most_bytes(const GraphShape& shape, int64_t hops, int64_t e
 }
 
 BlockSampler::BlockSampler(const From& from)
-    : blocks_(from.blocks), neighbours_(from.topology, from.neighbours, from.seed) {
+    : blocks_(from.blocks), topology_(from.topology), neighbours_(from.topology, from.neighbours, from.seed) {
   if (from.negatives) links_.emplace(from.topology, from.graph, *from.negatives, from.seed);
+  if (from.negatives && from.exclude_targets) targets_.emplace();
+}
+
+// Edges come before pairs without one. Both are places among the seeds.
+void BlockSampler::find_targets(std::span<const BlockSample> samples) {
+  targets_->clear();
+  for (size_t i = 0; i < samples.size(); ++i) {
+    const auto& pairs = samples[i].pairs;
+    const auto& nodes = samples[i].batch.node;
+    const auto edges = static_cast<size_t>(samples[i].targets());
+    for (size_t p = 0; p < edges; ++p)
+      targets_->add(static_cast<uint32_t>(i), nodes[static_cast<size_t>(pairs[2 * p])],
+                    nodes[static_cast<size_t>(pairs[2 * p + 1])]);
+  }
+  targets_->find(topology_);
 }
 
 bool BlockSampler::sample(std::span<const int64_t> numbers, std::span<BlockSample> samples,
@@ -128,11 +143,13 @@ bool BlockSampler::sample(std::span<const int64_t> numbers, std::span<BlockSampl
       links_->make(blocks_, block, sample.batch.node, sample.pairs, sample.pair_y);
     else
       blocks_.seeds(block, sample.batch.node, sample.labels);
-    std::swap(batches_[i], sample.batch);
   }
+  if (targets_) find_targets(samples.first(numbers.size()));
+  for (size_t i = 0; i < numbers.size(); ++i) std::swap(batches_[i], samples[i].batch);
   bool sampled = false;
   try {
-    sampled = neighbours_.sample(std::span(batches_).first(numbers.size()), stop);
+    sampled =
+        neighbours_.sample(std::span(batches_).first(numbers.size()), stop, targets_ ? &*targets_ : nullptr);
   } catch (...) {
     batches_.clear();
     throw;

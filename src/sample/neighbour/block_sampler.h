@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "rows/row_set.h"
 #include "sample/block/block.h"
 #include "sample/neighbour/bulk_sampler.h"
+#include "sample/neighbour/predicted_edges.h"
 #include "sample/seeds/link_seeds.h"
 #include "sample/seeds/seed_blocks.h"
 #include "store/graph.h"
@@ -29,6 +31,8 @@ struct BlockSample {
   /// The rows of features that are read for the block, in the order of its nodes.
   std::span<const int64_t> rows() const { return some_rows ? std::span(*some_rows) : std::span(batch.node); }
   int64_t bytes() const;  ///< that it holds for its batch and rows
+  /// Number of its pairs that are edges to predict.
+  int64_t targets() const { return std::ranges::count(pair_y, 1.0F); }
 
   /// Its shape, and into `prefixes` those of what lies within each number of hops.
   GraphShape shape(std::span<GraphShape> prefixes) const;
@@ -51,6 +55,12 @@ class BlockSampler {
     NeighbourOptions neighbours;
     uint64_t seed = 0;
     std::optional<int64_t> negatives = {};  ///< for each edge that is a seed; none: seeds are nodes
+    bool exclude_targets = false;           ///< edges that are seeds, either way, are not sampled for them
+
+    /// Bytes that leaving out this number of edges takes, at most.
+    int64_t bytes_for_targets(int64_t edges) const {
+      return negatives && exclude_targets ? PredictedEdges::bytes_for(edges) : 0;
+    }
   };
   /// Errors: those of BulkSampler and LinkSeeds.
   explicit BlockSampler(const From& from);
@@ -61,12 +71,19 @@ class BlockSampler {
               const std::stop_token& stop = {});
   void sample(int64_t number, BlockSample& sample) { this->sample({&number, 1}, {&sample, 1}); }
   /// Gives back what it keeps for the next call.
-  void forget() { neighbours_.forget(); }
+  void forget() {
+    neighbours_.forget();
+    if (targets_) targets_.emplace();
+  }
 
  private:
+  void find_targets(std::span<const BlockSample> samples);
+
   const SeedBlocks& blocks_;
+  const Topology& topology_;
   BulkSampler neighbours_;
   std::optional<LinkSeeds> links_;
+  std::optional<PredictedEdges> targets_;
   Vector<SampledBatch, Tag::blocks> batches_;
 };
 

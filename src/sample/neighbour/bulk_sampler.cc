@@ -36,13 +36,14 @@ BulkSampler::BulkSampler(const Topology& topology, NeighbourOptions options, uin
     throw UsageError(fmt::format("a graph of {} nodes; expected fewer than 2^32", topology.nodes()));
 }
 
-bool BulkSampler::sample(std::span<SampledBatch> batches, const std::stop_token& stop) {
+bool BulkSampler::sample(std::span<SampledBatch> batches, const std::stop_token& stop, PredictedEdges* targets) {
   begin(batches);
   for (const int64_t fan_out : options_.fan_outs) {
     if (!read_lists(batches, stop)) return false;
     lay_out(batches, fan_out);
-    if (!choose(batches, fan_out, stop)) return false;
+    if (!choose(batches, fan_out, targets, stop)) return false;
     for (size_t b = 0; b < batches.size(); ++b) number(batches[b], b);
+    targets = nullptr;  // seeds are expanded once, in the first hop
   }
   for (NodeIdMap::Column& tree : trees_) tree.clear();
   return true;
@@ -126,7 +127,8 @@ void BulkSampler::lay_out(std::span<SampledBatch> batches, int64_t fan_out) {
   }
 }
 
-bool BulkSampler::choose(std::span<SampledBatch> batches, int64_t fan_out, const std::stop_token& stop) {
+bool BulkSampler::choose(std::span<SampledBatch> batches, int64_t fan_out, PredictedEdges* targets,
+                         const std::stop_token& stop) {
   edges_.clear();
   size_t first = 0;
   for (size_t i = 0; i < expanded_.size(); ++i) {
@@ -138,9 +140,12 @@ bool BulkSampler::choose(std::span<SampledBatch> batches, int64_t fan_out, const
     const size_t before = edges_.size();
     edges_.resize(before + batch.in[of.place]);
     int64_t* const to = edges_.data() + before;
-    const int64_t chosen = options_.weighted
-                               ? choice_.weighted(topology_, lists_[i], fan_out, options_.replace, draws, to)
-                               : choice_.uniform(lists_[i], fan_out, options_.replace, draws, to);
+    NeighbourChoice::Without without;
+    if (targets != nullptr) without = targets->of_node(of.batch, of.node);
+    const int64_t chosen =
+        options_.weighted
+            ? choice_.weighted(topology_, lists_[i], fan_out, options_.replace, draws, to, without)
+            : choice_.uniform(lists_[i], fan_out, options_.replace, draws, to, without);
     batch.in[of.place] = static_cast<uint32_t>(chosen);
     edges_.resize(before + static_cast<size_t>(chosen));
     if (edges_.size() < kTogether && i + 1 < expanded_.size()) continue;

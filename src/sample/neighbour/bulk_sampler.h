@@ -9,6 +9,7 @@
 #include "sample/neighbour/neighbour_choice.h"
 #include "sample/neighbour/neighbour_sampler.h"
 #include "sample/neighbour/node_id_map.h"
+#include "sample/neighbour/predicted_edges.h"
 #include "sample/topology/topology.h"
 
 namespace plimsoll {
@@ -50,9 +51,11 @@ class BulkSampler {
   BulkSampler(const Topology& topology, NeighbourOptions options, uint64_t seed);
 
   /// The sample of each batch, whose `epoch` and whose seeds, in `node`, are given. False, with batches of
-  /// any kind: it was told to stop, which it does before it reads on. Errors: those of
+  /// any kind: it was told to stop, which it does before it reads on. Edges of `targets` are left out: its
+  /// batches are numbered as in `batches`, and its nodes are seeds. Errors: those of
   /// NeighbourSampler::sample().
-  bool sample(std::span<SampledBatch> batches, const std::stop_token& stop = {});
+  bool sample(std::span<SampledBatch> batches, const std::stop_token& stop = {},
+              PredictedEdges* targets = nullptr);
   /// Gives back what it keeps for the next call.
   void forget();
   /// What a batch takes at most while it is sampled, scratch memory included, with so many values an edge.
@@ -75,7 +78,7 @@ class BulkSampler {
   void begin(Batches batches);
   bool read_lists(Batches batches, const std::stop_token& stop);
   void lay_out(Batches batches, int64_t fan_out);
-  bool choose(Batches batches, int64_t fan_out, const std::stop_token& stop);
+  bool choose(Batches batches, int64_t fan_out, PredictedEdges* targets, const std::stop_token& stop);
   void read_chosen(Batches batches, size_t first, size_t end);
   void read_values(Batches batches, size_t first, size_t end);
   size_t begin_of(Batches batches, const Expanded& of) const;

@@ -17,7 +17,20 @@ constexpr int64_t kPiece = 1024;  // edges whose weights are read together
 
 }  // namespace
 
-int64_t NeighbourChoice::uniform(EdgeRange list, int64_t count, bool replace, Draws& draws, int64_t* out) {
+// Chooses from the shorter list that is left, and steps over what is missing from it.
+int64_t NeighbourChoice::uniform(EdgeRange list, int64_t count, bool replace, Draws& draws, int64_t* out,
+                                 Without without) {
+  for (const EdgeRun& run : without) list.degree -= run.end - run.begin;
+  const int64_t chosen = choose(list, count, replace, draws, out);
+  for (int64_t* edge = out; edge != out + chosen; ++edge)
+    for (const EdgeRun& run : without) {
+      if (*edge < run.begin) break;
+      *edge += run.end - run.begin;
+    }
+  return chosen;
+}
+
+int64_t NeighbourChoice::choose(EdgeRange list, int64_t count, bool replace, Draws& draws, int64_t* out) {
   const int64_t chosen = most(list.degree, count, replace);
   if (chosen == 0) return 0;
   if (count < 0 || (!replace && chosen == list.degree)) {
@@ -61,16 +74,18 @@ int64_t NeighbourChoice::first_different(EdgeRange list, int64_t count, Draws& d
 }
 
 int64_t NeighbourChoice::weighted(const Topology& topology, EdgeRange list, int64_t count, bool replace,
-                                  Draws& draws, int64_t* out) {
-  if (count < 0) return uniform(list, count, replace, draws, out);
+                                  Draws& draws, int64_t* out, Without without) {
+  if (count < 0) return uniform(list, count, replace, draws, out, without);
   if (count == 0 || list.degree == 0) return 0;
-  return replace ? by_sums(topology, list, count, draws, out)
-                 : smallest_keys(topology, list, count, draws, out);
+  return replace ? by_sums(topology, list, without, count, draws, out)
+                 : smallest_keys(topology, list, without, count, draws, out);
 }
 
-// Calls use(edge, weight) for the edges of a list with a weight above 0.
+// Calls use(edge, weight) for the edges of a list with a weight above 0, but for those of `without`.
 template <typename Use>
-void NeighbourChoice::each_weight(const Topology& topology, EdgeRange list, const Use& use) {
+void NeighbourChoice::each_weight(const Topology& topology, EdgeRange list, Without without, const Use& use) {
+  const EdgeRun* run = without.data();
+  const EdgeRun* const last = run + without.size();
   edges_.resize(kPiece);
   weights_.resize(kPiece);
   for (int64_t first = 0; first < list.degree; first += kPiece) {
@@ -81,15 +96,17 @@ void NeighbourChoice::each_weight(const Topology& topology, EdgeRange list, cons
       if (!(weights_[i] >= 0) || !std::isfinite(weights_[i]))
         throw InputError(fmt::format("weights: found {} at edge {}, expected 0 or a positive number",
                                      weights_[i], edges_[i]));
-      if (weights_[i] > 0) use(edges_[i], static_cast<double>(weights_[i]));
+      while (run != last && run->end <= edges_[i]) ++run;
+      const bool is_left_out = run != last && run->begin <= edges_[i];
+      if (weights_[i] > 0 && !is_left_out) use(edges_[i], static_cast<double>(weights_[i]));
     }
   }
 }
 
-int64_t NeighbourChoice::smallest_keys(const Topology& topology, EdgeRange list, int64_t count, Draws& draws,
-                                       int64_t* out) {
+int64_t NeighbourChoice::smallest_keys(const Topology& topology, EdgeRange list, Without without,
+                                       int64_t count, Draws& draws, int64_t* out) {
   keys_.clear();
-  each_weight(topology, list, [&](int64_t edge, double weight) {
+  each_weight(topology, list, without, [&](int64_t edge, double weight) {
     const std::pair key(-std::log1p(-draws.uniform()) / weight, edge);
     if (static_cast<int64_t>(keys_.size()) == count) {
       if (keys_.front() < key) return;
@@ -105,10 +122,10 @@ int64_t NeighbourChoice::smallest_keys(const Topology& topology, EdgeRange list,
   return end - out;
 }
 
-int64_t NeighbourChoice::by_sums(const Topology& topology, EdgeRange list, int64_t count, Draws& draws,
-                                 int64_t* out) {
+int64_t NeighbourChoice::by_sums(const Topology& topology, EdgeRange list, Without without, int64_t count,
+                                 Draws& draws, int64_t* out) {
   double sum = 0;
-  each_weight(topology, list, [&](int64_t, double weight) { sum += weight; });
+  each_weight(topology, list, without, [&](int64_t, double weight) { sum += weight; });
   if (sum == 0) return 0;
   points_.resize(static_cast<size_t>(count));
   for (double& point : points_) point = draws.uniform() * sum;
@@ -117,7 +134,7 @@ int64_t NeighbourChoice::by_sums(const Topology& topology, EdgeRange list, int64
   size_t chosen = 0;
   double reached = 0;
   int64_t last = list.first;
-  each_weight(topology, list, [&](int64_t edge, double weight) {
+  each_weight(topology, list, without, [&](int64_t edge, double weight) {
     reached += weight;
     last = edge;
     while (chosen < points_.size() && points_[chosen] < reached) out[chosen++] = edge;

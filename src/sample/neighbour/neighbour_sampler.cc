@@ -41,6 +41,14 @@ NeighbourSampler::NeighbourSampler(const Topology& topology, NeighbourOptions op
 }
 
 void NeighbourSampler::sample(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out) {
+  sample(seeds, epoch, {}, out);
+}
+
+void NeighbourSampler::sample(std::span<const int64_t> seeds, uint32_t epoch,
+                              std::span<const int64_t> targets, SampledSubgraph& out) {
+  targets_.clear();
+  for (size_t i = 0; i + 1 < targets.size(); i += 2) targets_.add(0, targets[i], targets[i + 1]);
+  if (!targets.empty()) targets_.find(topology_);
   begin(seeds, epoch, out);
   size_t first = 0;
   for (const int64_t fan_out : options_.fan_outs) {
@@ -52,7 +60,7 @@ void NeighbourSampler::sample(std::span<const int64_t> seeds, uint32_t epoch, Sa
     first = end;
   }
   if (options_.subgraph == SubgraphType::bidirectional) make_bidirectional(out);
-  if (options_.subgraph == SubgraphType::induced) induce(topology_, table_, out);
+  if (options_.subgraph == SubgraphType::induced) induce(topology_, table_, targets_, out);
 }
 
 void NeighbourSampler::begin(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out) {
@@ -91,9 +99,10 @@ void NeighbourSampler::choose(size_t first, size_t end, int64_t fan_out, Sampled
     Draws draws(keys_[static_cast<size_t>(out.batch[i])], Purpose::neighbours,
                 static_cast<uint64_t>(out.node[i]));
     int64_t* const to = out.edge.data() + edges;
-    const int64_t chosen = options_.weighted
-                               ? choice_.weighted(topology_, list, fan_out, options_.replace, draws, to)
-                               : choice_.uniform(list, fan_out, options_.replace, draws, to);
+    const NeighbourChoice::Without without = targets_.of_node(0, out.node[i]);
+    const int64_t chosen =
+        options_.weighted ? choice_.weighted(topology_, list, fan_out, options_.replace, draws, to, without)
+                          : choice_.uniform(list, fan_out, options_.replace, draws, to, without);
     for (int64_t j = 0; j < chosen; ++j) out.col[edges++] = static_cast<int64_t>(i);
   }
   out.edge.resize(edges);

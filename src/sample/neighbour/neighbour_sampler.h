@@ -7,6 +7,7 @@
 #include "memory/vector.h"
 #include "sample/neighbour/neighbour_choice.h"
 #include "sample/neighbour/node_id_map.h"
+#include "sample/neighbour/predicted_edges.h"
 #include "sample/topology/topology.h"
 
 namespace plimsoll {
@@ -65,6 +66,10 @@ class NeighbourSampler {
   /// Errors: UsageError for a seed that is not in the graph, or that stands twice in a batch that is not
   /// disjoint; those of the topology; BudgetExceeded.
   void sample(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out);
+  /// The same without the edges of `targets`, pairs of nodes [n, 2], and without their reverses. The lists of
+  /// the topology have to ascend. Errors: UsageError for a target that is not in the graph, too.
+  void sample(std::span<const int64_t> seeds, uint32_t epoch, std::span<const int64_t> targets,
+              SampledSubgraph& out);
 
  private:
   void begin(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out);
@@ -79,6 +84,7 @@ class NeighbourSampler {
   NeighbourChoice choice_;
   Vector<uint64_t, Tag::blocks> keys_;    // of each seed
   Vector<EdgeRange, Tag::blocks> lists_;  // of the nodes that a hop expands
+  PredictedEdges targets_;                // Pairs that the batch predicts.
 };
 
 }  // namespace plimsoll

@@ -76,7 +76,13 @@ NeighbourSource::NeighbourSource(const std::filesystem::path& folder, const Neig
 }
 
 BlockSampler::From NeighbourSource::sampled_from() const {
-  return {topology_, graph_, blocks_, options_.neighbours, options_.seed, options_.negatives};
+  return {topology_,
+          graph_,
+          blocks_,
+          options_.neighbours,
+          options_.seed,
+          options_.negatives,
+          options_.exclude_targets};
 }
 
 // Nothing else needs the memory yet.
@@ -150,7 +156,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   give_back_freed_memory();
   // What is read needs room that does not grow once the run is planned.
   const std::lock_guard lock(mutex_);
-  sizes_ = SampleSizes::of(shapes, widths());
+  sizes_ = sizes_of(shapes);
   threads_ = threads;
   for (const auto of : {&GraphShape::nodes, &GraphShape::edges})
     sampler_.sample(std::ranges::max_element(shapes, {}, of) - shapes.begin(), sample_);
@@ -316,11 +322,19 @@ std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) co
                      .validating = validating};
 }
 
+SampleSizes NeighbourSource::sizes_of(std::span<const GraphShape> shapes) const {
+  SampleSizes sizes = SampleSizes::of(shapes, widths());
+  if (!options_.negatives) return sizes;
+  const int64_t pairs = std::ranges::max(shapes, {}, &GraphShape::pairs).pairs;
+  sizes.most_bytes += sampled_from().bytes_for_targets(pairs / (1 + *options_.negatives));
+  return sizes;
+}
+
 // Blocks of a run that was not sampled as a whole are taken to be no more than twice as large as the first.
 SampleSizes NeighbourSource::guess_sizes() const {
   sampler_.sample(0, sample_);
   const GraphShape shape = sample_.shape({});
-  SampleSizes sizes = SampleSizes::of(std::span(&shape, 1), widths());
+  SampleSizes sizes = sizes_of(std::span(&shape, 1));
   sizes.most_bytes *= 2;
   sizes.most_nodes *= 2;
   sizes.most_note *= 2;

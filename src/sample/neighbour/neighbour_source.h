@@ -31,6 +31,8 @@ struct NeighbourSourceOptions {
   EdgeColumns edges = {};  ///< that blocks have; of features those that the graph has
   /// Pairs without an edge for each edge that is a seed; none: seeds are nodes.
   std::optional<int64_t> negatives = {};
+  /// Whether edges that are seeds, and their reverses, are left out of the samples of their block.
+  bool exclude_targets = false;
   /// For samples and rows of coming blocks. Bytes, if none are given: four times what the columns take as
   /// f32, and 2 GiB at least; never more than ScratchFile::room().
   ScratchSpace scratch = {};
@@ -104,6 +106,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   int64_t scratch_bytes() const;
   int64_t sample_file_bytes(int64_t of_block, int64_t room) const;
   RunCache::Options cache_options(int64_t bytes) const;
+  SampleSizes sizes_of(std::span<const GraphShape> shapes) const;
   SampleSizes guess_sizes() const;
   void keep_samples(const SampleSizes& guessed) const;
 

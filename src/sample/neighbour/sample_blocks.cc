@@ -60,7 +60,8 @@ void sample_blocks(const BlockSampler::From& from, DiskTopology& topology, const
     const auto group = std::span(mine.samples).first(mine.numbers.size());
     for (const BlockSample& sample : group) {
       const int64_t bytes =
-          BulkSampler::bytes_for(sample.batch.nodes(), sample.batch.edges(), topology.edge_width());
+          BulkSampler::bytes_for(sample.batch.nodes(), sample.batch.edges(), topology.edge_width()) +
+          from.bytes_for_targets(sample.targets());
       for (int64_t before = largest; before < bytes && !largest.compare_exchange_weak(before, bytes);) {
       }
     }

@@ -26,7 +26,11 @@ class ListFilter {
  public:
   ListFilter(const Topology& topology, const NodeIdMap& table) : topology_(topology), table_(table) {}
 
-  void add(EdgeRange list, int64_t col, SampledSubgraph& out) {
+  void add(EdgeRange list, NeighbourChoice::Without without, int64_t col, SampledSubgraph& out) {
+    const auto is_left_out = [&](int64_t edge) {
+      return std::ranges::any_of(without,
+                                 [edge](const EdgeRun& run) { return run.begin <= edge && edge < run.end; });
+    };
     for (int64_t done = 0; done < list.degree; done += kPieceEdges) {
       const int64_t piece = std::min(kPieceEdges, list.degree - done);
       edges_.clear();
@@ -35,7 +39,7 @@ class ListFilter {
       topology_.read_neighbours(edges_, neighbours_);
       for (size_t i = 0; i < edges_.size(); ++i) {
         const int64_t row = table_.find(neighbours_[i], out.batch[static_cast<size_t>(col)]);
-        if (row == NodeIdMap::kNone) continue;
+        if (row == NodeIdMap::kNone || is_left_out(edges_[i])) continue;
         out.row.push_back(row);
         out.col.push_back(col);
         out.edge.push_back(edges_[i]);
@@ -79,7 +83,8 @@ void make_bidirectional(SampledSubgraph& subgraph) {
   subgraph.edges_per_hop.clear();
 }
 
-void induce(const Topology& topology, const NodeIdMap& table, SampledSubgraph& subgraph) {
+void induce(const Topology& topology, const NodeIdMap& table, PredictedEdges& targets,
+            SampledSubgraph& subgraph) {
   subgraph.row.clear();
   subgraph.col.clear();
   subgraph.edge.clear();
@@ -89,7 +94,10 @@ void induce(const Topology& topology, const NodeIdMap& table, SampledSubgraph& s
   for (size_t first = 0; first < subgraph.node.size(); first += kPieceEdges) {
     const size_t piece = std::min(subgraph.node.size() - first, static_cast<size_t>(kPieceEdges));
     topology.read_lists(std::span(subgraph.node).subspan(first, piece), lists);
-    for (size_t i = 0; i < piece; ++i) filter.add(lists[i], static_cast<int64_t>(first + i), subgraph);
+    for (size_t i = 0; i < piece; ++i) {
+      const auto without = targets.of_node(0, subgraph.node[first + i]);
+      filter.add(lists[i], without, static_cast<int64_t>(first + i), subgraph);
+    }
   }
 }
 
@@ -101,7 +109,8 @@ void induced_subgraph(const Topology& topology, std::span<const int64_t> nodes, 
     if (table.find_or_add(nodes[i], 0) != static_cast<int64_t>(i))
       throw UsageError(fmt::format("node {} stands twice; expected nodes that differ", nodes[i]));
   out.nodes_per_hop.push_back(static_cast<int64_t>(nodes.size()));
-  induce(topology, table, out);
+  PredictedEdges none;
+  induce(topology, table, none, out);
 }
 
 }  // namespace plimsoll

@@ -10,10 +10,11 @@ namespace plimsoll {
 /// Errors: BudgetExceeded.
 void make_bidirectional(SampledSubgraph& subgraph);
 
-/// Replaces the edges by all edges of the graph between nodes of the batch, node by node in the order of
-/// their lists. `table` has the numbers of these nodes. Empties edges_per_hop. Reads each list whole, some at
-/// a time. Errors: those of the topology, BudgetExceeded.
-void induce(const Topology& topology, const NodeIdMap& table, SampledSubgraph& subgraph);
+/// Replaces the edges by all edges of the graph between nodes of the batch but `targets`, node by node in the
+/// order of their lists. `table` has the numbers of these nodes. Empties edges_per_hop. Reads each list
+/// whole, some at a time. Errors: those of the topology, BudgetExceeded.
+void induce(const Topology& topology, const NodeIdMap& table, PredictedEdges& targets,
+            SampledSubgraph& subgraph);
 
 /// The induced subgraph of `nodes`, which differ: a batch of clusters (ClusterBatches). nodes_per_hop is
 /// their number. Errors: UsageError for a node that is not in the graph or stands twice, and those above.

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "memory/vector.h"
+#include "sample/neighbour/neighbour_choice.h"
+#include "sample/topology/list_search.h"
+#include "sample/topology/topology.h"
+
+namespace plimsoll {
+
+/// The edges between the ends of pairs that batches predict. They are left out of the samples of these
+/// batches, both ways: a model would read the answer from either. The lists of the topology have to ascend.
+/// Not thread-safe: it keeps scratch memory.
+class PredictedEdges {
+ public:
+  void clear() { found_.clear(); }
+  bool empty() const { return found_.empty(); }
+  /// Adds a pair that a batch predicts. find() is due then.
+  void add(uint32_t batch, int64_t a, int64_t b);
+  /// Looks all pairs up. Errors: UsageError for a node that is not in the graph; those of the topology.
+  void find(const Topology& topology);
+  /// The edges of a node's list that a batch leaves out, ascending, until the next call. Needs find().
+  NeighbourChoice::Without of_node(uint32_t batch, int64_t node);
+  /// Maximum bytes for this number of pairs.
+  static int64_t bytes_for(int64_t pairs);
+
+ private:
+  // One end of a pair, and the other, whose edges are looked up in its list.
+  struct End {
+    uint32_t batch;
+    int64_t node;
+    int64_t neighbour;
+    EdgeRun run;
+  };
+  void look_up(const Topology& topology, ListSearch& search, std::span<End> ends);
+
+  Vector<End, Tag::blocks> found_;
+  Vector<EdgeRun, Tag::blocks> runs_;   // The runs that were asked for last.
+  Vector<int64_t, Tag::blocks> nodes_;  // Nodes of the ends that are looked up together.
+  Vector<int64_t, Tag::blocks> neighbours_;
+  Vector<EdgeRange, Tag::blocks> lists_;
+  Vector<int64_t, Tag::blocks> places_;
+  Vector<uint8_t, Tag::blocks> is_there_;
+};
+
+}  // namespace plimsoll
