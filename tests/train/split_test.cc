@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "support/errors.h"
 
 namespace plimsoll {
@@ -200,6 +202,76 @@ TEST(SplitByGraph, EveryGraphIsOnOneSideAndSharesHoldForEveryLabel) {
     EXPECT_EQ(count(split.validation), 20);
     EXPECT_EQ(count(split.test), 10);
   }
+}
+
+int64_t classes_of(const GraphList& list, int classes) {
+  std::set<int64_t> found;
+  for (const int64_t g : list) found.insert(g % classes);
+  return std::ssize(found);
+}
+
+// Two of each class: a share of a class rounds to none, or to all.
+TEST(SplitByGraph, SharesOfSmallClassesAddUp) {
+  const auto shapes = labelled(60, 30);
+  const GraphSetTables tables = with_splits({{"all", "", 0, 60, {}, {}}});
+  const TrainingSplit split = split_by_graph(tables, shapes, 0.2, 0.1, 5);
+  EXPECT_EQ(split.validation.size(), 12U);
+  EXPECT_EQ(split.test.size(), 6U);
+  EXPECT_EQ(split.training.size(), 42U);
+  EXPECT_EQ(classes_of(split.validation, 30), 12);
+  EXPECT_EQ(classes_of(split.training, 30), 30);  // one at least of each
+  // The seed says which classes validate.
+  const TrainingSplit other = split_by_graph(tables, shapes, 0.2, 0.1, 6);
+  std::set<int64_t> classes[2];
+  for (const int64_t g : split.validation) classes[0].insert(g % 30);
+  for (const int64_t g : other.validation) classes[1].insert(g % 30);
+  EXPECT_NE(classes[0], classes[1]);
+  EXPECT_THROW(split_by_graph(tables, shapes, 0.2, 0, 5, /*rule=*/1), InputError);
+}
+
+TEST(SplitByGraph, ClassesOfFourValidate) {
+  const auto shapes = labelled(400, 100);
+  const GraphSetTables tables = with_splits({{"all", "", 0, 400, {}, {}}});
+  const TrainingSplit split = split_by_graph(tables, shapes, 0.1, 0, 1);
+  EXPECT_EQ(split.validation.size(), 40U);
+  EXPECT_EQ(classes_of(split.training, 100), 100);
+  EXPECT_THROW(split_by_graph(tables, shapes, 0.1, 0, 1, /*rule=*/1), InputError);
+}
+
+// Of a class never less than its share, rounded down, and never more than that and one.
+TEST(SplitByGraph, EachClassGetsItsShareToOneGraph) {
+  std::vector<GraphShape> shapes;
+  for (const int count : {1, 2, 3, 7, 50, 137})
+    for (int i = 0; i < count; ++i) {
+      GraphShape shape;
+      shape.label = count;
+      shapes.push_back(shape);
+    }
+  const GraphSetTables tables = with_splits({{"all", "", 0, 200, {}, {}}});
+  for (const double share : {0.05, 0.2, 0.35, 0.6}) {
+    const TrainingSplit split = split_by_graph(tables, shapes, share, 0.1, 3);
+    std::map<int32_t, int64_t> training, validation;
+    for (const int64_t g : split.training) ++training[shapes[static_cast<size_t>(g)].label];
+    for (const int64_t g : split.validation) ++validation[shapes[static_cast<size_t>(g)].label];
+    EXPECT_EQ(split.validation.size(), static_cast<size_t>(share * 200 + 0.5)) << share;
+    for (const int count : {1, 2, 3, 7, 50, 137}) {
+      EXPECT_GE(training[count], 1) << count;
+      EXPECT_LT(std::abs(static_cast<double>(validation[count]) - share * count), 1) << count << " " << share;
+    }
+  }
+}
+
+// As runs that were made before rule 2 have it.
+TEST(SplitByGraph, Rule1RoundsTheSharesOfEachClass) {
+  const auto shapes = labelled(100, 3);
+  const GraphSetTables tables = with_splits({{"all", "", 0, 100, {}, {}}});
+  const TrainingSplit split = split_by_graph(tables, shapes, 0.25, 0.1, 5, /*rule=*/1);
+  Hasher hasher;
+  for (const GraphList* list : {&split.training, &split.validation, &split.test}) {
+    hasher.add(std::span<const int64_t>(*list));
+    hasher.add("|", 1);
+  }
+  EXPECT_EQ(hasher.hex64(), "f52dbde940cd1e48");
 }
 
 TEST(SplitByGraph, DependsOnTheSeedAlone) {

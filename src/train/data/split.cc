@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
@@ -88,6 +89,85 @@ GraphList training_graphs(const GraphSetTables& tables, size_t count) {
   return graphs;
 }
 
+// The graphs of each label, in their order; labels in the order of their first graph.
+std::vector<GraphList> by_label(const GraphList& graphs, std::span<const GraphShape> shapes) {
+  std::vector<GraphList> classes;
+  std::map<int32_t, size_t> places;
+  for (const int64_t g : graphs) {
+    const auto [place, is_new] = places.emplace(shapes[static_cast<size_t>(g)].label, classes.size());
+    if (is_new) classes.emplace_back();
+    classes[place->second].push_back(g);
+  }
+  return classes;
+}
+
+// Number of graphs of a class that do not train.
+struct HeldOut {
+  int64_t test = 0;
+  int64_t validation = 0;
+};
+
+int64_t rounded(double share, int64_t count) {
+  return static_cast<int64_t>(share * static_cast<double>(count) + 0.5);
+}
+
+// Rule 1: shares of each class by itself.
+std::vector<HeldOut> rounded_by_class(const std::vector<GraphList>& classes, double validation, double test) {
+  std::vector<HeldOut> counts;
+  for (const GraphList& graphs : classes) {
+    const int64_t count = std::ssize(graphs);
+    const int64_t tested = std::min(rounded(test, count), count);
+    counts.push_back({tested, std::min(rounded(test + validation, count), count) - tested});
+  }
+  return counts;
+}
+
+// Divides a share of all graphs among classes by largest remainders: each gets its share, rounded down, and
+// those that lost most get one more. `room`: the most that each can get. Of equal remainders the first
+// counts.
+std::vector<int64_t> divide(double share, const std::vector<GraphList>& classes,
+                            std::span<const int64_t> room) {
+  std::vector<int64_t> counts;
+  std::vector<double> remainders;
+  int64_t left = 0;  // graphs of the share that no class has yet
+  int64_t all = 0;
+  for (size_t c = 0; c < classes.size(); ++c) {
+    const double quota = share * static_cast<double>(classes[c].size());
+    const double whole = std::floor(quota);
+    counts.push_back(std::min(static_cast<int64_t>(whole), room[c]));
+    remainders.push_back(quota - whole);
+    all += std::ssize(classes[c]);
+    left -= counts.back();
+  }
+  left += rounded(share, all);
+  std::vector<size_t> order(classes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](size_t c) { return remainders[c]; });
+  for (const size_t c : order) {
+    if (left <= 0) break;
+    if (counts[c] == room[c]) continue;
+    ++counts[c];
+    --left;
+  }
+  return counts;
+}
+
+// Rule 2: shares of all graphs, with one of each class at least that trains.
+std::vector<HeldOut> apportioned(const std::vector<GraphList>& classes, double validation, double test) {
+  if (test + validation >= 1)
+    throw InputError(fmt::format(
+        "no graph to train on: split.validation is {:g} and split.test {:g}, expected less than 1 together",
+        validation, test));
+  std::vector<int64_t> room;
+  for (const GraphList& graphs : classes) room.push_back(std::ssize(graphs) - 1);
+  const std::vector<int64_t> tested = divide(test, classes, room);
+  for (size_t c = 0; c < room.size(); ++c) room[c] -= tested[c];
+  const std::vector<int64_t> validated = divide(validation, classes, room);
+  std::vector<HeldOut> counts;
+  for (size_t c = 0; c < classes.size(); ++c) counts.push_back({tested[c], validated[c]});
+  return counts;
+}
+
 }  // namespace
 
 std::string content_of(const GraphRange& recording) {
@@ -143,26 +223,26 @@ TrainingSplit split_by_recording(const GraphSetTables& tables, double validation
 }
 
 TrainingSplit split_by_graph(const GraphSetTables& tables, std::span<const GraphShape> shapes,
-                             double validation, double test, uint64_t seed) {
+                             double validation, double test, uint64_t seed, int64_t rule) {
   if (shapes.empty()) throw InputError("the data set has no graphs");
   GraphList graphs = training_graphs(tables, shapes.size());
   shuffle(graphs, seed, /*epoch=*/0);
-  std::map<int32_t, GraphList> by_label;
-  for (const int64_t g : graphs) by_label[shapes[static_cast<size_t>(g)].label].push_back(g);
+  const std::vector<GraphList> classes = by_label(graphs, shapes);
+  const std::vector<HeldOut> counts =
+      rule == 1 ? rounded_by_class(classes, validation, test) : apportioned(classes, validation, test);
   TrainingSplit result;
-  for (const auto& [label, drawn] : by_label) {
-    const auto share = [count = drawn.size()](double part) {
-      return static_cast<size_t>(part * static_cast<double>(count) + 0.5);
-    };
-    const size_t tested = share(test);
-    const size_t validated = share(test + validation);
-    for (size_t i = 0; i < drawn.size(); ++i)
-      (i < tested ? result.test : i < validated ? result.validation : result.training).push_back(drawn[i]);
-  }
+  for (size_t c = 0; c < classes.size(); ++c)
+    for (int64_t i = 0; i < std::ssize(classes[c]); ++i) {
+      const HeldOut& count = counts[c];
+      GraphList& side = i < count.test                      ? result.test
+                        : i < count.test + count.validation ? result.validation
+                                                            : result.training;
+      side.push_back(classes[c][static_cast<size_t>(i)]);
+    }
   for (GraphList* list : {&result.training, &result.validation, &result.test})
     std::sort(list->begin(), list->end());
   require_both_sides(result, "split.validation and split.test take all",
-                     "there are too few for split.validation");
+                     "there are too few for split.validation, as one of each label trains");
   return result;
 }
 

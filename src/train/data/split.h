@@ -50,10 +50,12 @@ TrainingSplit split_by_time(const GraphSetTables& tables, double validation, int
 TrainingSplit split_by_recording(const GraphSetTables& tables, double validation, uint64_t seed,
                                  const std::vector<std::string>& leave_out = {});
 
-/// For graphs that have nothing to do with each other: of every label, `validation` and `test` shares of its
-/// graphs, drawn by `seed`. Takes the splits that train, or all graphs where no split is named so. Errors:
-/// InputError when no graph is left to train on, or to validate on.
+/// For graphs that have nothing to do with each other: `validation` and `test` shares of all graphs, drawn by
+/// `seed`, which come from the labels in proportion (largest remainders: Hamilton's method) and leave one
+/// graph of each label at least to train on. `rule` 1: shares of each label, rounded, as runs did it at
+/// first. Takes the splits that train, or all graphs where no split is named so. Errors: InputError when no
+/// graph is left to train on, or to validate on.
 TrainingSplit split_by_graph(const GraphSetTables& tables, std::span<const GraphShape> shapes,
-                             double validation, double test, uint64_t seed);
+                             double validation, double test, uint64_t seed, int64_t rule = 2);
 
 }  // namespace plimsoll
