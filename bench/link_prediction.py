@@ -105,7 +105,8 @@ def plimsoll(graph, options, seed):
         recipe = REPOSITORY / "recipes" / "link_prediction.yaml"
         keys = {"seed": seed, "training.max_epochs": options.epochs, "training.patience": options.epochs,
                 "training.batch_size": options.batch, "training.learning_rate": options.rate,
-                "sampling.fan_outs": options.fan_outs, "gnn.hidden": HIDDEN}
+                "sampling.fan_outs": options.fan_outs, "gnn.hidden": HIDDEN,
+                "sampling.exclude_targets": "false"}  # as the peer has it
         overrides = [word for key, value in keys.items() for word in ("-O", f"{key}={value}")]
         run(BIN / "plimsoll", "train", recipe, "--data", graph.folder, "--run", Path(folder) / "run", *overrides)
         splits = json.loads(run(BIN / "plimsoll", "evaluate", Path(folder) / "run", "--data", graph.folder, "--json"))["splits"]

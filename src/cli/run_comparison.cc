@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "config/recipe.h"
+#include "config/earlier_runs.h"
 #include "io/file.h"
 #include "telemetry/metrics_table.h"
 #include "telemetry/table.h"
@@ -43,7 +43,7 @@ std::map<std::string, MetricsTable> read_metrics(const fs::path& folder) {
 // A training in Python has settings of its own in place of a recipe.
 std::vector<std::pair<std::string, std::string>> settings_of(const fs::path& folder, const Json& manifest) {
   const Json settings = manifest.value("settings", Json());
-  if (!settings.is_object()) return recipe_values(load_recipe(folder / "recipe.yaml", {}));
+  if (!settings.is_object()) return recipe_values(load_run_recipe(folder / "recipe.yaml"));
   std::vector<std::pair<std::string, std::string>> values;
   for (const auto& [key, value] : settings.items())
     values.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "config/earlier_runs.h"
+
 namespace plimsoll {
 namespace {
 
@@ -143,7 +145,7 @@ RecipeValues identity_values(const RecipeValues& values, const RecipeValues& def
 }
 
 std::string identity_yaml(const Recipe& recipe) {
-  return yaml_of(identity_values(recipe_values(recipe), recipe_values(Recipe())));
+  return yaml_of(identity_values(recipe_values(recipe), recipe_values(with_earlier_rules({}))));
 }
 
 }  // namespace plimsoll

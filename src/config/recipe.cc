@@ -226,9 +226,12 @@ void set(const std::string& key, Number& value, const Range& range, const Writte
 
 void set(const std::string& key, std::string& value, const AutoOr& range, const Written& written) {
   if (written.names) throw not_single(key, written);
+  const Range limits{range.least, range.most};
   double number = 0;
+  int64_t whole_number = 0;
   try {
-    if (written.text != "auto") set(key, number, Range{range.least, range.most}, written);
+    if (written.text != kAuto && range.whole) set(key, whole_number, limits, written);
+    if (written.text != kAuto && !range.whole) set(key, number, limits, written);
   } catch (const UsageError& error) {
     throw UsageError(std::string(error.what()) + ", or auto");
   }
@@ -361,7 +364,7 @@ void settle_windows(Recipe::Data& data, const WrittenValues& values) {
 }  // namespace
 
 Recipe parse_recipe(const std::string& text, const std::string& name,
-                    const std::vector<std::string>& overrides) {
+                    const std::vector<std::string>& overrides, Recipe defaults) {
   WrittenValues values;
   UnknownKeys unknown;
   try {
@@ -389,7 +392,7 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
   }
   unknown.refuse();
   drop_sizes_of_file(values, overridden);
-  Recipe recipe;
+  Recipe recipe = std::move(defaults);
   visit_recipe(recipe, [&](const std::string& key, auto& value, const auto& check) {
     const auto found = values.find(key);
     if (found == values.end()) return;
@@ -399,11 +402,12 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
   return recipe;
 }
 
-Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
+Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                   Recipe defaults) {
   std::ifstream file(path);
   if (!file || std::filesystem::is_directory(path)) throw InputError("no such recipe: " + path.string());
   const std::string text(std::istreambuf_iterator<char>(file), {});
-  return parse_recipe(text, path.string(), overrides);
+  return parse_recipe(text, path.string(), overrides, std::move(defaults));
 }
 
 RecipeValues recipe_values(const Recipe& recipe) {

@@ -8,7 +8,12 @@
 
 #include "config/window_length.h"
 
+#include "config/yaml_of.h"
+
 namespace plimsoll {
+
+/// The word of keys whose value follows from others or from the data.
+inline constexpr const char* kAuto = "auto";
 
 /// What to train, typed. Its keys, defaults and meanings are in docs/recipe.md; src/config/schema.h lists
 /// them once.
@@ -31,9 +36,10 @@ struct Recipe {
     std::string by = "time";
     double validation = 0.2;
     double test = 0;
-    int64_t embargo = 1;
+    std::string embargo = kAuto;              ///< or a number of graphs
     std::vector<std::string> leave_out = {};  // attacks
   } split;
+    int64_t rule = 2;                         ///< 1: as runs that were made before there was another
 
   struct Training {
     int64_t max_epochs = 30;
@@ -66,7 +72,8 @@ struct Recipe {
     std::vector<int64_t> fan_outs = {15, 10, 5};  ///< neighbours a node, hop by hop; -1: all
     bool replace = false;
     bool weighted = false;
-    int64_t negatives = 1;  ///< pairs without an edge for each that has one
+    int64_t negatives = 1;        ///< pairs without an edge for each that has one
+    bool exclude_targets = true;  ///< edges that a block predicts, either way, are not sampled for it
   } sampling;
 
   struct Memory {
@@ -189,16 +196,17 @@ void apply_preset(Recipe::Vgae& vgae, const std::string& preset);
 void apply_preset(Recipe::Training::Block& block, const std::string& preset);
 
 /// Reads a YAML recipe and then overrides, each "section.key=value". Keys that are not there keep their
-/// defaults. Errors: InputError (no such file), UsageError with file, line and column: not YAML, an unknown
+/// `defaults`. Errors: InputError (no such file), UsageError with file, line and column: not YAML, an unknown
 /// key (with the nearest known one), a retired key (with what replaces it), a value of the wrong type or out
 /// of range, windows whose lengths do not go together.
-Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides);
+Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                   Recipe defaults = {});
 /// The same from text; `name` is for the error texts.
 Recipe parse_recipe(const std::string& text, const std::string& name,
-                    const std::vector<std::string>& overrides);
+                    const std::vector<std::string>& overrides, Recipe defaults = {});
 
-/// Every key, such as "training.batch_size", with its value as YAML has it; in the order of the schema.
-std::vector<std::pair<std::string, std::string>> recipe_values(const Recipe& recipe);
+/// Every key with its value, in the order of the schema.
+RecipeValues recipe_values(const Recipe& recipe);
 
 /// The recipe with every key, as YAML that load_recipe reads back to the same values.
 std::string recipe_yaml(const Recipe& recipe);

@@ -38,6 +38,7 @@ struct Text {};   ///< any
 struct AutoOr {
   double least;
   double most;
+  bool whole = false;
 };
 inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
@@ -100,9 +101,10 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("split.by", r.split.by, Choice{"time|recording|graph"});
   visit("split.validation", r.split.validation, Range{0.01, 0.9});
   visit("split.test", r.split.test, Range{0, 0.9});
-  visit("split.embargo", r.split.embargo, Range{0, 1e6});
+  visit("split.embargo", r.split.embargo, AutoOr{0, 1e6, /*whole=*/true});
   visit("split.leave_out", r.split.leave_out, Names{});
   visit("training.max_epochs", r.training.max_epochs, Range{1, 1e6});
+  visit("split.rule", r.split.rule, Range{1, 2});
   visit("training.batch_size", r.training.batch_size, kCount);
   visit("training.learning_rate", r.training.learning_rate, Range{0, 1e3});
   visit("training.optimizer", r.training.optimizer, Choice{"adam|adamw|sgd"});
@@ -124,6 +126,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("sampling.weighted", r.sampling.weighted, Flag{});
   visit("sampling.negatives", r.sampling.negatives, Range{1, 1024});
   visit("memory.estimation", r.memory.estimation, Choice{"static|measured|trial"});
+  visit("sampling.exclude_targets", r.sampling.exclude_targets, Flag{});
   visit("run.trackers", r.run.trackers, Names{});
   visit("run.profile.wait", r.run.profile.wait, Range{0, 1e9});
   visit("run.profile.warmup", r.run.profile.warmup, Range{0, 1e9});

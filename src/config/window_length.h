@@ -26,4 +26,10 @@ struct WindowLength {
   friend bool operator==(const WindowLength&, const WindowLength&) = default;
 };
 
+/// Number of windows after a window that share a part with it, where one begins every `stride`: a window and
+/// the next one after these have nothing in common. Both lengths are of one unit, and above 0.
+constexpr int64_t overlapping_windows(int64_t window, int64_t stride) {
+  return (window - 1) / stride;
+}
+
 }  // namespace plimsoll

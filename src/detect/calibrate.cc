@@ -161,14 +161,17 @@ CalibrationResult calibrate_detector(const DetectorFile& model, const std::files
   const Benign benign = benign_of(windows, model.windows);
   CalibrationResult result{
       .windows = std::ssize(benign.graphs), .left_out = benign.left_out, .seconds = seconds_of(frames)};
-  if (result.windows < kFewestCalibrationWindows)
+  // Windows that share frames with those of the other half belong to neither.
+  const int64_t gap = overlapping_windows(model.windows.window, model.windows.stride);
+  const int64_t fewest = kFewestCalibrationWindows + 2 * gap;
+  if (result.windows < fewest)
     throw InputError(fmt::format(
         "{} windows of the benign traffic hold no frame labelled an attack, expected {} at least; "
         "give a longer capture",
-        result.windows, kFewestCalibrationWindows));
+        result.windows, fewest));
   const std::span<const int64_t> all = benign.graphs;
-  const auto first = learned_in_fold(all, CalibrationFold::first_half);
-  const auto second = learned_in_fold(all, CalibrationFold::second_half);
+  const auto first = learned_in_fold(all, CalibrationFold::first_half, gap);
+  const auto second = learned_in_fold(all, CalibrationFold::second_half, gap);
   FusedRows rows;
   judge(model, frames, profile_of(frames, windows, second), first, rows);
   judge(model, frames, profile_of(frames, windows, first), second, rows);

@@ -28,8 +28,8 @@ void require_calibratable(const DetectorFile& model);
 /// Makes of a detector one for the vehicle of `benign`, a `frames` set: its profile is learned from these
 /// frames, those labelled 1 left out, and the levels of its fused score from the same windows, each half
 /// compared with a profile of the other. Weights stay. Writes `out`, which may be the model's file. Errors:
-/// those of require_calibratable(), InputError (`benign`, fewer than kFewestCalibrationWindows), Failure
-/// (disk).
+/// those of require_calibratable(), InputError (`benign`, fewer than kFewestCalibrationWindows, and twice
+/// the windows that overlap with one), Failure (disk).
 CalibrationResult calibrate_detector(const DetectorFile& model, const std::filesystem::path& benign,
                                      const std::filesystem::path& out);
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/units.h"
+#include "config/earlier_runs.h"
 #include "io/file.h"
 #include "io/replaceable.h"
 #include "job/stage.h"
@@ -65,7 +66,7 @@ Findings judge(const EvaluateRequest& request) {
 
 Findings evaluate_run(EvaluateRequest request) {
   const RunFolder& folder = request.asked.folder;
-  request.asked.recipe = load_recipe(folder.recipe(), {});
+  request.asked.recipe = load_run_recipe(folder.recipe());
   RunEvaluation& asked = request.asked;
   require_no_source(asked.scores,
                     {asked.data, asked.compare, folder.recipe(), folder.manifest(), folder.detector(),

@@ -26,7 +26,7 @@ JudgedList learned_in(const TrainingData& data, CalibrationFold fold) {
   JudgedList list{"calibration", {}, {}};
   for (const GraphRange& recording : data.source().tables().recordings) {
     const auto windows = of_recording(data.windows()->calibration(), recording);
-    const auto half = learned_in_fold(windows, fold);
+    const auto half = learned_in_fold(windows, fold, data.calibration_gap());
     list.graphs.insert(list.graphs.end(), half.begin(), half.end());
   }
   return list;
@@ -41,13 +41,21 @@ void put_statistics(const TrainingData& data, std::span<const int64_t> graphs,
   read_statistics(*data.windows(), graphs, own_profile, put, std::move(judges));
 }
 
-void require_calibration(const TrainingData& data, const GraphRange& recording, int64_t windows) {
-  if (windows >= 2) return;
-  throw InputError(fmt::format(
-      "{}: {}/{} begins with {} windows to calibrate on, of its {}, expected 2 without attacks at least; "
-      "leave "
-      "the recording out of the data, or judge with --calibrate 0",
-      data.frames()->set().folder().string(), recording.split, recording.name, windows, recording.graphs));
+// The calibration windows of a recording that are compared with a profile of the other half, ascending.
+Vector<int64_t, Tag::columns> compared_windows(const TrainingData& data, const GraphRange& recording) {
+  const auto windows = of_recording(data.windows()->calibration(), recording);
+  const int64_t gap = data.calibration_gap();
+  const auto first = learned_in_fold(windows, CalibrationFold::first_half, gap);
+  const auto second = learned_in_fold(windows, CalibrationFold::second_half, gap);
+  if (first.empty() || second.empty())
+    throw InputError(fmt::format(
+        "{}: {}/{} begins with {} windows to calibrate on, of its {}, expected {} without attacks at least; "
+        "leave the recording out of the data, or judge with --calibrate 0",
+        data.frames()->set().folder().string(), recording.split, recording.name, windows.size(),
+        recording.graphs, 2 + 2 * gap));
+  Vector<int64_t, Tag::columns> both(first.begin(), first.end());
+  both.insert(both.end(), second.begin(), second.end());
+  return both;
 }
 
 }  // namespace
@@ -135,9 +143,7 @@ DetectorScores FusedScores::calibrated(std::string name, int64_t seed, std::span
     const bool asked = std::ranges::any_of(
         lists_, [&](const JudgedList& list) { return !of_recording(list.graphs, recording).empty(); });
     if (!asked) continue;
-    const auto calibration = of_recording(data_.windows()->calibration(), recording);
-    require_calibration(data_, recording, std::ssize(calibration));
-    const FusedRows benign = rows(calibration_, calibration, models, true);
+    const FusedRows benign = rows(calibration_, compared_windows(data_, recording), models, true);
     const Fusion fusion = Fusion::learn(benign, without, Fusion::Timing::by_id);
     const Fusion::Line& line = fusion.lines().back();
     rate = line.target_rate;

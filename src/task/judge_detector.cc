@@ -23,6 +23,7 @@
 #include "train/evaluate/scorer.h"
 #include "train/fit/fit.h"
 #include "train/plan/stage_memory.h"
+#include "windows/calibration.h"
 #include "windows/profile_statistics.h"
 #include "windows/timing_rule.h"
 #include "windows/window_times.h"
@@ -93,7 +94,8 @@ struct Judging {
     calibration = recipe.data.calibration;
     if (calibration > 0) {
       folds.emplace(options.data, recipe, known_of(facts));
-      const auto begins = data.windows()->calibration();
+      const auto begins =
+          with_gaps(data.windows()->calibration(), data.source().tables().recordings, data.calibration_gap());
       for (JudgedList& list : lists)
         std::erase_if(list.graphs, [&](int64_t g) { return std::ranges::binary_search(begins, g); });
     } else if (options.ablation) {

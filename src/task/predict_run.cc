@@ -1,5 +1,6 @@
 #include "task/predict_run.h"
 
+#include "config/earlier_runs.h"
 #include "io/replaceable.h"
 #include "job/stage.h"
 #include "task/agreement.h"
@@ -14,7 +15,7 @@ int64_t predict_run(PredictionRequest request) {
   require_free(request.out, request.force, {request.data, copy, request.folder.root});
   request.data = copy;
   check_data(request.data, request.folder, {});
-  request.recipe = load_recipe(request.folder.recipe(), {});
+  request.recipe = load_run_recipe(request.folder.recipe());
   if (request.exchange != nullptr) {
     Facts facts = facts_of_use(request.recipe, request.data);
     facts.emplace_back("--embeddings", request.embeddings ? "given" : "not given");

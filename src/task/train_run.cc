@@ -10,6 +10,7 @@
 #include "base/json_text.h"
 #include "base/seconds.h"
 #include "base/version.h"
+#include "config/earlier_runs.h"
 #include "io/file.h"
 #include "io/replaceable.h"
 #include "job/stage.h"
@@ -33,6 +34,30 @@ std::vector<int64_t> seeds_of(const TrainRequest& request) {
   std::vector<int64_t> seeds;
   for (int64_t i = 0; i < request.seeds; ++i) seeds.push_back(request.input.recipe.seed + i);
   return seeds;
+}
+
+// A stage alone goes on with the run that is there, unless that is to be replaced.
+bool goes_on(const TrainRequest& request) {
+  const bool asked = request.resume || (!request.stages.empty() && !request.force);
+  return asked && holds_a_run({request.folder});
+}
+
+// A run that was made under earlier rules goes on under them.
+Recipe under_its_rules(const TrainRequest& request) {
+  const Recipe& recipe = request.input.recipe;
+  const RunFolder folder{request.folder};
+  if (!goes_on(request) || recipe.split.rule == 1) return recipe;
+  try {
+    if (load_run_recipe(folder.recipe()).split.rule != 1) return recipe;
+  } catch (const Error&) {
+    return recipe;  // The identity says whether it is that of the run.
+  }
+  if (request.run.writes())
+    fmt::print(stderr,
+               "plimsoll: {} was made by an earlier version and goes on under its rules: split.rule 1, "
+               "sampling.exclude_targets false\n",
+               request.folder.string());
+  return with_earlier_rules(recipe);
 }
 
 // Those of each seed, and of these the ones that are asked for.
@@ -188,11 +213,9 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   std::optional<RunLock> lock;
   EarlierRun earlier;
   Json roundings = Json::array({rounding_here()});
-  // A stage alone goes on with the run that is there, unless that is to be replaced.
-  const bool goes_on = request.resume || (!request.stages.empty() && !request.force);
   if (!writes) {
     // Rank 0 makes the folder.
-  } else if (goes_on && holds_a_run(folder)) {
+  } else if (goes_on(request)) {
     lock.emplace(folder.root);
     earlier = read_earlier_run(folder, identity);
     roundings = roundings_with_this(folder, earlier, request.allow_other_rounding);
@@ -278,6 +301,7 @@ void require_taken(const Recipe& recipe, int64_t seeds, const fs::path& teacher)
 TrainedRun train_run(const TrainRequest& request) {
   require_taken(request.input.recipe, request.seeds, request.input.teacher);
   TrainRequest asked = request;
+  asked.input.recipe = under_its_rules(request);
   asked.input.data = nearest_copy(request.input.data);
   asked.reads = {request.input.data, asked.input.data};
   if (!request.input.recipe.init_from.empty()) asked.reads.emplace_back(request.input.recipe.init_from);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/number_text.h"
 #include "base/units.h"
 #include "sample/block/feature_selection.h"
 #include "store/split_name.h"
@@ -55,6 +56,39 @@ void require_for_giant_graph(const Recipe& recipe) {
         recipe.gnn.layers));
 }
 
+// The overlap of windows that `plimsoll windows` made, by the options in the manifest; 0 for other graphs.
+int64_t overlap_of(const DataSetView& set) {
+  const Json::json_pointer options("/provenance/options");
+  if (!set.manifest().contains(options) || !set.manifest().at(options).is_object()) return 0;
+  const auto length = [&](const char* key) -> std::optional<WindowLength> {
+    const Json value = set.manifest().at(options).value(key, Json());
+    try {
+      if (value.is_number_integer()) return WindowLength::parse(value.dump());
+      if (value.is_string()) return WindowLength::parse(value.get<std::string>());
+    } catch (const UsageError&) {
+    }
+    return std::nullopt;
+  };
+  const auto window = length("window");
+  const auto stride = length("stride");
+  if (!window || !stride || window->unit != stride->unit || window->value < 1 || stride->value < 1) return 0;
+  return overlapping_windows(window->value, stride->value);
+}
+
+// Number of graphs between training and validation that neither side gets. With rule 1 sides may share
+// frames.
+int64_t embargo_of(const Recipe::Split& split, int64_t overlap) {
+  const int64_t needed = split.rule == 1 ? 0 : overlap;
+  if (split.embargo == kAuto) return std::max<int64_t>(needed, 1);
+  const int64_t given = *parse_number<int64_t>(split.embargo);  // the recipe was checked
+  if (given < needed)
+    throw UsageError(fmt::format(
+        "split.embargo is {}, but a window shares frames with the {} after it, and these would be on both "
+        "sides of the split; set split.embargo: {} or more, or auto",
+        given, needed, needed));
+  return given;
+}
+
 NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions& options) {
   const bool attention = recipe.gnn.conv == "gat" || recipe.gnn.conv == "gatv2";
   const auto seed = static_cast<uint64_t>(recipe.seed);
@@ -68,6 +102,7 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
           .seed = seed,
           .edges = {.weight = recipe.gnn.edge_weight, .features = attention},
           .negatives = options.negatives,
+          .exclude_targets = recipe.sampling.exclude_targets,
           .scratch = options.scratch,
           .row_places = options.on_device};
 }
@@ -85,6 +120,7 @@ TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& re
     auto graphs =
         std::make_unique<GraphSetSource>(folder, GraphColumnsAsked{options.targets, recipe.uses_paths()});
     identity_ = graphs->set().identity();
+    overlap_ = overlap_of(graphs->set());
     source_ = std::move(graphs);
     if (options.forests) {
       auto forests = std::make_unique<ForestSource>(std::move(source_), root_);
@@ -110,13 +146,15 @@ TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& re
   if (options.labels) require_labels(*frames_);
   identity_ = frames_->identity();
   require_no_identity(recipe);
+  overlap_ = overlapping_windows(recipe.data.window.value, recipe.data.stride.value);
+  calibration_gap_ = recipe.split.rule == 1 ? 0 : overlap_;
   auto windows = open_windows(*frames_,
                               {recipe.data.features,
                                recipe.data.window.value,
                                recipe.data.stride.value,
                                recipe.data.window.unit,
                                {.leave_out = recipe.split.leave_out},
-                               {recipe.data.calibration, options.fold}},
+                               {recipe.data.calibration, options.fold, calibration_gap_}},
                               std::move(options.known));
   windows_ = windows.get();
   source_ = std::move(windows);
@@ -182,13 +220,14 @@ TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::spa
   if (split.by == "graph") {
     if (!split.leave_out.empty())
       throw UsageError("split.leave_out names attacks of recordings; set split.by: time or recording");
-    return split_by_graph(tables, shapes, split.validation, split.test, seed);
+    return split_by_graph(tables, shapes, split.validation, split.test, seed, split.rule);
   }
   if (tables.recordings.empty())
     throw UsageError(
         fmt::format("split.by is '{}', but the data set has no recordings; set split.by: graph", split.by));
-  return split.by == "recording" ? split_by_recording(tables, split.validation, seed, split.leave_out)
-                                 : split_by_time(tables, split.validation, split.embargo, split.leave_out);
+  return split.by == "recording"
+             ? split_by_recording(tables, split.validation, seed, split.leave_out)
+             : split_by_time(tables, split.validation, embargo_of(split, data.overlap()), split.leave_out);
 }
 
 }  // namespace plimsoll

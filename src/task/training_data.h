@@ -52,6 +52,12 @@ class TrainingData {
   const Json& identity() const { return identity_; }
   /// What its graphs are: windows, graphs, or blocks of one giant graph.
   const char* unit() const;
+  /// Number of windows after a window that share frames with it: 0 where graphs are no windows, or what they
+  /// were cut by is unknown.
+  int64_t overlap() const { return overlap_; }
+  /// Number of windows after a calibration window that are neither judged by it nor part of the other half: 0
+  /// with split.rule 1.
+  int64_t calibration_gap() const { return calibration_gap_; }
   /// XXH3-64 of the identity.
   std::string identity_hash() const;
 
@@ -64,6 +70,8 @@ class TrainingData {
   const NeighbourSource* neighbours_ = nullptr;  // source_
   const ForestSource* forests_ = nullptr;        // likewise
   int64_t root_;                                 // of forests
+  int64_t overlap_ = 0;
+  int64_t calibration_gap_ = 0;
   Json identity_;
 };
 

@@ -68,7 +68,8 @@ void BehaviourWindows::calibrate() {
     const Recording& recording = frames_.recordings()[r];
     const auto windows = calibration_windows(*this, tables_.recordings[r], options_.calibration.windows);
     own_.push_back(
-        calibrated_profile(frames_, *this, recording, learned_in_fold(windows, options_.calibration.fold)));
+        calibrated_profile(frames_, *this, recording,
+                           learned_in_fold(windows, options_.calibration.fold, options_.calibration.gap)));
     const size_t ids = own_.back() ? own_.back()->vocabulary().ids().size() * sizeof(MessageKey) : 0;
     charge_.add(static_cast<int64_t>(sizeof(own_[0]) + (ids > 0 ? sizeof(BehaviourProfile) + ids : 0)));
     calibration_.insert(calibration_.end(), windows.begin(), windows.end());

@@ -16,7 +16,8 @@ Vector<int64_t, Tag::columns> calibration_windows(const WindowSource& windows, c
   return benign;
 }
 
-std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, CalibrationFold fold) {
+std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, CalibrationFold fold,
+                                         int64_t gap) {
   const size_t half = windows.size() / 2;
   switch (fold) {
     case CalibrationFold::all:
@@ -24,9 +25,24 @@ std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, Calib
     case CalibrationFold::first_half:
       return windows.first(half);
     case CalibrationFold::second_half:
-      return windows.subspan(half);
+      if (half == 0) return windows;
+      return {std::ranges::upper_bound(windows.subspan(half), windows[half - 1] + gap), windows.end()};
   }
   return windows;
+}
+
+Vector<int64_t, Tag::columns> with_gaps(std::span<const int64_t> calibration,
+                                        std::span<const GraphRange> recordings, int64_t gap) {
+  Vector<int64_t, Tag::columns> all;
+  for (const GraphRange& recording : recordings) {
+    const int64_t end = recording.first_graph + recording.graphs;
+    int64_t next = recording.first_graph;
+    for (auto at = std::ranges::lower_bound(calibration, next); at != calibration.end() && *at < end; ++at) {
+      next = std::max(next, *at);
+      for (; next <= std::min(*at + gap, end - 1); ++next) all.push_back(next);
+    }
+  }
+  return all;
 }
 
 FrameRuns runs_of(const FramesView& frames, const WindowSource& source, const Recording& recording,

@@ -14,8 +14,14 @@ namespace plimsoll {
 Vector<int64_t, Tag::columns> calibration_windows(const WindowSource& windows, const GraphRange& recording,
                                                   int64_t most);
 
-/// The part of them that a fold's profile is learned from.
-std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, CalibrationFold fold);
+/// The part of them that a fold's profile is learned from: of the second half without those of the `gap`
+/// windows that follow the first half.
+std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, CalibrationFold fold, int64_t gap);
+
+/// Calibration windows, ascending, and of the recording of each the `gap` windows after it, which may share
+/// frames with it.
+Vector<int64_t, Tag::columns> with_gaps(std::span<const int64_t> calibration,
+                                        std::span<const GraphRange> recordings, int64_t gap);
 
 /// As many as there are windows, at most.
 using FrameRuns = Vector<FrameWindow, Tag::columns>;

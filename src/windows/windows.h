@@ -23,6 +23,8 @@ enum class CalibrationFold : uint8_t { all, first_half, second_half };
 struct Calibration {
   int64_t windows = 0;  ///< at its begin, at most; 0: all are compared with what the training splits teach
   CalibrationFold fold = CalibrationFold::all;
+  /// Between the halves: number of windows that neither has, so that they share no frames.
+  int64_t gap = 0;
 };
 
 /// How frames are cut into windows and described.

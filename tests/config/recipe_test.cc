@@ -46,7 +46,7 @@ TEST(Recipe, NumbersHaveAPointWhateverTheLocaleOfTheProgramIs) {
 }
 
 TEST(Recipe, NumbersThatAreNotFiniteAreRefused) {
-  for (const char* number : {"inf", "nan", "1e999", "0x1", "0.5.1"})
+  for (const char* number : {"inf", "nan", "1e999", "0x1", "0.5.1", "1,5"})
     EXPECT_THAT(refusal(std::string("training: {learning_rate: ") + number + "}"),
                 HasSubstr("training.learning_rate"))
         << number;
@@ -107,8 +107,8 @@ struct Change {
   void operator()(const std::string& key, std::string& value, Text) const {
     if (key == only) value = "runs/it's: \"x\" #1.safetensors";
   }
-  void operator()(const std::string& key, std::string& value, const AutoOr&) const {
-    if (key == only) value = "2.5";
+  void operator()(const std::string& key, std::string& value, const AutoOr& range) const {
+    if (key == only) value = range.whole ? "3" : "2.5";
   }
   void operator()(const std::string& key, std::string& value, const Choice& choice) const {
     if (key != only) return;
@@ -474,6 +474,26 @@ TEST(LoadRecipe, WhatIsNoFileIsAnInputErrorThatNamesIt) {
   EXPECT_THAT(error_text<InputError>([&] { load_recipe(path, {}); }), HasSubstr(path.string()));
   EXPECT_THAT(error_text<InputError>([&] { load_recipe(folder.path(), {}); }),
               HasSubstr(folder.path().string()));
+}
+
+TEST(Recipe, TheEmbargoIsAutoOrAWholeNumber) {
+  EXPECT_EQ(Recipe().split.embargo, "auto");
+  EXPECT_EQ(parse("split: {embargo: 7}").split.embargo, "7");
+  EXPECT_EQ(parse("split: {embargo: auto}").split.embargo, "auto");
+  for (const char* wrong : {"1.5", "-1", "few", "1e3"})
+    EXPECT_THAT(error_text<UsageError>([&] { parse(std::string("split: {embargo: ") + wrong + "}"); }),
+                testing::AllOf(HasSubstr("split.embargo"), HasSubstr(wrong), HasSubstr(", or auto")));
+}
+
+// A window and the first one that is not among these have no part in common, and all of these have.
+TEST(WindowLength, OverlappingWindowsAreThoseThatShareAPart) {
+  for (int64_t window = 1; window < 40; ++window)
+    for (int64_t stride = 1; stride < 60; ++stride) {
+      const int64_t overlap = overlapping_windows(window, stride);
+      EXPECT_GE((overlap + 1) * stride, window) << window << " " << stride;
+      EXPECT_TRUE(overlap == 0 || overlap * stride < window) << window << " " << stride;
+      EXPECT_EQ(overlap, (window + stride - 1) / stride - 1);  // as the pages have it
+    }
 }
 
 }  // namespace

@@ -85,6 +85,13 @@ def test_kills_change_no_bit(bin_dir, recipe, graph, train, whole, tmp_path):
     assert train(folder, "--resume")["weights"] == whole
 
 
+def targets_in(block):
+    """How often an edge that a block predicts is in its sample, whichever way."""
+    pairs = np.array(block["pairs"]).reshape(-1, 2)[np.array(block["pair_y"]) == 1]
+    targets = set(map(tuple, np.concatenate([pairs, pairs[:, ::-1]]).tolist()))
+    return sum(edge in targets for edge in map(tuple, np.array(block["edges"]).reshape(-1, 2).tolist()))
+
+
 def test_a_step_is_that_of_pyg(bin_dir, run, graph, train, tmp_path):
     """Loss and gradients of the dot products' cross-entropy on the same samples: a step of SGD with rate 1 shows them."""
     torch = pytest.importorskip("torch")
@@ -101,6 +108,7 @@ def test_a_step_is_that_of_pyg(bin_dir, run, graph, train, tmp_path):
     loss = 0
     for number in range(-(-edges // block)):
         found = json.loads(run("link_twin", graph, "block", edges, block, negatives, 42, number, 6, 4))
+        assert not targets_in(found), "an edge is predicted and in the sample"
         x = torch.tensor(found["x"], dtype=torch.double).reshape(-1, 32)
         edge_index = torch.tensor(found["edges"]).reshape(-1, 2).T
         pairs = torch.tensor(found["pairs"]).reshape(-1, 2).T
@@ -216,14 +224,6 @@ def test_what_cannot_be_is_refused(bin_dir, recipe, whole_graph, graph, tmp_path
         assert found == code and about in text, text
 
 
-def test_a_split_that_cannot_be_is_refused(bin_dir, graph, whole_graph, tmp_path):
-    for data, arguments, code, about in [(graph, [], 3, "split already"), (whole_graph, ["--valid", "0"], 2, "--valid"),
-                                         (tmp_path, [], 3, "manifest")]:
-        command = [bin_dir / "plimsoll", "split-edges", data, "--out", tmp_path / "out", *arguments]
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=100)
-        assert done.returncode == code and about in done.stderr, done.stderr
-        assert not (tmp_path / "out").exists()
-
 def complete_graph(run, folder, nodes, leave_out=()):
     """All pairs of nodes but some, with edges held out."""
     pairs = [(a, b) for a in range(nodes) for b in range(nodes) if a < b and (a, b) not in leave_out]
@@ -247,6 +247,14 @@ def test_a_nearly_complete_graph_trains(bin_dir, run, recipe, train, tmp_path):
     weights = {train(tmp_path / str(threads), *arguments, "--threads", threads, data=data)["weights"] for threads in (1, 2)}
     assert len(weights) == 1
 
+
+def test_a_split_that_cannot_be_is_refused(bin_dir, graph, whole_graph, tmp_path):
+    for data, arguments, code, about in [(graph, [], 3, "split already"), (whole_graph, ["--valid", "0"], 2, "--valid"),
+                                         (tmp_path, [], 3, "manifest")]:
+        command = [bin_dir / "plimsoll", "split-edges", data, "--out", tmp_path / "out", *arguments]
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=100)
+        assert done.returncode == code and about in done.stderr, done.stderr
+        assert not (tmp_path / "out").exists()
 
 
 def test_edges_of_a_real_graph_are_found(bin_dir, run, data_dir, recipe, train, tmp_path):

@@ -20,6 +20,7 @@ Json block(char** argv) {
   NeighbourSourceOptions options;
   options.blocks = {.batch_size = std::stoll(argv[3]), .block_seeds = std::stoll(argv[4])};
   options.negatives = std::stoll(argv[5]);
+  options.exclude_targets = true;
   options.seed = options.blocks.seed = std::stoull(argv[6]);
   const int64_t number = std::stoll(argv[7]);
   for (char** fan_out = argv + 8; *fan_out != nullptr; ++fan_out)

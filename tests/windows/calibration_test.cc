@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/error.h"
 #include "support/behaviour_test.h"
 #include "windows/behaviour_windows.h"
@@ -65,10 +67,61 @@ TEST_F(Calibrated, OfARecordingWithFewBenignWindowsOnThose) {
 
 TEST_F(Calibrated, WindowsAreJudgedByTheOtherHalf) {
   const std::vector<int64_t> five = {3, 4, 6, 7, 9};
-  EXPECT_THAT(list(learned_in_fold(five, CalibrationFold::all)), ElementsAre(3, 4, 6, 7, 9));
-  EXPECT_THAT(list(learned_in_fold(five, CalibrationFold::first_half)), ElementsAre(3, 4));
-  EXPECT_THAT(list(learned_in_fold(five, CalibrationFold::second_half)), ElementsAre(6, 7, 9));
-  EXPECT_THAT(learned_in_fold(std::span(five).first(1), CalibrationFold::first_half), IsEmpty());
+  EXPECT_THAT(list(learned_in_fold(five, CalibrationFold::all, 0)), ElementsAre(3, 4, 6, 7, 9));
+  EXPECT_THAT(list(learned_in_fold(five, CalibrationFold::first_half, 0)), ElementsAre(3, 4));
+  EXPECT_THAT(list(learned_in_fold(five, CalibrationFold::second_half, 0)), ElementsAre(6, 7, 9));
+  EXPECT_THAT(learned_in_fold(std::span(five).first(1), CalibrationFold::first_half, 0), IsEmpty());
+}
+
+// Of windows that overlap, halves without a frame in common, and what is judged has none with either.
+TEST_F(Calibrated, OverlappingWindowsShareNoFramesWithTheOtherHalf) {
+  const std::vector<int64_t> six = {3, 4, 6, 7, 9, 12};
+  EXPECT_THAT(list(learned_in_fold(six, CalibrationFold::first_half, 3)), ElementsAre(3, 4, 6));
+  EXPECT_THAT(list(learned_in_fold(six, CalibrationFold::second_half, 3)), ElementsAre(12));
+  EXPECT_THAT(learned_in_fold(six, CalibrationFold::second_half, 6), IsEmpty());
+  const FramesView frames = make({{"train", windows(1, 9)}, {"test", windows(10, 9)}});
+  for (const int64_t stride : {1, 3, 4, 5, 9, 10}) {
+    WindowOptions options = calibrated(12);
+    options.stride = stride;
+    const int64_t gap = overlapping_windows(kWindow, stride);
+    const auto source = open_windows(frames, options);
+    const auto begins = source->calibration();
+    const auto& recording = source->tables().recordings[1];
+    const auto from = std::ranges::lower_bound(begins, recording.first_graph);
+    const std::span<const int64_t> its(from, begins.end());
+    const auto first = learned_in_fold(its, CalibrationFold::first_half, gap);
+    const auto second = learned_in_fold(its, CalibrationFold::second_half, gap);
+    const auto frames_of = [&](std::span<const int64_t> graphs) {
+      std::set<const uint32_t*> all;
+      for (const int64_t graph : graphs)
+        for (const uint32_t& id : source->frames(graph).can_id) all.insert(&id);
+      return all;
+    };
+    std::vector<int64_t> judged;
+    const auto left_out = with_gaps(begins, source->tables().recordings, gap);
+    for (int64_t g = recording.first_graph; g < recording.first_graph + recording.graphs; ++g)
+      if (!std::ranges::binary_search(left_out, g)) judged.push_back(g);
+    const auto share = [&](std::span<const int64_t> some, std::span<const int64_t> others) {
+      const auto a = frames_of(some);
+      return std::ranges::any_of(frames_of(others), [&](const uint32_t* frame) { return a.contains(frame); });
+    };
+    EXPECT_FALSE(share(first, second)) << stride;
+    EXPECT_FALSE(share(its, judged)) << stride;
+    // Not one window more than has to be: the one before would share a frame.
+    if (gap > 0 && !second.empty()) {
+      const std::vector<int64_t> before = {second.front() - 1};
+      EXPECT_TRUE(share(first, before)) << stride;
+    }
+  }
+}
+
+TEST_F(Calibrated, GapsEndWithTheirRecording) {
+  const std::vector<GraphRange> recordings = {{"a", "test", 0, 4, {}, {}, {}},
+                                              {"b", "test", 4, 9, {}, {}, {}}};
+  const std::vector<int64_t> begins = {1, 2, 4, 7};
+  EXPECT_THAT(with_gaps(begins, recordings, 0), ElementsAre(1, 2, 4, 7));
+  EXPECT_THAT(with_gaps(begins, recordings, 1), ElementsAre(1, 2, 3, 4, 5, 7, 8));
+  EXPECT_THAT(with_gaps(begins, recordings, 9), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
 }
 
 TEST_F(Calibrated, AFoldKnowsItsHalfAlone) {

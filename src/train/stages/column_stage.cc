@@ -14,7 +14,7 @@ constexpr int64_t kWriterBytes = 320 * 1024;  // of NpyWriter
 
 // How graphs are made, and which. Rounding may follow where blocks end, and what computes.
 ColumnKey key_of(const ColumnOptions& options) {
-  Recipe as_made;
+  Recipe as_made = with_earlier_rules({});  // of which nothing is printed but the data and the blocks
   as_made.data = options.recipe->data;
   as_made.training.block = options.recipe->training.block;
   Hasher settings;

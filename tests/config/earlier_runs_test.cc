@@ -1,0 +1,61 @@
+#include "config/earlier_runs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/hash.h"
+#include "support/temp_folder.h"
+#include "support/write_bytes.h"
+
+namespace plimsoll {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string hash_of(const std::string& text) {
+  Hasher hasher;
+  hasher.add(text.data(), text.size());
+  return hasher.hex64();
+}
+
+// The text of the first version, with every key that it had: an older run goes on only where it is the same.
+TEST(EarlierRuns, TheirIdentityIsTheSameAsEver) {
+  EXPECT_EQ(hash_of(identity_yaml(with_earlier_rules({}))), "aa96c6f0bedf707c");
+}
+
+TEST(EarlierRuns, IdentityHasLaterKeysWhereTheyDiffer) {
+  const std::string now = identity_yaml({});
+  EXPECT_THAT(now, HasSubstr("  rule: 2\n"));
+  EXPECT_THAT(now, HasSubstr("  exclude_targets: true\n"));
+  const std::string before = identity_yaml(with_earlier_rules({}));
+  EXPECT_THAT(before, Not(HasSubstr("rule:")));
+  EXPECT_THAT(before, HasSubstr("  embargo: 1\n"));
+}
+
+// A later key that the recipe of an older version lacks is what that version did; the recipe of a newer run
+// has it.
+TEST(EarlierRuns, TheRecipeOfARunIsReadByItsOwnRules) {
+  TempFolder folder;
+  const auto read = [&](const std::string& text) {
+    write_bytes(folder / "recipe.yaml", text);
+    return load_run_recipe(folder / "recipe.yaml");
+  };
+  const Recipe earlier = read("seed: 5\nsplit:\n  embargo: 3\n");
+  EXPECT_EQ(earlier.seed, 5);
+  EXPECT_EQ(earlier.split.rule, 1);
+  EXPECT_EQ(earlier.split.embargo, "3");
+  EXPECT_FALSE(earlier.sampling.exclude_targets);
+  for (const Recipe& recipe : {Recipe(), with_earlier_rules({})})
+    EXPECT_EQ(recipe_yaml(read(recipe_yaml(recipe))), recipe_yaml(recipe));
+}
+
+TEST(EarlierRuns, WhatTheirUserWroteStays) {
+  Recipe recipe;
+  recipe.split.embargo = "7";
+  EXPECT_EQ(with_earlier_rules(recipe).split.embargo, "7");
+  EXPECT_EQ(with_earlier_rules({}).split.embargo, "1");
+}
+
+}  // namespace
+}  // namespace plimsoll
