@@ -138,7 +138,8 @@ Json report_json(const TrainReport& report, Budget& budget) {
     summary["init_from"] = {{"taken", fit.initial->taken},
                             {"absent", fit.initial->absent},
                             {"other_shape", fit.initial->other_shape},
-                            {"unused", fit.initial->unused}};
+                            {"unused", fit.initial->unused},
+                            {"of_data", fit.initial->of_data}};
   return summary;
 }
 

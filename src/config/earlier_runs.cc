@@ -3,6 +3,7 @@
 namespace plimsoll {
 
 Recipe with_earlier_rules(Recipe recipe) {
+  recipe.init_target_scale = "model";
   recipe.split.rule = 1;
   if (recipe.split.embargo == kAuto) recipe.split.embargo = "1";
   recipe.sampling.exclude_targets = false;

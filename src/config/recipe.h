@@ -23,6 +23,7 @@ struct Recipe {
   std::string task = "detection";
   std::string model = "gnn";   ///< of the tasks of graphs, nodes and values: `gnn`, or one of `paths`
   std::string init_from = {};  ///< a model file whose weights are the first ones; empty: none
+  std::string init_target_scale = "data";  ///< where mean and scale of targets come from then, or `model`
 
   struct Data {
     std::string features = "compat";
@@ -38,8 +39,8 @@ struct Recipe {
     double test = 0;
     std::string embargo = kAuto;              ///< or a number of graphs
     std::vector<std::string> leave_out = {};  // attacks
-  } split;
     int64_t rule = 2;                         ///< 1: as runs that were made before there was another
+  } split;
 
   struct Training {
     int64_t max_epochs = 30;

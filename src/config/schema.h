@@ -93,6 +93,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
                "node_classification|node_regression|tree_classification|tree_pretraining"});
   visit("model", r.model, Choice{"gnn|sgmp|gtmp"});
   visit("init_from", r.init_from, Text{});
+  visit("init_target_scale", r.init_target_scale, Choice{"data|model"});
   visit("data.features", r.data.features, Choice{"compat|behaviour"});
   visit("data.window", r.data.window, Range{2, 65535});
   visit("data.stride", r.data.stride, kCount);
@@ -103,8 +104,8 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("split.test", r.split.test, Range{0, 0.9});
   visit("split.embargo", r.split.embargo, AutoOr{0, 1e6, /*whole=*/true});
   visit("split.leave_out", r.split.leave_out, Names{});
-  visit("training.max_epochs", r.training.max_epochs, Range{1, 1e6});
   visit("split.rule", r.split.rule, Range{1, 2});
+  visit("training.max_epochs", r.training.max_epochs, Range{1, 1e6});
   visit("training.batch_size", r.training.batch_size, kCount);
   visit("training.learning_rate", r.training.learning_rate, Range{0, 1e3});
   visit("training.optimizer", r.training.optimizer, Choice{"adam|adamw|sgd"});
@@ -125,8 +126,8 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("sampling.replace", r.sampling.replace, Flag{});
   visit("sampling.weighted", r.sampling.weighted, Flag{});
   visit("sampling.negatives", r.sampling.negatives, Range{1, 1024});
-  visit("memory.estimation", r.memory.estimation, Choice{"static|measured|trial"});
   visit("sampling.exclude_targets", r.sampling.exclude_targets, Flag{});
+  visit("memory.estimation", r.memory.estimation, Choice{"static|measured|trial"});
   visit("run.trackers", r.run.trackers, Names{});
   visit("run.profile.wait", r.run.profile.wait, Range{0, 1e9});
   visit("run.profile.warmup", r.run.profile.warmup, Range{0, 1e9});

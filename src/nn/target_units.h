@@ -3,6 +3,7 @@
 #include <ATen/ops/addcmul.h>
 
 #include <cstdint>
+#include <string>
 
 #include "nn/parameters.h"
 
@@ -14,10 +15,14 @@ struct TargetUnits {
   at::Tensor mean;
   at::Tensor scale;
 
+  static constexpr const char* kMean = "target.mean";
+  static constexpr const char* kScale = "target.scale";
+
   static TargetUnits of(ParameterList& parameters, int64_t targets) {
-    return {parameters.add_buffer("target.mean", {targets}, 0),
-            parameters.add_buffer("target.scale", {targets}, 1)};
+    return {parameters.add_buffer(kMean, {targets}, 0), parameters.add_buffer(kScale, {targets}, 1)};
   }
+  /// Whether a buffer of this name is one of the two.
+  static bool is_one(const std::string& name) { return name == kMean || name == kScale; }
   bool defined() const { return mean.defined(); }
   /// What a model said, in the units of the data.
   at::Tensor values(const at::Tensor& said) const {

@@ -55,7 +55,7 @@ Recipe under_its_rules(const TrainRequest& request) {
   if (request.run.writes())
     fmt::print(stderr,
                "plimsoll: {} was made by an earlier version and goes on under its rules: split.rule 1, "
-               "sampling.exclude_targets false\n",
+               "sampling.exclude_targets false, init_target_scale model\n",
                request.folder.string());
   return with_earlier_rules(recipe);
 }

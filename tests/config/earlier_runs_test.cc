@@ -28,6 +28,7 @@ TEST(EarlierRuns, IdentityHasLaterKeysWhereTheyDiffer) {
   const std::string now = identity_yaml({});
   EXPECT_THAT(now, HasSubstr("  rule: 2\n"));
   EXPECT_THAT(now, HasSubstr("  exclude_targets: true\n"));
+  EXPECT_THAT(now, HasSubstr("init_target_scale: data\n"));
   const std::string before = identity_yaml(with_earlier_rules({}));
   EXPECT_THAT(before, Not(HasSubstr("rule:")));
   EXPECT_THAT(before, HasSubstr("  embargo: 1\n"));
@@ -46,6 +47,7 @@ TEST(EarlierRuns, TheRecipeOfARunIsReadByItsOwnRules) {
   EXPECT_EQ(earlier.split.rule, 1);
   EXPECT_EQ(earlier.split.embargo, "3");
   EXPECT_FALSE(earlier.sampling.exclude_targets);
+  EXPECT_EQ(earlier.init_target_scale, "model");
   for (const Recipe& recipe : {Recipe(), with_earlier_rules({})})
     EXPECT_EQ(recipe_yaml(read(recipe_yaml(recipe))), recipe_yaml(recipe));
 }

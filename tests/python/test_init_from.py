@@ -3,6 +3,7 @@
 import json
 import subprocess
 
+import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
@@ -65,3 +66,49 @@ def test_a_resumed_run_keeps_its_own(train, tmp_path):
     # The file is part of what the run is.
     model(tmp_path, "first").write_bytes(model(tmp_path, "whole").read_bytes())
     assert "another recipe" in train("parts", *options, more=["--resume"], expect=2)
+
+
+def write_regression(run, folder, scale, offset):
+    """80 graphs of 2 to 6 nodes in a row, whose target follows from the mean of their nodes' attributes."""
+    source = folder / "SET"
+    source.mkdir(parents=True)
+    values = np.random.default_rng(1).random(80).round(3)
+    arcs, graph_of, attributes, first = [], [], [], 1
+    for graph, value in enumerate(values):
+        nodes = 2 + graph % 5
+        arcs += [f"{first + n}, {first + n + 1}" for n in range(nodes - 1)] + [f"{first + n + 1}, {first + n}" for n in range(nodes - 1)]
+        graph_of += [str(graph + 1)] * nodes
+        attributes += [f"{value + (n - (nodes - 1) / 2) / 50:.6f}" for n in range(nodes)]
+        first += nodes
+    for name, lines in [("A", arcs), ("graph_indicator", graph_of), ("node_attributes", attributes),
+                        ("graph_attributes", [f"{value * scale + offset:.6f}" for value in values])]:
+        (source / f"SET_{name}.txt").write_text("\n".join(lines) + "\n")
+    run("plimsoll", "ingest", "tu", source, "--out", folder / "set")
+    return folder / "set"
+
+
+def test_a_regression_takes_the_scale_of_the_new_data(run, bin_dir, tmp_path):
+    """With that of the file the first loss was of the square of what the targets differ by."""
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("task: graph_regression\nsplit: {by: graph}\ngnn: {hidden: 8, layers: 1}\ntraining: {max_epochs: 30, "
+                      "batch_size: 16, learning_rate: 0.01}\n")
+
+    def train(name, data, *overrides):
+        out = run("plimsoll", "train", recipe, "--data", data, "--run", tmp_path / name, "--json",
+                  *(part for option in overrides for part in ("-O", option)))
+        tensors = load_file(tmp_path / name / "seed-42" / "gnn" / "model.safetensors")
+        return json.loads(out), tensors["target.mean"], tensors["target.scale"]
+
+    before, mean, scale = train("before", write_regression(run, tmp_path / "small", 1, 0))
+    larger = write_regression(run, tmp_path / "large", 2000, 5e6)
+    start = f"init_from={model(tmp_path, 'before')}"
+    still = ("training.learning_rate=0", "training.max_epochs=1")
+    after, new_mean, new_scale = train("after", larger, start, *still)
+    assert new_mean == pytest.approx(mean * 2000 + 5e6) and new_scale == pytest.approx(scale * 2000, rel=1e-3)
+    assert after["validation_loss"] == pytest.approx(before["validation_loss"], rel=0.01)
+    assert sorted(after["init_from"]["of_data"]) == ["target.mean", "target.scale"]
+    kept, kept_mean, kept_scale = train("kept", larger, start, *still, "init_target_scale=model")
+    assert kept_mean == mean and kept_scale == scale and kept["validation_loss"] > 1e6
+    assert kept["init_from"]["of_data"] == []
+    told = run("plimsoll", "train", recipe, "--data", larger, "--run", tmp_path / "told", "-O", start)
+    assert "from the data, not from the file (init_target_scale): target.mean, target.scale" in told

@@ -477,7 +477,8 @@ FitResult fit(const FitOptions& given) {
   std::optional<InitialWeights> initial;
   // A checkpoint overwrites them.
   if (!options.recipe->init_from.empty())
-    initial = init_from(options.recipe->init_from, options.objective->parameters());
+    initial = init_from(options.recipe->init_from, options.objective->parameters(),
+                        options.recipe->init_target_scale == "data");
   Fit run(options);
   options.run.begun();
   FitResult result = run.run();

@@ -8,6 +8,7 @@
 #include <ranges>
 
 #include "base/error.h"
+#include "nn/target_units.h"
 #include "store/safetensors.h"
 
 namespace plimsoll {
@@ -21,7 +22,7 @@ bool is_fact(const std::string& name) {
 
 }  // namespace
 
-InitialWeights init_from(const std::filesystem::path& path, const ParameterList& parameters) {
+InitialWeights init_from(const std::filesystem::path& path, const ParameterList& parameters, bool own_scale) {
   const SafetensorsView file(path);
   InitialWeights found;
   std::vector<std::string> wanted;
@@ -30,6 +31,10 @@ InitialWeights init_from(const std::filesystem::path& path, const ParameterList&
     const auto of_file = file.tensors().find(entry.name);
     if (of_file == file.tensors().end()) {
       found.absent.push_back(entry.name);
+      continue;
+    }
+    if (own_scale && TargetUnits::is_one(entry.name)) {
+      found.of_data.push_back(entry.name);
       continue;
     }
     const TensorSpan& tensor = of_file->second;
@@ -59,6 +64,7 @@ std::string in_words(const InitialWeights& weights) {
   add("not in the file, newly initialised", weights.absent);
   add("of another shape, newly initialised", weights.other_shape);
   add("only in the file", weights.unused);
+  add("from the data, not from the file (init_target_scale)", weights.of_data);
   return text;
 }
 
