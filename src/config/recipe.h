@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "config/window_length.h"
-
 #include "config/yaml_of.h"
 
 namespace plimsoll {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/hash.h"
+#include "config/identity.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"
 
@@ -12,17 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string hash_of(const std::string& text) {
-  Hasher hasher;
-  hasher.add(text.data(), text.size());
-  return hasher.hex64();
-}
-
-// The text of the first version, with every key that it had: an older run goes on only where it is the same.
-TEST(EarlierRuns, TheirIdentityIsTheSameAsEver) {
-  EXPECT_EQ(hash_of(identity_yaml(with_earlier_rules({}))), "aa96c6f0bedf707c");
-}
 
 TEST(EarlierRuns, IdentityHasLaterKeysWhereTheyDiffer) {
   const std::string now = identity_yaml({});
