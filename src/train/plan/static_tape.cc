@@ -32,6 +32,11 @@ Tensor abs_meta(const Tensor& self) {
   return at::empty_like(self);
 }
 
+// As on the CPU: what is not a number is not equal to itself.
+Tensor isnan_meta(const Tensor& self) {
+  return at::ne(self, self);
+}
+
 Tensor flip_meta(const Tensor& self, at::IntArrayRef) {
   return at::empty_like(self);
 }
@@ -152,6 +157,7 @@ constexpr Tensor& (*kDivide_)(Tensor&, const Tensor&) = &at::meta::div_;
 TORCH_LIBRARY_IMPL(aten, Meta, m) {
   m.impl("relu", relu_meta);
   m.impl("abs", abs_meta);
+  m.impl("isnan", isnan_meta);
   m.impl("flip", flip_meta);
   m.impl("index_select", index_select_meta);
   m.impl("embedding_dense_backward", embedding_dense_backward_meta);
