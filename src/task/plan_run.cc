@@ -1,6 +1,7 @@
 #include "task/plan_run.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "memory/budget_caps.h"
 
@@ -13,13 +14,30 @@ std::vector<SeededStage> stages_of(const Training& training, const Recipe& recip
   return stages;
 }
 
+std::unique_ptr<Training> open(TrainingInput input, const RunOptions& run) {
+  input.on_device = run.device != nullptr || run.device_budget;
+  const Task& task = find_task(input.recipe.task);
+  return task.open(std::move(input));
+}
+
+// The smallest budget from `budget` on with which the data can be opened. What opening holds follows from the
+// cap, so that it is tried: each refusal says how much is missing.
+int64_t budget_to_open(const TrainingInput& input, const RunOptions& run, int64_t budget) {
+  for (;;) {
+    Ledger::process().set_cap(budget - run.outside_ledger);
+    try {
+      open(input, run);
+      return budget;
+    } catch (const BudgetExceeded& refusal) {
+      budget += refusal.bytes_asked() - refusal.bytes_free();
+    }
+  }
+}
+
 }  // namespace
 
 StagePlans plan_run(const TrainingInput& input, const RunOptions& run) {
-  TrainingInput on = input;
-  on.on_device = run.device != nullptr || run.device_budget;
-  const auto training = find_task(input.recipe.task).open(on);
-  return plan_stages(stages_of(*training, input.recipe), run);
+  return plan_stages(stages_of(*open(input, run), input.recipe), run);
 }
 
 StagePlans plan_without_data(const TrainingInput& input, RunOptions run) {
@@ -30,23 +48,33 @@ StagePlans plan_without_data(const TrainingInput& input, RunOptions run) {
 StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_t budget,
                               const BudgetExceeded* refusal) {
   Ledger& ledger = Ledger::process();
-  const int64_t outside_ledger = run.outside_ledger;
-  run.cap = budget - outside_ledger;
-  raise_cap_to_limits(outside_ledger);
-  ledger.begin_recent();
+  const int64_t outside = run.outside_ledger;
+  run.cap = budget - outside;
+  run.without_data = true;
+  const auto stated = [outside](int64_t needed) { return outside == 0 ? needed : stated_budget(needed); };
+  raise_cap_to_limits(outside);
   StagePlans plans;
+  int64_t opening = 0;
+  int64_t needed = refusal == nullptr ? 0 : budget + refusal->bytes_asked() - refusal->bytes_free();
   try {
-    plans = plan_without_data(input, std::move(run));
+    ledger.begin_recent();
+    const auto training = open(input, run);
+    opening = outside + ledger.recent_peak();
+    ledger.begin_recent();
+    plans = plan_stages(stages_of(*training, input.recipe), run);
+    needed = std::max(needed, stated(outside + ledger.recent_peak()));
   } catch (const BudgetExceeded&) {  // not even this machine has what it takes to find out
     if (refusal != nullptr) throw BudgetExceeded(*refusal);
     throw;
   }
+  // With less memory it may be opened in less.
+  if (const int64_t of_run = std::max(needed, largest_budget(plans).min_budget); opening > of_run) {
+    needed = stated(budget_to_open(input, run, of_run));
+    raise_cap_to_limits(outside);
+  }
   for (auto& [stage, plan] : plans) {
     plan.feasible = false;
-    // Reading the graphs' shapes may take more for a while than the run does.
-    plan.min_budget = std::max(plan.min_budget, outside_ledger + ledger.recent_peak());
-    if (refusal != nullptr)
-      plan.min_budget = std::max(plan.min_budget, budget + refusal->bytes_asked() - refusal->bytes_free());
+    plan.min_budget = std::max(plan.min_budget, needed);
   }
   return plans;
 }

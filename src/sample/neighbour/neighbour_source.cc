@@ -14,7 +14,6 @@
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
 #include "rows/shared_scan.h"
-#include "sample/neighbour/sample_blocks.h"
 #include "sample/neighbour/sample_shape.h"
 #include "sample/seeds/seed_lists.h"
 
@@ -85,20 +84,33 @@ BlockSampler::From NeighbourSource::sampled_from() const {
           options_.exclude_targets};
 }
 
-// Nothing else needs the memory yet.
+// Nothing else needs the memory yet. Blocks that are larger than the shares of memory expect are sampled
+// again with the least: whether a budget works does not depend on how it was shared.
 void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const {
   const Ledger& ledger = Ledger::process();
   const bool unlimited = ledger.cap() == Ledger::kUnlimited;
   const int64_t left = unlimited ? std::numeric_limits<int64_t>::max() / 2 : ledger.cap() - ledger.held();
   const SampleSizes first = guess_sizes();
+  keep_samples(first);
+  const bool keeps = kept_ && left >= kBesideBuffers * SampleFile::kBuffer;
+  try {
+    if (keeps) kept_->begin();
+    sample_all(SamplingShares::of(left, topology_, first.most_bytes, threads), keeps, shapes);
+    if (keeps) kept_->finish();
+  } catch (const BudgetExceeded&) {
+    if (keeps) kept_->finish();  // those that are there stay
+    sample_all(SamplingShares::least(topology_), /*keeps=*/false, shapes);
+  }
+}
+
+void NeighbourSource::sample_all(const SamplingShares& shares, bool keeps,
+                                 Vector<GraphShape, Tag::columns>& shapes) const {
+  std::ranges::fill(uses_, uint8_t{0});
   const int64_t counted = kCountedUses * graph_.nodes() / sample_.batch.nodes();
   const int64_t step = std::max<int64_t>(1, graphs() / std::max<int64_t>(1, counted));
   counted_blocks_ = (graphs() + step - 1) / step;
-  keep_samples(first);
   Vector<std::byte, Tag::blocks> note;
-  const bool keeps = kept_ && left >= kBesideBuffers * SampleFile::kBuffer;
   bool has_room = keeps;
-  if (keeps) kept_->begin();
   const auto use = [&](std::span<const BlockSample> group, Turn& turn) {
     for (const BlockSample& sample : group) {
       shapes[static_cast<size_t>(sample.number)] = sample.shape(
@@ -118,9 +130,7 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   };
   // What validates is read in each epoch, so that its samples are kept before others.
   const BlockNumbers all[] = {{blocks_.training_blocks(), graphs()}, {0, blocks_.training_blocks()}};
-  sample_blocks(sampled_from(), topology_, SamplingShares::of(left, topology_, first.most_bytes, threads),
-                all, use);
-  if (keeps) kept_->finish();
+  sample_blocks(sampled_from(), topology_, shares, all, use);
 }
 
 // Makes the file for samples, after guess_sizes(); none if it has no room for a part of an epoch.

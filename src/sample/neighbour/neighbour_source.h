@@ -16,6 +16,7 @@
 #include "sample/block/block.h"
 #include "sample/neighbour/block_sampler.h"
 #include "sample/neighbour/run_cache.h"
+#include "sample/neighbour/sample_blocks.h"
 #include "sample/seeds/seed_blocks.h"
 #include "sample/topology/disk_topology.h"
 #include "store/graph.h"
@@ -95,6 +96,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   int64_t hops() const { return static_cast<int64_t>(options_.neighbours.fan_outs.size()); }
   BlockSampler::From sampled_from() const;
   void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
+  void sample_all(const SamplingShares& shares, bool keeps, Vector<GraphShape, Tag::columns>& shapes) const;
   void append(int64_t number, GraphBlock& block) const;
   std::byte* append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const;
   void append_places(std::span<const int64_t> nodes, GraphBlock& block) const;

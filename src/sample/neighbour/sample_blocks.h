@@ -24,6 +24,8 @@ struct SamplingShares {
   /// blocks of `block_bytes` (BulkSampler::bytes_for) has room beside it, on as many threads as that takes:
   /// each hop of a group reads what is not in memory.
   static SamplingShares of(int64_t bytes, const DiskTopology& topology, int64_t block_bytes, int threads);
+  /// The least: one thread with a page of each column of the topology, and one block at a time.
+  static SamplingShares least(const DiskTopology& topology) { return {1, topology.least_bytes(), 0, 1}; }
 };
 
 /// Blocks whose numbers follow each other.

@@ -1,0 +1,101 @@
+// The budget that a refusal names is the smallest that works.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "config/recipe.h"
+#include "memory/ledger.h"
+#include "ops/allocator.h"
+#include "support/task_data.h"
+#include "support/temp_folder.h"
+#include "task/plan_run.h"
+#include "task/train_run.h"
+#include "train/plan/warm_up.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kTooSmall = 64 * 1024;
+constexpr int64_t kLess = 64 * 1024;
+// What a plan that runs nothing assumes beyond what blocks take: rooms of BLAS, and tensors seen from above.
+constexpr int64_t kSeenFromAbove = 1024 * 1024;
+
+class SmallestBudgetTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    install_ledger_allocator();
+    warm_up_torch(2);
+  }
+  void TearDown() override { Ledger::process().set_cap(Ledger::kUnlimited); }
+
+  // A run on one giant graph whose topology is large beside a block, or not.
+  TrainingInput any_input(std::mt19937_64& random, const std::string& estimation) {
+    const auto pick = [&](auto... values) {
+      const std::vector list{values...};
+      return list[random() % list.size()];
+    };
+    write_giant(folder_ / "graph", pick(1000, 4000, 12'000), pick(1, 3, 24), static_cast<uint32_t>(random()));
+    const bool links = random() % 3 == 0;
+    const int64_t hops = pick(1, 2, 3);
+    std::string fan_outs;
+    for (int64_t hop = 0; hop < hops; ++hop)
+      fan_outs += (hop > 0 ? ", " : "") + std::to_string(pick(2, 5, 10));
+    const Recipe recipe = parse_recipe(
+        std::string("task: ") + (links ? "link_prediction" : "node_classification") +
+            "\nsampling: {fan_outs: [" + fan_outs + "]}\ngnn: {conv: " + pick("sage", "gcn", "gin", "gat") +
+            ", hidden: " + std::to_string(pick(4, 16)) + ", layers: " + std::to_string(hops) +
+            "}\nmemory: {estimation: " + estimation + "}\ntraining: {max_epochs: " +
+            std::to_string(pick(1, 3)) + ", batch_size: " + std::to_string(pick(64, 512)) +
+            ", block: {seeds: " + std::to_string(pick(32, 256)) + "}}\n",
+        "recipe", {});
+    return {.data = folder_ / "graph", .recipe = recipe, .threads = pick(1, 2, 3)};
+  }
+
+  static MemoryPlan plan_of(const TrainingInput& input, int64_t budget) {
+    Ledger::process().set_cap(budget);
+    return largest_budget(plan_within(input, {.threads = input.threads}, budget));
+  }
+
+  TempFolder folder_;
+};
+
+// Where a plan that runs nothing decides, to the step of 64 KiB; where blocks are measured, but for what such
+// a plan sees from above.
+TEST_F(SmallestBudgetTest, OfAGiantGraphWorksAndLessIsRefused) {
+  const int graphs = std::getenv("PLIMSOLL_SLOW") != nullptr ? 100 : 12;
+  std::mt19937_64 random(58);
+  int64_t most_above = 0;
+  for (int i = 0; i < graphs; ++i) {
+    for (const bool measured : {false, true}) {
+      std::mt19937_64 same = random;
+      const TrainingInput input = any_input(measured ? random : same, measured ? "measured" : "static");
+      SCOPED_TRACE(testing::Message() << "graph " << i << (measured ? ", measured" : ", static"));
+      const MemoryPlan refused = plan_of(input, kTooSmall);
+      EXPECT_FALSE(refused.feasible);
+      const int64_t named = refused.min_budget;
+      EXPECT_TRUE(plan_of(input, named).feasible) << named;
+      const MemoryPlan less = plan_of(input, named - kLess - (measured ? kSeenFromAbove : 0));
+      EXPECT_FALSE(less.feasible) << named << ", then " << less.min_budget;
+      if (measured) most_above = std::max(most_above, named - less.min_budget);
+    }
+  }
+  printf("at most %.0f KiB seen from above\n", static_cast<double>(most_above) / 1024);
+}
+
+TEST_F(SmallestBudgetTest, OfAGiantGraphTrains) {
+  std::mt19937_64 random(59);
+  for (int i = 0; i < 3; ++i) {
+    const TrainingInput input = any_input(random, "measured");
+    const TrainRequest request{.input = input,
+                               .folder = folder_ / ("run-" + std::to_string(i)),
+                               .budget = plan_of(input, kTooSmall).min_budget,
+                               .run = {.threads = input.threads}};
+    Ledger::process().set_cap(request.budget);
+    EXPECT_FALSE(train_run(request).stages.empty()) << request.budget;
+  }
+}
+
+}  // namespace
+}  // namespace plimsoll
