@@ -103,8 +103,7 @@ def train(
     except BudgetExceeded as error:
         if not error.bytes_asked or "--resume" in str(error):
             raise  # it says what works, or has begun
-        least = _torch.smallest_budget(request)
-        raise BudgetExceeded(f"the smallest budget that works is {least} bytes ({_torch.format_bytes(least)})") from error
+        raise _naming_what_works(request) from error
     return TrainReport(
         run=Path(run),
         model=Path(run) / done["model"] if done["model"] else Path(),
@@ -147,7 +146,12 @@ def evaluate(
     if calibrate is not None:
         request.set_calibrate(whole("calibrate", calibrate, 0))
     group = group_name()
-    done = json.loads(_within(request, budget, threads, lambda: _torch.evaluate(request, progress, group)))
+    try:
+        done = json.loads(_within(request, budget, threads, lambda: _torch.evaluate(request, progress, group)))
+    except BudgetExceeded as error:
+        if not error.bytes_asked and "smallest budget" not in str(error):
+            raise  # the process alone is too large
+        raise _naming_what_works(request) from error
     return Evaluation(tuple(done["findings"]["splits"]), done["findings"], done["table"])
 
 
@@ -173,8 +177,18 @@ def predict(
     request = _torch.PredictionRequest(Path(run), Path(data), Path(out))
     request.embeddings, request.csv, request.force = bool(embeddings), bool(csv), bool(force)
     group = group_name()
-    _within(request, budget, threads, lambda: _torch.predict(request, progress, group))
+    try:
+        _within(request, budget, threads, lambda: _torch.predict(request, progress, group))
+    except BudgetExceeded as error:
+        if not error.bytes_asked and "smallest budget" not in str(error):
+            raise  # the process alone is too large
+        raise _naming_what_works(request) from error
     return Predictions(out)
+
+
+def _naming_what_works(request: Request) -> BudgetExceeded:
+    least = _torch.smallest_budget(request)
+    return BudgetExceeded(f"the smallest budget that works is {least} bytes ({_torch.format_bytes(least)})")
 
 
 def _within(request: Request, budget: Budget, threads: int | None, work: Callable[[], Done]) -> Done:

@@ -88,6 +88,16 @@ int64_t smallest_budget(const TrainRequest& request) {
   return largest_budget(plan_beyond_budget(request.input, request.run, request.budget, nullptr)).min_budget;
 }
 
+// The same of evaluate() and predict().
+int64_t smallest_budget(const EvaluateRequest& request) {
+  const BudgetCaps::Lifted lifted;
+  return budget_to_evaluate(request);
+}
+int64_t smallest_budget(const PredictionRequest& request) {
+  const BudgetCaps::Lifted lifted;
+  return budget_to_predict(request);
+}
+
 std::string evaluate(EvaluateRequest request, const nb::object& progress, const std::string& group) {
   Json report;
   run_watched(progress, [&](const Progress& note) {
@@ -166,7 +176,12 @@ void bind_runs(nb::module_& module) {
       .def_rw("embeddings", &PredictionRequest::embeddings)
       .def_rw("csv", &PredictionRequest::csv)
       .def_rw("force", &PredictionRequest::force);
-  module.def("smallest_budget", smallest_budget, nb::call_guard<nb::gil_scoped_release>());
+  const auto can_be_asked = [&]<typename Request>(int64_t (*budget)(const Request&)) {
+    module.def("smallest_budget", budget, nb::call_guard<nb::gil_scoped_release>());
+  };
+  can_be_asked.operator()<TrainRequest>(smallest_budget);
+  can_be_asked.operator()<EvaluateRequest>(smallest_budget);
+  can_be_asked.operator()<PredictionRequest>(smallest_budget);
   module.def("train", train, nb::arg("request"), nb::arg("progress").none(), nb::arg("group"));
   module.def("evaluate", evaluate, nb::arg("request"), nb::arg("progress").none(), nb::arg("group"));
   module.def("predict", predict, nb::arg("request"), nb::arg("progress").none(), nb::arg("group"));

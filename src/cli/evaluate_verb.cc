@@ -22,7 +22,7 @@ void run_evaluate(const EvaluateOptions& options, Exchange* exchange) {
   const std::unique_ptr<TrainingDevice> device = open_device(options.device, options.ranks, threads);
   warm_up_torch(threads);
   Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
-  const std::unique_ptr<Enforcement> enforcement =
+  std::unique_ptr<Enforcement> enforcement =
       enforce(options.enforce, budget, threads + (options.enforce ? threads_that_read(options.data) : 0));
   const RunFolder folder{options.run};
   if (const auto trainer = holder_of_run(folder.root); trainer && tells)
@@ -37,22 +37,24 @@ void run_evaluate(const EvaluateOptions& options, Exchange* exchange) {
     throw_if_stopped();
     progress->update(done, total, "");
   };
-  const Findings findings = evaluate_run({.asked = {.folder = folder,
-                                                    .recipe = {},
-                                                    .data = options.data,
-                                                    .split = options.split,
-                                                    .compare = options.compare,
-                                                    .scores = options.scores,
-                                                    .attention = options.attention,
-                                                    .calibrate = options.calibrate,
-                                                    .ablation = options.ablation,
-                                                    .threads = threads,
-                                                    .outside_ledger = budget.outside_ledger(),
-                                                    .exchange = exchange,
-                                                    .device = device.get(),
-                                                    .progress = show},
-                                          .verify_all = options.verify == "full",
-                                          .budget = budget.bytes()});
+  const EvaluateRequest request{.asked = {.folder = folder,
+                                          .recipe = {},
+                                          .data = options.data,
+                                          .split = options.split,
+                                          .compare = options.compare,
+                                          .scores = options.scores,
+                                          .attention = options.attention,
+                                          .calibrate = options.calibrate,
+                                          .ablation = options.ablation,
+                                          .threads = threads,
+                                          .outside_ledger = budget.outside_ledger(),
+                                          .exchange = exchange,
+                                          .device = device.get(),
+                                          .progress = show},
+                                .verify_all = options.verify == "full",
+                                .budget = budget.bytes(),
+                                .release = [&] { enforcement.reset(); }};
+  const Findings findings = stopped_in_order([&] { return evaluate_run(request); });
   progress.reset();
   if (!tells) return;
   if (options.json) {

@@ -9,7 +9,6 @@
 #include "task/predict_run.h"
 #include "task/training_data.h"
 #include "telemetry/progress.h"
-#include "train/plan/planner.h"
 #include "train/plan/warm_up.h"
 
 namespace plimsoll {
@@ -21,28 +20,27 @@ void run_predict(const PredictOptions& options, Exchange* exchange) {
   const std::unique_ptr<TrainingDevice> device = open_device(options.device, options.ranks, threads);
   warm_up_torch(threads);
   Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
-  if (budget.is_below_floor())
-    throw BudgetTooSmall(
-        fmt::format("budget {} is below what this process holds before any data, {}; give more",
-                    format_bytes(budget.bytes()), format_bytes(budget.outside_ledger())));
-  const std::unique_ptr<Enforcement> enforcement =
+  std::unique_ptr<Enforcement> enforcement =
       enforce(options.enforce, budget, threads + (options.enforce ? threads_that_read(options.data) : 0));
   std::optional<Progress> progress;
-  const int64_t rows = predict_run({.folder = {options.run},
-                                    .data = options.data,
-                                    .out = options.out,
-                                    .force = options.force,
-                                    .embeddings = options.embeddings,
-                                    .csv = options.csv,
-                                    .threads = threads,
-                                    .outside_ledger = budget.outside_ledger(),
-                                    .exchange = exchange,
-                                    .device = device.get(),
-                                    .progress = until_stopped([&](int64_t done, int64_t total) {
-                                      if (rank_of(exchange) != 0) return;
-                                      if (!progress) progress.emplace("predict", "rows");
-                                      progress->update(done, total, "");
-                                    })});
+  const PredictionRequest request{.folder = {options.run},
+                                  .data = options.data,
+                                  .out = options.out,
+                                  .force = options.force,
+                                  .embeddings = options.embeddings,
+                                  .csv = options.csv,
+                                  .threads = threads,
+                                  .budget = budget.bytes(),
+                                  .outside_ledger = budget.outside_ledger(),
+                                  .exchange = exchange,
+                                  .device = device.get(),
+                                  .release = [&] { enforcement.reset(); },
+                                  .progress = until_stopped([&](int64_t done, int64_t total) {
+                                    if (rank_of(exchange) != 0) return;
+                                    if (!progress) progress.emplace("predict", "rows");
+                                    progress->update(done, total, "");
+                                  })};
+  const int64_t rows = stopped_in_order([&] { return predict_run(request); });
   progress.reset();
   if (rank_of(exchange) != 0) return;
   if (options.json)

@@ -23,7 +23,8 @@ void predict_blocks(const BlockSource& source, const Objective& objective, const
        .predicted = {graphs},
        .outside_ledger = request.outside_ledger,
        .later = bytes_to_predict_on_ranks(objective, shapes, limits, {graphs}, ranks_of(request.exchange))},
-      request.device);
+      request.device, request.rehearsal);
+  if (request.rehearsal != nullptr) return;
   const int64_t items = engine->items(graphs);
   int64_t done = 0;
   predict_on_ranks(*engine, request.exchange, graphs, [&](std::span<const float> outputs) {

@@ -23,6 +23,7 @@ std::vector<ClassificationVerdict> judge_graphs(const RunEvaluation& asked, cons
                            .outside_ledger = asked.outside_ledger,
                            .exchange = asked.exchange,
                            .device = asked.device,
+                           .rehearsal = asked.rehearsal,
                            .lists = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split)});
 }
 

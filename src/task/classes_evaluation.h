@@ -36,6 +36,7 @@ auto judge_from_all_neighbours(const RunEvaluation& asked, const Judge& judge) {
   return judge(FullNeighbourOptions{.scratch = scratch.path(),
                                     .threads = asked.threads,
                                     .outside_ledger = asked.outside_ledger,
+                                    .rehearsal = asked.rehearsal,
                                     .progress = asked.progress});
 }
 

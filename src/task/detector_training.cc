@@ -34,11 +34,9 @@ TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data) {
 }
 
 Findings DetectorTask::evaluate(const RunEvaluation& asked) const {
-  return judge_detector(asked);
-}
-
-std::optional<int64_t> DetectorTask::budget_to_evaluate(const RunEvaluation& asked) const {
-  return budget_to_judge(asked);
+  if (asked.rehearsal == nullptr) return judge_detector(asked);
+  asked.rehearsal->need(budget_to_judge(asked));
+  return {};
 }
 
 DetectorTraining::DetectorTraining(TrainingInput input) : input_(std::move(input)) {

@@ -43,7 +43,6 @@ class DetectorTraining : public Training {
 class DetectorTask : public Task {
  public:
   Findings evaluate(const RunEvaluation& asked) const override;
-  std::optional<int64_t> budget_to_evaluate(const RunEvaluation& asked) const override;
   int64_t predict(const PredictionRequest& request) const override;
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+
 #include "task/evaluation.h"
 
 namespace plimsoll {
@@ -9,10 +11,16 @@ struct EvaluateRequest {
   RunEvaluation asked;      ///< but for its recipe, which is that of the run
   bool verify_all = false;  ///< checksums of all columns, however large
   int64_t budget = 0;       ///< bytes; 0: none
+  /// Ends what holds the process to the budget, before a refusal is explained.
+  std::function<void()> release = [] {};
 };
 
 /// Judges a run, and where all its splits are judged writes evaluation.json and report.html into its folder.
 /// Errors: UsageError, InputError, Failure; BudgetTooSmall, which names the smallest budget that works.
 Findings evaluate_run(EvaluateRequest request);
+
+/// The smallest budget with which evaluate_run() works, in bytes; nothing is judged. Errors: likewise;
+/// BudgetExceeded where the cap of the ledger does not do for what it takes to find out.
+int64_t budget_to_evaluate(EvaluateRequest request);
 
 }  // namespace plimsoll

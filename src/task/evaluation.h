@@ -10,6 +10,7 @@
 #include "telemetry/markup.h"
 #include "train/engine/exchange.h"
 #include "train/engine/training_device.h"
+#include "train/plan/rehearsal.h"
 
 namespace plimsoll {
 
@@ -28,6 +29,7 @@ struct RunEvaluation {
   int64_t outside_ledger = 0;    ///< bytes of the budget that the ledger does not have
   Exchange* exchange = nullptr;  ///< with the ranks that judge together, of which rank 0 writes; null: none
   TrainingDevice* device = nullptr;  ///< blocks run there; null: on the CPU
+  Rehearsal* rehearsal = nullptr;    ///< learns which budget that needs; null: it is no rehearsal
   /// Called now and then where judging takes long, first before any file is made; may throw to end it.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };

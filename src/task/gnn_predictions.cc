@@ -47,6 +47,7 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
   PredictionWriter writer(request, widths, std::move(name));
   if (giant == nullptr) {
     predict_blocks(gnn.data.source(), Predictions(model, request.embeddings), request, writer);
+    if (request.rehearsal != nullptr) return 0;
     return writer.publish(model.judges_nodes() ? "nodes" : gnn.data.unit(), gnn.data.identity());
   }
   require_one_process(request.exchange);
@@ -55,6 +56,7 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
                    {.scratch = scratch.path(),
                     .threads = request.threads,
                     .outside_ledger = request.outside_ledger,
+                    .rehearsal = request.rehearsal,
                     .progress = request.progress},
                    [&](const SaidOfNodes& said) {
                      if (pairs)
@@ -62,6 +64,7 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
                      else
                        writer.append(numbers_of(said.logits), numbers_of(said.embeddings));
                    });
+  if (request.rehearsal != nullptr) return 0;
   return writer.publish("nodes", gnn.data.identity());
 }
 

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "base/error.h"
-#include "memory/budget_caps.h"
 #include "memory/ledger.h"
 #include "store/split_name.h"
 #include "task/attention.h"
@@ -324,13 +323,11 @@ int64_t budget_to_judge(const RunEvaluation& options) {
   const int64_t outside_ledger = options.outside_ledger;
   const int threads = options.threads;
   Ledger& ledger = Ledger::process();
-  const int64_t cap = ledger.cap();
-  raise_cap_to_limits(outside_ledger);
   ledger.begin_recent();
   const Judging judging(options);
   const Vector<uint8_t, Tag::columns> truth(judging.shapes.size());
   const WindowTimes times = window_times(*judging.data.windows(), *judging.data.frames());
-  int64_t least = outside_ledger + ledger.recent_peak();
+  int64_t least = stated_budget(outside_ledger + ledger.recent_peak());
   std::vector<Vector<float, Tag::columns>> scores;
   const auto plan = [&](const RunDetector& of, const BlockSource& source, std::span<const GraphShape> shapes,
                         const std::vector<std::span<const int64_t>>& predicted) {
@@ -338,7 +335,6 @@ int64_t budget_to_judge(const RunEvaluation& options) {
     ScorerOptions scorer = judging.beside(memory, outside_ledger);
     scorer.source = &source;
     scorer.shapes = shapes;
-    scorer.cap = cap - memory.left();
     least = std::max(least, plan_scores(load_detector(of.file), scorer, predicted).min_budget);
     scores.emplace_back(judging.shapes.size());
   };

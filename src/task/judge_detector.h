@@ -8,8 +8,8 @@ namespace plimsoll {
 /// where they are asked for. Errors: UsageError, InputError, BudgetTooSmall.
 Findings judge_detector(const RunEvaluation& asked);
 
-/// The smallest budget with which judge_detector() works, in bytes; nothing is judged. The cap of the ledger
-/// is raised to the limits of the machine, for good. Errors: also BudgetExceeded, where these do not do.
+/// The smallest budget with which judge_detector() works, in bytes; nothing is judged. Errors: also
+/// BudgetExceeded, where the cap of the ledger does not do for that.
 int64_t budget_to_judge(const RunEvaluation& asked);
 
 }  // namespace plimsoll

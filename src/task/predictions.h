@@ -13,6 +13,7 @@
 #include "task/run_folder.h"
 #include "train/engine/exchange.h"
 #include "train/engine/training_device.h"
+#include "train/plan/rehearsal.h"
 
 namespace plimsoll {
 
@@ -26,9 +27,13 @@ struct PredictionRequest {
   bool embeddings = false;  ///< what the last layer reads, too
   bool csv = false;         ///< predictions.csv beside the columns, for people
   int threads = 1;
+  int64_t budget = 0;            ///< bytes; 0: none
   int64_t outside_ledger = 0;    ///< bytes of the budget that the ledger does not have
   Exchange* exchange = nullptr;  ///< with the ranks that predict together, of which rank 0 writes; null: none
   TrainingDevice* device = nullptr;  ///< blocks run there; null: on the CPU
+  Rehearsal* rehearsal = nullptr;    ///< learns which budget that needs; null: it is no rehearsal
+  /// Ends what holds the process to the budget, before a refusal is explained.
+  std::function<void()> release = [] {};
   /// Called now and then; may throw to end it.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };

@@ -29,6 +29,7 @@ class RegressionTask final : public Task {
                       .outside_ledger = asked.outside_ledger,
                       .exchange = asked.exchange,
                       .device = asked.device,
+                      .rehearsal = asked.rehearsal,
                       .lists = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split)});
     Table table(regression_columns());
     std::vector<std::vector<std::string>> rows;

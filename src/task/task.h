@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,15 +54,12 @@ class Task {
   virtual bool can_be_made_longer() const { return true; }
   /// Errors: UsageError for data or a recipe that is not for this task; InputError; those of TrainingData.
   virtual std::unique_ptr<Training> open(TrainingInput input) const = 0;
-  /// Judges what a run has trained. Errors: UsageError, InputError, BudgetTooSmall.
+  /// Judges what a run has trained; in a rehearsal the findings mean nothing. Errors: UsageError, InputError,
+  /// BudgetTooSmall.
   virtual Findings evaluate(const RunEvaluation& asked) const = 0;
-  /// Asks the model of a run about data that nobody has labelled, and writes what it says. Returns how many
-  /// rows. Errors: likewise.
+  /// Asks the model of a run about data that nobody has labelled, and writes what it says; in a rehearsal
+  /// nothing appears. Returns how many rows. Errors: likewise.
   virtual int64_t predict(const PredictionRequest& request) const = 0;
-  /// The smallest budget with which evaluate() works, in bytes; nothing is judged. The cap of the ledger is
-  /// raised to the limits of the machine, for good. None: it is not known. Errors: BudgetExceeded where these
-  /// limits do not hold what it takes to find out.
-  virtual std::optional<int64_t> budget_to_evaluate(const RunEvaluation&) const { return std::nullopt; }
 };
 
 /// The task of this name. Errors: UsageError.

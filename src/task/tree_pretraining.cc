@@ -32,6 +32,7 @@ class TreePretrainingTask final : public Task {
                      .outside_ledger = asked.outside_ledger,
                      .exchange = asked.exchange,
                      .device = asked.device,
+                     .rehearsal = asked.rehearsal,
                      .lists = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split)},
                     asked.recipe);
     const std::vector<std::string> columns = {"<split", "graphs",      "nodes", "loss",

@@ -185,6 +185,7 @@ class TreeJudge {
             .outside_ledger = asked_.outside_ledger,
             .exchange = asked_.exchange,
             .device = asked_.device,
+            .rehearsal = asked_.rehearsal,
             .lists = lists};
   }
 

@@ -76,6 +76,12 @@ Vector<float, Tag::columns> degrees_of(const Topology& topology, bool by_weight)
   return degrees;
 }
 
+// A file of so many f32 that takes no room on the disk.
+void make_zeros(const std::filesystem::path& path, int64_t numbers) {
+  File::create(path);
+  std::filesystem::resize_file(path, static_cast<uintmax_t>(numbers) * sizeof(float));
+}
+
 // What the layers said of nodes, judged.
 class Judge {
  public:
@@ -150,6 +156,10 @@ class Layers {
     LayerRun layer_run(topology_, model_, layer, from, pieces_, degrees_);
     const PieceMemory& each = workers_[static_cast<size_t>(std::min<int64_t>(layer, 1))];
     const int64_t open = Ledger::process().held();  // with what reads rows
+    if (options_.rehearsal != nullptr) {
+      options_.rehearsal->need(budget_for(open + each.sum() - kHeapOfWorker));
+      return make_zeros(path, graph_.nodes() * model_.options().hidden);
+    }
     // The slack of the budget has room for the first worker's heap.
     const int64_t free = Ledger::process().cap() - open + kHeapOfWorker;
     // More workers than one leave half to caches, as far as these are of use: most wait for rows otherwise.
@@ -186,13 +196,13 @@ class Layers {
     });
   }
 
-  // `needed`: of the ledger, with what stands beside it.
+  // For so many bytes of the ledger, with what stands beside it.
+  int64_t budget_for(int64_t needed) const { return stated_budget(options_.outside_ledger + needed); }
+
   [[noreturn]] void throw_too_small(int64_t needed, const BudgetExceeded& refusal) const {
     if (options_.outside_ledger == 0) throw refusal;
     const int64_t missing = refusal.bytes_asked() - refusal.bytes_free();
-    const int64_t least =
-        options_.outside_ledger + std::max(needed, Ledger::process().cap() + grown_ + missing);
-    const int64_t budget = stated_budget(least);
+    const int64_t budget = budget_for(std::max(needed, Ledger::process().cap() + grown_ + missing));
     const PieceSize& largest = pieces_.largest;
     throw BudgetTooSmall(
         fmt::format("nodes are judged from all their neighbours, up to {} nodes with {} edges at a time: the "
@@ -220,6 +230,7 @@ void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& mode
   for (size_t first = 0; first < nodes.size(); first += kJudgedNodes) {
     const at::Tensor found =
         judge.run(nodes.subspan(first, std::min<size_t>(kJudgedNodes, nodes.size() - first))).logits;
+    if (options.rehearsal != nullptr) return;  // the others take the same
     std::copy_n(found.const_data_ptr<float>(), found.numel(),
                 logits.begin() + static_cast<int64_t>(first) * model.classes());
   }
@@ -234,16 +245,20 @@ void judge_every_node(const GraphView& graph, DiskTopology& topology, const Gnn&
     nodes.resize(static_cast<size_t>(std::min(kJudgedNodes, graph.nodes() - first)));
     std::iota(nodes.begin(), nodes.end(), first);
     take(judge.run(nodes));
+    if (options.rehearsal != nullptr) return;  // the others take the same
   }
 }
 
 FeatureFile judge_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                             const FullNeighbourOptions& options) {
   const std::filesystem::path path = options.scratch / "nodes.f32";
-  File out = File::create(path);
-  judge_every_node(graph, topology, model, options, [&](const SaidOfNodes& said) {
-    out.write(said.logits.const_data_ptr(), said.logits.nbytes());
-  });
+  {
+    File out = File::create(path);
+    judge_every_node(graph, topology, model, options, [&](const SaidOfNodes& said) {
+      out.write(said.logits.const_data_ptr(), said.logits.nbytes());
+    });
+  }
+  if (options.rehearsal != nullptr) make_zeros(path, graph.nodes() * model.classes());
   return {path, 0, graph.nodes(), model.classes()};
 }
 

@@ -9,6 +9,7 @@
 #include "rows/feature_file.h"
 #include "sample/topology/disk_topology.h"
 #include "store/graph.h"
+#include "train/plan/rehearsal.h"
 
 namespace plimsoll {
 
@@ -17,6 +18,7 @@ struct FullNeighbourOptions {
       scratch;                 ///< a folder that is there: f32 [V, hidden] for each layer lie in it meanwhile
   int threads = 1;             ///< at most; as many work as the budget has room for
   int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have; 0: there is no budget
+  Rehearsal* rehearsal = nullptr;  ///< learns which budget that needs: no layer is run; null: none
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
@@ -40,7 +42,8 @@ struct SaidOfNodes {
   at::Tensor logits;
 };
 
-/// The same of every node, some at a time, in their order. Errors: likewise, and those of `take`.
+/// The same of every node, some at a time, in their order; in a rehearsal of the first alone. Errors:
+/// likewise, and those of `take`.
 void judge_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                       const FullNeighbourOptions& options,
                       const std::function<void(const SaidOfNodes&)>& take);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -25,9 +26,20 @@ using Nodes = Vector<int64_t, Tag::columns>;
 // Pairs and their scores, some at a time.
 class Scores {
  public:
-  Scores(const FeatureFile& embeddings, DiskTopology& topology) : rows_(embeddings) {
+  // `caches`: of edges and embeddings.
+  Scores(const FeatureFile& embeddings, DiskTopology& topology, bool caches)
+      : topology_(topology), rows_(embeddings), caches_(caches) {
+    if (!caches) return;
     const Ledger& ledger = Ledger::process();
     share_caches(topology, rows_, std::max<int64_t>(ledger.cap() - ledger.held(), 0) / 2);
+  }
+
+  // Leaves their memory to others. False: there are none.
+  bool drop_caches() {
+    if (!std::exchange(caches_, false)) return false;
+    topology_.resize(topology_.least_bytes());
+    rows_.resize(0);
+    return true;
   }
 
   // scores[i]: of nodes[i] and neighbours[i], added up in double precision.
@@ -61,7 +73,9 @@ class Scores {
     return embeddings_.data() + (std::ranges::lower_bound(ends_, node) - ends_.begin()) * rows_.width();
   }
 
+  DiskTopology& topology_;
   ScannedRows rows_;
+  bool caches_;
   Nodes ends_;                              // ascending
   Vector<float, Tag::columns> embeddings_;  // of these
 };
@@ -83,12 +97,21 @@ class SplitJudge {
     std::fill_n(truth_.begin(), edges_, uint8_t{1});
   }
 
-  LinkVerdict judge(Scores& scores) {
+  // In a rehearsal the first edges alone: the others take the same.
+  LinkVerdict judge(Scores& scores, bool rehearses) {
     verdict_.name = kGraphSplits[split_];
     verdict_.edges = edges_;
     const int64_t step = std::max<int64_t>(kDrawnEdges / kRankedNegatives, 1);
-    for (int64_t first = 0; first < edges_; first += step)
-      judge_piece(first, std::min(step, edges_ - first), scores);
+    for (int64_t first = 0; first < edges_ && !(rehearses && first > 0); first += step) {
+      const int64_t piece = std::min(step, edges_ - first);
+      try {
+        judge_piece(first, piece, scores);
+      } catch (const BudgetExceeded&) {
+        if (!scores.drop_caches()) throw;
+        judge_piece(first, piece, scores);
+      }
+    }
+    scores.drop_caches();  // the ranking takes their place
     const auto count = static_cast<double>(edges_);
     for (size_t i = 0; i < scores_.size(); ++i)
       verdict_.loss += softplus_of_minus(truth_[i] != 0 ? scores_[i] : -scores_[i]);
@@ -165,8 +188,9 @@ std::vector<LinkVerdict> judge_links(const GraphView& graph, DiskTopology& topol
     const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
     topology.resize(topology.least_bytes());  // what the judge holds comes before caches
     SplitJudge judge(graph, topology, split, seed);
-    Scores scores(embeddings, topology);
-    verdicts.push_back(judge.judge(scores));
+    const bool rehearses = options.rehearsal != nullptr;
+    Scores scores(embeddings, topology, /*caches=*/!rehearses);
+    verdicts.push_back(judge.judge(scores, rehearses));
   }
   return verdicts;
 }

@@ -18,7 +18,7 @@ PlannedEngine engine_for(const EvaluationInput& input, const Objective& objectiv
                         .outside_ledger = input.outside_ledger,
                         .later = later + bytes_to_predict_on_ranks(objective, input.shapes, input.limits,
                                                                    predicted, ranks_of(input.exchange))},
-                       input.device);
+                       input.device, input.rehearsal);
 }
 
 // The room comes before the plan, which counts it as held.
@@ -28,10 +28,12 @@ ListPredictor::ListPredictor(const EvaluationInput& input, const Objective& obje
       outputs_(outputs),
       room_(outputs.empty() ? 0 : std::ranges::max(outputs)),
       exchange_(input.exchange),
+      rehearses_(input.rehearsal != nullptr),
       engine_(engine_for(input, objective, later)) {}
 
 ListPredictor::Prediction ListPredictor::predict(size_t list) {
   const std::span<float> outputs = std::span(room_).first(outputs_[list]);
+  if (rehearses_) return {0, outputs};  // as they are made
   return {predict_on_ranks(*engine_, exchange_, lists_[list].graphs, outputs), outputs};
 }
 

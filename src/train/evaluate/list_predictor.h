@@ -22,6 +22,7 @@ struct EvaluationInput {
   int64_t outside_ledger = 0;                ///< as in PlanInput
   Exchange* exchange = nullptr;              ///< with the ranks that predict together; null: there are none
   TrainingDevice* device = nullptr;          ///< blocks run there; null: on the CPU
+  Rehearsal* rehearsal = nullptr;            ///< learns which budget that needs; null: it is no rehearsal
   const std::vector<NamedGraphList>& lists;  ///< judged one after the other
 };
 
@@ -30,7 +31,7 @@ struct EvaluationInput {
 /// BudgetTooSmall.
 PlannedEngine engine_for(const EvaluationInput& input, const Objective& objective, int64_t later = 0);
 
-/// Predicts each list by one engine, into one room. Not thread-safe.
+/// Predicts each list by one engine, into one room; zeros in a rehearsal. Not thread-safe.
 class ListPredictor {
  public:
   /// `outputs`: how many numbers each list has. `later`: as in engine_for(). Errors: BudgetTooSmall.
@@ -48,6 +49,7 @@ class ListPredictor {
   const std::vector<size_t> outputs_;
   Vector<float, Tag::columns> room_;
   Exchange* const exchange_;
+  const bool rehearses_;
   PlannedEngine engine_;
 };
 

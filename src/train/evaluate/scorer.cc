@@ -35,8 +35,7 @@ PlanInput input_for(const ScorerOptions& options, const Objective& objective,
           .predicted = lists,
           .outside_ledger = options.outside_ledger,
           .later = options.later + bytes_to_predict_on_ranks(objective, options.shapes, options.limits, lists,
-                                                             ranks_of(options.exchange)),
-          .cap = options.cap};
+                                                             ranks_of(options.exchange))};
 }
 
 }  // namespace
@@ -65,8 +64,8 @@ Scorer::Scorer(const Detector& detector, const ScorerOptions& options,
     : rebuilds_(detector.vgae != nullptr),
       objective_(detector, options),
       exchange_(options.exchange),
-      engine_(input_for(options, *objective_, lists), options.device) {
-  if (options.pressure != nullptr)
+      engine_(input_for(options, *objective_, lists), options.device, options.rehearsal) {
+  if (options.pressure != nullptr && options.rehearsal == nullptr)
     engine_->runner().watch(options.pressure, [](const BlockRunner::Event&) {});
 }
 

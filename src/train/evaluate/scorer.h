@@ -22,7 +22,7 @@ struct ScorerOptions {
   Exchange* exchange = nullptr;      ///< with the ranks that score together; null: there are none
   bool unknown_vehicle = false;      ///< scores graphs as if all their IDs were unknown
   TrainingDevice* device = nullptr;  ///< blocks run there; null: on the CPU
-  std::optional<int64_t> cap = {};   ///< as in PlanInput; for planning alone
+  Rehearsal* rehearsal = nullptr;    ///< learns which budget that needs, and nothing is scored; null: none
 };
 
 /// What scores are made of: what a detector says, unknown IDs as evidence of their own where it wants them

@@ -23,7 +23,8 @@ std::vector<TreeVerdict> judge_trees(const EvaluationInput& input, const Recipe&
   for (size_t i = 0; i < input.lists.size(); ++i) {
     const std::span<float> found = std::span(said).first(width * static_cast<size_t>(nodes[i]));
     TreeVerdict verdict{input.lists[i].name, static_cast<int64_t>(input.lists[i].graphs.size()), nodes[i]};
-    verdict.loss = predict_on_ranks(*engine, input.exchange, input.lists[i].graphs, found);
+    if (input.rehearsal == nullptr)
+      verdict.loss = predict_on_ranks(*engine, input.exchange, input.lists[i].graphs, found);
     const auto mean = [&](size_t column) {
       double sum = 0;
       for (size_t at = column; at < found.size(); at += width) sum += found[at];

@@ -19,10 +19,13 @@ ExecutionPlan execution_of(const MemoryPlan& plan, DeviceRun* device) {
 
 }  // namespace
 
-PlannedEngine::PlannedEngine(PlanInput input, TrainingDevice* device)
-    : device_(run_on(device, input)),
-      plan_(make_plan(input)),
-      engine_(*input.source, input.shapes, *input.objective, input.limits,
-              execution_of(plan_, device_.get())) {}
+PlannedEngine::PlannedEngine(PlanInput input, TrainingDevice* device, Rehearsal* rehearsal)
+    : device_(run_on(device, input)), plan_(make_plan(input)) {
+  if (rehearsal != nullptr)
+    rehearsal->need(plan_.min_budget);
+  else
+    engine_.emplace(*input.source, input.shapes, *input.objective, input.limits,
+                    execution_of(plan_, device_.get()));
+}
 
 }  // namespace plimsoll

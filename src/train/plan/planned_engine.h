@@ -6,6 +6,7 @@
 #include "train/engine/block_engine.h"
 #include "train/plan/device_run.h"
 #include "train/plan/planner.h"
+#include "train/plan/rehearsal.h"
 
 namespace plimsoll {
 
@@ -13,18 +14,19 @@ namespace plimsoll {
 /// budget, threads, device budget and blocks in flight.
 class PlannedEngine {
  public:
-  /// Plans `input`, which trains nothing. `device`: where blocks run; null: on the CPU. What the input names
-  /// must outlive it. Errors: BudgetTooSmall, of the host or of the device; as make_plan().
-  explicit PlannedEngine(PlanInput input, TrainingDevice* device = nullptr);
+  /// Plans `input`, which trains nothing. `device`: where blocks run; null: on the CPU. `rehearsal`: learns
+  /// which budget the plan needs, and there is no engine; null: it is no rehearsal. What the input names must
+  /// outlive it. Errors: BudgetTooSmall, of the host or of the device; as make_plan().
+  explicit PlannedEngine(PlanInput input, TrainingDevice* device = nullptr, Rehearsal* rehearsal = nullptr);
 
-  BlockEngine& operator*() { return engine_; }
-  BlockEngine* operator->() { return &engine_; }
+  BlockEngine& operator*() { return *engine_; }
+  BlockEngine* operator->() { return &*engine_; }
   const MemoryPlan& plan() const { return plan_; }
 
  private:
   std::unique_ptr<DeviceRun> device_;  // null: the CPU
   MemoryPlan plan_;
-  BlockEngine engine_;
+  std::optional<BlockEngine> engine_;  // none in a rehearsal
 };
 
 }  // namespace plimsoll
