@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "windows/distinct_keys.h"
 #include "windows/gap_bins.h"
 
@@ -111,6 +112,7 @@ struct TimingRule::Learner {
     keys = rule.vocabulary_.keys(set.frames(), recording);
     int64_t next = recording.first_frame;
     for (const int64_t graph : graphs) {
+      throw_if_interrupted("the timing of messages was learned");
       const Place place = place_of(set, windows, graph);
       if (recording.has_time) {
         for (; next < place.first; ++next) see(next, false);

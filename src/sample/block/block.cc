@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/workers.h"
 #include "memory/c_heap.h"
 
@@ -133,6 +134,7 @@ Vector<GraphShape, Tag::columns> BlockSource::shapes(int threads) const {
   std::vector<GraphBlock> blocks(static_cast<size_t>(threads));
   std::vector<Degrees> degrees(static_cast<size_t>(threads));
   workers.run_ordered((graphs + kPiece - 1) / kPiece, [&](int64_t piece, Turn& turn) {
+    throw_if_interrupted("the shapes of graphs were read");
     const auto worker = static_cast<size_t>(turn.worker());
     GraphBlock& block = blocks[worker];
     const int64_t end = std::min((piece + 1) * kPiece, graphs);

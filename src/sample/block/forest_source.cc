@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 
 namespace plimsoll {
 namespace {
@@ -131,6 +132,7 @@ void ForestSource::Scratch::append_to(GraphBlock& block) const {
 ForestSource::ForestSource(std::unique_ptr<BlockSource> source, int64_t root)
     : source_(std::move(source)), root_(root) {
   for (int64_t g = 0; g < source_->graphs(); ++g) {
+    throw_if_interrupted("graphs became forests");
     if (!change(g)) continue;
     ++counts_.graphs;
     for (size_t e = 0; e < static_cast<size_t>(scratch_.graph.edge_count()); ++e)

@@ -237,7 +237,7 @@ int64_t NeighbourSource::leave_out(int64_t most, std::span<float> buffer, const 
   Vector<int64_t, Tag::cache> rows;
   try {
     for (int64_t next = left_out_.next(0); next != RowSet::kNone;) {
-      if (interrupt_requested) throw Interrupted("interrupted while rows of features were read");
+      throw_if_interrupted("rows of features were read");
       rows.clear();
       for (; next != RowSet::kNone && rows.size() < at_once; next = left_out_.next(next + 1))
         rows.push_back(next);

@@ -41,7 +41,7 @@ void sample_blocks(const BlockSampler::From& from, DiskTopology& topology, const
   auto range = numbers.begin();
   int64_t next = range == numbers.end() ? 0 : range->first;
   const auto take = [&](int64_t, int worker) {
-    if (interrupt_requested) throw Interrupted("interrupted while the blocks of the run were sampled");
+    throw_if_interrupted("the blocks of the run were sampled");
     while (range != numbers.end() && next == range->end)
       if (++range != numbers.end()) next = range->first;
     if (range == numbers.end() || enough) return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/interrupt.h"
 #include "train/engine/item_kind.h"
 
 namespace plimsoll {
@@ -27,8 +28,10 @@ void visit_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> s
                   const BlockLimits& limits,
                   const std::function<void(std::span<const int64_t> block)>& visit) {
   const GraphList begins = cut_blocks(graphs, shapes, limits);
-  for (size_t b = 0; b + 1 < begins.size(); ++b)
+  for (size_t b = 0; b + 1 < begins.size(); ++b) {
+    throw_if_interrupted("the run was planned");
     visit(graphs.subspan(static_cast<size_t>(begins[b]), static_cast<size_t>(begins[b + 1] - begins[b])));
+  }
 }
 
 bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batch_size,
@@ -38,6 +41,7 @@ bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batc
   int64_t seen = 0;
   for (int64_t epoch = 1; epoch <= epochs; ++epoch) {
     if (seen >= most_graphs) return false;
+    throw_if_interrupted("the run was planned");
     order.graphs_of(epoch, graphs);
     const std::span<const int64_t> all(graphs);
     for (size_t first = 0; first < all.size(); first += static_cast<size_t>(batch_size))

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/interrupt.h"
 #include "memory/c_heap.h"
 
 namespace plimsoll {
@@ -14,6 +15,7 @@ template <typename Take>
 void each_distance(const BlockSource& source, const GraphList& graphs, const Take& take) {
   GraphBlock block;
   for (const int64_t graph : graphs) {
+    throw_if_interrupted("distances along edges were measured");
     source.read(std::span(&graph, 1), block);
     for (size_t e = 0; e < block.edges.size(); e += 2) {
       const int32_t from = block.edges[e];

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "memory/c_heap.h"
 
 namespace plimsoll {
@@ -36,6 +37,7 @@ int64_t each_target(const BlockSource& source, const GraphList& graphs, const Ta
   int64_t known = 0;
   GraphBlock block;
   for (const int64_t graph : graphs) {
+    throw_if_interrupted("the scale of targets was measured");
     source.read(std::span(&graph, 1), block);
     int64_t of_graph = 0;
     for (size_t i = 0; i < block.targets.size(); ++i) {

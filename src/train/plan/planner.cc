@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/interrupt.h"
 #include "base/seconds.h"
 #include "base/units.h"
 #include "memory/c_heap.h"
@@ -115,6 +116,7 @@ class Planner {
       int64_t graphs = 0;  // bytes of probes' own graphs
       const auto record = [&](const Probe& probe) {
         if (probe.terms.closed != closed) return;
+        throw_if_interrupted("the run was planned");
         tapes.push_back(engine ? work.record(*engine, probe.block)
                                : tape_without_data(*work.objective, probe.terms, widths,
                                                    work.kind == WorkKind::training, recompute));
