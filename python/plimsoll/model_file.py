@@ -43,7 +43,7 @@ class ModelFile:
             raise InputError(f"{path}: is no model file of Plimsoll: {error!r} in its metadata") from error
         if not isinstance(config, dict):
             raise InputError(f"{path}: is no model file of Plimsoll: plimsoll.config is {config!r}, expected options by name")
-        facts = {name for name in tensors if name.split(".")[0] in ("vocabulary", "profile", "timing", "fusion")}
+        facts = {name for name in tensors if name.split(".")[0] in ("vocabulary", "profile", "timing", "fusion", "trained")}
         return cls(
             kind,
             config,

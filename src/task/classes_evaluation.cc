@@ -13,8 +13,10 @@
 namespace plimsoll {
 namespace {
 
-std::vector<ClassificationVerdict> judge_graphs(const RunEvaluation& asked, const TrainedGnn& gnn) {
+std::vector<ClassificationVerdict> judge_graphs(const RunEvaluation& asked, const TrainedGnn& gnn,
+                                                JudgedGraphs& judged) {
   const auto shapes = read_shapes(gnn.data.source(), asked.threads);
+  judged = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
   return judge_classifier({.source = gnn.data.source(),
                            .shapes = shapes,
                            .model = gnn.model,
@@ -24,7 +26,7 @@ std::vector<ClassificationVerdict> judge_graphs(const RunEvaluation& asked, cons
                            .exchange = asked.exchange,
                            .device = asked.device,
                            .rehearsal = asked.rehearsal,
-                           .lists = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split)});
+                           .lists = judged.lists});
 }
 
 std::vector<ClassificationVerdict> judge_giant_graph(const RunEvaluation& asked, const TrainedGnn& gnn) {
@@ -62,12 +64,14 @@ Markup table_report(const std::string& title, std::vector<std::string> columns,
 }
 
 Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn) {
+  JudgedGraphs judged;
   const auto verdicts =
-      gnn.data.neighbours() != nullptr ? judge_giant_graph(asked, gnn) : judge_graphs(asked, gnn);
+      gnn.data.neighbours() != nullptr ? judge_giant_graph(asked, gnn) : judge_graphs(asked, gnn, judged);
   const Recipe& recipe = asked.recipe;
   Table table(classification_columns());
   std::vector<std::vector<std::string>> rows;
   Findings findings{classification_json(verdicts, recipe.model_name(), recipe.seed), {}, {}, 0, {}};
+  add_left_out(findings, judged);
   for (const ClassificationVerdict& verdict : verdicts) {
     findings.graphs += verdict.graphs;
     rows.push_back(classification_row(verdict));
@@ -75,8 +79,8 @@ Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn) {
   }
   findings.table = table.text();
   if (asked.split.empty())
-    findings.report =
-        table_report("Classes, judged by plimsoll evaluate", classification_columns(), rows, asked.folder);
+    findings.report = table_report("Classes, judged by plimsoll evaluate", classification_columns(), rows,
+                                   asked.folder, findings.notes);
   return findings;
 }
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "store/split_name.h"
+#include "train/data/trained_contents.h"
 
 namespace plimsoll {
 namespace {
@@ -27,13 +29,33 @@ GraphList graphs_of(const GraphRange& split, const GraphSetTables& tables,
   return graphs;
 }
 
+// The graphs of lists that the model has not seen; says which were left out.
+void leave_out_seen(const BlockSource& source, const TrainedContents& seen, JudgedGraphs& judged) {
+  if (seen.graphs.empty()) return;
+  GraphBlock block;
+  for (NamedGraphList& list : judged.lists)
+    std::erase_if(list.graphs,
+                  [&](int64_t graph) { return seen.has_graph(hash_of_graph(source, graph, block)); });
+}
+
+void tell_left_out(const GraphSetTables& tables, JudgedGraphs& judged) {
+  for (const NamedGraphList& list : judged.lists) {
+    const auto split = std::ranges::find(tables.splits, list.name, &GraphRange::name);
+    const int64_t left_out = split == tables.splits.end() ? 0 : split->graphs - std::ssize(list.graphs);
+    if (left_out == 0) continue;
+    judged.left_out[list.name] = left_out;
+    judged.notes += fmt::format("{}: left out {} graphs that trained or validated the model\n", list.name,
+                                format_count(left_out));
+  }
+}
+
 }  // namespace
 
-std::vector<NamedGraphList> lists_to_judge(const TrainingData& data, std::span<const GraphShape> shapes,
-                                           const Recipe& recipe, const GnnModel& model,
-                                           const std::string& only) {
-  std::vector<NamedGraphList> lists;
-  std::vector<std::string> trained;
+JudgedGraphs lists_to_judge(const TrainingData& data, std::span<const GraphShape> shapes,
+                            const Recipe& recipe, const GnnModel& model, const std::string& only) {
+  JudgedGraphs judged;
+  std::vector<NamedGraphList>& lists = judged.lists;
+  std::vector<std::string> trained = model.contents.recordings;
   const bool is_the_data = model.trained_on == data.identity_hash();
   if (is_the_data) {
     TrainingSplit split = split_for(recipe, data, shapes);
@@ -42,20 +64,35 @@ std::vector<NamedGraphList> lists_to_judge(const TrainingData& data, std::span<c
     if (!split.test.empty()) lists.push_back({"test", std::move(split.test)});
     for (auto& [attack, graphs] : split.left_out) lists.push_back({left_out_name(attack), std::move(graphs)});
   }
-  const auto& splits = data.source().tables().splits;
+  const GraphSetTables& tables = data.source().tables();
   // Where no split is named so, all graphs were shared out.
   const bool some_train =
-      std::ranges::any_of(splits, [](const auto& s) { return is_training_split(s.name); });
-  for (const GraphRange& split : splits) {
+      std::ranges::any_of(tables.splits, [](const auto& s) { return is_training_split(s.name); });
+  for (const GraphRange& split : tables.splits) {
     if (is_the_data && (!some_train || is_training_split(split.name))) continue;
-    lists.push_back({split.name, graphs_of(split, data.source().tables(), trained)});
+    lists.push_back({split.name, graphs_of(split, tables, trained)});
   }
   std::string known;
   for (const NamedGraphList& list : lists) known += " " + list.name;
   if (!only.empty()) std::erase_if(lists, [&](const NamedGraphList& list) { return list.name != only; });
   if (lists.empty() && !only.empty())
     throw UsageError(fmt::format("no split '{}' to judge; there are:{}", only, known));
-  return lists;
+  if (is_the_data) return judged;
+  if (model.contents.empty())
+    judged.notes =
+        "the model's file does not say which graphs trained it; those that are in this data are judged, "
+        "too\n";
+  leave_out_seen(data.source(), model.contents, judged);
+  tell_left_out(tables, judged);
+  std::erase_if(lists, [](const NamedGraphList& list) { return list.graphs.empty(); });
+  if (lists.empty() && !judged.left_out.empty())
+    throw InputError("nothing to judge: all graphs of this data trained or validated the model");
+  return judged;
+}
+
+void add_left_out(Findings& findings, const JudgedGraphs& judged) {
+  findings.notes += judged.notes;
+  if (!judged.left_out.empty()) findings.json["left_out"] = judged.left_out;
 }
 
 }  // namespace plimsoll

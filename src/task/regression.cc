@@ -20,20 +20,21 @@ class RegressionTask final : public Task {
     require_no_detector_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, task_);
     const auto shapes = read_shapes(gnn.data.source(), asked.threads);
-    const auto verdicts =
-        judge_values({.source = gnn.data.source(),
-                      .shapes = shapes,
-                      .model = gnn.model,
-                      .limits = limits_of(asked.recipe.training),
-                      .threads = asked.threads,
-                      .outside_ledger = asked.outside_ledger,
-                      .exchange = asked.exchange,
-                      .device = asked.device,
-                      .rehearsal = asked.rehearsal,
-                      .lists = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split)});
+    const JudgedGraphs judged = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
+    const auto verdicts = judge_values({.source = gnn.data.source(),
+                                        .shapes = shapes,
+                                        .model = gnn.model,
+                                        .limits = limits_of(asked.recipe.training),
+                                        .threads = asked.threads,
+                                        .outside_ledger = asked.outside_ledger,
+                                        .exchange = asked.exchange,
+                                        .device = asked.device,
+                                        .rehearsal = asked.rehearsal,
+                                        .lists = judged.lists});
     Table table(regression_columns());
     std::vector<std::vector<std::string>> rows;
     Findings findings{regression_json(verdicts, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
+    add_left_out(findings, judged);
     for (const RegressionVerdict& verdict : verdicts) {
       findings.graphs += verdict.graphs;
       rows.push_back(regression_row(verdict));
@@ -41,8 +42,8 @@ class RegressionTask final : public Task {
     }
     findings.table = table.text();
     if (asked.split.empty())
-      findings.report =
-          table_report("Values, judged by plimsoll evaluate", regression_columns(), rows, asked.folder);
+      findings.report = table_report("Values, judged by plimsoll evaluate", regression_columns(), rows,
+                                     asked.folder, findings.notes);
     return findings;
   }
   // Nobody has to know the targets of what is predicted.

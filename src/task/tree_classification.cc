@@ -89,6 +89,7 @@ class TreeClassificationTraining final : public Training {
                              .split = &split,
                              .data = identity_,
                              .measured = &split_.training,  // one geometry for all
+                             .seen = &split_,
                              .run = run};
     };
     return {name, name, [options, recipe](const RunOptions& run) { return plan_gnn(options(recipe, run)); },

@@ -126,7 +126,8 @@ class TreeJudge {
         seeds_(trained_seeds(asked)),
         gnn_(asked.folder, asked.recipe, asked.data, kTreeClasses),
         shapes_(read_shapes(gnn_.data.source(), asked.threads)),
-        all_(lists_to_judge(gnn_.data, shapes_, asked.recipe, gnn_.model, asked.split)),
+        judged_(lists_to_judge(gnn_.data, shapes_, asked.recipe, gnn_.model, asked.split)),
+        all_(judged_.lists),
         lists_(with_classes(all_, shapes_)) {}
 
   Findings findings() {
@@ -151,6 +152,7 @@ class TreeJudge {
       add_models(splits, trees_json(growth_[s], asked_.recipe.model_name(), seeds_[s]), "pretraining");
     found.json = {{"splits", std::move(splits)}};
     add_forests(found, gnn_.data);
+    add_left_out(found, judged_);
     found.table = table(class_columns(), class_rows()) + "\n" + table(growth_columns(), growth_rows());
     if (asked_.split.empty()) found.report = report(found.notes);
     return found;
@@ -270,7 +272,9 @@ class TreeJudge {
   const std::vector<int64_t> seeds_;
   const TrainedGnn gnn_;  // of the first seed
   const Vector<GraphShape, Tag::columns> shapes_;
-  const std::vector<NamedGraphList> all_, lists_;  // lists_: trees that have a class
+  const JudgedGraphs judged_;
+  const std::vector<NamedGraphList>& all_;
+  const std::vector<NamedGraphList> lists_;  // trees that have a class
   std::vector<JudgedModel> models_;
   std::vector<std::vector<TreeVerdict>> growth_;  // by seed, by list of all_
   Vector<float, Tag::columns> drawn_;             // logits of the trees that are drawn

@@ -24,7 +24,7 @@ class GnnTwin(torch.nn.Module):
     def __init__(self, model_file, conv, layers=3, hidden=64, heads=1, norm="none", jk="last", pooling="mean",
                  embedding=8, edge_features=0):
         super().__init__()
-        weights = {name: value for name, value in load_file(model_file).items() if name != "vocabulary.ids"}
+        weights = {name: value for name, value in load_file(model_file).items() if not name.startswith(("vocabulary.", "trained."))}
         self.jk = jk
         self.pool = POOLING[pooling]
         self.uses_edges = conv in ("gat", "gatv2")

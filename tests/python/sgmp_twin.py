@@ -60,7 +60,7 @@ class SgmpTwin(nn.Module):
         self.gtmp = self.metadata["plimsoll.model"] == "gtmp"
         self.weights = nn.ParameterDict({
             name.replace(".", "/"): nn.Parameter(value.double()) for name, value in tensors.items()
-            if name != "vocabulary.ids" and not name.startswith("target.")})
+            if not name.startswith(("vocabulary.", "trained.", "target."))})
         self.units = [tensors[name].double() for name in ("target.mean", "target.scale") if name in tensors]
 
     def linear(self, name, x):

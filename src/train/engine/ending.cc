@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "memory/ledger.h"
 
 namespace plimsoll {
 namespace {

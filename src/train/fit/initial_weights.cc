@@ -14,9 +14,9 @@
 namespace plimsoll {
 namespace {
 
-// What a detector's file has beside its weights (train/model_file/detector_file.h).
+// What the file of a model has beside its weights (train/model_file).
 bool is_fact(const std::string& name) {
-  constexpr std::array kFacts = {"vocabulary.", "profile.", "timing.", "fusion."};
+  constexpr std::array kFacts = {"vocabulary.", "profile.", "timing.", "fusion.", "trained."};
   return std::ranges::any_of(kFacts, [&](const char* fact) { return name.starts_with(fact); });
 }
 

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "base/error.h"
 #include "nn/sgmp.h"
+#include "store/metadata_json.h"
 #include "train/model_file/model_options.h"
 #include "train/model_file/tensor_file.h"
 
@@ -23,6 +27,28 @@ std::unique_ptr<GraphModel> model_of(const SafetensorsView& file) {
       fmt::format("{}: holds a model '{}', expected 'gnn', 'sgmp' or 'gtmp'", file.path(), kind));
 }
 
+constexpr const char* kTrainedGraphs = "trained.graphs";
+constexpr const char* kTrainedRecordings = "plimsoll.trained_recordings";
+
+// Neither is in files of older versions.
+TrainedContents contents_of(const SafetensorsView& file) {
+  TrainedContents contents;
+  if (file.metadata().contains(kTrainedRecordings))
+    contents.recordings = read_metadata(
+        file, kTrainedRecordings, [](const Json& list) { return list.get<std::vector<std::string>>(); });
+  const auto found = file.tensors().find(kTrainedGraphs);
+  if (found == file.tensors().end()) return contents;
+  const TensorSpan& tensor = found->second;
+  if (tensor.dtype != "I64" || tensor.shape.size() != 1)
+    throw InputError(fmt::format("{}: tensor '{}' is {} {}, expected I64 of one dimension", file.path(),
+                                 kTrainedGraphs, tensor.dtype, Json(tensor.shape).dump()));
+  contents.graphs.resize(tensor.data.size() / sizeof(int64_t));
+  if (!contents.graphs.empty()) std::memcpy(contents.graphs.data(), tensor.data.data(), tensor.data.size());
+  if (!std::ranges::is_sorted(contents.graphs))
+    throw InputError(fmt::format("{}: tensor '{}' is not ascending", file.path(), kTrainedGraphs));
+  return contents;
+}
+
 }  // namespace
 
 const Gnn& GnnModel::gnn() const {
@@ -40,6 +66,11 @@ void save_gnn(const std::filesystem::path& path, const GnnModel& model) {
   TensorMetadata metadata = {{"plimsoll.model", kind},
                              {"plimsoll.config", config.dump()},
                              {"plimsoll.trained_on", model.trained_on}};
+  const TrainedContents& contents = model.contents;
+  if (!contents.graphs.empty())
+    tensors[kTrainedGraphs] = {
+        "I64", {std::ssize(contents.graphs)}, std::as_bytes(std::span(contents.graphs))};
+  if (!contents.recordings.empty()) metadata[kTrainedRecordings] = Json(contents.recordings).dump();
   put_channel_names(model.vocabulary.channels, metadata);
   write_safetensors(path, tensors, metadata);
 }
@@ -50,6 +81,7 @@ GnnModel load_gnn(const std::filesystem::path& path) {
   model.model = model_of(file);
   model.vocabulary = read_ids(file, "vocabulary.ids");
   model.trained_on = file.meta("plimsoll.trained_on");
+  model.contents = contents_of(file);
   return model;
 }
 

@@ -7,21 +7,24 @@
 #include "base/json.h"
 #include "nn/gnn.h"
 #include "store/message_ids.h"
+#include "train/data/trained_contents.h"
 
 namespace plimsoll {
 
 /// A trained model of graphs or nodes, a Gnn or an Sgmp, and what is needed to use it on other data.
 struct GnnModel {
   std::unique_ptr<GraphModel> model;
-  MessageIds vocabulary = {};   ///< by index, where nodes are IDs
-  std::string trained_on = {};  ///< the data set: XXH3 of its identity
+  MessageIds vocabulary = {};     ///< by index, where nodes are IDs
+  std::string trained_on = {};    ///< the data set: XXH3 of its identity
+  TrainedContents contents = {};  ///< what trained and validated it
 
   /// The Gnn that it is, for who runs it layer by layer. Errors: Failure where it is another model.
   const Gnn& gnn() const;
 };
 
-/// Writes a model as safetensors: parameters and buffers by name, "vocabulary.ids" (I64), and in the metadata
-/// "plimsoll.model" "gnn", "sgmp" or "gtmp", "plimsoll.config" (JSON), "plimsoll.trained_on" and
+/// Writes a model as safetensors: parameters and buffers by name, "vocabulary.ids" and, of graphs that
+/// trained it, "trained.graphs" (I64), and in the metadata "plimsoll.trained_recordings" (JSON, where there
+/// are some), "plimsoll.model" "gnn", "sgmp" or "gtmp", "plimsoll.config" (JSON), "plimsoll.trained_on" and
 /// "plimsoll.channels".
 void save_gnn(const std::filesystem::path& path, const GnnModel& model);
 

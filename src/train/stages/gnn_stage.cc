@@ -129,12 +129,23 @@ void learn_scale(const GnnStageOptions& options, const GraphModel& model) {
   std::ranges::copy(scale.deviation, units.scale.mutable_data_ptr<float>());
 }
 
+const TrainingSplit& seen_of(const GnnStageOptions& options) {
+  return options.seen != nullptr ? *options.seen : *options.split;
+}
+
+// Of TrainedContents, of graphs.
+int64_t contents_bytes(const TrainingSplit& seen) {
+  if (seen.fresh_epochs || !seen.contents.empty()) return 0;
+  return (std::ssize(seen.training) + std::ssize(seen.validation)) * int64_t{sizeof(int64_t)};
+}
+
 FitOptions fit_options(const GnnStageOptions& options, const Objective& objective) {
   return {.source = options.source,
           .shapes = options.shapes,
           .objective = &objective,
           .recipe = options.recipe,
           .split = options.split,
+          .afterwards = contents_bytes(seen_of(options)),
           .run = options.run};
 }
 
@@ -172,7 +183,11 @@ GnnStageResult train_gnn(const GnnStageOptions& options) {
   const std::unique_ptr<Objective> objective = make_objective(options, *result.trained.model);
   result.fit = fit(fit_options(options, *objective));
   result.weights_hash = objective->parameters().hash();
-  if (options.run.writes()) save_gnn(options.run.folder / "model.safetensors", result.trained);
+  if (!options.run.writes()) return result;
+  // The splits of one giant graph are its own.
+  if (!seen_of(options).fresh_epochs)
+    result.trained.contents = TrainedContents::of(*options.source, seen_of(options));
+  save_gnn(options.run.folder / "model.safetensors", result.trained);
   return result;
 }
 

@@ -18,8 +18,9 @@ struct GnnStageOptions {
   const TrainingSplit* split = nullptr;
   std::string data;  ///< identity of the data set
   const GraphList* measured =
-      nullptr;     ///< whose distances paths.cutoff: auto goes by; null: those that train
-  RunOptions run;  ///< model.safetensors goes to its folder as well
+      nullptr;  ///< whose distances paths.cutoff: auto goes by; null: those that train
+  const TrainingSplit* seen = nullptr;  ///< what of the data the run has used; null: what `split` trains on
+  RunOptions run;                       ///< model.safetensors goes to its folder as well
 };
 
 /// What a model learns of trees that nobody has labelled, by the recipe's `pretraining`; `baseline` as in
