@@ -44,7 +44,7 @@ int64_t predict_run(PredictionRequest request) {
 }
 
 int64_t budget_to_predict(PredictionRequest request) {
-  request.recipe = load_recipe(request.folder.recipe(), {});
+  request.recipe = load_run_recipe(request.folder.recipe());
   request.data = nearest_copy(request.data);
   return budget_of([&](Rehearsal& rehearsal) { rehearse(request, rehearsal); }, request.outside_ledger);
 }
