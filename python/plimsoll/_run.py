@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +76,7 @@ def train(
     `allow_other_rounding` is true. torch has one intra-op thread meanwhile.
     Where torch.distributed is initialised, all processes of the default group, which must be gloo's, call it with the same
     arguments and train together (docs/ranks.md); rank 0 writes, and all get its report.
+    If the manifest of the finished run cannot be written, a `RuntimeWarning` says so; `resume` writes it.
     Errors: `UsageError`, `InputError`, `Failure`; `BudgetExceeded`, which names the smallest budget that works.
     """
     os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)  # of the process that follows it for run.trackers
@@ -104,6 +106,7 @@ def train(
         if not error.bytes_asked or "--resume" in str(error):
             raise  # it says what works, or has begun
         raise _naming_what_works(request) from error
+    _warn_of(done["unsaved"])
     return TrainReport(
         run=Path(run),
         model=Path(run) / done["model"] if done["model"] else Path(),
@@ -134,7 +137,8 @@ def evaluate(
     `scores` is a file for the score of every window, `attention` a folder for its IDs, edges and the attention of a GAT
     (docs/formats/attention.md), `calibrate` how many of its first benign windows each recording
     is compared with; the other arguments are those of `train`. Processes of an initialised torch.distributed share the work,
-    as of `train`. Errors: as of `train`.
+    as of `train`. Files that cannot be written, such as evaluation.json in a folder that is read-only, are named in a
+    `RuntimeWarning`. Errors: as of `train`.
     """
     request = _torch.EvaluateRequest(Path(run), Path(data))
     if split is not None:
@@ -152,6 +156,7 @@ def evaluate(
         if not error.bytes_asked and "smallest budget" not in str(error):
             raise  # the process alone is too large
         raise _naming_what_works(request) from error
+    _warn_of(done["unsaved"])
     return Evaluation(tuple(done["findings"]["splits"]), done["findings"], done["table"])
 
 
@@ -201,6 +206,11 @@ def _within(request: Request, budget: Budget, threads: int | None, work: Callabl
             return work()
     finally:
         del own
+
+
+def _warn_of(unsaved: str) -> None:
+    if unsaved:
+        warnings.warn(f"not saved: {unsaved}", RuntimeWarning, stacklevel=3)
 
 
 def _text(value: Any) -> str:

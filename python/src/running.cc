@@ -39,7 +39,8 @@ Json told(const TrainedRun& trained, const fs::path& run) {
   Json report = {{"model", model.string()},
                  {"trained_on", trained.trained_on},
                  {"seconds", trained.seconds},
-                 {"stages", stages_json(trained.stages)}};
+                 {"stages", stages_json(trained.stages)},
+                 {"unsaved", trained.unsaved.text()}};
   if (trained.main) {
     const StageReport& main = trained.main->report;
     report.update({{"weights", main.weights},
@@ -105,7 +106,9 @@ std::string evaluate(EvaluateRequest request, const nb::object& progress, const 
     request.asked.exchange = exchange.get();
     request.asked.progress = note;
     const Findings findings = evaluate_run(request);
-    report = {{"findings", findings.json}, {"table", findings.table + findings.notes}};
+    const Unsaved unsaved = save_findings(request.asked, findings);
+    report = {
+        {"findings", findings.json}, {"table", findings.table + findings.notes}, {"unsaved", unsaved.text()}};
   });
   return json_text(report);
 }

@@ -48,24 +48,18 @@ CalibrationResult calibrate(const CalibrateVerbOptions& options) {
   const NewFolder scratch(name, false);
   for (const auto& benign : options.benign) {
     if (!std::filesystem::exists(benign / "manifest.json")) continue;
-    if (options.benign.size() == 1) return calibrate_detector(model, benign, options.out);
+    if (options.benign.size() == 1) return calibrate_detector(model, benign, options.out, throw_if_stopped);
     throw UsageError(benign.string() + ": is a data set; give it alone, or captures of several drives");
   }
   const std::filesystem::path set = scratch.path() / "frames";
-  const auto report = until_stopped([](int64_t, int64_t) {});
-  stopped_in_order(
-      [&] { return ingest_can({.sources = options.benign, .out = set, .format = options.format}, report); });
-  return calibrate_detector(model, set, options.out);
+  stopped_in_order([&] {
+    return ingest_can({.sources = options.benign, .out = set, .format = options.format},
+                      [](int64_t, int64_t) { throw_if_stopped(); });
+  });
+  return calibrate_detector(model, set, options.out, throw_if_stopped);
 }
 
-void run(CalibrateVerbOptions& options) {
-  options.table.settle(options.format);
-  Budget budget(options.resources, 256 * kMiB);
-  require_no_source(options.out, options.benign);
-  require_no_source(options.out, options.merge);
-  if (!options.force && std::filesystem::exists(options.out))
-    throw Failure(options.out.string() + " exists already; give --force to replace it");
-  const CalibrationResult result = calibrate(options);
+void print_result(const CalibrationResult& result, const CalibrateVerbOptions& options, Budget& budget) {
   if (options.json) {
     const Json summary = {{"out", options.out.string()},
                           {"windows", result.windows},
@@ -77,8 +71,7 @@ void run(CalibrateVerbOptions& options) {
                           {"realised_rate", result.line.realised_rate},
                           {"rate_bound", rate_bound(result.alarms(), result.windows)},
                           {"memory", budget.report_json()}};
-    print_json(summary);
-    return;
+    return print_json(summary);
   }
   fmt::print("{}: calibrated on {} benign windows, {:.1f} s; {} IDs, the silence of {} of them is noticed\n",
              options.out.string(), format_count(result.windows), result.seconds, result.ids, result.expected);
@@ -88,6 +81,20 @@ void run(CalibrateVerbOptions& options) {
       "alarms: {} of these windows, each half compared with the other; {:.2g} % at most of windows like "
       "them, with a confidence of 95 %\n{}\n",
       format_count(result.alarms()), 100 * rate_bound(result.alarms(), result.windows), budget.report());
+}
+
+void run(CalibrateVerbOptions& options) {
+  options.table.settle(options.format);
+  Budget budget(options.resources, 256 * kMiB);
+  require_no_source(options.out, options.benign);
+  require_no_source(options.out, options.merge);
+  if (!options.force && std::filesystem::exists(options.out))
+    throw Failure(options.out.string() + " exists already; give --force to replace it");
+  stop_in_order();
+  const CalibrationResult result = calibrate(options);
+  print_result(result, options, budget);
+  require_saved(result.unsaved);
+  throw_if_stopped();
 }
 
 }  // namespace

@@ -115,6 +115,19 @@ int run_command(CLI::App& app, int argc, char** argv) {
   }
 }
 
+void require_saved(const Unsaved& unsaved) {
+  if (!unsaved.text().empty()) throw Failure("the result is printed, but not saved: " + unsaved.text());
+}
+
+void save_printed(const std::function<void()>& save) {
+  std::fflush(stdout);
+  stop_in_order();
+  Unsaved unsaved;
+  unsaved.attempt(save);
+  require_saved(unsaved);
+  throw_if_stopped();
+}
+
 void print_json(const Json& json, int indent) {
   fmt::print("{}\n", json_text(json, indent));
 }

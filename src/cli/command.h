@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "io/unsaved.h"
 #include "memory/limits.h"
 #include "memory/meter.h"
 
@@ -58,6 +59,12 @@ class Budget {
 
 /// A line, or with an indent lines, of JSON on stdout (base/json_text.h).
 void print_json(const Json& json, int indent = -1);
+
+/// Throws if a file of a result that is printed by now could not be saved. Errors: Failure that says both.
+void require_saved(const Unsaved& unsaved);
+/// Prints what stdout has buffered, and runs `save`, which a signal does not end halfway. Errors: those of
+/// require_saved(), Stopped.
+void save_printed(const std::function<void()>& save);
 
 /// [{"source", "bytes", "others_bytes"}]
 Json limits_json(const std::vector<Limit>& limits);

@@ -20,14 +20,13 @@ struct CompareVerbOptions {
 void run(const CompareVerbOptions& options) {
   require_no_source(options.page, options.runs);
   const RunComparison comparison = compare_runs(options.runs);
-  if (!options.page.empty()) {
-    const Markup page = comparison_page(comparison);
-    write_text(options.page, std::string(page.data(), page.size()));
-  }
   if (options.json)
     print_json(comparison_json(comparison));
   else
     fmt::print("{}", comparison_text(comparison));
+  if (options.page.empty()) return;
+  const Markup page = comparison_page(comparison);
+  save_printed([&] { write_text(options.page, std::string(page.data(), page.size())); });
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cstdio>
+
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/enforced.h"
@@ -57,13 +59,17 @@ void run_evaluate(const EvaluateOptions& options, Exchange* exchange) {
   const Findings findings = stopped_in_order([&] { return evaluate_run(request); });
   progress.reset();
   if (!tells) return;
-  if (options.json) {
+  if (options.json)
     print_json(findings.json, 1);
-    return;
-  }
-  fmt::print("{}\n{}{} graphs in {}; {}\n", findings.table, findings.notes, format_count(findings.graphs),
-             format_seconds(watch.seconds()), budget.report());
-  if (options.split.empty()) fmt::print("{}\n{}\n", folder.evaluation().string(), folder.report().string());
+  else
+    fmt::print("{}\n{}{} graphs in {}; {}\n", findings.table, findings.notes, format_count(findings.graphs),
+               format_seconds(watch.seconds()), budget.report());
+  std::fflush(stdout);
+  stop_in_order();  // files are written whole
+  require_saved(save_findings(request.asked, findings));
+  throw_if_stopped();
+  if (!options.json && options.split.empty())
+    fmt::print("{}\n{}\n", folder.evaluation().string(), folder.report().string());
 }
 
 }  // namespace plimsoll

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/plan_device.h"
@@ -175,6 +176,16 @@ Json profile_json(const TapeProfile& profile, const std::vector<Saving>& savings
   return json;
 }
 
+// A budget that is too small is the error that counts: a snapshot that cannot be written does not hide it.
+void save_snapshot(const MemoryPlan& plan, const std::filesystem::path& path) {
+  try {
+    save_printed([&] { write_text(path, pickled(snapshot_of(plan.worst))); });
+  } catch (const Failure& error) {
+    if (plan.feasible) throw;
+    fmt::print(stderr, "plimsoll: {}\n", error.what());
+  }
+}
+
 // Not known where the budget has no room for measuring.
 DiskSpeed disk_of(const std::filesystem::path& graph) {
   const GraphView view(graph);
@@ -215,7 +226,6 @@ void run_plan(const PlanOptions& options) {
   const StagePlans plans = plan_within(input, run, budget.bytes());
   if (device.budget || device.open) return print_device_plans(plans, recipe.memory.estimation, options.json);
   const MemoryPlan& plan = largest_budget(plans);
-  if (!options.snapshot.empty()) write_text(options.snapshot, pickled(snapshot_of(plan.worst)));
   TapeProfile profile;
   std::vector<Saving> savings;
   if (options.profile) {
@@ -248,6 +258,7 @@ void run_plan(const PlanOptions& options) {
     if (plan.ranks > 1) print_ranks(plan);
     if (options.profile) print_profile(profile, savings);
   }
+  if (!options.snapshot.empty()) save_snapshot(plan, options.snapshot);
   require_feasible(plan);
 }
 

@@ -65,10 +65,20 @@ double seconds_of_run(const SlurmOptions& options, TrainRequest request, const S
   return expected_seconds(plans, trial, request.input.recipe.training.max_epochs);
 }
 
+// The trial took its time: a script that cannot be saved is printed.
+void save_script(const fs::path& file, const std::string& script) {
+  Unsaved unsaved;
+  unsaved.attempt([&] {
+    make_folders(file.parent_path());
+    write_text(file, script);
+  });
+  if (!unsaved.text().empty()) fmt::print("{}", script);
+  require_saved(unsaved);
+}
+
 void submit(const SlurmJob& job, const std::string& script) {
   const fs::path file = job.run.string() + ".sbatch";
-  make_folders(file.parent_path());
-  write_text(file, script);
+  save_script(file, script);
   std::string program = "sbatch", name = file.string();
   char* const arguments[] = {program.data(), name.data(), nullptr};
   pid_t child = 0;
@@ -126,12 +136,10 @@ void run_slurm(const SlurmOptions& options) {
   const double staging = job.stages ? static_cast<double>(data_bytes) / kStaged : 0;
   if (trained > 0) job.seconds = trained + staging + planning + kStart;
 
-  make_folders(job.run.parent_path());  // SLURM fails a job whose output has no folder
   const std::string script = slurm_script(job);
-  if (options.submit)
-    submit(job, script);
-  else
-    fmt::print("{}", script);
+  if (options.submit) return submit(job, script);
+  fmt::print("{}", script);
+  save_printed([&] { make_folders(job.run.parent_path()); });  // without it SLURM has no place for the output
 }
 
 }  // namespace plimsoll

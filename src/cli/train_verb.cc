@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <optional>
 
 #include "base/error.h"
@@ -99,6 +100,8 @@ void run_train(const TrainOptions& options, Exchange* exchange) {
     print_json(report_json(report, budget));
   else
     print_report(report, budget);
+  std::fflush(stdout);
+  require_saved(trained.unsaved);
 }
 
 }  // namespace plimsoll

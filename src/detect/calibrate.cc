@@ -57,12 +57,13 @@ BehaviourProfile profile_of(const FramesView& frames, const WindowSource& window
 
 // The parts of these windows by a profile that was not learned from them.
 void judge(const DetectorFile& model, const FramesView& frames, const BehaviourProfile& profile,
-           std::span<const int64_t> graphs, FusedRows& rows) {
+           std::span<const int64_t> graphs, const std::function<void()>& progress, FusedRows& rows) {
   const BehaviourWindows windows(frames, model.windows, profile);
   WindowJudge judge(model, windows.tables());
   FrameJudges judges{.benign_only = true};
   GraphBlock block;
   for (const int64_t graph : graphs) {
+    progress();
     windows.read(std::span(&graph, 1), block);
     rows.add(judge.parts(block, windows.frame_statistics(std::span(&graph, 1), judges).front(), true));
   }
@@ -103,7 +104,7 @@ CalibrationResult write(const DetectorFile& model, const LearnedDrive& drive, co
   metadata["plimsoll.calibrated"] =
       Json{{"windows", result.windows}, {"seconds", result.seconds}, {"ids", result.ids}}.dump();
   put_channel_names(profile.vocabulary().ids().channels, metadata);
-  write_safetensors(out, tensors, metadata);
+  result.unsaved.attempt([&] { write_safetensors(out, tensors, metadata); });
   return result;
 }
 
@@ -152,7 +153,8 @@ void require_calibratable(const DetectorFile& model) {
 }
 
 CalibrationResult calibrate_detector(const DetectorFile& model, const std::filesystem::path& benign_frames,
-                                     const std::filesystem::path& out) {
+                                     const std::filesystem::path& out,
+                                     const std::function<void()>& progress) {
   require_calibratable(model);
   const FramesView frames(benign_frames);
   check_columns(frames.set(), {.full = true});  // all of it is read
@@ -173,8 +175,8 @@ CalibrationResult calibrate_detector(const DetectorFile& model, const std::files
   const auto first = learned_in_fold(all, CalibrationFold::first_half, gap);
   const auto second = learned_in_fold(all, CalibrationFold::second_half, gap);
   FusedRows rows;
-  judge(model, frames, profile_of(frames, windows, second), first, rows);
-  judge(model, frames, profile_of(frames, windows, first), second, rows);
+  judge(model, frames, profile_of(frames, windows, second), first, progress, rows);
+  judge(model, frames, profile_of(frames, windows, first), second, progress, rows);
   ProfileSums sums;
   BehaviourProfile profile = profile_of(frames, windows, all, &sums);
   return write(model, {std::move(profile), std::move(sums)}, rows, result, out);

@@ -24,6 +24,13 @@ const char* remedy(int error) {
       return "; make room there (what killed runs left as .NAME.tmp.PID may go), or choose another place";
     case EFBIG:
       return "; raise the limit on the size of a file (ulimit -f)";
+    case EROFS:
+      return "; choose a place that can be written";
+    case EACCES:
+    case EPERM:
+      return "; change its permissions, or choose another place";
+    case EBUSY:
+      return "; it is in use, as a mount point is; choose another name";
     default:
       return "";
   }

@@ -57,13 +57,18 @@ Findings evaluate_run(EvaluateRequest request) {
                                {"--ablation", asked.ablation ? "given" : "not given"}});
     require_agreement(asked.exchange, facts);
   }
-  Findings findings = judge(request);
-  if (asked.split.empty() && rank_of(asked.exchange) == 0) {
-    write_text(folder.evaluation(), json_text(findings.json, 1) + "\n");
-    replace_file(folder.report(),
-                 [&](File& file) { file.write(findings.report.data(), findings.report.size()); });
-  }
-  return findings;
+  return judge(request);
+}
+
+Unsaved save_findings(const RunEvaluation& asked, const Findings& findings) {
+  Unsaved unsaved = findings.unsaved;
+  if (!asked.split.empty() || rank_of(asked.exchange) != 0) return unsaved;
+  const Markup& report = findings.report;
+  unsaved.attempt([&] { write_text(asked.folder.evaluation(), json_text(findings.json, 1) + "\n"); });
+  unsaved.attempt([&] {
+    replace_file(asked.folder.report(), [&](File& file) { file.write(report.data(), report.size()); });
+  });
+  return unsaved;
 }
 
 }  // namespace plimsoll

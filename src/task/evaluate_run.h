@@ -15,9 +15,13 @@ struct EvaluateRequest {
   std::function<void()> release = [] {};
 };
 
-/// Judges a run, and where all its splits are judged writes evaluation.json and report.html into its folder.
-/// Errors: UsageError, InputError, Failure; BudgetTooSmall, which names the smallest budget that works.
+/// Judges a run. Errors: UsageError, InputError, Failure; BudgetTooSmall, which names the smallest budget
+/// that works.
 Findings evaluate_run(EvaluateRequest request);
+
+/// Writes evaluation.json and report.html into the run's folder where all its splits were judged; ranks other
+/// than 0 write nothing. Returns what could not be saved, by this function or by evaluate_run().
+Unsaved save_findings(const RunEvaluation& asked, const Findings& findings);
 
 /// The smallest budget with which evaluate_run() works, in bytes; nothing is judged. Errors: likewise;
 /// BudgetExceeded where the cap of the ledger does not do for what it takes to find out.

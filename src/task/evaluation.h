@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "config/recipe.h"
+#include "io/unsaved.h"
 #include "task/run_folder.h"
 #include "telemetry/markup.h"
 #include "train/engine/exchange.h"
@@ -40,7 +41,8 @@ struct Findings {
   std::string table;
   std::string notes;
   int64_t graphs = 0;
-  Markup report;  ///< report.html; empty for one split alone
+  Markup report;         ///< report.html; empty for one split alone
+  Unsaved unsaved = {};  ///< scores and attention that were asked for
 };
 
 }  // namespace plimsoll

@@ -249,9 +249,11 @@ void add_fused(const Judging& judging, bool ablation, int64_t outside_ledger,
   detectors = std::move(rows);
 }
 
-// Writes attention where it is asked for; gives the figures of a report that is to be written.
+// Writes attention where it is asked for; gives the figures of a report that is to be written. Errors of the
+// file go to `unsaved`.
 std::vector<std::vector<Report::Figure>> show_attention(const Judging& judging, const RunEvaluation& options,
-                                                        std::span<const DetectorScores> detectors) {
+                                                        std::span<const DetectorScores> detectors,
+                                                        Unsaved& unsaved) {
   const RunDetector* const gat = judging.gat();
   if (gat == nullptr) {
     if (options.attention.empty()) return {};
@@ -262,8 +264,10 @@ std::vector<std::vector<Report::Figure>> show_attention(const Judging& judging, 
   const DetectorScores& scores = detectors[static_cast<size_t>(gat - judging.files.data())];
   AttendedWindows attended(gat->file, *judging.data.windows());
   if (!options.attention.empty() && rank_of(options.exchange) == 0)
-    write_attention(options.attention, attended, judging.lists, scores, judging.data.identity(),
-                    options.progress);
+    unsaved.attempt([&] {
+      write_attention(options.attention, attended, judging.lists, scores, judging.data.identity(),
+                      options.progress);
+    });
   std::vector<std::vector<Report::Figure>> figures;
   if (options.split.empty())
     for (const JudgedList& list : judging.lists)
@@ -287,17 +291,20 @@ Findings judge_detector(const RunEvaluation& options) {
   // Models first: that is how tables and charts show them.
   std::vector<DetectorScores> detectors;
   for (const RunDetector& of : files) detectors.push_back(scores_of(of, judging, outside_ledger));
-  const auto suspicious = show_attention(judging, options, detectors);
+  Unsaved unsaved;
+  const auto suspicious = show_attention(judging, options, detectors, unsaved);
   add_fused(judging, options.ablation, outside_ledger, detectors);
   detectors.push_back(unknown_ids(data, facts.benign_ids));
   detectors.push_back(odd_timing(data, facts, split, truth));
 
   const JudgedData judged{&source.tables(), truth, &times};
   const Evaluation evaluation = judge(judged, lists, detectors);
-  if (!options.scores.empty() && rank_of(options.exchange) == 0)
-    write_scores(options.scores, judged, lists, detectors);
+  if (!options.scores.empty() && rank_of(options.exchange) == 0) {
+    options.progress(0, 1);  // before there is something to be cleaned up
+    unsaved.attempt([&] { write_scores(options.scores, judged, lists, detectors); });
+  }
   const Published* const compared = published ? &*published : nullptr;
-  Findings findings{evaluation_json(evaluation), evaluation_table(evaluation, compared), {}, 0, {}};
+  Findings findings{evaluation_json(evaluation), evaluation_table(evaluation, compared), {}, 0, {}, unsaved};
   if (options.split.empty())
     findings.report =
         evaluation_report(evaluation, compared, read_run_record(options.folder), suspicious, calibration);

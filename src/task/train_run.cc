@@ -278,7 +278,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   manifest["stages"] = with_earlier(request.stages.empty() ? Json() : earlier.stages, done.stages);
   manifest["memory"] = request.memory();
   manifest["starts"] = starts.with_this("done");
-  write_text(folder.manifest(), json_text(manifest, 1) + "\n");
+  done.unsaved.attempt([&] { write_text(folder.manifest(), json_text(manifest, 1) + "\n"); });
   if (fresh) fresh->commit();
   if (done.main && done.stages.size() > 1 && FileSystem::disk().exists(folder.detector()))
     done.file = folder.detector();

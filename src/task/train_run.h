@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "io/unsaved.h"
 #include "task/plan_run.h"
 #include "task/task.h"
 #include "task/tracker_process.h"
@@ -54,6 +55,7 @@ struct TrainedRun {
   std::string trained_on;            ///< likewise
   std::filesystem::path file;        ///< the model, or detector
   double seconds = 0;
+  Unsaved unsaved = {};  ///< the manifest of the finished run; `resume` writes it
 
   bool is_one_model() const { return stages.size() == 1 && !stages.front().report.weights.empty(); }
 };
