@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-bool is_in_memory(const struct statfs& disk) {
+bool is_memory(const struct statfs& disk) {
   return disk.f_type == TMPFS_MAGIC || disk.f_type == RAMFS_MAGIC;
 }
 
@@ -31,10 +31,19 @@ int open_without_name(const std::filesystem::path& folder) {
 
 }  // namespace
 
-int64_t ScratchFile::room(const std::filesystem::path& folder) {
+bool ScratchFile::is_in_memory(const std::filesystem::path& folder) {
   struct statfs disk {};
-  if (::statfs(folder.c_str(), &disk) != 0 || is_in_memory(disk)) return 0;
-  return static_cast<int64_t>(disk.f_bavail) * disk.f_bsize / 2 / kAlignment * kAlignment;
+  return ::statfs(folder.c_str(), &disk) == 0 && is_memory(disk);
+}
+
+int64_t ScratchFile::free_bytes(const std::filesystem::path& folder) {
+  struct statfs disk {};
+  if (::statfs(folder.c_str(), &disk) != 0 || is_memory(disk)) return 0;
+  return static_cast<int64_t>(disk.f_bavail) * disk.f_bsize;
+}
+
+int64_t ScratchFile::room(const std::filesystem::path& folder) {
+  return free_bytes(folder) / 2 / kAlignment * kAlignment;
 }
 
 std::optional<ScratchFile> ScratchFile::make(const std::filesystem::path& folder, int64_t bytes) {

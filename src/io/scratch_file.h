@@ -22,8 +22,12 @@ class ScratchFile {
  public:
   static constexpr int64_t kAlignment = 4096;
 
-  /// The largest file that make() makes in a folder at this moment: half of what is free on its disk, so that
-  /// as much is left to others; 0 where that is memory (tmpfs) or cannot be asked.
+  /// Whether the file system of a folder is memory (tmpfs), which no budget counts.
+  static bool is_in_memory(const std::filesystem::path& folder);
+  /// Free bytes on the disk of a folder; 0 if that is memory or cannot be asked.
+  static int64_t free_bytes(const std::filesystem::path& folder);
+  /// The largest file that make() makes in a folder at this moment: half of free_bytes(), so that as much is
+  /// left to others.
   static int64_t room(const std::filesystem::path& folder);
   /// `bytes` of the disk on which a folder lies, all taken at once; none where there is no room() for them or
   /// they cannot be taken.

@@ -1,8 +1,6 @@
 #include "job/stage.h"
 
 #include <fmt/format.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +14,7 @@
 #include "base/units.h"
 #include "base/workers.h"
 #include "io/file.h"
+#include "io/scratch_file.h"
 #include "job/column_copy.h"
 #include "job/staging_folder.h"
 #include "store/column_check.h"
@@ -191,8 +190,7 @@ fs::path scratch_root() {
 bool lies_in_memory(fs::path folder) {
   folder = fs::absolute(folder);
   while (!fs::exists(folder) && folder.has_relative_path()) folder = folder.parent_path();
-  struct statfs at {};
-  return ::statfs(folder.c_str(), &at) == 0 && at.f_type == TMPFS_MAGIC;
+  return ScratchFile::is_in_memory(folder);
 }
 
 std::optional<fs::path> staged_copy(const fs::path& data, const fs::path& root, FileSystem& files) {

@@ -32,7 +32,7 @@ std::vector<ClassificationVerdict> judge_graphs(const RunEvaluation& asked, cons
 std::vector<ClassificationVerdict> judge_giant_graph(const RunEvaluation& asked, const TrainedGnn& gnn) {
   const GraphView& graph = gnn.data.neighbours()->graph();
   const auto splits = splits_to_judge(asked.split, [&](size_t split) { return !graph.split(split).empty(); });
-  return judge_from_all_neighbours(asked, [&](const FullNeighbourOptions& from) {
+  return judge_from_all_neighbours(asked, gnn, [&](const FullNeighbourOptions& from) {
     return judge_nodes_of(graph, gnn.data.neighbours()->topology(), gnn.model, splits, from);
   });
 }

@@ -29,10 +29,11 @@ Markup table_report(const std::string& title, std::vector<std::string> columns,
 
 /// Calls judge(options) for all nodes of one giant graph. What layers say of them is in files meanwhile.
 template <typename Judge>
-auto judge_from_all_neighbours(const RunEvaluation& asked, const Judge& judge) {
+auto judge_from_all_neighbours(const RunEvaluation& asked, const TrainedGnn& gnn, const Judge& judge) {
   require_one_process(asked.exchange);
   asked.progress(0, 1);  // before there is something to be cleaned up
-  const NewFolder scratch(layers_folder(asked.folder), /*replace=*/false);
+  const int64_t bytes = layer_bytes(gnn.model.gnn(), gnn.data.neighbours()->graph().nodes());
+  const NewFolder scratch(layers_folder(asked.folder, bytes), /*replace=*/false);
   return judge(FullNeighbourOptions{.scratch = scratch.path(),
                                     .threads = asked.threads,
                                     .outside_ledger = asked.outside_ledger,

@@ -51,7 +51,8 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
     return writer.publish(model.judges_nodes() ? "nodes" : gnn.data.unit(), gnn.data.identity());
   }
   require_one_process(request.exchange);
-  const NewFolder scratch(layers_folder(request.folder), /*replace=*/false);
+  const int64_t bytes = layer_bytes(gnn.model.gnn(), giant->graph().nodes());
+  const NewFolder scratch(layers_folder(request.folder, bytes), /*replace=*/false);
   judge_every_node(giant->graph(), giant->topology(), gnn.model.gnn(),
                    {.scratch = scratch.path(),
                     .threads = request.threads,

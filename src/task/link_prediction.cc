@@ -21,7 +21,7 @@ class LinkPredictionTask final : public Task {
     const GraphView& graph = gnn.data.neighbours()->graph();
     const auto splits =
         splits_to_judge(asked.split, [&](size_t split) { return !graph.split_edges(split).empty(); });
-    const auto verdicts = judge_from_all_neighbours(asked, [&](const FullNeighbourOptions& from) {
+    const auto verdicts = judge_from_all_neighbours(asked, gnn, [&](const FullNeighbourOptions& from) {
       return judge_links(graph, gnn.data.neighbours()->topology(), gnn.model, splits,
                          static_cast<uint64_t>(asked.recipe.seed), from);
     });

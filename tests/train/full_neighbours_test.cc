@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <random>
 #include <string>
@@ -116,6 +118,33 @@ TEST_F(FullNeighboursTest, AsManyThreadsWorkAsTheBudgetHasRoomFor) {
     EXPECT_EQ(judge(gnn, graph, topology, nothing, 16), expected) << more;
     EXPECT_EQ(ledger.cap(), cap);
     EXPECT_EQ(ledger.held(), held);
+  }
+}
+
+int64_t file_bytes(const std::filesystem::path& folder) {
+  int64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    if (entry.path().extension() == ".f32") bytes += static_cast<int64_t>(entry.file_size());
+  return bytes;
+}
+
+TEST_F(FullNeighboursTest, FilesTakeTheBytesThatAreSaid) {
+  const GraphView graph(folder());
+  for (const char* const jk : {"last", "cat"}) {
+    const Gnn gnn({.conv = "sage",
+                   .in_features = kFeatures,
+                   .layers = 3,
+                   .hidden = 8,
+                   .jk = jk,
+                   .classes = 3,
+                   .node_head = true},
+                  1);
+    DiskTopology topology(graph);
+    int64_t max_bytes = 0;
+    const auto look = [&](int64_t, int64_t) { max_bytes = std::max(max_bytes, file_bytes(folder_.path())); };
+    judge_all_nodes(graph, topology, gnn, {.scratch = folder_.path(), .progress = look});
+    look(0, 0);
+    EXPECT_EQ(max_bytes, layer_bytes(gnn, kNodes)) << jk;
   }
 }
 

@@ -223,6 +223,17 @@ class Layers {
 
 }  // namespace
 
+int64_t layer_bytes(const Gnn& model, int64_t nodes) {
+  const std::vector<int64_t> judged = model.judged();
+  int64_t width = 0, max_width = 0;
+  for (int64_t layer = 0; layer < model.options().layers; ++layer) {
+    width += model.options().hidden;
+    max_width = std::max(max_width, width);
+    if (layer > 0 && std::ranges::find(judged, layer - 1) == judged.end()) width -= model.options().hidden;
+  }
+  return std::max(max_width, width + model.classes()) * nodes * static_cast<int64_t>(sizeof(float));
+}
+
 void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                  std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                  std::span<float> logits) {

@@ -14,13 +14,16 @@
 namespace plimsoll {
 
 struct FullNeighbourOptions {
-  std::filesystem::path
-      scratch;                 ///< a folder that is there: f32 [V, hidden] for each layer lie in it meanwhile
-  int threads = 1;             ///< at most; as many work as the budget has room for
+  std::filesystem::path scratch;  ///< an existing folder with room for layer_bytes()
+  int threads = 1;                ///< at most; as many work as the budget has room for
   int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have; 0: there is no budget
   Rehearsal* rehearsal = nullptr;  ///< learns which budget that needs: no layer is run; null: none
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
+
+/// The size of the files that judge_nodes() and the functions below it have in their scratch folder at most,
+/// for a graph of `nodes` nodes.
+int64_t layer_bytes(const Gnn& model, int64_t nodes);
 
 /// What a Gnn says of nodes of one giant graph from all neighbours, f32 [nodes, classes] into `logits`: one
 /// layer over all nodes before the next (Hamilton et al., NeurIPS 2017, Algorithm 1), so that no
