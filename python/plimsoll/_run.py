@@ -68,7 +68,8 @@ def train(
 ) -> TrainReport:
     """Trains what a recipe says, as `plimsoll train` does: the same weights, and the same run in the folder `run`.
 
-    `recipe` is a YAML file, or a mapping of its sections (docs/recipe.md); `overrides` are keys such as
+    `recipe` is a YAML file, the name of one that `plimsoll recipes` lists, or a mapping of its sections (docs/recipe.md);
+    `overrides` are keys such as
     "training.max_epochs". `stages` runs these alone, with what earlier runs left; `teacher` is a model file in place of a
     trained teacher. `budget` is for the whole process while it trains, as of `plimsoll.budget`. `progress` is called with
     what is done of a stage and what there is to do; an exception of it, or Ctrl-C, ends the run with a checkpoint, from
@@ -241,6 +242,8 @@ def _json(recipe: Mapping[str, Any]) -> str:
 def _read(path: PathLike) -> str:
     try:
         return Path(path).read_text()
+    except (FileNotFoundError, IsADirectoryError):
+        return _torch.read_recipe(Path(path))  # of that name; an InputError if there is none
     except (OSError, UnicodeDecodeError) as error:
         from plimsoll.errors import InputError
 

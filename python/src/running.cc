@@ -8,6 +8,7 @@
 
 #include "base/json_text.h"
 #include "cluster/process_group.h"
+#include "config/known_recipes.h"
 #include "memory/budget_caps.h"
 #include "task/evaluate_run.h"
 #include "task/predict_run.h"
@@ -179,6 +180,7 @@ void bind_runs(nb::module_& module) {
       .def_rw("embeddings", &PredictionRequest::embeddings)
       .def_rw("csv", &PredictionRequest::csv)
       .def_rw("force", &PredictionRequest::force);
+  module.def("read_recipe", read_recipe);
   const auto can_be_asked = [&]<typename Request>(int64_t (*budget)(const Request&)) {
     module.def("smallest_budget", budget, nb::call_guard<nb::gil_scoped_release>());
   };

@@ -76,6 +76,7 @@ std::vector<Verbs> all_verbs(char** argv) {
       {{"inspect"}, add_inspect},
       {{"verify"}, add_verify},
       {{"stage"}, add_stage},
+      {{"recipes"}, add_recipes},
       {{"job-report"}, add_job_report},
       {{"plan"},
        [share](CLI::App& app) {

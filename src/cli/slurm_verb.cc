@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/interrupt.h"
 #include "cli/plan_verb.h"
+#include "config/known_recipes.h"
 #include "io/file.h"
 #include "job/slurm_script.h"
 #include "job/stage.h"
@@ -114,7 +115,7 @@ void run_slurm(const SlurmOptions& options) {
   const fs::path self = fs::read_symlink("/proc/self/exe");
   const int64_t data_bytes = file_bytes(options.data);
   SlurmJob job{.program = self.parent_path() / "plimsoll",
-               .recipe = fs::absolute(options.recipe),
+               .recipe = is_known_recipe(options.recipe) ? options.recipe : fs::absolute(options.recipe),
                .data = fs::absolute(options.data).lexically_normal(),
                .run = folder,
                .threads = threads,

@@ -17,6 +17,7 @@ void add_walks(CLI::App& app);
 void add_windows(CLI::App& app);
 void add_convert(CLI::App& app, char** argv);  // may become a verb of the Python package
 void add_inspect(CLI::App& app);
+void add_recipes(CLI::App& app);
 void add_verify(CLI::App& app);
 void add_merge(CLI::App& app);
 void add_stage(CLI::App& app);

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -14,6 +13,7 @@
 #include "base/error.h"
 #include "base/number_text.h"
 #include "config/foreign_names.h"
+#include "config/known_recipes.h"
 #include "config/nearest_word.h"
 #include "config/schema.h"
 #include "config/yaml.h"
@@ -404,10 +404,7 @@ Recipe parse_recipe(const std::string& text, const std::string& name,
 
 Recipe load_recipe(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                    Recipe defaults) {
-  std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path)) throw InputError("no such recipe: " + path.string());
-  const std::string text(std::istreambuf_iterator<char>(file), {});
-  return parse_recipe(text, path.string(), overrides, std::move(defaults));
+  return parse_recipe(read_recipe(path), path.string(), overrides, std::move(defaults));
 }
 
 RecipeValues recipe_values(const Recipe& recipe) {
