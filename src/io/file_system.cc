@@ -31,6 +31,8 @@ const char* remedy(int error) {
       return "; change its permissions, or choose another place";
     case EBUSY:
       return "; it is in use, as a mount point is; choose another name";
+    case EISDIR:
+      return "; a folder has this name; rename it, or choose another name";
     default:
       return "";
   }

@@ -57,6 +57,14 @@ def test_a_run_is_that_of_the_command_line(run, bus, tmp_path):
     assert said.value is None
 
 
+def test_a_result_that_cannot_be_saved_is_given_with_a_warning(bus, tmp_path):
+    plimsoll.train(RECIPE, bus / "graphs", tmp_path / "run", overrides={"training.max_epochs": 1})
+    (tmp_path / "run" / "report.html").mkdir()
+    with pytest.warns(RuntimeWarning, match="not saved: .*report.html: Is a directory"):
+        verdict = plimsoll.evaluate(tmp_path / "run", bus / "graphs")
+    assert verdict.findings == json.loads((tmp_path / "run" / "evaluation.json").read_text())
+
+
 def test_a_run_may_have_any_name(bus, tmp_path, monkeypatch):
     odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/r\xe9n"))
     report = plimsoll.train(RECIPE, bus / "graphs", odd)

@@ -2,12 +2,15 @@
 docs/command-line.md and a message that names the path and the remedy, leaves what was there or what is new, whole, loses no
 result that it has printed or could print, and works afterwards."""
 
+import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +60,38 @@ def test_a_verb_that_takes_minutes_stops_at_a_signal(harness, name):
         assert not CRASHES.search(ended.err), ended.err
         assert ended.code == 75 or name == "detector" or not content(place), sorted(content(place))
         shutil.rmtree(place)
+
+
+@pytest.fixture(scope="module")
+def odd_captures(harness):
+    """Captures with attacks of a bus whose name is not UTF-8."""
+    folder = harness.folder / "odd"
+    harness.inputs.call("convert", harness.inputs.frames, "--to", "candump", "--out", folder)
+    harness.inputs.call("convert", harness.inputs.capture, "--to", "candump", "--out", folder / "benign.log")
+    for log in folder.rglob("*.log"):
+        log.write_bytes(re.sub(rb"\) \S+ ", b") c\xff\xfe0 ", log.read_bytes()))
+    return folder
+
+
+def test_a_channel_whose_name_is_not_utf8_goes_through_all_verbs(harness, odd_captures):
+    inputs, place = harness.inputs, harness.empty_place()
+    capture = odd_captures / "benign.log"
+    frames, run = place / "frames", place / "run"
+    calls = [["ingest", "can", *filter(Path.is_dir, odd_captures.iterdir()), "--attack-label", 1, "--out", frames], ["inspect", frames], ["verify", frames],
+             ["windows", frames, "--out", place / "windows"], ["convert", frames, "--to", "asc", "--out", place / "asc"],
+             ["convert", capture, "--out", place / "drive.blf"], ["check", inputs.dbc, capture],
+             ["plan", inputs.detection, "--data", frames], ["train", inputs.detection, "--data", frames, "--run", run],
+             ["evaluate", run, "--data", frames, "--attention", place / "attention"],
+             ["predict", run, "--data", frames, "--out", place / "said"],
+             ["detect", run / "detector.safetensors", capture, "--all", "--events", "json"],
+             ["calibrate", run / "detector.safetensors", "--benign", capture, "--out", place / "car.safetensors"],
+             ["compare", run, run, "--page", place / "page.html"], ["job-report", run], ["stage", frames, "--to", place / "cache"]]
+    for words in calls:
+        ended = harness.run([str(word) for word in (harness.program, *words, "--json")], place)
+        assert ended.code == 0, f"{words}: exit code {ended.code}\n{ended.err}"
+        for line in ended.out.splitlines() if words[0] == "detect" else [ended.out]:
+            json.loads(line)
+    assert "c\\xff\\xfe0" in (place / "frames/manifest.json").read_text().encode().decode("unicode_escape")
 
 
 def test_folders_can_be_mounted_read_only():

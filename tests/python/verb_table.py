@@ -14,7 +14,7 @@ import numpy as np
 
 DETECTION = """
 task: detection
-data: {features: behaviour, calibration: 60, without: [id_index, known_transition]}
+data: {features: behaviour, without: [id_index, known_transition]}
 training: {max_epochs: 1, batch_size: 64}
 gat: {hidden: 4, heads: 1, layers: 1, learning_rate: 0.002}
 """
