@@ -46,6 +46,15 @@ def captures(data_dir):
 
 
 @pytest.fixture(scope="session")
+def can_cases(data_dir):
+    """The folder of the cases from public bug reports; the test is skipped where it is absent."""
+    folder = data_dir.parent / "cases" / "can"
+    if not folder.is_dir():
+        pytest.skip(f"no cases at {folder} (set PLIMSOLL_DATA)")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def run(bin_dir):
     """run(program, *arguments): runs one of the programs, expects exit code 0, gives its standard output."""
 
