@@ -13,6 +13,7 @@
 #include "detect/wait_for_input.h"
 #include "ingest/can/capture_pieces.h"
 #include "ingest/can/fields.h"
+#include "io/file_ending.h"
 #include "io/input_stream.h"
 
 namespace plimsoll {
@@ -29,7 +30,7 @@ class LiveBytes {
  public:
   LiveBytes(const std::string& source, const std::atomic<bool>* stop) : stop_(stop) {
     const std::filesystem::path path(source);
-    const bool is_compressed = path.extension() == ".zst" || path.extension() == ".gz";
+    const bool is_compressed = is_compressed_name(path);
     if (source == "-") {
       name_ = "standard input";
     } else if (is_compressed && std::filesystem::is_fifo(path)) {

@@ -1,6 +1,7 @@
 #include "io/input_stream.h"
 
 #include "io/byte_order_mark.h"
+#include "io/file_ending.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {
@@ -33,8 +34,9 @@ class PlainStream : public InputStream {
 }  // namespace
 
 std::unique_ptr<InputStream> InputStream::open(const std::filesystem::path& path) {
-  if (path.extension() == ".zst") return without_byte_order_mark(open_zstd(path));
-  if (path.extension() == ".gz") return without_byte_order_mark(open_gzip(path));
+  const std::string ending = lower_ending(path);
+  if (ending == ".zst") return without_byte_order_mark(open_zstd(path));
+  if (ending == ".gz") return without_byte_order_mark(open_gzip(path));
   return without_byte_order_mark(std::make_unique<PlainStream>(path));
 }
 

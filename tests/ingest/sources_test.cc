@@ -36,6 +36,20 @@ TEST_F(Sources, FoldersBecomeSplitsInOrderOfSplitAndName) {
   EXPECT_EQ(captures[2].name, "b-1");
 }
 
+TEST_F(Sources, NamesInCapitalsAreTheSameAsInLowerCase) {
+  touch("LOG/17BD1DB7/00000170.MF4");
+  touch("LOG/17BD1DB7/DRIVE.LOG.GZ");
+  touch("LOG/17BD1DB7/Drive2.Asc.Zst");
+  touch("LOG/README.MD");
+  const auto captures = find_captures({root_ / "LOG"}, charge_);
+  ASSERT_EQ(captures.size(), 3);
+  EXPECT_EQ(captures[0].name, "00000170");
+  EXPECT_EQ(captures[1].name, "DRIVE");
+  EXPECT_EQ(captures[2].name, "Drive2");
+  EXPECT_TRUE(is_capture("X.SQLITE"));
+  EXPECT_FALSE(is_capture("X.GZ"));
+}
+
 TEST_F(Sources, AFileByItselfTakesItsFoldersNameAsSplit) {
   touch("train_x/one-1.csv");
   const auto captures = find_captures({root_ / "train_x" / "one-1.csv"}, charge_);

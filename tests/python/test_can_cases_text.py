@@ -206,9 +206,6 @@ PENDING = {
     "66_gvret_windows": "TRUE is refused",
     "67_cabana_csv": "the format is not known",
     "68_busmaster_log": "the format is not known",
-    "23_upper_case_ending_LOG": "no capture by its name",
-    "25_canedge_upper_case_MF4": "no capture by its name",
-    "110_convert_upper_case": "no capture by its name",
 }
 
 

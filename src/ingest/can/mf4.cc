@@ -10,6 +10,7 @@
 #include "ingest/can/frame_reader.h"
 #include "ingest/can/mdf_records.h"
 #include "ingest/can/mdf_stream.h"
+#include "io/file_ending.h"
 #include "memory/charge.h"
 
 namespace plimsoll {
@@ -340,8 +341,7 @@ class Mf4Reader : public FrameReader {
 }  // namespace
 
 std::unique_ptr<FrameReader> open_mf4(const std::filesystem::path& path, const FormatOptions& options) {
-  const std::filesystem::path ending = path.extension();
-  if (ending == ".gz" || ending == ".zst" || !std::filesystem::is_regular_file(path))
+  if (is_compressed_name(path) || !std::filesystem::is_regular_file(path))
     throw InputError(path.string() + ": MF4 is not read from front to back; decompress it to a file first");
   return std::make_unique<Mf4Reader>(path, options);
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "ingest/text/source_files.h"
+#include "io/file_ending.h"
 #include "memory/heap_bytes.h"
 
 namespace plimsoll {
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // Of captures, perhaps with .zst or .gz after them. The texts of errors have them too.
-constexpr const char* kEndings[] = {".csv", ".log",  ".txt",    ".tsv", ".asc", ".blf",
+constexpr std::string_view kEndings[] = {".csv", ".log",  ".txt",    ".tsv", ".asc", ".blf",
                                     ".mf4", ".pcap", ".pcapng", ".trc", ".db",  ".sqlite"};
 constexpr const char* kExpected =
     "*.csv, *.log, *.txt, *.tsv, *.asc, *.blf, *.mf4, *.pcap, *.pcapng, *.trc, *.db or *.sqlite, perhaps "
@@ -23,10 +24,9 @@ constexpr const char* kExpected =
 
 std::optional<std::string> capture_name(const fs::path& path) {
   fs::path name = path.filename();
-  if (name.extension() == ".zst" || name.extension() == ".gz") name = name.stem();
-  for (const char* ending : kEndings)
-    if (name.extension() == ending) return name.stem().string();
-  return std::nullopt;
+  if (is_compressed_name(name)) name = name.stem();
+  if (std::ranges::find(kEndings, lower_ending(name)) == std::end(kEndings)) return std::nullopt;
+  return name.stem().string();
 }
 
 CaptureFile describe(const fs::path& path, const fs::path& root, std::string name, const std::string& named) {

@@ -9,6 +9,7 @@
 #include "ingest/can/fields.h"
 #include "ingest/can/frame_reader.h"
 #include "ingest/can/sqlite_database.h"
+#include "io/file_ending.h"
 #include "io/source_reader.h"
 
 // The database of python-can's SqliteWriter: a table `messages` with ts, arbitration_id, extended, remote,
@@ -119,8 +120,7 @@ class SqliteLog : public FrameReader {
 }  // namespace
 
 std::unique_ptr<FrameReader> open_sqlite(const std::filesystem::path& path, const FormatOptions& options) {
-  const std::filesystem::path ending = path.extension();
-  if (ending == ".gz" || ending == ".zst" || !std::filesystem::is_regular_file(path))
+  if (is_compressed_name(path) || !std::filesystem::is_regular_file(path))
     throw InputError(path.string() +
                      ": a database is not read from front to back; decompress it to a file first");
   return std::make_unique<SqliteLog>(path, options);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "ingest/graph/edge_parser.h"
+#include "io/file_ending.h"
 #include "io/npy.h"
 
 namespace plimsoll {
@@ -216,7 +217,7 @@ int64_t EdgeList::most_edges() const {
   constexpr int64_t kShortestLine = 4;  // "1 2" and its end
   int64_t most = 0;
   for (const EdgeText& text : texts_) {
-    if (text.path.extension() == ".zst" || text.path.extension() == ".gz") return int64_t{1} << 40;
+    if (is_compressed_name(text.path)) return int64_t{1} << 40;
     most += static_cast<int64_t>(fs::file_size(text.path)) / kShortestLine + 1;
   }
   for (const auto& paths : arrays_) most += ArrayPair(paths).edges;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/shown.h"
 #include "ingest/write/format_writer.h"
+#include "io/file_ending.h"
 
 namespace plimsoll {
 namespace {
@@ -98,7 +99,8 @@ const WrittenFormat& written_format(const std::string& name) {
 }
 
 const WrittenFormat* format_of_ending(const std::filesystem::path& path) {
-  const std::string ending = path.extension() == ".sqlite" ? ".db" : path.extension().string();
+  std::string ending = lower_ending(path);
+  if (ending == ".sqlite") ending = ".db";
   const auto* const found =
       std::ranges::find_if(kFormats, [&](const WrittenFormat& format) { return ending == format.ending; });
   return found == std::end(kFormats) ? nullptr : found;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "ingest/can/capture_pieces.h"
 #include "ingest/write/convert.h"
+#include "io/file_ending.h"
 #include "io/new_folder.h"
 #include "io/replaceable.h"
 
@@ -109,8 +110,7 @@ ConvertResult convert_capture(const ConvertOptions& options,
                               const std::function<void(int64_t, int64_t)>& progress) {
   Charge charge(Tag::ingest);
   const CaptureFile capture = find_captures({options.source}, charge).at(0);
-  const std::string ending = options.out.extension();
-  if (ending == ".zst" || ending == ".gz")
+  if (is_compressed_name(options.out))
     throw UsageError(options.out.string() + ": convert does not compress; leave the ending off");
   ConvertResult result;
   if (is_capture(options.out)) {
