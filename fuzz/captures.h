@@ -30,17 +30,19 @@ inline ParsedPiece parse(const Format& format, int64_t width, std::string_view t
   return parsed;
 }
 
-/// One line alone, by CaptureFormat::parse; none where it is refused.
+/// One line alone, by CaptureFormat::parse; none where it is refused. `notes` hold the time that went by before
+/// it.
 inline std::optional<FrameBatch> parse_line(const CaptureFormat& format, int64_t width, std::string_view line,
-                                            bool first = false) {
+                                            bool first = false, LineNotes notes = {},
+                                            int64_t* elapsed_ns = nullptr) {
   FrameBatch frames;
   frames.width = width;
-  LineNotes notes;
   try {
     if (!format.parse(line, first, frames, notes)) frames.clear();
   } catch (const Wrong&) {
     return std::nullopt;
   }
+  if (elapsed_ns != nullptr) *elapsed_ns = notes.elapsed_ns;
   return frames;
 }
 
@@ -95,12 +97,14 @@ inline void expect_as_line_by_line(const Format& format, const ParsedPiece& whol
   FrameBatch frames;
   frames.width = width;
   int64_t lines = 0;
+  LineNotes before;
   while (!text.empty()) {
     std::string_view line = take_line(text);
     if (line.ends_with('\r')) line.remove_suffix(1);
     ++lines;
     if (trim(line).empty()) continue;
-    const std::optional<FrameBatch> one = parse_line(*format, width, line, lines == 1);
+    const std::optional<FrameBatch> one =
+        parse_line(*format, width, line, lines == 1, before, &before.elapsed_ns);
     expect(one || (whole.error && whole.error->line == lines), "a line that is refused ends the parsing");
     if (!one) break;
     append(frames, *one);
@@ -184,7 +188,11 @@ inline void expect_parsed_well(const Format& format, int64_t width, std::string_
   const size_t newline = text.find('\n', text.size() / 2);
   if (newline == std::string_view::npos) return;
   ParsedPiece front = parse(format, width, text.substr(0, newline + 1), true, false, true);
-  const ParsedPiece back = parse(format, width, text.substr(newline + 1), false, true, true);
+  ParsedPiece back = parse(format, width, text.substr(newline + 1), false, true, true);
+  if (format->has_differences()) {
+    if (back.notes.elapsed_ns > kMaxTime - front.notes.elapsed_ns) return;  // an error of the capture
+    for (int64_t& time_ns : back.frames.time_ns) time_ns += front.notes.elapsed_ns;
+  }
   append(front.frames, back.frames);
   front.notes.add(back.notes);
   for (const auto& [reason, count] : back.skipped) front.skipped[reason] += count;
@@ -212,6 +220,7 @@ inline void expect_blanks_do_not_matter(const Format& format, int64_t width, std
 /// Options from the first character, a digit: 1 has room for CAN FD, 2 chooses a channel, 4 an attack label.
 inline FormatOptions options_of(char digit) {
   FormatOptions options;
+  options.warn = nullptr;
   if ((digit & 1) != 0) options.payload = 64;
   if ((digit & 2) != 0) options.channel = "can0";
   if ((digit & 4) != 0) options.attack_labels = {"1", "attack"};

@@ -23,8 +23,8 @@ from plimsoll.graph_set import GraphSet
 __all__ = ["can", "graph", "points", "tu"]
 
 _FORMATS = (
-    *("auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump", "asc", "trc", "gvret", "python-can"),
-    *("blf", "mf4", "pcap", "sqlite", "table"),
+    *("auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump", "asc", "trc", "gvret", "cabana", "busmaster"),
+    *("python-can", "blf", "mf4", "pcap", "sqlite", "table"),
 )
 
 
@@ -45,7 +45,7 @@ def can(
     quote: str = "",
     id: str = "hex",
     bytes: str | None = None,
-    time: str = "s",
+    time: str = "",
     length: str = "bytes",
     on_error: str = "fail",
     skip_limit: int = 1000,
@@ -90,7 +90,7 @@ def can(
     described.quote = quote
     described.decimal_id = one_of("id", id, ("hex", "dec")) == "dec"
     described.decimal_bytes = one_of("bytes", bytes or id, ("hex", "dec")) == "dec"
-    described.time = one_of("time", time, ("s", "ms", "us", "timeofday", "none"))
+    described.time = one_of("time", time, ("", "s", "ms", "us", "timeofday", "none", "delta"))
     described.length_in_bits = one_of("length", length, ("bytes", "bits")) == "bits"
     _core.make_frames(options, budget_text(budget), progress)
     return Frames(out)

@@ -32,6 +32,11 @@ void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string>
           },
           "Another name of a channel, as in 1=powertrain")
       ->type_name("CHANNEL=NAME");
+  verb.add_option(
+          "--time", format.time,
+          "What times are: s, ms, us, timeofday or none in tables (default: s); delta: seconds since the "
+          "line before, in tables and candump -t d, where s means that they are not")
+      ->check(words({"s", "ms", "us", "timeofday", "none", "delta"}));
 }
 
 }  // namespace
@@ -54,17 +59,16 @@ void TableOptions::add(CLI::App& verb, FormatOptions& format) {
       ->type_name("TEXT...");
   CLI::App* table = verb.add_option_group("table", "How the columns of a table are to be read");
   table
-      ->add_option("--columns", format.columns,
-                   "time, id, length, payload, byte*8, bytes, label, - (leave out), ... (leave out the rest)")
+      ->add_option(
+          "--columns", format.columns,
+          "time, id, channel, extended, length, payload, byte*8, bytes, label, - (leave out), ... (leave "
+          "out the rest)")
       ->delimiter(',');
   table->add_option("--separator", format.separator, "One character, tab, or space for runs of blanks")
       ->capture_default_str();
   table->add_option("--quote", format.quote, "A character around fields that hold separators");
   table->add_option("--id", id_, "IDs in hex or dec")->check(words({"hex", "dec"}))->capture_default_str();
   table->add_option("--bytes", bytes_, "Bytes in hex or dec; default: as --id")->check(words({"hex", "dec"}));
-  table->add_option("--time", format.time, "s, ms, us, timeofday or none")
-      ->check(words({"s", "ms", "us", "timeofday", "none"}))
-      ->capture_default_str();
   table->add_option("--length", length_, "Lengths in bytes or bits")
       ->check(words({"bytes", "bits"}))
       ->capture_default_str();
@@ -87,7 +91,7 @@ std::vector<std::string> TableOptions::as_words(const FormatOptions& format) con
   add("quote", format.quote, "");
   add("id", id_, "hex");
   add("bytes", bytes_, "");
-  add("time", format.time, "s");
+  add("time", format.time, "");
   add("length", length_, "bytes");
   for (const std::string& label : format.attack_labels) add("attack-label", label, "");
   return words;

@@ -80,7 +80,10 @@ class LiveBytes {
 class TextFeed : public FrameFeed {
  public:
   TextFeed(const std::string& source, const FeedOptions& options)
-      : options_(options), name_(source == "-" ? "standard input" : source), bytes_(source, options.stop) {
+      : options_(options),
+        name_(source == "-" ? "standard input" : source),
+        is_pipe_(source == "-" || !std::filesystem::is_regular_file(source)),
+        bytes_(source, options.stop) {
     piece_.buffer.resize(kPieceBytes);
     piece_.first = true;
     parsed_.frames.width = options.format.payload;
@@ -137,7 +140,7 @@ class TextFeed : public FrameFeed {
   bool knows_format() {
     while (!piece_.format && piece_.text_bytes > 0) {
       try {
-        piece_.format = CaptureFormat::make(options_.format, piece_.text().substr(0, kFirstBytes), name_);
+        piece_.format = make_format();
         no_format_.clear();
       } catch (const InputError& error) {
         no_format_ = error.what();
@@ -151,6 +154,15 @@ class TextFeed : public FrameFeed {
       }
     }
     return piece_.format != nullptr;
+  }
+
+  std::unique_ptr<CaptureFormat> make_format() const {
+    auto format = CaptureFormat::make(options_.format, piece_.text().substr(0, kFirstBytes), name_);
+    if (is_pipe_ && format->name() == "candump" && !format->has_time())
+      throw InputError(name_ +
+                       ": found lines of candump without times, expected them, as in: candump -L can0 | "
+                       "plimsoll detect MODEL -");
+    return format;
   }
 
   void begin_long_line() {
@@ -197,12 +209,14 @@ class TextFeed : public FrameFeed {
       losses_.expected[expected] += count;
     }
     losses_.other_channels += parsed_.notes.other_channels;
+    add_elapsed(name_, piece_, parsed_, elapsed_ns_);
     std::swap(frames, parsed_.frames);
     parsed_.frames.channels = frames.channels;  // the next frames have the same numbers of channels
   }
 
   FeedOptions options_;
   std::string name_;
+  bool is_pipe_;
   LiveBytes bytes_;
   CapturePiece piece_;
   ParsedPiece parsed_;
@@ -211,6 +225,7 @@ class TextFeed : public FrameFeed {
   std::string no_format_;     // the error of the last of these lines
   bool within_long_line_ = false;
   int64_t lines_ = 0;
+  int64_t elapsed_ns_ = 0;  // of the lines until now, where times are differences
   Clock::time_point arrived_;
   FeedLosses losses_;
 };

@@ -1,209 +1,232 @@
+#include <fmt/format.h>
+
 #include <array>
-#include <chrono>
+#include <charconv>
+#include <optional>
 #include <utility>
 
+#include "base/shown.h"
+#include "ingest/can/asc_date.h"
+#include "ingest/can/asc_event.h"
 #include "ingest/can/channel_choice.h"
 #include "ingest/can/formats.h"
+#include "ingest/can/negative_times.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr const char* kAscLine = "SECONDS CHANNEL ID Rx d LENGTH BYTES, as in Vector's ASC";
 
-bool same_word(std::string_view word, std::string_view lower) {
-  return word.size() == lower.size() &&
-         std::equal(word.begin(), word.end(), lower.begin(),
-                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
-}
+// Bits of the field of flags in lines CANFD and CANXL, as in asc2log.c of can-utils.
+constexpr uint32_t kAscRemote = 0x10;
+constexpr uint32_t kAscFd = 0x1000;
+constexpr uint32_t kAscBrs = 0x2000;
+constexpr uint32_t kAscEsi = 0x4000;
 
-bool is_all_digits(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, is_digit);
+std::optional<uint32_t> hex_number(std::string_view text) {
+  uint32_t number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number, 16);
+  if (text.empty() || failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
 class Asc : public CaptureFormat {
  public:
   Asc(const FormatOptions& options, std::string_view first_lines) : channels_(options) {
-    while (!first_lines.empty()) {
-      std::string_view line = trim(cut_line(first_lines));
-      const std::string_view word = take_word(line);
-      if (same_word(word, "base")) decimal_ = same_word(take_word(line), "dec");
-      if (same_word(word, "date")) start_ns_ = date_of(line);
-      if (same_word(word, "begin") && same_word(take_word(line), "triggerblock")) {
-        // The same date, unless the file was made before the measurement started.
-        if (const int64_t start_ns = date_of(line); start_ns > 0) start_ns_ = start_ns;
-        break;
-      }
-      if (!word.empty() && is_digit(word.front())) break;  // an event
-    }
+    read_header(first_lines);
+    if (start_ns_ > 0) return;
+    LineNotes notes;
+    shift_ns_ = start_ns_ = negative_reach(first_lines, [&](std::string_view line) {
+      const AscEvent event = AscEvent::of(line);
+      return event.kind == AscEvent::other ? 0 : seconds_of(event.first, notes);
+    });
   }
 
   std::string name() const override { return "asc"; }
   bool labelled() const override { return false; }
+  std::vector<std::string> warnings() const override {
+    if (!has_unknown_date_) return {};
+    return {
+        fmt::format("{}: the date '{}' is not understood, and times count from 1970; write it as in "
+                    "`date Mon Mar 7 13:21:51.500 2022`, in English, German, French, Spanish, Italian "
+                    "or Portuguese",
+                    date_line_, date_)};
+  }
 
   bool parse(std::string_view line, bool, FrameBatch& out, LineNotes& notes) const override {
-    const Event event = event_of(line);
-    if (event.kind == Event::xl) throw Wrong{event.rest.data(), kNoXl};
-    if (event.kind == Event::other) {
-      if (same_word(event.first, "base") && event.rest.find("relative") != std::string_view::npos)
-        throw Wrong{
-            event.rest.data(),
-            "timestamps absolute: those of a file with relative ones depend on events that are left out; "
-            "export it again with absolute timestamps"};
-      ++notes.other_lines;
-      return false;
-    }
-    const int64_t since_start = parse_seconds(event.first, notes);
-    if (since_start > kMostTime - start_ns_) throw Wrong{event.first.data(), "a time before the year 2255"};
-    const int64_t time_ns = start_ns_ + since_start;
+    const AscEvent event = AscEvent::of(line);
+    if (event.kind == AscEvent::other) return count_other(event, notes);
+    if (event.kind == AscEvent::xl && same_word(event.format, "xlff"))
+      throw Wrong{event.format.data(), kNoXl};
+    const int64_t time_ns = add_times(start_ns_, seconds_of(event.first, notes), event.first.data());
     if (!channels_.takes(event.channel, notes)) return false;
+    Frame frame;
+    frame.flags = event.flags;
     std::string_view rest = event.rest;
-    if (event.kind == Event::error) {
-      append_unlabelled(time_ns, kCanError, nullptr, 0, out);
-      out.set_flags(event.flags);
-      set_channel(event.channel, out);
-      return true;
+    if (event.kind == AscEvent::error) {
+      frame.id = kCanError;
+    } else {
+      frame.id = id_of(event, notes);
+      if (event.kind == AscEvent::classic)
+        take_classic(rest, out.width, frame, notes);
+      else
+        take_with_flags(rest, event.kind == AscEvent::xl, event.format, out.width, frame, notes);
     }
-    uint32_t id = id_of(event.id);
-    std::array<uint8_t, 64> bytes{};
-    uint8_t fd_flags = 0;
-    const int64_t length = event.kind == Event::fd ? fd_bytes(rest, id, out.width, bytes, fd_flags)
-                                                   : classic_bytes(rest, id, out.width, bytes);
-    append_unlabelled(time_ns, id, bytes.data(), length, out);
-    out.set_flags(event.flags | fd_flags);
+    append_unlabelled(time_ns, frame.id, frame.bytes.data(), frame.length, out);
+    out.set_flags(frame.flags);
     set_channel(event.channel, out);
+    notes.shifted_time += shift_ns_ > 0;
     return true;
   }
 
  private:
-  // What a line says, as far as it tells whether it is a frame.
-  struct Event {
-    enum Kind { other, classic, fd, xl, error } kind = other;
-    std::string_view first;  // the time, or the word at the start of another line
-    std::string_view channel;
-    std::string_view id;
-    std::string_view rest;
-    uint8_t flags = 0;  // its direction
+  struct Frame {
+    uint32_t id = 0;
+    uint8_t flags = 0;
+    std::array<uint8_t, 64> bytes{};
+    int64_t length = 0;
   };
 
-  // Whether a word is a direction, which `event` gets.
-  static bool take_direction(std::string_view word, Event& event) {
-    event.flags = same_word(word, "tx") ? kFrameSent : 0;
-    return event.flags != 0 || same_word(word, "rx");
-  }
-
-  static Event event_of(std::string_view line) {
-    Event event;
-    event.rest = trim(line);
-    event.first = take_word(event.rest);
-    if (event.first.empty() || !is_digit(event.first.front())) return event;
-    std::string_view rest = event.rest;
-    const std::string_view second = take_word(rest);
-    if (same_word(second, "canfd")) {
-      event.channel = take_word(rest);
-      if (!take_direction(take_word(rest), event)) return event;
-      event.id = take_word(rest);
-      event.kind = same_word(event.id, "errorframe") ? Event::error : Event::fd;
-    } else if (same_word(second, "canxl")) {
-      event.kind = Event::xl;
-      return event;
-    } else if (is_all_digits(second)) {
-      event.channel = second;
-      event.id = take_word(rest);
-      const bool is_error = same_word(event.id, "errorframe");
-      if (!is_error && !take_direction(take_word(rest), event)) return event;
-      event.kind = is_error ? Event::error : Event::classic;
-    } else {
-      return event;
+  void read_header(std::string_view first_lines) {
+    std::optional<int64_t> date;
+    for (int64_t number = 1; !first_lines.empty(); ++number) {
+      std::string_view line = trim(cut_line(first_lines));
+      const std::string_view word = take_word(line);
+      if (same_word(word, "base")) decimal_ = same_word(take_word(line), "dec");
+      if (same_word(word, "date")) {
+        date = parse_asc_date(line);
+        date_ = shown(line);
+        date_line_ = number;
+      }
+      if (same_word(word, "begin") && same_word(take_word(line), "triggerblock")) {
+        // The same date, unless the file was made before the measurement started.
+        if (const auto start = parse_asc_date(line)) date = start;
+        break;
+      }
+      if (is_asc_time(word)) break;  // an event
     }
-    event.rest = rest;
-    return event;
+    has_unknown_date_ = date_line_ > 0 && !date;
+    start_ns_ = date.value_or(0);
   }
 
-  uint32_t id_of(std::string_view text) const {
-    const bool extended = text.ends_with('x') || text.ends_with('X');
-    if (extended) text.remove_suffix(1);
-    const uint32_t id = decimal_ ? parse_decimal_id(text) : parse_hex_id(text);
-    return extended ? id | kCanExtended : id;
+  bool count_other(const AscEvent& event, LineNotes& notes) const {
+    if (same_word(event.first, "base") && event.rest.find("relative") != std::string_view::npos)
+      throw Wrong{event.rest.data(),
+                  "timestamps absolute: those of a file with relative ones depend on events that are left "
+                  "out; export it again with absolute timestamps"};
+    notes.unknown_date += has_unknown_date_ && same_word(event.first, "date");
+    ++notes.other_lines;
+    return false;
   }
 
-  // "d 8 00 01 ...", "r", "r 8"
-  int64_t classic_bytes(std::string_view& rest, uint32_t& id, int64_t width,
-                        std::array<uint8_t, 64>& bytes) const {
+  static int64_t seconds_of(std::string_view text, LineNotes& notes) {
+    return parse_signed(text, [&](std::string_view digits) { return parse_seconds(digits, notes); });
+  }
+
+  // Only an x makes an ID extended, however many digits it has; one that does not fit in 11 bits is so, too.
+  uint32_t id_of(const AscEvent& event, LineNotes& notes) const {
+    std::string_view text = event.id;
+    const bool is_marked = text.ends_with('x') || text.ends_with('X');
+    if (is_marked) text.remove_suffix(1);
+    const bool is_extended =
+        is_marked ||
+        (event.kind == AscEvent::xl && (same_word(event.format, "ceff") || same_word(event.format, "feff")));
+    const uint32_t id = (decimal_ ? parse_decimal_id(text) : parse_hex_id(text)) & ~kCanExtended;
+    notes.unmarked_id += id > 0x7FF && !is_extended;
+    return is_extended || id > 0x7FF ? id | kCanExtended : id;
+  }
+
+  // A DLC in hex; some tools write those over 9 in decimal, and two digits can be nothing else.
+  int64_t dlc_of(std::string_view text) const {
+    return parse_byte(text, decimal_ || (text.size() == 2 && text.front() == '1'));
+  }
+
+  // "d 8 00 01 ...", "r", "r 8". Some tools write CAN FD so, too: "d 9" or "d C" before all of its bytes.
+  void take_classic(std::string_view& rest, int64_t width, Frame& frame, LineNotes& notes) const {
     const std::string_view kind = take_word(rest);
     if (same_word(kind, "r")) {
-      id |= kCanRemote;
-      return 0;
+      frame.id |= kCanRemote;
+      return;
     }
     if (!same_word(kind, "d")) throw Wrong{kind.data(), kAscLine};
-    return take_bytes(rest, std::min<int64_t>(parse_byte(take_word(rest), decimal_), 8), width, bytes);
-  }
-
-  // "[NAME] BRS ESI DLC LENGTH BYTES": a name stands where BRS is no digit
-  int64_t fd_bytes(std::string_view& rest, uint32_t& id, int64_t width, std::array<uint8_t, 64>& bytes,
-                   uint8_t& flags) const {
-    std::string_view brs = take_word(rest);
-    if (!is_all_digits(brs)) brs = take_word(rest);
-    const std::string_view esi = take_word(rest);
-    flags = kFrameFd | (brs == "1" ? kFrameBrs : 0) | (esi == "1" ? kFrameEsi : 0);
-    const uint8_t dlc = parse_byte(take_word(rest), decimal_);
-    const std::string_view length = take_word(rest);
-    const int64_t count = parse_length(length, false);
-    if (count == 0 && dlc > 0) id |= kCanRemote;
-    return take_bytes(rest, count, width, bytes);
-  }
-
-  int64_t take_bytes(std::string_view& rest, int64_t count, int64_t width,
-                     std::array<uint8_t, 64>& bytes) const {
-    if (count > width) throw too_long(rest.data(), width);
-    for (int64_t i = 0; i < count; ++i) bytes[static_cast<size_t>(i)] = parse_byte(take_word(rest), decimal_);
-    return count;
-  }
-
-  static constexpr int64_t kMostTime = 9'000'000'000'000'000'000;
-
-  // "Sat Sep 30 15:06:13.191 2017", "Sat Sep 30 03:06:13.191 pm 2017", read as UTC; 0 where it is none.
-  static int64_t date_of(std::string_view text) {
-    static constexpr std::array<std::string_view, 16> kMonths = {
-        "jan", "feb", "mar", "apr", "may",        "jun", "jul", "aug",
-        "sep", "oct", "nov", "dec", "m\xC3\xA4r", "mai", "okt", "dez"};
-    static constexpr std::array<unsigned, 16> kNumbers = {1, 2,  3,  4,  5, 6, 7,  8,
-                                                          9, 10, 11, 12, 3, 5, 10, 12};
-    take_word(text);  // the day of the week
-    const std::string_view month = take_word(text);
-    const auto* const known =
-        std::ranges::find_if(kMonths, [&](std::string_view name) { return same_word(month, name); });
-    const int64_t day = whole_number(take_word(text));
-    const std::string_view time = take_word(text);
-    std::string_view half = take_word(text);
-    const std::string_view year = text.empty() ? std::exchange(half, {}) : take_word(text);
-    if (known == kMonths.end() || time.empty()) return 0;
-    const std::chrono::year_month_day date{
-        std::chrono::year(static_cast<int>(whole_number(year))),
-        std::chrono::month(kNumbers[static_cast<size_t>(known - kMonths.begin())]),
-        std::chrono::day(static_cast<unsigned>(day))};
-    if (!date.ok() || date.year() < std::chrono::year(1970) || date.year() > std::chrono::year(2255))
-      return 0;
-    int64_t time_ns = 0;
-    try {
-      time_ns = parse_time_of_day(time);
-    } catch (const Wrong&) {
-      return 0;
+    const std::string_view dlc_text = take_word(rest);
+    const int64_t dlc = dlc_of(dlc_text);
+    frame.length = std::min<int64_t>(dlc, 8);
+    const char* const first = rest.data();
+    std::string_view bytes = rest;
+    take_bytes(rest, frame.length, width, frame);
+    if (rest.empty() || !is_byte(rest)) return;
+    int64_t count = frame.length;
+    for (std::string_view more = rest; is_byte(more); ++count) take_word(more);
+    const bool is_fd = (dlc <= 15 && dlc > 8 && count == kLengthOfDlc[static_cast<size_t>(dlc)]) ||
+                       (count > 8 && count <= 64 && fmt::format("{}", count) == dlc_text);
+    if (!is_fd) {
+      ++notes.extra_bytes;
+      return;
     }
-    constexpr int64_t kHour = 3'600'000'000'000;
-    if (same_word(half, "pm") && time_ns < 12 * kHour) time_ns += 12 * kHour;
-    if (same_word(half, "am") && time_ns >= 12 * kHour) time_ns -= 12 * kHour;
-    return std::chrono::sys_days(date).time_since_epoch().count() * 24 * kHour + time_ns;
+    if (count > width) throw too_long(first, width);
+    frame.length = count;
+    take_bytes(bytes, count, width, frame);
+    frame.flags |= kFrameFd;
   }
-  static int64_t whole_number(std::string_view text) {
-    if (!is_all_digits(text) || text.size() > 4) return 0;
-    int64_t number = 0;
-    for (const char c : text) number = number * 10 + (c - '0');
-    return number;
+
+  // "[NAME] BRS ESI DLC LENGTH BYTES DURATION BITS FLAGS" of CANFD, "[NAME] DLC LENGTH BYTES [STUFF] CRC
+  // FLAGS" of CANXL. Classic frames have such lines, too: the flags tell. Older lines have none.
+  void take_with_flags(std::string_view& rest, bool is_xl, std::string_view format, int64_t width,
+                       Frame& frame, LineNotes& notes) const {
+    std::string_view word = take_word(rest);
+    uint8_t fd_flags = 0;
+    if (is_xl) {
+      std::string_view after = rest;
+      const auto dlc = hex_number(word);
+      if (!dlc || *dlc > 15 || !is_all_digits(take_word(after))) word = take_word(rest);
+    } else {
+      if (!is_all_digits(word)) word = take_word(rest);
+      fd_flags = word == "1" ? kFrameBrs : 0;
+      if (take_word(rest) == "1") fd_flags |= kFrameEsi;
+      word = take_word(rest);
+    }
+    const uint8_t dlc = parse_byte(word, decimal_);
+    frame.length = parse_length(take_word(rest), false);
+    take_bytes(rest, frame.length, width, frame);
+    const bool is_fd_line = !is_xl || same_word(format, "fbff") || same_word(format, "feff");
+    take_word(rest);
+    if (is_fd_line) take_word(rest);
+    const std::optional<uint32_t> flags = hex_number(take_word(rest));
+    const bool is_fd = is_fd_line && (!flags || (*flags & kAscFd) != 0);
+    if (!is_fd && frame.length > 8)
+      throw Wrong{rest.data(), "at most 8 bytes, as its flags are those of classic CAN"};
+    if (flags ? !is_fd && (*flags & kAscRemote) != 0 : frame.length == 0 && dlc > 0) {
+      frame.id |= kCanRemote;
+      notes.extra_bytes += frame.length > 0;
+      frame.length = 0;
+    }
+    if (!is_fd) return;
+    if (flags && (*flags & kAscBrs) != 0) fd_flags |= kFrameBrs;
+    if (flags && (*flags & kAscEsi) != 0) fd_flags |= kFrameEsi;
+    frame.flags |= kFrameFd | fd_flags;
+  }
+
+  void take_bytes(std::string_view& rest, int64_t count, int64_t width, Frame& frame) const {
+    if (count > width) throw too_long(rest.data(), width);
+    for (int64_t i = 0; i < count; ++i)
+      frame.bytes[static_cast<size_t>(i)] = parse_byte(take_word(rest), decimal_);
+  }
+
+  // Whether the next word looks like a byte: two hex digits, or a number.
+  bool is_byte(std::string_view rest) const {
+    const std::string_view word = take_word(rest);
+    if (decimal_) return is_all_digits(word) && word.size() <= 3;
+    return word.size() == 2 && hex_digit(word[0]) != kNoDigit && hex_digit(word[1]) != kNoDigit;
   }
 
   ChannelChoice channels_;
   bool decimal_ = false;
   int64_t start_ns_ = 0;
+  int64_t shift_ns_ = 0;  // what makes negative times of a file without a date positive
+  int64_t date_line_ = 0;
+  std::string date_;
+  bool has_unknown_date_ = false;
 };
 
 }  // namespace

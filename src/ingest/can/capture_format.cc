@@ -26,6 +26,11 @@ void visit_notes(Notes& notes, Visit&& visit) {
   visit("blank_lines", notes.blank_lines);
   visit("crlf_lines", notes.crlf_lines);
   visit("suffixes", notes.suffixes);
+  visit("extra_bytes", notes.extra_bytes);
+  visit("unmarked_id", notes.unmarked_id);
+  visit("unknown_date", notes.unknown_date);
+  visit("added_time", notes.added_time);
+  visit("shifted_time", notes.shifted_time);
   visit("other_channels", notes.other_channels);
   visit("other_lines", notes.other_lines);
 }
@@ -49,8 +54,9 @@ std::span<const TextCapture> text_formats() {
       {"asc", make_asc,
        [](std::string_view lines) { return lines.starts_with("date ") || lines.starts_with("base "); }},
       {"trc", make_trc, [](std::string_view lines) { return lines.starts_with(';'); }},
-      {"gvret", make_gvret,
-       [](std::string_view lines) { return lines.starts_with("Time Stamp,ID,Extended,"); }},
+      {"gvret", make_gvret, is_gvret},
+      {"cabana", make_cabana, [](std::string_view lines) { return lines.starts_with("time,addr,bus,data"); }},
+      {"busmaster", make_busmaster, [](std::string_view lines) { return lines.starts_with("***"); }},
       {"python-can", plain<make_python_can>,
        [](std::string_view lines) {
          return lines.starts_with("timestamp,arbitration_id,extended,remote,error,");
@@ -58,7 +64,9 @@ std::span<const TextCapture> text_formats() {
       {"ctat-csv", plain<make_ctat_csv>},
       {"hcrl-csv", plain<make_hcrl_csv>},
       {"hcrl-text", plain<make_hcrl_text>},
-      {"candump", plain<make_candump>},
+      {"candump", make_candump},
+      // With comments before the header, or without one.
+      {"asc", make_asc},
   };
   return kFormats;
 }
@@ -86,58 +94,9 @@ bool fits(const CaptureFormat& format, std::string_view lines) {
   return false;
 }
 
-}  // namespace
-
-const std::vector<std::string>& capture_formats() {
-  static const std::vector<std::string> names = {"auto", "ctat-csv", "hcrl-csv", "hcrl-text",  "candump",
-                                                 "asc",  "trc",      "gvret",    "python-can", "blf",
-                                                 "mf4",  "pcap",     "sqlite"};
-  return names;
-}
-
-void LineNotes::add(const LineNotes& other) {
-  std::vector<int64_t> counts;
-  visit_notes(other, [&](const char*, int64_t count) { counts.push_back(count); });
-  size_t i = 0;
-  visit_notes(*this, [&](const char*, int64_t& count) { count += counts[i++]; });
-}
-
-Json LineNotes::to_json() const {
-  Json json = Json::object();
-  visit_notes(*this, [&](const char* name, int64_t count) {
-    if (count > 0) json[name] = count;
-  });
-  return json;
-}
-
-Json FormatOptions::to_json() const {
-  Json json = {{"format", name}, {"payload", payload}};
-  if (!channel.empty()) json["channel"] = channel;
-  if (!channel_names.empty()) json["channel_names"] = channel_names;
-  if (merge_channels) json["merge_channels"] = true;
-  if (!attack_labels.empty()) json["attack_labels"] = attack_labels;
-  if (benign) json["benign"] = true;
-  if (name != "table") return json;
-  json["columns"] = columns;
-  json["separator"] = separator;
-  json["quote"] = quote;
-  json["id"] = decimal_id ? "dec" : "hex";
-  json["bytes"] = decimal_bytes ? "dec" : "hex";
-  json["time"] = time;
-  json["length"] = length_in_bits ? "bits" : "bytes";
-  return json;
-}
-
-std::string FormatOptions::name_of_channel(const std::string& channel_of_capture) const {
-  const auto named = channel_names.find(channel_of_capture);
-  return shown(named == channel_names.end() ? channel_of_capture : named->second);
-}
-
-std::unique_ptr<CaptureFormat> CaptureFormat::make(const FormatOptions& options, std::string_view first_lines,
-                                                   const std::string& file) {
-  if (options.payload != 8 && options.payload != 64)
-    throw UsageError(fmt::format("--payload {} is neither 8 nor 64", options.payload));
-  if (options.name == "table") return make_table(options);
+std::unique_ptr<CaptureFormat> choose_format(const FormatOptions& options, std::string_view first_lines,
+                                             const std::string& file) {
+  if (options.name == "table") return make_table(options, first_lines);
   const auto& formats = text_formats();
   if (options.name != "auto") {
     const auto named =
@@ -162,6 +121,83 @@ std::unique_ptr<CaptureFormat> CaptureFormat::make(const FormatOptions& options,
                   "describe its columns "
                   "to `plimsoll ingest can --format table --columns`",
                   file, fmt::join(std::span(capture_formats()).subspan(1), ", ")));
+}
+
+// Only tables and candump leave open what their times are.
+void require_useful_time(const FormatOptions& options, const CaptureFormat& format, const std::string& file) {
+  const bool is_useful = options.time.empty() || format.name() == "table" ||
+                         (format.name() == "candump" && (options.time == "s" || options.time == "delta"));
+  if (!is_useful)
+    throw UsageError(
+        fmt::format("--time {}: {} is {}, whose lines say what their times are; --time is for "
+                    "tables, and s or delta for candump",
+                    options.time, file, format.name()));
+}
+
+}  // namespace
+
+const std::vector<std::string>& capture_formats() {
+  static const std::vector<std::string> names = {
+      "auto",   "ctat-csv",  "hcrl-csv",   "hcrl-text", "candump", "asc",  "trc",   "gvret",
+      "cabana", "busmaster", "python-can", "blf",       "mf4",     "pcap", "sqlite"};
+  return names;
+}
+
+void LineNotes::add(const LineNotes& other) {
+  std::vector<int64_t> counts;
+  visit_notes(other, [&](const char*, int64_t count) { counts.push_back(count); });
+  size_t i = 0;
+  visit_notes(*this, [&](const char*, int64_t& count) { count += counts[i++]; });
+  elapsed_ns += other.elapsed_ns;
+}
+
+Json LineNotes::to_json() const {
+  Json json = Json::object();
+  visit_notes(*this, [&](const char* name, int64_t count) {
+    if (count > 0) json[name] = count;
+  });
+  return json;
+}
+
+Json FormatOptions::to_json() const {
+  Json json = {{"format", name}, {"payload", payload}};
+  if (!channel.empty()) json["channel"] = channel;
+  if (!channel_names.empty()) json["channel_names"] = channel_names;
+  if (merge_channels) json["merge_channels"] = true;
+  if (!attack_labels.empty()) json["attack_labels"] = attack_labels;
+  if (benign) json["benign"] = true;
+  if (name != "table") {
+    if (!time.empty()) json["time"] = time;
+    return json;
+  }
+  json["columns"] = columns;
+  json["separator"] = separator;
+  json["quote"] = quote;
+  json["id"] = decimal_id ? "dec" : "hex";
+  json["bytes"] = decimal_bytes ? "dec" : "hex";
+  json["time"] = time.empty() ? "s" : time;
+  json["length"] = length_in_bits ? "bits" : "bytes";
+  return json;
+}
+
+std::string FormatOptions::name_of_channel(const std::string& channel_of_capture) const {
+  const auto named = channel_names.find(channel_of_capture);
+  return shown(named == channel_names.end() ? channel_of_capture : named->second);
+}
+
+std::unique_ptr<CaptureFormat> CaptureFormat::make(const FormatOptions& options, std::string_view first_lines,
+                                                   const std::string& file) {
+  if (options.payload != 8 && options.payload != 64)
+    throw UsageError(fmt::format("--payload {} is neither 8 nor 64", options.payload));
+  auto format = choose_format(options, first_lines, file);
+  require_useful_time(options, *format, file);
+  if (options.warn)
+    for (const std::string& warning : format->warnings()) options.warn(fmt::format("{}:{}", file, warning));
+  return format;
+}
+
+void FormatOptions::warn_on_stderr(const std::string& text) {
+  fmt::print(stderr, "plimsoll: {}\n", text);
 }
 
 }  // namespace plimsoll

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -33,8 +34,16 @@ struct LineNotes {
   int64_t blank_lines = 0;      ///< skipped
   int64_t crlf_lines = 0;       ///< ended by CR LF
   int64_t suffixes = 0;         ///< words after a candump frame that are no label: left out
+  int64_t extra_bytes = 0;      ///< lines with more bytes than the frame's length: left out
+  int64_t unmarked_id = 0;      ///< an ID over 7FF that is not marked as extended: read as extended
+  int64_t unknown_date = 0;     ///< a date of the header that is not understood: times start in 1970
+  int64_t added_time = 0;       ///< a time since the line before: added up
+  int64_t shifted_time = 0;     ///< a time of a file that has negative ones: counted from the earliest
   int64_t other_channels = 0;   ///< frames of another channel than --channel: left out
   int64_t other_lines = 0;      ///< headers, comments and events that are no frames: left out
+
+  /// Nanoseconds that went by in these lines, where times are differences. Not a count.
+  int64_t elapsed_ns = 0;
 
   void add(const LineNotes& other);
   /// Only those that occurred: {"odd_payload": 1}
@@ -62,13 +71,19 @@ struct FormatOptions {
       {};  ///< label texts that mean an attack; empty: 1, true, attack, T
 
   // table
-  std::vector<std::string> columns = {};  ///< time, id, length, payload, byte*8, bytes, label, -, -*3, ...
-  std::string separator = ",";            ///< one character, "tab", or "space" for runs of blanks
-  std::string quote = {};                 ///< one character around fields that hold separators
+  std::vector<std::string> columns =
+      {};                       ///< time, id, channel, extended, length, payload, byte*8, bytes, ...
+  std::string separator = ",";  ///< one character, "tab", or "space" for runs of blanks
+  std::string quote = {};       ///< one character around fields that hold separators
   bool decimal_id = false;
   bool decimal_bytes = false;
-  std::string time = "s";  ///< s | ms | us | timeofday | none
+  /// s | ms | us | timeofday | none | delta; empty: s, or what the times of candump look like
+  std::string time = {};
   bool length_in_bits = false;
+
+  /// Gets what is to be said about a capture that is read all the same. By default it is a line of stderr.
+  std::function<void(const std::string&)> warn = warn_on_stderr;
+  static void warn_on_stderr(const std::string& text);
 
   Json to_json() const;  ///< for the provenance
   /// The name of a channel as manifests and alarms tell it.
@@ -96,13 +111,18 @@ class CaptureFormat {
 
   virtual std::string name() const = 0;
   virtual bool has_time() const { return true; }
+  /// Whether each time counts from the line before. Times then count from the start of the piece, and
+  /// LineNotes::elapsed_ns says how long the piece is.
+  virtual bool has_differences() const { return false; }
   virtual bool has_payload() const { return true; }
   virtual bool labelled() const { return true; }
+  /// What is to be said about the file, as "LINE: TEXT" or " TEXT".
+  virtual std::vector<std::string> warnings() const { return {}; }
 
   CaptureFacts facts() const { return {name(), has_time(), has_payload(), labelled()}; }
 
-  /// The format of a file by its first lines. Errors: UsageError (options), InputError (not recognised;
-  /// `file` is for its text, which names --format table).
+  /// The format of a file by its first lines; options.warn gets its warnings. Errors: UsageError (options),
+  /// InputError (not recognised; `file` is for its text, which names --format table).
   static std::unique_ptr<CaptureFormat> make(const FormatOptions& options, std::string_view first_lines,
                                              const std::string& file);
 };

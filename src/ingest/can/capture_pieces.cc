@@ -150,6 +150,17 @@ void require_sound(const CaptureFile& capture, int64_t lines, const ParsedPiece&
       error.cut_off ? "; the file ends inside this line: fetch it again, or remove the line" : ""));
 }
 
+void add_elapsed(const std::string& file, const CapturePiece& piece, ParsedPiece& parsed,
+                 int64_t& elapsed_ns) {
+  if (!piece.format || !piece.format->has_differences()) return;
+  if (parsed.notes.elapsed_ns > kMaxTime - elapsed_ns)
+    throw InputError(file +
+                     ": its times are differences and add up to more than 9000000000 s; --time s reads them "
+                     "as they are");
+  for (int64_t& time_ns : parsed.frames.time_ns) time_ns += elapsed_ns;
+  elapsed_ns += parsed.notes.elapsed_ns;
+}
+
 void label_benign(const CaptureFile& capture, FrameBatch& frames) {
   if (std::ranges::find(frames.label, uint8_t{1}) != frames.label.end())
     throw InputError(capture.path.string() +

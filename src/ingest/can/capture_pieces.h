@@ -81,6 +81,10 @@ void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed);
 
 /// Throws InputError if the piece has a bad line. `lines`: of the capture before it.
 void require_sound(const CaptureFile& capture, int64_t lines, const ParsedPiece& parsed);
+/// Adds the time of the capture's pieces before, `elapsed_ns`, to times that are differences, and this
+/// piece's time to it. Errors: InputError where the sum is over 9000000000 s.
+void add_elapsed(const std::string& file, const CapturePiece& piece, ParsedPiece& parsed,
+                 int64_t& elapsed_ns);
 /// Labels all frames 0, as --benign says. Errors: InputError where one is labelled an attack.
 void label_benign(const CaptureFile& capture, FrameBatch& frames);
 /// Reads and parses captures on up to `threads` threads, fewer where the budget has no room for so many

@@ -29,8 +29,10 @@ class CtatCsv : public CaptureFormat {
       rest.remove_prefix(last ? rest.size() : comma + 1);
     }
     const std::string_view time = trim(fields[0]);
-    // A header begins with a letter; columns count by position, whatever it says.
-    if (first && !time.empty() && std::isalpha(static_cast<unsigned char>(time.front())) != 0) return false;
+    // A header begins with a letter and has no ID; columns count by position, whatever it says.
+    if (first && !time.empty() && std::isalpha(static_cast<unsigned char>(time.front())) != 0 &&
+        !is_hex_id(trim(fields[1])))
+      return false;
 
     const int64_t time_ns = parse_seconds(time, notes);
     const uint32_t id = parse_hex_id(trim(fields[1]));

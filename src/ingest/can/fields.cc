@@ -4,23 +4,19 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 
 namespace plimsoll {
 namespace {
 
+constexpr const char* kDayExample = "a time of day, such as 14:28:27.493";
 constexpr const char* kTimeExample = "a time in seconds, such as 1513920254.785127";
 constexpr int64_t kMostSeconds = 9'000'000'000;  // the year 2255; nanoseconds still fit in 63 bits
 
 uint32_t checked_id(uint64_t id, std::string_view text, bool extended) {
   if (id > 0x1FFFFFFF) throw Wrong{text.data(), "a CAN ID of at most 29 bits (1FFFFFFF)"};
   return static_cast<uint32_t>(id) | (extended || id > 0x7FF ? kCanExtended : 0);
-}
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 // Numbers that need more than digits and a point.
@@ -35,6 +31,12 @@ int64_t parse_rounded(std::string_view text, double scale, LineNotes& notes) {
 
 }  // namespace
 
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
 int64_t parse_seconds(std::string_view text, LineNotes& notes) {
   int64_t seconds = 0;
   size_t i = 0;
@@ -42,6 +44,8 @@ int64_t parse_seconds(std::string_view text, LineNotes& notes) {
     seconds = seconds * 10 + (text[i] - '0');
     if (seconds > kMostSeconds) throw Wrong{text.data(), "a time in seconds below 9000000000"};
   }
+  if (i == 0 && text.starts_with('-'))
+    throw Wrong{text.data(), "a time in seconds that is not negative, such as 1513920254.785127"};
   if (i == 0) throw Wrong{text.data(), kTimeExample};
   int64_t nanoseconds = 0;
   if (i < text.size() && text[i] == '.') {
@@ -64,12 +68,20 @@ int64_t parse_scaled_time(std::string_view text, int64_t scale, LineNotes& notes
   return parse_rounded(text, static_cast<double>(scale), notes);
 }
 
+int64_t add_times(int64_t start_ns, int64_t since_ns, const char* at) {
+  if (since_ns > kMaxTime - start_ns) throw Wrong{at, "a time before the year 2255"};
+  if (since_ns < -start_ns)
+    throw Wrong{at, start_ns == 0 ? "a time that is not negative"
+                                  : "a time that is not before 1970, or before the start of the file"};
+  return start_ns + since_ns;
+}
+
 int64_t parse_decimal_time(std::string_view text, int64_t unit) {
   int64_t whole = 0;
   const char* const last = text.data() + text.size();
   const auto [end, failed] = std::from_chars(text.data(), last, whole);
-  // "-0.5" begins with a number that is not below 0.
-  if (failed != std::errc() || !is_digit(text.front()) || whole > 9'000'000'000'000'000'000 / unit)
+  if (text.starts_with('-')) throw Wrong{text.data(), "a time that is not negative, such as 1059.9"};
+  if (failed != std::errc() || !is_digit(text.front()) || whole > kMaxTime / unit)
     throw Wrong{text.data(), "a time, such as 1059.9"};
   int64_t time_ns = whole * unit;
   const char* at = end;
@@ -86,19 +98,42 @@ int64_t parse_time_of_day(std::string_view text) {
   for (size_t p = 0; p < 3; ++p) {
     const auto [stop, failed] = std::from_chars(at, end, parts[p]);
     const bool separated = p == 2 || (stop < end && *stop == ':');
-    if (failed != std::errc() || stop - at > 2 || parts[p] < 0 || !separated)
-      throw Wrong{at, "a time of day, such as 14:28:27.493"};
+    if (failed != std::errc() || stop - at > 2 || parts[p] < 0 || !separated) throw Wrong{at, kDayExample};
     at = stop + (p < 2 ? 1 : 0);
   }
   if (parts[0] > 23 || parts[1] > 59 || parts[2] > 60)
     throw Wrong{text.data(), "a time of day below 24:00:00"};
   int64_t scale = 1'000'000'000;
-  if (at < end && *at == '.')
+  if (at < end && *at == '.') {
     for (++at; at < end && is_digit(*at); ++at) parts[3] += (*at - '0') * (scale /= 10);
+  } else if (at < end && *at == ':') {
+    const char* const first = ++at;
+    for (; at < end && at - first < 4 && is_digit(*at); ++at) parts[3] = parts[3] * 10 + (*at - '0');
+    if (at == first) throw Wrong{at, kDayExample};
+    parts[3] *= at - first == 4 ? 100'000 : 1'000'000;
+  }
   // Some tools add ".0" after the milliseconds.
-  if (std::string_view(at, static_cast<size_t>(end - at)) != ".0" && at != end)
-    throw Wrong{at, "a time of day, such as 14:28:27.493"};
+  if (std::string_view(at, static_cast<size_t>(end - at)) != ".0" && at != end) throw Wrong{at, kDayExample};
   return (parts[0] * 3600 + parts[1] * 60 + parts[2]) * 1'000'000'000 + parts[3];
+}
+
+int64_t parse_date_and_time(std::string_view text) {
+  constexpr const char* kExample = "a date and a time, such as 2018-12-06 09:31:30.572475";
+  const auto number = [&](size_t at, size_t digits) {
+    unsigned value = 0;
+    const char* const first = text.data() + at;
+    const auto [end, failed] = std::from_chars(first, first + digits, value);
+    if (failed != std::errc() || end != first + digits) throw Wrong{first, kExample};
+    return value;
+  };
+  if (text.size() < 19 || text[4] != '-' || text[7] != '-' || !is_blank(text[10]))
+    throw Wrong{text.data(), kExample};
+  const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number(0, 4))),
+                                         std::chrono::month(number(5, 2)), std::chrono::day(number(8, 2))};
+  if (!date.ok() || date.year() < std::chrono::year(1970) || date.year() > std::chrono::year(2254))
+    throw Wrong{text.data(), kExample};
+  const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+  return days * 86'400'000'000'000 + parse_time_of_day(text.substr(11));
 }
 
 uint32_t parse_hex_id(std::string_view text) {
@@ -113,12 +148,27 @@ uint32_t parse_hex_id(std::string_view text) {
   return checked_id(id, text, digits.size() == 8);
 }
 
+bool is_hex_id(std::string_view text) {
+  if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
+  return !text.empty() && text.size() <= 8 &&
+         std::ranges::all_of(text, [](char c) { return hex_digit(c) != kNoDigit; });
+}
+
 uint32_t parse_decimal_id(std::string_view text) {
   uint64_t id = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), id);
   if (failed != std::errc() || end != text.data() + text.size())
     throw Wrong{text.data(), "a CAN ID in decimal"};
   return checked_id(id, text, false);
+}
+
+bool parse_truth(std::string_view text) {
+  if (text == "false") return false;  // as most rows have it
+  for (const char* word : {"true", "1", "wahr", "vrai", "verdadero", "vero", "verdadeiro"})
+    if (equal_ignoring_case(text, word)) return true;
+  for (const char* word : {"false", "0", "falsch", "faux", "falso"})
+    if (equal_ignoring_case(text, word)) return false;
+  throw Wrong{text.data(), "true or false"};
 }
 
 uint8_t parse_byte(std::string_view text, bool decimal) {

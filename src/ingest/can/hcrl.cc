@@ -28,7 +28,8 @@ class HcrlCsv : public CaptureFormat {
       return field;
     };
     const std::string_view time = next();
-    if (first && !time.empty() && !is_digit(time.front())) return false;
+    if (first && !time.empty() && !is_digit(time.front()) && (rest.data() == nullptr || !is_hex_id(next())))
+      return false;
     const int64_t time_ns = parse_seconds(time, notes);
     const uint32_t id = parse_hex_id(next());
     const std::string_view dlc = next();

@@ -80,6 +80,7 @@ class RecordingAssembler {
     const CaptureFile& capture = captures_[piece.capture];
     require_sound(capture, lines_, parsed);
     if (options_.format.benign) label_benign(capture, parsed.frames);
+    add_elapsed(capture.path.string(), piece, parsed, elapsed_ns_);
     add_notes(capture, parsed);
     if (piece.format && !piece.format->has_time())
       std::iota(parsed.frames.time_ns.begin(), parsed.frames.time_ns.end(), frames_);
@@ -234,6 +235,7 @@ class RecordingAssembler {
     }
     sources_.push_back(source_json(capture, piece.bytes_read, piece.hash));
     frames_ = 0;
+    elapsed_ns_ = 0;
     lines_ = 0;
     skipped_lines_ = 0;
     channels_.clear();
@@ -248,6 +250,7 @@ class RecordingAssembler {
 
   // Of the recording under way.
   int64_t frames_ = 0;
+  int64_t elapsed_ns_ = 0;
   int64_t lines_ = 0;
   LineNotes notes_;
   std::map<std::string, int64_t> skipped_;

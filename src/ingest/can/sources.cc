@@ -17,7 +17,7 @@ namespace {
 
 // Of captures, perhaps with .zst or .gz after them. The texts of errors have them too.
 constexpr std::string_view kEndings[] = {".csv", ".log",  ".txt",    ".tsv", ".asc", ".blf",
-                                    ".mf4", ".pcap", ".pcapng", ".trc", ".db",  ".sqlite"};
+                                         ".mf4", ".pcap", ".pcapng", ".trc", ".db",  ".sqlite"};
 constexpr const char* kExpected =
     "*.csv, *.log, *.txt, *.tsv, *.asc, *.blf, *.mf4, *.pcap, *.pcapng, *.trc, *.db or *.sqlite, perhaps "
     "with .zst or .gz";

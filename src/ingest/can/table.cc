@@ -1,27 +1,32 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "base/error.h"
-#include "ingest/can/fields.h"
+#include "ingest/can/channel_choice.h"
 #include "ingest/can/formats.h"
+#include "ingest/can/negative_times.h"
 
 namespace plimsoll {
 namespace {
 
-enum class Column { skip, time, id, length, payload, byte, bytes, label };
+enum class Column { skip, time, id, channel, extended, length, payload, byte, bytes, label };
 
 UsageError bad_columns(const std::string& word) {
-  return UsageError(
-      fmt::format("--columns: '{}' is not known; expected time, id, length, payload, byte, bytes, label or "
-                  "-, each perhaps with *COUNT, and ... for the rest",
-                  word));
+  return UsageError(fmt::format(
+      "--columns: '{}' is not known; expected time, id, channel, extended, length, payload, byte, "
+      "bytes, label or -, each perhaps with *COUNT, and ... for the rest",
+      word));
 }
 
 Column column_named(const std::string& name) {
   if (name == "-") return Column::skip;
   if (name == "time") return Column::time;
   if (name == "id") return Column::id;
+  if (name == "channel") return Column::channel;
+  if (name == "extended") return Column::extended;
   if (name == "length") return Column::length;
   if (name == "payload") return Column::payload;
   if (name == "byte") return Column::byte;
@@ -32,7 +37,7 @@ Column column_named(const std::string& name) {
 
 class Table : public CaptureFormat {
  public:
-  explicit Table(const FormatOptions& options) : options_(options) {
+  Table(const FormatOptions& options, std::string_view first_lines) : options_(options), channels_(options) {
     for (const std::string& word : options.columns) {
       if (open_ended_) throw UsageError("--columns: '...' must be the last");
       if (word == "...") {
@@ -50,10 +55,10 @@ class Table : public CaptureFormat {
     }
     if (!has(Column::id))
       throw UsageError("--format table needs --columns with at least id, as in time,id,payload,label");
-    if (options.time != "s" && options.time != "ms" && options.time != "us" && options.time != "timeofday" &&
-        options.time != "none")
-      throw UsageError(
-          fmt::format("--time '{}' is not known; expected s, ms, us, timeofday or none", options.time));
+    constexpr std::string_view kTimes[] = {"", "s", "ms", "us", "timeofday", "none", "delta"};
+    if (std::ranges::find(kTimes, options.time) == std::end(kTimes))
+      throw UsageError(fmt::format("--time '{}' is not known; expected s, ms, us, timeofday, none or delta",
+                                   options.time));
     if (options.separator == "tab")
       separator_ = '\t';
     else if (options.separator == "space")
@@ -63,6 +68,10 @@ class Table : public CaptureFormat {
     else
       throw UsageError(fmt::format("--separator '{}' is not one character, tab or space", options.separator));
     if (options.quote.size() > 1) throw UsageError("--quote takes one character");
+    if (!options.channel.empty() && !has(Column::channel))
+      throw UsageError("--channel: the table has no channels; --columns names the column that tells them");
+    if (has_time())
+      shift_ns_ = negative_reach(first_lines, [&](std::string_view line) { return time_of_line(line); });
   }
 
   std::string name() const override { return "table"; }
@@ -71,8 +80,10 @@ class Table : public CaptureFormat {
     return has(Column::payload) || has(Column::byte) || has(Column::bytes);
   }
   bool labelled() const override { return has(Column::label); }
+  bool has_differences() const override { return options_.time == "delta"; }
 
   bool parse(std::string_view line, bool first, FrameBatch& out, LineNotes& notes) const override {
+    if (first && is_header(line)) return false;
     std::string_view rest = separator_ == ' ' ? trim(line) : line;
     Row row;
     for (size_t c = 0; c < columns_.size(); ++c) {
@@ -85,19 +96,21 @@ class Table : public CaptureFormat {
         while (rest.data() != nullptr) add_byte(next(rest), out.width, row);
         break;
       }
-      if (!take(columns_[c], next(rest), first, out.width, row, notes)) return false;
+      take(columns_[c], next(rest), out.width, row, notes);
     }
     if (!open_ended_ && rest.data() != nullptr && !trim(rest).empty())
       throw Wrong{rest.data(),
                   fmt::format("{} columns; add ... to --columns to leave out the rest", columns_.size())};
-    append(row, out, notes);
-    return true;
+    return append(row, out, notes);
   }
 
  private:
   struct Row {
     int64_t time_ns = 0;
+    const char* time_at = nullptr;
     uint32_t id = 0;
+    std::optional<bool> extended;  // as a column says it
+    std::string_view channel;
     int64_t length = -1;  // as a column says it; -1: none does
     const char* length_at = nullptr;
     std::string_view payload;
@@ -141,27 +154,61 @@ class Table : public CaptureFormat {
   int64_t parse_time(std::string_view field, LineNotes& notes) const {
     if (options_.time == "none") return 0;
     if (options_.time == "timeofday") return parse_time_of_day(field);
-    if (options_.time == "ms") return parse_scaled_time(field, 1'000'000, notes);
-    if (options_.time == "us") return parse_scaled_time(field, 1'000, notes);
-    return parse_seconds(field, notes);
+    return parse_signed(field, [&](std::string_view digits) {
+      if (options_.time == "ms") return parse_scaled_time(digits, 1'000'000, notes);
+      if (options_.time == "us") return parse_scaled_time(digits, 1'000, notes);
+      return parse_seconds(digits, notes);
+    });
   }
 
-  // False when this is the header's field: a first line whose time or ID is none.
-  bool take(Column column, std::string_view field, bool first, int64_t width, Row& row,
-            LineNotes& notes) const {
-    try {
-      if (column == Column::time) row.time_ns = parse_time(field, notes);
-      if (column == Column::id) {
-        // Tools that take the column for numbers write 290 as 290.0.
-        const bool as_float = field.size() > 2 && field.ends_with(".0");
-        notes.float_id += as_float;
-        if (as_float) field.remove_suffix(2);
-        row.id = options_.decimal_id ? parse_decimal_id(field) : parse_hex_id(field);
-      }
-    } catch (const Wrong&) {
-      if (first && !field.empty() && !is_digit(field.front())) return false;
-      throw;
+  int64_t time_of_line(std::string_view line) const {
+    LineNotes notes;
+    if (separator_ == ' ') line = trim(line);
+    for (const Column column : columns_) {
+      if (line.data() == nullptr || column == Column::bytes) break;
+      const std::string_view field = next(line);
+      if (column == Column::time) return parse_time(field, notes);
     }
+    return 0;
+  }
+
+  // A first line in which neither the time nor the ID is one.
+  bool is_header(std::string_view line) const {
+    if (separator_ == ' ') line = trim(line);
+    LineNotes notes;
+    bool has_name = false;
+    for (const Column column : columns_) {
+      if (line.data() == nullptr || column == Column::bytes) break;
+      const std::string_view field = next(line);
+      if (column != Column::time && column != Column::id) continue;
+      if (column == Column::time && options_.time == "none") continue;
+      if (field.empty() || is_digit(field.front())) return false;
+      try {
+        Row row;
+        take(column, field, 0, row, notes);
+        return false;
+      } catch (const Wrong&) {
+        has_name = true;
+      }
+    }
+    return has_name;
+  }
+
+  void take(Column column, std::string_view field, int64_t width, Row& row, LineNotes& notes) const {
+    if (column == Column::time) {
+      row.time_at = field.data();
+      row.time_ns = parse_time(field, notes);
+    }
+    if (column == Column::id) {
+      // Tools that take the column for numbers write 290 as 290.0.
+      const bool as_float = field.size() > 2 && field.ends_with(".0");
+      notes.float_id += as_float;
+      if (as_float) field.remove_suffix(2);
+      row.id = options_.decimal_id ? parse_decimal_id(field) : parse_hex_id(field);
+    }
+    if (column == Column::channel && field.empty()) throw Wrong{field.data(), "the name of a channel"};
+    if (column == Column::channel) row.channel = field;
+    if (column == Column::extended) row.extended = parse_extended(field);
     if (column == Column::length) {
       row.length = parse_length(field, options_.length_in_bits);
       row.length_at = field.data();
@@ -169,10 +216,13 @@ class Table : public CaptureFormat {
     if (column == Column::payload) row.payload = field;
     if (column == Column::byte) add_byte(field, width, row);
     if (column == Column::label) row.label = parse_label(field, options_.attack_labels);
-    return true;
   }
 
-  void append(Row& row, FrameBatch& out, LineNotes& notes) const {
+  // False for a frame of another channel.
+  bool append(Row& row, FrameBatch& out, LineNotes& notes) const {
+    const int64_t time_ns = settle_time(row, notes);
+    if (!channels_.takes(row.channel, notes)) return false;
+    if (row.payload.starts_with("0x") || row.payload.starts_with("0X")) row.payload.remove_prefix(2);
     if (row.payload.data() != nullptr) {
       // Blanks may stand between the bytes.
       size_t digits = 0;
@@ -186,27 +236,56 @@ class Table : public CaptureFormat {
     } else {
       // Without a length column every byte column that is filled counts.
       const int64_t count = row.length >= 0 ? std::min(row.length, row.count) : row.count;
+      notes.extra_bytes +=
+          std::any_of(&row.bytes[static_cast<size_t>(count)], &row.bytes[static_cast<size_t>(row.count)],
+                      [](uint8_t byte) { return byte != 0; });
       notes.empty_payload += has_payload() && count == 0;
       append_bytes(row.bytes.data(), count, out);
     }
     if (row.length >= 0 && has_payload() && row.length != out.length.back())
       throw Wrong{row.length_at,
                   fmt::format("a length that agrees with the {} bytes of payload", out.length.back())};
-    out.time_ns.push_back(row.time_ns);
-    out.can_id.push_back(row.id);
+    out.time_ns.push_back(time_ns);
+    out.can_id.push_back(id_of(row));
     out.label.push_back(row.label);
+    if (has(Column::channel)) set_channel(row.channel, out);
+    return true;
+  }
+
+  int64_t settle_time(const Row& row, LineNotes& notes) const {
+    notes.shifted_time += shift_ns_ > 0;
+    if (!has_differences()) return add_times(shift_ns_, row.time_ns, row.time_at);
+    ++notes.added_time;
+    return notes.elapsed_ns = add_times(notes.elapsed_ns, row.time_ns, row.time_at);
+  }
+
+  static uint32_t id_of(const Row& row) {
+    if (!row.extended) return row.id;
+    const uint32_t id = row.id & ~kCanExtended;
+    return *row.extended || id > 0x7FF ? id | kCanExtended : id;
+  }
+
+  // True and false, or the words of tools for the kind of an ID.
+  static bool parse_extended(std::string_view field) {
+    for (const char* word : {"x", "ext", "extended", "extend", "29"})
+      if (equal_ignoring_case(field, word)) return true;
+    for (const char* word : {"s", "std", "standard", "11", ""})
+      if (equal_ignoring_case(field, word)) return false;
+    return parse_truth(field);
   }
 
   FormatOptions options_;
+  ChannelChoice channels_;
   std::vector<Column> columns_;
   char separator_ = ',';
   bool open_ended_ = false;
+  int64_t shift_ns_ = 0;  // what makes negative times positive
 };
 
 }  // namespace
 
-std::unique_ptr<CaptureFormat> make_table(const FormatOptions& options) {
-  return std::make_unique<Table>(options);
+std::unique_ptr<CaptureFormat> make_table(const FormatOptions& options, std::string_view first_lines) {
+  return std::make_unique<Table>(options, first_lines);
 }
 
 }  // namespace plimsoll

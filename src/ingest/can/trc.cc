@@ -1,7 +1,11 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
+#include "base/shown.h"
 #include "ingest/can/channel_choice.h"
 #include "ingest/can/formats.h"
 
@@ -12,14 +16,14 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
-constexpr size_t kMostColumns = 64;       // that a header may name: each is looked for in each line
+constexpr size_t kMaxTraceColumns = 64;   // that a header may name: each is looked for in each line
 constexpr std::string_view kNoBus = "1";  // of a file that names none
 
 class Trc : public CaptureFormat {
  public:
   Trc(const FormatOptions& options, std::string_view first_lines) : channels_(options) {
     std::string_view text = first_lines;
-    while (!text.empty()) {
+    for (int64_t number = 1; !text.empty(); ++number) {
       const std::string_view line = trim(cut_line(text));
       if (!line.starts_with(';')) {
         if (line.empty()) continue;
@@ -29,17 +33,26 @@ class Trc : public CaptureFormat {
       if (equals == std::string_view::npos) continue;
       const std::string_view value = trim(line.substr(equals + 1));
       if (line.starts_with(";$FILEVERSION")) set_version(value);
-      if (line.starts_with(";$STARTTIME")) start_ns_ = start_of(value);
+      if (line.starts_with(";$STARTTIME")) {
+        start_ns_ = start_of(value);
+        if (start_ns_ == 0) unknown_date_ = fmt::format("{}: the start '{}'", number, shown(value));
+      }
       if (line.starts_with(";$COLUMNS")) {
         columns_.clear();
         for (const char c : value)
-          if (c != ',' && !is_blank(c) && columns_.size() < kMostColumns) columns_ += c;
+          if (c != ',' && !is_blank(c) && columns_.size() < kMaxTraceColumns) columns_ += c;
       }
     }
   }
 
   std::string name() const override { return "trc"; }
   bool labelled() const override { return false; }
+  std::vector<std::string> warnings() const override {
+    if (unknown_date_.empty()) return {};
+    return {unknown_date_ +
+            " is no number of days since 1899-12-30, and times count from 1970; write it as in "
+            "`;$STARTTIME=44000.5`"};
+  }
 
   bool parse(std::string_view line, bool, FrameBatch& out, LineNotes& notes) const override {
     line = trim(line);
@@ -55,10 +68,13 @@ class Trc : public CaptureFormat {
               : fields.id != "FFFFFFFF" && (type.empty() || type == "Rx" || type == "Tx");
     }
     if (!is_frame) {
+      notes.unknown_date += !unknown_date_.empty() && line.starts_with(";$STARTTIME");
       ++notes.other_lines;
       return false;
     }
-    const int64_t time_ns = parse_decimal_time(fields.time, kMillisecond);
+    const int64_t since_start = parse_signed(
+        fields.time, [](std::string_view text) { return parse_decimal_time(text, kMillisecond); });
+    const int64_t time_ns = add_times(start_ns_, since_start, fields.time.data());
     const std::string_view bus = fields.bus.empty() ? kNoBus : fields.bus;
     if (!channels_.takes(bus, notes)) return false;
     uint32_t id = parse_hex_id(fields.id);
@@ -66,22 +82,21 @@ class Trc : public CaptureFormat {
     int64_t length = length_of(fields);
     std::array<uint8_t, 64> bytes{};
     std::string_view data = fields.data;
-    if (fields.type == "RR" || data.starts_with("RTR")) {
+    const bool is_remote = fields.type == "RR" || data.starts_with("RTR");
+    if (is_remote) {
       id |= kCanRemote;
       length = 0;
     }
     if (length > out.width) throw too_long(fields.length.data(), out.width);
     for (int64_t i = 0; i < length; ++i) bytes[static_cast<size_t>(i)] = parse_byte(take_word(data), false);
-    if (time_ns > kMostTime - start_ns_) throw Wrong{fields.time.data(), "a time before the year 2255"};
-    append_unlabelled(start_ns_ + time_ns, id, bytes.data(), length, out);
+    notes.extra_bytes += !is_remote && !data.empty();
+    append_unlabelled(time_ns, id, bytes.data(), length, out);
     out.set_flags(flags_of(fields));
     set_channel(bus, out);
     return true;
   }
 
  private:
-  static constexpr int64_t kMostTime = 9'000'000'000'000'000'000;
-
   struct Fields {
     std::string_view time, type, bus, direction, id, length, data;
   };
@@ -145,14 +160,15 @@ class Trc : public CaptureFormat {
   int64_t length_of(const Fields& fields) const {
     const int64_t length = parse_length(fields.length, false);
     if (columns_.find('l') != std::string::npos || length <= 8) return length;
-    constexpr std::array<int64_t, 16> kOfDlc = {0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 64};
     const bool is_fd = fields.type.starts_with('F') || fields.type == "BI";
     if (length > 15) throw Wrong{fields.length.data(), "a DLC of at most 15"};
-    return is_fd ? kOfDlc[static_cast<size_t>(length)] : 8;
+    return is_fd ? kLengthOfDlc[static_cast<size_t>(length)] : 8;
   }
 
-  // Days since 1899-12-30 in UTC, as a number with a point. 0 where it is none.
-  static int64_t start_of(std::string_view days) {
+  // Days since 1899-12-30 in UTC, as a number with a point, or a comma in some languages. 0 where it is none.
+  static int64_t start_of(std::string_view text) {
+    std::string days(text);
+    std::ranges::replace(days, ',', '.');
     const size_t point = std::min(days.find('.'), days.size());
     int64_t whole = 0;
     double part = 0;
@@ -166,6 +182,7 @@ class Trc : public CaptureFormat {
   ChannelChoice channels_;
   std::string columns_ = "NOIL";  // of version 1.0
   int64_t start_ns_ = 0;
+  std::string unknown_date_;
 };
 
 }  // namespace

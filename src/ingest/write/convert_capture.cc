@@ -38,6 +38,7 @@ class Conversion {
   void add(const CapturePiece& piece, ParsedPiece& parsed) {
     require_sound(capture_, lines_, parsed);
     lines_ += parsed.lines;
+    add_elapsed(capture_.path.string(), piece, parsed, elapsed_ns_);
     FrameBatch& frames = parsed.frames;
     if (options_.format.benign) label_benign(capture_, frames);
     for (std::string& name : frames.channels) name = options_.format.name_of_channel(name);
@@ -86,20 +87,23 @@ class Conversion {
   std::optional<CaptureWriter> writer_;
   ConvertResult result_;
   int64_t lines_ = 0;
+  int64_t elapsed_ns_ = 0;
   int64_t earliest_ = std::numeric_limits<int64_t>::max();
 };
 
 ConvertResult convert_to(const std::filesystem::path& path, const ConvertOptions& options,
                          const CaptureFile& capture, const std::function<void(int64_t, int64_t)>& progress) {
   std::optional<int64_t> start_ns;
+  ConvertOptions reading = options;
   for (;;) {
     ConvertResult result;
     try {
       replace_file(path,
-                   [&](File& file) { result = Conversion(options, capture, file, start_ns).run(progress); });
+                   [&](File& file) { result = Conversion(reading, capture, file, start_ns).run(progress); });
       return result;
     } catch (const StartsEarlier& earlier) {
       start_ns = earlier.time_ns;
+      reading.format.warn = nullptr;  // the first reading has said it
     }
   }
 }

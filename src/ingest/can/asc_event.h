@@ -1,0 +1,37 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "ingest/text/characters.h"
+
+namespace plimsoll {
+
+/// What a line of an ASC log says, as far as it tells whether it is a frame.
+struct AscEvent {
+  /// The layout of the line: "1 123 Rx d 8 ...", "CANFD 1 Rx 123 ...", "CANXL 1 Rx FBFF ...".
+  enum Kind { other, classic, fd, xl, error } kind = other;
+  std::string_view first;  ///< the time, or the word at the start of another line
+  std::string_view channel;
+  std::string_view id;
+  std::string_view format;  ///< of CANXL: CBFF, CEFF, FBFF, FEFF or XLFF
+  std::string_view rest;
+  uint8_t flags = 0;  ///< its direction
+
+  static AscEvent of(std::string_view line);
+};
+
+/// Whether a word is another one, which is in lower case, in any case.
+inline bool same_word(std::string_view word, std::string_view lower) {
+  return word.size() == lower.size() &&
+         std::equal(word.begin(), word.end(), lower.begin(),
+                    [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
+}
+inline bool is_all_digits(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, is_digit);
+}
+/// Whether a word begins as a time does, which may be negative.
+bool is_asc_time(std::string_view word);
+
+}  // namespace plimsoll
