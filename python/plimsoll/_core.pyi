@@ -141,6 +141,7 @@ class FormatOptions:
     channel_names: dict[str, str]
     merge_channels: bool
     benign: bool
+    refuse_truncated: bool
     attack_labels: list[str]
     columns: list[str]
     separator: str

@@ -49,6 +49,7 @@ def can(
     length: str = "bytes",
     on_error: str = "fail",
     skip_limit: int = 1000,
+    truncated: str = "read",
     shard: str = "1/1",
     force: bool = False,
     budget: Budget = None,
@@ -60,7 +61,8 @@ def can(
     `sources` are files, or folders whose folders become splits. `format` and what follows it describe them as the
     options of `plimsoll ingest can` do (docs/can-formats.md); `channel_names` gives channels other names, as
     `--name-channel`. `benign` labels every frame 0; `split` is that of
-    captures that lie in no folder of their own. `shard` "2/8" takes the second of eight parts of the
+    captures that lie in no folder of their own. A capture that is cut off is read up to there with a warning,
+    or refused with `truncated` "fail". `shard` "2/8" takes the second of eight parts of the
     captures; `plimsoll.merge` joins them. Progress counts bytes of the sources.
     Errors: `InputError` (file, line and column), `UsageError`, `BudgetExceeded`, `Failure`.
     """
@@ -84,6 +86,7 @@ def can(
     if channel and merge_channels:
         raise UsageError("channel and merge_channels: expected one of them")
     described.benign = benign
+    described.refuse_truncated = one_of("truncated", truncated, ("read", "fail")) == "fail"
     options.split = split
     described.attack_labels = texts("attack_labels", attack_labels)
     described.separator = separator

@@ -64,6 +64,7 @@ class Recording(_Row):
     copy_of: str | None
     traps: dict[str, int]
     channels: list[str] = field(default_factory=list)  #: of merged ones, by the column `channel` of its frames
+    truncated_at: int | None = None  #: byte of the source, unpacked, at which it is cut off
 
     @property
     def slice(self) -> slice:

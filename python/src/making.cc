@@ -79,6 +79,7 @@ void bind_making(nb::module_& module) {
       .def_rw("channel_names", &FormatOptions::channel_names)
       .def_rw("merge_channels", &FormatOptions::merge_channels)
       .def_rw("benign", &FormatOptions::benign)
+      .def_rw("refuse_truncated", &FormatOptions::refuse_truncated)
       .def_rw("attack_labels", &FormatOptions::attack_labels)
       .def_rw("columns", &FormatOptions::columns)
       .def_rw("separator", &FormatOptions::separator)

@@ -217,8 +217,11 @@ Json AlarmLines::summary_json(const FeedLosses& losses, Budget& budget) const {
                   {"malformed_lines", losses.lines},
                   {"malformed", losses.expected},
                   {"other_channels", losses.other_channels},
+                  {"other_records", losses.other_records},
+                  {"stray_bytes", losses.stray_bytes},
                   {"dropped_frames", losses.frames},
                   {"memory", budget.report_json()}};
+  if (losses.truncation) summary["truncated_at"] = losses.truncation->at;
   const double hours = traffic_hours();
   summary["traffic_hours"] = hours;
   summary["alarms_per_hour"] = hours > 0 ? Json(static_cast<double>(alarms_) / hours) : Json();
@@ -274,6 +277,10 @@ void AlarmLines::print_summary(const Json& summary) const {
     fmt::print("left out {} malformed lines: expected {}\n", count.get<int64_t>(), expected);
   if (const int64_t others = summary.at("other_channels"); others > 0)
     fmt::print("left out {} frames of other channels\n", format_count(others));
+  if (const int64_t others = summary.at("other_records"); others > 0)
+    fmt::print("left out {} records that are no frames\n", format_count(others));
+  if (const int64_t stray = summary.at("stray_bytes"); stray > 0)
+    fmt::print("left out {} bytes between records\n", format_count(stray));
   if (const int64_t dropped = summary.at("dropped_frames"); dropped > 0)
     fmt::print("{} frames were dropped by the system, which were not read in time\n", dropped);
   const Json& memory = summary.at("memory");

@@ -8,6 +8,7 @@
 #include "cli/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
+#include "cli/made_set.h"
 #include "cli/verbs.h"
 #include "detect/calibrate.h"
 #include "detect/rate_bound.h"
@@ -31,8 +32,8 @@ struct CalibrateVerbOptions {
 };
 
 // Captures become frames beside the output, and are gone when it is there; so is its own folder when nothing
-// came of it.
-CalibrationResult calibrate(const CalibrateVerbOptions& options) {
+// came of it. `truncated` gets those that are cut off.
+CalibrationResult calibrate(const CalibrateVerbOptions& options, Json& truncated) {
   if (!options.merge.empty()) {
     std::vector<std::filesystem::path> models = options.merge;
     models.push_back(options.model);
@@ -52,25 +53,28 @@ CalibrationResult calibrate(const CalibrateVerbOptions& options) {
     throw UsageError(benign.string() + ": is a data set; give it alone, or captures of several drives");
   }
   const std::filesystem::path set = scratch.path() / "frames";
-  stopped_in_order([&] {
+  const IngestResult ingested = stopped_in_order([&] {
     return ingest_can({.sources = options.benign, .out = set, .format = options.format},
                       [](int64_t, int64_t) { throw_if_stopped(); });
   });
+  add_truncated(ingested.recordings, truncated);
   return calibrate_detector(model, set, options.out, throw_if_stopped);
 }
 
-void print_result(const CalibrationResult& result, const CalibrateVerbOptions& options, Budget& budget) {
+void print_result(const CalibrationResult& result, const Json& truncated, const CalibrateVerbOptions& options,
+                  Budget& budget) {
   if (options.json) {
-    const Json summary = {{"out", options.out.string()},
-                          {"windows", result.windows},
-                          {"left_out", result.left_out},
-                          {"seconds", result.seconds},
-                          {"ids", result.ids},
-                          {"expected_ids", result.expected},
-                          {"target_rate", result.line.target_rate},
-                          {"realised_rate", result.line.realised_rate},
-                          {"rate_bound", rate_bound(result.alarms(), result.windows)},
-                          {"memory", budget.report_json()}};
+    Json summary = {{"out", options.out.string()},
+                    {"windows", result.windows},
+                    {"left_out", result.left_out},
+                    {"seconds", result.seconds},
+                    {"ids", result.ids},
+                    {"expected_ids", result.expected},
+                    {"target_rate", result.line.target_rate},
+                    {"realised_rate", result.line.realised_rate},
+                    {"rate_bound", rate_bound(result.alarms(), result.windows)},
+                    {"memory", budget.report_json()}};
+    summary.update(truncated);
     return print_json(summary);
   }
   fmt::print("{}: calibrated on {} benign windows, {:.1f} s; {} IDs, the silence of {} of them is noticed\n",
@@ -91,8 +95,9 @@ void run(CalibrateVerbOptions& options) {
   if (!options.force && std::filesystem::exists(options.out))
     throw Failure(options.out.string() + " exists already; give --force to replace it");
   stop_in_order();
-  const CalibrationResult result = calibrate(options);
-  print_result(result, options, budget);
+  Json truncated = Json::object();
+  const CalibrationResult result = calibrate(options, truncated);
+  print_result(result, truncated, options, budget);
   require_saved(result.unsaved);
   throw_if_stopped();
 }

@@ -37,6 +37,11 @@ void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string>
           "What times are: s, ms, us, timeofday or none in tables (default: s); delta: seconds since the "
           "line before, in tables and candump -t d, where s means that they are not")
       ->check(words({"s", "ms", "us", "timeofday", "none", "delta"}));
+  verb.add_option_function<std::string>(
+          "--truncated", [&format](const std::string& word) { format.refuse_truncated = word == "fail"; },
+          "A capture that is cut off: read it up to there with a warning, or fail")
+      ->check(words({"read", "fail"}))
+      ->default_str("read");
 }
 
 }  // namespace

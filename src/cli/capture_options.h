@@ -6,7 +6,8 @@
 
 namespace plimsoll {
 
-/// --format, --payload, --channel and --name-channel: how a verb reads captures. `format` outlives `verb`.
+/// --format, --payload, --channel, --name-channel and --truncated: how a verb reads captures. `format`
+/// outlives `verb`.
 void add_capture_options(CLI::App& verb, FormatOptions& format);
 /// --merge-channels, of a verb that makes recordings of captures; after the others.
 void add_merge_channels(CLI::App& verb, FormatOptions& format);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <exception>
 #include <map>
 #include <memory>
 
@@ -84,7 +85,12 @@ void run(const CheckVerbOptions& options) {
   feed_options.stop = &stop;
   const std::unique_ptr<FrameFeed> feed = open_feed(options.sources, feed_options);
   Channels channels;
-  for (FrameBatch batch; feed->read(batch);) take(batch, feed_options.format, dbc, channels);
+  std::exception_ptr damage;  // what was found before it is told first
+  try {
+    for (FrameBatch batch; feed->read(batch);) take(batch, feed_options.format, dbc, channels);
+  } catch (const InputError&) {
+    damage = std::current_exception();
+  }
 
   int64_t frames = 0, broken = 0;
   for (const auto& [channel, rules] : channels) {
@@ -93,12 +99,14 @@ void run(const CheckVerbOptions& options) {
   }
   const FeedLosses& losses = feed->losses();
   if (options.json) {
-    print_json({{"frames", frames},
-                {"broken", broken},
-                {"malformed_lines", losses.lines},
-                {"dropped_frames", losses.frames},
-                {"messages", dbc.messages().size()},
-                {"findings", findings_json(dbc, channels)}});
+    Json summary = {{"frames", frames},
+                    {"broken", broken},
+                    {"malformed_lines", losses.lines},
+                    {"dropped_frames", losses.frames},
+                    {"messages", dbc.messages().size()},
+                    {"findings", findings_json(dbc, channels)}};
+    if (losses.truncation) summary["truncated_at"] = losses.truncation->at;
+    print_json(summary);
   } else {
     print_table(dbc, channels);
     fmt::print("{} of {} frames break what {} says\n", format_count(broken), format_count(frames),
@@ -107,6 +115,9 @@ void run(const CheckVerbOptions& options) {
       fmt::print("{} malformed lines and {} frames that the system dropped were not judged\n",
                  format_count(losses.lines), format_count(losses.frames));
   }
+  if (losses.truncation)
+    feed_options.format.warn(truncation_text(options.sources.front(), *losses.truncation, frames));
+  if (damage) std::rethrow_exception(damage);
   if (frames == 0 && !stop) throw InputError(fmt::format("{}: no frame was judged", options.sources.front()));
   if (options.fail && broken > 0) throw AlarmsRaised{};
 }

@@ -48,10 +48,11 @@ void print_result(const ConvertResult& result, const ConvertVerbOptions& options
   if (options.json) {
     Json channels = Json::object();
     for (const auto& [name, written] : result.channels) channels[name] = written;
-    const Json summary = {{"out", result.out.string()}, {"recordings", result.recordings},
-                          {"frames", result.frames},    {"left_out", result.losses.to_json()},
-                          {"channels", channels},       {"back", way_back(result)},
-                          {"seconds", seconds},         {"memory", budget.report_json()}};
+    Json summary = {{"out", result.out.string()}, {"recordings", result.recordings},
+                    {"frames", result.frames},    {"left_out", result.losses.to_json()},
+                    {"channels", channels},       {"back", way_back(result)},
+                    {"seconds", seconds},         {"memory", budget.report_json()}};
+    if (result.truncation) summary["truncated_at"] = result.truncation->at;
     print_json(summary);
     return;
   }

@@ -195,7 +195,10 @@ void run(const DetectVerbOptions& options) {
     detection.run();
   }  // no heartbeat comes after the summary
   lines.summarise(feed->losses(), budget, has_events ? events_json(counts) : Json());
+  if (const auto& truncation = feed->losses().truncation)
+    feed_options.format.warn(truncation_text(source, *truncation, lines.frames()));
   if (has_events) say_what_was_held_back(counts);
+  detection.throw_damage();
   if (!stop) require_windows(source, lines, feed->losses());
   if (!stop) detection.require_known_channel();
   if (options.fail_on_alarm && lines.alarms() > 0) throw AlarmsRaised{};

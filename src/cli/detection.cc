@@ -30,21 +30,34 @@ Detection::Detection(Options options, FrameFeed& feed, AlarmLines& lines, Detect
 
 void Detection::run() {
   FrameBatch batch;
-  while (feed_.read(batch)) {
+  while (read(batch)) {
     if (reload_.exchange(false)) load_again();
     if (batch.frames() > 0) take(batch);
     if (options_.tick_ns > 0) judge_silences(batch);
     count(batch);
   }
   for (const auto& lane : lanes_) {
-    // A window that was cut off by a signal is none that thresholds were chosen for.
-    if (stop_)
+    // A window that was cut off by a signal or a damage is none that thresholds were chosen for.
+    if (stop_ || damage_)
       lane->detector->stop_waiting();
     else
       lane->detector->end();
     judge(*lane);
     if (lane->incidents) lane->incidents->end();
   }
+}
+
+// An error of the source ends the frames; incidents are closed, and what was judged is told, before it is.
+bool Detection::read(FrameBatch& batch) {
+  try {
+    return feed_.read(batch);
+  } catch (const InputError&) {
+    damage_ = std::current_exception();
+  } catch (const Failure&) {
+    damage_ = std::current_exception();
+  }
+  if (lanes_.empty()) throw_damage();  // nothing was judged that could be told
+  return false;
 }
 
 std::unique_ptr<StreamDetector> Detection::load(const std::string& channel) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -37,6 +38,10 @@ class Detection {
             const std::atomic<bool>& stop, std::atomic<bool>& reload);
 
   void run();
+  /// After run(): throws what the feed ended with, if that was an error. What came before it was judged.
+  void throw_damage() const {
+    if (damage_) std::rethrow_exception(damage_);
+  }
   /// Of merged channels, after run(). Errors: InputError where the detector knows none that frames came of.
   void require_known_channel();
   /// The detector of channels that have no other.
@@ -68,6 +73,7 @@ class Detection {
   void judge_silence(Lane& lane, int64_t now_ns);
   void judge_silences(const FrameBatch& batch);
   void load_again();
+  bool read(FrameBatch& batch);
   void count(const FrameBatch& batch);
 
   Options options_;
@@ -82,6 +88,7 @@ class Detection {
   std::vector<std::unique_ptr<Lane>> lanes_;  // in the order of their first frames
   int64_t incident_ = 0;                      // number of the last one
   std::optional<int64_t> latest_ns_;          // time of all frames
+  std::exception_ptr damage_;                 // what the feed ended with
 };
 
 }  // namespace plimsoll

@@ -166,6 +166,7 @@ void run(DetectorVerbOptions& options) {
   for (const auto& [channel, name] : options.format.channel_names)
     ingest.insert(ingest.end(), {"--name-channel", channel + "=" + name});
   if (options.format.merge_channels) ingest.emplace_back("--merge-channels");
+  if (options.format.refuse_truncated) ingest.insert(ingest.end(), {"--truncated", "fail"});
   for (std::string& word : options.table.as_words(options.format)) ingest.push_back(std::move(word));
   steps.run(with(ingest, {budget, threads, force}));
   steps.run(with({"simulate", "can", "--inject", benign.string(), "--out", frames.string(), "--keep",

@@ -59,15 +59,17 @@ void run(IngestVerbOptions& options) {
     copies += recording.copy_of.has_value();
   }
   const double seconds = watch.seconds();
+  Json counts = {{"recordings", result.recordings.size()},
+                 {"frames", frames},
+                 {"attack_frames", attacks},
+                 {"copies", copies},
+                 {"source_bytes", result.source_bytes},
+                 {"text_bytes", result.text_bytes}};
+  add_truncated(result.recordings, counts);
   print_made(
       {.out = options.ingest.out,
        .already_there = result.already_there,
-       .counts = {{"recordings", result.recordings.size()},
-                  {"frames", frames},
-                  {"attack_frames", attacks},
-                  {"copies", copies},
-                  {"source_bytes", result.source_bytes},
-                  {"text_bytes", result.text_bytes}},
+       .counts = std::move(counts),
        .text = fmt::format("{} frames of {} recordings ({} attack frames, {} copies)", format_count(frames),
                            result.recordings.size(), format_count(attacks), copies),
        .from = "sources",

@@ -30,9 +30,10 @@ struct InspectVerbOptions {
   bool json = false;
 };
 
-std::string traps_text(const Json& traps) {
+std::string traps_text(const Recording& recording) {
   std::string text;
-  for (const auto& [name, count] : traps.items())
+  if (recording.truncated_at) text = fmt::format("cut off at byte {}", *recording.truncated_at);
+  for (const auto& [name, count] : recording.traps.items())
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_count(count.get<int64_t>()), name);
   return text;
 }
@@ -86,12 +87,12 @@ void inspect_frames(const InspectVerbOptions& options) {
                                      1e9;
     table.add({recording.split, recording.name, format_count(recording.frames),
                format_count(recording.attack_frames), recording.attack.value_or("-"),
-               fmt::format("{:.1f}", seconds), recording.copy_of.value_or(""), traps_text(recording.traps)});
+               fmt::format("{:.1f}", seconds), recording.copy_of.value_or(""), traps_text(recording)});
   }
   fmt::print("{}: frames, {} of {} recordings\n{}\n\n{}", folder, format_count(view.frames().size()),
              view.recordings().size(), kinds_text(view), table.text());
   const bool clean = std::all_of(view.recordings().begin(), view.recordings().end(),
-                                 [](const Recording& recording) { return recording.traps.empty(); });
+                                 [](const Recording& recording) { return traps_text(recording).empty(); });
   if (clean) fmt::print("\nno odd payloads, blanks, blank lines, CR LF or time running back were found\n");
   if (options.j1939 || dbc.has_groups()) fmt::print("\n{}", group_table(view.frames(), dbc));
   if (!options.dbc.empty()) fmt::print("\n{}", dbc_table(view.frames(), dbc));

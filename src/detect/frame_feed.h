@@ -4,10 +4,12 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ingest/can/capture_format.h"
+#include "ingest/can/truncation.h"
 #include "windows/window_stream.h"
 
 namespace plimsoll {
@@ -17,6 +19,9 @@ struct FeedLosses {
   int64_t lines = 0;                        ///< malformed, left out
   std::map<std::string, int64_t> expected;  ///< the same by what was expected
   int64_t other_channels = 0;               ///< frames of another channel than --channel, left out
+  int64_t other_records = 0;                ///< of a capture that is no text: what is no frame, left out
+  int64_t stray_bytes = 0;                  ///< the same: bytes between its records, left out
+  std::optional<Truncation> truncation;     ///< where the capture is cut off; known at its end
   int64_t frames = 0;                       ///< that the system dropped: read too late
 };
 

@@ -28,7 +28,7 @@ constexpr size_t kFirstBytes = 4096;      // in which a line must tell the forma
 // Bytes as they come.
 class LiveBytes {
  public:
-  LiveBytes(const std::string& source, const std::atomic<bool>* stop) : stop_(stop) {
+  LiveBytes(const std::string& source, const FeedOptions& options) : stop_(options.stop) {
     const std::filesystem::path path(source);
     const bool is_compressed = is_compressed_name(path);
     if (source == "-") {
@@ -37,7 +37,7 @@ class LiveBytes {
       throw InputError(source +
                        ": is a pipe; decompress before it, as in: zstd -dc FILE | plimsoll detect MODEL -");
     } else if (is_compressed) {
-      compressed_ = InputStream::open(path);
+      compressed_ = InputStream::open(path, options.format.refuse_truncated ? AtCut::fail : AtCut::stop);
     } else {
       open(source);
     }
@@ -60,6 +60,7 @@ class LiveBytes {
         throw Failure(fmt::format("{}: {}", name_, std::strerror(errno)));
     }
   }
+  bool is_cut_off() const { return compressed_ && compressed_->is_cut_off(); }
 
  private:
   // Without waiting for whoever writes into a pipe, which wait_for_input does.
@@ -83,9 +84,11 @@ class TextFeed : public FrameFeed {
       : options_(options),
         name_(source == "-" ? "standard input" : source),
         is_pipe_(source == "-" || !std::filesystem::is_regular_file(source)),
-        bytes_(source, options.stop) {
+        bytes_(source, options) {
     piece_.buffer.resize(kPieceBytes);
     piece_.first = true;
+    piece_.may_be_cut = true;
+    piece_.refuse_cut = options.format.refuse_truncated;
     parsed_.frames.width = options.format.payload;
   }
 
@@ -115,6 +118,8 @@ class TextFeed : public FrameFeed {
       arrived_ = Clock::now();
       held_ += got;
       piece_.last = got == 0;
+      if (piece_.last && bytes_.is_cut_off())
+        piece_.truncation = losses_.truncation = Truncation{piece_.begin + static_cast<int64_t>(held_), 0};
       if (within_long_line_) skip_long_line();
       find_lines();
       if (piece_.text_bytes > 0 && knows_format()) return true;
@@ -167,7 +172,7 @@ class TextFeed : public FrameFeed {
 
   void begin_long_line() {
     lose_line(fmt::format("a line of at most {} bytes", kPieceBytes));
-    held_ = 0;
+    drop_front(held_);
     within_long_line_ = true;
   }
 
@@ -191,17 +196,18 @@ class TextFeed : public FrameFeed {
   void drop_front(size_t bytes) {
     std::memmove(piece_.buffer.data(), piece_.buffer.data() + bytes, held_ - bytes);
     held_ -= bytes;
+    piece_.begin += static_cast<int64_t>(bytes);
   }
 
   void parse(FrameBatch& frames) {
     parsed_.frames.width = options_.format.payload;
     parse_piece(piece_, !options_.strict, parsed_);
     if (parsed_.error)
-      throw InputError(
-          fmt::format("{}:{}:{}: found '{}', expected {}; leave --strict out to go on without such "
-                      "lines",
-                      name_, lines_ + parsed_.error->line, parsed_.error->column, parsed_.error->found,
-                      parsed_.error->expected));
+      throw InputError(fmt::format(
+          "{}:{}:{}: found '{}', expected {}; {}", name_, lines_ + parsed_.error->line, parsed_.error->column,
+          parsed_.error->found, parsed_.error->expected,
+          parsed_.error->cut_off ? "the file ends inside this line: --truncated read leaves it out"
+                                 : "leave --strict out to go on without such lines"));
     piece_.first = false;
     lines_ += parsed_.lines;
     for (const auto& [expected, count] : parsed_.skipped) {
@@ -209,6 +215,7 @@ class TextFeed : public FrameFeed {
       losses_.expected[expected] += count;
     }
     losses_.other_channels += parsed_.notes.other_channels;
+    if (parsed_.truncation) losses_.truncation = parsed_.truncation;
     add_elapsed(name_, piece_, parsed_, elapsed_ns_);
     std::swap(frames, parsed_.frames);
     parsed_.frames.channels = frames.channels;  // the next frames have the same numbers of channels

@@ -21,6 +21,7 @@ class Unmarked : public InputStream {
   }
   int64_t bytes_read() const override { return stream_->bytes_read(); }
   std::string source_hash() const override { return stream_->source_hash(); }
+  bool is_cut_off() const override { return stream_->is_cut_off(); }
 
  private:
   void begin() {

@@ -20,7 +20,8 @@ bool is_gzip(std::span<const char> bytes) {
 
 class GzipStream : public InputStream {
  public:
-  explicit GzipStream(const std::filesystem::path& path) : source_(path), in_(128 * 1024) {}
+  GzipStream(const std::filesystem::path& path, AtCut at_cut)
+      : source_(path), in_(128 * 1024), at_cut_(at_cut) {}
 
   size_t read(char* data, size_t bytes) override {
     size_t filled = 0;
@@ -28,9 +29,14 @@ class GzipStream : public InputStream {
       if (held_.empty()) {
         held_ = {in_.data(), source_.read(in_.data(), in_.size())};
         if (held_.empty()) {
-          if (!member_ended_)
-            throw InputError(source_.path() + ": the gzip data is cut off; fetch the file again");
-          break;
+          if (member_ended_) break;
+          // zlib may still hold some of the text.
+          const size_t rest = inflater_.run({}, {data + filled, bytes - filled}).given;
+          filled += rest;
+          if (rest > 0) continue;
+          cut_off_ = true;
+          if (at_cut_ == AtCut::stop) break;
+          throw InputError(source_.path() + ": the gzip data is cut off; fetch the file again");
         }
       }
       if (source_.bytes_read() == std::ssize(held_) && !is_gzip(held_))
@@ -51,6 +57,7 @@ class GzipStream : public InputStream {
   }
   int64_t bytes_read() const override { return source_.bytes_read(); }
   std::string source_hash() const override { return source_.hash(); }
+  bool is_cut_off() const override { return cut_off_; }
 
  private:
   SourceReader source_;
@@ -58,12 +65,14 @@ class GzipStream : public InputStream {
   std::span<const char> held_;  // of it, not inflated yet
   Inflater inflater_{Inflater::Wrapper::gzip};
   bool member_ended_ = false;
+  AtCut at_cut_;
+  bool cut_off_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<InputStream> open_gzip(const std::filesystem::path& path) {
-  return std::make_unique<GzipStream>(path);
+std::unique_ptr<InputStream> open_gzip(const std::filesystem::path& path, AtCut at_cut) {
+  return std::make_unique<GzipStream>(path, at_cut);
 }
 
 }  // namespace plimsoll

@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-std::unique_ptr<InputStream> open_zstd(const std::filesystem::path& path);  // io/zstd_stream.cc
-std::unique_ptr<InputStream> open_gzip(const std::filesystem::path& path);  // io/gzip_stream.cc
+std::unique_ptr<InputStream> open_zstd(const std::filesystem::path& path, AtCut at_cut);  // io/zstd_stream.cc
+std::unique_ptr<InputStream> open_gzip(const std::filesystem::path& path, AtCut at_cut);  // io/gzip_stream.cc
 
 namespace {
 
@@ -33,10 +33,10 @@ class PlainStream : public InputStream {
 
 }  // namespace
 
-std::unique_ptr<InputStream> InputStream::open(const std::filesystem::path& path) {
+std::unique_ptr<InputStream> InputStream::open(const std::filesystem::path& path, AtCut at_cut) {
   const std::string ending = lower_ending(path);
-  if (ending == ".zst") return without_byte_order_mark(open_zstd(path));
-  if (ending == ".gz") return without_byte_order_mark(open_gzip(path));
+  if (ending == ".zst") return without_byte_order_mark(open_zstd(path, at_cut));
+  if (ending == ".gz") return without_byte_order_mark(open_gzip(path, at_cut));
   return without_byte_order_mark(std::make_unique<PlainStream>(path));
 }
 

@@ -10,6 +10,12 @@
 
 namespace plimsoll {
 
+/// What a stream does where compressed data end before they are complete.
+enum class AtCut : uint8_t {
+  fail,  ///< InputError
+  stop   ///< The text ends there, and is_cut_off() is true.
+};
+
 /// Bytes of a text file without a UTF-8 byte order mark, decompressed on the way if its name ends in .zst or
 /// .gz. Decompression memory is entered
 /// in the ledger under Tag::ingest. Not thread-safe.
@@ -18,8 +24,8 @@ class InputStream {
   virtual ~InputStream() = default;
 
   /// Reads up to `bytes` decompressed bytes; less only at the end, 0 after it.
-  /// Errors: InputError (file and reason) for damaged or cut-off compressed data, BudgetExceeded for a
-  /// compression window that does not fit.
+  /// Errors: InputError (file and reason) for damaged compressed data and, with AtCut::fail, for cut-off
+  /// ones; BudgetExceeded for a compression window that does not fit.
   virtual size_t read(char* data, size_t bytes) = 0;
 
   /// Bytes of the file itself read so far, for progress.
@@ -27,7 +33,10 @@ class InputStream {
   /// XXH3-64 of the file's own bytes read so far: of the whole file once read() gave 0.
   virtual std::string source_hash() const = 0;
 
-  static std::unique_ptr<InputStream> open(const std::filesystem::path& path);
+  /// Whether the compressed data ended too soon; known once read() gave less than it was asked for.
+  virtual bool is_cut_off() const { return false; }
+
+  static std::unique_ptr<InputStream> open(const std::filesystem::path& path, AtCut at_cut = AtCut::fail);
 };
 
 }  // namespace plimsoll

@@ -17,7 +17,8 @@ namespace {
 
 class ZstdStream : public InputStream {
  public:
-  explicit ZstdStream(const std::filesystem::path& path) : source_(path), in_(ZSTD_DStreamInSize()) {
+  ZstdStream(const std::filesystem::path& path, AtCut at_cut)
+      : source_(path), in_(ZSTD_DStreamInSize()), at_cut_(at_cut) {
     const auto allocate = [](void* refused, size_t bytes) {
       void* const data = ledger_malloc(Tag::ingest, bytes);
       if (data == nullptr) *static_cast<int64_t*>(refused) = static_cast<int64_t>(bytes);
@@ -38,21 +39,31 @@ class ZstdStream : public InputStream {
       if (input_.pos == input_.size) {
         input_ = {in_.data(), source_.read(in_.data(), in_.size()), 0};
         if (input_.size == 0) {
-          if (open_frame_)
-            throw InputError(source_.path() + ": the zstd data is cut off; fetch the file again");
-          break;
+          if (!open_frame_) break;
+          // zstd may still hold some of the text.
+          const size_t before = out.pos;
+          decompress(out);
+          if (out.pos > before) continue;
+          cut_off_ = true;
+          if (at_cut_ == AtCut::stop) break;
+          throw InputError(source_.path() + ": the zstd data is cut off; fetch the file again");
         }
       }
-      const size_t result = ZSTD_decompressStream(context_, &out, &input_);
-      if (ZSTD_isError(result)) fail(result);
-      open_frame_ = result != 0;
+      decompress(out);
     }
     return out.pos;
   }
   int64_t bytes_read() const override { return source_.bytes_read(); }
   std::string source_hash() const override { return source_.hash(); }
+  bool is_cut_off() const override { return cut_off_; }
 
  private:
+  void decompress(ZSTD_outBuffer& out) {
+    const size_t result = ZSTD_decompressStream(context_, &out, &input_);
+    if (ZSTD_isError(result)) fail(result);
+    open_frame_ = result != 0;
+  }
+
   [[noreturn]] void fail(size_t result) const {
     if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) fail_for_memory();
     throw InputError(source_.path() + ": damaged zstd data near byte " +
@@ -71,12 +82,14 @@ class ZstdStream : public InputStream {
   ZSTD_DCtx* context_ = nullptr;
   bool open_frame_ = true;  // also before the first: a file of no bytes holds no frame, so it is cut off
   int64_t refused_ = 0;     // bytes of the last piece that the ledger refused to zstd
+  AtCut at_cut_;
+  bool cut_off_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<InputStream> open_zstd(const std::filesystem::path& path) {
-  return std::make_unique<ZstdStream>(path);
+std::unique_ptr<InputStream> open_zstd(const std::filesystem::path& path, AtCut at_cut) {
+  return std::make_unique<ZstdStream>(path, at_cut);
 }
 
 }  // namespace plimsoll

@@ -63,6 +63,7 @@ Json Recording::to_json() const {
                {"copy_of", optional_json(copy_of)},
                {"traps", traps}};
   if (!channels.empty()) json["channels"] = channels;
+  if (truncated_at) json["truncated_at"] = *truncated_at;
   return json;
 }
 
@@ -84,7 +85,10 @@ Recording Recording::from_json(const Json& json, const std::string& where) {
             .attack_frames = json.at("attack_frames"),
             .content = json.at("content"),
             .copy_of = optional_text(json.at("copy_of")),
-            .traps = json.at("traps")};
+            .traps = json.at("traps"),
+            .truncated_at = json.contains("truncated_at")
+                                ? std::optional(json.at("truncated_at").get<int64_t>())
+                                : std::nullopt};
   } catch (const Json::exception& error) {
     throw InputError(fmt::format("{}: {}; the data set is damaged, make it again", where, error.what()));
   }

@@ -72,6 +72,7 @@ struct Recording {
   std::string content;                 ///< XXH3-128 of the frames: equal for copies
   std::optional<std::string> copy_of;  ///< "split/name" of the first recording with the same content
   Json traps = Json::object();         ///< what was found and handled on purpose: {"odd_payload": 1, ...}
+  std::optional<int64_t> truncated_at = {};  ///< byte of the source, unpacked, at which it is cut off
 
   std::string path() const { return split + "/" + name; }
   int64_t heap_bytes() const;  ///< what its texts and traps hold

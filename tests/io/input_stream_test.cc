@@ -162,6 +162,22 @@ TEST_P(CompressedStream, DataThatIsCutOffAnywhereIsAnInputErrorThatNamesTheFile)
   }
 }
 
+TEST_P(CompressedStream, GivesWhatThereIsOfDataThatAreCutOffWhereThatIsAskedFor) {
+  const std::string text = made_up_text(30'000);
+  const std::string bytes = pack(text);
+  for (const size_t end : {size_t{0}, size_t{5}, bytes.size() / 3, bytes.size() / 2, bytes.size() - 1})
+    for (const size_t piece : {1000UL, 65'536UL, text.size() + 1}) {
+      const auto stream = InputStream::open(write(bytes.substr(0, end)), AtCut::stop);
+      const std::string found = read_all(*stream, piece);
+      EXPECT_TRUE(text.starts_with(found)) << "cut at " << end;
+      EXPECT_GE(found.size() + 300'000, text.size() * end / bytes.size()) << "cut at " << end;
+      EXPECT_TRUE(stream->is_cut_off());
+    }
+  const auto whole = InputStream::open(write(bytes), AtCut::stop);
+  EXPECT_EQ(read_all(*whole), text);
+  EXPECT_FALSE(whole->is_cut_off());
+}
+
 TEST_P(CompressedStream, ASecondPartThatIsCutOffIsFoundToo) {
   const auto path = write(pack("first") + pack("second").substr(0, 9));
   EXPECT_THAT(error_text<InputError>([&] { read_all(path); }), HasSubstr("cut off"));

@@ -6,38 +6,25 @@
 #include <utility>
 
 #include "base/error.h"
+#include "ingest/can/blf_frame.h"
 #include "ingest/can/byte_window.h"
 #include "ingest/can/frame_reader.h"
 #include "io/inflater.h"
 #include "io/whole_deflate.h"
 
 // Vector's Binary Logging Format: a header, then objects, most of them containers of zlib data that hold the
-// objects of interest one after the other, across their ends. Sizes and the meaning of fields are those of
-// python-can's can/io/blf.py (LGPL-3.0), of Technica's vector_blf (GPL-3.0), and, for headers of version 3
-// and channels of CAN XL, of Wireshark's wiretap/blf.h (GPL-2.0).
+// objects of interest one after the other, across their ends.
 
 namespace plimsoll {
 namespace {
 
 constexpr size_t kFileHeader = 144;
-constexpr size_t kObjectHeader = 16;     // signature, header size, header version, object size, object type
-constexpr size_t kContainerHeader = 16;  // after it: method, size
-constexpr size_t kWindow = 256 << 10;    // of bytes seen at once
+constexpr size_t kContainerHeader = 16;                   // after it: method, size
+constexpr size_t kWindow = 256 << 10;                     // of bytes seen at once
 constexpr int64_t kMostTime = 9'000'000'000'000'000'000;  // in the year 2255
 constexpr int kMostStrange = 8;                           // bytes between objects that are no zeros
-constexpr size_t kMostObject = 512;                       // bytes of an object of CAN that are looked at
-
-enum BlfType : uint32_t {
-  kCanMessage = 1,
-  kCanErrorFrame = 2,
-  kContainer = 10,
-  kCanErrorExt = 73,
-  kCanMessage2 = 86,
-  kCanFdMessage = 100,
-  kCanFdMessage64 = 101,
-  kCanFdError64 = 104,
-  kCanXlFrame = 139,  // of a channel of CAN XL: classic frames and CAN FD, too
-};
+constexpr int kMostPadding = 3;                           // bytes between objects that are no more than that
+constexpr size_t kChecksum = 4;                           // bytes at the end of zlib data
 
 // Nanoseconds since 1970 of a SYSTEMTIME, read as UTC; 0 where it is none.
 int64_t system_time_ns(const uint8_t* at) {
@@ -59,19 +46,22 @@ class BlfReader : public FrameReader {
  public:
   BlfReader(const std::string& file, const FormatOptions& options, std::unique_ptr<InputStream> stream)
       : stream_(std::move(stream)), taker_(options, file) {
-    if (!outer_.have(kFileHeader))
-      taker_.refuse(0, "a file that ends in its header", "144 bytes; fetch it again");
+    if (!outer_.have(kFileHeader)) {
+      cut_off(0);
+      return;
+    }
     const uint32_t header = load<uint32_t>(outer_.data() + 4);
     start_ns_ = system_time_ns(outer_.data() + 40);
     if (header < kFileHeader || header > 1 << 20)
       taker_.refuse(4, fmt::format("a header of {} bytes", header), "144 bytes or more");
-    if (!outer_.pass(header)) taker_.refuse(0, "a file that ends in its header", "all of it; fetch it again");
+    if (!outer_.pass(header)) cut_off(0);
   }
 
   bool read(size_t most, FrameBatch& out, LineNotes& notes) override {
-    for (size_t object = 0; object < most; ++object)
-      if (!next_object(out, notes)) return false;
-    return true;
+    bool more = true;
+    for (size_t object = 0; more && object < most; ++object) more = next_object(out, notes);
+    notes.stray_bytes += std::exchange(stray_, 0);
+    return more;
   }
   CaptureFacts facts() const override { return {.name = "blf", .labelled = false}; }
   int64_t bytes_read() const override { return stream_->bytes_read(); }
@@ -79,32 +69,25 @@ class BlfReader : public FrameReader {
   std::string source_hash() const override { return stream_->source_hash(); }
 
  private:
-  struct Object {
-    uint32_t header_size;
-    uint16_t header_version;
-    uint32_t size;
-    uint32_t type;
-  };
-
-  static Object object_at(const uint8_t* at) {
-    return {load<uint16_t>(at + 4), load<uint16_t>(at + 6), load<uint32_t>(at + 8), load<uint32_t>(at + 12)};
-  }
-  static bool is_object(const uint8_t* at) { return load<uint32_t>(at) == 0x4A424F4C; }  // LOBJ
-
   // Objects end at a multiple of 4 bytes, or not; some of Vector's tools fill up with many zeros. Passes over
-  // what fills up. False at the end of the stream.
-  static bool find_object(ByteWindow& window) {
-    for (int strange = 0; window.have(4);) {
-      if (is_object(window.data())) return true;
+  // what fills up, and counts it where it is more than that. False where no object follows.
+  bool find_object(ByteWindow& window) {
+    int passed = 0;
+    int strange = 0;
+    bool found = false;
+    while (window.have(4)) {
+      found = is_blf_object(window.data());
+      if (found) break;
       strange += window.data()[0] != 0;
-      if (strange > kMostStrange) return false;
+      if (strange > kMostStrange) break;
       window.drop(1);
+      ++passed;
     }
-    return false;
+    if (passed > kMostPadding || strange > 0) stray_ += passed;
+    return found;
   }
-  // Whether nothing follows but what fills up.
-  static bool is_at_end(ByteWindow& window) {
-    if (window.have(4)) return false;
+  // Of a window in which have(4) is false: whether nothing follows but what fills up.
+  static bool is_at_end(const ByteWindow& window) {
     return std::all_of(window.data(), window.data() + window.held(), [](uint8_t byte) { return byte == 0; });
   }
 
@@ -112,13 +95,16 @@ class BlfReader : public FrameReader {
 
   size_t read_inner(char* data, size_t bytes) {
     for (;;) {
-      const bool inflates = deflated_ && !ended_;
-      if (left_ == 0 && !inflates) {
+      if (truncation_) return 0;
+      if (left_ == 0 && (!deflated_ || ended_)) {
+        stray_ += static_cast<int64_t>(zeros_);
+        outer_.pass(std::exchange(zeros_, 0));
         if (!next_container()) return 0;
         continue;
       }
-      if (left_ > 0 && !outer_.have(1)) cut_off();
-      const size_t held = std::min<uint64_t>(left_, outer_.held());
+      const bool ends = left_ > 0 && !outer_.have(1);  // the file, within the container
+      if (ends && (!deflated_ || ended_)) return cut_off(container_at_), 0;
+      const size_t held = ends ? 0 : std::min<uint64_t>(left_, outer_.held());
       const auto* const from = reinterpret_cast<const char*>(outer_.data());
       if (!deflated_) {
         const size_t count = std::min(held, bytes);
@@ -126,8 +112,8 @@ class BlfReader : public FrameReader {
         take(count);
         return count;
       }
-      if (ended_) {  // what fills the container up
-        take(held);
+      if (ended_) {
+        pass_filler(held);
         continue;
       }
       if (const size_t given = inflate_whole(data, bytes); given > 0) return given;
@@ -138,9 +124,11 @@ class BlfReader : public FrameReader {
       take(step.taken);
       ended_ = step.ended;
       if (step.given > 0) return step.given;
-      if (left_ == 0 && !ended_)
+      if (ended_ || (left_ > 0 && !ends)) continue;
+      if (!ends && (zeros_ == 0 || !outer_.pass_zeros()))
         taker_.refuse(container_at_, "a container whose zlib data is cut off",
                       "all of it; fetch the file again");
+      return cut_off(container_at_), 0;
     }
   }
 
@@ -159,43 +147,86 @@ class BlfReader : public FrameReader {
     left_ -= bytes;
   }
 
+  // What fills a container up after its zlib data.
+  void pass_filler(size_t bytes) {
+    const auto* const from = reinterpret_cast<const char*>(outer_.data());
+    if (std::string_view(from, bytes).find("LOBJ") != std::string_view::npos)
+      taker_.refuse(container_at_, "objects after the zlib data of a container", "none; the file is damaged");
+    stray_ += static_cast<int64_t>(bytes);
+    take(bytes);
+  }
+
   // False at the end of the file.
   bool next_container() {
     for (;;) {
+      const bool found = find_object(outer_);
       container_at_ = outer_.position();
-      if (!find_object(outer_)) {
-        if (is_at_end(outer_)) return false;
-        taker_.refuse(outer_.position(), "something else", "an object, which starts with LOBJ");
+      if (!found) {
+        if (outer_.have(4))
+          taker_.refuse(container_at_, "something else", "an object, which starts with LOBJ");
+        if (!is_at_end(outer_) || stream_->is_cut_off()) cut_off(container_at_);
+        return false;
       }
-      container_at_ = outer_.position();
-      if (!outer_.have(kObjectHeader)) cut_off();
-      const Object object = object_at(outer_.data());
-      if (object.size < kObjectHeader) refuse_size(outer_.position(), object);
-      if (object.type != kContainer) {  // an object of its own: the bytes of it
+      if (!outer_.have(kBlfObjectHeader)) return cut_off(container_at_), false;
+      const BlfObject object = blf_object(outer_.data());
+      if (object.size < kBlfObjectHeader) refuse_size(container_at_, object);
+      if (object.type != kBlfContainer) {  // an object of its own: the bytes of it
+        if (holds_zlib(object))
+          taker_.refuse(container_at_, fmt::format("a container whose type is {}", object.type),
+                        fmt::format("{}; the file is damaged", kBlfContainer));
         left_ = object.size;
         deflated_ = false;
         return true;
       }
-      if (object.size < kObjectHeader + kContainerHeader) refuse_size(outer_.position(), object);
-      if (!outer_.have(kObjectHeader + kContainerHeader)) cut_off();
-      const uint16_t method = load<uint16_t>(outer_.data() + kObjectHeader);
+      if (object.size < kBlfObjectHeader + kContainerHeader) refuse_size(container_at_, object);
+      if (!outer_.have(kBlfObjectHeader + kContainerHeader)) return cut_off(container_at_), false;
+      const uint16_t method = load<uint16_t>(outer_.data() + kBlfObjectHeader);
       if (method != 0 && method != 2)
-        taker_.refuse(outer_.position(), fmt::format("a container packed by method {}", method),
+        taker_.refuse(container_at_, fmt::format("a container packed by method {}", method),
                       "0 (not at all) or 2 (zlib)");
-      unpacked_ = load<uint32_t>(outer_.data() + kObjectHeader + 8);
-      outer_.drop(kObjectHeader + kContainerHeader);
-      left_ = object.size - kObjectHeader - kContainerHeader;
+      unpacked_ = load<uint32_t>(outer_.data() + kBlfObjectHeader + 8);
+      outer_.drop(kBlfObjectHeader + kContainerHeader);
+      left_ = object.size - kBlfObjectHeader - kContainerHeader;
       deflated_ = method == 2;
       ended_ = false;
-      if (deflated_) inflater_.reset();
+      if (deflated_) open_zlib();
       if (left_ > 0) return true;
     }
   }
 
-  [[noreturn]] void cut_off() const {
-    taker_.refuse(container_at_, "an object that the file ends in", "all of it; fetch the file again");
+  // Whether an object of another type has what a container has after its header: method 2, a size and zlib
+  // data.
+  bool holds_zlib(const BlfObject& object) {
+    constexpr size_t kZlib = kBlfObjectHeader + kContainerHeader;
+    if (object.header_size != kBlfObjectHeader || object.size < kZlib + 2 || !outer_.have(kZlib + 2))
+      return false;
+    const uint8_t* const at = outer_.data();
+    return load<uint16_t>(at + kBlfObjectHeader) == 2 && at[kZlib] == 0x78 &&
+           (at[kZlib] << 8 | at[kZlib + 1]) % 31 == 0;
   }
-  [[noreturn]] void refuse_size(int64_t position, const Object& object) const {
+
+  // Where the power failed, a file system may have zeros in place of the end of a file. They are no zlib
+  // data: inflated, they might become frames.
+  void open_zlib() {
+    inflater_.reset();
+    outer_.have(std::min<uint64_t>(left_, kWindow));
+    const size_t held = std::min<uint64_t>(left_, outer_.held());
+    if (held < left_ && held == kWindow) return;  // the end of a large container is not seen yet
+    const uint8_t* const begin = outer_.data();
+    size_t end = held;
+    while (end > 0 && begin[end - 1] == 0) --end;
+    if (held - end < kMostPadding + kChecksum) return;
+    zeros_ = held - end;
+    left_ = end;
+  }
+
+  void cut_off(int64_t position) {
+    taker_.allow_cut(position);
+    truncation_ = {position, static_cast<int64_t>(outer_.held())};
+    outer_.drop(outer_.held());
+    left_ = 0;
+  }
+  [[noreturn]] void refuse_size(int64_t position, const BlfObject& object) const {
     taker_.refuse(position, fmt::format("an object of type {} of {} bytes", object.type, object.size),
                   "a longer one; the file is damaged");
   }
@@ -204,20 +235,64 @@ class BlfReader : public FrameReader {
 
   bool next_object(FrameBatch& out, LineNotes& notes) {
     if (!find_object(inner_)) {
-      if (is_at_end(inner_)) return false;
-      refuse_here("something else", "an object, which starts with LOBJ");
+      if (inner_.have(4)) refuse_here("something else", "an object, which starts with LOBJ");
+      return is_at_end(inner_) ? false : end_within_object(inner_.position());
     }
-    if (!inner_.have(kObjectHeader))
-      refuse_here("an object that the file ends in", "all of it; fetch the file again");
-    const Object object = object_at(inner_.data());
-    if (object.size < kObjectHeader) refuse_size(container_at_, object);
-    const size_t looked_at = std::min<size_t>(object.size, kMostObject);
-    if (!inner_.have(looked_at))
-      refuse_here("an object that the file ends in", "all of it; fetch the file again");
-    add_frame(object, looked_at, out, notes);
-    if (!inner_.pass(object.size))
-      refuse_here("an object that the file ends in", "all of it; fetch the file again");
-    return true;
+    const int64_t begin = inner_.position();
+    if (!inner_.have(kBlfObjectHeader)) return end_within_object(begin);
+    const BlfObject object = blf_object(inner_.data());
+    if (object.size < kBlfObjectHeader) refuse_size(container_at_, object);
+    if (object.type == kBlfContainer) refuse_here("another container", "objects; the file is damaged");
+    const bool is_frame = blf_frame_bytes(object.type) > 0;
+    if (is_frame && object.size > kMostBlfFrame)
+      refuse_here(fmt::format("an object of type {} of {} bytes", object.type, object.size),
+                  fmt::format("at most {}; the file is damaged", kMostBlfFrame));
+    size_t known = kBlfObjectHeader;
+    if (is_frame) {
+      if (!inner_.have(object.size)) {
+        if (holds_frame(kBlfObjectHeader, inner_.held())) refuse_swallowed(object);
+        return end_within_object(begin);
+      }
+      known = add_frame(object, object.size, out, notes);
+    } else {
+      ++notes.other_records;
+    }
+    inner_.drop(known);
+    return pass_rest(object, object.size - known) || end_within_object(begin);
+  }
+
+  // What is left of an object after what is known of it. A frame in there is none of it: its size is wrong.
+  bool pass_rest(const BlfObject& object, uint64_t left) {
+    while (left >= kBlfObjectHeader) {
+      if (!inner_.have(kBlfObjectHeader)) return inner_.drop(inner_.held()), false;
+      const size_t held = std::min<uint64_t>(left, inner_.held());
+      if (holds_frame(0, held)) refuse_swallowed(object);
+      const size_t step =
+          held < left ? held - (kBlfObjectHeader - 1) : held;  // a header may lie across the end
+      inner_.drop(step);
+      left -= step;
+    }
+    return inner_.pass(left);
+  }
+
+  bool holds_frame(size_t from, size_t end) const {
+    std::string_view bytes(reinterpret_cast<const char*>(inner_.data()), end);
+    for (size_t at = bytes.find("LOBJ", from); at != std::string_view::npos; at = bytes.find("LOBJ", at + 1))
+      if (at + kBlfObjectHeader <= end && is_blf_frame(inner_.data() + at)) return true;
+    return false;
+  }
+  [[noreturn]] void refuse_swallowed(const BlfObject& object) const {
+    refuse_here(
+        fmt::format("an object of type {} of {} bytes with other objects in it", object.type, object.size),
+        "a shorter one; the file is damaged");
+  }
+
+  // The file ends within the object that begins there among those unpacked. False.
+  bool end_within_object(int64_t begin) {
+    if (!truncation_) cut_off(container_at_);
+    truncation_->left_out += inner_.position() + static_cast<int64_t>(inner_.held()) - begin;
+    inner_.drop(inner_.held());
+    return false;
   }
 
   // Bytes within containers are told by the container, which can be found in the file.
@@ -225,124 +300,25 @@ class BlfReader : public FrameReader {
     taker_.refuse(container_at_, found + " in the container there", expected);
   }
 
-  void add_frame(const Object& object, size_t held, FrameBatch& out, LineNotes& notes) {
-    const size_t least = size_of(object.type);
-    if (least == 0) return;
+  // Adds the frame of an object that is at inner_'s place. Bytes up to the end of its payload.
+  size_t add_frame(const BlfObject& object, size_t held, FrameBatch& out, LineNotes& notes) {
+    const size_t least = blf_frame_bytes(object.type);
     if (object.header_version < 1 || object.header_version > 3)
       refuse_here(fmt::format("an object header of version {}", object.header_version), "1, 2 or 3");
     const size_t head = std::max<size_t>(object.header_size, object.header_version == 2 ? 40 : 32);
     if (held < head + least) refuse_size(container_at_, object);
     const uint8_t* const at = inner_.data();
-    if (is_request(object.type, at + head)) return;
+    if (is_blf_request(object.type, at + head)) return ++notes.other_records, head + least;
     const uint32_t flags = load<uint32_t>(at + 16);
     const uint64_t ticks = load<uint64_t>(at + 24);
     const uint64_t scale = (flags & 0xF) == 1 ? 10'000 : 1;
     if (ticks > static_cast<uint64_t>(kMostTime) / scale - static_cast<uint64_t>(start_ns_) / scale)
       refuse_here("a time past the year 2255", "an earlier one");
     RawFrame frame{start_ns_ + static_cast<int64_t>(ticks * scale), 0, 0, at, 0};
-    fill(object, at + head, held - head, frame);
+    if (is_blf_xl(object.type, at + head)) refuse_here("a frame of CAN XL", "CAN or CAN FD");
+    const size_t known = fill_blf_frame(object, at + head, held - head, padded_, frame);
     taker_.add(frame, container_at_, out, notes);
-  }
-
-  // Bytes that are looked at beside a payload of variable length; 0 for what is no frame.
-  static size_t size_of(uint32_t type) {
-    switch (type) {
-      case kCanMessage:
-      case kCanMessage2:
-        return 16;
-      case kCanErrorFrame:
-        return 4;
-      case kCanErrorExt:
-        return 24;
-      case kCanFdMessage:
-        return 20;
-      case kCanFdMessage64:
-        return 40;
-      case kCanFdError64:
-        return 16;
-      case kCanXlFrame:
-        return 104;
-      default:
-        return 0;
-    }
-  }
-
-  static uint32_t id_of(uint32_t id, bool remote) {
-    return (id & 0x1FFFFFFF) | ((id & kCanExtended) != 0 || (id & 0x1FFFFFFF) > 0x7FF ? kCanExtended : 0) |
-           (remote ? kCanRemote : 0);
-  }
-
-  // A frame that is to be sent, not one that was on the bus; the frame itself follows.
-  static bool is_request(uint32_t type, const uint8_t* at) {
-    return (type == kCanFdMessage64 && at[34] == 2) || (type == kCanXlFrame && at[2] == 2);
-  }
-
-  static uint8_t sent_if(bool sent) { return sent ? kFrameSent : 0; }
-  // Bits of Vector: 1 CAN FD, 2 bit rate switched, 4 error passive.
-  static uint8_t fd_flags(uint32_t bits) {
-    return static_cast<uint8_t>(((bits & 1) != 0 ? kFrameFd : 0) | ((bits & 2) != 0 ? kFrameBrs : 0) |
-                                ((bits & 4) != 0 ? kFrameEsi : 0));
-  }
-
-  // `held` bytes of the object are at `at`, at least size_of().
-  void fill(const Object& object, const uint8_t* at, size_t held, RawFrame& frame) {
-    bool remote = false;
-    size_t data = 8;  // where the payload is
-    switch (object.type) {
-      case kCanMessage:
-      case kCanMessage2:
-        remote = (at[2] & 0x80) != 0;
-        frame.flags = sent_if(at[2] & 1);
-        frame.channel = load<uint16_t>(at);
-        frame.can_id = id_of(load<uint32_t>(at + 4), remote);
-        frame.length = std::min<size_t>(at[3], 8);
-        break;
-      case kCanFdMessage:
-        remote = (at[2] & 0x80) != 0;
-        frame.flags = sent_if(at[2] & 1) | fd_flags(at[13]);
-        frame.channel = load<uint16_t>(at);
-        frame.can_id = id_of(load<uint32_t>(at + 4), remote);
-        frame.length = std::min<size_t>({at[14], 64, held - 20});
-        data = 20;
-        break;
-      case kCanFdMessage64: {
-        remote = (load<uint32_t>(at + 12) & 0x10) != 0;
-        frame.flags = sent_if(at[34] != 0) | fd_flags(load<uint32_t>(at + 12) >> 12);
-        frame.channel = at[0];
-        frame.can_id = id_of(load<uint32_t>(at + 4), remote);
-        // A payload may be told to be longer than it is: zeros follow, as in Vector's own library.
-        frame.length = std::min<size_t>(at[2], 64);
-        const size_t end = at[35] != 0 ? at[35] : object.size;
-        const size_t before = object.header_size + size_t{40};
-        const size_t there = std::min({frame.length, held - 40, end > before ? end - before : 0});
-        padded_.fill(0);
-        std::copy_n(at + 40, there, padded_.begin());
-        frame.data = padded_.data();
-        frame.length = remote ? 0 : frame.length;
-        return;
-      }
-      case kCanXlFrame: {
-        const auto flags = load<uint32_t>(at + 48);
-        if ((flags & 0x400000) != 0) refuse_here("a frame of CAN XL", "CAN or CAN FD");
-        remote = (flags & 0x10) != 0;
-        frame.flags = sent_if(at[2] != 0) | fd_flags(flags >> 12);
-        frame.channel = at[0];
-        frame.can_id = id_of(load<uint32_t>(at + 12), remote);
-        frame.length = std::min<size_t>({load<uint16_t>(at + 20), 64, held - 104});
-        data = 104;
-        break;
-      }
-      default:  // an error frame
-        frame.channel = object.type == kCanFdError64 ? at[0] : load<uint16_t>(at);
-        frame.can_id = kCanError;
-        if (object.type == kCanErrorExt) {
-          frame.can_id |= load<uint32_t>(at + 16) & 0x1FFFFFFF;
-          frame.length = std::min<size_t>({at[10], 8, held - 24});
-          data = 24;
-        }
-    }
-    if (remote) frame.length = 0;
-    frame.data = at + data;
+    return head + known;
   }
 
   std::unique_ptr<InputStream> stream_;
@@ -351,13 +327,15 @@ class BlfReader : public FrameReader {
   ByteWindow inner_{kWindow, [this](char* data, size_t bytes) { return read_inner(data, bytes); }};
   WholeInflater whole_;
   Inflater inflater_{Inflater::Wrapper::zlib};
-  std::array<uint8_t, 64> padded_{};
+  BlfPayload padded_{};
   int64_t start_ns_ = 0;
   int64_t container_at_ = 0;
   uint64_t left_ = 0;      // bytes of the container
+  size_t zeros_ = 0;       // bytes at its end that are zeros and no zlib data
   size_t unpacked_ = 0;    // that it says to unpack to; 0 once that was tried
   bool deflated_ = false;  // the container
   bool ended_ = false;     // its zlib data
+  int64_t stray_ = 0;      // bytes that were passed over and are not in the notes yet
 };
 
 }  // namespace

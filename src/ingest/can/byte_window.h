@@ -46,6 +46,15 @@ class ByteWindow {
     }
     return true;
   }
+  /// Passes over the rest of the stream; whether all of it is zeros.
+  bool pass_zeros() {
+    bool zeros = true;
+    while (have(1)) {
+      zeros = zeros && std::all_of(data(), data() + held(), [](uint8_t byte) { return byte == 0; });
+      drop(held());
+    }
+    return zeros;
+  }
   /// Bytes before data().
   int64_t position() const { return position_; }
 

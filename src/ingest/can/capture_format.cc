@@ -33,6 +33,10 @@ void visit_notes(Notes& notes, Visit&& visit) {
   visit("shifted_time", notes.shifted_time);
   visit("other_channels", notes.other_channels);
   visit("other_lines", notes.other_lines);
+  visit("other_records", notes.other_records);
+  visit("stray_bytes", notes.stray_bytes);
+  visit("no_time", notes.no_time);
+  visit("cut_off_bytes", notes.cut_off_bytes);
 }
 
 // Formats of text, in the order in which they are tried.
@@ -166,6 +170,7 @@ Json FormatOptions::to_json() const {
   if (merge_channels) json["merge_channels"] = true;
   if (!attack_labels.empty()) json["attack_labels"] = attack_labels;
   if (benign) json["benign"] = true;
+  if (refuse_truncated) json["truncated"] = "fail";
   if (name != "table") {
     if (!time.empty()) json["time"] = time;
     return json;

@@ -41,6 +41,10 @@ struct LineNotes {
   int64_t shifted_time = 0;     ///< a time of a file that has negative ones: counted from the earliest
   int64_t other_channels = 0;   ///< frames of another channel than --channel: left out
   int64_t other_lines = 0;      ///< headers, comments and events that are no frames: left out
+  int64_t other_records = 0;    ///< the same of captures that are no text: objects, packets, blocks, records
+  int64_t stray_bytes = 0;      ///< bytes between the records of a capture that is no text: left out
+  int64_t no_time = 0;          ///< frames without a time of their own: they have that of the frame before
+  int64_t cut_off_bytes = 0;    ///< bytes of what a capture ends within: left out
 
   /// Nanoseconds that went by in these lines, where times are differences. Not a count.
   int64_t elapsed_ns = 0;
@@ -64,9 +68,10 @@ struct FormatOptions {
   int64_t payload = 8;        ///< bytes of payload a frame has room for: 8 or 64 (CAN FD)
   std::string channel = {};   ///< take this channel alone, where the format tells channels; empty: all
   std::map<std::string, std::string> channel_names =
-      {};                       ///< other names of channels; those of one name are one
-  bool merge_channels = false;  ///< all channels of a capture become one recording
-  bool benign = false;          ///< every frame is labelled 0; one that is labelled an attack is an error
+      {};                         ///< other names of channels; those of one name are one
+  bool merge_channels = false;    ///< all channels of a capture become one recording
+  bool benign = false;            ///< every frame is labelled 0; one that is labelled an attack is an error
+  bool refuse_truncated = false;  ///< a capture that is cut off is an error; else it is read up to there
   std::vector<std::string> attack_labels =
       {};  ///< label texts that mean an attack; empty: 1, true, attack, T
 

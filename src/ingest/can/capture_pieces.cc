@@ -41,11 +41,12 @@ bool CapturePieces::next(CapturePiece& piece) {
   piece.first = !stream_ && !reader_;
   if (piece.first) {
     const std::filesystem::path& path = captures_[next_capture_++].path;
-    stream_ = InputStream::open(path);
+    stream_ = InputStream::open(path, options_.refuse_truncated ? AtCut::fail : AtCut::stop);
     reader_ = FrameReader::open(path, options_, stream_);
     unpacked_bytes_ = 0;
   }
   piece.capture = next_capture_ - 1;
+  piece.truncation.reset();
   if (reader_)
     read_frames(piece);
   else
@@ -68,6 +69,7 @@ void CapturePieces::read_frames(CapturePiece& piece) {
   if (!piece.last) return;
   piece.facts = reader_->facts();
   piece.hash = reader_->source_hash();
+  piece.truncation = reader_->truncation();
   reader_.reset();
 }
 
@@ -89,12 +91,45 @@ void CapturePieces::read_lines(CapturePiece& piece, const std::string& file) {
   if (piece.first) format_ = CaptureFormat::make(options_, piece.text().substr(0, kFirstBytes), file);
   piece.format = format_;
   piece.unpacked_bytes = static_cast<int64_t>(piece.text_bytes);
+  piece.begin = std::exchange(unpacked_bytes_, unpacked_bytes_ + piece.unpacked_bytes);
   piece.bytes_read = stream_->bytes_read();
+  piece.may_be_cut = true;
+  piece.refuse_cut = options_.refuse_truncated;
   if (!piece.last) return;
+  if (stream_->is_cut_off()) piece.truncation = Truncation{unpacked_bytes_, 0};
   piece.facts = format_->facts();
   piece.hash = stream_->source_hash();
   stream_.reset();
 }
+
+namespace {
+
+// The file ends within this line, which is left out.
+void cut_line_off(const CapturePiece& piece, std::string_view line, ParsedPiece& parsed) {
+  if (piece.refuse_cut) {
+    parsed.error = ParsedPiece::Error{parsed.lines, 1, shown(line), "a whole line", true};
+    return;
+  }
+  const auto bytes = static_cast<int64_t>(line.size());
+  parsed.truncation = Truncation{piece.begin + (line.data() - piece.text().data()), bytes};
+  parsed.notes.cut_off_bytes += bytes;
+}
+
+// Where the power failed, a file system may have zeros in place of the end of a file.
+bool is_cut_line(const CapturePiece& piece, std::string_view line) {
+  return piece.truncation.has_value() || line.ends_with('\0');
+}
+
+// What a last line without an end was taken for that may be the beginning of a frame: one with half a byte,
+// or an event that begins with a time or a number.
+bool is_begun_frame(std::string_view line, const LineNotes& before, const LineNotes& after) {
+  const std::string_view text = trim(line);
+  const bool is_event =
+      after.other_lines > before.other_lines && !text.empty() && text[0] >= '0' && text[0] <= '9';
+  return is_event || after.odd_payload > before.odd_payload;
+}
+
+}  // namespace
 
 void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
   constexpr size_t kUsualLine = 32;  // bytes, or a little more
@@ -103,9 +138,11 @@ void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
   parsed.lines = 0;
   parsed.skipped.clear();
   parsed.error.reset();
+  parsed.truncation = piece.truncation;
   if (!piece.format) {
     std::swap(parsed.frames, piece.frames);
     parsed.notes = piece.notes;
+    if (piece.truncation) parsed.notes.cut_off_bytes += piece.truncation->left_out;
     return;
   }
   parsed.frames.reserve(piece.text_bytes / kUsualLine);
@@ -115,27 +152,43 @@ void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
     std::string_view line =
         text.substr(0, end == nullptr ? text.size() : static_cast<size_t>(end - text.data()));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
+    // A last line without an end may be whole or not.
+    const std::string_view open = piece.last && end == nullptr ? line : std::string_view();
     ++parsed.lines;
+    if (!open.empty() && piece.may_be_cut && is_cut_line(piece, open)) {
+      cut_line_off(piece, open, parsed);
+      return;
+    }
     if (!line.empty() && line.back() == '\r') {
       line.remove_suffix(1);
       ++parsed.notes.crlf_lines;
     }
     const size_t frames = parsed.frames.frames();
+    const LineNotes before = open.empty() ? LineNotes() : parsed.notes;
     try {
       if (trim(line).empty())
         ++parsed.notes.blank_lines;
       else
         piece.format->parse(line, piece.first && parsed.lines == 1, parsed.frames, parsed.notes);
+      if (open.empty() || !piece.may_be_cut || !is_begun_frame(open, before, parsed.notes)) continue;
+      parsed.notes = before;
+      parsed.frames.truncate(frames);
+      cut_line_off(piece, open, parsed);
     } catch (const Wrong& wrong) {
       parsed.frames.truncate(frames);
-      if (skip) {
+      const bool is_cut = !open.empty() && piece.may_be_cut;
+      if (is_cut && !piece.refuse_cut) {
+        cut_line_off(piece, open, parsed);
+        return;
+      }
+      if (skip && !is_cut) {
         ++parsed.skipped[wrong.expected];
         continue;
       }
       const auto column = static_cast<size_t>(std::max<std::ptrdiff_t>(wrong.at - line.data(), 0));
       parsed.error =
           ParsedPiece::Error{parsed.lines, column + 1, shown(line.substr(std::min(column, line.size()))),
-                             wrong.expected, piece.last && end == nullptr};
+                             wrong.expected, !open.empty()};
       return;
     }
   }

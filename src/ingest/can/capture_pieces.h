@@ -24,6 +24,10 @@ struct CapturePiece {
   FrameBatch frames;                            ///< of a file that is no text
   LineNotes notes;                              ///< of these
   CaptureFacts facts;                           ///< of the file; once `last` is set
+  std::optional<Truncation> truncation;         ///< where the file is cut off; of the last piece
+  bool may_be_cut = false;                      ///< a text may end within its last line
+  bool refuse_cut = false;                      ///< and that is an error
+  int64_t begin = 0;                            ///< bytes of the file before these lines, unpacked
   int64_t unpacked_bytes = 0;                   ///< that these lines or frames took, after decompression
   int64_t bytes_read = 0;                       ///< of the file itself, up to here
   std::string hash;                             ///< of the file itself, in its last piece
@@ -63,6 +67,7 @@ struct ParsedPiece {
   LineNotes notes;
   int64_t lines = 0;
   std::map<std::string, int64_t> skipped;  ///< lines left out, by what was expected
+  std::optional<Truncation> truncation;    ///< where the file is cut off
 
   struct Error {
     int64_t line = 0;  ///< within the piece, from 1

@@ -21,6 +21,12 @@ void FrameTaker::refuse(int64_t position, const std::string& found, const std::s
   throw InputError(fmt::format("{}: byte {}: found {}, expected {}", file_, position, found, expected));
 }
 
+void FrameTaker::allow_cut(int64_t position) const {
+  if (options_.refuse_truncated)
+    refuse(position, "a capture that is cut off there",
+           "all of it; fetch the file again, or read it up to there with --truncated read");
+}
+
 void FrameTaker::name_channel(uint32_t channel, std::string name) {
   constexpr int64_t kNode = 80;  // of the map
   charge_.add(kNode + heap_bytes(name));

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "ingest/can/capture_format.h"
+#include "ingest/can/truncation.h"
 #include "io/input_stream.h"
 #include "memory/charge.h"
 
@@ -22,6 +23,7 @@ class PeekedStream : public InputStream {
   size_t read(char* data, size_t bytes) override;
   int64_t bytes_read() const override { return stream_->bytes_read(); }
   std::string source_hash() const override { return stream_->source_hash(); }
+  bool is_cut_off() const override { return stream_->is_cut_off(); }
 
  private:
   std::unique_ptr<InputStream> stream_;
@@ -74,6 +76,8 @@ class FrameTaker {
   /// No frame of a channel that was named until now comes any more.
   void forget_channels();
   const FormatOptions& options() const { return options_; }
+  /// The capture is cut off at `position`; --truncated fail refuses that. Errors: InputError.
+  void allow_cut(int64_t position) const;
   /// "FILE: byte N: found F, expected E", thrown.
   [[noreturn]] void refuse(int64_t position, const std::string& found, const std::string& expected) const;
 
@@ -105,11 +109,16 @@ class FrameReader {
   virtual int64_t bytes_read() const = 0;      ///< of the file
   virtual int64_t unpacked_bytes() const = 0;  ///< after decompression
   virtual std::string source_hash() const = 0;
+  /// Where the capture is cut off, if it is; known once read() was false.
+  const std::optional<Truncation>& truncation() const { return truncation_; }
 
   /// The reader of a file by options.name or, with auto, by its first bytes; it takes `stream` then. Null,
   /// and `stream` as it was, for a text. Errors: InputError.
   static std::unique_ptr<FrameReader> open(const std::filesystem::path& path, const FormatOptions& options,
                                            std::unique_ptr<InputStream>& stream);
+
+ protected:
+  std::optional<Truncation> truncation_;
 };
 
 // One file a format.

@@ -90,11 +90,12 @@ class RecordingAssembler {
       add_frames(capture, parsed.frames);
     frames_ += static_cast<int64_t>(parsed.frames.frames());
     lines_ += parsed.lines;
-    if (piece.last) end(piece, capture);
+    if (piece.last) end(piece, capture, parsed.truncation);
   }
 
   /// Gives the recordings.
   std::vector<Recording> publish() {
+    if (writer_.recordings().empty()) throw InputError(without_frames_);
     writer_.publish(make_provenance(sources_.take(), options_json(options_, all_)));
     return writer_.take_recordings();
   }
@@ -205,10 +206,18 @@ class RecordingAssembler {
     return channels_.size() - 1;
   }
 
-  void end(const CapturePiece& piece, const CaptureFile& capture) {
-    if (frames_ == 0)
+  void end(const CapturePiece& piece, const CaptureFile& capture,
+           const std::optional<Truncation>& truncation) {
+    if (frames_ == 0 && !truncation)
       throw InputError(capture.path.string() +
                        ": holds no frames; remove it or name the captures one by one");
+    if (frames_ == 0)
+      without_frames_ =
+          fmt::format("{}: is cut off at byte {}, before the first frame; fetch it again, or remove it",
+                      capture.path.string(), truncation->at);
+    if (truncation && options_.format.warn)
+      options_.format.warn(frames_ == 0 ? without_frames_
+                                        : truncation_text(capture.path.string(), *truncation, frames_));
     const bool several = channels_.size() > 1;
     for (Channel& channel : channels_) {
       Recording recording;
@@ -224,6 +233,7 @@ class RecordingAssembler {
       recording.has_payload = piece.facts.has_payload;
       recording.labelled = piece.facts.labelled || options_.format.benign;
       recording.attack = capture.attack;
+      if (truncation) recording.truncated_at = truncation->at;
       notes_.time_runs_back = channel.time_runs_back;
       recording.traps = notes_.to_json();
       for (const auto& [reason, count] : skipped_) recording.traps["skipped: expected " + reason] = count;
@@ -233,6 +243,8 @@ class RecordingAssembler {
       notes_ = {};
       skipped_.clear();
     }
+    notes_ = {};  // of a capture without frames
+    skipped_.clear();
     sources_.push_back(source_json(capture, piece.bytes_read, piece.hash));
     frames_ = 0;
     elapsed_ns_ = 0;
@@ -247,6 +259,8 @@ class RecordingAssembler {
   std::string all_;
   FramesWriter writer_;
   JsonTable sources_;
+
+  std::string without_frames_;  // what is said of the last capture that was cut off before its first frame
 
   // Of the recording under way.
   int64_t frames_ = 0;

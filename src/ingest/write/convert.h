@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include "ingest/can/capture_format.h"
+#include "ingest/can/truncation.h"
 #include "ingest/write/capture_writer.h"
 
 namespace plimsoll {
@@ -27,7 +29,8 @@ struct ConvertResult {
   bool fd = false;      ///< read back with --payload 64
   bool merged = false;  ///< read back with --merge-channels
   WriteLosses losses;
-  RenamedChannels channels;  ///< in a file made of a capture
+  RenamedChannels channels;                   ///< in a file made of a capture
+  std::optional<Truncation> truncation = {};  ///< where the capture is cut off
 };
 
 /// A `frames` set to a folder of captures, SPLIT/NAME.ending, a file a recording, that `ingest can` reads

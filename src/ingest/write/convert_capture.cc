@@ -38,6 +38,7 @@ class Conversion {
   void add(const CapturePiece& piece, ParsedPiece& parsed) {
     require_sound(capture_, lines_, parsed);
     lines_ += parsed.lines;
+    result_.truncation = parsed.truncation;
     add_elapsed(capture_.path.string(), piece, parsed, elapsed_ns_);
     FrameBatch& frames = parsed.frames;
     if (options_.format.benign) label_benign(capture_, frames);
@@ -73,6 +74,8 @@ class Conversion {
     result_.fd = options_.format.payload > kPayloadBytes;
     result_.losses = writer_->losses();
     result_.channels = writer_->renamed_channels();
+    if (result_.truncation && options_.format.warn)
+      options_.format.warn(truncation_text(capture_.path.string(), *result_.truncation, result_.frames));
     return std::move(result_);
   }
 
