@@ -105,7 +105,7 @@ def test_a_damaged_blf_is_refused_with_file_and_byte(run, bin_dir, tmp_path):
     cut = tmp_path / "cut.blf"
     for bytes_left in (100, 150, len(whole) // 2, len(whole) - 5):
         cut.write_bytes(whole[:bytes_left])
-        assert "cut.blf: byte" in refused(bin_dir, cut, tmp_path / "out")
+        assert "cut.blf: byte" in refused(bin_dir, cut, tmp_path / "out", "--truncated", "fail")
     damaged = bytearray(whole)
     damaged[len(whole) // 2] ^= 0xFF
     cut.write_bytes(damaged)
@@ -249,6 +249,91 @@ def test_pcapng_with_two_interfaces(run, bin_dir, tmp_path, order):
     both = ingest(run, path, tmp_path / "both")
     expect_same(both, sent[::2] + sent[1::2])
     assert [r["name"] for r in both["manifest"]["recordings"]] == ["drive@can0", "drive@vcan12"]
+
+
+def packet_block(order, kind, number, message, link=227, what=None):
+    """Of type 6, 2 (whose interface has 16 bits), or 3 (without time and interface)."""
+    whole = what if what is not None else packet(message) if link == 227 else cooked(order, message)
+    ticks = round(message.timestamp * 1e6)
+    times = struct.pack(order + "IIII", ticks >> 32, ticks & 0xFFFFFFFF, len(whole), len(whole))
+    head = {6: struct.pack(order + "I", number), 2: struct.pack(order + "HH", number, 0xFFFF)}.get(kind, b"") + times
+    return block(order, kind, (struct.pack(order + "I", len(whole)) if kind == 3 else head) + whole)
+
+
+def cooked(order, message, protocol=None, outgoing=False):
+    """LINKTYPE_LINUX_SLL: the ID is in the order of whoever captured."""
+    frame = packet(message)
+    swapped = struct.pack(order + "I", struct.unpack(">I", frame[:4])[0]) + frame[4:]
+    kind = protocol or (0x0D if message.is_fd else 0x0C)
+    return struct.pack(">HHH8sH", 4 if outgoing else 0, 280, 0, b"", kind) + swapped
+
+
+def section(order, *links):
+    parts = [block(order, 0x0A0D0D0A, struct.pack(order + "IHHq", 0x1A2B3C4D, 1, 0, -1))]
+    return parts + [block(order, 1, struct.pack(order + "HHI", link, 0, 0)) for link in links]
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("link", [227, 113])
+def test_packet_blocks_of_all_types(run, tmp_path, order, link):
+    sent = messages(300, fd=True)
+    kinds = [(6, 2, 3)[i % 3] for i in range(len(sent))]
+    path = tmp_path / "drive.pcapng"
+    path.write_bytes(b"".join(section(order, link) + [packet_block(order, kind, 0, m, link) for kind, m in zip(kinds, sent)]))
+    columns = ingest(run, path, tmp_path / "out", "--payload", 64)
+    for i, kind in enumerate(kinds):
+        if kind == 3:
+            sent[i].timestamp = sent[i - 1].timestamp
+    expect_same(columns, sent)
+    assert columns["manifest"]["recordings"][0]["traps"]["no_time"] == 100
+
+
+def test_packets_without_any_time_are_in_order(run, tmp_path):
+    sent = messages(20)
+    path = tmp_path / "drive.pcapng"
+    path.write_bytes(b"".join(section("<", 227) + [packet_block("<", 3, 0, m) for m in sent]))
+    columns = ingest(run, path, tmp_path / "out")
+    assert columns["time_ns"].tolist() == list(range(20)) and not columns["manifest"]["recordings"][0]["has_time"]
+    assert columns["can_id"].tolist() == [m.arbitration_id | (EXTENDED if m.is_extended_id else 0) | (REMOTE if m.is_remote_frame else 0)
+                                          for m in sent]
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_packets_of_other_interfaces_are_counted(run, bin_dir, tmp_path, order):
+    sent = messages(60)
+    parts = section(order, 227, 1)
+    for i, message in enumerate(sent):
+        parts.append(packet_block(order, (6, 2)[i % 2], 0, message))
+        parts += [packet_block(order, 6, 1, message, what=b"\xEE" * 300)] if i % 3 == 0 else []
+    path = tmp_path / "both.pcapng"
+    path.write_bytes(b"".join(parts))
+    columns = ingest(run, path, tmp_path / "out")
+    expect_same(columns, sent)
+    assert columns["manifest"]["recordings"][0]["traps"]["other_records"] == 20
+    expect_same(ingest(run, path, tmp_path / "one", "--channel", "0"), sent)
+    path.write_bytes(b"".join(section(order, 1) + [packet_block(order, 6, 0, sent[0], what=b"\xEE" * 300)]))
+    assert "found packets of link type 1, expected 227" in refused(bin_dir, path, tmp_path / "none")
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_cooked_packets_in_pcap(run, bin_dir, tmp_path, order):
+    """What libpcap 1.8 and 1.9 capture of a CAN interface, and of all interfaces."""
+    sent = messages(100, fd=True)
+    parts = [struct.pack(order + "IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 113)]
+    for i, m in enumerate(sent):
+        for whole in (cooked(order, m, outgoing=i == 7), *([struct.pack(">HHH8sH", 0, 1, 6, b"", 0x0800) + bytes(40)] if i % 10 == 0 else [])):
+            seconds, rest = divmod(round(m.timestamp * 1e6), 1_000_000)
+            parts.append(struct.pack(order + "IIII", seconds, rest, len(whole), len(whole)) + whole)
+    path = tmp_path / "pi.pcap"
+    path.write_bytes(b"".join(parts))
+    columns = ingest(run, path, tmp_path / "out", "--payload", 64)
+    expect_same(columns, sent)
+    assert columns["manifest"]["recordings"][0]["traps"]["other_records"] == 10
+    flags = np.load(tmp_path / "out" / "flags.npy")
+    assert flags[7] & 8 and all(bool(flag & 4) == m.is_fd for flag, m in zip(flags, sent))
+    whole = cooked(order, sent[0], protocol=0x0E)
+    path.write_bytes(parts[0] + struct.pack(order + "IIII", 1, 1, len(whole), len(whole)) + whole)
+    assert "CAN XL" in refused(bin_dir, path, tmp_path / "xl")
 
 
 def test_names_of_interfaces_go_with_their_section(run, tmp_path):

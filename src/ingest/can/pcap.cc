@@ -5,25 +5,35 @@
 
 #include "base/error.h"
 #include "ingest/can/byte_window.h"
-#include "ingest/can/frame_reader.h"
+#include "ingest/can/can_packet.h"
 
 // Captures of tcpdump and Wireshark from SocketCAN interfaces: pcap (draft-ietf-opsawg-pcap) and pcapng
-// (draft-ietf-opsawg-pcapng), packets of LINKTYPE_CAN_SOCKETCAN.
+// (draft-ietf-opsawg-pcapng), packets of links that hold frames of CAN.
 
 namespace plimsoll {
 namespace {
 
-constexpr uint32_t kSocketCan = 227;
-constexpr size_t kCanHeader = 8;  // ID and flags, big-endian; payload length; FD flags; two bytes
 constexpr size_t kPcapWindow = 64 << 10;
 constexpr uint32_t kMostBlock = 16 << 20;
+constexpr uint32_t kMostCanPacket = 2100;  // bytes, CAN XL and a header among them
+
+// Types of blocks of pcapng.
+enum BlockType : uint32_t {
+  kInterface = 1,
+  kOldPacket = 2,
+  kSimplePacket = 3,
+  kLastKnown = 6,
+  kPacket = 6,
+  kSection = 0x0A0D0D0A,  // the same in either byte order
+};
 
 class PcapFile : public FrameReader {
  public:
   PcapFile(const std::string& file, const FormatOptions& options, std::unique_ptr<InputStream> stream)
       : stream_(std::move(stream)), taker_(options, file) {
-    if (!window_.have(4)) cut_off(0);
-    if (load<uint32_t>(window_.data()) == 0x0A0D0D0A)
+    // FrameReader::open() knows the file by these bytes.
+    if (!window_.have(4)) taker_.refuse(0, "a file of less than 4 bytes", "more; fetch it again");
+    if (load<uint32_t>(window_.data()) == kSection)
       is_next_generation_ = true;
     else
       read_header();
@@ -34,7 +44,9 @@ class PcapFile : public FrameReader {
       if (!(is_next_generation_ ? next_block(out, notes) : next_record(out, notes))) return false;
     return true;
   }
-  CaptureFacts facts() const override { return {.name = "pcap", .labelled = false}; }
+  CaptureFacts facts() const override {
+    return {.name = "pcap", .has_time = has_time_ || untimed_ == 0, .labelled = false};
+  }
   int64_t bytes_read() const override { return stream_->bytes_read(); }
   int64_t unpacked_bytes() const override { return window_.position(); }
   std::string source_hash() const override { return stream_->source_hash(); }
@@ -42,6 +54,7 @@ class PcapFile : public FrameReader {
  private:
   struct Interface {
     uint32_t link = 0;
+    uint32_t longest = 0;  // bytes that are captured of a packet; 0: all
     uint64_t ticks_per_s = 1'000'000;
     int64_t offset_s = 0;
   };
@@ -55,21 +68,38 @@ class PcapFile : public FrameReader {
     return swapped_ ? __builtin_bswap32(value) : value;
   }
 
-  [[noreturn]] void cut_off(int64_t position) const {
-    taker_.refuse(position, "a file that ends there", "all of it; fetch the file again");
+  // The file ends within what begins at `position`. False, as nothing comes after that.
+  bool cut_off(int64_t position) {
+    taker_.allow_cut(position);
+    while (window_.have(1)) window_.drop(window_.held());
+    truncation_ = {position, window_.position() - position};
+    return false;
+  }
+  bool end(int64_t position) {
+    if (!has_can_link_ && other_link_) refuse_link(*other_link_, other_link_at_);
+    return stream_->is_cut_off() ? cut_off(position) : false;
+  }
+  // Where the power failed, a file system may have zeros in place of the end of a file.
+  bool end_in_zeros(int64_t position, const std::string& found, const std::string& expected) {
+    if (!window_.pass_zeros()) taker_.refuse(position, found, expected);
+    return cut_off(position);
   }
 
-  void check_link(uint32_t link, int64_t position) const {
-    if (link != kSocketCan)
-      taker_.refuse(
-          position, fmt::format("packets of link type {}", link),
-          fmt::format("{}, SocketCAN: capture on one CAN interface, as in tcpdump -i can0", kSocketCan));
+  [[noreturn]] void refuse_link(uint32_t link, int64_t position) const {
+    taker_.refuse(
+        position, fmt::format("packets of link type {}", link),
+        fmt::format("{}, SocketCAN, or {}, cooked: capture on one CAN interface, as in tcpdump -i can0",
+                    kSocketCanLink, kCookedLink));
   }
 
   // ---- pcap
 
   void read_header() {
-    if (!window_.have(24)) cut_off(0);
+    constexpr size_t kHeader = 24;
+    if (!window_.have(kHeader)) {
+      cut_off(0);
+      return;
+    }
     const uint8_t* const at = window_.data();
     const auto magic = load<uint32_t>(at);
     swapped_ = magic == 0xD4C3B2A1 || magic == 0x4D3CB2A1;
@@ -77,70 +107,161 @@ class PcapFile : public FrameReader {
     Interface interface;
     interface.ticks_per_s = magic == 0xA1B23C4D || magic == 0x4D3CB2A1 ? 1'000'000'000 : 1'000'000;
     interface.link = u32(at + 20) & 0x0FFFFFFF;
-    check_link(interface.link, 20);
+    if (!is_can_link(interface.link)) refuse_link(interface.link, 20);
     interfaces_.push_back(interface);
-    window_.drop(24);
+    window_.drop(kHeader);
   }
 
   bool next_record(FrameBatch& out, LineNotes& notes) {
+    constexpr size_t kHeader = 16;
     const int64_t position = window_.position();
-    if (!window_.have(1)) return false;
-    if (!window_.have(16)) cut_off(position);
+    if (!window_.have(1)) return end(position);
+    if (!window_.have(kHeader)) return cut_off(position);
     const uint8_t* const at = window_.data();
-    const uint64_t scale = 1'000'000'000 / interfaces_[0].ticks_per_s;
-    const auto time_ns = static_cast<int64_t>(uint64_t{u32(at)} * 1'000'000'000 + u32(at + 4) * scale);
+    const Interface& interface = interfaces_[0];
+    const uint32_t part = u32(at + 4);  // of a second
+    const uint64_t scale = 1'000'000'000 / interface.ticks_per_s;
+    const auto time_ns = static_cast<int64_t>(uint64_t{u32(at)} * 1'000'000'000 + part * scale);
     const uint32_t bytes = u32(at + 8);
-    if (bytes > kMostBlock)
+    const uint32_t original = u32(at + 12);
+    const auto refuse = [&] {
       taker_.refuse(position, fmt::format("a packet of {} bytes", bytes), "one of CAN; the file is damaged");
-    window_.drop(16);
-    add_packet({.time_ns = time_ns, .channel = 0}, bytes, position, out, notes);
-    if (!window_.pass(bytes)) cut_off(position);
-    return true;
+    };
+    if (bytes == 0 && original == 0 && time_ns == 0)
+      return end_in_zeros(position, "a packet of 0 bytes", "one of CAN; the file is damaged");
+    if (bytes > kMostBlock || (part >= interface.ticks_per_s && bytes > original)) refuse();
+    if (!window_.have(kHeader + std::min<size_t>(bytes, kPcapWindow - kHeader))) {
+      if (bytes > original || bytes > kMostCanPacket) refuse();  // its length is wrong
+      return cut_off(position);
+    }
+    window_.drop(kHeader);
+    add_packet({.time_ns = time_ns, .channel = 0}, interface.link, bytes, position, out, notes);
+    return window_.pass(bytes) || cut_off(position);
   }
 
   // ---- pcapng
 
   bool next_block(FrameBatch& out, LineNotes& notes) {
+    constexpr size_t kHeader = 12;  // type, length, and in the shortest block the length once more
     const int64_t position = window_.position();
-    if (!window_.have(1)) return false;
-    if (!window_.have(12)) cut_off(position);
-    const auto raw_type = load<uint32_t>(window_.data());
-    if (raw_type == 0x0A0D0D0A) {  // a section, which says the order of bytes and starts without interfaces
-      const auto order = load<uint32_t>(window_.data() + 8);
-      if (order != 0x1A2B3C4D && order != 0x4D3C2B1A)
-        taker_.refuse(position + 8, fmt::format("{:08X}", order), "1A2B3C4D, the order of bytes");
-      swapped_ = order == 0x4D3C2B1A;
-      first_interface_ += static_cast<uint32_t>(interfaces_.size());
-      interfaces_.clear();
-      taker_.forget_channels();
-    }
+    if (!window_.have(1)) return end(position);
+    if (!window_.have(kHeader)) return cut_off(position);
+    if (load<uint32_t>(window_.data()) == kSection) begin_section(position);
     const uint32_t type = u32(window_.data());
     const uint32_t bytes = u32(window_.data() + 4);
-    if (bytes < 12 || bytes % 4 != 0 || bytes > kMostBlock)
+    if (type == 0 && bytes == 0)
+      return end_in_zeros(position, "a block of 0 bytes", "12 or more, a multiple of 4");
+    if (bytes < kHeader || bytes % 4 != 0 || bytes > kMostBlock)
       taker_.refuse(position, fmt::format("a block of {} bytes", bytes), "12 or more, a multiple of 4");
-    uint32_t left = bytes;
-    if (type == 1) read_interface(bytes, position);
-    if (type == 6) {
-      if (!window_.have(28)) cut_off(position);
-      if (bytes < 32) taker_.refuse(position, fmt::format("a packet block of {} bytes", bytes), "32 or more");
-      const uint8_t* const at = window_.data();
-      const uint32_t number = u32(at + 8);
-      if (number >= interfaces_.size())
-        taker_.refuse(position, fmt::format("interface {}", number), "one that was described before");
-      const uint64_t ticks = uint64_t{u32(at + 12)} << 32 | u32(at + 16);
-      const uint32_t captured = u32(at + 20);
-      if (captured > bytes - 32)
-        taker_.refuse(position, fmt::format("a packet of {} bytes", captured), "one within its block");
-      const int64_t time_ns = time_of(ticks, interfaces_[number], position);
-      window_.drop(28);
-      left -= 28;
-      check_link(interfaces_[number].link, position);
-      const uint8_t sent = is_outbound(captured, left) ? kFrameSent : uint8_t{0};
-      add_packet({.time_ns = time_ns, .channel = first_interface_ + number, .flags = sent}, captured,
-                 position, out, notes);
+    if (!window_.have(std::min<size_t>(bytes, kPcapWindow))) {
+      if (holds_block(bytes))
+        taker_.refuse(position, fmt::format("a block of {} bytes that has others in it", bytes),
+                      "a shorter one; the file is damaged");
+      return cut_off(position);
     }
-    if (!window_.pass(left)) cut_off(position);
+    if (bytes <= kPcapWindow) check_length(window_.data() + bytes - 4, bytes, position);
+    uint32_t left = bytes;
+    if (type == kInterface)
+      read_interface(bytes, position);
+    else if (type == kPacket || type == kOldPacket)
+      left = read_packet(type, bytes, position, out, notes);
+    else if (type == kSimplePacket)
+      left = read_simple_packet(bytes, position, out, notes);
+    else if (type != kSection)
+      ++notes.other_records;
+    if (!window_.pass(left - 4) || !window_.have(4)) return cut_off(position);
+    check_length(window_.data(), bytes, position);
+    window_.drop(4);
     return true;
+  }
+
+  // A section says the order of bytes and starts without interfaces.
+  void begin_section(int64_t position) {
+    const auto order = load<uint32_t>(window_.data() + 8);
+    if (order != 0x1A2B3C4D && order != 0x4D3C2B1A)
+      taker_.refuse(position + 8, fmt::format("{:08X}", order), "1A2B3C4D, the order of bytes");
+    swapped_ = order == 0x4D3C2B1A;
+    first_interface_ += static_cast<uint32_t>(interfaces_.size());
+    interfaces_.clear();
+    taker_.forget_channels();
+  }
+
+  // A block tells its length at both ends.
+  void check_length(const uint8_t* last, uint32_t bytes, int64_t position) const {
+    if (u32(last) != bytes)
+      taker_.refuse(position, fmt::format("a block of {} bytes whose end says {}", bytes, u32(last)),
+                    "the same length twice; the file is damaged");
+  }
+
+  // Of a block that goes on beyond the end of the file: whether another one lies in it, so that its length is
+  // wrong.
+  bool holds_block(uint32_t bytes) const {
+    const size_t held = std::min<size_t>(window_.held(), bytes);
+    for (size_t at = 8; at + 12 <= held; at += 4) {
+      const uint8_t* const block = window_.data() + at;
+      const uint32_t length = u32(block + 4);
+      if (u32(block) >= kInterface && u32(block) <= kLastKnown && length >= 12 && length % 4 == 0 &&
+          length <= held - at && u32(block + length - 4) == length)
+        return true;
+    }
+    return false;
+  }
+
+  const Interface& interface(uint32_t number, int64_t position) const {
+    if (number >= interfaces_.size())
+      taker_.refuse(position, fmt::format("interface {}", number), "one that was described before");
+    return interfaces_[number];
+  }
+
+  // Of a packet with a time, in a block of either kind. Bytes of it that are still to come.
+  uint32_t read_packet(uint32_t type, uint32_t bytes, int64_t position, FrameBatch& out, LineNotes& notes) {
+    constexpr uint32_t kHeader = 28;
+    if (bytes < kHeader + 4)
+      taker_.refuse(position, fmt::format("a packet block of {} bytes", bytes), "32 or more");
+    const uint8_t* const at = window_.data();
+    const uint32_t number = type == kOldPacket ? u16(at + 8) : u32(at + 8);
+    const Interface& from = interface(number, position);
+    const uint64_t ticks = uint64_t{u32(at + 12)} << 32 | u32(at + 16);
+    const uint32_t captured = u32(at + 20);
+    if (captured > bytes - kHeader - 4)
+      taker_.refuse(position, fmt::format("a packet of {} bytes", captured), "one within its block");
+    const uint32_t left = bytes - kHeader;
+    window_.drop(kHeader);
+    if (!is_can_link(from.link)) return leave_out(from.link, position, notes), left;
+    const uint8_t sent = is_outbound(captured, left) ? kFrameSent : uint8_t{0};
+    add_packet(
+        {.time_ns = time_of(ticks, from, position), .channel = first_interface_ + number, .flags = sent},
+        from.link, captured, position, out, notes);
+    return left;
+  }
+
+  // It has no time, and is of the first interface.
+  uint32_t read_simple_packet(uint32_t bytes, int64_t position, FrameBatch& out, LineNotes& notes) {
+    constexpr uint32_t kHeader = 12;
+    if (bytes < kHeader + 4)
+      taker_.refuse(position, fmt::format("a packet block of {} bytes", bytes), "16 or more");
+    const Interface& from = interface(0, position);
+    uint32_t captured = std::min(u32(window_.data() + 8), bytes - kHeader - 4);
+    if (from.longest > 0) captured = std::min(captured, from.longest);
+    const uint32_t left = bytes - kHeader;
+    window_.drop(kHeader);
+    if (!is_can_link(from.link)) return leave_out(from.link, position, notes), left;
+    RawFrame frame{.time_ns = has_time_ ? time_ns_ : untimed_, .channel = first_interface_};
+    if (!read_can_packet(packet(from.link, captured), taker_, position, frame, notes)) {
+      ++notes.other_records;
+      return left;
+    }
+    ++untimed_;
+    ++notes.no_time;
+    taker_.add(frame, position, out, notes);
+    return left;
+  }
+
+  void leave_out(uint32_t link, int64_t position, LineNotes& notes) {
+    ++notes.other_records;
+    if (other_link_) return;
+    other_link_ = link;
+    other_link_at_ = position;
   }
 
   // Whether options after a packet say so; `left` bytes of the block are still to come, its length at the
@@ -161,10 +282,13 @@ class PcapFile : public FrameReader {
 
   void read_interface(uint32_t bytes, int64_t position) {
     Interface interface;
-    if (bytes < 20 || !window_.have(std::min<size_t>(bytes, kPcapWindow))) cut_off(position);
+    if (bytes < 20)
+      taker_.refuse(position, fmt::format("a block of an interface of {} bytes", bytes), "20 or more");
     if (interfaces_.size() == 4096) taker_.refuse(position, "a 4097th interface", "fewer");
     const uint8_t* const at = window_.data();
     interface.link = u16(at + 8);
+    interface.longest = u32(at + 12);
+    has_can_link_ |= is_can_link(interface.link);
     const auto number = first_interface_ + static_cast<uint32_t>(interfaces_.size());
     const size_t end = std::min<size_t>(bytes, kPcapWindow) - 4;
     for (size_t option = 16; option + 4 <= end;) {
@@ -202,28 +326,17 @@ class PcapFile : public FrameReader {
 
   // ---- both
 
-  // The packet starts at the window's; passing over it is left to the caller.
-  void add_packet(RawFrame frame, uint32_t bytes, int64_t position, FrameBatch& out, LineNotes& notes) {
-    if (bytes < kCanHeader)
-      taker_.refuse(position, fmt::format("a packet of {} bytes", bytes), "8 or more, those of a CAN frame");
-    if (!window_.have(std::min<size_t>(bytes, kCanHeader + 64))) cut_off(position);
-    const uint8_t* const at = window_.data();
-    uint32_t id = __builtin_bswap32(load<uint32_t>(at));
-    const size_t length = at[4];
-    if (length > 64)
-      taker_.refuse(position, fmt::format("a payload of {} bytes", length), "at most 64; CAN XL is not read");
-    if ((id & kCanError) != 0) id &= ~kCanExtended;
-    if ((id & (kCanExtended | kCanError)) == 0) id &= kCanRemote | 0x7FF;
-    const bool is_remote = (id & kCanRemote) != 0;
-    // What is after the length of a CAN frame is no flag; newer kernels mark those of CAN FD.
-    frame.flags |= static_cast<uint8_t>(
-        (at[5] & kFrameFd) != 0 || length > kPayloadBytes ? (at[5] & (kFrameBrs | kFrameEsi)) | kFrameFd : 0);
-    if (!is_remote && length > bytes - kCanHeader)
-      taker_.refuse(position, fmt::format("{} bytes of a payload of {}", bytes - kCanHeader, length),
-                    "all of it: capture whole packets, as tcpdump -s 0 does");
-    frame.can_id = id;
-    frame.data = at + kCanHeader;
-    frame.length = is_remote ? 0 : length;
+  // The packet starts at the window's place; passing over it is left to the caller.
+  CanPacket packet(uint32_t link, uint32_t bytes) const { return {link, window_.data(), bytes, swapped_}; }
+
+  void add_packet(RawFrame frame, uint32_t link, uint32_t bytes, int64_t position, FrameBatch& out,
+                  LineNotes& notes) {
+    if (!read_can_packet(packet(link, bytes), taker_, position, frame, notes)) {
+      ++notes.other_records;
+      return;
+    }
+    has_time_ = true;
+    time_ns_ = frame.time_ns;
     taker_.add(frame, position, out, notes);
   }
 
@@ -234,6 +347,13 @@ class PcapFile : public FrameReader {
   bool swapped_ = false;
   Vector<Interface, Tag::ingest> interfaces_;  // of the section
   uint32_t first_interface_ = 0;               // of the file
+  // Of pcapng: whether an interface of CAN was described, and the first packet of another one.
+  bool has_can_link_ = false;
+  std::optional<uint32_t> other_link_;
+  int64_t other_link_at_ = 0;
+  bool has_time_ = false;  // of the frames until now, some had one
+  int64_t time_ns_ = 0;    // of the last one that had
+  int64_t untimed_ = 0;    // frames that had none
 };
 
 }  // namespace
