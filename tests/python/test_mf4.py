@@ -247,10 +247,179 @@ def test_sorted_payloads_of_variable_length(run, tmp_path, packed):
     expect_same(ingest(run, path, tmp_path / "out", "--payload", 64), sent)
 
 
+# Conversions (CC) of the code of a length, as CANedge writes them: by value (5), with values in between (4), by range (6).
+CODES = {9: 12, 10: 16, 11: 20, 12: 24, 13: 32, 14: 48, 15: 64}
+PAIRS = [number for code, length in {**{n: n for n in range(9)}, **CODES}.items() for number in (code, length)]
+RANGES = [number for code, length in CODES.items() for number in (code, code, length)]
+
+
+def conversion(mdf, kind, values):
+    body = struct.pack("<BBHHHdd", kind, 0, 0, 0, len(values), 0.0, 0.0) + struct.pack(f"<{len(values)}d", *values)
+    return mdf.add(b"##CC", [0, 0, 0, 0], body)
+
+
+def virtual(mdf, name, following, *values):
+    """A channel of 0 bits whose value is a function of the record's number."""
+    return mdf.channel(f"CAN_DataFrame.{name}", 6, 0, 0, 0, following=following, conversion=conversion(mdf, 1, values) if values else 0)
+
+
+def with_codes(mdf, rows, length=None, dlc=True, fd=True, bus=(3.0, 0.0), direction=(1.0, 0.0), extended=(1.0, 0.0), time=None, ids=None):
+    """Records of a time in us, an ID, a code of the length in 4 bits, and 64 bytes."""
+    at = mdf.channel("CAN_DataFrame.DataBytes", 0, 10, 13, 8 * 64)
+    if length is not None:
+        at = mdf.channel("CAN_DataFrame.DataLength", 0, 0, 12, 4, following=at, conversion=length(mdf))
+    if dlc:
+        at = mdf.channel("CAN_DataFrame.DLC", 0, 0, 12, 4, following=at)
+    if fd:
+        at = virtual(mdf, "EDL", at, 1.0, 0.0)
+    for name, values in (("Dir", direction), ("IDE", extended), ("BusChannel", bus)):
+        at = virtual(mdf, name, at, *values)
+    at = mdf.channel("CAN_DataFrame.ID", 0, 0, 8, 29, following=at, conversion=ids(mdf) if ids else 0)
+    frame = mdf.channel("CAN_DataFrame", 0, 10, 8, 8 * 69, below=at)
+    clock = mdf.channel("Timestamp", 3 if time else 2, 0, 0, 0 if time else 64, following=frame, sync=1,
+                        conversion=conversion(mdf, 1, time or (0.0, 1e-6)))
+    data = b"".join(struct.pack("<QIB", 1000 * i, 0x100 + i, code) + bytes(range(64)) for i, code in enumerate(rows))
+    return mdf.finish(mdf.group(clock, 0, 77, cycles=len(rows)), mdf.add(b"##DT", data=data), 0)
+
+
+@pytest.mark.parametrize("name, length, dlc, fd", [
+    ("by value", lambda mdf: conversion(mdf, 5, PAIRS), True, True),
+    ("by value, with no code beside it", lambda mdf: conversion(mdf, 5, PAIRS), False, True),
+    ("with values in between", lambda mdf: conversion(mdf, 4, PAIRS), True, True),
+    ("by range", lambda mdf: conversion(mdf, 6, [0.0, 0.0, 0.0, *[x for n in range(1, 9) for x in (n, n, n)], *RANGES, 0.0]), True, True),
+    ("the code in place of the length", lambda mdf: 0, True, True),
+    ("the code alone", None, True, True),
+    ("the code alone, without a flag for CAN FD", None, True, False),
+])
+def test_lengths_by_their_codes(run, tmp_path, name, length, dlc, fd):
+    """Each read as Frame by frame, where buses are not those of the frame before, and in runs."""
+    for rows, bus in ((list(range(16)) * 3, (3.0, 0.0)), ([9, 15, 0, 8, 12], (0.0, 1.0))):
+        path = tmp_path / "codes.mf4"
+        path.write_bytes(with_codes(Mdf(), rows, length, dlc, fd, bus))
+        found = ingest(run, path, tmp_path / f"out{len(rows)}", "--payload", 64, "--merge-channels")
+        lengths = [CODES.get(code, code) for code in rows]
+        assert found["length"].tolist() == lengths
+        assert [bytes(row[:n]) for row, n in zip(found["data"], lengths)] == [bytes(range(n)) for n in lengths]
+
+
+def test_codes_of_classic_frames_stand_for_8_bytes(run, tmp_path):
+    path = tmp_path / "classic.mf4"
+    mdf = Mdf()
+    at = mdf.channel("CAN_DataFrame.DataBytes", 0, 10, 13, 64)
+    at = mdf.channel("CAN_DataFrame.DLC", 0, 0, 12, 4, following=at)
+    at = mdf.channel("CAN_DataFrame.ID", 0, 0, 8, 29, following=at)
+    frame = mdf.channel("CAN_DataFrame", 0, 10, 8, 8 * 13, below=at)
+    clock = mdf.channel("Timestamp", 2, 0, 0, 64, following=frame, sync=1, conversion=conversion(mdf, 1, (0.0, 1e-6)))
+    data = b"".join(struct.pack("<QIB", 1000 * i, 1, i) + bytes(range(8)) for i in range(16))
+    path.write_bytes(mdf.finish(mdf.group(clock, 0, 21, cycles=16), mdf.add(b"##DT", data=data), 0))
+    assert ingest(run, path, tmp_path / "out")["length"].tolist() == [*range(9), *[8] * 7]
+
+
+def test_virtual_channels(asammdf, run, tmp_path):
+    """Constants, and values that grow with the record; a virtual master is the time."""
+    path = tmp_path / "virtual.mf4"
+    path.write_bytes(with_codes(Mdf(), [1, 2, 3], time=(0.5, 0.25)))
+    found = ingest(run, path, tmp_path / "out", "--payload", 64)
+    assert found["time_ns"].tolist() == [START_NS + 500_000_000 + 250_000_000 * i for i in range(3)]
+    assert found["can_id"].tolist() == [EXTENDED | 0x100 + i for i in range(3)]
+    assert np.load(tmp_path / "out" / "flags.npy").tolist() == [12] * 3
+    assert found["manifest"]["recordings"][0]["channel"] == "3"
+    with asammdf.MDF(path) as mdf:
+        assert mdf.get("CAN_DataFrame.BusChannel").samples.tolist() == [3] * 3
+        assert mdf.get("CAN_DataFrame.IDE").samples.tolist() == [1] * 3
+    path.write_bytes(with_codes(Mdf(), [1, 2, 3], bus=(4.0, 2.0), extended=(0.0, 0.0), direction=(0.0, 0.0)))
+    found = ingest(run, path, tmp_path / "grows", "--payload", 64, "--merge-channels")
+    assert found["manifest"]["recordings"][0]["channels"] == ["4", "6", "8"]
+    assert found["can_id"].tolist() == [0x100, 0x101, 0x102] and np.load(tmp_path / "grows" / "flags.npy").tolist() == [4] * 3
+    path.write_bytes(with_codes(Mdf(), [1, 2, 3], bus=()))  # the number of the record itself
+    found = ingest(run, path, tmp_path / "number", "--payload", 64, "--merge-channels")
+    assert found["manifest"]["recordings"][0]["channels"] == ["0", "1", "2"]
+
+
+def test_a_linear_conversion_of_a_whole_number_is_followed(run, tmp_path):
+    path = tmp_path / "ids.mf4"
+    path.write_bytes(with_codes(Mdf(), [1, 2, 3], ids=lambda mdf: conversion(mdf, 1, (16.0, 2.0))))
+    found = ingest(run, path, tmp_path / "out", "--payload", 64)
+    assert [id & 0x1FFFFFFF for id in found["can_id"].tolist()] == [16 + 2 * (0x100 + i) for i in range(3)]
+
+
+def test_a_formula_is_refused(bin_dir, tmp_path):
+    path = tmp_path / "formula.mf4"
+    path.write_bytes(with_codes(Mdf(), [1], ids=lambda mdf: conversion(mdf, 3, ())))
+    assert "'CAN_DataFrame.ID' as a formula" in refused(bin_dir, path, tmp_path / "out", "--payload", 64)
+
+
+def finalised(rows, bytes_of=lambda data: data):
+    """Descriptions, and then the data: as loggers write a file, but with the length of the data."""
+    mdf = Mdf()
+    whole = bytearray(mdf.finish(mdf.group(can_channel(mdf, 0, 0), 0, 22, cycles=len(rows)), 0, 0))
+    struct.pack_into("<Q", whole, struct.unpack_from("<Q", whole, 88)[0] + 40, len(whole))
+    data = bytes_of(b"".join(rows))
+    return bytes(whole), data
+
+
+def test_a_finalised_file_that_is_cut_is_read_to_its_last_whole_record(run, bin_dir, tmp_path):
+    sent = traffic(200, False)
+    rows = [record(m, bytes(m.data).ljust(8, b"\0")) for m in sent]
+    head, data = finalised(rows)
+    path = tmp_path / "log.mf4"
+    whole = head + struct.pack("<4s4xQQ", b"##DT", 24 + len(data), 0) + data
+    for missing in (1, 21, 22, 23, 22 * 150 + 7):
+        path.write_bytes(whole[:-missing])
+        found = ingest(run, path, tmp_path / f"out{missing}")
+        expect_same(found, sent[:200 - (missing + 21) // 22])
+        left = (22 - missing % 22) % 22
+        assert found["manifest"]["recordings"][0]["truncated_at"] == len(whole) - missing - left
+        assert found["manifest"]["recordings"][0]["traps"].get("cut_off_bytes", 0) == left
+        assert "log.mf4: byte" in refused(bin_dir, path, tmp_path / "no", "--truncated", "fail")
+    packed = zlib.compress(data, 1)
+    whole = head + struct.pack("<4s4xQQ", b"##DZ", 48 + len(packed), 0) + struct.pack("<2sBxIQQ", b"DT", 0, 0, len(data), len(packed)) + packed
+    path.write_bytes(whole[:-len(packed) // 3])
+    found = ingest(run, path, tmp_path / "packed")
+    frames = len(found["time_ns"])
+    assert 20 < frames < 200 and found["manifest"]["recordings"][0]["truncated_at"] > 0
+    expect_same(found, sent[:frames])
+
+
+def test_a_length_that_goes_beyond_the_file_is_a_damage_where_blocks_follow(bin_dir, tmp_path):
+    mdf = Mdf()
+    link = mdf.add(b"##DT", data=b"".join(record(m, bytes(m.data).ljust(8, b"\0")) for m in traffic(50, False)))
+    whole = bytearray(mdf.finish(mdf.group(can_channel(mdf, 0, 0), 0, 22, cycles=50), link, 0))
+    struct.pack_into("<Q", whole, link + 8, 1 << 20)
+    path = tmp_path / "long.mf4"
+    path.write_bytes(whole)
+    assert "a block ##DT that goes on after the end of the file" in refused(bin_dir, path, tmp_path / "out")
+
+
+def test_zeros_at_the_end_of_a_file_that_nobody_finalised_are_no_frames(run, tmp_path):
+    sent = traffic(100, False)
+    rows = [record(m, bytes(m.data).ljust(8, b"\0")) for m in sent]
+    head, data = finalised(rows)
+    head = b"UnFinMF " + head[8:60] + struct.pack("<H", 4) + head[62:]
+    path = tmp_path / "log.mf4"
+    path.write_bytes(head + struct.pack("<4s4xQQ", b"##DT", 24, 0) + data + bytes(4096))
+    found = ingest(run, path, tmp_path / "out")
+    expect_same(found, sent)
+    assert found["manifest"]["recordings"][0]["traps"]["cut_off_bytes"] > 4000
+
+
+def test_records_that_are_no_frames_are_counted(run, tmp_path):
+    sent = traffic(100, False)
+    mdf = Mdf()
+    other = mdf.group(mdf.channel("LIN_Frame", 0, 10, 8, 8), 2, 9, cycles=3)
+    frames = mdf.group(can_channel(mdf, 0, 0), 1, 22, following=other, cycles=100)
+    data = b"".join(b"\1" + record(m, bytes(m.data).ljust(8, b"\0")) + (b"\2" + bytes(9) if i < 3 else b"") for i, m in enumerate(sent))
+    path = tmp_path / "lin.mf4"
+    path.write_bytes(mdf.finish(frames, mdf.add(b"##DT", data=data), 1))
+    found = ingest(run, path, tmp_path / "out")
+    expect_same(found, sent)
+    assert found["manifest"]["recordings"][0]["traps"]["other_records"] == 3
+
+
 def test_damaged_files_are_refused_with_file_and_byte(run, bin_dir, tmp_path):
     whole = unsorted(traffic(200, False))
     path = tmp_path / "bad.mf4"
-    for bytes_left in (40, 100, len(whole) // 2, len(whole) - 3):
+    for bytes_left in (40, 100, len(whole) // 2, len(whole) - 3):  # descriptions are behind the data
         path.write_bytes(whole[:bytes_left])
         assert "bad.mf4: byte" in refused(bin_dir, path, tmp_path / "out")
     path.write_bytes(whole[:28] + struct.pack("<H", 330) + whole[30:])

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "ingest/can/byte_window.h"
 
@@ -31,6 +33,8 @@ MdfFile::MdfFile(const std::filesystem::path& path) : file_(path) {
     refuse(64, fmt::format("{} ns as the start of the measurement", start), "a time before the year 2191");
   start_ns_ = static_cast<int64_t>(start);
   first_data_group_ = head.link(0);
+  last_zeros_ = all.size();
+  while (left_undone_ != 0 && last_zeros_ > 0 && all[last_zeros_ - 1] == 0) --last_zeros_;
 }
 
 std::span<const uint8_t> MdfFile::bytes() const {
@@ -42,22 +46,37 @@ void MdfFile::refuse(uint64_t at, const std::string& found, const std::string& e
   throw InputError(fmt::format("{}: byte {}: found {}, expected {}", file_.path(), at, found, expected));
 }
 
-MdfBlock MdfFile::block(uint64_t at) const {
+std::optional<MdfBlock> MdfFile::data_block(uint64_t at, bool& is_whole) const {
   const std::span<const uint8_t> all = bytes();
-  if (at > all.size() || all.size() - at < kBlockHeader)
-    refuse(at, "the end of the file", "a block; fetch the file again");
+  is_whole = false;
+  if (at > all.size() || all.size() - at < kBlockHeader) return std::nullopt;
   const uint8_t* const header = all.data() + at;
   const auto length = load<uint64_t>(header + 8);
   const auto links = load<uint64_t>(header + 16);
   const std::string_view id(reinterpret_cast<const char*>(header), 4);
   if (!id.starts_with("##")) refuse(at, "something else", "a block, which starts with ##");
   // Of a DT block that is not finalised the length is none.
-  const uint64_t kept = length < kBlockHeader ? kBlockHeader : length;
-  if (kept > all.size() - at || links > (kept - kBlockHeader) / 8)
+  const uint64_t told = length < kBlockHeader ? kBlockHeader : length;
+  const uint64_t there = all.size() - at;
+  is_whole = told <= there;
+  const uint64_t kept = std::min(told, there);
+  if (links > (told - kBlockHeader) / 8)
     refuse(at, fmt::format("a block {} of {} bytes and {} links", id, length, links),
-           "one that ends before the file does; fetch the file again");
+           "one that has room for its links; fetch the file again");
+  if (links > (kept - kBlockHeader) / 8) return std::nullopt;
   const uint64_t data = kBlockHeader + 8 * links;
-  return {at, id, {header + kBlockHeader, 8 * links}, {header + data, kept - data}};
+  return MdfBlock{at, id, {header + kBlockHeader, 8 * links}, {header + data, kept - data}};
+}
+
+MdfBlock MdfFile::block(uint64_t at) const {
+  bool is_whole = false;
+  const std::optional<MdfBlock> block = data_block(at, is_whole);
+  if (!is_whole)
+    throw MdfEnd(
+        fmt::format("{}: byte {}: found a block that goes on after the end of the file at byte {}, expected "
+                    "all of it; fetch the file again",
+                    file_.path(), at, bytes().size()));
+  return *block;
 }
 
 MdfBlock MdfFile::block(uint64_t at, std::string_view id) const {

@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 
+#include "base/error.h"
 #include "io/file.h"
 
 namespace plimsoll {
@@ -25,18 +27,29 @@ struct MdfBlock {
   uint64_t bytes() const { return kHeader + links.size() + data.size(); }
 };
 
+/// A block of which the file has no more than its beginning, or nothing.
+struct MdfEnd : InputError {
+  using InputError::InputError;
+};
+
 /// An MDF 4 file (ASAM MDF 4.1 and 4.2), mapped: blocks are checked when they are asked for. Errors:
 /// InputError with file and byte. Thread-safe.
 class MdfFile {
  public:
   explicit MdfFile(const std::filesystem::path& path);
 
+  /// Errors: MdfEnd, too.
   MdfBlock block(uint64_t at) const;
+  /// A block of data, of which the file may end before the end: `is_whole` says. None where it ends before
+  /// the header does.
+  std::optional<MdfBlock> data_block(uint64_t at, bool& is_whole) const;
   /// Of this kind, "##CN".
   MdfBlock block(uint64_t at, std::string_view id) const;
   /// Text of a TX block; empty for 0.
   std::string text(uint64_t at) const;
   [[noreturn]] void refuse(uint64_t at, const std::string& found, const std::string& expected) const;
+  /// Where the zeros begin in which a file ends that is not finalised; else its end.
+  uint64_t last_zeros() const { return last_zeros_; }
 
   const MappedFile& mapped() const { return file_; }
   std::span<const uint8_t> bytes() const;
@@ -52,6 +65,7 @@ class MdfFile {
   int64_t start_ns_ = 0;
   uint64_t first_data_group_ = 0;
   uint16_t left_undone_ = 0;
+  uint64_t last_zeros_ = 0;
 };
 
 }  // namespace plimsoll

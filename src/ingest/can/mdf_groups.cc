@@ -29,109 +29,57 @@ class MdfWalk {
       if (blocks.size() == kMostBlocks)
         file_.refuse(at, fmt::format("more than {} blocks {} in a list", kMostBlocks, id),
                      "fewer; the list may lead into itself");
-      blocks.push_back(file_.block(at, id));
-      spent_ += blocks.back().bytes();
-      if (spent_ > file_.bytes().size())
-        file_.refuse(at, fmt::format("a block {} that was read before", id),
-                     "one that lists name once; the file is damaged");
+      blocks.push_back(next(at, id));
     }
     return blocks;
   }
+  // One block of a list.
+  MdfBlock next(uint64_t at, std::string_view id) {
+    const MdfBlock block = file_.block(at, id);
+    spent_ += block.bytes();
+    if (spent_ > file_.bytes().size())
+      file_.refuse(at, fmt::format("a block {} that was read before", id),
+                   "one that lists name once; the file is damaged");
+    last_block_ = std::max(last_block_, at);
+    return block;
+  }
+  uint64_t last_block() const { return last_block_; }
   const MdfFile& file() const { return file_; }
 
  private:
   const MdfFile& file_;
   uint64_t spent_ = 0;  // bytes of the file
+  uint64_t last_block_ = 0;
 };
-
-// A channel block, as far as it is of interest.
-struct MdfChannel {
-  std::string name;
-  uint8_t type;  // 0 fixed, 1 variable length, 2 master, 3 virtual master, 5 with a length of its own
-  uint8_t sync;  // 1 time
-  uint8_t data_type;
-  uint64_t data_link;
-  uint64_t composition;
-  uint64_t conversion;
-  MdfField field;
-};
-
-MdfChannel channel_of(const MdfFile& file, const MdfBlock& block) {
-  if (block.data.size() < 16) file.refuse(block.at, "a short channel block", "72 bytes of it");
-  const uint8_t* const at = block.data.data();
-  MdfChannel channel{
-      file.text(block.link(2)), at[0], at[1], at[2], block.link(5), block.link(1), block.link(4), {}};
-  channel.field.bit = at[3];
-  channel.field.byte = load<uint32_t>(at + 4);
-  channel.field.bits = load<uint32_t>(at + 8);
-  return channel;
-}
-
-// A number; its place is checked against the record.
-MdfField number_of(const MdfFile& file, const MdfBlock& block, const MdfChannel& channel, uint64_t record) {
-  MdfField field = channel.field;
-  switch (channel.data_type) {
-    case 0:
-      field.kind = MdfField::Kind::unsigned_le;
-      break;
-    case 1:
-      field.kind = MdfField::Kind::unsigned_be;
-      break;
-    case 2:
-      field.kind = MdfField::Kind::signed_le;
-      break;
-    case 4:
-      field.kind = MdfField::Kind::real_le;
-      break;
-    default:
-      file.refuse(block.at, fmt::format("'{}' of data type {}", channel.name, channel.data_type),
-                  "a number (0, 1, 2 or 4)");
-  }
-  const bool is_real = field.kind == MdfField::Kind::real_le;
-  const bool sound =
-      is_real ? field.bit == 0 && (field.bits == 32 || field.bits == 64)
-              : field.bits >= 1 && field.bits <= 64 && field.bit < 8 && field.bit + field.bits <= 64;
-  if (!sound || uint64_t{field.byte} + (field.bit + field.bits + 7) / 8 > record)
-    file.refuse(block.at,
-                fmt::format("'{}' in {} bits at byte {} of {}", channel.name, field.bits, field.byte, record),
-                "a number of at most 64 bits within the record");
-  field.mask = ~uint64_t{0} >> (64 - field.bits);
-  field.whole = field.kind != MdfField::Kind::unsigned_be && uint64_t{field.byte} + 8 <= record;
-  if (channel.conversion != 0) {
-    const MdfBlock conversion = file.block(channel.conversion, "##CC");
-    if (conversion.data.size() >= 40 && conversion.data[0] == 1) {  // linear
-      field.offset = std::bit_cast<double>(load<uint64_t>(conversion.data.data() + 24));
-      field.factor = std::bit_cast<double>(load<uint64_t>(conversion.data.data() + 32));
-    }
-  }
-  return field;
-}
 
 // What a frame is made of, by the channels below one that is called CAN_DataFrame or the like.
 void add_part(const MdfFile& file, const MdfBlock& block, const MdfChannel& channel, std::string_view part,
               uint64_t record, MdfCanGroup& can, bool& has_id) {
   if (part == "ID") {
-    can.id = number_of(file, block, channel, record);
+    can.id = mdf_number(file, block, channel, record);
     has_id = true;
   } else if (part == "IDE") {
-    can.extended = number_of(file, block, channel, record);
+    can.extended = mdf_number(file, block, channel, record);
   } else if (part == "BusChannel") {
-    can.channel = number_of(file, block, channel, record);
+    can.channel = mdf_number(file, block, channel, record);
   } else if (part == "Dir") {
-    can.sent = number_of(file, block, channel, record);
+    can.sent = mdf_number(file, block, channel, record);
   } else if (part == "EDL") {
-    can.fd = number_of(file, block, channel, record);
+    can.fd = mdf_number(file, block, channel, record);
   } else if (part == "BRS") {
-    can.brs = number_of(file, block, channel, record);
+    can.brs = mdf_number(file, block, channel, record);
   } else if (part == "ESI") {
-    can.esi = number_of(file, block, channel, record);
+    can.esi = mdf_number(file, block, channel, record);
   } else if (part == "DataLength") {
-    can.length = number_of(file, block, channel, record);
+    can.length = mdf_number(file, block, channel, record);
+  } else if (part == "DLC") {
+    can.dlc = mdf_number(file, block, channel, record);
   } else if (part == "DataBytes") {
-    if (channel.type == 1) {
+    if (channel.type == MdfChannel::kText) {
       MdfChannel place = channel;
       place.data_type = 0;
-      can.data_place = number_of(file, block, place, record);
+      place.conversion = 0;
+      can.data_place = mdf_number(file, block, place, record);
       can.data_link = channel.data_link;
       return;
     }
@@ -143,7 +91,18 @@ void add_part(const MdfFile& file, const MdfBlock& block, const MdfChannel& chan
                   fmt::format("'{}' in {} bits at byte {} of {}", channel.name, channel.field.bits,
                               can.data_byte, record),
                   "whole bytes within the record");
+    // Without a channel of that name, the length is in the one that the bytes lead to.
+    if (channel.type == MdfChannel::kMaxLength && channel.data_link != 0 && !can.length) {
+      const MdfBlock length = file.block(channel.data_link, "##CN");
+      can.length = mdf_number(file, length, mdf_channel(file, length), record);
+    }
   }
+}
+
+bool has_index(const MdfCanGroup& can) {
+  const auto is = [](const std::optional<MdfField>& field) { return field && field->by_index; };
+  return can.time.by_index || can.id.by_index || is(can.extended) || is(can.channel) || is(can.length) ||
+         is(can.dlc) || is(can.sent) || is(can.fd) || is(can.brs) || is(can.esi);
 }
 
 std::optional<MdfCanGroup> can_group(MdfWalk& walk, const MdfBlock& group, uint64_t record) {
@@ -154,9 +113,10 @@ std::optional<MdfCanGroup> can_group(MdfWalk& walk, const MdfBlock& group, uint6
   bool has_id = false;
   bool has_time = false;
   for (const MdfBlock& block : channels) {
-    const MdfChannel channel = channel_of(file, block);
-    if (channel.type == 2 && channel.sync == 1) {
-      can.time = number_of(file, block, channel, record);
+    const MdfChannel channel = mdf_channel(file, block);
+    const bool is_master = channel.type == MdfChannel::kMaster || channel.type == MdfChannel::kVirtualMaster;
+    if (is_master && channel.sync == 1) {
+      can.time = mdf_number(file, block, channel, record);
       has_time = true;
       continue;
     }
@@ -176,7 +136,7 @@ std::optional<MdfCanGroup> can_group(MdfWalk& walk, const MdfBlock& group, uint6
       add_part(file, block, channel, name.substr(dot + 1), record, can, has_id);
     } else if (channel.composition != 0 && file.block(channel.composition).id == "##CN") {
       for (const MdfBlock& below : walk.list(channel.composition, "##CN")) {
-        const MdfChannel part = channel_of(file, below);
+        const MdfChannel part = mdf_channel(file, below);
         const size_t last = part.name.rfind('.');
         add_part(file, below, part,
                  std::string_view(part.name).substr(last == std::string::npos ? 0 : last + 1), record, can,
@@ -188,59 +148,63 @@ std::optional<MdfCanGroup> can_group(MdfWalk& walk, const MdfBlock& group, uint6
   if (!has_time) file.refuse(group.at, "frames without times", "a master channel of time in the group");
   if (!has_id && can.kind != MdfCanGroup::Kind::error)
     file.refuse(group.at, "frames without IDs", "a channel CAN_DataFrame.ID in the group");
+  can.by_index = has_index(can);
   return can;
+}
+
+// One data group; counts records of one without frames.
+std::optional<MdfDataGroup> can_data_group(MdfWalk& walk, const MdfBlock& block, int64_t& other_records) {
+  const MdfFile& file = walk.file();
+  MdfDataGroup data{block.at, block.link(2), block.data.empty() ? uint8_t{0} : block.data[0], 0, {}};
+  if (data.id_bytes > 8 || !std::has_single_bit(uint32_t{data.id_bytes} | (data.id_bytes == 0 ? 1U : 0U)))
+    file.refuse(block.at, fmt::format("record IDs of {} bytes", data.id_bytes), "0, 1, 2, 4 or 8");
+  bool has_can = false;
+  uint64_t records = 0;
+  for (const MdfBlock& group : walk.list(block.link(1), "##CG")) {
+    if (group.data.size() < 32) file.refuse(group.at, "a short channel group", "32 bytes of it");
+    const uint8_t* const at = group.data.data();
+    MdfGroup one;
+    one.at = group.at;
+    one.record_id = load<uint64_t>(at);
+    one.variable = (load<uint16_t>(at + 16) & 1) != 0;
+    one.record_bytes = uint64_t{load<uint32_t>(at + 24)} + load<uint32_t>(at + 28);
+    if (!one.variable) {
+      one.can = can_group(walk, group, load<uint32_t>(at + 24));
+      records += std::min<uint64_t>(load<uint64_t>(at + 8), file.bytes().size());
+    }
+    if (one.can && one.record_bytes > kLongestRecord)
+      file.refuse(group.at, fmt::format("records of {} bytes", one.record_bytes),
+                  "shorter ones of CAN frames");
+    has_can |= one.can.has_value();
+    data.groups.push_back(one);
+  }
+  if (data.id_bytes == 0 && data.groups.size() > 1)
+    file.refuse(block.at, fmt::format("{} kinds of records without IDs", data.groups.size()), "one, or IDs");
+  if (has_can && data.data != 0) return data;
+  other_records += static_cast<int64_t>(records);
+  return std::nullopt;
 }
 
 }  // namespace
 
-uint64_t MdfField::number_in_bytes(const uint8_t* record) const {
-  uint8_t bytes[8] = {};
-  const size_t count = (bit + bits + 7) / 8;
-  for (size_t i = 0; i < count; ++i)
-    bytes[i] = record[byte + (kind == Kind::unsigned_be ? count - 1 - i : i)];
-  return load<uint64_t>(bytes) >> bit & mask;
-}
-
-double MdfField::other_value(const uint8_t* record) const {
-  if (kind == Kind::real_le) {
-    return offset + factor * static_cast<double>(load<float>(record + byte));
-  }
-  const uint64_t raw = number(record);
-  if (kind == Kind::signed_le && bits < 64 && (raw >> (bits - 1) & 1) != 0)
-    return offset + factor * static_cast<double>(static_cast<int64_t>(raw | ~((uint64_t{1} << bits) - 1)));
-  if (kind == Kind::signed_le) return offset + factor * static_cast<double>(static_cast<int64_t>(raw));
-  return offset + factor * static_cast<double>(raw);
-}
-
-Vector<MdfDataGroup, Tag::ingest> find_can_groups(const MdfFile& file) {
-  Vector<MdfDataGroup, Tag::ingest> found;
+MdfCanGroups find_can_groups(const MdfFile& file) {
+  MdfCanGroups found;
   MdfWalk walk(file);
-  for (const MdfBlock& block : walk.list(file.first_data_group(), "##DG")) {
-    MdfDataGroup data{block.at, block.link(2), block.data.empty() ? uint8_t{0} : block.data[0], {}};
-    if (data.id_bytes > 8 || !std::has_single_bit(uint32_t{data.id_bytes} | (data.id_bytes == 0 ? 1U : 0U)))
-      file.refuse(block.at, fmt::format("record IDs of {} bytes", data.id_bytes), "0, 1, 2, 4 or 8");
-    bool has_can = false;
-    for (const MdfBlock& group : walk.list(block.link(1), "##CG")) {
-      if (group.data.size() < 32) file.refuse(group.at, "a short channel group", "32 bytes of it");
-      const uint8_t* const at = group.data.data();
-      MdfGroup one;
-      one.at = group.at;
-      one.record_id = load<uint64_t>(at);
-      one.variable = (load<uint16_t>(at + 16) & 1) != 0;
-      one.record_bytes = uint64_t{load<uint32_t>(at + 24)} + load<uint32_t>(at + 28);
-      if (!one.variable) one.can = can_group(walk, group, load<uint32_t>(at + 24));
-      if (one.can && one.record_bytes > kLongestRecord)
-        file.refuse(group.at, fmt::format("records of {} bytes", one.record_bytes),
-                    "shorter ones of CAN frames");
-      has_can |= one.can.has_value();
-      data.groups.push_back(one);
+  // Data groups lie one after the other in most files: those before the end of one that is cut off are whole.
+  uint64_t at = file.first_data_group();
+  try {
+    while (at != 0) {
+      const MdfBlock block = walk.next(at, "##DG");
+      if (auto group = can_data_group(walk, block, found.other_records))
+        found.groups.push_back(std::move(*group));
+      at = block.link(0);
     }
-    if (data.id_bytes == 0 && data.groups.size() > 1)
-      file.refuse(block.at, fmt::format("{} kinds of records without IDs", data.groups.size()),
-                  "one, or IDs");
-    if (has_can && data.data != 0) found.push_back(std::move(data));
+  } catch (const MdfEnd&) {
+    if (found.groups.empty()) throw;
+    found.truncated_at = at;
   }
-  if (found.empty())
+  for (MdfDataGroup& group : found.groups) group.last_block = walk.last_block();
+  if (found.groups.empty())
     file.refuse(64, "no frames of CAN",
                 "channels CAN_DataFrame, as bus logging writes them; decoded signals are no frames");
   return found;

@@ -2,36 +2,11 @@
 
 #include <optional>
 
-#include "ingest/can/byte_window.h"
+#include "ingest/can/mdf_field.h"
 #include "ingest/can/mdf_file.h"
 #include "memory/vector.h"
 
 namespace plimsoll {
-
-/// Where a number stands in a record of MDF, and what it means.
-struct MdfField {
-  enum class Kind : uint8_t { unsigned_le, unsigned_be, signed_le, real_le } kind = Kind::unsigned_le;
-  uint32_t byte = 0;
-  uint8_t bit = 0;
-  uint32_t bits = 0;
-  uint64_t mask = 0;   ///< of its bits
-  bool whole = false;  ///< little-endian, and the record has 8 bytes from `byte` on: read at once
-  double offset = 0;   ///< the value is offset + factor * what stands there
-  double factor = 1;
-
-  uint64_t number(const uint8_t* record) const {
-    return whole ? load<uint64_t>(record + byte) >> bit & mask : number_in_bytes(record);
-  }
-  double value(const uint8_t* record) const {
-    if (kind == Kind::real_le && bits == 64) return offset + factor * load<double>(record + byte);
-    if (kind == Kind::unsigned_le) return offset + factor * static_cast<double>(number(record));
-    return other_value(record);
-  }
-
- private:
-  double other_value(const uint8_t* record) const;
-  uint64_t number_in_bytes(const uint8_t* record) const;
-};
 
 /// The frames of a channel group, as ASAM's "MDF bus logging" lays them out.
 struct MdfCanGroup {
@@ -40,7 +15,8 @@ struct MdfCanGroup {
   MdfField id;
   std::optional<MdfField> extended;
   std::optional<MdfField> channel;
-  std::optional<MdfField> length;
+  std::optional<MdfField> length;  ///< in bytes
+  std::optional<MdfField> dlc;     ///< the code of the length, in which 9 to 15 stand for 12 to 64 bytes
   // Flags.
   std::optional<MdfField> sent, fd, brs, esi;
   // The payload: bytes of the record, or the place of a text of variable length.
@@ -48,6 +24,7 @@ struct MdfCanGroup {
   uint32_t data_bytes = 0;
   std::optional<MdfField> data_place;
   uint64_t data_link = 0;  ///< of data_place: the block of texts, or the group whose records they are
+  bool by_index = false;   ///< a field is a function of the record's number
 };
 
 /// One kind of record.
@@ -61,13 +38,19 @@ struct MdfGroup {
 
 struct MdfDataGroup {
   uint64_t at = 0;
-  uint64_t data = 0;     ///< link
-  uint8_t id_bytes = 0;  ///< of a record's ID: 0, 1, 2, 4 or 8
+  uint64_t data = 0;        ///< link
+  uint8_t id_bytes = 0;     ///< of a record's ID: 0, 1, 2, 4 or 8
+  uint64_t last_block = 0;  ///< of all descriptions in the file: a block of data before it does not end it
   Vector<MdfGroup, Tag::ingest> groups;
 };
 
+struct MdfCanGroups {
+  Vector<MdfDataGroup, Tag::ingest> groups;
+  int64_t other_records = 0;  ///< of data groups without frames, as far as the file counts them
+  std::optional<uint64_t> truncated_at = {};  ///< the file ends within the description that begins there
+};
 /// The data groups that hold frames of CAN. Errors: InputError (none, CAN XL, a block that two lists name,
 /// what is not understood), BudgetExceeded.
-Vector<MdfDataGroup, Tag::ingest> find_can_groups(const MdfFile& file);
+MdfCanGroups find_can_groups(const MdfFile& file);
 
 }  // namespace plimsoll

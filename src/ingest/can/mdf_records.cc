@@ -26,9 +26,13 @@ size_t each_record(const MdfRecords& records, size_t count, Take&& take) {
 template <typename Take>
 size_t each_number(const MdfRecords& records, size_t count, const MdfField& given, Take&& take) {
   const MdfField field = given;
-  if (!field.whole)
+  if (!field.whole || field.converted)
     return each_record(records, count,
                        [&](size_t i, const uint8_t* at) { return take(i, field.number(at)); });
+  if (field.bits == 0)
+    return each_record(records, count, [number = field.constant, &take](size_t i, const uint8_t*) {
+      return take(i, number);
+    });
   return each_record(
       records, count,
       [byte = field.byte, bit = field.bit, mask = field.mask, &take](size_t i, const uint8_t* at) {
@@ -37,29 +41,45 @@ size_t each_number(const MdfRecords& records, size_t count, const MdfField& give
 }
 
 size_t put_times(const MdfRecords& records, size_t count, int64_t start_ns, int64_t latest_ns, int64_t* to) {
-  const MdfField field = records.can.time;
+  MdfField field = records.can.time;
   const auto put = [=](size_t i, double seconds) {
     if (!(seconds > -kMdfMostSeconds && seconds < kMdfMostSeconds)) return false;
     to[i] = start_ns + mdf_nanoseconds(seconds);
     return to[i] >= 0 && to[i] <= latest_ns;
   };
-  if (field.kind == MdfField::Kind::unsigned_le)
-    return each_number(records, count, field,
-                       [=, offset = field.offset, factor = field.factor](size_t i, uint64_t number) {
-                         return put(i, offset + factor * static_cast<double>(number));
-                       });
+  const MdfConversion conversion = field.conversion;
+  if (field.kind == MdfField::Kind::unsigned_le && conversion.type == MdfConversion::Type::linear) {
+    field.converted = false;  // the number as it stands
+    return each_number(
+        records, count, field,
+        [=, offset = conversion.offset, factor = conversion.factor](size_t i, uint64_t number) {
+          return put(i, offset + factor * static_cast<double>(number));
+        });
+  }
   return each_record(records, count, [&](size_t i, const uint8_t* at) { return put(i, field.value(at)); });
 }
 
 size_t put_lengths(const MdfRecords& records, size_t count, size_t width, uint8_t* to) {
   const MdfCanGroup& can = records.can;
   const size_t held = can.kind == MdfCanGroup::Kind::remote ? 0 : std::min<size_t>(can.data_bytes, 64);
-  if (can.length && can.kind != MdfCanGroup::Kind::remote)
-    return each_number(records, count, *can.length,
-                       [to, most = std::min(held, width)](size_t i, uint64_t length) {
-                         to[i] = static_cast<uint8_t>(length);
-                         return length <= most;
-                       });
+  const size_t most = std::min(held, width);
+  const bool has_payload = can.kind != MdfCanGroup::Kind::remote;
+  if (has_payload && can.length) {
+    // Over 8 the number may be the code of the length, which a loop for each field does not look at.
+    const MdfField dlc = can.dlc.value_or(MdfField());
+    const auto is_code = [&dlc, first = records.first, bytes = records.bytes](size_t i, uint64_t length) {
+      return length > 8 && dlc.number(first + i * bytes) == length;
+    };
+    return each_number(records, count, *can.length, [to, most, &is_code](size_t i, uint64_t length) {
+      to[i] = static_cast<uint8_t>(length);
+      return length <= most && !is_code(i, length);
+    });
+  }
+  if (has_payload && can.dlc)
+    return each_number(records, count, *can.dlc, [to, most](size_t i, uint64_t dlc) {
+      to[i] = static_cast<uint8_t>(dlc);
+      return dlc <= std::min<size_t>(most, 8);
+    });
   if (held > width) return 0;
   std::fill_n(to, count, static_cast<uint8_t>(held));
   return count;

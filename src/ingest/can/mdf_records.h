@@ -26,6 +26,13 @@ inline uint32_t mdf_can_id(MdfCanGroup::Kind kind, uint32_t written, bool extend
          (kind == MdfCanGroup::Kind::remote ? kCanRemote : 0);
 }
 
+/// Bytes of a payload by its code, in CAN FD or not.
+inline uint64_t mdf_length(uint64_t dlc, bool fd) {
+  constexpr uint8_t kLengths[] = {12, 16, 20, 24, 32, 48, 64};
+  if (dlc <= 8 || dlc > 15) return dlc;
+  return fd ? kLengths[dlc - 9] : 8;
+}
+
 /// Records of one kind, with their payloads in them, one after the other.
 struct MdfRecords {
   const MdfCanGroup& can;

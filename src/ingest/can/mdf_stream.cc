@@ -10,10 +10,10 @@
 namespace plimsoll {
 namespace {
 
-constexpr uint64_t kMostHeld = 4 << 20;  // of a transposed block in memory
-constexpr uint64_t kMostColumns = 1024;  // of one that goes through a file
-constexpr uint64_t kTile = 16 << 10;     // bytes of rows that are put together at once
-constexpr uint64_t kPacked = 24;         // bytes before the zlib data of a DZ block
+constexpr uint64_t kMostHeld = 4 << 20;      // of a transposed block in memory
+constexpr uint64_t kMaxFiledColumns = 1024;  // of a block that goes through a file
+constexpr uint64_t kTile = 16 << 10;         // bytes of rows that are put together at once
+constexpr uint64_t kPacked = 24;             // bytes before the zlib data of a DZ block
 
 // Whether the budget has room for a block that need not be held: there may be many streams.
 bool has_room(uint64_t bytes) {
@@ -49,20 +49,44 @@ void transpose_eight(const uint8_t* from, uint64_t column, char* to, uint64_t ro
 
 }  // namespace
 
-MdfStream::MdfStream(const MdfFile& file, uint64_t link, std::string_view kind) : file_(file), kind_(kind) {
+MdfStream::MdfStream(const MdfFile& file, uint64_t link, std::string_view kind, uint64_t last_block)
+    : file_(file), kind_(kind), last_block_(last_block) {
   if (link == 0) return;
-  MdfBlock first = file.block(link);
-  if (first.id == "##HL") {
-    if (first.link(0) == 0) return;
-    first = file.block(first.link(0));
+  next_ = link;
+  bool is_whole = false;
+  std::optional<MdfBlock> first = file.data_block(link, is_whole);
+  if (first && first->id == "##HL") {
+    next_ = first->link(0);
+    if (next_ == 0) return;
+    first = file.data_block(next_, is_whole);
   }
-  if (first.id != "##DL") {
-    next_ = first.at;
-    return;
-  }
-  list_ = first;
+  if (!first || first->id != "##DL") return;
+  next_ = 0;
+  if (is_whole)
+    open_list(first->at);
+  else
+    end_early();
+}
+
+// False, as nothing follows.
+bool MdfStream::end_early() {
+  cut_off_ = true;
+  next_ = entry_ = 0;
+  return false;
+}
+
+// A list that the file ends in names blocks that lie before it or are not there.
+bool MdfStream::open_list(uint64_t at) {
+  bool is_whole = false;
+  const std::optional<MdfBlock> list = file_.data_block(at, is_whole);
+  if (!is_whole) return end_early();
+  if (list->id != "##DL") file_.refuse(at, fmt::format("a block {}", list->id), "a block ##DL");
+  list_ = *list;
   entry_ = 1;
   spend(list_);
+  for (size_t entry = 1; entry < list_.link_count(); ++entry)
+    if (list_.link(entry) < file_.bytes().size()) last_block_ = std::max(last_block_, list_.link(entry));
+  return true;
 }
 
 void MdfStream::spend(const MdfBlock& block) {
@@ -83,9 +107,7 @@ uint64_t MdfStream::next_link() {
       entry_ = 0;
       return 0;
     }
-    list_ = file_.block(list_.link(0), "##DL");
-    spend(list_);
-    entry_ = 1;
+    if (!open_list(list_.link(0))) return 0;
   }
   return 0;
 }
@@ -93,17 +115,25 @@ uint64_t MdfStream::next_link() {
 bool MdfStream::next_block() {
   const uint64_t link = next_link();
   if (link == 0) return false;
-  const MdfBlock block = file_.block(link);
+  if (cut_off_) return false;
+  bool is_whole = false;
+  const std::optional<MdfBlock> found = file_.data_block(link, is_whole);
+  if (!found) return end_early();
+  const MdfBlock& block = *found;
+  if (!is_whole && link < last_block_)
+    file_.refuse(link, fmt::format("a block {} that goes on after the end of the file", block.id),
+                 fmt::format("one that ends before that at byte {}; the file is damaged", last_block_));
   block_ = link;
   spend(block);
   columns_ = 0;
   if (block.id == "##DZ")
-    open_packed(block);
+    open_packed(block, is_whole);
   else if (block.id == "##" + kind_)
     open_plain(block);
   else
     file_.refuse(link, fmt::format("a block {}", block.id),
                  fmt::format("##{}, ##DZ or a list of them", kind_));
+  if (!is_whole) end_early();
   return true;
 }
 
@@ -114,9 +144,15 @@ void MdfStream::open_plain(const MdfBlock& block) {
   if ((file_.left_undone() & MdfFile::kLastLength) != 0 && kind_ == "DT" && raw_.empty())
     raw_ = file_.bytes().subspan(block.at + 24);
   unpacked_ = raw_.size();
+  const auto begin = static_cast<uint64_t>(raw_.data() - file_.bytes().data());
+  if (begin + raw_.size() > file_.last_zeros())
+    zeros_from_ = static_cast<uint64_t>(given_) + std::max(begin, file_.last_zeros()) - begin;
 }
 
-void MdfStream::open_packed(const MdfBlock& block) {
+void MdfStream::open_packed(const MdfBlock& block, bool is_whole) {
+  packed_ = true;
+  unpacked_ = 0;
+  if (!is_whole && block.data.size() < kPacked) return;
   if (block.data.size() < kPacked) file_.refuse(block.at, "a short DZ block", "24 bytes before its data");
   const uint8_t* const at = block.data.data();
   const std::string_view original(reinterpret_cast<const char*>(at), 2);
@@ -124,20 +160,22 @@ void MdfStream::open_packed(const MdfBlock& block) {
   const auto columns = load<uint32_t>(at + 4);
   unpacked_ = load<uint64_t>(at + 8);
   const auto bytes = load<uint64_t>(at + 16);
+  const uint64_t there = std::min<uint64_t>(bytes, block.data.size() - kPacked);
   if (original != kind_)
     file_.refuse(block.at, fmt::format("a packed block {}", original), fmt::format("one of {}", kind_));
-  if (bytes > block.data.size() - kPacked)
+  if (is_whole && bytes > there)
     file_.refuse(block.at, fmt::format("{} bytes of zlib data", bytes), "no more than the block has");
   if (way > 1) file_.refuse(block.at, fmt::format("a block packed in way {}", way), "0 or 1 (transposed)");
   // zlib packs a thousand to one at most.
   if (unpacked_ / 1100 > bytes)
     file_.refuse(block.at, fmt::format("{} bytes of {} packed ones", unpacked_, bytes),
                  "fewer; the file is damaged");
-  raw_ = block.data.subspan(kPacked, bytes);
-  packed_ = true;
+  raw_ = block.data.subspan(kPacked, there);
   ended_ = false;
   inflater_.reset();
-  if (way == 1 && columns > 1 && unpacked_ >= columns) {
+  if (!is_whole && way == 1 && columns > 1) {  // of no row all columns are there
+    unpacked_ = 0;
+  } else if (way == 1 && columns > 1 && unpacked_ >= columns) {
     untranspose(columns);
   } else if (has_room(unpacked_) && inflate_whole()) {
     raw_ = held_;
@@ -154,6 +192,7 @@ bool MdfStream::inflate_whole() {
 
 size_t MdfStream::inflate(char* data, size_t bytes) {
   for (;;) {
+    if (ended_ && cut_off_) return unpacked_ = 0;
     if (ended_) file_.refuse(block_, "zlib data that ends too soon", fmt::format("{} bytes more", unpacked_));
     const Inflater::Step step = inflater_.run({reinterpret_cast<const char*>(raw_.data()), raw_.size()},
                                               {data, std::min<uint64_t>(bytes, unpacked_)});
@@ -184,11 +223,11 @@ void MdfStream::untranspose(uint64_t columns) {
       filled += inflate(reinterpret_cast<char*>(held_.data()) + filled, total_ - filled);
     return;
   }
-  if (columns > kMostColumns)
+  if (columns > kMaxFiledColumns)
     file_.refuse(block_,
                  fmt::format("a transposed block of {} columns and {}", columns,
                              format_bytes(static_cast<int64_t>(total_))),
-                 fmt::format("at most {} of one over {}", kMostColumns, format_bytes(kMostHeld)));
+                 fmt::format("at most {} of one over {}", kMaxFiledColumns, format_bytes(kMostHeld)));
   constexpr uint64_t kPage = ScratchFile::kAlignment;
   scratch_ = ScratchFile::make(std::filesystem::temp_directory_path(),
                                static_cast<int64_t>((total_ + kPage - 1) / kPage * kPage));
@@ -289,6 +328,7 @@ size_t MdfStream::read(char* data, size_t bytes) {
       given = gather(data, bytes);
     } else if (unpacked_ > 0 && packed_) {
       given = inflate(data, bytes);
+      if (given == 0) continue;
     } else if (unpacked_ > 0) {
       given = std::min<uint64_t>(bytes, unpacked_);
       std::memcpy(data, raw_.data(), given);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "ingest/can/byte_window.h"
@@ -16,20 +17,27 @@ namespace plimsoll {
 /// BudgetExceeded.
 class MdfStream {
  public:
-  /// `kind`: DT, or SD for texts of variable length. 0 leads to nothing.
-  MdfStream(const MdfFile& file, uint64_t link, std::string_view kind);
+  /// `kind`: DT, or SD for texts of variable length. 0 leads to nothing. `last_block`: the file has one
+  /// there, so that no block before it goes on to the end of the file.
+  MdfStream(const MdfFile& file, uint64_t link, std::string_view kind, uint64_t last_block);
 
   /// Some of the next bytes; 0 at the end.
   size_t read(char* data, size_t bytes);
   /// The block that the last bytes came from.
   uint64_t block() const { return block_; }
   int64_t given() const { return given_; }
+  /// Whether the file ends before the data do; known at the end.
+  bool is_cut_off() const { return cut_off_; }
+  /// Bytes of the data before the zeros that a file ends in that is not finalised; known from their block on.
+  uint64_t zeros_from() const { return zeros_from_; }
 
  private:
+  bool open_list(uint64_t at);
   bool next_block();
   uint64_t next_link();
   void open_plain(const MdfBlock& block);
-  void open_packed(const MdfBlock& block);
+  void open_packed(const MdfBlock& block, bool is_whole);
+  bool end_early();
   void untranspose(uint64_t columns);
   bool inflate_whole();
   size_t inflate(char* data, size_t bytes);
@@ -39,12 +47,15 @@ class MdfStream {
 
   const MdfFile& file_;
   std::string kind_;
+  uint64_t last_block_;
   uint64_t next_ = 0;   // a block of data outside of lists
   MdfBlock list_;       // DL
   size_t entry_ = 0;    // of it, the next one
   uint64_t spent_ = 0;  // bytes of the file: no block counts twice
   uint64_t block_ = 0;
   int64_t given_ = 0;
+  bool cut_off_ = false;
+  uint64_t zeros_from_ = std::numeric_limits<uint64_t>::max();
 
   std::span<const uint8_t> raw_;  // of the block: what is not given, or not inflated yet
   bool packed_ = false;
