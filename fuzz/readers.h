@@ -12,14 +12,15 @@ namespace plimsoll {
 
 constexpr size_t kMostRead = 1'000'000;  // frames: more than a file of 8 KiB unpacks to
 
-/// A hash of what a reader gives of a file in pieces of about `most` frames; none when it ends with an error.
+/// A hash of what a reader gives of a file in pieces of about `most` frames, and of where it is cut off; none
+/// when it ends with an error.
 inline std::optional<std::string> read_file(const std::filesystem::path& path, const FormatOptions& options,
                                             size_t most) {
   std::string hash;
   const bool good = succeeds([&] {
     FrameBatch frames;
     frames.width = options.payload;
-    std::unique_ptr<InputStream> stream = InputStream::open(path);
+    std::unique_ptr<InputStream> stream = InputStream::open(path, AtCut::stop);
     const std::unique_ptr<FrameReader> reader = FrameReader::open(path, options, stream);
     expect(reader != nullptr, "a format that is named has its reader, or an error");
     LineNotes notes;
@@ -34,6 +35,10 @@ inline std::optional<std::string> read_file(const std::filesystem::path& path, c
     hasher.add(columns.can_id);
     hasher.add(columns.length);
     hasher.add(columns.data);
+    const auto& truncation = reader->truncation();
+    expect(!truncation || (truncation->at >= 0 && truncation->left_out >= 0), "a file is cut off within it");
+    const std::string counts = notes.to_json().dump() + (truncation ? std::to_string(truncation->at) : "");
+    hasher.add(counts.data(), counts.size());
     hash = hasher.hex64();
   });
   return good ? std::optional(hash) : std::nullopt;

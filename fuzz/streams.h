@@ -15,11 +15,12 @@ namespace plimsoll {
 constexpr size_t kMostUnpacked = 256 << 10;  // a small file may unpack to any size
 
 /// What a stream gives in pieces of `piece` bytes, up to kMostUnpacked; none when it ends with an error.
-inline std::optional<std::string> unpack(const std::filesystem::path& path, size_t piece) {
+inline std::optional<std::string> unpack(const std::filesystem::path& path, size_t piece,
+                                         AtCut at_cut = AtCut::fail) {
   std::string text;
   bool ended = false;
   const bool good = succeeds([&] {
-    const auto stream = InputStream::open(path);
+    const auto stream = InputStream::open(path, at_cut);
     std::string buffer(piece, '\0');
     while (!ended && text.size() < kMostUnpacked) {
       const size_t got = stream->read(buffer.data(), piece);
@@ -49,6 +50,9 @@ int fuzz_stream(const uint8_t* data, size_t size, const char* name, Pack&& pack)
   const auto damaged = Scratch::write(name, input);
   const auto at_once = unpack(damaged, 64 << 10);
   expect(at_once == unpack(damaged, 977), "the pieces that are asked for change nothing");
+  const auto up_to_cut = unpack(damaged, 64 << 10, AtCut::stop);
+  expect(up_to_cut == unpack(damaged, 977, AtCut::stop), "nor do they where the data are cut off");
+  expect(!at_once || at_once == up_to_cut, "of whole data nothing is left out");
 
   const std::string front(input.substr(0, size / 2));
   const std::string back(input.substr(size / 2));

@@ -13,7 +13,7 @@ CASES = {
         1646659311.500000030 200 00000124 000102030405060708090A0B0C0D0E0F101112131415161718191A1B1C1D1E1F202122232425262728292A2B2C2D2E2F303132333435363738393A3B3C3D3E3F fd
         1646659311.500000040 3 7FF - remote""", options="--payload 64"),
     "30_blf_size_zero": Refused("x.blf", ("x.blf: byte 144", "0 bytes")),
-    "32_blf_cut_in_second_container": Frames("x.blf", 23),
+    "32_blf_cut_in_second_container": Frames("x.blf", 23, message="x.blf: is cut off at byte 436: the 23 whole frames before it were read"),
     "35_blf_unpadded_objects": Frames("x.blf", 4, """
         1646659311.500000000 1 100 0000000000000000
         1646659311.501000000 2 101 0101010101010101
@@ -42,8 +42,12 @@ CASES = {
         1646659311.501000000 2 101 0101010101010101"""),
     "42_blf_issue_1905": Frames("issue_1905.blf", 22, """
         1735654183.491113000 7 6A9 FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF00000000000000000000000000000000 brs fd""", options="--payload 64"),
-    "50_pcapng_can_and_ethernet": Frames("both.pcapng", 3),
-    "52_pcap_sll_of_old_libpcap": Frames("pi.pcap", 2),
+    "50_pcapng_can_and_ethernet": Frames("both.pcapng", 3, """
+        1700000000.000000001 can0 123 0102030405060708
+        1700000000.000000003 slcan1 18FEF100 09""", traps={"other_records": 1}),
+    "52_pcap_sll_of_old_libpcap": Frames("pi.pcap", 2, """
+        1700000000.000001000 - 123 010203
+        1700000000.000002000 - 18FEF100 09 tx"""),
     "53_pcapng_sll2_any": Refused("any.pcapng", ("link type 276",)),
     "54_pcap_fd_without_flag": Frames("fd.pcap", 4, options="--payload 64"),
     "55_pcapng_old_packet_blocks": Frames("old.pcapng", 3, """
@@ -57,7 +61,7 @@ CASES = {
         1700000000.000000001 can0 123 0102030405060708
         1700000000.000005000 can1 18FEF100 09
         1700000000.000006000 can0 123 0102030405060708"""),
-    "59_pcap_cut": Frames("cut.pcap", 2),
+    "59_pcap_cut": Frames("cut.pcap", 2, message="cut.pcap: is cut off at byte 88: the 2 whole frames before it were read"),
     "102_pcap_canboat_public": Absent("the capture is samples/can0-1.pcap of canboat, 1.6 MB"),
     "70_mf4_virtual_channels": Frames("x.mf4", 4, """
         1646659311.500100000 9 123 0102030405060708
@@ -77,16 +81,7 @@ CASES = {
     "77_canedge_public_file": Frames("canedge.mf4", 3587, options="--payload 64"),
 }
 
-PENDING = {
-    "32_blf_cut_in_second_container": "a cut-off BLF is refused",
-    "50_pcapng_can_and_ethernet": "a packet of another link type refuses the file",
-    "52_pcap_sll_of_old_libpcap": "link type 113 is refused",
-    "55_pcapng_old_packet_blocks": "blocks of type 2 are passed over",
-    "59_pcap_cut": "a cut-off pcap is refused",
-    "70_mf4_virtual_channels": "channels of 0 bits are refused",
-    "72_mf4_length_by_table": "the DLC is taken for the length",
-    "77_canedge_public_file": "channels of 0 bits are refused",
-}
+PENDING = {}
 
 
 @pytest.mark.parametrize("name", parameters(CASES, PENDING))

@@ -1,8 +1,10 @@
 """`plimsoll detect` on a stream: pipes, signals, damaged lines, channels, clocks, bursts, and memory that does not grow."""
 
+import gzip
 import json
 import os
 import signal
+import struct
 import subprocess
 
 import numpy as np
@@ -142,6 +144,57 @@ def candump(frames, channel, start=1000.0):
 
 def of_channel(lines, channel):
     return [line for line in lines if line["channel"] == channel]
+
+
+def as_pcap(capture):
+    """The frames of a four-column CSV; 16 bytes before each frame of 16."""
+    parts = [struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, 227)]
+    for line in capture.read_text().splitlines()[1:]:
+        time, can_id, payload, _ = line.split(",")
+        seconds, _, rest = time.partition(".")
+        data = bytes.fromhex(payload)
+        frame = struct.pack(">IB3x", int(can_id, 16), len(data)) + data.ljust(8, b"\0")
+        parts.append(struct.pack("<IIII", int(seconds), int(rest.ljust(9, "0")), 16, 16) + frame)
+    return parts
+
+
+def test_a_capture_that_is_cut_off_is_judged_up_to_there(detector, detect, captures_made, tmp_path):
+    """Incidents are closed and the summary is told, with the byte; where a damage is in the middle, exit code 3 follows."""
+    model = detector("behaviour") / "detector.safetensors"
+    parts = as_pcap(next(iter(sorted((captures_made / "captures").glob("test*/*.csv")))))[:1500]
+    path = tmp_path / "drive.pcap"
+    path.write_bytes(b"".join(parts[:1201]))
+    alarms, whole, _ = detect(model, path, "--threshold", "-1000")
+    assert whole["frames"] == 1200 and len(alarms) == 12 and "truncated_at" not in whole
+
+    path.write_bytes(b"".join(parts[:1201]) + parts[1201][:20])
+    found, summary, error = detect(model, path, "--threshold", "-1000")
+    assert found == alarms and summary["frames"] == 1200 and summary["truncated_at"] == 24 + 32 * 1200
+    assert f"drive.pcap: is cut off at byte {24 + 32 * 1200}: the 1,200 whole frames before it were read" in error
+    events, summary, _ = detect(model, path, "--threshold", "-1000", "--events", "json")
+    assert [event["state"] for event in events].count("closed") == 1 and summary["truncated_at"] == 24 + 32 * 1200
+    _, _, error = detect(model, path, "--threshold", "-1000", "--truncated", "fail", code=3)
+    assert f"drive.pcap: byte {24 + 32 * 1200}: found a capture that is cut off there" in error
+
+    damaged = struct.pack("<IIII", 1, 0, 1 << 30, 16) + bytes(16)
+    path.write_bytes(b"".join(parts[:1201]) + damaged + b"".join(parts[1201:]))
+    found, summary, error = detect(model, path, "--threshold", "-1000", code=3)
+    assert found == alarms and summary["frames"] == 1200
+    assert f"drive.pcap: byte {24 + 32 * 1200}: found a packet of 1073741824 bytes" in error
+    events, summary, _ = detect(model, path, "--threshold", "-1000", "--events", "json", code=3)
+    assert [event["state"] for event in events].count("closed") == 1 and summary["frames"] == 1200
+
+
+def test_a_packed_text_that_is_cut_off_is_judged_up_to_there(detector, detect, captures_made, tmp_path):
+    model = detector("behaviour") / "detector.safetensors"
+    capture = next(iter(sorted((captures_made / "captures").glob("test*/*.csv")))).read_bytes()
+    packed = gzip.compress(capture)
+    path = tmp_path / "drive.csv.gz"
+    path.write_bytes(packed[:len(packed) // 2])
+    _, summary, error = detect(model, path, "--threshold", "-1000")
+    text = capture[:summary["truncated_at"]]
+    assert text.endswith(b"\n") and summary["frames"] == text.count(b"\n") - 1 and summary["malformed_lines"] == 0
+    assert f"drive.csv.gz: is cut off at byte {len(text)}" in error
 
 
 def test_each_channel_is_judged_alone(detector, detect):
