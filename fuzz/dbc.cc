@@ -1,6 +1,24 @@
+#include "base/json_text.h"
 #include "detect/dbc_rules.h"
 #include "fuzz/property.h"
 #include "fuzz/scratch.h"
+
+namespace {
+
+void check_dbc(const plimsoll::Dbc& dbc) {
+  using namespace plimsoll;
+  expect(static_cast<int64_t>(dbc.remarks().kept().size()) <= dbc.remarks().count(), "remarks are counted");
+  for (const auto& [id, message] : dbc.messages()) {
+    expect(is_utf8(message.name), "names are UTF-8");
+    for (const DbcSignal& signal : message.signals) {
+      expect(is_utf8(signal.name) && is_utf8(signal.unit), "texts are UTF-8");
+      expect(signal.multiplexor < static_cast<int>(message.signals.size()), "a multiplexor is a signal");
+      expect(signal.length >= 1 && signal.length <= 64 && signal.start >= 0, "a signal has bits");
+    }
+  }
+}
+
+}  // namespace
 
 // Frames of what follows the first zero byte, by the DBC in front of it.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -9,6 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t end = std::min(text.find('\0'), size);
   succeeds([&] {
     const Dbc dbc = read_dbc(Scratch::write("fuzz.dbc", text.substr(0, end)));
+    check_dbc(dbc);
     DbcRules rules(dbc);
     int64_t frames = 0;
     for (const auto& [message_id, message] : dbc.messages())

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cli/capture_options.h"
 #include "cli/command.h"
+#include "cli/dbc_remarks.h"
 #include "cli/event_text.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
@@ -80,7 +81,7 @@ Json findings_json(const Dbc& dbc, const Channels& channels) {
 void run(const CheckVerbOptions& options) {
   Budget budget(options.resources);
   const std::atomic<bool>& stop = catch_interrupts();
-  const Dbc dbc = read_dbc(options.dbc);
+  const Dbc dbc = read_dbc_with_remarks(options.dbc);
   FeedOptions feed_options = options.feed;
   feed_options.stop = &stop;
   const std::unique_ptr<FrameFeed> feed = open_feed(options.sources, feed_options);
@@ -104,6 +105,7 @@ void run(const CheckVerbOptions& options) {
                     {"malformed_lines", losses.lines},
                     {"dropped_frames", losses.frames},
                     {"messages", dbc.messages().size()},
+                    {"dbc_remarks", remarks_json(dbc)},
                     {"findings", findings_json(dbc, channels)}};
     if (losses.truncation) summary["truncated_at"] = losses.truncation->at;
     print_json(summary);

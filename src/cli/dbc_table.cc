@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "cli/dbc_remarks.h"
 #include "cli/event_text.h"
 #include "memory/charge.h"
 #include "telemetry/table.h"
@@ -91,11 +93,10 @@ class Seen {
 
   static void add_signals(SeenMessage& seen, const uint8_t* payload, int64_t bytes) {
     const DbcMessage& message = seen.message->second;
-    const std::optional<int64_t> multiplexor = message.multiplexor(payload, bytes);
+    DbcPayload read(message, payload, bytes);
     for (size_t s = 0; s < message.signals.size(); ++s) {
       const DbcSignal& signal = message.signals[s];
-      if (!signal.is_there(multiplexor)) continue;
-      const std::optional<int64_t> raw = signal.raw(payload, bytes);
+      const std::optional<int64_t> raw = read.raw(signal);
       if (!raw || (message.is_group && signal.is_no_value(*raw))) continue;
       const double value = signal.physical(*raw);
       Values& values = seen.signals[s];
@@ -110,6 +111,21 @@ class Seen {
   std::unordered_map<uint32_t, Place> by_id_;
   std::map<uint32_t, SeenMessage> messages_;  // by the DBC's ID
 };
+
+// Null for what is no number or infinite.
+Json number_or_null(double value) {
+  return std::isfinite(value) ? Json(value) : Json();
+}
+
+Json signal_json(const DbcSignal& signal, const Values& values) {
+  Json json = {{"name", signal.name}, {"unit", signal.unit}, {"frames", values.frames}};
+  const bool any = values.frames > 0;
+  json["least"] = any ? number_or_null(values.least) : Json();
+  json["most"] = any ? number_or_null(values.most) : Json();
+  json["stated"] =
+      signal.has_range() ? Json{number_or_null(signal.least), number_or_null(signal.most)} : Json();
+  return json;
+}
 
 std::string ids_text(const SeenMessage& seen) {
   return id_text(seen.first_id) + (seen.ids > 1 ? fmt::format(" and {} more", seen.ids - 1) : "");
@@ -152,6 +168,34 @@ std::string dbc_table(const FrameSpans& frames, const Dbc& dbc) {
                                  dbc.messages().size(), format_count(known), format_count(frames.size()));
   if (known > 0) text += fmt::format("\n{}\n{}", messages.text(), signals.text());
   return text + unknown_text(seen.unknown());
+}
+
+Json dbc_json(const FrameSpans& frames, const Dbc& dbc) {
+  const Seen seen(frames, dbc);
+  Json messages = Json::array();
+  int64_t known = 0;
+  for (const SeenMessage* const one : seen.messages()) {
+    const DbcMessage& message = one->message->second;
+    known += one->frames;
+    Json signals = Json::array();
+    for (size_t s = 0; s < message.signals.size(); ++s)
+      signals.push_back(signal_json(message.signals[s], one->signals[s]));
+    messages.push_back({{"id", id_text(one->first_id)},
+                        {"ids", one->ids},
+                        {"name", message.name},
+                        {"frames", one->frames},
+                        {"bytes", one->lengths},
+                        {"stated_bytes", message.length},
+                        {"signals", std::move(signals)}});
+  }
+  Json unknown = Json::array();
+  for (const auto& [id, count] : seen.unknown()) unknown.push_back({{"id", id_text(id)}, {"frames", count}});
+  return {{"messages_of_dbc", dbc.messages().size()},
+          {"frames", frames.size()},
+          {"known_frames", known},
+          {"messages", std::move(messages)},
+          {"unknown_ids", std::move(unknown)},
+          {"remarks", remarks_json(dbc)}};
 }
 
 }  // namespace plimsoll

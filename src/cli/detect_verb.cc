@@ -11,12 +11,12 @@
 #include "cli/alarm_lines.h"
 #include "cli/capture_options.h"
 #include "cli/command.h"
+#include "cli/dbc_remarks.h"
 #include "cli/detection.h"
 #include "cli/event_sink.h"
 #include "cli/interrupt.h"
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
-#include "detect/dbc.h"
 #include "detect/frame_feed.h"
 #include "io/source_reader.h"
 
@@ -157,7 +157,7 @@ void run(const DetectVerbOptions& options) {
     source += (source.empty() ? "" : ", ") + (word == "-" ? "standard input" : word);
   const bool has_events = !options.events.empty();
   EventContext context{.source = source, .vehicle = options.vehicle, .detector = hash_of(options.model)};
-  const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc(options.dbc);
+  const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc_with_remarks(options.dbc);
   context.dbc = &dbc;
   context.j1939 = options.j1939 || dbc.has_groups();
   AlarmLines lines({.all = options.all,

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/dbc_remarks.h"
 #include "cli/dbc_table.h"
 #include "cli/group_table.h"
 #include "cli/verbs.h"
@@ -75,7 +76,7 @@ std::string kinds_text(const FramesView& view) {
 void inspect_frames(const InspectVerbOptions& options) {
   const std::string& folder = options.folder;
   const FramesView view(folder);
-  const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc(options.dbc);
+  const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc_with_remarks(options.dbc);
   Table table(
       {"<split", "<recording", "frames", "attack", "<kind", "seconds", "<copy of", "<handled on purpose"});
   for (const Recording& recording : view.recordings()) {

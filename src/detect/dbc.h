@@ -5,11 +5,18 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "memory/charge.h"
 
 namespace plimsoll {
+
+/// Raw values of a multiplexor, both bounds included.
+struct DbcRange {
+  int64_t first = 0;
+  int64_t last = 0;
+};
 
 /// A signal of a DBC: `SG_ NAME m2 : 7|16@0+ (0.01,0) [0|655.35] "km/h" RECEIVER`.
 struct DbcSignal {
@@ -24,15 +31,10 @@ struct DbcSignal {
   double least = 0;  ///< least and most are both 0 where the DBC states none
   double most = 0;
   std::string unit;
-  bool is_multiplexor = false;
-  std::optional<int64_t> multiplexed;  ///< there while the multiplexor has this raw value
-  bool extended_multiplexing = false;  ///< depends on another signal than the multiplexor: never read
+  int multiplexor = -1;  ///< place in its message of the signal that says when it is there; -1: always
+  std::vector<DbcRange> there = {};  ///< raw values of the multiplexor with which it is there
 
   bool has_range() const { return least < most; }
-  /// Whether a payload has it whose multiplexor has this raw value, if the message has one.
-  bool is_there(std::optional<int64_t> multiplexor) const {
-    return !extended_multiplexing && (!multiplexed || multiplexed == multiplexor);
-  }
   /// Whether a raw value of a parameter group says that there is no value, or an error (SAE J1939-71, ISO
   /// 11783-7).
   bool is_no_value(int64_t raw) const;
@@ -50,9 +52,54 @@ struct DbcMessage {
   bool is_cyclic = true;  ///< GenMsgSendType, where there is one, is "cyclic" or the like, not sent on events
   bool is_group = false;  ///< VFrameFormat is J1939PG: a parameter group, whoever sends it (detect/j1939.h)
   std::vector<DbcSignal> signals = {};
+};
 
-  /// The raw value of its multiplexor in a payload; none where there is none.
-  std::optional<int64_t> multiplexor(const uint8_t* payload, int64_t bytes) const;
+/// A payload as its message describes it. Not thread-safe.
+class DbcPayload {
+ public:
+  /// `message` and `payload`, which has `bytes`, outlive it.
+  DbcPayload(const DbcMessage& message, const uint8_t* payload, int64_t bytes)
+      : message_(message), payload_(payload), bytes_(bytes) {}
+
+  /// The raw value of a signal of the message. None if the payload is too short, or if a multiplexor has a
+  /// value with which the signal is not there.
+  std::optional<int64_t> raw(const DbcSignal& signal);
+
+ private:
+  const DbcMessage& message_;
+  const uint8_t* payload_;
+  int64_t bytes_;
+  int multiplexor_ = -1;               // the latest one that was read
+  std::optional<int64_t> value_ = {};  // its raw value
+};
+
+/// A line of a DBC that breaks its grammar, and what was made of it.
+struct DbcRemark {
+  int64_t line = 0;
+  std::string found;     ///< printable
+  std::string expected;  ///< "a number after the m of a multiplexed signal"
+  std::string done;      ///< "left out"
+
+  /// "6: found 'SG_ A m : ...', expected ...; left out"
+  std::string text() const;
+};
+
+/// The remarks on a DBC. Not thread-safe.
+class DbcRemarks {
+ public:
+  static constexpr size_t kMaxKept = 64;
+
+  void add(int64_t line, std::string_view found, std::string expected, std::string done);
+  /// By line.
+  void sort();
+  /// The first ones, up to kMaxKept.
+  const std::vector<DbcRemark>& kept() const { return kept_; }
+  /// How many lines there are with a remark, kept or not.
+  int64_t count() const { return count_; }
+
+ private:
+  std::vector<DbcRemark> kept_;
+  int64_t count_ = 0;
 };
 
 /// The messages of a DBC. Immutable.
@@ -63,7 +110,7 @@ class Dbc {
 
   Dbc() = default;
   /// `charge`: what they take.
-  Dbc(Messages messages, Charge charge);
+  Dbc(Messages messages, DbcRemarks remarks, Charge charge);
 
   const Messages& messages() const { return messages_; }
   /// The message of an ID, remote or not; null where there is none. An ID that the DBC does not have is one
@@ -73,16 +120,19 @@ class Dbc {
   /// "" where there is none.
   std::string name_of(uint32_t can_id) const;
   bool has_groups() const { return !groups_.empty(); }
+  const DbcRemarks& remarks() const { return remarks_; }
 
  private:
   Charge charge_{Tag::columns};
   Messages messages_;
+  DbcRemarks remarks_;
   std::map<uint32_t, std::vector<uint32_t>> groups_;  // IDs by number of the group
 };
 
-/// Reads messages, signals, their value types, and the attributes GenMsgCycleTime, GenMsgSendType and
-/// VFrameFormat; other statements are passed over, comments of several lines too. Errors: InputError with
-/// file and line for a message or a signal that is none, and for a file without a message; BudgetExceeded.
+/// Reads messages, signals, their multiplexing and value types, and the attributes GenMsgCycleTime,
+/// GenMsgSendType, VFrameFormat, SystemMessageLongSymbol and SystemSignalLongSymbol; other statements are
+/// passed over. Names and units are in UTF-8. A line that breaks the grammar costs no other line:
+/// Dbc::remarks() has what was made of it. Errors: InputError for a file without a message; BudgetExceeded.
 Dbc read_dbc(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -126,10 +126,10 @@ bool DbcRules::judge_signals(State& state, uint32_t id, int64_t time_ns, const u
                              int64_t bytes) {
   bool broken = false;
   const std::vector<DbcSignal>& signals = state.message->signals;
-  const std::optional<int64_t> multiplexor = state.message->multiplexor(payload, bytes);
+  DbcPayload values(*state.message, payload, bytes);
   for (const DbcSignal& signal : signals) {
-    if (!signal.has_range() || !signal.is_there(multiplexor)) continue;
-    const std::optional<int64_t> raw = signal.raw(payload, bytes);
+    if (!signal.has_range()) continue;
+    const std::optional<int64_t> raw = values.raw(signal);
     if (!raw || (state.message->is_group && signal.is_no_value(*raw))) continue;
     const double value = signal.physical(*raw);
     // Bounds of a DBC are rounded; a value that is no number is outside.
@@ -142,8 +142,7 @@ bool DbcRules::judge_signals(State& state, uint32_t id, int64_t time_ns, const u
   }
   for (Counter& counter : state.counters) {
     const DbcSignal& signal = signals[counter.signal];
-    if (!signal.is_there(multiplexor)) continue;
-    const std::optional<int64_t> raw = signal.raw(payload, bytes);
+    const std::optional<int64_t> raw = values.raw(signal);
     if (!raw) continue;
     if (state.message->is_group && signal.is_no_value(*raw)) {
       counter.last = -1;

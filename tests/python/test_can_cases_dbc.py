@@ -98,10 +98,6 @@ CASES = {
 }
 
 PENDING = {
-    "80_dbc_multiplexor_small_m": "one odd signal refuses the DBC",
-    "82_dbc_long_names": "names are those of 32 characters",
-    "83_dbc_cp1252_units": "units of cp1252 are shown as replacement characters",
-    "87_dbc_extended_mux": "dependent signals of extended multiplexing are not read",
     "113_inspect_dbc_json": "--dbc is ignored with --json",
 }
 

@@ -116,11 +116,7 @@ def test_channels_are_judged_apart(bin_dir, dbc, tmp_path):
 
 
 @pytest.mark.parametrize(("text", "expected"), [
-    ("BO_ 99999 Short: 8 ECU\n", "expected a message"),
-    ("BO_ 291 Engine: 8 ECU\n SG_ Speed : 7|0@0+ (1,0) [0|1] \"\" ECU\n", "car.dbc:2: found 'SG_ Speed"),
-    ("BO_ 291 Engine: 8 ECU\n SG_ Speed : 7|16@0 (1,0) [0|1] \"\" ECU\n", "expected a signal"),
-    ("BO_ 291 Engine: 8 ECU\n SG_ Speed : 7|16@0+ (nan,0) [0|1] \"\" ECU\n", "expected a signal"),
-    ("BO_ 291 Engine: 8 ECU\n SG_ Speed : 7|16@0+ (1,inf) [0|1] \"\" ECU\n", "expected a signal"),
+    ("BO_ x Short: 8 ECU\n", "line 1: found 'BO_ x Short: 8 ECU', expected a message"),
     ("VERSION \"\"\n", "found no message"),
 ])
 def test_what_is_no_dbc_is_refused(bin_dir, dbc, tmp_path, text, expected):
@@ -128,6 +124,51 @@ def test_what_is_no_dbc_is_refused(bin_dir, dbc, tmp_path, text, expected):
     dbc.write_text(text)
     done = check(bin_dir, dbc, tmp_path / "log.log")
     assert done.returncode == 3 and expected in done.stderr
+
+
+def test_an_odd_line_is_told_and_the_rest_is_read(bin_dir, dbc, tmp_path):
+    write(tmp_path / "log.log", [(0, 291, b"\xff" * 8)])
+    odd = [f' SG_ Odd{n} : 0|0@1+ (1,0) [0|1] "" ECU\n' for n in range(12)]
+    dbc.write_text("BO_ 291 Engine: 8 ECU\n" + "".join(odd) + ' SG_ Speed : 0|8@1+ (1,0) [0|1] "" ECU\n')
+    done = check(bin_dir, dbc, tmp_path / "log.log", "--json")
+    assert findings_of(done) == {("0x123", "range", "Speed"): 1}
+    remarks = json.loads(done.stdout)["dbc_remarks"]
+    assert remarks["count"] == 12 and [one["line"] for one in remarks["lines"]] == list(range(2, 14))
+    assert remarks["lines"][0]["found"].startswith("SG_ Odd0 : 0|0@1+") and remarks["lines"][0]["done"] == "left out"
+    assert done.stderr.count("car.dbc:") == 9 and "and 4 more such lines" in done.stderr
+
+
+def test_extended_multiplexing_and_long_names_are_those_of_cantools(bin_dir, dbc, tmp_path):
+    dbc.write_bytes("""BO_ 291 Ext: 8 ECU
+ SG_ S0 M : 0|4@1+ (1,0) [1|15] "" B
+ SG_ S1 m0M : 4|4@1+ (1,0) [1|15] "" B
+ SG_ S2000 m4 : 8|8@1+ (1,0) [0|100] "\xb0C" B
+ SG_ S3 m5 : 8|8@1- (1,0) [0|50] "" B
+ SG_ S4 m1M : 16|2@1+ (1,0) [1|2] "" B
+ SG_ S5 m2 : 24|8@1+ (1,0) [0|10] "" B
+
+SG_MUL_VAL_ 291 S1 S0 0-3, 8-8;
+SG_MUL_VAL_ 291 S2000 S1 4-4, 6-7;
+SG_MUL_VAL_ 291 S3 S1 5-5, 9-15;
+SG_MUL_VAL_ 291 S4 S0 1-1, 5-7;
+SG_MUL_VAL_ 291 S5 S4 2-3;
+BA_DEF_ SG_ "SystemSignalLongSymbol" STRING ;
+BA_DEF_DEF_ "SystemSignalLongSymbol" "";
+BA_ "SystemSignalLongSymbol" SG_ 291 S2000 "The_Second_Signal_With_A_Name_Above_32_Characters";
+""".encode("cp1252"))
+    message = cantools.database.load_file(dbc, strict=False).messages[0]
+    numbers = random.Random(7)
+    frames = [(n * 0.01, 291, numbers.randbytes(8)) for n in range(2000)]
+    write(tmp_path / "log.log", frames)
+    expected = {}
+    for _, _, data in frames:
+        for name, value in message.decode(data, decode_choices=False, allow_truncated=True).items():
+            signal = message.get_signal_by_name(name)
+            if not signal.minimum - 0.5 <= value <= signal.maximum + 0.5:
+                expected["0x123", "range", name] = expected.get(("0x123", "range", name), 0) + 1
+    found = check(bin_dir, dbc, tmp_path / "log.log", "--json")
+    assert findings_of(found) == expected and len(expected) == 6
+    assert "°C" in found.stdout and not found.stderr
 
 
 def test_a_large_dbc_stands_in_the_budget(bin_dir, dbc, tmp_path):
