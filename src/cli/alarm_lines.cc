@@ -13,6 +13,7 @@
 #include "base/json_text.h"
 #include "base/number_text.h"
 #include "base/units.h"
+#include "cli/alarm_reason.h"
 #include "cli/event_text.h"
 #include "detect/j1939.h"
 #include "memory/ledger.h"
@@ -53,12 +54,18 @@ std::string text_of(const StreamDetector& detector, MessageKey key) {
   return id_text(static_cast<uint32_t>(key), detector.channel_of(key));
 }
 
-// The part that a fused score is of.
-std::string reason_of(const Verdict& verdict) {
-  if (!verdict.by_part) return {};
-  const auto part = std::ranges::find(*verdict.by_part, verdict.score) - verdict.by_part->begin();
-  return static_cast<size_t>(part) < kFusedParts ? " by " + fused_parts()[static_cast<size_t>(part)].name
-                                                 : "";
+std::vector<std::string> unknown_ids(const StreamDetector& detector) {
+  std::vector<std::string> unknown;
+  for (const MessageKey id : detector.node_ids())
+    if (!detector.is_known(id)) unknown.push_back(text_of(detector, id));
+  return unknown;
+}
+
+// Why a window is an alarm; nothing for one that is none.
+std::string why(const Verdict& verdict, const StreamDetector& detector) {
+  if (!verdict.alarm) return "";
+  const std::vector<std::string> unknown = unknown_ids(detector);
+  return reason_text(reason_of(verdict, detector.threshold(), !unknown.empty()).part, unknown);
 }
 
 }  // namespace
@@ -67,7 +74,8 @@ std::string reason_of(const Verdict& verdict) {
 std::string AlarmLines::name_of(const StreamDetector& detector, MessageKey key) const {
   const auto can_id = static_cast<uint32_t>(key);
   std::string text = text_of(detector, key);
-  if (const std::string name = message_of(can_id); !name.empty()) text += " " + name;
+  if (const std::string name = message_name(can_id, options_.dbc, options_.j1939); !name.empty())
+    text += " " + name;
   if (const auto parts = options_.j1939 ? j1939_id(can_id) : std::nullopt)
     text += fmt::format(" (PGN {} from {}{})", parts->pgn, parts->source,
                         parts->destination ? fmt::format(" to {}", *parts->destination) : "");
@@ -77,13 +85,9 @@ std::string AlarmLines::name_of(const StreamDetector& detector, MessageKey key) 
 // Who does not know it: the detector, the DBC, or both.
 std::string AlarmLines::strangeness_of(const StreamDetector& detector, MessageKey key) const {
   const bool unnamed = options_.dbc != nullptr && !options_.dbc->messages().empty() &&
-                       message_of(static_cast<uint32_t>(key)).empty();
+                       options_.dbc->find(static_cast<uint32_t>(key)) == nullptr;
   if (!detector.is_known(key)) return unnamed ? " (unknown, not in the DBC)" : " (unknown)";
   return unnamed ? " (not in the DBC)" : "";
-}
-
-std::string AlarmLines::message_of(uint32_t can_id) const {
-  return options_.dbc == nullptr ? "" : options_.dbc->name_of(can_id);
 }
 
 void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place,
@@ -142,7 +146,8 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
         {{"id", id_text(id)}, {"known", detector.is_known(key)}, {"share", shortest_double(share)}});
     if (const std::string channel = detector.channel_of(key); !channel.empty())
       nodes.back()["channel"] = channel;
-    if (const std::string name = message_of(id); !name.empty()) nodes.back()["name"] = name;
+    if (const std::string name = message_name(id, options_.dbc, options_.j1939); !name.empty())
+      nodes.back()["name"] = name;
     if (options_.j1939) add_j1939(id, nodes.back());
   }
   Json edges = Json::array();
@@ -152,9 +157,6 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
                      {"target", text_of(detector, ids[static_cast<size_t>(ends[1])])},
                      {"share", shortest_double(share)}});
   }
-  Json unknown = Json::array();
-  for (const MessageKey id : ids)
-    if (!detector.is_known(id)) unknown.push_back(text_of(detector, id));
   Json line = {{"window", place.first_window + verdict.window.number},
                {"first_frame", place.first_frame + verdict.window.first_frame},
                {"frames", verdict.window.frames},
@@ -162,9 +164,10 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
                {"score", shortest_double(verdict.score)},
                {"threshold", shortest_double(detector.threshold())},
                {"alarm", verdict.alarm},
-               {"unknown_ids", unknown},
+               {"unknown_ids", unknown_ids(detector)},
                {"nodes", nodes},
                {"edges", edges}};
+  if (verdict.alarm) line["reason"] = why(verdict, detector);
   if (verdict.by_part) line["parts"] = parts_json(verdict);
   if (verdict.labelled) line["attack"] = verdict.attack;
   if (!place.channel.empty()) line["channel"] = place.channel;
@@ -178,7 +181,7 @@ std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& 
       "{}{} window {} at {:.6f} s: score {:.3f}", verdict.alarm ? "ALARM" : "  ok ",
       place.channel.empty() ? "" : " " + place.channel, place.first_window + verdict.window.number,
       static_cast<double>(verdict.window.time_ns) / 1e9, verdict.score);
-  text += reason_of(verdict);
+  if (const std::string reason = why(verdict, detector); !reason.empty()) text += " by " + reason;
   const Focus focus = detector.focus(3);
   for (const auto& [index, share] : focus.nodes) {
     const MessageKey id = ids[static_cast<size_t>(index)];

@@ -52,7 +52,6 @@ class AlarmLines {
  private:
   std::string name_of(const StreamDetector& detector, MessageKey key) const;
   std::string strangeness_of(const StreamDetector& detector, MessageKey key) const;
-  std::string message_of(uint32_t can_id) const;
   Json line_json(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place) const;
   std::string line_text(const Verdict& verdict, const StreamDetector& detector,
                         const StreamPlace& place) const;

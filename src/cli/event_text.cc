@@ -18,13 +18,14 @@ namespace plimsoll {
 namespace {
 
 std::string name_of(uint32_t id, const EventContext& context) {
-  return context.dbc == nullptr ? "" : context.dbc->name_of(id);
+  return message_name(id, context.dbc, context.j1939);
 }
 
 // The most frequent first.
-std::vector<std::pair<Incident::Id, int64_t>> ranked_ids(const Incident& incident) {
-  std::vector<std::pair<Incident::Id, int64_t>> ids(incident.ids.begin(), incident.ids.end());
-  std::ranges::stable_sort(ids, [](const auto& a, const auto& b) { return a.second > b.second; });
+std::vector<std::pair<Incident::Id, Incident::Named>> ranked_ids(const Incident& incident) {
+  std::vector<std::pair<Incident::Id, Incident::Named>> ids(incident.ids.begin(), incident.ids.end());
+  std::ranges::stable_sort(ids,
+                           [](const auto& a, const auto& b) { return a.second.windows > b.second.windows; });
   return ids;
 }
 
@@ -40,7 +41,7 @@ int ocsf_severity(const std::string& severity) {
 
 std::string title_of(const Incident& incident) {
   return fmt::format("Unusual CAN traffic{}: {}", incident.channel.empty() ? "" : " on " + incident.channel,
-                     incident.part.empty() ? "score is no number" : incident.part);
+                     incident.reason());
 }
 
 // An incident's name among those of all runs: the detector, the traffic's time, the number.
@@ -75,6 +76,13 @@ std::string id_text(uint32_t can_id, const std::string& channel) {
                      (can_id & kCanExtended) != 0 ? 8 : 3);
 }
 
+std::string message_name(uint32_t can_id, const Dbc* dbc, bool j1939) {
+  std::string name = dbc == nullptr ? "" : dbc->name_of(can_id);
+  if (const auto parts = name.empty() && j1939 ? j1939_id(can_id) : std::nullopt)
+    name = j1939_group_name(parts->pgn);
+  return name;
+}
+
 void add_j1939(uint32_t can_id, Json& json) {
   const auto parts = j1939_id(can_id);
   if (!parts) return;
@@ -90,8 +98,8 @@ std::string iso_time(int64_t time_ns) {
 
 Json event_json(const Incident& incident, const EventContext& context) {
   Json ids = Json::array();
-  for (const auto& [id, windows] : ranked_ids(incident)) {
-    Json one = {{"id", id_text(id.can_id)}, {"windows", windows}};
+  for (const auto& [id, named] : ranked_ids(incident)) {
+    Json one = {{"id", id_text(id.can_id)}, {"windows", named.windows}, {"known", named.known}};
     if (!id.channel.empty()) one["channel"] = id.channel;
     if (context.j1939) add_j1939(id.can_id, one);
     if (const std::string name = name_of(id.can_id, context); !name.empty()) one["name"] = name;
@@ -107,8 +115,10 @@ Json event_json(const Incident& incident, const EventContext& context) {
                 {"windows", incident.windows},
                 {"worst_score", number_json(incident.worst)},
                 {"threshold", number_json(incident.threshold)},
+                {"strength", number_json(incident.strength)},
                 {"severity", incident.severity()},
                 {"part", incident.part},
+                {"reason", incident.reason()},
                 {"ids", ids},
                 {"source", context.source},
                 {"detector", context.detector}};
@@ -135,7 +145,7 @@ Json event_ocsf(const Incident& incident, const EventContext& context) {
   if (!context.vehicle.empty()) resources.push_back({{"type", "vehicle"}, {"name", context.vehicle}});
   resources.push_back(
       {{"type", "CAN bus"}, {"name", incident.channel.empty() ? context.source : incident.channel}});
-  for (const auto& [id, windows] : ranked_ids(incident)) {
+  for (const auto& [id, named] : ranked_ids(incident)) {
     Json one = {{"type", "CAN message"}, {"uid", id_text(id.can_id, id.channel)}};
     if (const std::string name = name_of(id.can_id, context); !name.empty()) one["name"] = name;
     resources.push_back(std::move(one));
@@ -185,7 +195,7 @@ std::string event_syslog(const Incident& incident, const EventContext& context) 
                     : severity == "high"                      ? 2
                                                               : 1;
   std::string ids;
-  for (const auto& [id, windows] : ranked_ids(incident)) {
+  for (const auto& [id, named] : ranked_ids(incident)) {
     const std::string name = name_of(id.can_id, context);
     ids += fmt::format("{}{}{}", ids.empty() ? "" : ",", id_text(id.can_id, id.channel),
                        name.empty() ? "" : ":" + name);
@@ -193,10 +203,10 @@ std::string event_syslog(const Incident& incident, const EventContext& context) 
   // 32473 is the enterprise number for examples (RFC 5612): Plimsoll has none of its own.
   std::string data = fmt::format(
       "[incident@32473 number=\"{}\" state=\"{}\" start=\"{}\" end=\"{}\" windows=\"{}\" worst=\"{}\" "
-      "threshold=\"{}\" severity=\"{}\" part=\"{}\" ids={} source={} detector=\"{}\"",
+      "threshold=\"{}\" strength=\"{}\" severity=\"{}\" part=\"{}\" ids={} source={} detector=\"{}\"",
       incident.number, state_name(incident.state), iso_time(incident.start_ns), iso_time(incident.end_ns),
-      incident.windows, incident.worst, incident.threshold, severity, incident.part, param_value(ids),
-      param_value(context.source), context.detector);
+      incident.windows, incident.worst, incident.threshold, incident.strength, severity, incident.part,
+      param_value(ids), param_value(context.source), context.detector);
   if (!incident.channel.empty()) data += " channel=" + param_value(incident.channel);
   if (!context.vehicle.empty()) data += " vehicle=" + param_value(context.vehicle);
   if (context.suppressed > 0) data += fmt::format(" suppressed=\"{}\"", context.suppressed);

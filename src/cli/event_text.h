@@ -21,6 +21,9 @@ struct EventContext {
 
 /// "0x2C0", or "can1:0x2C0" of merged channels; an extended ID has eight digits
 std::string id_text(uint32_t can_id, const std::string& channel = {});
+/// The name of a message in the DBC, else, with `j1939`, that of a group of the protocol itself; may be
+/// empty.
+std::string message_name(uint32_t can_id, const Dbc* dbc, bool j1939);
 /// Adds `pgn`, `source` and, of a group that is sent to one address, `destination` of a 29-bit ID.
 void add_j1939(uint32_t can_id, Json& json);
 /// "2017-12-22T05:47:51.204117Z"

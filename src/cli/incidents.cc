@@ -1,11 +1,12 @@
 #include "cli/incidents.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 #include <vector>
 
-#include "detect/fusion.h"
+#include "cli/event_text.h"
 
 namespace plimsoll {
 namespace {
@@ -17,19 +18,29 @@ bool is_there(const std::filesystem::path& path) {
   return !path.empty() && std::filesystem::exists(path, none);
 }
 
-std::string worst_part(const Verdict& verdict) {
-  if (!verdict.by_part) return "gat";
-  const auto part = std::ranges::find(*verdict.by_part, verdict.score) - verdict.by_part->begin();
-  return static_cast<size_t>(part) < kFusedParts ? fused_parts()[static_cast<size_t>(part)].name : "";
-}
+// Windows of an incident that goes on, and of one that is more than an accident of two windows.
+constexpr int64_t kLasting = 10;
+constexpr int64_t kFew = 3;
 
 }  // namespace
 
-// A fused score has its threshold at 1; log-odds may have theirs below 0.
 const char* Incident::severity() const {
-  if (!std::isfinite(worst)) return "critical";
-  const float ratio = threshold > 0 ? worst / threshold : 1 + worst - threshold;
-  return ratio < 2 ? "low" : ratio < 5 ? "medium" : ratio < 20 ? "high" : "critical";
+  constexpr std::array<const char*, 4> kLevels = {"low", "medium", "high", "critical"};
+  if (!std::isfinite(strength)) return kLevels.back();
+  size_t level = strength < 2 ? 0 : strength < 5 ? 1 : strength < 20 ? 2 : 3;
+  if (windows >= kLasting) ++level;
+  if (windows < kFew) level = std::min<size_t>(level, 2);
+  return kLevels[std::min(level, kLevels.size() - 1)];
+}
+
+std::string Incident::reason() const {
+  std::vector<std::pair<int64_t, std::string>> unknown;
+  for (const auto& [id, named] : ids)
+    if (!named.known) unknown.emplace_back(-named.windows, id_text(id.can_id, id.channel));
+  std::ranges::stable_sort(unknown, {}, &std::pair<int64_t, std::string>::first);
+  std::vector<std::string> texts;
+  for (auto& [windows, text] : unknown) texts.push_back(std::move(text));
+  return reason_text(part, texts);
 }
 
 const char* state_name(Incident::State state) {
@@ -47,7 +58,10 @@ void Incidents::add(const Verdict& verdict, const StreamDetector& detector) {
   const int64_t time_ns = verdict.window.time_ns;
   close_before(time_ns);
   if (!verdict.alarm || !passes()) return;
-  put_alarm(time_ns, verdict.score, detector.threshold(), worst_part(verdict));
+  const bool has_unknown_ids =
+      std::ranges::any_of(detector.node_ids(), [&](MessageKey key) { return !detector.is_known(key); });
+  put_alarm(time_ns, verdict.score, detector.threshold(),
+            reason_of(verdict, detector.threshold(), has_unknown_ids));
   name_ids(detector);
   if (options_.interval_ns > 0) return;
   const bool enough = is_enough(time_ns, 1);
@@ -96,7 +110,7 @@ void Incidents::add(const Silence& silence, float threshold) {
   close_before(silence.time_ns);
   if (!passes()) return;
   put_alarm(silence.time_ns, silence.score, threshold,
-            statistic_names()[static_cast<size_t>(Statistic::silence)]);
+            {"silence", silence.score / std::max(threshold, 1.0F)});
   if (options_.interval_ns == 0 && !told_) tell(Incident::State::open);
 }
 
@@ -104,7 +118,7 @@ void Incidents::close_before(int64_t time_ns) {
   if (open_ && is_over(time_ns)) end();
 }
 
-void Incidents::put_alarm(int64_t time_ns, float score, float threshold, const std::string& part) {
+void Incidents::put_alarm(int64_t time_ns, float score, float threshold, const AlarmReason& reason) {
   if (!open_) {
     open_ = true;
     told_ = false;
@@ -113,14 +127,16 @@ void Incidents::put_alarm(int64_t time_ns, float score, float threshold, const s
                  .start_ns = time_ns,
                  .worst = score,
                  .threshold = threshold,
-                 .part = part,
+                 .strength = reason.strength,
+                 .part = reason.part,
                  .ids = {}};
   }
   incident_.end_ns = time_ns;
   ++incident_.windows;
-  if (score > incident_.worst || std::isnan(score)) {
-    incident_.worst = score;
-    incident_.part = part;
+  if (score > incident_.worst || std::isnan(score)) incident_.worst = score;
+  if (reason.strength > incident_.strength || std::isnan(reason.strength)) {
+    incident_.strength = reason.strength;
+    incident_.part = reason.part;
   }
 }
 
@@ -129,7 +145,10 @@ void Incidents::name_ids(const StreamDetector& detector) {
   const MessageKeys ids = detector.node_ids();
   const auto name = [&](MessageKey key) {
     const Incident::Id id{static_cast<uint32_t>(key), detector.channel_of(key)};
-    if (incident_.ids.size() < kMostIds || incident_.ids.contains(id)) ++incident_.ids[id];
+    if (incident_.ids.size() >= kMostIds && !incident_.ids.contains(id)) return;
+    Incident::Named& named = incident_.ids[id];
+    ++named.windows;
+    named.known = detector.is_known(key);
   };
   bool unknown = false;
   for (const MessageKey id : ids)

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "cli/alarm_reason.h"
 #include "cli/detect_monitor.h"
 #include "detect/silence_watch.h"
 #include "detect/stream_detector.h"
@@ -31,12 +32,19 @@ struct Incident {
   int64_t windows = 0;  ///< alarms
   float worst = 0;      ///< score
   float threshold = 0;
-  std::string part;           ///< that the worst score is by
-  std::map<Id, int64_t> ids;  ///< alarms that an ID is named in
-  int64_t filtered = 0;       ///< alarms that a filter dropped since the event before
+  float strength = 0;  ///< of the strongest alarm (cli/alarm_reason.h)
+  std::string part;    ///< by which it is that
+  struct Named {
+    int64_t windows = 0;  ///< alarms that an ID is named in
+    bool known = true;    ///< to the detector
+  };
+  std::map<Id, Named> ids;
+  int64_t filtered = 0;  ///< alarms that a filter dropped since the event before
 
-  /// "low", "medium", "high" or "critical": by how far the worst score exceeds the threshold.
+  /// "low", "medium", "high" or "critical": by the strength, and by how many alarms there are.
   const char* severity() const;
+  /// Why: "unknown ID 0x18EAFF0B".
+  std::string reason() const;
 };
 
 /// "open", "ongoing" or "closed"
@@ -77,7 +85,7 @@ class Incidents {
   bool is_over(int64_t time_ns) const;
   bool is_enough(int64_t time_ns, int64_t alarms);
   void close_before(int64_t time_ns);
-  void put_alarm(int64_t time_ns, float score, float threshold, const std::string& part);
+  void put_alarm(int64_t time_ns, float score, float threshold, const AlarmReason& reason);
   void name_ids(const StreamDetector& detector);
   void tell(Incident::State state);
 

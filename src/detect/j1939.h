@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "store/frames.h"
 
@@ -32,5 +33,9 @@ inline std::optional<J1939Id> j1939_id(uint32_t can_id) {
     id.pgn |= specific;
   return id;
 }
+
+/// The name of a parameter group of the protocol itself by its number: requests, transport, addresses and
+/// diagnostic messages. Empty for groups of applications, which a DBC names.
+std::string_view j1939_group_name(uint32_t pgn);
 
 }  // namespace plimsoll

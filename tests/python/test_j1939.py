@@ -223,10 +223,10 @@ def test_alarms_and_events_tell_groups_and_addresses(run, made, tmp_path):
         parts = cantools.j1939.frame_id_unpack(int(id, 16))
         assert (node["pgn"], node["source"]) == (cantools.j1939.pgn_from_frame_id(int(id, 16)), parts.source_address)
         assert node.get("destination", 255) == (parts.pdu_specific if parts.pdu_format < 240 else 255)
-        assert "name" not in node
+        assert node.get("name") == ("Request" if id == "0x18EAFF21" else None), "groups of the protocol itself have names"
     assert len(found) == 5 and "pgn" not in nodes()["0x18FEF103"]
     assert {id: node.get("name") for id, node in nodes("--dbc", tmp_path / "truck.dbc").items()} == {
-        "0x0CF00400": "EEC1", "0x18FEF103": "CCVS", "0x18FEF155": "CCVS", "0x0C00000B": "TSC1", "0x18EAFF21": None}
+        "0x0CF00400": "EEC1", "0x18FEF103": "CCVS", "0x18FEF155": "CCVS", "0x0C00000B": "TSC1", "0x18EAFF21": "Request"}
     text = run("plimsoll", "detect", model, capture, "--dbc", tmp_path / "truck.dbc")
     assert re.search(r"ALARM .*0x18FEF155 CCVS \(PGN 65265 from 85\) \(unknown\)", text)
     events = [json.loads(line) for line in run("plimsoll", "detect", model, capture, "--events", "json", "--dbc", tmp_path / "truck.dbc").splitlines()]
