@@ -63,12 +63,11 @@ void TableOptions::add(CLI::App& verb, FormatOptions& format) {
   verb.add_option("--attack-label", format.attack_labels, "Label texts that mean an attack")
       ->type_name("TEXT...");
   CLI::App* table = verb.add_option_group("table", "How the columns of a table are to be read");
-  table
-      ->add_option(
-          "--columns", format.columns,
-          "time, id, channel, extended, length, payload, byte*8, bytes, label, - (leave out), ... (leave "
-          "out the rest)")
-      ->delimiter(',');
+  CLI::Option* const columns = table->add_option(
+      "--columns", format.columns,
+      "time, id, channel, extended, length, payload, byte*8, bytes, label, - (leave out), ... (leave out the "
+      "rest)");
+  columns->delimiter(',');
   table->add_option("--separator", format.separator, "One character, tab, or space for runs of blanks")
       ->capture_default_str();
   table->add_option("--quote", format.quote, "A character around fields that hold separators");
@@ -78,6 +77,8 @@ void TableOptions::add(CLI::App& verb, FormatOptions& format) {
       ->check(words({"bytes", "bits"}))
       ->capture_default_str();
 }
+  for (const char* const name : {"--separator", "--quote", "--id", "--bytes", "--length"})
+    table->get_option(name)->needs(columns);
 
 void TableOptions::settle(FormatOptions& format) const {
   format.decimal_id = id_ == "dec";

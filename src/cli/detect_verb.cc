@@ -205,7 +205,7 @@ void run(const DetectVerbOptions& options) {
 }
 
 // In the order in which they are applied.
-void add_event_filters(CLI::App& verb, DetectVerbOptions& options) {
+void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& options) {
   constexpr double kLeast = 1e-3, kDay = 86400;
   constexpr int64_t kMany = 1'000'000;
   verb.add_option("--event-block", options.incidents.block,
@@ -243,6 +243,8 @@ void add_event_filters(CLI::App& verb, DetectVerbOptions& options) {
       ->check(within(kLeast, kDay))
       ->type_name("SECONDS")
       ->capture_default_str();
+  for (CLI::Option* const option : verb.get_options())
+    if (option->get_name().starts_with("--event-")) option->needs(events);
 }
 
 }  // namespace
@@ -277,11 +279,13 @@ void add_detect(CLI::App& app) {
       ->check(finite())
       ->type_name("SCORE")
       ->excludes(rate);
-  verb->add_flag("--all", options->all, "A line for every window, not for alarms alone");
+  CLI::Option* const all =
+      verb->add_flag("--all", options->all, "A line for every window, not for alarms alone");
   verb->add_flag("--json", options->json, "JSON lines; the last one is the summary");
   CLI::Option* const events =
       verb->add_option("--events", options->events, "A line for an incident, not for each alarm")
-          ->check(CLI::IsMember({"json", "ocsf", "syslog"}));
+          ->check(CLI::IsMember({"json", "ocsf", "syslog"}))
+          ->excludes(all);
   verb->add_option("--on-event", options->on_event,
                    "A shell command that gets each event on its standard input")
       ->type_name("COMMAND")
@@ -292,7 +296,7 @@ void add_detect(CLI::App& app) {
   verb->add_option("--metrics", options->metrics, "A page for Prometheus on this port of 127.0.0.1")
       ->check(CLI::Range(1, 65535))
       ->type_name("PORT");
-  add_event_filters(*verb, *options);
+  add_event_filters(*verb, events, *options);
   verb->add_option("--vehicle", options->vehicle, "A name of the vehicle, for incidents")->type_name("NAME");
   verb->add_option("--dbc", options->dbc, "Names of messages")->type_name("FILE");
   verb->add_flag("--j1939", options->j1939,

@@ -174,12 +174,27 @@ void inspect_limits(bool json) {
   fmt::print("{}\ndefault budget: {}\n\n{}", table.text(), format_bytes(default_budget(limits)), held_text());
 }
 
+// The manifest, and what was asked for beside it.
+void print_manifest(const InspectVerbOptions& options, const DataSetView& set) {
+  Json json = set.manifest();
+  if (options.j1939 || !options.dbc.empty()) {
+    const FramesView view(options.folder);
+    const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc_with_remarks(options.dbc);
+    if (options.j1939 || dbc.has_groups()) json["j1939"] = groups_json(view.frames(), dbc);
+    if (!options.dbc.empty()) json["dbc"] = dbc_json(view.frames(), dbc);
+  }
+  print_json(json);
+}
+
 void run(const InspectVerbOptions& options) {
   if (options.limits) return inspect_limits(options.json);
   if (options.folder.empty()) throw UsageError("inspect needs a data set, or --limits");
   const DataSetView set(options.folder);
+  if (set.kind() != "frames" && (options.j1939 || !options.dbc.empty()))
+    throw UsageError(fmt::format("{}: is a data set of kind {}; --dbc and --j1939 are for frames",
+                                 options.folder, set.kind()));
   if (options.json) {
-    print_json(set.manifest());
+    print_manifest(options, set);
   } else if (set.kind() == "frames") {
     inspect_frames(options);
   } else if (set.kind() == "graph") {
@@ -196,15 +211,21 @@ void run(const InspectVerbOptions& options) {
 void add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectVerbOptions>();
   CLI::App* verb = app.add_subcommand("inspect", "Show what is in a data set, or the memory limits found");
-  verb->add_option("DIR", options->folder, "A data set");
-  verb->add_flag(
+  CLI::Option* const folder = verb->add_option("DIR", options->folder, "A data set");
+  CLI::Option* const j1939 = verb->add_flag(
       "--j1939", options->j1939,
       "Of frames the parameter groups and addresses of 29-bit IDs; so does a DBC with such groups");
-  verb->add_option("--dbc", options->dbc,
-                   "Of frames the messages and signals that it names, and IDs that it does not know")
-      ->type_name("FILE");
-  verb->add_flag("--limits", options->limits, "The limits on memory, each with its source");
-  verb->add_flag("--json", options->json, "The manifest, or the limits, as JSON");
+  CLI::Option* const dbc =
+      verb->add_option("--dbc", options->dbc,
+                       "Of frames the messages and signals that it names, and IDs that it does not know");
+  dbc->type_name("FILE");
+  verb->add_flag("--limits", options->limits, "Show the limits on memory, each with its source")
+      ->excludes(folder)
+      ->excludes(j1939)
+      ->excludes(dbc);
+  verb->add_flag(
+      "--json", options->json,
+      "Print the manifest, with the messages of --dbc and the groups of --j1939, or the limits, as JSON");
   verb->footer("Example: plimsoll inspect frames");
   verb->callback([options] { run(*options); });
 }

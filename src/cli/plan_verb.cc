@@ -224,6 +224,9 @@ void run_plan(const PlanOptions& options) {
   if (!budgets.empty())
     return print_settings(plan_settings(input, run, budget.bytes()), budgets, options.json);
   const StagePlans plans = plan_within(input, run, budget.bytes());
+  if ((device.budget || device.open) && (options.profile || !options.snapshot.empty()))
+    throw UsageError(
+        "--profile and --snapshot are of a plan for the CPU; leave --device and --device-budget out");
   if (device.budget || device.open) return print_device_plans(plans, recipe.memory.estimation, options.json);
   const MemoryPlan& plan = largest_budget(plans);
   TapeProfile profile;

@@ -102,11 +102,13 @@ void add_stage(CLI::App& app) {
                    "The folder of copies, or `scratch`: PLIMSOLL_CACHE, else `plimsoll` below SLURM_TMPDIR, "
                    "TMPDIR or /tmp; default: PLIMSOLL_CACHE")
       ->type_name("DIR|scratch");
-  verb->add_flag("--evict", options->evict, "Delete the copy of DATA, or without DATA all copies");
+  CLI::Option* const evict =
+      verb->add_flag("--evict", options->evict, "Delete the copy of DATA, or without DATA all copies");
   verb->add_option("--verify", options->verify,
                    "Of a copy that is there: auto, its sizes; full, all checksums as well")
       ->check(CLI::IsMember({"auto", "full"}))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->excludes(evict);
   verb->add_flag("--json", options->json, "The summary as JSON");
   verb->footer("Example: plimsoll stage frames --to scratch");
   verb->callback([options, data] {

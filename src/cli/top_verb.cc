@@ -150,11 +150,11 @@ void add_top(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("top", "Show the runs of this machine: memory, rate, and what binds");
   verb->add_option("RUN", options->run,
                    "The folder of a run, also of one that has ended; default: all that train");
-  verb->add_option("--interval", options->interval, "Seconds between two looks")
-      ->check(within(0.1, 3600))
-      ->capture_default_str();
-  verb->add_flag("--once", options->once, "Print what is there now, and end");
-  verb->add_flag("--json", options->json, "The same as JSON");
+  CLI::Option* const interval =
+      verb->add_option("--interval", options->interval, "Seconds between two looks at a terminal");
+  interval->check(within(0.1, 3600))->capture_default_str();
+  verb->add_flag("--once", options->once, "Print what is there now, and end")->excludes(interval);
+  verb->add_flag("--json", options->json, "Print what is there now as JSON, and end")->excludes(interval);
   verb->footer("Example: plimsoll top runs/gat");
   verb->callback([options] { run(*options); });
 }

@@ -53,11 +53,13 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
   verb->add_option("--prefetch", options->prefetch, "Blocks to read ahead, as for train")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
-  verb->add_flag("--profile", options->profile,
-                 "Which module of the model holds what at the peak, and what would shrink it");
-  verb->add_option("--snapshot", options->snapshot,
-                   "Write the worst block's allocations as a snapshot that pytorch.org/memory_viz opens")
-      ->type_name("FILE");
+  CLI::Option* const profile =
+      verb->add_flag("--profile", options->profile,
+                     "Which module of the model holds what at the peak, and what would shrink it");
+  CLI::Option* const snapshot =
+      verb->add_option("--snapshot", options->snapshot,
+                       "Write the worst block's allocations as a snapshot that pytorch.org/memory_viz opens");
+  snapshot->type_name("FILE");
   add_ranks(*verb, options->ranks, "Plan one of so many ranks, as for train");
   verb->add_flag("--json", options->json, "The plan as JSON");
   options->resources.add_budget(*verb);
@@ -75,6 +77,7 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
       "--table", options->table,
       "In place of one plan: which hidden channels and layers fit each of these budgets, and how fast");
   table->delimiter(',')->type_name("BYTES,...")->excludes("--budget")->excludes(on_device);
+  table->excludes(profile)->excludes(snapshot);
   options->resources.add_threads(*verb);
   verb->footer("Example: plimsoll plan recipes/gat.yaml --data frames --budget 256MiB");
   verb->callback([options, run] { run(*options); });
