@@ -33,7 +33,7 @@ def can(
     out: PathLike,
     *,
     format: str = "auto",
-    payload: int = 8,
+    payload: int | None = None,
     channel: str = "",
     channel_names: Mapping[str, str] | None = None,
     merge_channels: bool = False,
@@ -60,7 +60,8 @@ def can(
 
     `sources` are files, or folders whose folders become splits. `format` and what follows it describe them as the
     options of `plimsoll ingest can` do (docs/can-formats.md); `channel_names` gives channels other names, as
-    `--name-channel`. `benign` labels every frame 0; `split` is that of
+    `--name-channel`. `payload` is 8 or 64 bytes a frame; None takes 64 where a frame needs them. `benign` labels every
+    frame 0; `split` is that of
     captures that lie in no folder of their own. A capture that is cut off is read up to there with a warning,
     or refused with `truncated` "fail". `shard` "2/8" takes the second of eight parts of the
     captures; `plimsoll.merge` joins them. Progress counts bytes of the sources.
@@ -79,7 +80,7 @@ def can(
     described.name = one_of("format", format, _FORMATS)
     if described.columns and format == "auto":
         described.name = "table"
-    described.payload = whole("payload", payload, 8, 64)
+    described.payload = 0 if payload is None else whole("payload", payload, 8, 64)
     described.channel = channel
     described.channel_names = dict(channel_names or {})
     described.merge_channels = merge_channels

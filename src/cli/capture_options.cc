@@ -20,9 +20,10 @@ void name_channel(const std::string& text, FormatOptions& format) {
 
 void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string> formats, const char* of) {
   verb.add_option("--format", format.name, of)->check(words(std::move(formats)))->capture_default_str();
-  verb.add_option("--payload", format.payload, "Bytes of payload a frame has room for: 8, or 64 for CAN FD")
-      ->check(CLI::IsMember({8, 64}))
-      ->capture_default_str();
+  format.payload = kChosenPayload;
+  verb.add_option("--payload", format.payload,
+                  "Maximum payload bytes per frame, 8 or 64; default: 64 where the captures need it")
+      ->check(CLI::IsMember({8, 64}));
   verb.add_option("--channel", format.channel, "Read this channel alone, where the format tells channels")
       ->type_name("NAME");
   verb.add_option_function<std::vector<std::string>>(
@@ -76,9 +77,9 @@ void TableOptions::add(CLI::App& verb, FormatOptions& format) {
   table->add_option("--length", length_, "Lengths in bytes or bits")
       ->check(words({"bytes", "bits"}))
       ->capture_default_str();
-}
   for (const char* const name : {"--separator", "--quote", "--id", "--bytes", "--length"})
     table->get_option(name)->needs(columns);
+}
 
 void TableOptions::settle(FormatOptions& format) const {
   format.decimal_id = id_ == "dec";

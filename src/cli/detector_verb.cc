@@ -160,7 +160,7 @@ void run(DetectorVerbOptions& options) {
   for (const char* word :
        {"--out", benign.c_str(), "--benign", "--split", "train", "--format", options.format.name.c_str()})
     ingest.emplace_back(word);
-  if (options.format.payload != kPayloadBytes)
+  if (options.format.payload != kChosenPayload)
     ingest.insert(ingest.end(), {"--payload", std::to_string(options.format.payload)});
   if (!options.format.channel.empty()) ingest.insert(ingest.end(), {"--channel", options.format.channel});
   for (const auto& [channel, name] : options.format.channel_names)

@@ -165,8 +165,8 @@ def test_what_cannot_be_calibrated_is_refused_and_leaves_nothing(plimsoll, train
     error = refused(3, model, tmp_path / "table.txt")
     assert "`plimsoll ingest can --format table --columns`" in error
     (tmp_path / "fd.log").write_text("(1.0) can0 123##1" + "00" * 12 + "\n")
-    assert "give --payload 64" in refused(3, model, tmp_path / "fd.log")
-    assert "--payload" not in refused(3, model, tmp_path / "fd.log", "--payload", "64")  # it has too few windows
+    assert "give --payload 64" in refused(3, model, tmp_path / "fd.log", "--payload", "8")
+    assert "--payload" not in refused(3, model, tmp_path / "fd.log")  # it has too few windows
     assert "absent.safetensors" in refused(3, tmp_path / "absent.safetensors", drives[0])
     assert "drive" not in refused(3, drives[0], drives[0]) and not out.exists()
     refused(4, model, drives[0], "--budget", "1MiB")

@@ -71,7 +71,7 @@ def test_frames_of_an_interface_have_the_verdicts_of_its_candump(inside, model, 
     inside(f"""
 candump -L -r 4194304 vcan0 > seen.log 2> candump.txt &
 candump=$!
-{detect} vcan0 --all --json > lines.jsonl 2> errors.txt &
+{detect} vcan0 --all --json --payload 8 > lines.jsonl 2> errors.txt &
 detect=$!
 sleep 1
 canplayer -I play.log vcan0={channel}

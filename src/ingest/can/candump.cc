@@ -31,7 +31,7 @@ class Candump : public CaptureFormat {
     try {
       return parse_plain(plain, out, notes);
     } catch (const Wrong& wrong) {
-      throw Wrong{line.data(), wrong.expected};
+      throw Wrong{line.data(), wrong.expected, wrong.is_too_long};
     }
   }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "store/frame_batch.h"
 
@@ -21,6 +22,13 @@ namespace plimsoll {
 struct Wrong {
   const char* at;
   std::string expected;
+  bool is_too_long = false;  ///< a payload for which the frames have no space
+};
+
+/// A payload longer than the 8 bytes that FormatOptions::payload gives a frame.
+class PayloadTooLong : public InputError {
+ public:
+  using InputError::InputError;
 };
 
 /// What was found in a capture and handled on purpose (docs/can-formats.md says how). Counts of lines.
@@ -62,10 +70,16 @@ struct CaptureFacts {
   bool labelled = true;
 };
 
+/// FormatOptions::payload of who leaves it to the captures: ingest_can() takes 64 where a frame needs them, a
+/// stream always does.
+inline constexpr int64_t kChosenPayload = 0;
+inline constexpr int64_t kFdPayloadBytes = 64;  ///< of a frame of CAN FD
+
 /// How the user describes captures; what is not given is detected.
 struct FormatOptions {
   std::string name = "auto";  ///< a word of capture_formats(), or table
-  int64_t payload = 8;        ///< bytes of payload a frame has room for: 8 or 64 (CAN FD)
+  int64_t payload = 8;        ///< bytes of payload a frame has room for: 8 or 64 (CAN FD), or
+                              ///< kChosenPayload
   std::string channel = {};   ///< take this channel alone, where the format tells channels; empty: all
   std::map<std::string, std::string> channel_names =
       {};                         ///< other names of channels; those of one name are one

@@ -137,6 +137,7 @@ void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
   parsed.notes = {};
   parsed.lines = 0;
   parsed.skipped.clear();
+  parsed.skipped_too_long = false;
   parsed.error.reset();
   parsed.truncation = piece.truncation;
   if (!piece.format) {
@@ -183,12 +184,16 @@ void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
       }
       if (skip && !is_cut) {
         ++parsed.skipped[wrong.expected];
+        parsed.skipped_too_long |= wrong.is_too_long;
         continue;
       }
       const auto column = static_cast<size_t>(std::max<std::ptrdiff_t>(wrong.at - line.data(), 0));
-      parsed.error =
-          ParsedPiece::Error{parsed.lines, column + 1, shown(line.substr(std::min(column, line.size()))),
-                             wrong.expected, !open.empty()};
+      parsed.error = ParsedPiece::Error{parsed.lines,
+                                        column + 1,
+                                        shown(line.substr(std::min(column, line.size()))),
+                                        wrong.expected,
+                                        !open.empty(),
+                                        wrong.is_too_long};
       return;
     }
   }
@@ -197,10 +202,12 @@ void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
 void require_sound(const CaptureFile& capture, int64_t lines, const ParsedPiece& parsed) {
   if (!parsed.error) return;
   const ParsedPiece::Error& error = *parsed.error;
-  throw InputError(fmt::format(
+  const std::string text = fmt::format(
       "{}:{}:{}: found '{}', expected {}{}", capture.path.string(), lines + error.line, error.column,
       error.found, error.expected,
-      error.cut_off ? "; the file ends inside this line: fetch it again, or remove the line" : ""));
+      error.cut_off ? "; the file ends inside this line: fetch it again, or remove the line" : "");
+  if (error.is_too_long) throw PayloadTooLong(text);
+  throw InputError(text);
 }
 
 void add_elapsed(const std::string& file, const CapturePiece& piece, ParsedPiece& parsed,

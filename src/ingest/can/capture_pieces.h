@@ -67,6 +67,7 @@ struct ParsedPiece {
   LineNotes notes;
   int64_t lines = 0;
   std::map<std::string, int64_t> skipped;  ///< lines left out, by what was expected
+  bool skipped_too_long = false;           ///< one of them was Wrong::is_too_long
   std::optional<Truncation> truncation;    ///< where the file is cut off
 
   struct Error {
@@ -74,7 +75,8 @@ struct ParsedPiece {
     size_t column = 0;
     std::string found;
     std::string expected;
-    bool cut_off = false;  ///< the file ends inside the line
+    bool cut_off = false;      ///< the file ends inside the line
+    bool is_too_long = false;  ///< Wrong::is_too_long
   };
   std::optional<Error>
       error;  ///< the first bad line, when lines may not be skipped; nothing after it was parsed

@@ -23,7 +23,7 @@ bool parse_row(std::string_view line, Parse&& parse) {
     return parse();
   } catch (const Wrong& wrong) {
     if (wrong.at != nullptr) throw;
-    throw Wrong{line.data() + line.size(), wrong.expected};
+    throw Wrong{line.data() + line.size(), wrong.expected, wrong.is_too_long};
   }
 }
 

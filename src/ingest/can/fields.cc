@@ -191,7 +191,8 @@ int64_t parse_length(std::string_view text, bool bits) {
 
 Wrong too_long(const char* at, int64_t width) {
   if (width < 64)
-    return {at, fmt::format("a payload of at most {} bytes; give --payload 64 for CAN FD frames", width)};
+    return {at, fmt::format("a payload of at most {} bytes; give --payload 64 for CAN FD frames", width),
+            true};
   return {at, "a payload of at most 64 bytes"};
 }
 

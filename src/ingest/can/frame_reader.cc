@@ -50,7 +50,12 @@ void FrameTaker::choose(uint32_t channel) {
 
 void FrameTaker::refuse_frame(const RawFrame& frame, int64_t position, const FrameBatch& out) const {
   if (frame.time_ns < 0) refuse(position, "a time before 1970", "a later one");
-  refuse(position, fmt::format("a payload of {} bytes", frame.length), too_long(nullptr, out.width).expected);
+  const Wrong wrong = too_long(nullptr, out.width);
+  const std::string found = fmt::format("a payload of {} bytes", frame.length);
+  if (wrong.is_too_long)
+    throw PayloadTooLong(
+        fmt::format("{}: byte {}: found {}, expected {}", file_, position, found, wrong.expected));
+  refuse(position, found, wrong.expected);
 }
 
 std::unique_ptr<FrameReader> FrameReader::open(const std::filesystem::path& path,

@@ -12,6 +12,7 @@
 #include "ingest/can/capture_pieces.h"
 #include "ingest/can/channel_spill.h"
 #include "io/source_reader.h"
+#include "store/frames.h"
 #include "store/output.h"
 
 namespace plimsoll {
@@ -70,15 +71,19 @@ std::string file_part(std::string name) {
 // capture.
 class RecordingAssembler {
  public:
-  RecordingAssembler(const std::vector<CaptureFile>& captures, const IngestOptions& options, std::string all)
+  RecordingAssembler(const std::vector<CaptureFile>& captures, const IngestOptions& options, std::string all,
+                     bool may_be_wider)
       : captures_(captures),
         options_(options),
+        may_be_wider_(may_be_wider),
         all_(std::move(all)),
         writer_(options.out, options.force, options.format.payload) {}
 
   void add(const CapturePiece& piece, ParsedPiece& parsed) {
     const CaptureFile& capture = captures_[piece.capture];
     require_sound(capture, lines_, parsed);
+    if (parsed.skipped_too_long && may_be_wider_)
+      throw PayloadTooLong(capture.path.string() + ": holds frames of CAN FD");
     if (options_.format.benign) label_benign(capture, parsed.frames);
     add_elapsed(capture.path.string(), piece, parsed, elapsed_ns_);
     add_notes(capture, parsed);
@@ -256,6 +261,7 @@ class RecordingAssembler {
 
   const std::vector<CaptureFile>& captures_;
   const IngestOptions& options_;
+  bool may_be_wider_;  // a frame that is too long ends this, and another one with space for it follows
   std::string all_;
   FramesWriter writer_;
   JsonTable sources_;
@@ -282,9 +288,10 @@ void require_utf8_names(const std::vector<CaptureFile>& captures) {
     }
 }
 
-}  // namespace
+using Progress = std::function<void(int64_t, int64_t)>;
 
-IngestResult ingest_can(const IngestOptions& options, const std::function<void(int64_t, int64_t)>& progress) {
+// `may_be_wider`: PayloadTooLong even where bad lines are skipped.
+IngestResult ingest_with(const IngestOptions& options, bool may_be_wider, const Progress& progress) {
   Charge charge(Tag::ingest);
   std::vector<CaptureFile> captures = find_captures(options.sources, charge, options.split);
   require_utf8_names(captures);
@@ -314,7 +321,7 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
     return result;
   }
 
-  RecordingAssembler assembler(captures, options, all);
+  RecordingAssembler assembler(captures, options, all, may_be_wider);
   int64_t done = 0;  // bytes of the files before the present one
   for_each_piece(captures, options.format, options.threads, options.skip_errors,
                  [&](const CapturePiece& piece, ParsedPiece& parsed) {
@@ -325,6 +332,40 @@ IngestResult ingest_can(const IngestOptions& options, const std::function<void(i
                  });
   result.recordings = assembler.publish();
   return result;
+}
+
+bool includes_pipe(const std::vector<std::filesystem::path>& sources) {
+  return std::ranges::any_of(sources, [](const std::filesystem::path& source) {
+    return std::filesystem::exists(source) && !std::filesystem::is_regular_file(source) &&
+           !std::filesystem::is_directory(source);
+  });
+}
+
+// That of a set of frames in the output's place, which is compared with; none if there is no such set.
+std::optional<int64_t> payload_of(const std::filesystem::path& set) {
+  if (!std::filesystem::exists(set / "manifest.json")) return std::nullopt;
+  const DataSetView view(set);
+  if (view.kind() != "frames") return std::nullopt;
+  return FramesView(set).frames().width;
+}
+
+}  // namespace
+
+IngestResult ingest_can(const IngestOptions& options, const Progress& progress) {
+  if (options.format.payload != kChosenPayload) return ingest_with(options, false, progress);
+  IngestOptions chosen = options;
+  chosen.format.payload = kPayloadBytes;
+  // Shards have to be of one width, whichever of them has a long frame.
+  if (!options.shard.is_all()) return ingest_with(chosen, false, progress);
+  IngestOptions wide = options;
+  wide.format.payload = kFdPayloadBytes;
+  if (includes_pipe(options.sources)) return ingest_with(wide, false, progress);  // it can be read once
+  if (!options.force && payload_of(options.out) == kFdPayloadBytes) return ingest_with(wide, false, progress);
+  try {
+    return ingest_with(chosen, true, progress);
+  } catch (const PayloadTooLong&) {
+    return ingest_with(wide, false, progress);
+  }
 }
 
 }  // namespace plimsoll

@@ -97,16 +97,22 @@ class Conversion {
 ConvertResult convert_to(const std::filesystem::path& path, const ConvertOptions& options,
                          const CaptureFile& capture, const std::function<void(int64_t, int64_t)>& progress) {
   std::optional<int64_t> start_ns;
-  ConvertOptions reading = options;
+  ConvertOptions tried = options;
+  const bool is_chosen = options.format.payload == kChosenPayload;
+  if (is_chosen) tried.format.payload = kPayloadBytes;
   for (;;) {
     ConvertResult result;
     try {
       replace_file(path,
-                   [&](File& file) { result = Conversion(reading, capture, file, start_ns).run(progress); });
+                   [&](File& file) { result = Conversion(tried, capture, file, start_ns).run(progress); });
       return result;
     } catch (const StartsEarlier& earlier) {
       start_ns = earlier.time_ns;
-      reading.format.warn = nullptr;  // the first reading has said it
+      tried.format.warn = nullptr;  // the first reading has said it
+    } catch (const PayloadTooLong&) {
+      if (!is_chosen) throw;
+      tried.format.payload = kFdPayloadBytes;
+      tried.format.warn = nullptr;
     }
   }
 }
