@@ -74,10 +74,10 @@ void run(IngestVerbOptions& options) {
                            result.recordings.size(), format_count(attacks), copies),
        .from = "sources",
        .remarks = "",
-       .took = fmt::format(
-           "{} of text in {} ({}/s, {})", format_bytes(result.text_bytes), format_seconds(seconds),
-           format_bytes(static_cast<int64_t>(static_cast<double>(result.text_bytes) / seconds)),
-           format_rate(frames, seconds, "frames"))},
+       .took =
+           fmt::format("{} in {} ({}/s, {})", format_bytes(result.text_bytes), format_seconds(seconds),
+                       format_bytes(static_cast<int64_t>(static_cast<double>(result.text_bytes) / seconds)),
+                       format_rate(frames, seconds, "frames"))},
       seconds, budget, options.json);
 }
 

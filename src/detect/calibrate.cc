@@ -146,10 +146,11 @@ void require_calibratable(const DetectorFile& model) {
                     "data.features: behaviour",
                     model.file.path(), model.windows.features));
   if (!model.hides_identity())
-    throw UsageError(
-        fmt::format("{}: knows IDs by index, which mean nothing on another vehicle; train it with "
-                    "data.without: [id_index]",
-                    model.file.path()));
+    throw UsageError(fmt::format(
+        "{}: knows IDs by index, so that new traffic cannot be added to it; make it again, with this "
+        "traffic too, by `plimsoll detector`, or train one for several vehicles, with data.without: "
+        "[id_index]",
+        model.file.path()));
 }
 
 CalibrationResult calibrate_detector(const DetectorFile& model, const std::filesystem::path& benign_frames,

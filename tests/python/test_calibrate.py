@@ -152,7 +152,8 @@ def test_what_cannot_be_calibrated_is_refused_and_leaves_nothing(plimsoll, train
         return error
 
     assert "features 'compat'" in refused(3, trained(COMPAT) / "detector.safetensors", drives[0])
-    assert "[id_index]" in refused(2, trained(KNOWING) / "detector.safetensors", drives[0])
+    error = refused(2, trained(KNOWING) / "detector.safetensors", drives[0])
+    assert "[id_index]" in error and "make it again, with this traffic too, by `plimsoll detector`" in error and "another vehicle" not in error
     short = drives[0].read_text().splitlines(keepends=True)
     (tmp_path / "short.csv").write_text("".join(short[:1_901]))
     assert "19 windows" in refused(3, model, tmp_path / "short.csv")

@@ -28,7 +28,12 @@ def made(bin_dir, run, tmp_path_factory):
     done = call(bin_dir, "detector", benign, "--out", folder / "car.safetensors", "-O", "training.max_epochs=3", "--attacks",
                 "DoS,fuzzing,suppression", "--threads", 2, "--budget", "200MiB")
     assert done.returncode == 0, done.stderr
-    assert re.findall("of a budget of (.*?) \\(", done.stderr) == ["200 MiB"] * 4 and done.stderr.count(" --threads 2") == 3
+    assert re.findall("of a budget of (.*?) \\(", done.stderr) == ["200 MiB"] * 3 and done.stderr.count(" --threads 2") == 3
+    assert re.search(r"it finds [\d.]+ % of the windows with attacks put into them, and raises a false alarm in [\d.]+ % of the others", done.stdout)
+    figures = json.loads((folder / "car.safetensors.work" / "validation.json").read_text())["splits"][0]["models"]
+    strictest = min((one for one in figures if one["name"] == "fused"), key=lambda one: one["target_fpr"])
+    assert f"it finds {100 * strictest['recall']:.2f} %" in done.stdout and f"in {100 * strictest['fpr']:.2f} % of the others" in done.stdout
+    assert not re.search(r"\b(fused|log-odds)\b", done.stdout + done.stderr)
     assert "next: plimsoll detect" in done.stdout
     return {"folder": folder, "benign": benign, "attacked": attacked, "model": folder / "car.safetensors"}
 
@@ -87,9 +92,9 @@ def test_names_of_a_dbc(bin_dir, made, tmp_path):
     assert all(one["name"] == expected[int(one["id"], 16)] for line in lines for one in line["ids"])
     text = call(bin_dir, "detect", made["model"], made["attacked"], "--dbc", dbc).stdout
     assert "Message_" in text
-    dbc.write_text("BO_ 99999 Short: 8 ECU\n")
+    dbc.write_text("BO_ x Short: 8 ECU\n")
     bad = call(bin_dir, "detect", made["model"], made["attacked"], "--dbc", dbc)
-    assert bad.returncode == 3 and "car.dbc:1:" in bad.stderr
+    assert bad.returncode == 3 and "car.dbc: found no message" in bad.stderr and "line 1: found 'BO_ x" in bad.stderr
 
 
 def test_the_same_log_as_blf_raises_the_same_alarms(bin_dir, made, tmp_path):
