@@ -45,7 +45,7 @@ constexpr std::array<std::string_view, 35> kKeywords = {"VERSION",
                                                         "FILTER",
                                                         "NS_DESC_"};
 
-constexpr size_t kMaxText = 64 << 10;  // bytes of a comment
+constexpr int kMaxQuotes = 256;  // within a text: one without an end must not be searched in all of the file
 
 // The number of the text of a statement that may take several lines: comments, and values of attributes.
 int long_text_of(std::string_view keyword) {
@@ -151,7 +151,8 @@ bool DbcText::is_closed_by(size_t quote) const {
 // statement may begin within a text, unless a quote that is not escaped has shown that it is malformed.
 size_t DbcText::end_of_long_text(size_t open) const {
   size_t line = end_of_line(open);
-  for (size_t quote = open + 1; (quote = text_.find('"', quote)) < open + kMaxText; ++quote) {
+  size_t quote = open;
+  for (int quotes = 0; quotes < kMaxQuotes && (quote = text_.find('"', quote + 1)) < text_.size(); ++quotes) {
     if (is_closed_by(quote)) return quote;
     if (text_[quote - 1] == '\\') continue;
     for (; line < quote; line = end_of_line(line + 1))

@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
         OddCase{"<<<<<<< HEAD", "Last", "expected a statement"},
         OddCase{" CM_ BO_ 291 \"in C:\\temp\\\";", "Last", ""},
         OddCase{" CM_ BO_ 291 \"the \"big\" engine\";", "Last", ""},
-        OddCase{" CM_ BO_ 291 \"he said \\\"go\\\";\nBO_ 5 Fake: 8 X\nSG_ in a text\";", "Last", ""},
+        OddCase{" CM_ BO_ 291 \"he said \\\"go\\\";\nand\nBO_ 5 Fake: 8 X\nSG_ in a text\";", "Last", ""},
         OddCase{" CM_ BO_ 291 \"no end;", "Last", "expected a closing quote"},
         OddCase{" CM_ BO_ 291 \"no semicolon\"", "Last", ""},
         OddCase{" VAL_ 291 Last 0 \"a;b\" 1 \"\\\" ;", "Last", ""},

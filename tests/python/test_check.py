@@ -147,11 +147,11 @@ def test_extended_multiplexing_and_long_names_are_those_of_cantools(bin_dir, dbc
  SG_ S4 m1M : 16|2@1+ (1,0) [1|2] "" B
  SG_ S5 m2 : 24|8@1+ (1,0) [0|10] "" B
 
-SG_MUL_VAL_ 291 S1 S0 0-3, 8-8;
+SG_MUL_VAL_ 291 S1 S0 0-3, 8-15;
 SG_MUL_VAL_ 291 S2000 S1 4-4, 6-7;
-SG_MUL_VAL_ 291 S3 S1 5-5, 9-15;
-SG_MUL_VAL_ 291 S4 S0 1-1, 5-7;
-SG_MUL_VAL_ 291 S5 S4 2-3;
+SG_MUL_VAL_ 291 S3 S1 0-3, 5-5, 8-15;
+SG_MUL_VAL_ 291 S4 S0 1-1, 4-7;
+SG_MUL_VAL_ 291 S5 S4 0-3;
 BA_DEF_ SG_ "SystemSignalLongSymbol" STRING ;
 BA_DEF_DEF_ "SystemSignalLongSymbol" "";
 BA_ "SystemSignalLongSymbol" SG_ 291 S2000 "The_Second_Signal_With_A_Name_Above_32_Characters";

@@ -62,10 +62,10 @@ def test_binary_captures_too(bin_dir, logs):
 
 
 def test_a_pipe_has_space_for_every_frame(bin_dir, logs):
-    os.mkfifo(logs / "pipe")
-    writer = threading.Thread(target=lambda: (logs / "pipe").write_text(CLASSIC + LONG))
+    os.mkfifo(logs / "pipe.log")
+    writer = threading.Thread(target=lambda: (logs / "pipe.log").write_text(CLASSIC + LONG))
     writer.start()
-    done = call(bin_dir, "ingest", "can", logs / "pipe", "--out", logs / "set", "--format", "candump")
+    done = call(bin_dir, "ingest", "can", logs / "pipe.log", "--out", logs / "set", "--format", "candump")
     writer.join()
     assert done.returncode == 0 and width_of(logs / "set") == 64, done.stderr
 
