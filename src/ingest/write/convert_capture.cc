@@ -112,7 +112,6 @@ ConvertResult convert_to(const std::filesystem::path& path, const ConvertOptions
     } catch (const PayloadTooLong&) {
       if (!is_chosen) throw;
       tried.format.payload = kFdPayloadBytes;
-      tried.format.warn = nullptr;
     }
   }
 }
