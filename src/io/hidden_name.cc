@@ -10,7 +10,7 @@ std::string hidden_prefix(const std::filesystem::path& path, const char* tag) {
   constexpr size_t kMaxName = 255;    // NAME_MAX of Linux
   constexpr size_t kMaxNumbers = 13;  // a process, which has up to 7 digits, a point and a number
   const std::string ending = fmt::format(".{}.", tag);
-  std::string name = "." + path.filename().string();
+  std::string name = fmt::format(".{}", path.filename().string());
   size_t size = std::min(name.size(), kMaxName - kMaxNumbers - ending.size());
   const auto continues_character = [&] {
     return size < name.size() && (static_cast<unsigned char>(name[size]) & 0xC0U) == 0x80U;
