@@ -523,5 +523,5 @@ def test_a_trace_whose_header_names_columns_without_end_is_refused(bin_dir, tmp_
 
 
 def test_a_time_below_zero_is_refused(bin_dir, tmp_path):
-    (tmp_path / "drive.csv").write_text("Time Stamp,ID,Extended,Bus,LEN,D1\n-0.5,00000123,false,0,1,00\n")
-    assert "drive.csv:2:1: found '-0.5," in refused(bin_dir, tmp_path / "drive.csv", tmp_path / "out")
+    (tmp_path / "drive.log").write_text("(0.5) can0 123#00\n(-0.5) can0 123#00\n")
+    assert "drive.log:2:2: found '-0.5)" in refused(bin_dir, tmp_path / "drive.log", tmp_path / "out")
