@@ -1,6 +1,7 @@
 #include "train/stages/column_stage.h"
 
 #include "base/hash.h"
+#include "config/earlier_runs.h"
 #include "config/identity.h"
 #include "telemetry/journal.h"
 #include "train/engine/shared_file.h"
