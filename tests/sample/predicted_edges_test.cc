@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <vector>
 
 #include "memory/ledger.h"
+#include "sample/neighbour/neighbour_sampler.h"
 #include "support/giant_graph.h"
 
 namespace plimsoll {
@@ -62,6 +64,44 @@ TEST_F(PredictedEdgesTest, TakeNoMoreThanIsSaid) {
     EXPECT_FALSE(targets.empty());
     EXPECT_LE(Ledger::process().recent_peak() - before, PredictedEdges::bytes_for(pairs));
   }
+}
+
+// Of all kinds of subgraphs; an edge between two seeds may be reached in any hop of a disjoint one.
+TEST(NeighbourSamplerTargets, AreInNoSample) {
+  GiantGraph graph = skewed_graph(60, 5);
+  graph.weights.assign(graph.indices.size(), 1);
+  const CsrTopology topology = graph.topology();
+  std::vector<int64_t> targets;
+  for (int64_t v = 0; v < 12; ++v)
+    if (graph.degree(v) > 0)
+      targets.insert(targets.end(),
+                     {graph.indices[static_cast<size_t>(graph.indptr[static_cast<size_t>(v)])], v});
+  std::set<int64_t> ends(targets.begin(), targets.end());
+  const std::vector<int64_t> seeds(ends.begin(), ends.end());
+  const auto is_target = [&](int64_t a, int64_t b) {
+    for (size_t i = 0; i < targets.size(); i += 2)
+      if ((targets[i] == a && targets[i + 1] == b) || (targets[i] == b && targets[i + 1] == a)) return true;
+    return false;
+  };
+  for (const SubgraphType type :
+       {SubgraphType::directional, SubgraphType::bidirectional, SubgraphType::induced})
+    for (const bool disjoint : {false, true})
+      for (const bool weighted : {false, true}) {
+        NeighbourSampler sampler(
+            topology, {.fan_outs = {-1, 8}, .weighted = weighted, .disjoint = disjoint, .subgraph = type}, 7);
+        const auto count = [&](std::span<const int64_t> without) {
+          SampledSubgraph out;
+          sampler.sample(seeds, 1, without, out);
+          int64_t found = 0;
+          for (size_t e = 0; e < out.row.size(); ++e)
+            found += is_target(out.node[static_cast<size_t>(out.row[e])],
+                               out.node[static_cast<size_t>(out.col[e])]);
+          EXPECT_GT(out.row.size(), 100U);
+          return found;
+        };
+        EXPECT_EQ(count(targets), 0);
+        EXPECT_GE(count({}), std::ssize(targets) / 2);
+      }
 }
 
 }  // namespace

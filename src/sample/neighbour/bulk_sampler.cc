@@ -36,7 +36,8 @@ BulkSampler::BulkSampler(const Topology& topology, NeighbourOptions options, uin
     throw UsageError(fmt::format("a graph of {} nodes; expected fewer than 2^32", topology.nodes()));
 }
 
-bool BulkSampler::sample(std::span<SampledBatch> batches, const std::stop_token& stop, PredictedEdges* targets) {
+bool BulkSampler::sample(std::span<SampledBatch> batches, const std::stop_token& stop,
+                         PredictedEdges* targets) {
   begin(batches);
   for (const int64_t fan_out : options_.fan_outs) {
     if (!read_lists(batches, stop)) return false;
