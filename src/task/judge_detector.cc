@@ -263,11 +263,13 @@ std::vector<std::vector<Report::Figure>> show_attention(const Judging& judging, 
   if (!shows_attention(options)) return {};
   const DetectorScores& scores = detectors[static_cast<size_t>(gat - judging.files.data())];
   AttendedWindows attended(gat->file, *judging.data.windows());
-  if (!options.attention.empty() && rank_of(options.exchange) == 0)
+  if (!options.attention.empty() && rank_of(options.exchange) == 0) {
+    options.progress(0, 1);  // before there is something to be cleaned up
     unsaved.attempt([&] {
       write_attention(options.attention, attended, judging.lists, scores, judging.data.identity(),
                       options.progress);
     });
+  }
   std::vector<std::vector<Report::Figure>> figures;
   if (options.split.empty())
     for (const JudgedList& list : judging.lists)
