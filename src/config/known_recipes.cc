@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <vector>
 
 #include "base/error.h"
@@ -43,9 +43,7 @@ std::string read_recipe(const fs::path& recipe) {
         "no such recipe: {}: expected a file, or a name that `plimsoll recipes` lists; did you mean {}?",
         recipe.string(), near));
   }
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 }  // namespace plimsoll
