@@ -27,6 +27,12 @@ def harness(bin_dir, tmp_path_factory):
     return Harness(bin_dir / "plimsoll", library, folder)
 
 
+def test_every_verb_is_in_the_table(run):
+    verbs = re.findall(r"^  ([a-z-]+)  ", run("plimsoll", "--help").partition("Subcommands:")[2], re.M)
+    of_python = {"import", "export", "sync"}  # their files are those of test_replacing.py
+    assert set(verbs) - of_python == {name.split()[0] for name in VERBS}
+
+
 def sample(points, name):
     """Three points that differ in kind, the same ones each time."""
     draw = random.Random(name)

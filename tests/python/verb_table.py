@@ -206,6 +206,7 @@ VERBS = {
                           ("out",), prepare=with_giant_run),
     "inspect": Verb(lambda i, p: ["inspect", i.frames]),
     "verify": Verb(lambda i, p: ["verify", i.frames]),
+    "recipes": Verb(lambda i, p: ["recipes"]),
     "job-report": Verb(lambda i, p: ["job-report", i.run]),
     "top": Verb(lambda i, p: ["top", i.run, "--once"]),
     "check": Verb(lambda i, p: ["check", i.dbc, i.capture]),
