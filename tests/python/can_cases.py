@@ -106,7 +106,7 @@ def check_case(case, bin_dir, folder, tmp_path):
         pytest.skip(case.why)
 
     def run(*arguments):
-        return subprocess.run([bin_dir / "plimsoll", *arguments], capture_output=True, text=True, timeout=120)
+        return subprocess.run([bin_dir / "plimsoll", *arguments], capture_output=True, text=True, errors="replace", timeout=120)
 
     (case if callable(case) else case.check)(run, Path(folder), tmp_path)
 
