@@ -20,7 +20,8 @@ std::string hash_of(const std::string& text) {
 TEST(Identity, IsThatOfTheFirstVersion) {
   EXPECT_EQ(hash_of(identity_yaml(with_earlier_rules({}))), "aa96c6f0bedf707c");
   const Recipe other = parse_recipe(
-      "task: distillation\nseed: 7\ndata: {features: behaviour, window: 50ms, without: [known]}\nsplit: {by: recording}\n"
+      "task: distillation\nseed: 7\ndata: {features: behaviour, window: 50ms, without: [known]}\nsplit: {by: "
+      "recording}\n"
       "training: {lanes: 8, block: {preset: gpu}}\nteacher: {gat: {preset: old_teacher}}\n"
       "paths: {cutoff: 2.5}\nsampling: {fan_outs: [3, -1]}\n",
       "r.yaml", {});

@@ -188,12 +188,9 @@ void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
         continue;
       }
       const auto column = static_cast<size_t>(std::max<std::ptrdiff_t>(wrong.at - line.data(), 0));
-      parsed.error = ParsedPiece::Error{parsed.lines,
-                                        column + 1,
-                                        shown(line.substr(std::min(column, line.size()))),
-                                        wrong.expected,
-                                        !open.empty(),
-                                        wrong.is_too_long};
+      parsed.error =
+          ParsedPiece::Error{parsed.lines,   column + 1,    shown(line.substr(std::min(column, line.size()))),
+                             wrong.expected, !open.empty(), wrong.is_too_long};
       return;
     }
   }
