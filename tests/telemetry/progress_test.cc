@@ -78,5 +78,24 @@ TEST(Progress, DrawsABarOnATerminalAFewTimesASecondAndWipesIt) {
   EXPECT_LE(drawn, 5);
 }
 
+// The work goes on, and its destructor does not end the process.
+TEST(Progress, ATerminalThatIsGoneEndsNothing) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0)
+    GTEST_SKIP() << "this system gives no pseudo-terminal";
+  const int other_end = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY);
+  ASSERT_GE(other_end, 0);
+  {
+    const StderrTo redirected(other_end);
+    Progress progress("train", "graphs");
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    progress.update(1, 3, "");  // draws
+    ::close(terminal);
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    EXPECT_NO_THROW(progress.update(2, 3, ""));
+  }
+  ::close(other_end);
+}
+
 }  // namespace
 }  // namespace plimsoll
