@@ -81,7 +81,7 @@ TEST_F(SmallestBudgetTest, OfAGiantGraphWorksAndLessIsRefused) {
       if (measured) most_above = std::max(most_above, named - less.min_budget);
     }
   }
-  printf("at most %.0f KiB seen from above\n", static_cast<double>(most_above) / 1024);
+  printf("at most %ld KiB seen from above\n", most_above / 1024);
 }
 
 TEST_F(SmallestBudgetTest, OfAGiantGraphTrains) {
