@@ -18,6 +18,7 @@ import torch
 from torch_geometric.data import Data
 
 from plimsoll import _other_random, _torch
+from plimsoll.batch_statistics import is_batch_norm, uncounted
 from plimsoll.errors import BudgetExceeded
 from plimsoll.steps import Forward, Loss, is_compiled, loss_of
 from plimsoll.trial import copied
@@ -39,8 +40,9 @@ class Apart(NamedTuple):
     at_once: bool = False  #: they may run in several threads, each operation in one
 
 
-def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss) -> Apart:
-    """Tries a step on these graphs, with a copy of the model.
+def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss, batch_norm: bool = False) -> Apart:
+    """Tries a step on these graphs, with a copy of the model. With `batch_norm` it runs in passes, which leave the counters of
+    batch norm alone.
 
     Blocks may not run at once where it leaves something in the model or the loss, as running statistics, where it draws from
     Python's `random` or NumPy's, where there are hooks, and within autocast. They draw from torch's default generator, which
@@ -49,6 +51,8 @@ def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss)
     if any(map(is_compiled, model.modules())):
         return Apart()
     copy = copied(model).train()
+    if batch_norm:
+        uncounted(filter(is_batch_norm, copy.modules()))
     before = _left_in(copy, loss)
     asked = mock.Mock(wraps=torch.get_rng_state)
     with torch.random.fork_rng(devices=[]), torch.enable_grad():

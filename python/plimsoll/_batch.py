@@ -19,14 +19,15 @@ FIELDS = ("x", "edge_index", "edge_attr", "y", "pos", "num_nodes", "node_y")
 class Collator:
     """Puts any graphs of a selection together, on the caller's thread."""
 
-    def __init__(self, dataset: Graphs) -> None:
+    def __init__(self, dataset: Graphs, follow: Collection[str] = (), left_out: Collection[str] = ()) -> None:
+        self._follow, self._left_out = follow, left_out
         self._indices = np.asarray(dataset.indices, np.int64)
         self._has_x = dataset.graph_set.num_node_features > 0
-        self._batches = _core.Batches(dataset.graph_set._mapping, self._indices, [], _core.Batching())
+        self._batches = _core.Batches(dataset.graph_set._mapping, self._indices, list(left_out), _core.Batching())
 
     def __call__(self, graphs: NDArray[np.int64]) -> Batch:
         """Of their numbers in the selection. Errors: `BudgetExceeded`; `InputError` where one is damaged."""
-        return to_batch(self._batches.batch_of(self._indices[graphs]), self._has_x, (), ())
+        return to_batch(self._batches.batch_of(self._indices[graphs]), self._has_x, self._follow, self._left_out)
 
 
 def to_batch(tensors: dict[str, torch.Tensor], has_x: bool, follow: Collection[str], left_out: Collection[str]) -> Batch:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 
 import torch
 from torch_geometric.data import Data
 
-from plimsoll._apart import Apart, drawing, runs_apart
 from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import limit, naming_a_budget
 from plimsoll._callers_random import CallersRandom
 from plimsoll._device import device_of, generators, same_bits_each_time
-from plimsoll._fit_loss import try_split
-from plimsoll._fit_plan import Room, plan_blocks, plan_on_device
+from plimsoll._fit_progress import FitProgress
 from plimsoll._fit_result import Fit
-from plimsoll._fit_steps import Steps
+from plimsoll._fit_training import Training as _Training
 from plimsoll._lanes import checked_lanes, require_agreement
-from plimsoll._on_device import OnDevice
 from plimsoll._process_group import is_first_rank, ranks
 from plimsoll._tries import Tries
-from plimsoll.arguments import Budget, PathLike, whole
+from plimsoll.arguments import Budget, PathLike, Progress, whole
 from plimsoll.blocks import BlockLimits, BlockList
-from plimsoll.coupling import coupling_modules
-from plimsoll.errors import BudgetExceeded, UsageError
+from plimsoll.errors import UsageError
 from plimsoll.graph_set import Graphs
 from plimsoll.journal import RunJournal
 from plimsoll.loss_shares import shares_of
@@ -54,7 +49,13 @@ def fit(
     shuffle: bool = True,
     lanes: int = 1,
     forward: Forward = by_names,
+    weights: Callable[[Data], float | torch.Tensor] | None = None,
+    couples: str = "exact",
+    start_epoch: int = 0,
+    follow_batch: Iterable[str] | None = None,
+    exclude_keys: Iterable[str] | None = None,
     on_epoch: Callable[[int, float], object] | None = None,
+    progress: Progress = None,
     run: PathLike | None = None,
     trackers: Sequence[str] = (),
     device: str | torch.device = "cpu",
@@ -79,18 +80,25 @@ def fit(
     included, and others for other `lanes` (docs/ranks.md).
 
     `loss(out, batch.y)` is a mean over the rows of `batch.y`, by which blocks are weighted, or a sum. Class weights and
-    `ignore_index` count where torch's cross entropy or NLL has them, as a module, a function or a `functools.partial`.
+    `ignore_index` count where torch's cross entropy or NLL has them, as a module, a function or a `functools.partial`. A mean over
+    other items needs `weights(batch)`, which gives how many of them a block has, or a loss that returns (sum, count).
     Whether a loss can be split into blocks is tried on a few graphs before the first step. `optimizer` is over
-    parameters of the model alone, or makes one of them; by default Adam. `forward` is as in `plan`. `on_epoch(epoch, loss)` is
-    called after each epoch, and the place to step a schedule; what it draws at random goes on from the caller's draws, as if
-    `fit` drew nothing. To clip gradients, give
-    `optimizer.register_step_pre_hook` a function `(optimizer, args, kwargs)` that returns None (docs/python/training.md).
-    The model is left in training mode.
+    parameters of the model alone, or makes one of them; by default Adam. `forward`, `follow_batch` and `exclude_keys` are as in
+    `plan`. To clip gradients, give `optimizer.register_step_pre_hook` a function `(optimizer, args, kwargs)` that returns None
+    (docs/python/training.md). Hooks of parameters see the gradient of the batch. The model is left in training mode.
+
+    Epochs `start_epoch` to `epochs - 1` run: a call that goes on with the same model and optimizer trains as one call would
+    have. `on_epoch(epoch, loss)` is called after each epoch, and the place to step a schedule, or to freeze and unfreeze
+    parameters, after which `fit` plans again; what it draws at random goes on from the caller's draws, as if `fit` drew nothing.
+    `progress` is called with the graphs done and in all; by default a bar shows them on a terminal, and a table follows.
     With `run`, a new folder, the journal of the run is written there, for `plimsoll top`, `compare` and `sync`; `trackers`
     are those of `run.trackers`, and a missing package is a `UsageError` before training starts (docs/seeing.md).
-    These generators are one each for all threads: runs in several threads at once are not reproducible. An operation that
-    looks at all graphs together, such as batch norm, sees those of a block, not of the batch: these modules are in
-    `Fit.couples`, and a warning names them, or says that it could not look, for want of memory.
+    These generators are one each for all threads: runs in several threads at once are not reproducible.
+
+    Batch norm has the statistics of the whole batch, and their gradients, at the price of two more passes over its blocks for
+    each call (`Fit.batch_norm` names the modules). Any other operation that looks at several graphs would see those of a block:
+    it is refused by name. With `couples="allow"` it trains so, and so does batch norm; a warning and `Fit.couples` name these
+    modules.
 
     With `device="cuda"` blocks run on the GPU, one after the other, within `device_budget` of its memory (docs/gpu.md#python):
     the weights are the same for every such budget. The model stays on the CPU, where gradients are summed and the optimizer
@@ -105,8 +113,17 @@ def fit(
     """
     require_cpu(model)
     epochs = whole("epochs", epochs, 1)
+    start_epoch = whole("start_epoch", start_epoch, 0)
+    if start_epoch >= epochs:
+        raise UsageError(f"start_epoch: is {start_epoch}, expected less than epochs, which is {epochs}: epochs counts from 0")
+    if couples not in ("exact", "allow"):
+        raise UsageError(f'couples={couples!r}: expected "exact" or "allow"')
     lanes = checked_lanes(lanes)
     shares = shares_of(loss)
+    if weights is not None:
+        if not callable(weights):
+            raise UsageError("weights: expected a function of a batch that gives how many items its loss is a mean over")
+        shares = shares._replace(weights=weights)
     settings = {"model": model, "loss": loss, "epochs": epochs, "batch_size": batch_size, "block": block, "shuffle": shuffle}
     journal = None if run is None or not is_first_rank() else RunJournal(run, seed=seed, settings=settings, trackers=trackers)
     if run is None and trackers:
@@ -117,40 +134,33 @@ def fit(
     with budget_of_process(budget) as memory, journal or nullcontext(), torch.enable_grad(), ExitStack() as enter:
         with naming_a_budget():
             callers = enter.enter_context(CallersRandom(generators(gpu)))
-            blocks = BlockList(dataset, batch_size, block, seed, shuffle)
+            blocks = BlockList(dataset, batch_size, block, seed, shuffle, follow_batch, exclude_keys)
             stepper = _optimizer(model, optimizer)
-            found = Fit(couples=_couples(model, blocks, forward))
-            apart, room, on, tries = Apart(), Room(), None, Tries()
-            tries.run(lambda: try_split(model, blocks, forward, loss, shares), None)
+            found = Fit(start_epoch)
+            tries = Tries()
+            training = _Training(model, stepper, blocks, forward, loss, shares, lanes, found, gpu, tries)
+            tries.run(lambda: training.look(couples), None)
             if gpu is not None:
                 enter.enter_context(same_bits_each_time())
-                room = plan_on_device(
-                    model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, tries.peak, gpu
-                )
-                gpu.warm_up()
-                enter.callback(gpu.end_peak, gpu.begin_peak())
-                on = OnDevice(model, gpu, loss)
-            else:
-                apart = tries.run(lambda: _runs_apart(model, blocks, forward, loss), apart)
-                threads = enter.enter_context(_one_thread()) if apart.at_once else 1
-                with drawing(0) if apart.random else nullcontext():
-                    room = plan_blocks(
-                        model, stepper, blocks, range(epochs), forward, loss, found, limit(), lanes, tries.peak, threads
-                    )
-                found.workers = max(1, min(room.blocks, threads))
-            tries.require()
+            threads = enter.enter_context(_threads(gpu))
+            steps = training.plan(range(start_epoch, epochs), threads, journal)
+            enter.callback(training.close)
             require_agreement(model, blocks, {"epochs": epochs, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
-            steps = Steps(model, stepper, blocks, forward, loss, shares, found, room, apart, lanes, journal, on)
-            enter.callback(steps.close)
+            if gpu is not None:
+                enter.callback(gpu.end_peak, gpu.begin_peak())
             if journal is not None:
-                _start(journal, model, blocks, epochs, found, limit())
+                _start(journal, model, blocks, epochs - start_epoch, found, limit())
+        shown = enter.enter_context(FitProgress(progress, len(blocks.sizes), range(start_epoch, epochs)))
         stepper.zero_grad(set_to_none=True)
         try:
-            for epoch in range(epochs):
+            for epoch in range(start_epoch, epochs):
                 begin = time.perf_counter()
                 with naming_a_budget():
-                    found.losses.append(steps.epoch(epoch))
+                    if training.is_outdated():
+                        steps = training.plan(range(epoch, epochs), threads, journal)
+                    found.losses.append(steps.epoch(epoch, shown))
                 found.seconds.append(time.perf_counter() - begin)
+                shown.epoch(epoch, found.losses[-1], found.seconds[-1])
                 if journal is not None:
                     rate = float(stepper.param_groups[0]["lr"])
                     journal.epoch(epoch + 1, len(blocks.sizes), training_loss=found.losses[-1], learning_rate=rate)
@@ -164,6 +174,7 @@ def fit(
         if gpu is not None:
             found.device_peak = gpu.context + gpu.peak
     found.peak, found.peak_process = memory.peak, memory.peak_process
+    shown.table(found)
     return found
 
 
@@ -178,21 +189,13 @@ def _require_for_device(model: torch.nn.Module, loss: Loss) -> None:
 
 
 @contextmanager
-def _one_thread() -> Iterator[int]:
-    """Torch has one thread an operation for now; gives how many it had."""
+def _threads(gpu: object) -> Iterator[int]:
+    """How many threads torch has now; they are as before afterwards."""
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)
     try:
-        yield threads
+        yield 1 if gpu is not None else threads
     finally:
         torch.set_num_threads(threads)
-
-
-def _runs_apart(model: torch.nn.Module, blocks: BlockList, forward: Forward, loss: Loss) -> Apart:
-    few = blocks.small_graphs()
-    if len(few) == 2 and (blocks.sizes[few, :3].sum(axis=0) > blocks.limits).any():
-        few = few[:1]  # as blocks are
-    return runs_apart(model, blocks.load(few), forward, loss) if len(few) else Apart()
 
 
 def _optimizer(model: torch.nn.Module, optimizer: Optimizer | None) -> torch.optim.Optimizer:
@@ -228,25 +231,3 @@ def _start(
         threads=max(torch.get_num_threads(), found.workers),
         blocks_in_flight=found.workers,
     )
-
-
-def _couples(model: torch.nn.Module, blocks: BlockList, forward: Forward) -> list[str]:
-    dataset = blocks.dataset
-    few = blocks.small_graphs()
-    if len(few) < 2:
-        return []
-    get = dataset.to_pyg if isinstance(dataset, Graphs) else dataset.__getitem__
-    try:
-        couples = coupling_modules(model, get(int(few[0])), get(int(few[1])), forward)
-    except Exception as error:
-        if isinstance(error, BudgetExceeded):
-            error.free_frames()
-        warnings.warn(f"whether modules look at several graphs could not be found out: {error}", stacklevel=3)
-        return []
-    if couples:
-        warnings.warn(
-            f"{', '.join(couples)}: looks at all graphs that run together, which are those of a block "
-            f"(at most {blocks.limits.graphs} graphs), not of the batch",
-            stacklevel=3,
-        )
-    return couples

@@ -18,7 +18,7 @@ from plimsoll._lanes import LaneSums
 from plimsoll._on_device import DeviceTrial
 from plimsoll.blocks import Block, BlockList
 from plimsoll.errors import BudgetExceeded, UsageError
-from plimsoll.planner import Need, Needs, parts_of, worst_of
+from plimsoll.planner import Need, Needs, counts_of_parts, worst_of
 from plimsoll.sizes import Size
 from plimsoll.steps import Forward, Loss
 from plimsoll.trial import Trial, batch_bytes, bytes_of, tensors_in
@@ -49,9 +49,9 @@ def _worst(needs: Needs, blocks: BlockList, sizes: dict[Size, Block]) -> Need:
             return None
 
     for size in {max(sizes, key=lambda size: size.nodes), max(sizes, key=lambda size: size.edges)}:
-        for count in parts_of(size.graphs):
+        for count in counts_of_parts(size.graphs):
             if (batch := load(size, count)) is not None:
-                needs.run(batch)
+                needs.run(batch, may_fail=count < blocks.min_graphs)
             del batch  # before the next
     return worst_of(needs, sizes, load)
 

@@ -6,13 +6,14 @@ import gc
 import math
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from torch_geometric.data import Data
 
 from plimsoll import _other_random, _torch
@@ -20,16 +21,39 @@ from plimsoll._apart import Apart, InOrder, drawing
 from plimsoll._budget import SETTLING, settle
 from plimsoll._fit_loss import counts
 from plimsoll._fit_plan import Room
+from plimsoll._fit_progress import FitProgress
 from plimsoll._fit_result import Fit
 from plimsoll._lanes import LaneSums, require_unchanged
 from plimsoll._on_device import OnDevice
+from plimsoll.batch_statistics import BatchStatistics
 from plimsoll.blocks import Block, BlockList
 from plimsoll.errors import BudgetExceeded, Failure
 from plimsoll.journal import RunJournal
-from plimsoll.loss_shares import LossShares
-from plimsoll.steps import Forward, Loss, loss_of
+from plimsoll.loss_shares import LossShares, loss_and_share
+from plimsoll.parameter_hooks import ParameterHooks
+from plimsoll.steps import Forward, Loss, let_compiled_sizes_vary
 
 _RERUNS = 3  # of a block that was refused memory
+
+
+class Done(NamedTuple):
+    """What a block gave."""
+
+    tensors: Sequence[Tensor | None]  #: gradients of the parameters, or statistics
+    loss: float = 0.0
+    share: float = 0.0  #: of the loss in that of the batch
+
+
+class _Job(NamedTuple):
+    block: Block
+    data: Data
+    weight: float  #: factor of its loss in that of the batch
+    seed: int
+    work: _Work
+
+
+#: Runs a block, in any thread.
+_Work: TypeAlias = Callable[[_Job], Done]
 
 
 class Steps:
@@ -49,18 +73,22 @@ class Steps:
         lanes: int,
         journal: RunJournal | None,
         on: OnDevice | None = None,
+        batch_norms: int = 0,
     ) -> None:
+        """`batch_norms` is how many calls of batch norm a forward pass has whose statistics are those of a batch; 0 leaves them
+        those of a block."""
         self._model, self._optimizer, self._blocks = model, optimizer, blocks
         self._forward, self._loss, self._found = forward, loss, found
-        self._mean, self._counts = shares.mean, counts(shares, blocks)
+        self._shares, self._counts, self._batch_norms = shares, counts(shares, blocks), batch_norms
         self._memory = _torch.BlockMemory() if room.blocks and found.workers == 1 else None
         self._room, self._apart, self._on = room, apart, on
-        self._threads = InOrder[_Done](found.workers) if found.workers > 1 else None
+        self._threads = InOrder[Done](found.workers) if found.workers > 1 else None
         self._journal = journal
         self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         self._sums = LaneSums(self._parameters, lanes)
+        self._hooks = ParameterHooks(self._parameters)
 
-    def epoch(self, epoch: int) -> float:
+    def epoch(self, epoch: int, shown: FitProgress) -> float:
         """Trains one epoch; gives its mean loss."""
         self._model.train()
         losses, targets = 0.0, 0.0
@@ -68,7 +96,9 @@ class Steps:
         for step, batch in enumerate(self._blocks.batches(epoch), 1):
             total, count = self._batch(epoch, batch)
             losses, targets = losses + total, targets + count
-            done += sum(len(block.graphs) for block in batch)
+            graphs = sum(len(block.graphs) for block in batch)
+            done += graphs
+            shown.add(graphs)
             if self._journal is not None:
                 self._journal.progress(epoch + 1, step, done)
         return losses / targets if targets else float("nan")
@@ -77,30 +107,84 @@ class Steps:
         """Steps on a batch; gives its loss times what it is a mean over, and that."""
         counts = {block.number: float(self._counts[block.graphs].sum()) for block in blocks}
         all_targets = sum(counts.values())
-        with self._on.there() if self._on else nullcontext():
+        shares = 0.0
+        with self._on.there() if self._on else nullcontext(), self._hooks.off():
             for share in self._sums.shares(blocks):
                 # None of a block's targets may count, and its mean is then 0 / 0.
-                jobs = (self._job(epoch, block, counts[block.number] / all_targets) for block in share if counts[block.number])
-                self._add_blocks(epoch, jobs)
+                weights = {block.number: counts[block.number] / all_targets for block in share if counts[block.number]}
+                if self._batch_norms and len(blocks) > 1:
+                    shares += self._in_passes(epoch, share, weights)
+                else:
+                    shares += self._add(epoch, self._weighted(epoch, share, weights, self._train))
         summed, loss = self._sums.add_up()
+        if self._shares.known_late:
+            all_targets = shares
+            loss = self._divide(summed, loss, shares)
         for parameter, gradient in zip(self._parameters, summed):
             parameter.grad = gradient
+        self._hooks.run()
         self._make_room()
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
-        return loss * all_targets if self._mean else loss, all_targets
+        return loss * all_targets if self._shares.mean else loss, all_targets
 
-    def _add_blocks(self, epoch: int, jobs: Iterator[_Job]) -> None:
-        for block, weight, (gradients, value) in self._run(jobs):
+    @staticmethod
+    def _divide(summed: list[Tensor | None], loss: float, shares: float) -> float:
+        """Makes means of sums whose shares are known now."""
+        for i, gradient in enumerate(summed):
+            if not shares:
+                summed[i] = None
+            elif gradient is not None:
+                gradient.div_(shares)
+        return loss / shares if shares else 0.0
+
+    def _in_passes(self, epoch: int, blocks: Sequence[Block], weights: dict[int, float]) -> float:
+        """Adds the gradients of blocks whose batch norms have the statistics of all of them."""
+        count = len(self._parameters)
+        with BatchStatistics(self._model) as statistics:
+
+            def advance(job: _Job) -> Done:
+                return Done(*statistics.advance(self._forward, job.data))
+
+            def train(job: _Job) -> Done:
+                out, leaves = statistics.forward(self._forward, job.data)
+                return self._gradients(job, out, leaves)
+
+            for _ in range(self._batch_norms):
+                results = self._run(self._job(epoch, block, 1.0, advance) for block in blocks)
+                statistics.add_statistics((done.tensors, done.loss) for _, _, done in results)
+            shares = self._add(epoch, self._weighted(epoch, blocks, weights, train), statistics)
+            for number in reversed(range(self._batch_norms)):
+
+                def back(job: _Job, number: int = number) -> Done:
+                    return Done(statistics.back(number, self._parameters, self._forward, job.data))
+
+                for _, _, (tensors, _, _) in self._run(self._job(epoch, block, 1.0, back) for block in blocks):
+                    self._sums.add(tensors[:count])
+                    statistics.add_gradients(tensors[count:])
+            statistics.end()
+        return shares
+
+    def _weighted(self, epoch: int, blocks: Sequence[Block], weights: dict[int, float], work: _Work) -> Iterator[_Job]:
+        return (self._job(epoch, block, weights[block.number], work) for block in blocks if block.number in weights)
+
+    def _add(self, epoch: int, jobs: Iterator[_Job], statistics: BatchStatistics | None = None) -> float:
+        """Adds up gradients and losses; gives the sum of the blocks' shares."""
+        shares, count = 0.0, len(self._parameters)
+        for block, weight, (tensors, value, share) in self._run(jobs):
             if not math.isfinite(value):
                 raise Failure(
                     f"the loss of block {block.number} of epoch {epoch} is {value}, of the graphs {_some(block.graphs)}; "
                     "expected a number. The weights are those before its batch: a smaller learning rate, clipped gradients, "
                     "or look at these graphs"
                 )
-            self._sums.add(gradients)
-            del gradients
-            self._sums.add_loss(weight * value)
+            self._sums.add(tensors[:count])
+            if statistics is not None:
+                statistics.add_gradients(tensors[count:])
+            del tensors
+            self._sums.add_loss((share if self._shares.known_late else weight) * value)
+            shares += share
+        return shares
 
     def _make_room(self) -> None:
         """For the step of the optimizer, which cannot run again."""
@@ -121,21 +205,21 @@ class Steps:
             self._threads.close()
             self._threads = None
 
-    def _job(self, epoch: int, block: Block, share: float) -> _Job:
+    def _job(self, epoch: int, block: Block, weight: float, work: _Work) -> _Job:
         seed = _seed_of(self._blocks.seed, epoch, block.number)
         try:
             data = self._load(block, seed)
         except BudgetExceeded as refused:
             self._give_way(refused)
             data = self._load(block, seed)
-        return _Job(block, data, share if self._mean else 1.0, seed)
+        return _Job(block, data, weight if self._shares.mean and not self._shares.known_late else 1.0, seed, work)
 
     def _load(self, block: Block, seed: int) -> Data:
         _other_random.seed(seed)
         with self._drawing(seed):  # random transforms
             return self._blocks.load(block.graphs)
 
-    def _run(self, jobs: Iterator[_Job]) -> Iterator[tuple[Block, float, _Done]]:
+    def _run(self, jobs: Iterator[_Job]) -> Iterator[tuple[Block, float, Done]]:
         """The blocks of a lane in their order, with the weights of their losses; at once where there are threads."""
         for job, done in self._each(jobs):
             if isinstance(done, BudgetExceeded):
@@ -145,7 +229,7 @@ class Steps:
             yield block, weight, done
             del done  # nor for its gradients
 
-    def _each(self, jobs: Iterator[_Job]) -> Iterator[tuple[_Job, _Done | BudgetExceeded]]:
+    def _each(self, jobs: Iterator[_Job]) -> Iterator[tuple[_Job, Done | BudgetExceeded]]:
         if self._threads is not None:
             yield from self._threads.run(jobs, self._in_thread)
             return
@@ -153,18 +237,18 @@ class Steps:
             yield job, self._block(job)
             del job
 
-    def _in_thread(self, memory: _torch.BlockMemory, job: _Job) -> _Done:
+    def _in_thread(self, memory: _torch.BlockMemory, job: _Job) -> Done:
         try:
             memory.begin()
         except Failure:  # what the loss keeps of earlier blocks lies in it
             return self._step(job)
         try:
-            inside, loss = self._step(job)
+            inside = self._step(job)
         finally:
             memory.end()
-        return [None if gradient is None else gradient.clone() for gradient in inside], loss
+        return _cloned(inside)
 
-    def _block(self, job: _Job) -> _Done:
+    def _block(self, job: _Job) -> Done:
         """The gradients of a block and its loss."""
         buffers = [buffer.clone() for buffer in self._model.buffers()]
         try:
@@ -177,7 +261,7 @@ class Steps:
         self._memory = None
         return self._again(job, buffers, refused)
 
-    def _again(self, job: _Job, buffers: list[torch.Tensor], refused: BudgetExceeded) -> _Done:
+    def _again(self, job: _Job, buffers: list[torch.Tensor], refused: BudgetExceeded) -> Done:
         """Runs a block that was refused memory, alone."""
         self._found.reruns += 1
         for attempt in range(_RERUNS):
@@ -195,7 +279,7 @@ class Steps:
                 refused = error.alone()
         raise refused
 
-    def _in_memory(self, job: _Job) -> _Done:
+    def _in_memory(self, job: _Job) -> Done:
         if self._memory is None:
             return self._step(job)
         try:
@@ -205,26 +289,36 @@ class Steps:
             self._memory = None
             return self._step(job)
         try:
-            inside, loss = self._step(job)
+            inside = self._step(job)
         finally:
             self._memory.end()
-        return [None if gradient is None else gradient.clone() for gradient in inside], loss
+        return _cloned(inside)
 
-    def _step(self, job: _Job) -> _Done:
+    def _step(self, job: _Job) -> Done:
         if not self._apart.at_once:
             _other_random.seed(job.seed)
         if self._on is not None:
-            return self._on.step(job.data, self._forward, job.weight, job.seed)
+            return Done(*self._on.step(job.data, self._forward, job.weight, job.seed))
         with self._drawing(job.seed):
-            loss = loss_of(self._model, job.data, self._forward, self._loss)
-            if self._apart.at_once:
-                weighed = loss * job.weight
-                return list(torch.autograd.grad(weighed, self._parameters, allow_unused=True)), float(loss.detach())
-            (loss * job.weight).backward()
-        gradients = [parameter.grad for parameter in self._parameters]
+            return job.work(job)
+
+    def _train(self, job: _Job) -> Done:
+        let_compiled_sizes_vary(self._model, job.data)
+        return self._gradients(job, self._forward(self._model, job.data), ())
+
+    def _gradients(self, job: _Job, out: object, leaves: Sequence[Tensor]) -> Done:
+        """Gradients by the parameters, then by `leaves`."""
+        loss, share = loss_and_share(self._loss(out, job.data.y), job.data, job.data.y, self._shares)
+        weighed = loss * (share if self._shares.known_late else job.weight)
+        del out
+        if self._apart.at_once or leaves:
+            gradients = torch.autograd.grad(weighed, [*self._parameters, *leaves], allow_unused=True)
+            return Done(gradients, float(loss.detach()), share)
+        weighed.backward()
+        gradients = tuple(parameter.grad for parameter in self._parameters)
         for parameter in self._parameters:
             parameter.grad = None
-        return gradients, float(loss.detach())
+        return Done(gradients, float(loss.detach()), share)
 
     def _drawing(self, seed: int) -> AbstractContextManager[None]:
         """Random numbers of torch follow from the seed."""
@@ -234,15 +328,8 @@ class Steps:
         return nullcontext()
 
 
-class _Job(NamedTuple):
-    block: Block
-    data: Data
-    weight: float  #: of its loss in that of the batch
-    seed: int
-
-
-#: The gradients of the parameters and the loss.
-_Done: TypeAlias = tuple[list[torch.Tensor | None], float]
+def _cloned(done: Done) -> Done:
+    return done._replace(tensors=[None if tensor is None else tensor.clone() for tensor in done.tensors])
 
 
 def _some(graphs: NDArray[np.int64]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from torch_geometric.data import Batch, Data
 from plimsoll import _core, _other_random
 from plimsoll._apart import drawing
 from plimsoll._batch import Collator
-from plimsoll.arguments import whole
+from plimsoll.arguments import texts, whole
 from plimsoll.data_graph import is_data, one_graph
 from plimsoll.errors import UsageError
 from plimsoll.graph_set import Graphs, as_graphs
@@ -41,8 +41,20 @@ class BlockList:
     epoch) and the limits alone."""
 
     def __init__(
-        self, dataset: Sequence[Data] | Graphs, batch_size: int, limits: BlockLimits, seed: int, shuffle: bool
+        self,
+        dataset: Sequence[Data] | Graphs,
+        batch_size: int,
+        limits: BlockLimits,
+        seed: int,
+        shuffle: bool,
+        follow_batch: Iterable[str] | None = None,
+        exclude_keys: Iterable[str] | None = None,
     ) -> None:
+        if hasattr(dataset, "dataset") and hasattr(dataset, "drop_last"):  # a loader of torch's, or Plimsoll's
+            raise UsageError(
+                f"dataset: is a {type(dataset).__name__}; expected its data set, as fit makes batches itself: "
+                "fit(model, loader.dataset, batch_size=..., shuffle=...)"
+            )
         dataset = as_graphs(dataset) or dataset
         if is_data(dataset):
             raise UsageError(one_graph(dataset))
@@ -57,11 +69,14 @@ class BlockList:
         limits = BlockLimits(*(whole(f"block.{name}", limit, 1) for name, limit in zip(BlockLimits._fields, limits)))
         self.dataset, self.batch_size, self.limits = dataset, batch_size, limits
         self.seed, self.shuffle = seed, shuffle
+        self.min_graphs = 1  #: of a block; 2 for a model that cannot run on one
         _other_random.seed(seed)
         with drawing(seed):  # graphs may be random
-            self.sizes, self.targets = sizes_and_targets_of(dataset)
+            self.sizes, (self.targets, self.unusual) = sizes_and_targets_of(dataset)
+        self._follow = texts("follow_batch", follow_batch or [])
+        self._left_out = texts("exclude_keys", exclude_keys or [])
         if isinstance(dataset, Graphs):
-            self._collator = Collator(dataset)
+            self._collator = Collator(dataset, self._follow, self._left_out)
         if not len(self.sizes):
             raise UsageError("the data set has no graphs; expected one at least")
 
@@ -86,25 +101,29 @@ class BlockList:
 
     def largest_possible(self) -> Size:
         """At least as much of everything as any block has, whichever its graphs."""
-        counts = np.sort(self.sizes, axis=0)[::-1][: min(self.limits.graphs, self.batch_size)]
+        more = self.min_graphs - 1  # graphs that a block takes beyond its limits
+        counts = np.sort(self.sizes, axis=0)[::-1][: min(self.limits.graphs + more, self.batch_size)]
         graphs, nodes, edges, loops = map(int, counts.sum(axis=0))
         largest = counts[0]
-        nodes = min(nodes, max(self.limits.nodes, int(largest[1])))
-        edges = min(edges, max(self.limits.edges, int(largest[2])))
+        nodes = min(nodes, max(self.limits.nodes, int(largest[1])) + more * int(largest[1]))
+        edges = min(edges, max(self.limits.edges, int(largest[2])) + more * int(largest[2]))
         return Size(graphs, nodes, edges, min(loops, edges), int(largest[1]))
 
-    def _cut(self, graphs: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    def _cut(self, graphs: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         limits = np.array(self.limits)
-        first, held = 0, np.zeros(3, np.int64)
+        cuts = [0]
+        held = np.zeros(3, np.int64)
         for i, size in enumerate(self.sizes[graphs][:, :3]):
-            if i > first and ((held + size) > limits).any():
-                yield graphs[first:i]
-                first, held = i, np.zeros(3, np.int64)
+            if i - cuts[-1] >= self.min_graphs and ((held + size) > limits).any():
+                cuts.append(i)
+                held = np.zeros(3, np.int64)
             held = held + size
-        yield graphs[first:]
+        if len(graphs) - cuts[-1] < self.min_graphs and len(cuts) > 1:
+            cuts.pop()  # the last block joins the one before it
+        return np.split(graphs, cuts[1:])
 
     def load(self, graphs: NDArray[np.int64]) -> Batch:
         """These graphs, as PyTorch Geometric puts them together."""
         if isinstance(self.dataset, Graphs):
             return self._collator(graphs)
-        return Batch.from_data_list([self.dataset[int(graph)] for graph in graphs])
+        return Batch.from_data_list([self.dataset[int(graph)] for graph in graphs], self._follow, self._left_out)

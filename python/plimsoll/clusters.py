@@ -207,9 +207,11 @@ def _clusters_of_pyg(data: Data, clusters: ClusterData, sparse_format: str) -> A
         def _metis(self, edge_index: Tensor, num_nodes: int) -> Tensor:
             return torch.from_numpy(clusters.parts.astype(np.int64))
 
-    return Parts(
+    made = Parts(
         data, clusters.num_parts, log=False, keep_inter_cluster_edges=clusters.keep_inter_cluster_edges, sparse_format=sparse_format
     )
+    made.__class__ = OfPyg  # which can be pickled: the parts are made
+    return made
 
 
 def _given(parts: ArrayLike, nodes: int, num_parts: int) -> NDArray[np.int32]:

@@ -12,6 +12,7 @@ from torch_geometric.data import Batch, Data
 
 from plimsoll import _torch
 from plimsoll._budget import settle
+from plimsoll.batch_parts import parts_of
 from plimsoll.errors import BudgetExceeded
 from plimsoll.module_memory import ModuleMemory, module_memory
 from plimsoll.sizes import Size, size_of
@@ -50,19 +51,25 @@ class Needs:
         self.tapes: dict[Size, Tape] = {}
         self.refused: BudgetExceeded | None = None
         self._model: _torch.TapeModel | None = None
+        self._unusable: set[Size] = set()  # on which the model does not run, as batch norm after pooling does not on one graph
         self._pads = False  # whether sizes follow padded graphs
         self._several = False  # whether what follows is of batches of several graphs alone
 
-    def run(self, batch: Data) -> None:
-        """Runs a step on a batch, unless one of its size was; one that the budget refuses is left out."""
+    def run(self, batch: Data, may_fail: bool = False) -> None:
+        """Runs a step on a batch, unless one of its size was; one that the budget refuses is left out, and with `may_fail` one
+        that the model does not run on."""
         size = size_of(batch)
-        if size in self.tapes:
+        if size in self.tapes or size in self._unusable:
             return
         try:
             self.tapes[size] = self.trial.record(batch)
             self._model = None
         except BudgetExceeded as refusal:
             self.leave_out(refusal)
+        except Exception:
+            if not may_fail:
+                raise
+            self._unusable.add(size)
 
     def leave_out(self, refusal: BudgetExceeded) -> None:
         """Of a batch that there was no room for."""
@@ -70,12 +77,11 @@ class Needs:
         settle()
 
     def run_parts(self, batch: Data) -> None:
-        """Runs the first graphs of a batch, several counts of them."""
+        """Runs the first graphs of a batch, several counts of them. The model need not run on one graph."""
         if not isinstance(batch, Batch):
             return
-        graphs = batch.to_data_list()
-        for count in parts_of(len(graphs)):
-            self.run(Batch.from_data_list(graphs[:count]))
+        for count in counts_of_parts(batch.num_graphs):
+            self.run(parts_of(batch, [count])[0], may_fail=count == 1)
 
     @property
     def difference(self) -> str:
@@ -174,7 +180,7 @@ class Needs:
         return int(batch + sum(rounding(asked) for asked in buffers if asked > 0))
 
 
-def parts_of(graphs: int) -> list[int]:
+def counts_of_parts(graphs: int) -> list[int]:
     """How many of the graphs of a batch are tried."""
     return sorted({min(count, graphs) for count in (*_FEW, *(int(graphs * part) for part in _PARTS)) if count})
 

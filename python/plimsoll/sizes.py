@@ -69,18 +69,37 @@ def sizes_of(graphs: Sequence[Data] | Graphs) -> NDArray[np.int64]:
     return np.array([size_of(graphs[i])[:4] for i in range(len(graphs))], np.int64).reshape(-1, 4)
 
 
-def sizes_and_targets_of(graphs: Sequence[Data] | Graphs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The same, and how many rows of `y` each graph has, i64 [G]. Errors: `UsageError` for a graph without."""
+class Targets(NamedTuple):
+    """What a pass over a data set finds of its targets."""
+
+    rows: NDArray[np.int64]  #: of `y` in each graph, [G]
+    unusual: NDArray[np.bool_]  #: graphs with a missing target: NaN, or a negative class, [G]
+
+
+def sizes_and_targets_of(graphs: Sequence[Data] | Graphs) -> tuple[NDArray[np.int64], Targets]:
+    """`sizes_of`, and the targets. Errors: `UsageError` for a graph without."""
     if isinstance(graphs, Graphs):
-        return _sizes_in(graphs), np.ones(len(graphs), np.int64)
-    sizes, targets = np.empty((len(graphs), 4), np.int64), np.empty(len(graphs), np.int64)
+        return _sizes_in(graphs), _targets_in(graphs)
+    sizes = np.empty((len(graphs), 4), np.int64)
+    targets = Targets(np.empty(len(graphs), np.int64), np.empty(len(graphs), np.bool_))
     for i in range(len(graphs)):
         graph = graphs[i]
         sizes[i] = size_of(graph)[:4]
         if graph.y is None:
             raise UsageError(f"graph {i}: has no y; expected the targets of the loss")
-        targets[i] = len(graph.y) if isinstance(graph.y, torch.Tensor) and graph.y.dim() else 1
+        y = torch.as_tensor(graph.y)
+        targets.rows[i] = len(y) if y.dim() else 1
+        targets.unusual[i] = bool((torch.isnan(y) if y.is_floating_point() else y < 0).any())
     return sizes, targets
+
+
+def _targets_in(graphs: Graphs) -> Targets:
+    indices = np.asarray(graphs.indices, np.int64)
+    whole = graphs.graph_set
+    if whole.target is not None:
+        values = np.asarray(whole.target)[indices].reshape(len(indices), -1)
+        return Targets(np.ones(len(graphs), np.int64), np.asarray(np.isnan(values).any(axis=1)))
+    return Targets(np.ones(len(graphs), np.int64), np.asarray(np.asarray(whole.y)[indices] < 0))
 
 
 def _sizes_in(graphs: Graphs) -> NDArray[np.int64]:

@@ -38,7 +38,7 @@ def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
     for parameter in parameters:
         if parameter.name in ("batch_size", "num_graphs"):
             fields[parameter.name] = batch.num_graphs if "ptr" in batch else 1
-        elif (value := getattr(batch, parameter.name, None)) is not None:
+        elif (value := _field(batch, parameter.name)) is not None:
             fields[parameter.name] = value
         elif parameter.name == "batch":
             fields[parameter.name] = None  # one graph, as PyTorch Geometric's pooling understands it
@@ -59,6 +59,13 @@ def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
         raise
 
 
+def _field(batch: Data, name: str) -> Any:
+    """A field of the batch, and nothing else that has its name, such as a method."""
+    if name in batch:
+        return batch[name]
+    return batch.num_nodes if name == "num_nodes" else None
+
+
 def _written(model: torch.nn.Module) -> torch.nn.Module:
     """What the user wrote, where torch has wrapped it: torch.compile, DataParallel."""
     for name in ("_orig_mod", "module"):
@@ -68,10 +75,10 @@ def _written(model: torch.nn.Module) -> torch.nn.Module:
 
 
 def loss_of(model: torch.nn.Module, batch: Data, forward: Forward, loss: Loss) -> Tensor:
-    """The loss of a batch. Errors: `UsageError` where it is no number of its own."""
-    if any(map(is_compiled, model.modules())):
-        _let_sizes_vary(batch)
-    return one_number(loss(forward(model, batch), batch.y))
+    """The loss of a batch, or its sum where it gives a sum and a count. Errors: `UsageError` where it is no number of its own."""
+    let_compiled_sizes_vary(model, batch)
+    value = loss(forward(model, batch), batch.y)
+    return one_number(value[0] if isinstance(value, tuple) and value else value)
 
 
 def one_number(value: Any) -> Tensor:
@@ -87,8 +94,10 @@ def is_compiled(module: torch.nn.Module) -> bool:
     return by_torch or getattr(module, "_compiled_call_impl", None) is not None
 
 
-def _let_sizes_vary(batch: Data) -> None:
+def let_compiled_sizes_vary(model: torch.nn.Module, batch: Data) -> None:
     """torch.compile then makes code for batches of all sizes at once, rather than again for each size that differs."""
+    if not any(map(is_compiled, model.modules())):
+        return
     for name, value in batch.to_dict().items():
         if isinstance(value, Tensor) and value.dim():
             torch._dynamo.maybe_mark_dynamic(value, batch.__cat_dim__(name, value) % value.dim())

@@ -186,10 +186,24 @@ def copied(value: T) -> T:
         raise UsageError(f"planning works on a copy of the model, which cannot be made: {error}") from error
 
 
-def bytes_of(tensors: list[Tensor], of: Callable[[int], int] = _torch.tensor_bytes) -> int:
+def bytes_of(tensors: Iterable[Tensor], of: Callable[[int], int] = _torch.tensor_bytes) -> int:
     """As the ledger enters them; what shares memory is counted once."""
+    tensors = [part for tensor in tensors for part in dense_parts(tensor)]
     storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors}
     return sum(map(of, storages.values()))
+
+
+def dense_parts(tensor: Tensor) -> list[Tensor]:
+    """A tensor itself, or those that a sparse one consists of."""
+    if tensor.layout is torch.strided:
+        return [tensor]
+    if tensor.layout is torch.sparse_coo:
+        return [tensor._indices(), tensor._values()]
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
+    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
+    raise UsageError(f"a tensor of layout {tensor.layout} cannot be planned; expected edge_index, or a sparse tensor in COO, CSR or CSC")
 
 
 def on_device_bytes(asked: int) -> int:

@@ -1,7 +1,6 @@
 """plimsoll.fit against training by hand, and the bits of its weights."""
 
 import copy
-import warnings
 
 import pytest
 from package_data import plimsoll
@@ -14,7 +13,6 @@ from functorch.compile import make_boxed_func  # noqa: E402
 from torch._dynamo.backends.common import aot_autograd  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from torch_geometric.data import Batch  # noqa: E402
-from torch_geometric.nn import GraphNorm, global_mean_pool  # noqa: E402
 
 import plimsoll.nn  # noqa: E402
 from plimsoll.blocks import BlockLimits, BlockList  # noqa: E402
@@ -73,30 +71,6 @@ def test_blocks_follow_from_the_recipe_alone():
         assert block.size.graphs <= 8 and block.size.nodes <= 60
     one_by_one = [block for batch in BlockList(graphs, 60, BlockLimits(8, 1, 1), 0, False).batches(0) for block in batch]
     assert [list(block.graphs) for block in one_by_one] == [[g] for g in range(60)]
-
-
-def test_modules_that_couple_graphs_are_named():
-    with pytest.warns(UserWarning, match=r"body.norms.0.module \(BatchNorm1d\).*at most 8 graphs"):
-        model, run = fitted(model=classifier(norm="BatchNorm"))
-    assert run.couples == ["body.norms.0.module (BatchNorm1d)"]
-
-    class Centred(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.lin, self.norm, self.head = torch.nn.Linear(5, 8), GraphNorm(8), torch.nn.Linear(8, 3)
-
-        def forward(self, x, batch):
-            x = self.norm(self.lin(x), batch)
-            return self.head(global_mean_pool(x - x.mean(0), batch))
-
-    with pytest.warns(UserWarning):
-        assert fitted(model=Centred())[1].couples == ["the model (Centred)"]
-
-
-def test_models_that_look_at_one_graph_at_a_time():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert fitted()[1].couples == []
 
 
 def test_graph_sets_train_like_their_data(tmp_path):

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("threads")
         ({"block": 4}, plimsoll.UsageError, "block=4: expected plimsoll.BlockLimits"),
         ({"block": (4, 100, 100, 100)}, plimsoll.UsageError, "expected plimsoll.BlockLimits"),
         ({"optimizer": 3}, plimsoll.UsageError, "optimizer=3"),
-        ({"model": classifier().requires_grad_(False)}, plimsoll.UsageError, "requires no gradient"),
+        ({"model": classifier().requires_grad_(False)}, plimsoll.UsageError, "every parameter of the model is frozen"),
         ({"budget": "1MiB"}, plimsoll.BudgetExceeded, "this process holds"),
         ({"budget": "much"}, plimsoll.UsageError, "much"),
         ({"loss": lambda out, y: out}, plimsoll.UsageError, "expected one number"),

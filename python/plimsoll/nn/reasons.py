@@ -58,6 +58,9 @@ def of_sum(conv: Any, x: Any, edge_index: Any, edge_weight: Any = None, size: An
         return "sums are fused on the CPU alone"
     if any(tensor.dtype not in (torch.float32, torch.float64) for tensor in given) or torch.is_autocast_enabled("cpu"):
         return "sums are fused in float32 and float64 alone, and not under autocast"
+    own = [*conv.parameters(recurse=False), *conv.buffers(recurse=False)]  # such as eps, whose dtype the sum takes on
+    if len({tensor.dtype for tensor in [*given, *own]}) > 1:
+        return "x and the layer have numbers of several dtypes"
     if size is not None and not _fits(size, len(sources), None if targets is None else len(targets)):
         return f"size={size!r} is not that of x"
     return of_transformation()
