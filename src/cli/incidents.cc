@@ -39,7 +39,7 @@ std::string Incident::reason() const {
     if (!named.known) unknown.emplace_back(-named.windows, id_text(id.can_id, id.channel));
   std::ranges::stable_sort(unknown, {}, &std::pair<int64_t, std::string>::first);
   std::vector<std::string> texts;
-  for (auto& [windows, text] : unknown) texts.push_back(std::move(text));
+  for (auto& [order, text] : unknown) texts.push_back(std::move(text));
   return reason_text(part, texts);
 }
 
