@@ -33,7 +33,8 @@ class DeviceDistillationTest : public OnEachDevice {
                               .split = &split_,
                               .facts = {.vocabulary = {}, .benign_ids = {{7}}},
                               .data = "data1",
-                              .folder = folder})) {
+                              .folder = folder,
+                              .teacher = {}})) {
       std::filesystem::create_directories(folder / stage.folder);
       const StageReport report =
           stage.run({.folder = folder / stage.folder, .identity = "test", .threads = 2, .device = device});
