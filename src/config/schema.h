@@ -40,7 +40,7 @@ struct AutoOr {
   double most;
   bool whole = false;
 };
-inline constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
 template <typename Gat, typename Visit>
 void visit_gat(const std::string& section, Gat& gat, Visit&& visit) {
@@ -115,7 +115,7 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("training.schedule_epochs", r.training.schedule_epochs, Range{1, 1e6});
   visit("training.schedule_factor", r.training.schedule_factor, Range{0, 1});
   visit("training.warm_up_epochs", r.training.warm_up_epochs, Range{0, 1e6});
-  visit("training.gradient_clip_val", r.training.gradient_clip_val, Range{0, kNoLimit});
+  visit("training.gradient_clip_val", r.training.gradient_clip_val, Range{0, kUnbounded});
   visit("training.patience", r.training.patience, kCount);
   visit("training.precision", r.training.precision, Choice{"32|bf16-mixed|16-mixed"});
   visit("training.gradient_checkpointing", r.training.gradient_checkpointing, Choice{"auto|on|off"});
