@@ -56,8 +56,7 @@ class Asc : public CaptureFormat {
   bool parse(std::string_view line, bool, FrameBatch& out, LineNotes& notes) const override {
     const AscEvent event = AscEvent::of(line);
     if (event.kind == AscEvent::other) return count_other(event, notes);
-    if (event.kind == AscEvent::xl && same_word(event.format, "xlff"))
-      throw Wrong{event.format.data(), kNoXl};
+    if (event.kind == AscEvent::xl && !event.has_other_frame()) throw Wrong{event.layout.data(), kNoXl};
     const int64_t time_ns = add_times(start_ns_, seconds_of(event.first, notes), event.first.data());
     if (!channels_.takes(event.channel, notes)) return false;
     Frame frame;

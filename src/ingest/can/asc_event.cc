@@ -1,5 +1,7 @@
 #include "ingest/can/asc_event.h"
 
+#include <array>
+
 #include "ingest/text/characters.h"
 #include "store/frames.h"
 
@@ -22,6 +24,7 @@ AscEvent::Kind kind_of(std::string_view& rest, AscEvent& event) {
   }
   const bool is_xl = same_word(second, "canxl");
   if (!is_xl && !same_word(second, "canfd")) return AscEvent::other;
+  event.layout = second;
   event.channel = take_word(rest);
   if (!take_direction(take_word(rest), event)) return AscEvent::other;
   if (is_xl) {
@@ -50,6 +53,11 @@ AscEvent AscEvent::of(std::string_view line) {
   event.kind = kind_of(rest, event);
   if (event.kind != AscEvent::other) event.rest = rest;
   return event;
+}
+
+bool AscEvent::has_other_frame() const {
+  return std::ranges::any_of(std::array{"cbff", "ceff", "fbff", "feff"},
+                             [&](const char* word) { return same_word(format, word); });
 }
 
 }  // namespace plimsoll

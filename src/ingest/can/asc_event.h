@@ -12,14 +12,17 @@ namespace plimsoll {
 struct AscEvent {
   /// The layout of the line: "1 123 Rx d 8 ...", "CANFD 1 Rx 123 ...", "CANXL 1 Rx FBFF ...".
   enum Kind { other, classic, fd, xl, error } kind = other;
-  std::string_view first;  ///< the time, or the word at the start of another line
+  std::string_view first;   ///< the time, or the word at the start of another line
+  std::string_view layout;  ///< the word CANFD or CANXL
   std::string_view channel;
   std::string_view id;
-  std::string_view format;  ///< of CANXL: CBFF, CEFF, FBFF, FEFF or XLFF
+  std::string_view format;  ///< for CANXL the kind of frame: CBFF, CEFF, FBFF, FEFF or XLFF
   std::string_view rest;
   uint8_t flags = 0;  ///< its direction
 
   static AscEvent of(std::string_view line);
+  /// Whether a line CANXL holds a frame of classic CAN or CAN FD.
+  bool has_other_frame() const;
 };
 
 /// Whether a word is another one, which is in lower case, in any case.
