@@ -89,7 +89,8 @@ def test_a_channel_whose_name_is_not_utf8_goes_through_all_verbs(harness, odd_ca
              ["plan", inputs.detection, "--data", frames], ["train", inputs.detection, "--data", frames, "--run", run],
              ["evaluate", run, "--data", frames, "--attention", place / "attention"],
              ["predict", run, "--data", frames, "--out", place / "said"],
-             ["detect", run / "detector.safetensors", capture, "--all", "--events", "json"],
+             ["detect", run / "detector.safetensors", capture, "--all"],
+             ["detect", run / "detector.safetensors", capture, "--events", "json"],
              ["calibrate", run / "detector.safetensors", "--benign", capture, "--out", place / "car.safetensors"],
              ["compare", run, run, "--page", place / "page.html"], ["job-report", run], ["stage", frames, "--to", place / "cache"]]
     for words in calls:
