@@ -133,7 +133,7 @@ def require_new_number(found, path=RESULTS):
     if maker != processor()[0] or not same_torch or numerics() != numerics_of_table(path):
         return
     changed = [f"{recipe} ({level})" for level, hashes_here in found.items() for recipe, value in hashes_here.items()
-               if recipe in table and table[recipe].get(level, value) != value]
+               if table.get(recipe, {}).get(level, value) not in (value, "not measured")]
     if changed:
         sys.exit(f"other weights under numerics {numerics()}: {', '.join(changed)}. Raise kNumerics in {NUMERICS.relative_to(ROOT)}, "
                  "so that no run is resumed with other bits, then run this again")

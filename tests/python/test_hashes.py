@@ -32,6 +32,8 @@ def need_the_table(level):
 @pytest.mark.parametrize("recipe", hashes.RECIPES)
 def test_weights(level, recipe, data, tmp_path):
     table = need_the_table(level)
+    if table[recipe][level] == "not measured":
+        pytest.skip("the table has no hash of this recipe at this level: run bench/hashes.py")
     assert hashes.hash_of(recipe, level, data, tmp_path) == table[recipe][level]
 
 
@@ -44,6 +46,8 @@ def test_ranks_have_the_same_weights(recipe, data, tmp_path, monkeypatch):
     pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
     level = hashes.levels_here()[-1]
     table = need_the_table(level)
+    if table[recipe][level] == "not measured":
+        pytest.skip("the table has no hash of this recipe at this level: run bench/hashes.py")
     monkeypatch.setenv("PLIMSOLL_PYTHON", sys.executable)
     try:
         found = hashes.hash_of(recipe, level, data, tmp_path, "--ranks", 2, "--threads", 1)

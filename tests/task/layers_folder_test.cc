@@ -52,8 +52,9 @@ TEST_F(LayersFolder, IsNeverInMemory) {
   const TemporaryFolderIs temporary(folder_.path());
   EXPECT_EQ(layers_folder({"/dev/shm"}, kBytes), folder_ / "plimsoll-layers");
   const TemporaryFolderIs memory("/dev/shm");
-  if (ScratchFile::free_bytes("/var/tmp") >= kBytes && ::access("/var/tmp", W_OK) == 0)
+  if (ScratchFile::free_bytes("/var/tmp") >= kBytes && ::access("/var/tmp", W_OK) == 0) {
     EXPECT_EQ(layers_folder({"/dev/shm"}, kBytes), "/var/tmp/plimsoll-layers");
+  }
 }
 
 TEST_F(LayersFolder, NoPlaceIsAnErrorWithTheReasons) {

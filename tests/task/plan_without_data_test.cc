@@ -171,7 +171,9 @@ TEST_F(PlanWithoutDataTest, TakesEveryWordOfTheSchema) {
       };
       const std::string refused = outcome(true);
       planned += refused.empty();
-      if (!refused.empty()) EXPECT_EQ(refused, outcome(false));
+      if (!refused.empty()) {
+        EXPECT_EQ(refused, outcome(false));
+      }
     }
   EXPECT_GT(planned, 150);
 }
