@@ -273,7 +273,7 @@ def test_hours_of_a_bus_take_the_memory_of_minutes(bin_dir, detector, captures_m
 
     def peak(rounds):
         process = subprocess.Popen([str(bin_dir / "plimsoll"), "detect", str(model), "-", "--json", "--budget", "24MiB",
-                                    "--threshold", "1e9", *more], preexec_fn=group.join, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                                    "--payload", "8", "--threshold", "1e9", *more], preexec_fn=group.join, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         for k in range(rounds):
             process.stdin.write("".join(f"{1000 + (k * len(fields) + j) * step:.6f},{rest}"
                                         for j, rest in enumerate(fields)).encode())

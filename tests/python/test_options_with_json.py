@@ -43,12 +43,14 @@ def options_of(bin_dir, folder, *verb):
 PAIRS = {
     "inspect": (["frames"], {"--dbc": ["car.dbc"], "--j1939": [], "--limits": []}),
     "check": (["car.dbc", "drive.log"], {"--fail-on-finding": [], "--strict": [], "--format": ["blf"], "--payload": None, "--channel": ["can1"],
-                                         "--name-channel": ["can0=body"]}),
+                                         "--name-channel": ["can0=body"], "--time": ["delta"], "--truncated": None}),
+    "recipes": ([], {}),
     "verify": (["frames"], {}),
     "stage": (["frames", "--to", "cache"], {"--to": ["other"], "--evict": [], "--verify": None}),
     "top": ([], {"--interval": ["2"], "--once": None}),
 }
 SAME_BY_DESIGN = {
+    ("check", "--truncated"): "the log is whole",
     ("check", "--payload"): "the frames fit into either",
     ("stage", "--verify"): "an undamaged copy is one by sizes and by checksums",
     ("top", "--once"): "--json prints once",

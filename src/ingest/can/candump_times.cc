@@ -106,8 +106,11 @@ std::string without_colours(std::string_view line) {
     const size_t escape = line.find("\x1b[");
     plain += line.substr(0, escape);
     if (escape == std::string_view::npos) break;
-    const size_t end = line.find('m', escape);
-    line.remove_prefix(end == std::string_view::npos ? line.size() : end + 1);
+    // ESC [ numbers m; anything else is text, such as the name of a channel.
+    const size_t end = line.find_first_not_of("0123456789;", escape + 2);
+    const bool is_colour = end != std::string_view::npos && line[end] == 'm';
+    if (!is_colour) plain += "\x1b[";
+    line.remove_prefix(is_colour ? end + 1 : escape + 2);
   }
   return plain;
 }
