@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "base/philox.h"
 #include "ingest/can/ingest.h"
 #include "support/errors.h"
@@ -10,6 +12,9 @@
 
 namespace plimsoll {
 namespace {
+
+// The lengths that CAN FD has. In MF4, one of 9 to 15 that equals the DLC would be taken for its code.
+constexpr std::array<size_t, 10> kFdLengths = {1, 5, 8, 12, 16, 20, 24, 32, 48, 64};
 
 constexpr int64_t kStart = 1'700'000'000'123'456'000;
 
@@ -70,7 +75,7 @@ FrameBatch random_frames(const WrittenFormat& format, size_t count, uint64_t see
     } else if (!format.fd) {
       flags &= kFrameSent;
     } else if (kind < 8) {
-      length = 1 + dice.below(64);
+      length = kFdLengths[dice.below(kFdLengths.size())];
       flags |= kFrameFd;
     }
     std::array<uint8_t, 64> data{};
