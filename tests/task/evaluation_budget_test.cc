@@ -44,7 +44,7 @@ const std::vector<TrainedRun>& runs() {
       {"graph", "node_classification", kGiant + "gnn: {hidden: 64, layers: 2, conv: gcn, jk: cat}\n"},
       {"graph", "link_prediction", kGiant + "gnn: {hidden: 32, layers: 2, conv: gat}\n"},
       {"frames", "detection", "gat: {hidden: 8, layers: 2}\n"},
-      {"frames", "autoencoder", "vgae: {hidden: [16]}\n"},
+      {"frames", "autoencoder", "vgae: {hidden: [32]}\n"},
   };
   return runs;
 }
