@@ -41,7 +41,7 @@ def test_same_bits_for_every_budget():
 
 def test_same_bits_without_memory_of_its_own(monkeypatch):
     model, _ = fitted()
-    monkeypatch.setattr("plimsoll._fit.plan_blocks", lambda *_: Room(0))
+    monkeypatch.setattr("plimsoll._fit_training.plan_blocks", lambda *_: Room(0))
     assert torch.equal(weights(model), weights(fitted()[0]))
 
 
@@ -61,15 +61,15 @@ def test_a_block_that_was_refused_runs_again(monkeypatch):
                 raise plimsoll.BudgetExceeded("refused")
             return out
 
-    monkeypatch.setattr("plimsoll._fit.plan_blocks", lambda *_: Room(1))
+    monkeypatch.setattr("plimsoll._fit_training.plan_blocks", lambda *_: Room(1))
     monkeypatch.setattr("plimsoll._fit_steps.SETTLING", 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model, run = fitted(model=Refused({}), shuffle=False)
-        other, again = fitted(model=Refused({5}), shuffle=False)
+        model, run = fitted(model=Refused({}), shuffle=False, couples="allow")
+        other, again = fitted(model=Refused({5}), shuffle=False, couples="allow")
         with pytest.raises(plimsoll.BudgetExceeded):
-            fitted(model=Refused({5, 6, 7, 8}), shuffle=False)
-        third, _ = fitted(model=Refused({5, 6, 7}), shuffle=False)
+            fitted(model=Refused({5, 6, 7, 8}), shuffle=False, couples="allow")
+        third, _ = fitted(model=Refused({5, 6, 7}), shuffle=False, couples="allow")
     assert (run.reruns, again.reruns) == (0, 1)
     assert torch.equal(weights(model), weights(other)) and torch.equal(weights(model), weights(third))
 
