@@ -32,7 +32,7 @@ struct Incident {
   int64_t windows = 0;  ///< alarms
   float worst = 0;      ///< score
   float threshold = 0;
-  float strength = 0;  ///< of the strongest alarm (cli/alarm_reason.h)
+  float strength = 0;  ///< the strongest alarm has it (cli/alarm_reason.h)
   std::string part;    ///< by which it is that
   struct Named {
     int64_t windows = 0;  ///< alarms that an ID is named in

@@ -12,7 +12,7 @@ class RankWatch {
  public:
   struct State {
     double waiting_s = 0;       ///< how long it has waited for other ranks; 0: it works
-    bool in_step = false;       ///< of training; what else a rank does may take any time
+    bool in_step = false;       ///< a step of training runs; other work may take any time
     double longest_step_s = 0;  ///< before the first step: all that came before it
   };
 

@@ -158,7 +158,7 @@ class Multiplexors {
   size_t only_ = kNone;  // if there is one
   int tops_ = 0;         // multiplexors that are not multiplexed
   size_t top_ = kNone;   // if there is one
-  bool told_ = false;    // that there is none
+  bool told_ = false;    // the lack was reported
 };
 
 }  // namespace
