@@ -56,6 +56,7 @@ function(plimsoll_test name)
   endif()
   add_executable(${name}_test ${sources})
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  set_target_properties(${name}_test PROPERTIES UNITY_BUILD ${PLIMSOLL_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   # Most of their time goes into compiling.
   target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)
   target_link_libraries(${name}_test PRIVATE plimsoll_${name} plimsoll_warnings GTest::gtest_main GTest::gmock)

@@ -1,7 +1,9 @@
 // A torch::nn::Module and a loss on a block are all that the engine needs.
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
+#include <torch/nn/modules/activation.h>
+#include <torch/nn/modules/container/sequential.h>
+#include <torch/nn/modules/linear.h>
 
 #include <numeric>
 
