@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -27,6 +28,21 @@ GraphList graphs_of(const GraphRange& split, const GraphSetTables& tables,
         }))
       graphs.push_back(g);
   return graphs;
+}
+
+// How the data was split when it trained the model; nothing for other data and for the same graphs under
+// other splits.
+std::optional<TrainingSplit> split_that_trained(const TrainingData& data, std::span<const GraphShape> shapes,
+                                                const Recipe& recipe, const GnnModel& model) {
+  if (model.trained_on != data.identity_hash()) return std::nullopt;
+  try {
+    TrainingSplit split = split_for(recipe, data, shapes);
+    if (model.contents.is_of(split)) return split;
+  } catch (const InputError&) {
+    // Splits that cannot train are not those that trained.
+    if (model.contents.split.empty()) throw;
+  }
+  return std::nullopt;
 }
 
 // The graphs of lists that the model has not seen; says which were left out.
@@ -56,13 +72,13 @@ JudgedGraphs lists_to_judge(const TrainingData& data, std::span<const GraphShape
   JudgedGraphs judged;
   std::vector<NamedGraphList>& lists = judged.lists;
   std::vector<std::string> trained = model.contents.recordings;
-  const bool is_the_data = model.trained_on == data.identity_hash();
-  if (is_the_data) {
-    TrainingSplit split = split_for(recipe, data, shapes);
-    trained = split.contents;
-    lists.push_back({"validation", std::move(split.validation)});
-    if (!split.test.empty()) lists.push_back({"test", std::move(split.test)});
-    for (auto& [attack, graphs] : split.left_out) lists.push_back({left_out_name(attack), std::move(graphs)});
+  std::optional<TrainingSplit> own = split_that_trained(data, shapes, recipe, model);
+  const bool is_the_data = own.has_value();
+  if (own) {
+    trained = own->contents;
+    lists.push_back({"validation", std::move(own->validation)});
+    if (!own->test.empty()) lists.push_back({"test", std::move(own->test)});
+    for (auto& [attack, graphs] : own->left_out) lists.push_back({left_out_name(attack), std::move(graphs)});
   }
   const GraphSetTables& tables = data.source().tables();
   // Where no split is named so, all graphs were shared out.

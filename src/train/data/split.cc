@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "memory/heap_bytes.h"
 #include "store/split_name.h"
 
@@ -169,6 +170,16 @@ std::vector<HeldOut> apportioned(const std::vector<GraphList>& classes, double v
 }
 
 }  // namespace
+
+std::string hash_of_split(const TrainingSplit& split) {
+  Hasher hasher;
+  for (const GraphList* const list : {&split.training, &split.validation}) {
+    const int64_t count = std::ssize(*list);
+    hasher.add(&count, sizeof count);
+    hasher.add(list->data(), std::span(*list).size_bytes());
+  }
+  return hasher.hex64();
+}
 
 std::string content_of(const GraphRange& recording) {
   return recording.content.empty() ? recording.copy_of.value_or(recording.split + "/" + recording.name)

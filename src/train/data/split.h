@@ -29,6 +29,9 @@ inline std::string left_out_name(const std::string& attack) {
   return "left out: " + attack;
 }
 
+/// XXH3-64 of which graphs train and which validate, in hexadecimal.
+std::string hash_of_split(const TrainingSplit& split);
+
 /// What is equal for recordings with the same content and for no others.
 std::string content_of(const GraphRange& recording);
 

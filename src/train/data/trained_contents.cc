@@ -28,7 +28,7 @@ int64_t hash_of_graph(const BlockSource& source, int64_t graph, GraphBlock& bloc
 }
 
 TrainedContents TrainedContents::of(const BlockSource& source, const TrainingSplit& split) {
-  TrainedContents contents{.recordings = split.contents};
+  TrainedContents contents{.recordings = split.contents, .split = hash_of_split(split)};
   if (!split.contents.empty()) return contents;
   contents.graphs.reserve(split.training.size() + split.validation.size());
   {

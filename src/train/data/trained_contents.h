@@ -15,12 +15,15 @@ namespace plimsoll {
 struct TrainedContents {
   std::vector<std::string> recordings = {};
   Vector<int64_t, Tag::columns> graphs = {};  ///< ascending
+  std::string split = {};                     ///< hash_of_split(); "" in files of older versions
 
   /// Of what trains or validates.
   static TrainedContents of(const BlockSource& source, const TrainingSplit& split);
   /// Whether nothing is known, as of a model file of an older version.
   bool empty() const { return recordings.empty() && graphs.empty(); }
   bool has_graph(int64_t hash) const;
+  /// Whether `other`, a split of the same data is what the model has seen.
+  bool is_of(const TrainingSplit& other) const { return split.empty() || split == hash_of_split(other); }
 };
 
 /// XXH3-64 of the features, edges and positions of graph `graph`, which is read into `block`; labels and

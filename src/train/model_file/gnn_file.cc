@@ -29,13 +29,15 @@ std::unique_ptr<GraphModel> model_of(const SafetensorsView& file) {
 
 constexpr const char* kTrainedGraphs = "trained.graphs";
 constexpr const char* kTrainedRecordings = "plimsoll.trained_recordings";
+constexpr const char* kTrainedSplit = "plimsoll.trained_split";
 
-// Neither is in files of older versions.
+// None is in files of older versions.
 TrainedContents contents_of(const SafetensorsView& file) {
   TrainedContents contents;
   if (file.metadata().contains(kTrainedRecordings))
     contents.recordings = read_metadata(
         file, kTrainedRecordings, [](const Json& list) { return list.get<std::vector<std::string>>(); });
+  if (file.metadata().contains(kTrainedSplit)) contents.split = file.meta(kTrainedSplit);
   const auto found = file.tensors().find(kTrainedGraphs);
   if (found == file.tensors().end()) return contents;
   const TensorSpan& tensor = found->second;
@@ -71,6 +73,7 @@ void save_gnn(const std::filesystem::path& path, const GnnModel& model) {
     tensors[kTrainedGraphs] = {
         "I64", {std::ssize(contents.graphs)}, std::as_bytes(std::span(contents.graphs))};
   if (!contents.recordings.empty()) metadata[kTrainedRecordings] = Json(contents.recordings).dump();
+  if (!contents.split.empty()) metadata[kTrainedSplit] = contents.split;
   put_channel_names(model.vocabulary.channels, metadata);
   write_safetensors(path, tensors, metadata);
 }

@@ -24,8 +24,8 @@ struct GnnModel {
 
 /// Writes a model as safetensors: parameters and buffers by name, "vocabulary.ids" and, of graphs that
 /// trained it, "trained.graphs" (I64), and in the metadata "plimsoll.trained_recordings" (JSON, where there
-/// are some), "plimsoll.model" "gnn", "sgmp" or "gtmp", "plimsoll.config" (JSON), "plimsoll.trained_on" and
-/// "plimsoll.channels".
+/// are some), "plimsoll.trained_split", "plimsoll.model" "gnn", "sgmp" or "gtmp", "plimsoll.config" (JSON),
+/// "plimsoll.trained_on" and "plimsoll.channels".
 void save_gnn(const std::filesystem::path& path, const GnnModel& model);
 
 /// Errors: InputError naming the file and the tensor or key that is missing or of another shape.
