@@ -15,7 +15,7 @@ struct Inflater::State {
 
   [[noreturn]] void fail_for_memory() const {
     const int64_t cap = Ledger::process().cap();
-    throw BudgetExceeded(Tag::ingest, refused, std::max<int64_t>(cap - Ledger::process().held(), 0), cap);
+    throw BudgetExceeded(Tag::ingest, refused, cap - Ledger::process().held(), cap);
   }
 };
 

@@ -73,7 +73,7 @@ class ZstdStream : public InputStream {
 
   [[noreturn]] void fail_for_memory() const {
     const int64_t cap = Ledger::process().cap();
-    throw BudgetExceeded(Tag::ingest, refused_, std::max<int64_t>(cap - Ledger::process().held(), 0), cap);
+    throw BudgetExceeded(Tag::ingest, refused_, cap - Ledger::process().held(), cap);
   }
 
   SourceReader source_;

@@ -35,7 +35,7 @@ struct BudgetCaps::State {
     Ledger& ledger = Ledger::process();
     if (ledger.cap() != applied) found = ledger.cap();
     int64_t base = std::min(found, limit);
-    if (base != Ledger::kUnlimited) base = std::max<int64_t>(base - beside, 0);
+    if (base != Ledger::kUnlimited) base -= beside;
     const int64_t under = std::min(foundation, base);
     applied = works == 0 ? base : under + std::min(bytes, base - under);
     ledger.set_cap(applied);

@@ -28,7 +28,8 @@ BudgetExceeded::BudgetExceeded(Tag tag, int64_t asked, int64_t free, int64_t cap
     : Error(4, fmt::format(
                    "out of budget: {} ({} bytes) asked for '{}', {} bytes free of {} bytes after the floor; "
                    "raise the budget by at least {}; more may be missing after that",
-                   format_bytes(asked), asked, tag_name(tag), free, cap, format_bytes(asked - free))),
+                   format_bytes(asked), asked, tag_name(tag), std::max<int64_t>(free, 0),
+                   std::max<int64_t>(cap, 0), format_bytes(asked - free))),
       tag_(tag),
       asked_(asked),
       free_(free) {}
@@ -44,7 +45,7 @@ void Ledger::take(Tag tag, int64_t bytes) {
   const int64_t limit = cap();
   int64_t before = held_.load(std::memory_order_relaxed);
   do {
-    if (bytes > limit - before) throw BudgetExceeded(tag, bytes, std::max<int64_t>(limit - before, 0), limit);
+    if (bytes > limit - before) throw BudgetExceeded(tag, bytes, limit - before, limit);
   } while (!held_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
   raise_to(peak_, before + bytes);
   raise_to(recent_peak_, before + bytes);

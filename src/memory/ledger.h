@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -29,12 +30,15 @@ const char* tag_name(Tag tag);
 /// Thrown when an entry would pass the cap: a typed, recoverable event, not the end of the process.
 class BudgetExceeded : public Error {
  public:
+  /// `free` is negative where more is held than `cap`.
   BudgetExceeded(Tag tag, int64_t asked, int64_t free, int64_t cap);
   /// The same refusal, with what became of it in front: "WHAT; out of budget: ...".
   BudgetExceeded(const std::string& what, const BudgetExceeded& refusal);
   Tag tag() const { return tag_; }
   int64_t bytes_asked() const { return asked_; }
-  int64_t bytes_free() const { return free_; }
+  int64_t bytes_free() const { return std::max<int64_t>(free_, 0); }
+  /// By how much the budget must grow at least, with what others in the process hold beyond it.
+  int64_t bytes_missing() const { return asked_ - free_; }
 
  private:
   Tag tag_;

@@ -156,9 +156,10 @@ void ProcessBudget::trim() {
 
 void ProcessBudget::apply() {
   // The most of a second, and never less than at the begin: what the ledger has and nobody has touched yet
-  // hides as much that it has not.
+  // hides as much that it has not. Below zero is what others hold beyond the budget, so that a refusal says
+  // so.
   const int64_t outside = std::max(floor_, *std::ranges::max_element(outside_));
-  Leavings::process().set(this, std::max<int64_t>(bytes_ - slack(bytes_) - outside, 0));
+  Leavings::process().set(this, bytes_ - slack(bytes_) - outside);
 }
 
 void ProcessBudget::watch(const std::stop_token& stop) {

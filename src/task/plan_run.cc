@@ -29,7 +29,7 @@ int64_t budget_to_open(const TrainingInput& input, const RunOptions& run, int64_
       open(input, run);
       return budget;
     } catch (const BudgetExceeded& refusal) {
-      budget += refusal.bytes_asked() - refusal.bytes_free();
+      budget += refusal.bytes_missing();
     }
   }
 }
@@ -55,7 +55,7 @@ StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_
   raise_cap_to_limits(outside);
   StagePlans plans;
   int64_t opening = 0;
-  int64_t needed = refusal == nullptr ? 0 : budget + refusal->bytes_asked() - refusal->bytes_free();
+  int64_t needed = refusal == nullptr ? 0 : budget + refusal->bytes_missing();
   try {
     ledger.begin_recent();
     const auto training = open(input, run);

@@ -43,7 +43,7 @@ auto do_within(const StatedBudget& budget, const Work& work, const Rehearse& reh
     if (budget.bytes == 0) throw;
   } catch (const BudgetExceeded& refusal) {
     if (budget.bytes == 0) throw;
-    missing = refusal.bytes_asked() - refusal.bytes_free();
+    missing = refusal.bytes_missing();
   }
   throw refusal_of(budget, missing, rehearse);
 }

@@ -116,6 +116,9 @@ TEST(Ledger, ACapBelowWhatIsHeldRefusesAndTakesNothingAway) {
     FAIL() << "the cap was passed";
   } catch (const BudgetExceeded& refusal) {
     EXPECT_EQ(refusal.bytes_free(), 0);
+    EXPECT_EQ(refusal.bytes_missing(), 51);
+    EXPECT_THAT(refusal.what(),
+                HasSubstr("0 bytes free of 50 bytes after the floor; raise the budget by at least 51 B"));
   }
   ledger.give(Tag::blocks, 60);
   ledger.take(Tag::blocks, 10);

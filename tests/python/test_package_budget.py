@@ -48,6 +48,25 @@ def test_a_budget_sees_what_others_take():
         assert taken.sum() == 15 * MIB
 
 
+def test_a_refusal_counts_what_others_hold_beyond_the_budget():
+    """The least by which the budget must grow is not the few bytes that were asked for."""
+    import re
+    import time
+
+    import numpy as np
+
+    gc.collect()
+    with plimsoll.budget(_torch.anonymous() + 100 * MIB):
+        taken = np.ones(75 * MIB)  # 600 MiB
+        time.sleep(0.2)
+        with pytest.raises(plimsoll.BudgetExceeded) as refusal:
+            torch.zeros(42)
+        assert taken.sum() == 75 * MIB
+    missing = re.search(r"raise the budget by at least ([\d.]+) MiB", str(refusal.value))
+    assert missing and 480 < float(missing[1]) < 620, refusal.value
+    assert refusal.value.bytes_free == 0
+
+
 def test_the_profiler_sees_tensors():
     """torch.profiler counts what a model allocates under a budget as it does without."""
     activity = torch.profiler.ProfilerActivity.CPU

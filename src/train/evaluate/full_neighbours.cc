@@ -201,7 +201,7 @@ class Layers {
 
   [[noreturn]] void throw_too_small(int64_t needed, const BudgetExceeded& refusal) const {
     if (options_.outside_ledger == 0) throw refusal;
-    const int64_t missing = refusal.bytes_asked() - refusal.bytes_free();
+    const int64_t missing = refusal.bytes_missing();
     const int64_t budget = budget_for(std::max(needed, Ledger::process().cap() + grown_ + missing));
     const PieceSize& largest = pieces_.largest;
     throw BudgetTooSmall(
@@ -237,6 +237,7 @@ int64_t layer_bytes(const Gnn& model, int64_t nodes) {
 void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                  std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                  std::span<float> logits) {
+  if (options.rehearsal != nullptr) std::ranges::fill(logits, 0.0F);
   Judge judge(model, Layers(graph, topology, model, options).run());
   for (size_t first = 0; first < nodes.size(); first += kJudgedNodes) {
     const at::Tensor found =
