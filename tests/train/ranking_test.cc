@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -34,6 +35,21 @@ TEST(Ranking, AreasAreThoseOfScikitLearnTiesIncluded) {
   const Ranking ranking(kScores, kTruth);
   EXPECT_DOUBLE_EQ(ranking.auc().value(), 0.8055555555555556);
   EXPECT_DOUBLE_EQ(ranking.average_precision().value(), 0.7916666666666666);
+}
+
+// A comparison with NaN is never true: one such score kept a walk down the ranking from ending.
+TEST(Ranking, IsUndefinedWhereAScoreIsNoNumber) {
+  std::vector<float> scores = kScores;
+  scores[5] = std::numeric_limits<float>::quiet_NaN();
+  const Ranking ranking(scores, kTruth);
+  EXPECT_FALSE(ranking.auc());
+  EXPECT_FALSE(ranking.average_precision());
+  EXPECT_TRUE(ranking.roc(1e-3).empty());
+  EXPECT_TRUE(ranking.precision_recall().empty());
+  const ScoreHistogram histogram = ranking.histogram(4, {});
+  EXPECT_EQ(std::accumulate(histogram.benign.begin(), histogram.benign.end(), int64_t{0}) +
+                std::accumulate(histogram.attack.begin(), histogram.attack.end(), int64_t{0}),
+            std::ssize(scores) - 1);
 }
 
 TEST(Ranking, CurvesAreThoseOfScikitLearnTiesIncluded) {

@@ -92,7 +92,7 @@ class SplitJudge {
         negatives_(topology, graph, split, seed),
         split_(split),
         edges_(static_cast<int64_t>(graph.split_edges(split).size()) / 2),
-        scores_(static_cast<size_t>(2 * edges_)),
+        scores_(static_cast<size_t>(2 * edges_), 0.0F),  // a rehearsal computes the first ones alone
         truth_(scores_.size(), 0) {
     std::fill_n(truth_.begin(), edges_, uint8_t{1});
   }

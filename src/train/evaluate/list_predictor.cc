@@ -29,11 +29,13 @@ ListPredictor::ListPredictor(const EvaluationInput& input, const Objective& obje
       room_(outputs.empty() ? 0 : std::ranges::max(outputs)),
       exchange_(input.exchange),
       rehearses_(input.rehearsal != nullptr),
-      engine_(engine_for(input, objective, later)) {}
+      engine_(engine_for(input, objective, later)) {
+  if (rehearses_) std::ranges::fill(room_, 0.0F);
+}
 
 ListPredictor::Prediction ListPredictor::predict(size_t list) {
   const std::span<float> outputs = std::span(room_).first(outputs_[list]);
-  if (rehearses_) return {0, outputs};  // as they are made
+  if (rehearses_) return {0, outputs};
   return {predict_on_ranks(*engine_, exchange_, lists_[list].graphs, outputs), outputs};
 }
 

@@ -25,10 +25,14 @@ std::vector<CurvePoint> thin(const Vector<CurvePoint, Tag::columns>& points, Pla
 
 }  // namespace
 
-Ranking::Ranking(std::span<const float> scores, std::span<const uint8_t> truth) : ranked_(scores.size()) {
+Ranking::Ranking(std::span<const float> scores, std::span<const uint8_t> truth) {
+  ranked_.reserve(scores.size());
   for (size_t i = 0; i < scores.size(); ++i) {
-    ranked_[i] = {scores[i], truth[i]};
     positives_ += truth[i];
+    if (std::isnan(scores[i]))
+      ++unknown_;
+    else
+      ranked_.push_back({scores[i], truth[i]});
   }
   std::ranges::sort(ranked_, std::greater<>(), &Entry::score);
 }
@@ -44,7 +48,7 @@ void Ranking::descend(Visit&& visit) const {
 }
 
 std::optional<double> Ranking::auc() const {
-  if (!has_both()) return std::nullopt;
+  if (!is_defined()) return std::nullopt;
   double doubled = 0;  // sums of whole numbers: exact
   int64_t last_positives = 0;
   int64_t last_negatives = 0;
@@ -58,7 +62,7 @@ std::optional<double> Ranking::auc() const {
 }
 
 std::optional<double> Ranking::average_precision() const {
-  if (!has_both()) return std::nullopt;
+  if (!is_defined()) return std::nullopt;
   double sum = 0;
   int64_t last = 0;
   descend([&](int64_t positives, int64_t negatives) {
@@ -70,7 +74,7 @@ std::optional<double> Ranking::average_precision() const {
 }
 
 std::vector<CurvePoint> Ranking::roc(double least_rate) const {
-  if (!has_both()) return {};
+  if (!is_defined()) return {};
   Vector<CurvePoint, Tag::columns> points;
   points.reserve(ranked_.size() + 1);
   points.push_back({0, 0});
@@ -85,7 +89,7 @@ std::vector<CurvePoint> Ranking::roc(double least_rate) const {
 }
 
 std::vector<CurvePoint> Ranking::precision_recall() const {
-  if (!has_both()) return {};
+  if (!is_defined()) return {};
   Vector<CurvePoint, Tag::columns> points;
   points.reserve(ranked_.size());
   descend([&](int64_t positives, int64_t negatives) {

@@ -25,14 +25,15 @@ struct ScoreHistogram {
 
 /// Scores with their truth, the highest first: areas and curves are read off it. Equal scores are one step.
 /// Definitions are those of scikit-learn's roc_auc_score, average_precision_score, roc_curve and
-/// precision_recall_curve; what needs a class that is absent is undefined.
+/// precision_recall_curve; what needs a class that is absent is undefined, and so is everything but the
+/// histogram where a score is not a number.
 class Ranking {
  public:
   static constexpr int64_t kBytesAScore = 8;  ///< that it holds
   /// `truth` holds 0 and 1 and is as long as `scores`.
   Ranking(std::span<const float> scores, std::span<const uint8_t> truth);
 
-  int64_t size() const { return static_cast<int64_t>(ranked_.size()); }
+  int64_t size() const { return std::ssize(ranked_) + unknown_; }
   int64_t positives() const { return positives_; }
   /// Area under the ROC curve, ties counted half (Mann & Whitney 1947).
   std::optional<double> auc() const;
@@ -42,7 +43,7 @@ class Ranking {
   /// False-positive rate and recall from (0, 0) to (1, 1), thinned to about 200 points. `least_rate` is where
   /// a logarithmic axis will begin. Empty when a class is absent.
   std::vector<CurvePoint> roc(double least_rate) const;
-  /// Recall and precision from the highest score on, thinned likewise.
+  /// Recall and precision from the highest score on, thinned in the same way.
   std::vector<CurvePoint> precision_recall() const;
   /// `bins` bins over all but the outermost 0.5 % of scores, widened to hold `levels`.
   ScoreHistogram histogram(int bins, std::span<const float> levels) const;
@@ -54,13 +55,15 @@ class Ranking {
   };
   static_assert(sizeof(Entry) == kBytesAScore);
   int64_t negatives() const { return size() - positives_; }
-  bool has_both() const { return positives_ > 0 && negatives() > 0; }
+  bool is_defined() const { return unknown_ == 0 && positives_ > 0 && negatives() > 0; }
   // Calls visit(true positives, false positives) for each distinct score as the threshold sinks below it.
   template <typename Visit>
   void descend(Visit&& visit) const;
 
   Vector<Entry, Tag::columns> ranked_;
   int64_t positives_ = 0;
+  int64_t unknown_ =
+      0;  // scores that are not numbers, which have no place in an order and are not in ranked_
 };
 
 }  // namespace plimsoll
