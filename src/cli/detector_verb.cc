@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,6 +47,7 @@ training:
   batch_size: 128
 gat: {preset: small, id_dropout: 0.5, learning_rate: 0.002}
 )";
+constexpr int kBadInput = 3;  // the exit code of InputError
 constexpr const char* kDetectorAttacks = "DoS,fuzzing,spoofing,replay,suppression,injection,flooding";
 
 struct DetectorVerbOptions {
@@ -183,7 +185,7 @@ void run(DetectorVerbOptions& options) {
   Steps steps;
   Words ingest = {"ingest", "can"};
   ingest.insert(ingest.end(), options.captures.begin(), options.captures.end());
-  // Captures in folders of their own keep these as splits; those that begin with train train.
+  // Folders are splits only where the name of one begins with train.
   for (const char* word :
        {"--out", benign.c_str(), "--benign", "--split", "train", "--format", options.format.name.c_str()})
     ingest.emplace_back(word);
@@ -196,9 +198,17 @@ void run(DetectorVerbOptions& options) {
   if (options.format.refuse_truncated) ingest.insert(ingest.end(), {"--truncated", "fail"});
   for (std::string& word : options.table.as_words(options.format)) ingest.push_back(std::move(word));
   steps.run(with(ingest, {budget, threads, force}));
-  steps.run(with({"simulate", "can", "--inject", benign.string(), "--out", frames.string(), "--keep",
-                  "--label-silence", "--target", "periodic", "--attacks", options.attacks},
-                 {budget, force}));
+  try {
+    steps.run(with({"simulate", "can", "--inject", benign.string(), "--out", frames.string(), "--keep",
+                    "--label-silence", "--target", "periodic", "--attacks", options.attacks},
+                   {budget, force}));
+  } catch (const Error& error) {
+    if (error.exit_code() != kBadInput) throw;
+    throw InputError(fmt::format(
+        "{}: attacks cannot be put into this traffic, for the reason above; a detector is made from "
+        "a drive of some minutes in which IDs come at regular intervals",
+        fmt::join(options.captures, " ")));
+  }
   Words train = {"train", recipe.string(), "--data", frames.string(), "--run", run.string()};
   for (const std::string& override : options.overrides) train.insert(train.end(), {"-O", override});
   steps.run(with(train, {budget, threads, options.force ? force : Words{"--resume"}}));

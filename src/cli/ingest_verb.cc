@@ -92,9 +92,10 @@ void add_ingest(CLI::App& app) {
   can->add_option("SRC", options->ingest.sources, "Capture files, or folders whose folders become splits")
       ->required();
   can->add_option("--out", options->ingest.out, "The data set to make")->required()->type_name("DIR");
-  can->add_option(
-         "--split", options->ingest.split,
-         "Of captures that lie in no folder of their own, such as train; default: their folder's name")
+  can->add_option("--split", options->ingest.split,
+                  "Of captures that lie in no folder of their own, such as train; default: their folder's "
+                  "name. If it begins with "
+                  "train and no folder's name does, of all captures")
       ->type_name("NAME");
   can->add_option("--shard", options->shard,
                   "Part I of N alone, of whole captures; `plimsoll merge` joins the parts")

@@ -50,6 +50,22 @@ TEST_F(Sources, NamesInCapitalsAreTheSameAsInLowerCase) {
   EXPECT_FALSE(is_capture("X.GZ"));
 }
 
+TEST_F(Sources, FoldersOfALoggerAllTrainWhereThatIsAsked) {
+  touch("LOG/17BD1DB7/00000001/00000001-5EAA0000.MF4");
+  touch("LOG/17BD1DB7/00000002/00000001-5EAA0000.MF4");
+  touch("LOG/first.mf4");
+  const auto captures = find_captures({root_ / "LOG"}, charge_, "train");
+  ASSERT_EQ(captures.size(), 3);
+  for (const CaptureFile& capture : captures) EXPECT_EQ(capture.split, "train");
+  EXPECT_EQ(captures[0].name, "17BD1DB7_00000001_00000001-5EAA0000");
+  EXPECT_EQ(captures[1].name, "17BD1DB7_00000002_00000001-5EAA0000");
+  EXPECT_EQ(captures[2].name, "first");
+  EXPECT_EQ(captures[0].source, "17BD1DB7/00000001/00000001-5EAA0000.MF4");
+
+  touch("LOG/train_02/second.mf4");
+  EXPECT_EQ(find_captures({root_ / "LOG"}, charge_, "train")[0].split, "17BD1DB7/00000001");
+}
+
 TEST_F(Sources, AFileByItselfTakesItsFoldersNameAsSplit) {
   touch("train_x/one-1.csv");
   const auto captures = find_captures({root_ / "train_x" / "one-1.csv"}, charge_);

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -25,7 +26,11 @@ def made(bin_dir, run, tmp_path_factory):
         "candump", "--attacks", ATTACKS)
     benign = folder / "logs" / "train_01_attack_free" / "attack-free-1.log"
     attacked = folder / "logs" / "train_02_with_attacks" / "DoS-1.log"
-    done = call(bin_dir, "detector", benign, "--out", folder / "car.safetensors", "-O", "training.max_epochs=3", "--attacks",
+    # As the card of a data logger has it: folders of the device and of sessions, none of which is called train.
+    session = folder / "card" / "LOG" / "17BD1DB7" / "00000001"
+    session.mkdir(parents=True)
+    shutil.copy(benign, session)
+    done = call(bin_dir, "detector", folder / "card", "--out", folder / "car.safetensors", "-O", "training.max_epochs=3", "--attacks",
                 "DoS,fuzzing,suppression", "--threads", 2, "--budget", "200MiB")
     assert done.returncode == 0, done.stderr
     assert re.findall("of a budget of (.*?) \\(", done.stderr) == ["200 MiB"] * 3 and done.stderr.count(" --threads 2") == 3
@@ -36,6 +41,13 @@ def made(bin_dir, run, tmp_path_factory):
     assert not re.search(r"\b(fused|log-odds)\b", done.stdout + done.stderr)
     assert "next: plimsoll detect" in done.stdout
     return {"folder": folder, "benign": benign, "attacked": attacked, "model": folder / "car.safetensors"}
+
+
+def test_too_little_traffic_is_refused_with_what_is_needed(bin_dir, tmp_path):
+    (tmp_path / "short.log").write_text("".join(f"(1.{i:06d}) can0 123#00\n" for i in range(30)))
+    done = call(bin_dir, "detector", tmp_path / "short.log", "--out", tmp_path / "car.safetensors")
+    assert done.returncode == 3
+    assert "a detector is made from a drive of some minutes in which IDs come at regular intervals" in done.stderr, done.stderr
 
 
 def test_its_verdict_fits_into_the_smallest_budget_of_training(bin_dir, made):

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cctype>
 #include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "ingest/text/source_files.h"
 #include "io/file_ending.h"
 #include "memory/heap_bytes.h"
+#include "store/split_name.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
@@ -46,6 +48,23 @@ int64_t bytes_of(const CaptureFile& file) {
   return bytes + (file.attack ? heap_bytes(*file.attack) : 0);
 }
 
+// The folders that a data logger makes, of its serial number and of sessions, are no splits. Where none of
+// them is for training, but `split` is, all captures are of `split`, and those in folders are called after
+// these.
+void train_on_all(std::vector<CaptureFile>& captures, const std::string& split, Charge& charge) {
+  const auto trains = [](const CaptureFile& file) { return is_training_split(file.split); };
+  const auto lies_in_folder = [](const CaptureFile& file) { return fs::path(file.source).has_parent_path(); };
+  const auto is_split = [&](const CaptureFile& file) { return lies_in_folder(file) && trains(file); };
+  if (!is_training_split(split) || std::ranges::any_of(captures, is_split)) return;
+  for (CaptureFile& file : captures) {
+    if (!lies_in_folder(file)) continue;
+    std::string folder = std::exchange(file.split, split);
+    std::ranges::replace(folder, '/', '_');
+    file.name = folder + "_" + file.name;
+    charge.add(heap_bytes(file.name));
+  }
+}
+
 }  // namespace
 
 bool is_capture(const fs::path& path) {
@@ -79,6 +98,7 @@ std::vector<CaptureFile> find_captures(const std::vector<fs::path>& sources, Cha
     for (const fs::path& source : sources) searched.append(1, ' ').append(source.string());
     throw InputError(fmt::format("no captures ({}) under{}", kExpected, searched));
   }
+  train_on_all(captures, split, charge);
   const auto key = [](const CaptureFile& file) { return std::tie(file.split, file.name); };
   std::sort(captures.begin(), captures.end(),
             [&](const CaptureFile& a, const CaptureFile& b) { return key(a) < key(b); });

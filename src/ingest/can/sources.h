@@ -19,9 +19,10 @@ struct CaptureFile {
 };
 
 /// The captures (*.csv, *.log, *.blf, *.mf4 and so on, each perhaps .zst or .gz) under the files and folders
-/// given, ordered by split and name. `split`: of those that lie in no folder below a source; empty: its name.
-/// Errors: InputError when a source is absent, when none is found, or when two have one split and name;
-/// BudgetExceeded: `charge` gets what the list takes.
+/// given, ordered by split and name. `split` is the split of those that lie in no folder below a source
+/// (empty: the source's name), and, if it is for training and no folder is, of all, whose names then begin
+/// with their folders. Errors: InputError when a source is absent, when none is found, or when two have one
+/// split and name; BudgetExceeded: `charge` gets what the list takes.
 std::vector<CaptureFile> find_captures(const std::vector<std::filesystem::path>& sources, Charge& charge,
                                        const std::string& split = {});
 
