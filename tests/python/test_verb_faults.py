@@ -48,13 +48,7 @@ def test_a_verb_leaves_old_or_new_and_says_what_is_wrong(harness, name):
         Trial(harness, name, point).run()
 
 
-def long_verbs():
-    """Planning of many epochs does not look at the stop flag yet."""
-    late = pytest.mark.xfail(reason="planning goes on after a signal", strict=False)
-    return [pytest.param(name, marks=[late] if name in ("train", "slurm", "detector") else []) for name in LONG]
-
-
-@pytest.mark.parametrize("name", long_verbs())
+@pytest.mark.parametrize("name", LONG)
 def test_a_verb_that_takes_minutes_stops_at_a_signal(harness, name):
     for second in range(1, 6) if os.environ.get("PLIMSOLL_SLOW") else [2]:
         place = harness.empty_place()

@@ -36,6 +36,7 @@ class SmallestBudgetTest : public ::testing::Test {
       const std::vector list{values...};
       return list[random() % list.size()];
     };
+    Ledger::process().set_cap(Ledger::kUnlimited);
     write_giant(folder_ / "graph", pick(1000, 4000, 12'000), pick(1, 3, 24), static_cast<uint32_t>(random()));
     const bool links = random() % 3 == 0;
     const int64_t hops = pick(1, 2, 3);
@@ -78,7 +79,8 @@ TEST_F(SmallestBudgetTest, OfAGiantGraphWorksAndLessIsRefused) {
       const MemoryPlan refused = plan_of(input, kTooSmall);
       EXPECT_FALSE(refused.feasible);
       const int64_t named = refused.min_budget;
-      EXPECT_TRUE(plan_of(input, named).feasible) << named;
+      const MemoryPlan works = plan_of(input, named);
+      EXPECT_TRUE(works.feasible) << named << ", then " << works.min_budget;
       const MemoryPlan less = plan_of(input, named - kLess - (measured ? kSeenFromAbove : 0));
       EXPECT_FALSE(less.feasible) << named << ", then " << less.min_budget;
       if (measured) most_above = std::max(most_above, named - less.min_budget);
