@@ -8,13 +8,19 @@
 #include "memory/budget_caps.h"
 
 namespace plimsoll {
+namespace {
+
+// A rehearsal writes zeros into reports and JSON; real figures take some more bytes as text.
+constexpr int64_t kLongerFigures = 4 * kKiB;
+
+}  // namespace
 
 int64_t budget_of(const Rehearse& rehearse, int64_t outside_ledger) {
   Ledger& ledger = Ledger::process();
   ledger.begin_recent();
   Rehearsal rehearsal;
   rehearse(rehearsal);
-  const int64_t held = outside_ledger + ledger.recent_peak();
+  const int64_t held = outside_ledger + ledger.recent_peak() + kLongerFigures;
   return std::max(rehearsal.budget(), outside_ledger == 0 ? held : stated_budget(held));
 }
 

@@ -1,5 +1,6 @@
 // The budget that a refused evaluation or prediction names works, and gives the same.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -71,38 +72,43 @@ class EvaluationBudgetTest : public ::testing::Test {
   RunFolder run(size_t r) const { return {folder_ / ("run-" + std::to_string(r))}; }
 
   // A call of evaluate or predict, within a budget in bytes; 0: without one. Gives what it found.
-  using Call = std::function<std::string(int64_t budget)>;
+  struct Call {
+    std::string name;
+    std::function<std::string(int64_t budget)> run;
+    std::string operator()(int64_t budget) const { return run(budget); }
+  };
   Call any_call(size_t r, std::mt19937_64& random) const {
     const int threads = 1 + static_cast<int>(random() % 3);
     const bool of_frames = runs()[r].data == "frames";
     const bool one_split = random() % 3 == 0;
     const char* const split = !one_split ? "" : runs()[r].data == "graph" ? "valid" : "validation";
     if (runs()[r].task == "tree_pretraining" || random() % 2 == 0)
-      return [=, this](int64_t budget) {
-        const Within within(budget);
-        return evaluate_run({.asked = {.folder = run(r),
-                                       .recipe = {},
-                                       .data = folder_ / runs()[r].data,
-                                       .split = split,
-                                       .threads = threads},
-                             .budget = budget})
-            .json.dump();
-      };
+      return {fmt::format("evaluate of '{}' with {} threads", split, threads), [=, this](int64_t budget) {
+                const Within within(budget);
+                return evaluate_run({.asked = {.folder = run(r),
+                                               .recipe = {},
+                                               .data = folder_ / runs()[r].data,
+                                               .split = split,
+                                               .threads = threads},
+                                     .budget = budget})
+                    .json.dump();
+              }};
     const bool embeddings = random() % 2 == 0 && runs()[r].task != "autoencoder" && !of_frames;
     const bool csv = random() % 3 == 0;
-    return [=, this](int64_t budget) {
-      const Within within(budget);
-      const auto out = folder_ / "out";
-      predict_run({.folder = run(r),
-                   .data = folder_ / runs()[r].data,
-                   .out = out,
-                   .force = true,
-                   .embeddings = embeddings,
-                   .csv = csv,
-                   .threads = threads,
-                   .budget = budget});
-      return read_text(out / "manifest.json");  // with the checksum of each column
-    };
+    return {fmt::format("predict with {} threads, embeddings {}, csv {}", threads, embeddings, csv),
+            [=, this](int64_t budget) {
+              const Within within(budget);
+              const auto out = folder_ / "out";
+              predict_run({.folder = run(r),
+                           .data = folder_ / runs()[r].data,
+                           .out = out,
+                           .force = true,
+                           .embeddings = embeddings,
+                           .csv = csv,
+                           .threads = threads,
+                           .budget = budget});
+              return read_text(out / "manifest.json");  // with the checksum of each column
+            }};
   }
 
   // The cap of the ledger for a call.
@@ -130,6 +136,7 @@ TEST_F(EvaluationBudgetTest, WhatARefusalNamesWorks) {
     const size_t r = static_cast<size_t>(trial) % runs().size();
     SCOPED_TRACE(testing::Message() << "trial " << trial << ": " << runs()[r].task << "\n" << runs()[r].keys);
     const Call call = any_call(r, random);
+    SCOPED_TRACE(call.name);
     const std::string expected = call(0);
     // From nothing to about what the largest of them needs.
     const int64_t tried = Ledger::process().held() + (int64_t{1} << (12 + random() % 10));

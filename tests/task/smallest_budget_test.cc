@@ -65,11 +65,13 @@ class SmallestBudgetTest : public ::testing::Test {
 // Where a plan that runs nothing decides, to the step of 64 KiB; where blocks are measured, but for what such
 // a plan sees from above.
 TEST_F(SmallestBudgetTest, OfAGiantGraphWorksAndLessIsRefused) {
-  if (std::getenv("PLIMSOLL_SLOW") == nullptr)
-    GTEST_SKIP()
-        << "takes a minute, and is known to fail for the first graphs of a process with static estimation";
-  const int graphs = 100;
+  const int graphs = std::getenv("PLIMSOLL_SLOW") != nullptr ? 100 : 3;
   std::mt19937_64 random(58);
+  // What torch keeps from its first use on, some hundred bytes, is held before the first budget is named.
+  for (int i = 0; i < 8; ++i) {
+    const TrainingInput input = any_input(random, "static");
+    plan_of(input, plan_of(input, kTooSmall).min_budget);
+  }
   int64_t most_above = 0;
   for (int i = 0; i < graphs; ++i) {
     for (const bool measured : {false, true}) {
