@@ -48,8 +48,9 @@ class Candump : public CaptureFormat {
     if (!channels_.takes(channel, notes)) return false;
     // Direction and flags, which candump -x prints: "RX - -".
     uint8_t flags = 0;
-    while (rest.starts_with("RX") || rest.starts_with("TX") || rest.starts_with("- ") ||
-           rest.starts_with("B ") || rest.starts_with("E "))
+    while (rest.size() > 1 && (rest[1] == ' ' || rest[1] == 'X') &&
+           (rest.starts_with("RX") || rest.starts_with("TX") || rest.starts_with("- ") ||
+            rest.starts_with("B ") || rest.starts_with("E ")))
       if (rest.find('#') < rest.find(' '))
         break;
       else

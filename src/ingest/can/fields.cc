@@ -33,8 +33,8 @@ int64_t parse_rounded(std::string_view text, double scale, LineNotes& notes) {
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
+  return a.size() == b.size() &&
+         std::equal(a.begin(), a.end(), b.begin(), [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 int64_t parse_seconds(std::string_view text, LineNotes& notes) {
@@ -163,15 +163,22 @@ uint32_t parse_decimal_id(std::string_view text) {
 }
 
 bool parse_truth(std::string_view text) {
-  if (text == "false") return false;  // as most rows have it
-  for (const char* word : {"true", "1", "wahr", "vrai", "verdadero", "vero", "verdadeiro"})
-    if (equal_ignoring_case(text, word)) return true;
-  for (const char* word : {"false", "0", "falsch", "faux", "falso"})
-    if (equal_ignoring_case(text, word)) return false;
+  // Nearly all rows have these, so they are compared first.
+  if (text == "0" || text == "false" || text == "False") return false;
+  if (text == "1" || text == "true" || text == "True") return true;
+  static constexpr std::string_view kTrue[] = {"true", "wahr", "vrai", "verdadero", "vero", "verdadeiro"};
+  static constexpr std::string_view kFalse[] = {"false", "falsch", "faux", "falso"};
+  const auto is_text = [text](std::string_view word) { return equal_ignoring_case(text, word); };
+  if (std::ranges::any_of(kTrue, is_text)) return true;
+  if (std::ranges::any_of(kFalse, is_text)) return false;
   throw Wrong{text.data(), "true or false"};
 }
 
 uint8_t parse_byte(std::string_view text, bool decimal) {
+  if (!decimal && text.size() == 2) {
+    const uint8_t high = hex_digit(text[0]), low = hex_digit(text[1]);
+    if (high != kNoDigit && low != kNoDigit) return static_cast<uint8_t>(high << 4 | low);
+  }
   unsigned value = 0;
   const auto [end, failed] =
       std::from_chars(text.data(), text.data() + text.size(), value, decimal ? 10 : 16);
