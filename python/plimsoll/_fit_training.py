@@ -110,7 +110,7 @@ class Training:
         return [groups, [(id(parameter), parameter.requires_grad) for parameter in self._model.parameters()]]
 
     def _runs_apart(self, forward: Forward) -> Apart:
-        few = self._blocks.small_graphs()
+        few = self._blocks.graphs_to_try(2)[:2]
         if len(few) == 2 and (self._blocks.sizes[few, :3].sum(axis=0) > self._blocks.limits).any():
             few = few[:1]  # as blocks are
         if len(few) < self._blocks.min_graphs:
@@ -120,7 +120,7 @@ class Training:
     def _find_min_graphs(self) -> None:
         """Blocks have two graphs at least where the model or its loss cannot run on one but can on two. Errors: `UsageError` where
         a batch then has one."""
-        few, given = self._blocks.small_graphs(), with_given_statistics(self._forward)
+        few, given = self._blocks.graphs_to_try(2)[:2], with_given_statistics(self._forward)
         if len(few) < 2:
             return
         if not self._runs_on(few[:1], given) and self._runs_on(few, given):
@@ -163,9 +163,7 @@ class Training:
     def _units(self) -> list[NDArray[np.int64]]:
         """Twice as few graphs as the model runs on, of different sizes where there are any."""
         size = self._blocks.min_graphs
-        with_edges = np.flatnonzero(self._blocks.sizes[:, 2] > 0)
-        order = with_edges[np.argsort(self._blocks.sizes[with_edges, 1:3].sum(axis=1), kind="stable")]
-        order = order[self._blocks.sizes[order, 1] >= min(8, int(self._blocks.sizes[:, 1].max(initial=0)))]
+        order = self._blocks.graphs_to_try(2 * size)
         if len(order) < 2 * size:
             return []
         middle = min(len(order) - size, max(size, len(order) // 2))

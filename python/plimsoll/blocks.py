@@ -92,12 +92,14 @@ class BlockList:
                 number += 1
             yield blocks
 
-    def small_graphs(self) -> NDArray[np.int64]:
-        """The two smallest graphs with edges, where there are so many of eight nodes or more of these."""
-        with_edges = np.flatnonzero(self.sizes[:, 2] > 0)
-        several = with_edges[self.sizes[with_edges, 1] >= 8]
-        few = several if len(several) > 1 else with_edges
-        return few[np.argsort(self.sizes[few, 1:3].sum(axis=1), kind="stable")][:2]
+    def graphs_to_try(self, count: int) -> NDArray[np.int64]:
+        """Graphs that show what a model does, the smallest first. Those with edges and with eight nodes or more come before others,
+        where there are `count` of them; a data set without edges, such as one of points, has graphs to try as well."""
+        graphs, edges, nodes = np.arange(len(self.sizes)), self.sizes[:, 2], self.sizes[:, 1]
+        for some in (graphs[(edges > 0) & (nodes >= 8)], graphs[edges > 0], graphs[nodes >= 8], graphs):
+            if len(some) >= count:
+                break
+        return some[np.argsort(self.sizes[some, 1:3].sum(axis=1), kind="stable")]
 
     def largest_possible(self) -> Size:
         """At least as much of everything as any block has, whichever its graphs."""

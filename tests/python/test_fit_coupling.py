@@ -10,6 +10,7 @@ pytest.importorskip("torch_geometric")
 
 from fit_models import classifier, fitted, made_up  # noqa: E402
 from torch.nn import Embedding, Linear  # noqa: E402
+from torch_geometric.data import Data  # noqa: E402
 from torch_geometric.nn import GINConv, GraphNorm, GraphSizeNorm, LSTMAggregation, global_mean_pool  # noqa: E402
 from torch_geometric.utils import degree  # noqa: E402
 
@@ -64,6 +65,21 @@ class Gathered(Net):
         return self.head(self.gather(self.conv(x, edge_index), batch))
 
 
+class Points(torch.nn.Module):
+    """Points in space, which have no edges."""
+
+    def __init__(self, middle):
+        super().__init__()
+        self.lin, self.middle, self.head = Linear(3, 8), middle, Linear(8, 3)
+
+    def forward(self, pos, batch):
+        return self.head(global_mean_pool(self.middle(self.lin(pos)), batch))
+
+
+def points():
+    return [Data(pos=torch.randn(6 + i % 7, 3, generator=torch.Generator().manual_seed(i)), y=torch.tensor([i % 3])) for i in range(60)]
+
+
 def numbered():
     graphs = made_up()
     for graph in graphs:
@@ -85,6 +101,7 @@ COUPLED = {
     "no features": (lambda: Degrees(Centred()), without_features, r"middle \(Centred\)"),
     "size norm without batch": (lambda: Net(GraphSizeNorm()), made_up, r"middle \(GraphSizeNorm\)"),
     "graph norm without batch": (lambda: Net(GraphNorm(8)), made_up, r"middle \(GraphNorm\)"),
+    "points without edges": (lambda: Points(Centred()), points, r"middle \(Centred\)"),
     "recurrent aggregation": (Gathered, made_up, r"gather \(LSTMAggregation\)"),
 }
 
@@ -97,6 +114,11 @@ def test_modules_that_mix_graphs_are_refused_by_name(name):
     with pytest.warns(UserWarning, match=text):
         _, run = fitted(graphs(), model(), couples="allow", epochs=1)
     assert len(run.couples) == 1
+
+
+def test_batch_norm_of_points_without_edges_is_exact():
+    model, run = fitted(points(), Points(torch.nn.BatchNorm1d(8)), epochs=1)
+    assert run.batch_norm == ["middle (BatchNorm1d)"]
 
 
 def test_a_block_of_the_whole_batch_may_mix_graphs():
