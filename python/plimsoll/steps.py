@@ -15,7 +15,7 @@ from plimsoll.errors import BudgetExceeded, UsageError
 Forward: TypeAlias = Callable[[torch.nn.Module, Data], Tensor]
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
-_WHOLE_BATCH = {"data", "batch", "graphs", "graph"}
+_WHOLE_BATCH = {"data", "batch", "batched", "graphs", "graph"}  # words in the name of a parameter, as in OGB's batched_data
 
 
 def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
@@ -32,7 +32,7 @@ def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
     if not parameters:
         raise UsageError(f"{type(model).__name__}.forward() names no parameters; give forward=lambda model, batch: ...")
     needed = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
-    if len(needed) == 1 and needed[0] in _WHOLE_BATCH:
+    if len(needed) == 1 and _is_whole_batch(needed[0], batch):
         return model(batch)
     fields: dict[str, Any] = {}
     for parameter in parameters:
@@ -57,6 +57,10 @@ def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
             "forward=lambda model, batch: ... calls it otherwise"
         )
         raise
+
+
+def _is_whole_batch(name: str, batch: Data) -> bool:
+    return name in _WHOLE_BATCH or (name not in batch and not _WHOLE_BATCH.isdisjoint(name.split("_")))
 
 
 def _field(batch: Data, name: str) -> Any:
