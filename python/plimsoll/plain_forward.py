@@ -45,7 +45,7 @@ def batch_in_double(batch: Data) -> Data:
     """A copy of the batch whose fields of floating point are in float64."""
     batch = batch.clone()
     for name, value in batch.to_dict().items():
-        if isinstance(value, torch.Tensor) and value.is_floating_point() and value.layout is torch.strided:
+        if isinstance(value, torch.Tensor) and value.is_floating_point():
             batch[name] = value.double()
     return batch
 

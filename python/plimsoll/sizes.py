@@ -56,6 +56,8 @@ def size_of(batch: Data) -> Size:
         raise UsageError(f"is {type(batch).__name__}; expected torch_geometric.data.Data or Batch")
     edge_index = batch.get("edge_index")
     graphs = batch.num_graphs if "ptr" in batch else 1
+    if edge_index is None and isinstance(adjacency := batch.get("adj_t"), torch.Tensor) and adjacency.layout is not torch.strided:
+        edge_index = adjacency.to_sparse_coo().coalesce().indices()
     loops = int((edge_index[0] == edge_index[1]).sum()) if isinstance(edge_index, torch.Tensor) else 0
     nodes = int(batch.num_nodes or 0)
     largest = int(batch.ptr.diff().max()) if "ptr" in batch and len(batch.ptr) > 1 else nodes
