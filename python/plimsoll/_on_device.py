@@ -15,7 +15,7 @@ from plimsoll._device import generators, loss_on, moved, on_device, seed
 from plimsoll.errors import UsageError
 from plimsoll.sizes import size_of
 from plimsoll.steps import Forward, Loss, loss_of
-from plimsoll.trial import Optimizer, Tape, Trial, within
+from plimsoll.trial import Draws, Optimizer, Tape, Trial, within
 
 
 class OnDevice:
@@ -96,10 +96,11 @@ class DeviceTrial(Trial):
         self, model: torch.nn.Module, optimizer: Optimizer, forward: Forward, loss: Loss, device: _torch.Device
     ) -> None:
         super().__init__(model, optimizer, forward, loss)
+        self.on_device = True
         self._on = OnDevice(self.model, device, loss)
 
-    def record(self, batch: Data) -> Tape:
-        """The tape of a block on the device, the batch itself included."""
+    def record(self, batch: Data, draws: Draws | None = None) -> Tape:
+        """The tape of a block on the device, the batch itself included; random numbers are drawn as always."""
         recording = _torch.Recording()
         with torch.random.fork_rng(devices=generators(self._on.device)), torch.enable_grad():
             self.model.train()
@@ -117,7 +118,7 @@ class DeviceTrial(Trial):
 
     def _gradients(self, batch: Data, recording: _torch.Recording | None = None) -> Sequence[Tensor | None]:
         with self._on.there():
-            return self._on.step(batch, self._forward, 1.0, 0, recording)[0]
+            return self._on.step(batch, self.forward, 1.0, 0, recording)[0]
 
     def _step_on_host(self, gradients: Sequence[Tensor | None]) -> None:
         if all(gradient is None for gradient in gradients):

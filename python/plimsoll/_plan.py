@@ -55,6 +55,7 @@ class Plan:
     ranks: int  #: of which one is planned
     memory: ModuleMemory = field(repr=False)  #: of the step on the worst batch
     device: str = "cpu"  #: whose memory all of this is; `outside` is then what driver and libraries hold of it
+    bound: bool = False  #: whether random numbers decide which operations run, as with stochastic depth: a step takes this or less
     between: int = 0  #: of a device: what is lost between tensors, and may be taken for kernels that are loaded later
 
     def by_module(self) -> ModuleMemory:
@@ -101,7 +102,8 @@ class Plan:
         lines.append(f"{'smallest budget':<40} {size(self.smallest_budget):>10}")
         if self.sharding:
             lines.append(f"a rank holds {size(self.gradients)} of gradients when the backward pass ends")
-        lines.append(f"worst batch: {self.worst}" + ("" if self.exact else " (estimated, not run)"))
+        how = "" if self.exact else " (a bound: which operations run is random)" if self.bound else " (estimated, not run)"
+        lines.append(f"worst batch: {self.worst}{how}")
         if self.largest_batch is not None:
             lines.append(f"largest batch, whichever the graphs: {self.largest_batch} graphs")
         if self.budget is not None:
@@ -189,7 +191,8 @@ def plan(
             worst=worst.size,
             operation=worst.operation,
             held_at_peak=worst.held,
-            exact=worst.run and all(map(needs.spans, found.sizes)),
+            exact=worst.run and all(map(needs.spans, found.sizes)) and not needs.are_bounds,
+            bound=needs.are_bounds,
             difference=needs.difference,
             largest_batch=None if graphs is None else largest_batch(needs, graphs, room),
             budget=limit if budget is not None or gpu is not None or limit < memory.bytes else None,

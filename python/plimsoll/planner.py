@@ -12,9 +12,10 @@ from torch_geometric.data import Batch, Data
 
 from plimsoll import _torch
 from plimsoll._budget import settle
-from plimsoll.batch_parts import parts_of
+from plimsoll.batch_parts import graphs_in, parts_of
 from plimsoll.errors import BudgetExceeded
 from plimsoll.module_memory import ModuleMemory, module_memory
+from plimsoll.random_paths import RandomPaths
 from plimsoll.sizes import Size, size_of
 from plimsoll.trial import Tape, Trial, rounding
 
@@ -53,6 +54,7 @@ class Needs:
         self._model: _torch.TapeModel | None = None
         self._unusable: set[Size] = set()  # on which the model does not run, as batch norm after pooling does not on one graph
         self._pads = False  # whether sizes follow padded graphs
+        self._paths: RandomPaths | None = None
         self._several = False  # whether what follows is of batches of several graphs alone
 
     def run(self, batch: Data, may_fail: bool = False) -> None:
@@ -62,7 +64,7 @@ class Needs:
         if size in self.tapes or size in self._unusable:
             return
         try:
-            self.tapes[size] = self.trial.record(batch)
+            self.tapes[size] = self._record(batch)
             self._model = None
         except BudgetExceeded as refusal:
             self.leave_out(refusal)
@@ -70,6 +72,20 @@ class Needs:
             if not may_fail:
                 raise
             self._unusable.add(size)
+
+    def _record(self, batch: Data) -> Tape:
+        if self._paths is None:
+            tape = self.trial.record(batch)
+            self._paths = RandomPaths()
+            self._paths.look(self.trial, batch, tape)
+            if not self._paths.found:
+                return tape
+        return self._paths.record(self.trial, batch)
+
+    @property
+    def are_bounds(self) -> bool:
+        """Whether random numbers decide which operations run, so that a step takes this much or less."""
+        return self._paths is not None and self._paths.found
 
     def leave_out(self, refusal: BudgetExceeded) -> None:
         """Of a batch that there was no room for."""
@@ -89,7 +105,14 @@ class Needs:
         return self._fitted().difference
 
     def of(self, size: Size) -> Need:
-        """What a batch of this size takes: measured, or worked out."""
+        """What a batch of this size takes: measured, or worked out; at most that where needs are bounds."""
+        need = self._of(size)
+        return need._replace(step=self._at_most(need.step))
+
+    def _at_most(self, step: int) -> int:
+        return step if self._paths is None else self._paths.at_most(step)
+
+    def _of(self, size: Size) -> Need:
         if (tape := self.tapes.get(size)) is not None:
             held = sorted(tape.recording.held_at_peak(), key=lambda row: -row[1])
             return Need(size, tape.batch + sum(map(rounding, tape.buffers.values())), *tape.recording.peak(), tuple(held), True)
@@ -99,6 +122,9 @@ class Needs:
 
     def packed(self, size: Size) -> int:
         """Bytes of one stretch that hold all of a step on such a batch, each piece where there is room as it comes."""
+        return self._at_most(self._packed(size))
+
+    def _packed(self, size: Size) -> int:
         if (tape := self.tapes.get(size)) is not None:
             return tape.recording.packed()
         packed = self._fitted().packed(self._terms(size))
@@ -219,5 +245,5 @@ def largest_batch(needs: Needs, graphs: NDArray[np.int64], room: int) -> int:
 
 def graphs_of(batches: Iterable[Data]) -> NDArray[np.int64]:
     """The counts of every graph of some batches, i64 [G, 4]."""
-    graphs = [graph for batch in batches for graph in (batch.to_data_list() if isinstance(batch, Batch) else [batch])]
+    graphs = [graph for batch in batches for graph in (graphs_in(batch) if isinstance(batch, Batch) else [batch])]
     return np.array([size_of(graph)[:4] for graph in graphs], np.int64).reshape(-1, 4)

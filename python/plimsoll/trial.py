@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from plimsoll import _core, _torch
 from plimsoll._budget import settle
+from plimsoll._callers_random import CallersRandom
 from plimsoll._device import generators, loss_on, moved, on_device
 from plimsoll.errors import BudgetExceeded, UsageError
 from plimsoll.sizes import Size, size_of
@@ -22,6 +23,8 @@ from plimsoll.steps import Forward, Loss, loss_of
 T = TypeVar("T")
 R = TypeVar("R")
 Optimizer: TypeAlias = torch.optim.Optimizer | Callable[[Iterable[Tensor]], torch.optim.Optimizer]
+#: Inside, random numbers are drawn in another way.
+Draws: TypeAlias = Callable[[], AbstractContextManager[None]]
 
 
 class Tape(NamedTuple):
@@ -46,7 +49,7 @@ def require_plain_step(optimizer: torch.optim.Optimizer) -> None:
 class Trial:
     """A copy of a model and its optimizer that steps are tried on; the caller's are not touched.
 
-    What it leaves behind: torch's generator is as it was. Not thread-safe. With a `device` all of it is there. Errors:
+    What it leaves behind: the generators of torch, Python and NumPy are as they were. Not thread-safe. With a `device` all of it is there. Errors:
     `UsageError` where model and optimizer cannot be copied.
     """
 
@@ -61,7 +64,9 @@ class Trial:
         in_buffer: Callable[[str], bool] | None = None,
     ) -> None:
         """`in_buffer` says which fields of a batch lie in buffers of a loader."""
-        self._forward, self._loss, self._training, self._device = forward, loss, training, device
+        self.forward, self._loss, self.training, self._device = forward, loss, training, device
+        self.on_device = device is not None
+        self.draws: Draws = nullcontext  #: how steps draw random numbers
         self._in_buffer = in_buffer
         with self._there():
             if isinstance(optimizer, torch.optim.Optimizer):
@@ -71,6 +76,7 @@ class Trial:
                 # Prediction has none, and a model for it may have no parameters.
                 self.optimizer = optimizer(self.model.parameters() if training else [torch.nn.Parameter(torch.empty(0))])
             require_plain_step(self.optimizer)
+            _keep_weights(self.optimizer)
             self.optimizer.zero_grad(set_to_none=True)
             if device is not None:
                 self._loss = loss_on(loss, device)
@@ -98,21 +104,24 @@ class Trial:
     def _there(self) -> AbstractContextManager[None]:
         return nullcontext() if self._device is None else on_device(self._device)
 
-    def record(self, batch: Data) -> Tape:
-        """The tape of a step on this batch. Errors: `BudgetExceeded`; what the model or the loss raises."""
+    def record(self, batch: Data, draws: Draws | None = None) -> Tape:
+        """The tape of a step on this batch, whose random numbers are drawn as `draws` says. Errors: `BudgetExceeded`; what the model or the loss raises."""
         # A backward pass in this thread, whose recording it is.
         in_thread = nullcontext() if self._device is None else torch.autograd.set_multithreading_enabled(False)
-        with torch.random.fork_rng(devices=generators(self._device)), torch.enable_grad(), self._there(), in_thread:
+        draws = draws or self.draws
+        with CallersRandom(generators(self._device)), torch.enable_grad(), self._there(), in_thread:
             if self._device is not None:
                 batch = moved(batch, self._device)
-            if self._training and not self._stepped:  # makes the optimizer's state
-                self._step(batch)
+            if self.training and not self._stepped:  # makes the optimizer's state
+                with draws():
+                    self._step(batch)
                 self._stepped = True
             recording = _torch.Recording()
             hooks = list(self._name_modules())
-            recording.begin(self._device)
             try:
-                self._step(batch)
+                with draws():
+                    recording.begin(self._device)
+                    self._step(batch)
             finally:
                 recording.end()
                 for hook in hooks:
@@ -140,13 +149,13 @@ class Trial:
             yield module.register_forward_hook(lambda *_: _torch.leave_module(), always_call=True)
 
     def _step(self, batch: Data) -> None:
-        self.model.train(self._training)
-        if not self._training:
+        self.model.train(self.training)
+        if not self.training:
             with torch.no_grad():
-                self._forward(self.model, batch)
+                self.forward(self.model, batch)
             return
         self.optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(self.model, batch, self._forward, within("loss", self._loss))
+        loss = loss_of(self.model, batch, self.forward, within("loss", self._loss))
         if not loss.requires_grad:
             raise UsageError("the loss requires no gradient; expected a model with parameters that do, and a loss of its output")
         loss.backward()
@@ -161,6 +170,15 @@ class Trial:
         finally:
             self.optimizer_step = _torch.peak() - before
             _torch.end_peak(outer)
+
+
+def _keep_weights(optimizer: torch.optim.Optimizer) -> None:
+    """Steps have a rate of zero then: what a model runs may depend on its weights, which are to stay those of the caller."""
+    for group in optimizer.param_groups:
+        if isinstance(rate := group.get("lr"), Tensor):
+            group["lr"] = torch.zeros_like(rate)
+        elif rate is not None:
+            group["lr"] = 0.0
 
 
 def within(module: str, function: Callable[..., R]) -> Callable[..., R]:
