@@ -71,10 +71,10 @@ def plain_update(case: Case, model: torch.nn.Module, graphs: list[Any]) -> Tenso
     return update(before, model)
 
 
-def fitted_update(case: Case, model: torch.nn.Module, graphs: list[Any]) -> Tensor:
+def fitted_update(case: Case, model: torch.nn.Module, graphs: list[Any], block: plimsoll.BlockLimits = BLOCK) -> Tensor:
     before = state(model)
     optimizer = torch.optim.SGD([parameter for parameter in model.parameters() if parameter.requires_grad], 1.0)
-    plimsoll.fit(model, graphs, case.loss, optimizer, batch_size=len(graphs), block=BLOCK, shuffle=False, **case.options)
+    plimsoll.fit(model, graphs, case.loss, optimizer, batch_size=len(graphs), block=block, shuffle=False, **case.options)
     return update(before, model)
 
 

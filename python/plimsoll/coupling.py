@@ -90,28 +90,34 @@ def _differing(model: torch.nn.Module, parts: Sequence[Data], together: Data, fo
     if _agree([trace.output for trace in alone], whole.output, parts) is not False:
         return []
     found: list[torch.nn.Module] = []
-    if all(len(trace.calls) == len(whole.calls) for trace in alone):
-        for calls in zip(whole.calls, *(trace.calls for trace in alone)):
-            inputs = _agree([call.inputs for call in calls[1:]], calls[0].inputs, parts)
-            outputs = _agree([call.output for call in calls[1:]], calls[0].output, parts)
-            if inputs is not False and outputs is False:
-                found.append(calls[0].module)
-                break
+    for key, call in whole.calls.items():
+        parted = [trace.calls[key] for trace in alone if key in trace.calls]
+        if len(parted) < len(alone):
+            continue  # how often it is called depends on the batch
+        inputs = _agree([part.inputs for part in parted], call.inputs, parts)
+        if inputs is not False and _agree([part.output for part in parted], call.output, parts) is False:
+            found.append(key.module)
+            break
     classes = {type(module) for module in found or [model]}
     return [f"{name or 'the model'} ({type(module).__name__})" for name, module in model.named_modules() if type(module) in classes]
 
 
-class _Call(NamedTuple):
+class _Key(NamedTuple):
     module: torch.nn.Module
+    times: int  #: that it was called before
+
+
+class _Call(NamedTuple):
     inputs: list[Tensor]
     output: list[Tensor]
 
 
 class _Trace:
-    """A forward pass, with the input and output of every module, in the order in which they end."""
+    """A forward pass, with the input and output of every call of a module, in the order in which they end."""
 
     def __init__(self, model: torch.nn.Module, batch: Data, forward: Forward) -> None:
-        self.calls: list[_Call] = []
+        self.calls: dict[_Key, _Call] = {}
+        self._times: dict[torch.nn.Module, int] = {}
         hooks = [module.register_forward_hook(self._after, with_kwargs=True) for module in model.modules()]
         try:
             with torch.no_grad():
@@ -121,7 +127,8 @@ class _Trace:
                 hook.remove()
 
     def _after(self, module: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
-        self.calls.append(_Call(module, _tensors([args, kwargs]), _tensors(output)))
+        times = self._times[module] = self._times.get(module, -1) + 1
+        self.calls[_Key(module, times)] = _Call(_tensors([args, kwargs]), _tensors(output))
 
 
 def _tensors(value: Any) -> list[Tensor]:

@@ -11,7 +11,7 @@ pytest.importorskip("torch_geometric")
 from fit_models import classifier, fitted, made_up  # noqa: E402
 from torch.nn import Embedding, Linear  # noqa: E402
 from torch_geometric.data import Data  # noqa: E402
-from torch_geometric.nn import GINConv, GraphNorm, GraphSizeNorm, LSTMAggregation, global_mean_pool  # noqa: E402
+from torch_geometric.nn import GINConv, GraphNorm, GraphSizeNorm, LCMAggregation, LSTMAggregation, global_mean_pool  # noqa: E402
 from torch_geometric.utils import degree  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
@@ -80,6 +80,14 @@ def points():
     return [Data(pos=torch.randn(6 + i % 7, 3, generator=torch.Generator().manual_seed(i)), y=torch.tensor([i % 3])) for i in range(60)]
 
 
+class Tree(Gathered):
+    """Aggregates nodes by a tree, whose depth follows from the largest graph of a batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.gather = LCMAggregation(8, 8, project=False)
+
+
 def numbered():
     graphs = made_up()
     for graph in graphs:
@@ -102,6 +110,7 @@ COUPLED = {
     "size norm without batch": (lambda: Net(GraphSizeNorm()), made_up, r"middle \(GraphSizeNorm\)"),
     "graph norm without batch": (lambda: Net(GraphNorm(8)), made_up, r"middle \(GraphNorm\)"),
     "points without edges": (lambda: Points(Centred()), points, r"middle \(Centred\)"),
+    "tree of calls": (Tree, made_up, r"gather \(LCMAggregation\)"),
     "recurrent aggregation": (Gathered, made_up, r"gather \(LSTMAggregation\)"),
 }
 

@@ -22,14 +22,14 @@ DRAWS = {
     "Tensor.uniform_": lambda: float(torch.empty(1).uniform_()),
     "torch.bernoulli": lambda: float(torch.bernoulli(torch.tensor(0.5))),
     "random.random": random.random,
-    "numpy.random.rand": np.random.rand,
+    "numpy.random.rand": lambda: np.random.rand(),
 }
 
 
 class Deep(torch.nn.Module):
     """Each of its layers is left out with a probability of one half."""
 
-    def __init__(self, draw, layers=10, width=64, mixed=False):
+    def __init__(self, draw, layers=6, width=32, mixed=False):
         super().__init__()
         torch.manual_seed(3)
         self.draw, self.mixed = draw, mixed
@@ -58,21 +58,23 @@ def peak_of(model, batch, seed):
     return peak
 
 
-@pytest.mark.parametrize("mixed", [False, True], ids=["low numbers leave out", "some high numbers leave out"])
-@pytest.mark.parametrize("draw", DRAWS)
+CASES = [*((draw, False) for draw in DRAWS), ("torch.rand", True)]
+
+
+@pytest.mark.parametrize("draw, mixed", CASES)
 def test_the_plan_is_a_bound_that_holds(draw, mixed):
-    batch = Batch.from_data_list(made_up())
+    batch = Batch.from_data_list(made_up()[:20])
     model = Deep(DRAWS[draw], mixed=mixed)
     plan = plimsoll.plan(model, batch)
     assert plan.bound and not plan.exact and "a bound" in str(plan)
-    measured = [peak_of(model, batch, seed) for seed in range(30)]
+    measured = [peak_of(model, batch, seed) for seed in range(20)]
     assert max(measured) <= plan.step <= 3 * max(measured)
 
 
 def test_a_plan_leaves_all_generators_as_they_were():
-    torch.manual_seed(1), random.seed(1), np.random.seed(1)
+    model, batch = Deep(random.random), Batch.from_data_list(made_up()[:2])
     before = torch.get_rng_state(), random.getstate(), np.random.get_state()[1].tolist()
-    plimsoll.plan(Deep(random.random), Batch.from_data_list(made_up()[:8]))
+    plimsoll.plan(model, batch)
     assert torch.equal(before[0], torch.get_rng_state())
     assert (random.getstate(), np.random.get_state()[1].tolist()) == before[1:]
 
@@ -82,16 +84,16 @@ def test_noise_alone_leaves_a_plan_exact():
         def forward(self, x, edge_index, batch):
             return super().forward(x + torch.rand_like(x), edge_index, batch)
 
-    plan = plimsoll.plan(Noisy(lambda: 1.0), Batch.from_data_list(made_up()))
+    plan = plimsoll.plan(Noisy(lambda: 1.0), Batch.from_data_list(made_up()[:4]))
     assert plan.exact and not plan.bound
 
 
-def test_fit_asks_for_little_more_than_it_uses():
-    model, run = fitted(made_up(), Deep(DRAWS["torch.rand"], width=256), epochs=1)
-    outside = run.planned - run.peak
-    assert run.peak <= run.planned and outside < run.planned
-    again, small = fitted(made_up(), Deep(DRAWS["torch.rand"], width=256), epochs=1, budget=run.smallest_budget)
-    assert small.losses == run.losses and small.reruns == 0
+def test_fit_asks_for_no_more_than_a_model_whose_layers_all_run():
+    graphs = made_up()[:16]
+    planned = [
+        fitted(graphs, Deep(draw, layers=3, width=256), epochs=1, batch_size=16)[1].planned for draw in (DRAWS["torch.rand"], lambda: 1.0)
+    ]
+    assert abs(planned[0] - planned[1]) < 2 << 20
 
 
 @pytest.mark.parametrize("high", [False, True])
