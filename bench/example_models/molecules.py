@@ -50,7 +50,7 @@ class Egc(nn.Module):
 
 
 class Gps(nn.Module):
-    def __init__(self, width: int = 32, pe_width: int = 8, layers: int = 3) -> None:
+    def __init__(self, width: int = 16, pe_width: int = 8, layers: int = 2) -> None:
         super().__init__()
         self.node_emb, self.edge_emb = nn.Embedding(28, width - pe_width), nn.Embedding(4, width)
         self.pe_lin, self.pe_norm = nn.Linear(20, pe_width), nn.BatchNorm1d(20)

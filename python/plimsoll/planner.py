@@ -76,9 +76,10 @@ class Needs:
     def _record(self, batch: Data) -> Tape:
         if self._paths is None:
             tape = self.trial.record(batch)
-            self._paths = RandomPaths()
-            self._paths.look(self.trial, batch, tape)
-            if not self._paths.found:
+            paths = RandomPaths()
+            paths.look(self.trial, batch, tape)
+            self._paths = paths
+            if not paths.found:
                 return tape
         return self._paths.record(self.trial, batch)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from torch_geometric.data import Data
 
 from plimsoll import _other_random
 from plimsoll._callers_random import CallersRandom
+from plimsoll.errors import BudgetExceeded
 from plimsoll.plain_forward import draws, plain
 from plimsoll.trial import Draws, Tape, Trial
 
@@ -75,15 +76,15 @@ class RandomPaths:
         """Compares steps on a batch with the one that `tape` has. Errors: as of `Trial.record`."""
         if trial.on_device or not _draws(trial, batch):
             return
-        high, low = partial(extreme_draws, True), partial(extreme_draws, False)
-        ends = {draws: trial.record(batch, draws) for draws in (high, low)}
-        trial.draws = max(ends, key=lambda draws: ends[draws].step)
-        end = ends.pop(trial.draws)
-        others = ends | {draws: trial.record(batch, draws) for draws in (partial(seeded_draws, seed) for seed in range(_SEEDS))}
-        self.found = any(_profile(other) != _profile(tape) for other in (end, *others.values()))
+        ends = _recorded(trial, batch, [partial(extreme_draws, high) for high in (True, False)])
+        seeds = _recorded(trial, batch, [partial(seeded_draws, seed) for seed in range(_SEEDS)])
+        others = ends | seeds
+        self.found = any(_profile(other) != _profile(tape) for other in others.values())
         if not self.found:
-            trial.draws = nullcontext
-        elif any(other.step > end.step or not _held(other).keys() <= _held(end).keys() for other in others.values()):
+            return
+        trial.draws = max(ends or seeds, key=lambda draws: others[draws].step)
+        chosen = others.pop(trial.draws)
+        if any(other.step > chosen.step or not _held(other).keys() <= _held(chosen).keys() for other in others.values()):
             self._others = list(others)
 
     def record(self, trial: Trial, batch: Data) -> Tape:
@@ -91,8 +92,7 @@ class RandomPaths:
         tape = trial.record(batch)
         if self._others:
             held = _held(tape)
-            for draws in self._others:
-                other = _held(trial.record(batch, draws))
+            for other in map(_held, _recorded(trial, batch, self._others).values()):
                 held = {name: max(held.get(name, 0), other.get(name, 0)) for name in held | other}
             self.factor = max(self.factor, sum(held.values()) / tape.step)
         return tape
@@ -100,6 +100,19 @@ class RandomPaths:
     def at_most(self, step: int) -> int:
         """Bytes that a step takes with any draws, where one with these of the trial takes `step`."""
         return math.ceil(step * self.factor)
+
+
+def _recorded(trial: Trial, batch: Data, ways: Sequence[Draws]) -> dict[Draws, Tape]:
+    """Steps with these draws, without those on which the model does not run, as where all nodes are left out."""
+    tapes = {}
+    for draws in ways:
+        try:
+            tapes[draws] = trial.record(batch, draws)
+        except BudgetExceeded:
+            raise
+        except Exception:
+            continue
+    return tapes
 
 
 def _draws(trial: Trial, batch: Data) -> bool:
