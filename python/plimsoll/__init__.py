@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from plimsoll.clusters import ClusterData, ClusterLoader
     from plimsoll.data_set import DataSet
     from plimsoll.detect import Detector, Verdict
+    from plimsoll.dynamic_batches import DynamicBatchSampler
     from plimsoll.errors import BudgetExceeded, Error, Failure, InputError, MissingPackage, UsageError
     from plimsoll.exporting import export
     from plimsoll.frames import Frame, FrameColumns, FrameFlag, Frames
@@ -81,6 +82,7 @@ _WITH_TORCH = {
     "plimsoll._run": ["Evaluation", "TrainReport", "evaluate", "predict", "train"],
     "plimsoll._torch": ["_torch"],
     "plimsoll.blocks": ["BlockLimits"],
+    "plimsoll.dynamic_batches": ["DynamicBatchSampler"],
     "plimsoll.links": ["LinkNeighborLoader"],
 }
 _MODULE_OF = {name: module for module, names in (_MODULES | _WITH_TORCH).items() for name in names}
@@ -125,6 +127,7 @@ __all__ = [
     "DataLoader",
     "DataSet",
     "Detector",
+    "DynamicBatchSampler",
     "EdgeSplit",
     "Error",
     "Evaluation",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll import _core
+from plimsoll.drawn_order import DrawnOrder
 from plimsoll.errors import UsageError
+
+if TYPE_CHECKING:
+    from plimsoll.size_limits import SizeLimits
 
 _OF_TORCH = ("multiprocessing_context", "num_workers", "timeout", "worker_init_fn")
 
@@ -38,8 +42,9 @@ class ListStream:
 class ListBatches:
     """What `_core.Batches` is for graphs of a `graph_set`, for any sequence.
 
-    `limits` are the most nodes and edges of a batch, by `sizes` i64 [n, 2] of the items; None: there are none. Items are
-    put together by `collate`, in worker processes if `processes` have some. Not in the ledger.
+    `options` may have max_nodes and max_edges, the most of a batch. Items are put together by `collate`, in worker
+    processes if `processes` have some. `sampler` gives the order of the items, `batch_sampler` that of whole batches.
+    Not in the ledger.
     """
 
     live_bytes = 0
@@ -50,14 +55,22 @@ class ListBatches:
         options: dict[str, Any],
         collate: Callable[[list[Any]], Any],
         processes: dict[str, Any],
+        sampler: Iterable[int] | None = None,
+        batch_sampler: Iterable[Iterable[int]] | None = None,
     ) -> None:
         self._dataset, self._options, self._collate = dataset, options, collate
+        self._sampler, self._batch_sampler = (
+            None if given is None else DrawnOrder(given, len(dataset), options["seed"]) for given in (sampler, batch_sampler)
+        )
         self._processes = {name: processes[name] for name in _OF_TORCH if name in processes}
-        self._limits = [options.get("max_nodes"), options.get("max_edges")]
-        self._sizes: NDArray[np.int64] | None = None
+        limits = options.get("max_nodes"), options.get("max_edges")
+        self._limits: SizeLimits | None = None
         self._items = np.arange(len(dataset))
-        if any(limit is not None for limit in self._limits):
-            self._sizes = self._measured()
+        if limits != (None, None):
+            from plimsoll.size_limits import SizeLimits
+
+            self._limits = SizeLimits(dataset, *limits, options["skip_too_big"])
+            self._items = self._limits.items
 
     def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> ListStream:
         import torch.utils.data
@@ -82,9 +95,10 @@ class ListBatches:
 
     def _batches(self, epoch: int, rank: int, ranks: int) -> list[list[int]]:
         options = self._options
-        items = self._items
-        if options["shuffle"]:
-            items = items[_core.shuffled(len(items), options["seed"], epoch)]
+        if self._batch_sampler is not None:
+            batches = self._batch_sampler.lists(epoch)
+            return [batches[i % len(batches)] for i in range(rank, -(-len(batches) // ranks) * ranks, ranks)]
+        items = self._order(epoch)
         each = len(items) // ranks if options["drop_last"] else -(-len(items) // ranks)
         items = np.resize(items, each * ranks) if len(items) else items
         size = options["batch_size"] or len(items) or 1
@@ -92,43 +106,25 @@ class ListBatches:
             if each < least:
                 raise UsageError(f"min_steps_per_epoch={least}: an epoch has {each} graphs a rank; expected as many at least")
             size = min(size, each // least)
-        if self._sizes is None:
+        if self._limits is None:
             return self._cut(items[rank::ranks], size)
         cut = [self._cut(items[other::ranks], size) for other in range(ranks)]
         steps = (min if options["drop_last"] else max)(map(len, cut))
         mine = cut[rank]
         return [mine[i % len(mine)] for i in range(steps)]
 
+    def _order(self, epoch: int) -> NDArray[np.int64]:
+        items = self._items
+        if self._sampler is not None:
+            drawn = self._sampler.numbers(epoch)
+            return drawn[np.isin(drawn, items)]
+        return items[_core.shuffled(len(items), self._options["seed"], epoch)] if self._options["shuffle"] else items
+
     def _cut(self, items: NDArray[np.int64], size: int) -> list[list[int]]:
-        batches: list[list[int]] = []
-        if self._sizes is None:
+        if self._limits is None:
             batches = [items[first : first + size].tolist() for first in range(0, len(items), size)]
         else:
-            held = np.zeros(2, np.int64)
-            limits = np.array([2**62 if limit is None else limit for limit in self._limits])
-            for item in items.tolist():
-                counts = self._sizes[item]
-                if not batches or len(batches[-1]) == size or (held + counts > limits).any():
-                    batches.append([])
-                    held = np.zeros(2, np.int64)
-                batches[-1].append(item)
-                held = held + counts
+            batches = self._limits.cut(items, size)
         if self._options["drop_last"] and self._options["batch_size"] and batches and len(batches[-1]) < size:
             batches.pop()
         return batches
-
-    def _measured(self) -> NDArray[np.int64]:
-        """Nodes and edges of each item; those that exceed a limit are left out, or refused."""
-        from plimsoll.sizes import sizes_of
-
-        sizes = sizes_of(self._dataset)[:, 1:3]
-        for column, name, limit in zip(sizes.T, ("nodes", "edges"), self._limits):
-            if limit is None:
-                continue
-            if not self._options["skip_too_big"] and len(wrong := np.flatnonzero(column > limit)):
-                raise UsageError(
-                    f"graph {wrong[0]}: has {column[wrong[0]]} {name}, max_{name}={limit}; give a larger limit, or "
-                    "skip_too_big=True to leave it out"
-                )
-            self._items = self._items[column[self._items] <= limit]
-        return sizes

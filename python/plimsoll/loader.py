@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from plimsoll import _core
 from plimsoll.arguments import accept_loader_options, texts, whole
 from plimsoll.data_graph import is_data, one_graph
+from plimsoll.drawn_order import require_sampler
 from plimsoll.epochs import EpochLoader
 from plimsoll.errors import UsageError
 from plimsoll.graph_set import Graphs, as_graphs
@@ -37,6 +38,9 @@ class DataLoader(EpochLoader["Batch"]):
       in the ledger; `max_bytes` is for graphs of a `GraphSet` alone.
     - `batch_size`: graphs a batch at most; None: as many as the other limits allow.
     - `shuffle`: the order of an epoch depends on `(seed, epoch)` alone, and not on torch's generator.
+    - `sampler`, `batch_sampler`: samplers of torch or PyTorch Geometric, or lists, for a list or data set of `Data`: numbers of
+      graphs in their order, such as `ImbalancedSampler`, or those of whole batches, such as `DynamicBatchSampler`. An epoch
+      is drawn with torch's generator seeded from `(seed, epoch)`, and comes again. Of a `GraphSet` give `graphs[numbers]`.
     - `follow_batch`, `exclude_keys`: as in PyTorch Geometric.
     - `max_nodes`, `max_edges`, `max_bytes`: a batch closes before it would exceed one. `max_bytes`, a number or text
       such as "16MiB", counts the bytes of all tensors, those of `ptr`, `batch` and of where the edges of each graph
@@ -91,11 +95,15 @@ class DataLoader(EpochLoader["Batch"]):
         pin_memory: bool = False,
         prefetch_factor: int | None = 2,
         as_numpy: bool = False,
+        sampler: Iterable[int] | None = None,
+        batch_sampler: Iterable[Iterable[int]] | None = None,
         **others: Any,
     ) -> None:
         others.pop("collate_fn", None)  # as PyTorch Geometric, for Lightning
-        self._processes = accept_loader_options(others)
         self._graphs = as_graphs(dataset)
+        if self._graphs is not None:
+            others |= {"sampler": sampler, "batch_sampler": batch_sampler}
+        self._processes = accept_loader_options(others)
         if self._graphs is None:
             if is_data(dataset):
                 raise UsageError(one_graph(dataset))
@@ -110,6 +118,13 @@ class DataLoader(EpochLoader["Batch"]):
                 raise UsageError("max_bytes: only of graphs of a plimsoll.GraphSet; give max_nodes or max_edges")
         if batch_size is None and max_nodes is None and max_edges is None and max_bytes is None:
             raise UsageError("batch_size=None: expected a number, or one of max_nodes, max_edges and max_bytes")
+        if sampler is not None:
+            require_sampler("sampler", sampler, {"shuffle=True": shuffle, "batch_sampler": batch_sampler is not None})
+        if batch_sampler is not None:
+            limits = {"batch_size": batch_size != 1, "max_nodes": max_nodes is not None, "max_edges": max_edges is not None}
+            others_given = {"shuffle=True": shuffle, "drop_last=True": drop_last, "min_steps_per_epoch": min_steps_per_epoch > 0}
+            require_sampler("batch_sampler", batch_sampler, limits | others_given)
+        self.sampler, self.batch_sampler = sampler, batch_sampler
         self.dataset = dataset
         self._has_x = self._graphs is not None and self._graphs.graph_set.num_node_features > 0
         self.follow_batch = texts("follow_batch", follow_batch or [])
@@ -133,7 +148,7 @@ class DataLoader(EpochLoader["Batch"]):
             from torch_geometric.loader.dataloader import Collater
 
             collate = Collater(self.dataset, self.follow_batch or None, self.exclude_keys or None)
-            return ListBatches(self.dataset, self._options, collate, self._processes)
+            return ListBatches(self.dataset, self._options, collate, self._processes, self.sampler, self.batch_sampler)
         batching = _core.Batching()
         options = self._options
         batching.graphs, batching.nodes, batching.edges, batching.bytes = (

@@ -113,6 +113,9 @@ def test_arguments_are_checked(graphs, wrong):
 def test_other_data_sets_are_refused_with_the_remedy(graphs):
     with pytest.raises(plimsoll.UsageError, match="plimsoll.from_pyg"):
         plimsoll.DataLoader(iter(as_data(graphs[:3])), 2)
+    for sampler in ({"sampler": [1, 2]}, {"batch_sampler": [[1], [2]]}):
+        with pytest.raises(plimsoll.UsageError, match="sampler: is not taken here"):
+            plimsoll.DataLoader(graphs, **sampler)
     with pytest.raises(TypeError):
         plimsoll.DataLoader(graphs, workers=2)
     for size in ("lots", 0, "80%"):

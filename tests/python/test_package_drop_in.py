@@ -125,8 +125,6 @@ def test_what_a_list_does_not_take():
         plimsoll.DataLoader(iter(small_graphs()), 2)
     with pytest.raises(plimsoll.UsageError, match="max_bytes: only of graphs"):
         plimsoll.DataLoader(small_graphs(), 2, max_bytes="1MiB")
-    with pytest.raises(plimsoll.UsageError, match="sampler: is not taken"):
-        plimsoll.DataLoader(small_graphs(), 2, sampler=[1, 2])
     with pytest.raises(TypeError, match="no argument 'worker'"):
         plimsoll.DataLoader(small_graphs(), 2, worker=3)
     with pytest.raises(plimsoll.UsageError, match="graph 3: has 6 nodes, max_nodes=5"):
