@@ -47,8 +47,6 @@ class ListBatches:
     Not in the ledger.
     """
 
-    live_bytes = 0
-
     def __init__(
         self,
         dataset: Sequence[Any],
@@ -71,6 +69,10 @@ class ListBatches:
 
             self._limits = SizeLimits(dataset, *limits, options["skip_too_big"])
             self._items = self._limits.items
+
+    @property
+    def live_bytes(self) -> int:
+        return 0
 
     def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> ListStream:
         import torch.utils.data

@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from plimsoll import _core
 from plimsoll.arguments import accept_loader_options, one_of, whole
 from plimsoll.data_graph import edges_of, is_data
+from plimsoll.drawn_order import require_sampler
 from plimsoll.epochs import EpochLoader
 from plimsoll.errors import UsageError
 from plimsoll.graph import Graph
+from plimsoll.repeated_seeds import SeedBatches, repeats, sample_at_once
 from plimsoll.sampling import sampling_options, set_sampling, subgraph_of
 from plimsoll.to_pyg import require_pyg
 
@@ -43,8 +45,11 @@ class NeighborLoader(EpochLoader["Data"]):
     neighbours are targets of a node's edges, and PyTorch Geometric's loader would go the other way.
 
     - `num_neighbors`: how many neighbours of each node, hop by hop; -1: all.
-    - `input_nodes`: the seeds: whole numbers, a mask over all nodes, the name of a split, or None for all nodes. They
-      differ from each other, unless `disjoint`. With a mask `input_id` is the node, as in PyTorch Geometric.
+    - `input_nodes`: the seeds: whole numbers, a mask over all nodes, the name of a split, or None for all nodes. With a mask
+      `input_id` is the node, as in PyTorch Geometric. A seed that comes twice in a batch is two of its nodes, each with
+      edges of its own.
+    - `sampler`: a sampler of torch or PyTorch Geometric, such as `ImbalancedSampler`, or a list: numbers of `input_nodes` in
+      their order, which is drawn as `plimsoll.DataLoader` says.
     - `replace`: a neighbour may be sampled more than once.
     - `subgraph_type`: directional: the edges that were sampled; bidirectional: their reverses as well; induced, or
       `directed=False`: all edges between the nodes. What is counted by hop is of directional ones alone.
@@ -55,7 +60,7 @@ class NeighborLoader(EpochLoader["Data"]):
       `plimsoll.DataLoader`.
     - `cache_bytes`: memory for rows of `x`, a number or text such as "64MiB". Coming batches are sampled ahead, and their
       rows read in the order of the file, past the page cache; 1 MiB to read into, and an eighth for samples, come on top.
-      None: rows come from the map, and the system's page cache is what keeps them.
+      None: rows come from the map, and the system's page cache is what keeps them. Not with `sampler`.
     - `as_numpy`: as of `plimsoll.DataLoader`.
     - `num_workers`, `filter_per_worker` and others that say how PyTorch Geometric's loader makes batches are accepted, and
       need not be given.
@@ -94,9 +99,13 @@ class NeighborLoader(EpochLoader["Data"]):
         prefetch_factor: int | None = 2,
         as_numpy: bool = False,
         directed: bool = True,
+        sampler: Iterable[int] | None = None,
         **others: Any,
     ) -> None:
         accept_loader_options(others)
+        if sampler is not None:
+            require_sampler("sampler", sampler, {"shuffle=True": shuffle, "cache_bytes": cache_bytes is not None})
+        self.sampler = sampler
         subgraph_type = subgraph_of(subgraph_type, directed)
         self._weight_attr = weight_attr
         self._source, self.data = graph_of(data, weight_attr)
@@ -111,6 +120,7 @@ class NeighborLoader(EpochLoader["Data"]):
         self.horizon = None if horizon is None else whole("horizon", horizon, 0)
         self._has_x = self._source is not None or graph.num_node_features > 0
         self._seeds, self._masked = _nodes(graph, input_nodes)
+        self._repeats = not disjoint and repeats(self._seeds)
         options = {
             **sampling_options(num_neighbors, replace, subgraph_type, disjoint, weight_attr),
             "batch_size": whole("batch_size", batch_size, 1),
@@ -126,14 +136,15 @@ class NeighborLoader(EpochLoader["Data"]):
     def row_counters(self) -> dict[str, Any]:
         """What the cache has done: `hits`, `misses`, `bytes_useful`, `bytes_read` and `waited_seconds`, as docs/reading.md
         says; all 0 without one."""
-        return self._made().row_counters()
-
-    def _made(self) -> _core.Neighbours:
         made = self._batches()
-        assert isinstance(made, _core.Neighbours)
-        return made
+        if not isinstance(made, _core.Neighbours):  # without a cache
+            made = _core.Neighbours(self.data._mapping, np.zeros(0, np.int64), self._loading())
+        return made.row_counters()
 
-    def _make(self) -> _core.Neighbours:
+    def _make(self) -> _core.Neighbours | SeedBatches:
+        if self.sampler is not None or (self._repeats and not self.cache_bytes):
+            count = self.data.num_nodes if self._seeds is None else len(self._seeds)
+            return SeedBatches(count, self._options, self.sampler, self._sampled)
         return _core.Neighbours(self.data._mapping, self._seeds, self._loading())
 
     def _loading(self) -> _core.NeighbourLoading:
@@ -153,17 +164,18 @@ class NeighborLoader(EpochLoader["Data"]):
         require_pyg(type(self).__name__)
         chosen = np.ascontiguousarray(np.asarray(index), dtype=np.int64)
         if not len(chosen):
-            return self._finish(_without_rows(self._sampled(np.zeros(1, np.int64))))
-        tensors = self._sampled(chosen if self._seeds is None else self._seeds[chosen])
-        tensors["input_id"] = tensors["input_id"].new_tensor(chosen)
-        return self._finish(tensors)
+            return self._finish(_without_rows(self._sampled(np.zeros(1, np.int64), self._coming.epoch)[0]))
+        return self._finish(self._sampled(chosen, self._coming.epoch)[0])
 
-    def _sampled(self, seeds: NDArray[np.int64]) -> dict[str, Tensor]:
-        """One batch of all of these nodes. Errors: `UsageError` for a node that is not there."""
-        loading = self._loading()
-        loading.batching.batch_size, loading.batching.shuffle = len(seeds), False
-        made = _core.Neighbours(self.data._mapping, seeds, loading)
-        return made.next(made.stream(self._coming.epoch, 0, 1, 0, 0))
+    def _sampled(self, numbers: NDArray[np.int64], epoch: int) -> tuple[dict[str, Any], _core.Neighbours]:
+        """One batch of all of these seeds, and what made it. Errors: `UsageError` for a node that is not there."""
+        seeds = numbers if self._seeds is None else self._seeds[numbers]
+        both_ways = self._options["subgraph_type"] == "bidirectional"
+        batch, made = sample_at_once(
+            self.data._mapping, seeds, self._loading(), self._options["disjoint"], both_ways, epoch, self._numpy
+        )
+        batch["input_id"] = numbers if self._numpy else batch["n_id"].new_tensor(numbers)
+        return batch, made
 
     def _finish(self, tensors: dict[str, Tensor]) -> Data:
         batch = self._data_of(tensors)

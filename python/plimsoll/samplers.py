@@ -14,6 +14,7 @@ from plimsoll import _core
 from plimsoll.arguments import whole
 from plimsoll.errors import UsageError
 from plimsoll.graph_columns import GraphColumns
+from plimsoll.repeated_seeds import sample_at_once
 from plimsoll.sampling import sampling_options, set_sampling
 
 
@@ -21,8 +22,8 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
     """What `Graph.sampler` says: samples around nodes for `NodeLoader` and around edges for `LinkLoader`.
 
     Nodes are those of `Graph.to_pyg` and `Graph.stores`, and edges those of `Graph.to_pyg`. It holds nothing but the mapping; in other processes
-    it opens the graph by its path. Errors of sampling: `UsageError` for a node that is not there or, of nodes, stands
-    twice, unless disjoint, and for times; `InputError` for a damaged graph; `BudgetExceeded`.
+    it opens the graph by its path. A seed that comes twice is two nodes, as in PyTorch Geometric. Errors of sampling:
+    `UsageError` for a node that is not there, and for times; `InputError` for a damaged graph; `BudgetExceeded`.
     """
 
     def __init__(
@@ -61,13 +62,15 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         loading = _core.NeighbourLoading()
         set_sampling(loading.sampling, self._options)
         loading.columns = False
-        loading.batching.batch_size = max(len(seeds), 1)
         loading.batching.seed = int(torch.randint(2**63 - 1, ())) if self.seed is None else self.seed
         if targets is not None:
             loading.set_targets(targets.to(torch.int64).contiguous().numpy())
-        made = _core.Neighbours(self.graph._mapping, seeds.to(torch.int64).contiguous().numpy(), loading)
         if len(seeds) == 0:
+            loading.batching.batch_size = 1
+            _core.Neighbours(self.graph._mapping, seeds.to(torch.int64).numpy(), loading)  # refuses what cannot be sampled
             return SamplerOutput(seeds, seeds, seeds, seeds)
-        tensors = made.next(made.stream(0, 0, 1, 0, 0))
+        options, nodes = self._options, seeds.to(torch.int64).contiguous().numpy()
+        both_ways = options["subgraph_type"] == "bidirectional"
+        tensors, _ = sample_at_once(self.graph._mapping, nodes, loading, options["disjoint"], both_ways, epoch=0)
         counts = (tensors[name].tolist() if name in tensors else None for name in ("num_sampled_nodes", "num_sampled_edges"))
         return SamplerOutput(tensors["n_id"], *tensors["edge_index"], tensors["e_id"], tensors.get("batch"), *counts)

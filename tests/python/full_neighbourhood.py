@@ -31,6 +31,9 @@ class FullNeighbourhood(BaseSampler):
             return number[key]
 
         for i, v in enumerate(seeds.tolist()):
+            if not self.disjoint and (v, 0) in number:  # as pyg-lib: a node of its own, which no edge leads from
+                node.append(v)
+                tree.append(i)
             number_of(v, i)
         nodes_per_hop.append(len(node))
         first = 0
