@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from plimsoll._split_edges import EdgeSplit, split_edges
     from plimsoll._windows import windows
     from plimsoll.attention_data import Attention
+    from plimsoll.bidirectional_sampler import BidirectionalNeighborSampler
     from plimsoll.blocks import BlockLimits
     from plimsoll.clusters import ClusterData, ClusterLoader
     from plimsoll.data_set import DataSet
@@ -81,6 +82,7 @@ _WITH_TORCH = {
     "plimsoll._plan": ["Plan", "plan"],
     "plimsoll._run": ["Evaluation", "TrainReport", "evaluate", "predict", "train"],
     "plimsoll._torch": ["_torch"],
+    "plimsoll.bidirectional_sampler": ["BidirectionalNeighborSampler"],
     "plimsoll.blocks": ["BlockLimits"],
     "plimsoll.dynamic_batches": ["DynamicBatchSampler"],
     "plimsoll.links": ["LinkNeighborLoader"],
@@ -120,6 +122,7 @@ def __dir__() -> list[str]:
 # Not `open`: a program that imports * keeps its own.
 __all__ = [
     "Attention",
+    "BidirectionalNeighborSampler",
     "BlockLimits",
     "BudgetExceeded",
     "ClusterData",

@@ -99,6 +99,21 @@ def test_attention_that_is_returned(kind, nn):
 
 
 @both_kinds
+@pytest.mark.parametrize("attention", [True, False, None])
+@pytest.mark.parametrize("fused", [True, False])
+def test_attention_is_returned_where_it_is_true(kind, nn, attention, fused):
+    nodes, edge_index = mixed()
+    x = random_inputs(nodes, 0, 6, None)[0]
+    theirs, ours = pair(kind, nn, 6, 5, heads=3)
+    if not fused:  # PyTorch Geometric's code runs where messages are hooked
+        ours.register_message_forward_hook(lambda *_: None)
+    assert (nn.why_not(ours, x, edge_index) is None) == fused
+    found, expected = (conv(x, edge_index, return_attention_weights=attention) for conv in (ours, theirs))
+    assert isinstance(found, tuple) == isinstance(expected, tuple) == (attention is True)
+    torch.testing.assert_close(found, expected)
+
+
+@both_kinds
 def test_state_goes_both_ways_and_layers_are_saved(kind, nn):
     theirs, ours = pair(kind, nn, 6, 5, heads=3, edge_dim=2, residual=True)
     assert list(theirs.state_dict()) == list(ours.state_dict()) and str(ours) == str(theirs)
