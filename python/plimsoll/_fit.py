@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from typing import NamedTuple
 
 import torch
 from torch_geometric.data import Data
 
-from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import limit, naming_a_budget
 from plimsoll._callers_random import CallersRandom
 from plimsoll._device import device_of, generators, same_bits_each_time
@@ -18,7 +18,9 @@ from plimsoll._fit_result import Fit
 from plimsoll._fit_training import Training as _Training
 from plimsoll._lanes import checked_lanes, require_agreement
 from plimsoll._process_group import is_first_rank, ranks
+from plimsoll._fit_steps import Steps
 from plimsoll._tries import Tries
+from plimsoll._working_budget import prepared_within
 from plimsoll.arguments import Budget, PathLike, Progress, whole
 from plimsoll.blocks import BlockLimits, BlockList
 from plimsoll.errors import UsageError
@@ -33,6 +35,18 @@ _TRAINED_LOSS = (
     "To train a loss, let the model's forward take y and give the loss of each graph, and loss be lambda out, y: out.mean() "
     "(docs/python/training.md)"
 )
+
+
+class _Ready(NamedTuple):
+    """What training needs, once it is planned."""
+
+    callers: CallersRandom
+    blocks: BlockList
+    optimizer: torch.optim.Optimizer
+    found: Fit
+    training: _Training
+    threads: int
+    steps: Steps
 
 
 def fit(
@@ -105,7 +119,7 @@ def fit(
     steps.
 
     Before it trains it plans (`plan`), within the least of all budgets in force: one that the largest block does not fit in
-    is refused with the smallest that works. If not even one graph can be tried, the refusal names a budget to try next.
+    is refused with the smallest that works, which is planned without the budget where it has no room for the plan.
 
     Errors: `BudgetExceeded`; `UsageError`, as for a loss over pairs of rows; `Failure` for a loss that is no number; what
     model and loss raise. The model then has the weights of the last whole batch; running statistics may be of blocks after
@@ -131,20 +145,27 @@ def fit(
     gpu = device_of(str(device), device_budget)
     if gpu is not None:
         _require_for_device(model, loss)
-    with budget_of_process(budget) as memory, journal or nullcontext(), torch.enable_grad(), ExitStack() as enter:
+
+    def prepare(enter: ExitStack) -> _Ready:
+        enter.enter_context(torch.enable_grad())
+        callers = enter.enter_context(CallersRandom(generators(gpu)))
+        blocks = BlockList(dataset, batch_size, block, seed, shuffle, follow_batch, exclude_keys, shares.share)
+        stepper = _optimizer(model, optimizer)
+        found = Fit(start_epoch)
+        tries = Tries()
+        training = _Training(model, stepper, blocks, forward, loss, shares, lanes, found, gpu, tries)
+        tries.run(lambda: training.look(couples), None)
+        if gpu is not None:
+            enter.enter_context(same_bits_each_time())
+        threads = enter.enter_context(_threads(gpu))
+        steps = training.plan(range(start_epoch, epochs), threads, journal)
+        enter.callback(training.close)
+        return _Ready(callers, blocks, stepper, found, training, threads, steps)
+
+    with ExitStack() as enter:
+        memory, ready = prepared_within(budget, enter, journal or nullcontext(), prepare, lambda ready: ready.found.smallest_budget)
+        callers, blocks, stepper, found, training, threads, steps = ready
         with naming_a_budget():
-            callers = enter.enter_context(CallersRandom(generators(gpu)))
-            blocks = BlockList(dataset, batch_size, block, seed, shuffle, follow_batch, exclude_keys)
-            stepper = _optimizer(model, optimizer)
-            found = Fit(start_epoch)
-            tries = Tries()
-            training = _Training(model, stepper, blocks, forward, loss, shares, lanes, found, gpu, tries)
-            tries.run(lambda: training.look(couples), None)
-            if gpu is not None:
-                enter.enter_context(same_bits_each_time())
-            threads = enter.enter_context(_threads(gpu))
-            steps = training.plan(range(start_epoch, epochs), threads, journal)
-            enter.callback(training.close)
             require_agreement(model, blocks, {"epochs": epochs, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
             if gpu is not None:
                 enter.callback(gpu.end_peak, gpu.begin_peak())

@@ -10,12 +10,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from plimsoll import _other_random
-from plimsoll._apart import drawing
 from plimsoll.batch_parts import parts_of
 from plimsoll.blocks import BlockList
 from plimsoll.errors import BudgetExceeded, UsageError
-from plimsoll.graph_set import Graphs
 from plimsoll.loss_shares import LossShares, require_sum, require_split, value_and_share
 from plimsoll.plain_forward import batch_in_double, draws, in_double, plain
 from plimsoll.steps import Forward, Loss
@@ -32,23 +29,10 @@ def counts(shares: LossShares, blocks: BlockList) -> NDArray[np.float64]:
     """
     if shares.weights is not None:
         return np.ones(len(blocks.sizes))  # known when a block has run
-    found = _counts(shares, blocks)
-    if not found.any():
+    if not blocks.shares.any():
         ignored = "" if shares.counts_rows else f": all are ignore_index={shares.ignore_index}, or of classes with the weight 0"
         raise UsageError(f"none of the targets in y counts in the loss{ignored}; expected one at least that does")
-    return found
-
-
-def _counts(shares: LossShares, blocks: BlockList) -> NDArray[np.float64]:
-    dataset = blocks.dataset
-    if shares.counts_rows or (isinstance(dataset, Graphs) and dataset.graph_set.target is not None):
-        return blocks.targets.astype(np.float64)
-    if isinstance(dataset, Graphs):
-        y = torch.from_numpy(np.asarray(dataset.graph_set.y)[np.asarray(dataset.indices, np.int64)].astype(np.int64))
-        return np.array([shares.share(target) for target in y.view(-1, 1)])
-    _other_random.seed(blocks.seed)
-    with drawing(blocks.seed):  # graphs may be random
-        return np.array([shares.share(torch.as_tensor(dataset[i].y)) for i in range(len(dataset))])
+    return blocks.shares
 
 
 def try_split(model: torch.nn.Module, blocks: BlockList, forward: Forward, loss: Loss, shares: LossShares) -> LossShares:

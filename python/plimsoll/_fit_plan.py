@@ -117,7 +117,7 @@ def plan_on_device(
     if smallest_budget(found.planned, spread=0) > budget:
         raise BudgetExceeded(
             f"the process needs {text(found.planned)} beside what is on the device; the smallest budget that works is "
-            f"{text(found.smallest_budget)}; give that, or smaller blocks"
+            f"{found.smallest_budget >> 20} MiB; give that, or smaller blocks"
         )
     return Room(0, step_bytes)
 
@@ -166,7 +166,7 @@ def plan_blocks(
         text = _torch.format_bytes
         raise BudgetExceeded(
             f"a block of {worst.size} needs {text(worst.step)} at {worst.operation or 'its start'}, beside {text(need)} "
-            f"of the process; the smallest budget that works is {text(found.smallest_budget)}; give that, or smaller "
+            f"of the process; the smallest budget that works is {found.smallest_budget >> 20} MiB; give that, or smaller "
             "blocks"
         )
     # Memory that is kept for blocks leaves as much free as the smallest budget does, for what a process holds more than planned.

@@ -18,8 +18,9 @@ from plimsoll._budget import budget as budget_of_process
 from plimsoll._budget import limit as limit_in_force
 from plimsoll._budget import naming_a_budget, smallest_budget
 from plimsoll._device import device_of, generators
+from plimsoll._working_budget import with_working_budget
 from plimsoll.arguments import Budget
-from plimsoll.errors import UsageError
+from plimsoll.errors import BudgetExceeded, UsageError
 from plimsoll.epochs import EpochLoader
 from plimsoll.graph_set import Graphs, as_graphs
 from plimsoll.module_memory import ModuleMemory
@@ -147,11 +148,36 @@ def plan(
     it tries runs there, within `device_budget` (`plimsoll.budget`).
 
     Errors: `UsageError` (no batches, a model that is not on the CPU or cannot be copied, a sharding other than these),
-    `BudgetExceeded` where the budget is too small for the smallest part of a batch, and what model and loss raise.
+    `BudgetExceeded` where the budget is too small for the smallest part of a batch, with the smallest that works, which is
+    planned without the budget; and what model and loss raise.
     """
+
+    def within(budget: Budget) -> Plan:
+        return _planned(model, batches, loss, optimizer, forward, training, budget, sharding, ranks, str(device), device_budget)
+
+    try:
+        return within(budget)
+    except BudgetExceeded as error:
+        refused = error
+    raise with_working_budget(refused, budget, lambda: within(None).smallest_budget)
+
+
+def _planned(
+    model: torch.nn.Module,
+    batches: Batches,
+    loss: Loss,
+    optimizer: Optimizer,
+    forward: Forward,
+    training: bool,
+    budget: Budget,
+    sharding: str | None,
+    ranks: int,
+    device: str,
+    device_budget: Budget,
+) -> Plan:
     require_cpu(model)
     stage = checked(sharding, ranks)
-    gpu = device_of(str(device), device_budget)
+    gpu = device_of(device, device_budget)
     with budget_of_process(budget) as memory, naming_a_budget(), torch.random.fork_rng(devices=generators(gpu)):
         held_before = _torch.held()
         if gpu is not None:
@@ -199,7 +225,7 @@ def plan(
             sharding=sharding,
             ranks=ranks,
             memory=needs.by_module(worst.size),
-            device="cpu" if gpu is None else str(device),
+            device="cpu" if gpu is None else device,
             between=between,
         )
 

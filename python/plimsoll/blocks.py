@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Batch, Data
 
@@ -16,7 +17,7 @@ from plimsoll.arguments import texts, whole
 from plimsoll.data_graph import is_data, one_graph
 from plimsoll.errors import UsageError
 from plimsoll.graph_set import Graphs, as_graphs
-from plimsoll.sizes import Size, sizes_and_targets_of
+from plimsoll.sizes import Size, rows_of, sizes_and_targets_of
 
 
 class BlockLimits(NamedTuple):
@@ -38,7 +39,7 @@ class Block(NamedTuple):
 
 class BlockList:
     """A data set in batches of `batch_size` graphs, cut into blocks. Batches and blocks of an epoch follow from (seed,
-    epoch) and the limits alone."""
+    epoch) and the limits alone. `shares` f64 [G] is what `share` gives for the targets of each graph."""
 
     def __init__(
         self,
@@ -49,6 +50,7 @@ class BlockList:
         shuffle: bool,
         follow_batch: Iterable[str] | None = None,
         exclude_keys: Iterable[str] | None = None,
+        share: Callable[[torch.Tensor], float] = rows_of,
     ) -> None:
         if hasattr(dataset, "dataset") and hasattr(dataset, "drop_last"):  # a loader of torch's, or Plimsoll's
             raise UsageError(
@@ -72,7 +74,7 @@ class BlockList:
         self.min_graphs = 1  #: of a block; 2 for a model that cannot run on one
         _other_random.seed(seed)
         with drawing(seed):  # graphs may be random
-            self.sizes, (self.targets, self.unusual) = sizes_and_targets_of(dataset)
+            self.sizes, (self.shares, self.unusual) = sizes_and_targets_of(dataset, share)
         self._follow = texts("follow_batch", follow_batch or [])
         self._left_out = texts("exclude_keys", exclude_keys or [])
         if isinstance(dataset, Graphs):

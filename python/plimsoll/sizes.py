@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -74,34 +74,42 @@ def sizes_of(graphs: Sequence[Data] | Graphs) -> NDArray[np.int64]:
 class Targets(NamedTuple):
     """What a pass over a data set finds of its targets."""
 
-    rows: NDArray[np.int64]  #: of `y` in each graph, [G]
+    shares: NDArray[np.float64]  #: what `share` gives for `y` of each graph, [G]; by default how many rows it has
     unusual: NDArray[np.bool_]  #: graphs with a missing target: NaN, or a negative class, [G]
 
 
-def sizes_and_targets_of(graphs: Sequence[Data] | Graphs) -> tuple[NDArray[np.int64], Targets]:
-    """`sizes_of`, and the targets. Errors: `UsageError` for a graph without."""
+def rows_of(y: torch.Tensor) -> float:
+    """How many rows the targets of a graph have."""
+    return float(len(y) if y.dim() else 1)
+
+
+def sizes_and_targets_of(
+    graphs: Sequence[Data] | Graphs, share: Callable[[torch.Tensor], float] = rows_of
+) -> tuple[NDArray[np.int64], Targets]:
+    """`sizes_of`, and the targets, in one pass over a data set. Errors: `UsageError` for a graph without."""
     if isinstance(graphs, Graphs):
-        return _sizes_in(graphs), _targets_in(graphs)
+        return _sizes_in(graphs), _targets_in(graphs, share)
     sizes = np.empty((len(graphs), 4), np.int64)
-    targets = Targets(np.empty(len(graphs), np.int64), np.empty(len(graphs), np.bool_))
+    targets = Targets(np.empty(len(graphs)), np.empty(len(graphs), np.bool_))
     for i in range(len(graphs)):
         graph = graphs[i]
         sizes[i] = size_of(graph)[:4]
         if graph.y is None:
             raise UsageError(f"graph {i}: has no y; expected the targets of the loss")
         y = torch.as_tensor(graph.y)
-        targets.rows[i] = len(y) if y.dim() else 1
+        targets.shares[i] = share(y)
         targets.unusual[i] = bool((torch.isnan(y) if y.is_floating_point() else y < 0).any())
     return sizes, targets
 
 
-def _targets_in(graphs: Graphs) -> Targets:
+def _targets_in(graphs: Graphs, share: Callable[[torch.Tensor], float]) -> Targets:
     indices = np.asarray(graphs.indices, np.int64)
     whole = graphs.graph_set
     if whole.target is not None:
         values = np.asarray(whole.target)[indices].reshape(len(indices), -1)
-        return Targets(np.ones(len(graphs), np.int64), np.asarray(np.isnan(values).any(axis=1)))
-    return Targets(np.ones(len(graphs), np.int64), np.asarray(np.asarray(whole.y)[indices] < 0))
+        return Targets(np.ones(len(graphs)), np.asarray(np.isnan(values).any(axis=1)))
+    y = np.asarray(whole.y)[indices].astype(np.int64)
+    return Targets(np.array([share(target) for target in torch.from_numpy(y).view(-1, 1)]), np.asarray(y < 0))
 
 
 def _sizes_in(graphs: Graphs) -> NDArray[np.int64]:
