@@ -136,7 +136,11 @@ def fit(
     shares = shares_of(loss)
     if weights is not None:
         if not callable(weights):
-            raise UsageError("weights: expected a function of a batch that gives how many items its loss is a mean over")
+            found = f"a tensor of shape {tuple(weights.shape)}" if isinstance(weights, torch.Tensor) else f"{weights!r:.60}"
+            raise UsageError(
+                f"weights: expected a function of a batch that gives how many items its loss is a mean over, found {found}; "
+                "give weights=lambda batch: batch.train_mask.sum(), or class weights as torch.nn.CrossEntropyLoss(weight=...)"
+            )
         shares = shares._replace(weights=weights)
     settings = {"model": model, "loss": loss, "epochs": epochs, "batch_size": batch_size, "block": block, "shuffle": shuffle}
     journal = None if run is None or not is_first_rank() else RunJournal(run, seed=seed, settings=settings, trackers=trackers)

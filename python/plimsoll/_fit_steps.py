@@ -27,7 +27,7 @@ from plimsoll._lanes import LaneSums, require_unchanged
 from plimsoll._on_device import OnDevice
 from plimsoll.batch_statistics import BatchStatistics
 from plimsoll.blocks import Block, BlockList
-from plimsoll.errors import BudgetExceeded, Failure
+from plimsoll.errors import BudgetExceeded, Failure, UsageError
 from plimsoll.journal import RunJournal
 from plimsoll.loss_shares import LossShares, loss_and_share
 from plimsoll.parameter_hooks import ParameterHooks
@@ -101,7 +101,12 @@ class Steps:
             shown.add(graphs)
             if self._journal is not None:
                 self._journal.progress(epoch + 1, step, done)
-        return losses / targets if targets else float("nan")
+        if not targets:
+            raise UsageError(
+                f"weights, or the count that loss gives, is 0 for every batch of epoch {epoch}; expected how many items the loss is a "
+                "mean over, more than 0 for one batch at least"
+            )
+        return losses / targets
 
     def _batch(self, epoch: int, blocks: list[Block]) -> tuple[float, float]:
         """Steps on a batch; gives its loss times what it is a mean over, and that."""

@@ -176,6 +176,8 @@ def _planned(
     device_budget: Budget,
 ) -> Plan:
     require_cpu(model)
+    if training and (parameters := [*model.parameters()]) and not any(parameter.requires_grad for parameter in parameters):
+        raise UsageError("every parameter of the model is frozen; expected one at least with requires_grad=True, or training=False")
     stage = checked(sharding, ranks)
     gpu = device_of(device, device_budget)
     with budget_of_process(budget) as memory, naming_a_budget(), torch.random.fork_rng(devices=generators(gpu)):

@@ -44,7 +44,13 @@ class LossShares(NamedTuple):
         counted = y != self.ignore_index
         if self.weight is None:
             return float(counted.sum())
-        return float(self.weight.double()[y[counted]].sum())
+        classes = y[counted]
+        if classes.numel() and not 0 <= int(classes.min()) <= int(classes.max()) < len(self.weight):
+            raise UsageError(
+                f"the loss has weights of {len(self.weight)} classes, and y has the classes {int(classes.min())} to {int(classes.max())}; "
+                f"expected one weight a class, and y from 0 to {len(self.weight) - 1}"
+            )
+        return float(self.weight.double()[classes].sum())
 
     @staticmethod
     def counted(_: Data) -> float:

@@ -142,12 +142,25 @@ def test_missing_targets_with_weights():
         ({"weights": lambda batch: batch.train_mask}, r"weights gave a tensor of shape"),
         ({"weights": lambda batch: "many"}, "weights gave 'many'"),
         ({"weights": lambda batch: 1}, "weight of .* graphs is 1 and that of two parts comes to 2"),
-        ({"weights": 3}, "weights: expected a function"),
+        ({"weights": 3}, "weights: expected a function of a batch .*, found 3; give weights=lambda batch"),
+        ({"weights": torch.ones(7)}, r"weights: expected a function .* found a tensor of shape \(7,\); give .*CrossEntropyLoss\(weight="),
+        ({"weights": lambda batch: 0}, "is 0 for every batch of epoch 0; expected .* more than 0 for one batch at least"),
     ],
 )
 def test_bad_weights(options, text):
     with pytest.raises(plimsoll.UsageError, match=text):
         fit(InForward().double(), masked_graphs(), given, **options)
+
+
+@pytest.mark.parametrize("labels", [2, -1])
+def test_class_weights_of_the_wrong_length(labels):
+    graphs = made_up(20)
+    graphs[7].y = torch.tensor([labels])
+    loss = torch.nn.CrossEntropyLoss(weight=torch.tensor([1.0, 5.0]))
+    for graph in graphs[:7]:
+        graph.y = torch.tensor([0])
+    with pytest.raises(plimsoll.UsageError, match="weights of 2 classes, and y has the classes .* expected one weight a class"):
+        fit(classifier(), graphs, loss)
 
 
 def test_class_labels_of_one_byte():

@@ -374,6 +374,14 @@ def test_a_compiled_model_is_called_by_its_names():
     plimsoll.plan(model, Batch.from_data_list(graphs))
 
 
+def test_a_model_that_is_frozen():
+    graphs = made_up(4)
+    model = classifier("GCN", graphs).requires_grad_(False)
+    with pytest.raises(plimsoll.UsageError, match="every parameter of the model is frozen; expected one .* or training=False"):
+        plimsoll.plan(model, Batch.from_data_list(graphs))
+    assert plimsoll.plan(model, Batch.from_data_list(graphs), training=False).optimizer == 0
+
+
 def test_a_forward_that_uses_another_model():
     graphs = made_up(4)
     model = classifier("GCN", graphs)
