@@ -164,17 +164,22 @@ class NeighborLoader(EpochLoader["Data"]):
         require_pyg(type(self).__name__)
         chosen = np.ascontiguousarray(np.asarray(index), dtype=np.int64)
         if not len(chosen):
-            return self._finish(_without_rows(self._sampled(np.zeros(1, np.int64), self._coming.epoch)[0]))
+            # Node 0 shows which fields a batch has, also where there are no seeds to choose from.
+            return self._finish(_without_rows(self._sample(np.zeros(1, np.int64), self._coming.epoch)[0]))
         return self._finish(self._sampled(chosen, self._coming.epoch)[0])
 
     def _sampled(self, numbers: NDArray[np.int64], epoch: int) -> tuple[dict[str, Any], _core.Neighbours]:
         """One batch of all of these seeds, and what made it. Errors: `UsageError` for a node that is not there."""
-        seeds = numbers if self._seeds is None else self._seeds[numbers]
+        batch, made = self._sample(numbers if self._seeds is None else self._seeds[numbers], epoch)
+        batch["input_id"] = numbers if self._numpy else batch["n_id"].new_tensor(numbers)
+        return batch, made
+
+    def _sample(self, seeds: NDArray[np.int64], epoch: int) -> tuple[dict[str, Any], _core.Neighbours]:
         both_ways = self._options["subgraph_type"] == "bidirectional"
         batch, made = sample_at_once(
             self.data._mapping, seeds, self._loading(), self._options["disjoint"], both_ways, epoch, self._numpy
         )
-        batch["input_id"] = numbers if self._numpy else batch["n_id"].new_tensor(numbers)
+        batch["input_id"] = seeds if self._numpy else batch["n_id"].new_tensor(seeds)
         return batch, made
 
     def _finish(self, tensors: dict[str, Tensor]) -> Data:

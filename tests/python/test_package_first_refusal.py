@@ -67,7 +67,7 @@ class Counting:
 @pytest.mark.parametrize("loss", [torch.nn.functional.cross_entropy, torch.nn.CrossEntropyLoss(torch.tensor([1.0, 2.0, 3.0]))],
                          ids=["plain", "weights"])
 def test_a_data_set_is_read_at_most_twice_before_the_first_epoch(loss, monkeypatch):
-    graphs, read = Counting(made_up(400)), []
+    graphs, read = Counting(made_up(1000)), []
     epoch = Steps.epoch
     monkeypatch.setattr(Steps, "epoch", lambda steps, *given: read.append(graphs.reads) or epoch(steps, *given))
     run = plimsoll.fit(classifier(), graphs, loss, batch_size=100, progress=lambda *_: None)
