@@ -65,6 +65,5 @@ function(plimsoll_test name)
   else()
     plimsoll_precompile(${name}_test test)
   endif()
-  gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 120
-                       PROPERTIES ENVIRONMENT "${PLIMSOLL_TEST_ENVIRONMENT}" TIMEOUT 600)
+  gtest_discover_tests(${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 600)
 endfunction()
