@@ -16,7 +16,7 @@ import torch_geometric.nn.models.basic_gnn
 import torch_geometric.testing
 import torch_geometric.typing
 
-_LOADERS = ("DataLoader", "NeighborLoader", "LinkNeighborLoader", "ClusterData", "ClusterLoader")
+_LOADERS = ("DataLoader", "NeighborLoader", "LinkNeighborLoader", "ClusterData", "ClusterLoader", "DynamicBatchSampler")
 _LAYERS = ("GATConv", "GATv2Conv", "GCNConv", "SAGEConv", "GINConv")
 _FLAGS = ("WITH_PYG_LIB", "WITH_WEIGHTED_NEIGHBOR_SAMPLE", "WITH_EDGE_TIME_NEIGHBOR_SAMPLE")
 _with_package = torch_geometric.testing.withPackage

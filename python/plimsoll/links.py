@@ -13,6 +13,7 @@ from torch_geometric.loader import LinkLoader
 from torch_geometric.sampler import SamplerOutput
 
 from plimsoll.arguments import one_of
+from plimsoll.data_graph import is_data
 from plimsoll.errors import UsageError
 from plimsoll.graph import Graph
 from plimsoll.neighbours import graph_of
@@ -73,7 +74,7 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
         super().__init__(
             self._graph.stores() if source is None else source,
             sampler,
-            (None, pairs) if source is None else pairs,
+            pairs if is_data(source) else (None, pairs),
             edge_label,
             neg_sampling=neg_sampling,
             neg_sampling_ratio=neg_sampling_ratio,
@@ -95,7 +96,7 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
 def _pairs(graph: Graph, source: Data | None, given: Any) -> Tensor:
     """Sources and targets, i64 [2, n]. Errors: `UsageError`."""
     if given is None:
-        pairs: Tensor | None = (graph.to_pyg() if source is None else source).edge_index
+        pairs: Tensor | None = (source if is_data(source) else graph.to_pyg()).edge_index
         return torch.empty(2, 0, dtype=torch.int64) if pairs is None else pairs
     if not isinstance(given, str):
         try:

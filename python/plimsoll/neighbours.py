@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import accept_loader_options, one_of, whole
+from plimsoll.custom_stores import are_stores, edges_of_stores, filtered
 from plimsoll.data_graph import edges_of, is_data
 from plimsoll.drawn_order import require_sampler
 from plimsoll.epochs import EpochLoader
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 class NeighborLoader(EpochLoader["Data"]):
     """Goes over nodes of a `Graph` in batches, each with neighbours sampled around it: `for batch in loader` is an epoch.
 
-    `data` is a `Graph`, its `stores()`, or a `torch_geometric.data.Data`. Of a `Data` the batches have all attributes, as
+    `data` is a `Graph`, its `stores()`, a `torch_geometric.data.Data`, or a `FeatureStore` and a `GraphStore` of your own. Of a `Data` the batches have all attributes, as
     PyTorch Geometric's loader gives them; a copy of its edges, 12 bytes each, lies in a temporary folder (`TMPDIR`) as
     long as the loader lives, and `e_id` are columns of its `edge_index`. A copy, pickled ones included, has the `Data` and a
     folder of its own.
@@ -216,6 +217,8 @@ class NeighborLoader(EpochLoader["Data"]):
         from torch_geometric.loader.utils import filter_data
 
         edges = tensors.get("e_id")
+        if are_stores(self._source):
+            return filtered(self._source, tensors["n_id"], tensors["edge_index"], edges)
         return filter_data(self._source, tensors["n_id"], *tensors["edge_index"], edges)
 
     def _in_buffer(self, field: str) -> bool:
@@ -243,13 +246,18 @@ def _without_rows(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def graph_of(data: Any, weight_attr: str | None = None) -> tuple[Data | None, Graph]:
-    """What a loader is given: a `Data` and its edges as a graph; or None and a graph. Errors: `UsageError`."""
+    """What a loader is given: a `Data`, or stores of the caller's, and their edges as a graph; or None and a graph.
+
+    Errors: `UsageError`.
+    """
     if isinstance(data, Graph):
         return None, data
     if isinstance(data, tuple) and len(data) == 2 and isinstance(graph := getattr(data[0], "_graph", None), Graph):
         return None, graph
     if is_data(data):
         return data, edges_of(data, weight_attr)
+    if are_stores(data):
+        return data, edges_of_stores(data, weight_attr)
     kind = "tuple of stores" if isinstance(data, tuple) else type(data).__name__
     types = "; types of nodes and edges are not there yet" if "Hetero" in kind else ""
     raise UsageError(f"data: is {kind}, expected a plimsoll.Graph (plimsoll.open(path)), its stores(), or a Data{types}")
