@@ -96,7 +96,7 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
 def _pairs(graph: Graph, source: Data | None, given: Any) -> Tensor:
     """Sources and targets, i64 [2, n]. Errors: `UsageError`."""
     if given is None:
-        pairs: Tensor | None = (source if is_data(source) else graph.to_pyg()).edge_index
+        pairs: Tensor | None = (graph.to_pyg() if source is None or not is_data(source) else source).edge_index
         return torch.empty(2, 0, dtype=torch.int64) if pairs is None else pairs
     if not isinstance(given, str):
         try:
