@@ -121,7 +121,7 @@ def test_no_model_that_is_read_is_written_over(plimsoll, place, words):
 
 
 def test_an_option_may_have_a_value_that_ends_like_one_without(plimsoll, place):
-    plimsoll("ingest", "can", place / "caps", "--out", place / "new", "--separator==")
+    plimsoll("ingest", "can", place / "caps", "--out", place / "new", "--attack-label==")
     plimsoll("ingest", "can", place / "caps", "--out=", code=2, words=["found an empty argument"])
 
 

@@ -14,14 +14,15 @@ struct Steps {
   int64_t lines = 0;
   int64_t back = 0;
   int64_t same = 0;
-  bool padded = false;  // the first one is written as -t d and -t z do
+  bool padded =
+      false;  // the first one has three digits before the point, as -t d and -t z write it; -L writes ten
   int64_t previous = 0;
 
   void take(std::string_view text) {
     LineNotes notes;
     const int64_t time_ns = parse_seconds(text, notes);
     if (lines++ == 0) {
-      padded = text.size() > 4 && text[0] == '0' && text.find('.') >= 3;
+      padded = text.size() > 4 && text[0] == '0' && text.find('.') == 3;
     } else {
       back += time_ns < previous;
       same += time_ns == previous;
