@@ -341,12 +341,17 @@ bool includes_pipe(const std::vector<std::filesystem::path>& sources) {
   });
 }
 
-// That of a set of frames in the output's place, which is compared with; none if there is no such set.
+// Bytes a frame of a set of frames in the output's place, which is compared with; none if there is no such
+// set. A damaged one is refused by those who look at what is in the way.
 std::optional<int64_t> payload_of(const std::filesystem::path& set) {
   if (!std::filesystem::exists(set / "manifest.json")) return std::nullopt;
-  const DataSetView view(set);
-  if (view.kind() != "frames") return std::nullopt;
-  return FramesView(set).frames().width;
+  try {
+    const DataSetView view(set);
+    if (view.kind() != "frames") return std::nullopt;
+    return FramesView(set).frames().width;
+  } catch (const InputError&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
