@@ -130,8 +130,8 @@ def _replaced(body):
 
 def test_buffers_come_back(gpu):
     with pytest.warns(UserWarning, match="BatchNorm"):
-        on_gpu, _ = fitted(classifier(norm="BatchNorm"), optimizer=SGD)
-        on_cpu, _ = fitted(classifier(norm="BatchNorm"), optimizer=SGD, device="cpu")
+        on_gpu, _ = fitted(classifier(norm="BatchNorm"), optimizer=SGD, couples="allow")
+        on_cpu, _ = fitted(classifier(norm="BatchNorm"), optimizer=SGD, device="cpu", couples="allow")
     buffers = dict(on_cpu.named_buffers())
     assert buffers and all(buffer.device.type == "cpu" for buffer in buffers.values())
     for name, buffer in on_gpu.named_buffers():
@@ -174,7 +174,7 @@ def test_a_model_is_whole_after_an_interrupt(gpu):
         return of(batch.x, batch.edge_index, batch.batch, batch.num_graphs)
 
     with pytest.warns(UserWarning, match="BatchNorm"), pytest.raises(KeyboardInterrupt):
-        fitted(model, forward=forward)
+        fitted(model, forward=forward, couples="allow")
     assert [tensor.data_ptr() for tensor in tensors] == places
     assert all(tensor.grad is None and torch.isfinite(tensor).all() for tensor in tensors)
 

@@ -113,7 +113,7 @@ def test_what_planning_tried_does_not_count_while_the_first_blocks_run(monkeypat
             unused = sum(layer.weight[0, 0] for layer in self.more)
             return self.classifier(x, edge_index, batch, batch_size) + 0 * unused
 
-    monkeypatch.setattr(plimsoll._fit, "plan_blocks", planned)
+    monkeypatch.setattr("plimsoll._fit_training.plan_blocks", planned)
     fitted(model=Deep(), epochs=1)
     in_plan, after = measured
     assert after - in_plan < MIB
@@ -160,7 +160,7 @@ def test_memory_of_blocks_gives_way(monkeypatch):
     kept = []
     close = Steps.close
     monkeypatch.setattr(Steps, "close", lambda steps: kept.append(steps._memory) or close(steps))
-    monkeypatch.setattr(plimsoll._fit, "plan_blocks", lambda *_: Room(1, 1 << 50))
+    monkeypatch.setattr("plimsoll._fit_training.plan_blocks", lambda *_: Room(1, 1 << 50))
     assert torch.equal(weights(model), weights(fitted()[0]))
 
     load, refused = BlockList.load, []
@@ -171,7 +171,7 @@ def test_memory_of_blocks_gives_way(monkeypatch):
             raise plimsoll.BudgetExceeded("refused")
         return load(blocks, graphs)
 
-    monkeypatch.setattr(plimsoll._fit, "plan_blocks", lambda *_: Room(1))
+    monkeypatch.setattr("plimsoll._fit_training.plan_blocks", lambda *_: Room(1))
     monkeypatch.setattr("plimsoll._fit.try_split", lambda *_: monkeypatch.setattr(BlockList, "load", once))
     assert torch.equal(weights(model), weights(fitted()[0]))
     assert refused and kept == [None, None]

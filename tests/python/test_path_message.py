@@ -202,7 +202,7 @@ def test_every_level_of_instructions(level):
     names = "same_as_all_paths_at_once and (kNN-8 or several or coincident) or planar_points or any_width"
     done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", __file__, "-k", names],
                           capture_output=True, text=True, timeout=600, env={**os.environ, "PLIMSOLL_SIMD": level})
-    if f"'{level}'" in done.stdout + done.stderr and "lacks" in done.stdout + done.stderr:
+    if f"PLIMSOLL_SIMD={level}: this processor has no more than" in done.stdout + done.stderr:
         pytest.skip(f"no {level} here")
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -117,7 +117,7 @@ def test_a_pipe_is_a_capture_as_well(plimsoll, captures_folder, tmp_path):
 
     writer = threading.Thread(target=feed)
     writer.start()
-    done = plimsoll("ingest", "can", pipe, "--out", tmp_path / "piped")
+    done = plimsoll("ingest", "can", pipe, "--out", tmp_path / "piped", "--payload", "8")
     writer.join()
     assert done.returncode == 0, done.stderr
     assert plimsoll("ingest", "can", source, "--out", tmp_path / "plain").returncode == 0
@@ -125,7 +125,7 @@ def test_a_pipe_is_a_capture_as_well(plimsoll, captures_folder, tmp_path):
     assert columns
     for column in columns:
         assert (tmp_path / "piped" / column).read_bytes() == (tmp_path / "plain" / column).read_bytes()
-    done = plimsoll("ingest", "can", pipe, "--out", tmp_path / "piped")
+    done = plimsoll("ingest", "can", pipe, "--out", tmp_path / "piped", "--payload", "8")
     assert done.returncode == 3 and "--force" in done.stderr
 
 
