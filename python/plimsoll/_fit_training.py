@@ -55,7 +55,7 @@ class Training:
 
     def look(self, couples: str) -> None:
         """Tries the model and the loss on a few graphs. Errors: `UsageError` for what blocks would train otherwise."""
-        self._find_min_graphs()
+        self._find_min_graphs(own_statistics=couples == "allow")
         found = self._couplings()
         if couples == "allow":
             self._allow(found)
@@ -117,10 +117,11 @@ class Training:
             return Apart()
         return runs_apart(self._model, self._blocks.load(few), forward, self._loss, bool(self._batch_norms))
 
-    def _find_min_graphs(self) -> None:
-        """Blocks have two graphs at least where the model or its loss cannot run on one but can on two. Errors: `UsageError` where
-        a batch then has one."""
-        few, given = self._blocks.graphs_to_try(2)[:2], with_given_statistics(self._forward)
+    def _find_min_graphs(self, own_statistics: bool) -> None:
+        """Blocks have two graphs at least where the model or its loss cannot run on one but can on two; with `own_statistics`
+        batch norm takes those of the block. Errors: `UsageError` where a batch then has one."""
+        few = self._blocks.graphs_to_try(2)[:2]
+        given = self._forward if own_statistics else with_given_statistics(self._forward)
         if len(few) < 2:
             return
         if not self._runs_on(few[:1], given) and self._runs_on(few, given):

@@ -137,7 +137,6 @@ def test_a_batch_of_one_row_is_refused_before_it_trains():
     assert torch.equal(weights(model), before)
 
 
-@pytest.mark.skip(reason="known: with couples=\"allow\" a block of one graph is tried, on which batch norm does not run")
 def test_blocks_may_have_their_own_statistics():
     model = Stack()
     with pytest.warns(UserWarning, match=r"norm \(BatchNorm1d\).*at most 8 graphs"):
