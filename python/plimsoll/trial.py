@@ -195,13 +195,33 @@ def within(module: str, function: Callable[..., R]) -> Callable[..., R]:
 
 
 def copied(value: T) -> T:
-    """A deep copy of a model, or of it and its optimizer. Errors: `UsageError` where there can be none."""
+    """A deep copy of a model, or of it and its optimizer, whose tensors are in the ledger. Errors: `UsageError` where there can be
+    none."""
+    # torch copies storages that are not of parameters past its allocator, unless they are copied already.
+    storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in _without_parameters(value)}
     try:
-        return copy.deepcopy(value)
+        return copy.deepcopy(value, {"torch": {key: _in_ledger(storage) for key, storage in storages.items()}})
     except BudgetExceeded:
         raise
     except (RuntimeError, TypeError) as error:
         raise UsageError(f"planning works on a copy of the model, which cannot be made: {error}") from error
+
+
+def _without_parameters(value: object) -> Iterator[Tensor]:
+    """Tensors on the CPU of a model or optimizer, or of several, that are no parameters."""
+    for part in value if isinstance(value, tuple) else (value,):
+        if isinstance(part, torch.nn.Module):
+            found = list(part.buffers())
+        else:
+            found = list(tensors_in(part.state)) if isinstance(part, torch.optim.Optimizer) else []
+        yield from (tensor for tensor in found if tensor.layout is torch.strided and tensor.device.type == "cpu")
+
+
+def _in_ledger(storage: torch.UntypedStorage) -> torch.UntypedStorage:
+    """A copy of it that torch's allocator has made."""
+    copied_storage = torch.empty(storage.nbytes(), dtype=torch.uint8).untyped_storage()
+    copied_storage.copy_(storage)
+    return copied_storage
 
 
 def bytes_of(tensors: Iterable[Tensor], of: Callable[[int], int] = _torch.tensor_bytes) -> int:

@@ -45,6 +45,18 @@ struct Kept {
     if (bytes > most - size) drop_locked();
     return true;
   }
+  // False, with nothing done, where the ledger or the list has no room for it.
+  bool keep(void* piece, int64_t size) noexcept {
+    if (!Ledger::process().add_spare(size)) return false;
+    try {
+      pieces.emplace(size, piece);
+    } catch (const std::bad_alloc&) {
+      Ledger::process().remove_spare(size);
+      return false;
+    }
+    bytes += size;
+    return true;
+  }
 };
 
 Kept& kept();
@@ -113,22 +125,20 @@ void* CachingAllocator::take(int64_t bytes) {
   return piece == MAP_FAILED ? nullptr : piece;
 }
 
-void CachingAllocator::give(void* piece, int64_t bytes) noexcept {
+void CachingAllocator::give(void* piece, int64_t bytes, Tag tag) noexcept {
   const int64_t pages = whole_pages(bytes);
   Kept& all = kept();
+  Ledger& ledger = Ledger::process();
   {
     const std::lock_guard lock(all.mutex);
-    if (all.make_room(pages) && Ledger::process().add_spare(pages)) {
-      try {
-        all.pieces.emplace(pages, piece);
-        all.bytes += pages;
-        return;
-      } catch (const std::bad_alloc&) {
-        Ledger::process().remove_spare(pages);
-      }
+    if (all.make_room(pages) && pages - bytes <= ledger.cap() - ledger.held() - ledger.spare()) {
+      ledger.give(tag, bytes);
+      if (!all.keep(piece, pages)) munmap(piece, static_cast<size_t>(pages));
+      return;
     }
   }
   munmap(piece, static_cast<size_t>(pages));
+  ledger.give(tag, bytes);
 }
 
 }  // namespace plimsoll

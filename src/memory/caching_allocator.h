@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "memory/ledger.h"
+
 namespace plimsoll {
 
 /// Large pieces of memory, each mapped for itself, of which freed ones are kept for those that come: their
@@ -33,8 +35,10 @@ class CachingAllocator {
   /// A piece of so many bytes, aligned to a page, that the caller has entered in the ledger; null where the
   /// system has none.
   static void* take(int64_t bytes);
-  /// Gives it back; `bytes` as it was taken.
-  static void give(void* piece, int64_t bytes) noexcept;
+  /// Gives it back and strikes it out of the ledger; `bytes` as it was taken, under the same tag. A piece
+  /// that goes back to the system stands in the ledger until it is there, or it would pass for memory of
+  /// others.
+  static void give(void* piece, int64_t bytes, Tag tag) noexcept;
 };
 
 }  // namespace plimsoll

@@ -157,9 +157,9 @@ class LedgerCpuAllocator final : public c10::Allocator {
       Slab::give_piece(header.in_slab);
       return;
     }
-    if (!header.mapped) std::free(header.in_heap);
+    if (header.mapped) return CachingAllocator::give(header.in_heap, header.bytes, header.tag);
+    std::free(header.in_heap);  // first: what stands nowhere would pass for another's memory
     Ledger::process().give(header.tag, header.bytes);
-    if (header.mapped) CachingAllocator::give(header.in_heap, header.bytes);
   }
 
  private:

@@ -24,10 +24,7 @@ class Piece {
     data_ = static_cast<char*>(CachingAllocator::take(bytes));
     std::memset(data_, 1, static_cast<size_t>(bytes));
   }
-  ~Piece() {
-    Ledger::process().give(Tag::other, bytes_);
-    CachingAllocator::give(data_, bytes_);
-  }
+  ~Piece() { CachingAllocator::give(data_, bytes_, Tag::other); }
   Piece(const Piece&) = delete;
   Piece& operator=(const Piece&) = delete;
   const char* data() const { return data_; }

@@ -41,10 +41,7 @@ def sample(points, name):
     return [draw.choice([point for point in points if point.kind == kind]) for kind in chosen]
 
 
-FOLDER = pytest.mark.xfail(reason="known: a folder in the place of the file is exit code 2, not 1", strict=False)
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=[FOLDER] if name == "convert capture" else []) for name in VERBS])
+@pytest.mark.parametrize("name", VERBS)
 def test_a_verb_leaves_old_or_new_and_says_what_is_wrong(harness, name):
     points = harness.points(name)
     for point in points if os.environ.get("PLIMSOLL_SLOW") else sample(points, name):

@@ -127,7 +127,7 @@ ConvertResult convert_capture(const ConvertOptions& options,
   ConvertResult result;
   if (is_capture(options.out)) {
     if (std::filesystem::is_directory(options.out))
-      throw UsageError(options.out.string() + " is a folder, and a capture becomes a file; name another");
+      throw Failure(options.out.string() + " is a folder, and a capture becomes a file; name another");
     require_no_source(options.out, {options.source});
     if (!options.force && std::filesystem::exists(options.out))
       throw Failure(options.out.string() + " exists already; give --force to replace it");
