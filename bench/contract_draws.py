@@ -5,7 +5,6 @@ least one. make_NAME(work, plimsoll) makes the sets, which are kept.
 """
 
 import random
-import shutil
 import subprocess
 
 SETS = 12
@@ -13,50 +12,56 @@ BUSES = 4
 GIANTS = 4
 
 
-def write_graphs(folder, number):
-    """A data set in TU format: log-normal numbers of nodes, sigma 1.5 and median 8."""
+def drawn_graphs(number, target):
+    """Graphs with log-normal numbers of nodes, sigma 1.5 and median 8; of target "node" the labels of nodes are their classes.
+
+    Labels are one-hot features behind the attributes, and nodes without any feature have their degree. Repeated arcs are one,
+    with the sum of their features, and self-loops are left out.
+    """
+    import torch
+    from torch.nn.functional import one_hot
+    from torch_geometric.data import Data
+    from torch_geometric.utils import coalesce, remove_self_loops
+
     draw = random.Random(f"graphs {number}")
-    folder.mkdir(parents=True)
     attributes, edge_labels = draw.choice([0, 0, 3, 12]), draw.choice([0, 0, 2, 5])
     density, labels, classes = draw.choice([0.8, 1.5, 3]), draw.randint(2, 6), draw.randint(2, 5)
-    arcs, arc_labels, nodes, node_labels, node_attributes = [], [], [], [], []
-    graphs = draw.choice([200, 300, 400])
-    for graph in range(graphs):
+    graphs = []
+    for _ in range(draw.choice([200, 300, 400])):
         count = min(max(round(draw.lognormvariate(2.08, 1.5)), 1), 3000)
-        first = len(nodes) + 1
-        nodes += [graph + 1] * count
-        node_labels += [draw.randrange(labels) for _ in range(count)]
-        node_attributes += [", ".join(f"{draw.gauss(0, 1):.4f}" for _ in range(attributes)) for _ in range(count)]
+        node_labels = torch.tensor([draw.randrange(labels) for _ in range(count)])
+        rows = [[round(draw.gauss(0, 1), 4) for _ in range(attributes)] for _ in range(count)]
+        arcs, arc_labels = [], []
         pairs = {(draw.randrange(count), draw.randrange(count)) for _ in range(round(density * count))}
         for a, b in sorted(pairs):
-            for source, target in ((a, b), (b, a)):
-                arcs.append(f"{first + source}, {first + target}")
+            for arc in ((a, b), (b, a)):
+                arcs.append(arc)
                 arc_labels.append(draw.randrange(max(edge_labels, 1)))
-    rows = {"A": arcs, "graph_indicator": nodes, "graph_labels": [draw.randrange(classes) for _ in range(graphs)],
-            "node_labels": node_labels}
-    if attributes:
-        rows["node_attributes"] = node_attributes
-    if edge_labels:
-        rows["edge_labels"] = arc_labels
-    for name, lines in rows.items():
-        (folder / f"S_{name}.txt").write_text("".join(f"{line}\n" for line in lines))
+        edges = torch.tensor(arcs, dtype=torch.int64).reshape(-1, 2).t()
+        features = one_hot(torch.tensor(arc_labels, dtype=torch.int64), max(edge_labels, 1)).float()
+        edges, features = coalesce(*remove_self_loops(edges, features), num_nodes=count)
+        x = torch.tensor(rows).reshape(count, attributes)
+        if target == "graph":
+            x = torch.cat([x, one_hot(node_labels, labels)], 1)
+        graphs.append(Data(x=x, edge_index=edges, edge_attr=features if edge_labels else None, num_nodes=count,
+                           node_y=node_labels if target == "node" else None))
+    for graph in graphs:
+        graph.y = torch.tensor([draw.randrange(classes)])
+    if graphs[0].x.shape[1] == 0:
+        degrees = [graph.edge_index[1].bincount(minlength=graph.num_nodes) for graph in graphs]
+        most = int(torch.cat(degrees).max())
+        for graph, degree in zip(graphs, degrees):
+            graph.x = one_hot(degree, most + 1).float()
+    return graphs
 
 
-def make_sets(work, plimsoll):
+def make_sets(work, _plimsoll):
+    from plimsoll import from_pyg
+
     for number in range(SETS):
         for target in ("graph", "node"):
-            out = work / f"{target}s-{number}"
-            if out.exists():
-                continue
-            source = work / f"text-{number}"
-            if not source.exists():
-                unfinished = work / f"unfinished-{number}"
-                shutil.rmtree(unfinished, ignore_errors=True)
-                write_graphs(unfinished, number)
-                unfinished.rename(source)
-            subprocess.run([str(plimsoll), "ingest", "tu", str(source), "--out", str(out), "--target", target,
-                            *([] if target == "graph" or (source / "S_node_attributes.txt").exists()
-                              else ["--node-features", "degree"])], check=True, stdout=subprocess.DEVNULL)
+            if not (out := work / f"{target}s-{number}").exists():
+                from_pyg(drawn_graphs(number, target), out)
 
 
 def make_buses(work, plimsoll):

@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,24 +26,11 @@ MIB = 2**20
 
 
 def made_up():
-    """pos and edge_index of each graph."""
+    """pos and edge_index of each graph, whose edges lead from the nearest others, as `plimsoll ingest points` has them."""
     generator = torch.Generator().manual_seed(1)
     for _ in range(GRAPHS):
         pos = peer.jittered_grid(10, generator, planar=False)
-        yield pos, peer.knn_edges(pos)
-
-
-def write_tu(folder, graphs):
-    """Text files of the TU format, from which `plimsoll ingest tu` reads."""
-    folder.mkdir()
-
-    def write(name, lines):
-        (folder / f"{folder.name}_{name}.txt").write_text("".join(f"{line}\n" for line in lines))
-
-    write("A", (f"{100 * g + s + 1}, {100 * g + t + 1}" for g, (_, edges) in enumerate(graphs) for s, t in edges.T.tolist()))
-    write("graph_indicator", (g + 1 for g in range(len(graphs)) for _ in range(100)))
-    write("graph_labels", (g % 2 for g in range(len(graphs))))
-    write("node_attributes", (", ".join(f"{number:.6f}" for number in (*place, 1.0)) for pos, _ in graphs for place in pos.tolist()))
+        yield pos, peer.knn_edges(pos).flip(0)
 
 
 def plimsoll(programs, *command):
@@ -86,8 +74,9 @@ def main():
     graphs = list(made_up())
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        write_tu(work / "GRIDS", graphs)
-        plimsoll(sys.argv[1], "ingest", "tu", work / "GRIDS", "--positions", "0,1,2", "--node-features", "attributes", "--out",
+        np.save(work / "grids.npy", np.stack([pos.numpy() for pos, _ in graphs]))
+        np.save(work / "labels.npy", np.arange(len(graphs)) % 2)
+        plimsoll(sys.argv[1], "ingest", "points", work / "grids.npy", "--knn", 8, "--labels", work / "labels.npy", "--out",
                  work / "data", "--json")
         print(f"## SGMP, graphs of 100 points with edges to the 8 nearest\n\n`bench/gpu_paths.py`: blocks of {A_STEP} graphs.\n")
         print("| device budget | threads | blocks in flight | planned MiB | used MiB | of them beside the context | a range, planned / "

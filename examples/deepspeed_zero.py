@@ -1,6 +1,6 @@
 """Trains a GIN with DeepSpeed's ZeRO on the CPU, and compares what a rank holds with what `plimsoll.plan` predicted.
 
-    torchrun --nproc-per-node 2 examples/deepspeed_zero.py PROTEINS.zip --stage 2
+    torchrun --nproc-per-node 2 examples/deepspeed_zero.py PROTEINS --stage 2 [--root tu]
 
 Each rank reads its share of the graphs by `plimsoll.DataLoader`. DeepSpeed keeps a copy of a rank's slice of the parameters
 beside the optimizer's state, in whatever precision the model has; it is shown apart. With stage 1 it gives gradients of other
@@ -18,6 +18,7 @@ import deepspeed  # noqa: E402
 import plimsoll  # noqa: E402
 import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
+from torch_geometric.datasets import TUDataset  # noqa: E402
 from torch_geometric.nn import GIN, global_add_pool  # noqa: E402
 
 
@@ -31,10 +32,10 @@ class Classifier(torch.nn.Module):
         return self.lin(global_add_pool(self.gin(x, edge_index), batch))
 
 
-def open_on_all(source, folder):
+def open_on_all(root, name, folder):
     """The data set, which rank 0 makes."""
     if dist.get_rank() == 0:
-        plimsoll.ingest.tu(source, folder)
+        plimsoll.from_pyg(TUDataset(root, name, use_node_attr=True), folder)
     dist.barrier()
     return plimsoll.open(folder)
 
@@ -55,7 +56,8 @@ def held(engine):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", help="a TU data set")
+    parser.add_argument("name", help="of a TU data set, which is fetched unless it is below the root")
+    parser.add_argument("--root", default="tu", help="the folder of TU data sets")
     parser.add_argument("--stage", type=int, choices=(1, 2), default=2)
     parser.add_argument("--hidden", type=int, default=256)
     parser.add_argument("--epochs", type=int, default=2)
@@ -64,7 +66,7 @@ def main():
     deepspeed.init_distributed(dist_backend="gloo", verbose=False)
     torch.set_num_threads(1)
     folder = Path(tempfile.gettempdir(), f"deepspeed-{os.environ['MASTER_PORT']}")
-    graphs = open_on_all(options.source, folder)
+    graphs = open_on_all(options.root, options.name, folder)
     torch.manual_seed(0)
     model = Classifier(graphs.num_node_features, int(graphs.y.max()) + 1, options.hidden)
     loader = plimsoll.DataLoader(graphs, 64, shuffle=True, seed=1)

@@ -1,6 +1,6 @@
 """Searches the size of a GIN with Ray Tune, each trial within a budget; sizes that cannot fit are dropped before a trial starts.
 
-    python examples/ray_tune.py PROTEINS.zip --budget 400 [--trials-at-once 2]
+    python examples/ray_tune.py PROTEINS --budget 400 [--root tu] [--trials-at-once 2]
 
 `plimsoll.plan` says in a process like a trial's which memory each size needs, so that no trial is lost to memory.
 """
@@ -16,6 +16,7 @@ import plimsoll  # noqa: E402
 import ray  # noqa: E402
 import torch  # noqa: E402
 from ray import tune  # noqa: E402
+from torch_geometric.datasets import TUDataset  # noqa: E402
 from torch_geometric.nn import GIN, global_add_pool  # noqa: E402
 
 #: A trial's process holds more than the one that plans: 18 MiB were measured with Ray 2.60.
@@ -69,7 +70,8 @@ def trial(config):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source", help="a TU data set")
+    parser.add_argument("name", help="of a TU data set, which is fetched unless it is below the root")
+    parser.add_argument("--root", default="tu", help="the folder of TU data sets")
     parser.add_argument("--budget", type=int, default=400, metavar="MIB", help="of each trial")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--trials-at-once", type=int, default=2)
@@ -77,7 +79,7 @@ def main():
     ray.init(**({} if "RAY_ADDRESS" in os.environ else {"include_dashboard": False, "object_store_memory": 100 << 20}))
     with tempfile.TemporaryDirectory() as scratch:
         folder = str(Path(scratch, "graphs"))
-        plimsoll.ingest.tu(options.source, folder)
+        plimsoll.from_pyg(TUDataset(options.root, options.name, use_node_attr=True), folder)
         budget = options.budget << 20
         needs = dict(zip(SIZES, ray.get([ray.remote(smallest_budget).remote(folder, size) for size in SIZES])))
         fitting = [size for size in SIZES if needs[size] <= budget]

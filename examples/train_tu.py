@@ -1,8 +1,8 @@
 """Trains a GIN on a TU data set under two budgets, and draws both runs.
 
-    python examples/train_tu.py PROTEINS.zip --out curves.png [--epochs 20]
+    python examples/train_tu.py PROTEINS --out curves.png [--root tu] [--epochs 20]
 
-The data set is a zip archive or folder as TU Dortmund offers them (https://chrsmrrs.github.io/datasets).
+PyTorch Geometric's `TUDataset` reads the data set, which it fetches from TU Dortmund unless it is below the root.
 """
 
 import argparse
@@ -12,6 +12,7 @@ from pathlib import Path
 import matplotlib
 import plimsoll
 import torch
+from torch_geometric.datasets import TUDataset
 from torch_geometric.nn import GIN, global_add_pool
 
 matplotlib.use("Agg")
@@ -52,13 +53,15 @@ def train(graphs, epochs, budget):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("source")
+    parser.add_argument("name", help="of a TU data set")
+    parser.add_argument("--root", default="tu", help="the folder of TU data sets")
     parser.add_argument("--out", type=Path, default=Path("train_tu.png"))
     parser.add_argument("--epochs", type=int, default=20)
     arguments = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as folder:
-        graphs = plimsoll.ingest.tu(arguments.source, Path(folder, "graphs"))
+        dataset = TUDataset(arguments.root, arguments.name, use_node_attr=True)
+        graphs = plimsoll.from_pyg(dataset, Path(folder, "graphs"))
         large, accuracies = train(graphs, arguments.epochs, None)
         # The plan's smallest budget is that of this process, which holds the first run's remains as well.
         small, again = train(graphs, arguments.epochs, large.smallest_budget + (48 << 20))
@@ -69,7 +72,7 @@ def main():
         label = f"{name}: {run.peak_process / 2**20:.0f} MiB"
         left.plot(epochs, run.losses, style, label=label)
         right.plot(epochs, values, style, label=label)
-    left.set(title=f"{Path(arguments.source).stem}: training loss", xlabel="epoch", ylabel="cross-entropy")
+    left.set(title=f"{arguments.name}: training loss", xlabel="epoch", ylabel="cross-entropy")
     right.set(title="accuracy on a tenth that is left out", xlabel="epoch", ylim=(0, 1))
     left.legend()
     figure.savefig(arguments.out, dpi=120)

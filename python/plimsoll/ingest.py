@@ -20,7 +20,7 @@ from plimsoll.errors import UsageError
 from plimsoll.frames import Frames
 from plimsoll.graph_set import GraphSet
 
-__all__ = ["can", "graph", "points", "tu"]
+__all__ = ["can", "graph", "points"]
 
 _FORMATS = (
     *("auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump", "asc", "trc", "gvret", "cabana", "busmaster"),
@@ -98,37 +98,6 @@ def can(
     described.length_in_bits = one_of("length", length, ("bytes", "bits")) == "bits"
     _core.make_frames(options, budget_text(budget), progress)
     return Frames(out)
-
-
-def tu(
-    source: PathLike,
-    out: PathLike,
-    *,
-    node_features: str = "auto",
-    target: str = "graph",
-    positions: Iterable[int] = (),
-    force: bool = False,
-    budget: Budget = None,
-    progress: Progress = None,
-) -> GraphSet:
-    """A data set for graph classification in TU format to a `graph_set`, which is opened (docs/tu.md).
-
-    `source` is NAME.zip, a folder with NAME_A.txt and its like, or NAME.txt. `node_features` is auto, labels,
-    attributes, degree or constant; `target` is graph, or node for classes of nodes; `positions` are the two or three
-    node attributes that become `pos`. It works on one thread;
-    progress counts graphs. Errors: as of `can`.
-    """
-    options = _core.TuOptions()
-    options.source = Path(source)
-    options.out = Path(out)
-    options.node_features = one_of(
-        "node_features", node_features, ("auto", "labels", "attributes", "degree", "constant")
-    )
-    options.target = one_of("target", target, ("graph", "node"))
-    options.positions = [whole("positions", column, 0) for column in positions]
-    options.force = force
-    _core.make_tu(options, budget_text(budget), progress)
-    return GraphSet(out)
 
 
 def points(

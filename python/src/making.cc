@@ -15,7 +15,6 @@
 #include "ingest/points/nearest.h"
 #include "ingest/points/points.h"
 #include "ingest/simulate/simulate.h"
-#include "ingest/tu/tu.h"
 #include "memory/budget_scope.h"
 #include "watched.h"
 #include "windows/windows_set.h"
@@ -28,11 +27,6 @@ namespace {
 void make_frames(const IngestOptions& options, const std::string& budget, const nb::object& progress) {
   const BudgetScope scope(budget, 256 * kMiB);
   run_watched(progress, [&](const Progress& note) { ingest_can(options, note); });
-}
-
-void make_tu(const TuOptions& options, const std::string& budget, const nb::object& progress) {
-  const BudgetScope scope(budget, 256 * kMiB);
-  run_watched(progress, [&](const Progress& note) { ingest_tu(options, note); });
 }
 
 void make_points(const PointsOptions& options, const std::string& budget, const nb::object& progress) {
@@ -100,14 +94,6 @@ void bind_making(nb::module_& module) {
       .def_rw("threads", &IngestOptions::threads)
       .def("set_shard",
            [](IngestOptions& self, const std::string& text) { self.shard = Shard::parse(text); });
-  nb::class_<TuOptions>(module, "TuOptions")
-      .def(nb::init<>())
-      .def_rw("source", &TuOptions::source)
-      .def_rw("out", &TuOptions::out)
-      .def_rw("node_features", &TuOptions::node_features)
-      .def_rw("target", &TuOptions::target)
-      .def_rw("positions", &TuOptions::positions)
-      .def_rw("force", &TuOptions::force);
   nb::class_<PointsOptions>(module, "PointsOptions")
       .def(nb::init<>())
       .def_rw("source", &PointsOptions::source)
@@ -155,7 +141,6 @@ void bind_making(nb::module_& module) {
     module.def(name, function, nb::arg("options"), nb::arg("budget"), nb::arg("progress").none());
   };
   define("make_frames", make_frames);
-  define("make_tu", make_tu);
   define("make_points", make_points);
   module.def("nearest_neighbours", &edges_of);
   define("make_merged", make_merged);

@@ -107,7 +107,6 @@ void add_ingest(CLI::App& app) {
   options->resources.add_threads(*can);
   can->footer("Example: plimsoll ingest can captures/hcrl_sa --out frames --budget 64MiB");
   can->callback([options] { run(*options); });
-  add_ingest_tu(*ingest);
   add_ingest_graph(*ingest);
   add_ingest_points(*ingest);
   add_ingest_swc(*ingest);

@@ -6,8 +6,7 @@ namespace plimsoll {
 
 // One file a verb: each adds its subcommand, whose callback does the work.
 void add_ingest(CLI::App& app);
-void add_ingest_tu(CLI::App& ingest);     // below `ingest`
-void add_ingest_graph(CLI::App& ingest);  // likewise
+void add_ingest_graph(CLI::App& ingest);  // below `ingest`
 void add_ingest_points(CLI::App& ingest);
 void add_ingest_swc(CLI::App& ingest);
 void add_simulate(CLI::App& app);

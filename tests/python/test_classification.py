@@ -12,6 +12,7 @@ from torch_geometric.data import Batch, Data
 
 from gnn_twin import GnnTwin
 from seen_graphs import forget_seen_graphs
+from tu_sets import NodeClasses, make_tu_set
 
 torch.set_num_threads(1)
 
@@ -30,12 +31,9 @@ def windows(run, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def molecules(run, data_dir, tmp_path_factory):
-    source = data_dir / "graph-tu" / "MUTAG.zip"
-    if not source.exists():
-        pytest.skip(f"no {source}")
+def molecules(data_dir, tmp_path_factory):
     folder = tmp_path_factory.mktemp("tu") / "mutag"
-    run("plimsoll", "ingest", "tu", source, "--out", folder)
+    make_tu_set(data_dir, "MUTAG", folder)
     return folder
 
 
@@ -197,10 +195,7 @@ def test_figures_are_those_of_scikit_learn(molecules, train, run, tmp_path):
 
 
 def test_nodes_are_classified(run, data_dir, train, tmp_path):
-    source = data_dir / "graph-tu" / "ENZYMES.zip"
-    if not source.exists():
-        pytest.skip(f"no {source}")
-    run("plimsoll", "ingest", "tu", source, "--out", tmp_path / "nodes", "--target", "node")
+    make_tu_set(data_dir, "ENZYMES", tmp_path / "nodes", transform=NodeClasses(18))
     train(tmp_path / "nodes", "run", "-O", "task=node_classification", "-O", "split.by=graph", "-O", "gnn.conv=sage",
           "-O", "training.max_epochs=5", "--threads", 2)
     shown = json.loads(run("plimsoll", "evaluate", tmp_path / "run", "--data", tmp_path / "nodes", "--json"))

@@ -7,6 +7,8 @@ import pytest
 
 from conftest import REPOSITORY
 
+pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
+pytest.importorskip("torch_geometric")
 sys.path.insert(0, str(REPOSITORY / "bench"))
 import contract  # noqa: E402
 

@@ -10,6 +10,8 @@ import pytest
 pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
 pytest.importorskip("matplotlib")
 
+from tu_sets import archive_of, unpack  # noqa: E402
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 PNG = b"\x89PNG"
 
@@ -23,10 +25,8 @@ def example(name, *arguments):
 
 
 def test_train_tu(data_dir, tmp_path):
-    found = sorted(path for path in data_dir.glob("graph-tu*/MUTAG*") if path.suffix == ".zip" or path.is_dir())
-    if not found:
-        pytest.skip(f"no MUTAG in {data_dir}")
-    said = example("train_tu.py", found[0], "--epochs", 3, "--out", tmp_path / "curves.png")
+    unpack(archive_of(data_dir, "MUTAG"), tmp_path / "tu")
+    said = example("train_tu.py", "MUTAG", "--root", tmp_path / "tu", "--epochs", 3, "--out", tmp_path / "curves.png")
     assert "the same to the bit under both budgets" in said
     assert (tmp_path / "curves.png").read_bytes().startswith(PNG)
 

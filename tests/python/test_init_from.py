@@ -68,22 +68,19 @@ def test_a_resumed_run_keeps_its_own(train, tmp_path):
     assert "another recipe" in train("parts", *options, more=["--resume"], expect=2)
 
 
-def write_regression(run, folder, scale, offset):
+def write_regression(folder, scale, offset):
     """80 graphs of 2 to 6 nodes in a row, whose target follows from the mean of their nodes' attributes."""
-    source = folder / "SET"
-    source.mkdir(parents=True)
-    values = np.random.default_rng(1).random(80).round(3)
-    arcs, graph_of, attributes, first = [], [], [], 1
-    for graph, value in enumerate(values):
+    torch = pytest.importorskip("torch")
+    data = pytest.importorskip("torch_geometric.data")
+    plimsoll = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
+    graphs = []
+    for graph, value in enumerate(np.random.default_rng(1).random(80).round(3)):
         nodes = 2 + graph % 5
-        arcs += [f"{first + n}, {first + n + 1}" for n in range(nodes - 1)] + [f"{first + n + 1}, {first + n}" for n in range(nodes - 1)]
-        graph_of += [str(graph + 1)] * nodes
-        attributes += [f"{value + (n - (nodes - 1) / 2) / 50:.6f}" for n in range(nodes)]
-        first += nodes
-    for name, lines in [("A", arcs), ("graph_indicator", graph_of), ("node_attributes", attributes),
-                        ("graph_attributes", [f"{value * scale + offset:.6f}" for value in values])]:
-        (source / f"SET_{name}.txt").write_text("\n".join(lines) + "\n")
-    run("plimsoll", "ingest", "tu", source, "--out", folder / "set")
+        ends = torch.arange(nodes - 1)
+        arcs = torch.stack([ends, ends + 1])
+        graphs.append(data.Data(x=torch.tensor([[value + (n - (nodes - 1) / 2) / 50] for n in range(nodes)], dtype=torch.float32),
+                                edge_index=torch.cat([arcs, arcs.flip(0)], 1), y=torch.tensor([value * scale + offset]).float()))
+    plimsoll.from_pyg(graphs, folder / "set")
     return folder / "set"
 
 
@@ -99,8 +96,8 @@ def test_a_regression_takes_the_scale_of_the_new_data(run, bin_dir, tmp_path):
         tensors = load_file(tmp_path / name / "seed-42" / "gnn" / "model.safetensors")
         return json.loads(out), tensors["target.mean"], tensors["target.scale"]
 
-    before, mean, scale = train("before", write_regression(run, tmp_path / "small", 1, 0))
-    larger = write_regression(run, tmp_path / "large", 2000, 5e6)
+    before, mean, scale = train("before", write_regression(tmp_path / "small", 1, 0))
+    larger = write_regression(tmp_path / "large", 2000, 5e6)
     start = f"init_from={model(tmp_path, 'before')}"
     still = ("training.learning_rate=0", "training.max_epochs=1")
     after, new_mean, new_scale = train("after", larger, start, *still)

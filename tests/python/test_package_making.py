@@ -33,7 +33,7 @@ def same_files(one, other):
             assert a.read() == b.read(), name
 
 
-def test_the_bytes_are_those_of_the_command_line(run, capture, frames, data_dir, tmp_path):
+def test_the_bytes_are_those_of_the_command_line(run, capture, frames, tmp_path):
     made = plimsoll.ingest.can(capture, tmp_path / "can", threads=2)
     run("plimsoll", "ingest", "can", capture, "--out", tmp_path / "can-line")
     same_files(made, tmp_path / "can-line")
@@ -51,9 +51,10 @@ def test_the_bytes_are_those_of_the_command_line(run, capture, frames, data_dir,
     run("plimsoll", "simulate", "can", "--out", tmp_path / "s-line", "--frames", str(FRAMES))
     same_files(frames, tmp_path / "s-line")
 
-    plimsoll.ingest.tu(data_dir / "graph-tu" / "MUTAG.zip", tmp_path / "tu")
-    run("plimsoll", "ingest", "tu", data_dir / "graph-tu" / "MUTAG.zip", "--out", tmp_path / "tu-line")
-    same_files(tmp_path / "tu", tmp_path / "tu-line")
+    np.save(tmp_path / "points.npy", np.random.default_rng(1).normal(size=(6, 30, 3)).astype(np.float32))
+    plimsoll.ingest.points(tmp_path / "points.npy", tmp_path / "p")
+    run("plimsoll", "ingest", "points", tmp_path / "points.npy", "--out", tmp_path / "p-line")
+    same_files(tmp_path / "p", tmp_path / "p-line")
 
 
 def test_a_described_table(tmp_path):
@@ -102,14 +103,14 @@ def test_bad_arguments(capture, frames, tmp_path):
         lambda: plimsoll.simulate.can(out, frames=9000, vehicles=1),
         lambda: plimsoll.simulate.can(out, frames=9000, seed=-1),
         lambda: plimsoll.windows(frames, out, calibrate=1.5),
-        lambda: plimsoll.ingest.tu(capture, out, target="edge"),
+        lambda: plimsoll.ingest.points(capture, out, knn=0),
     ):
         with pytest.raises(plimsoll.UsageError) as caught:
             call()
         assert isinstance(caught.value, ValueError) and caught.value.exit_code == 2
     for call in (
         lambda: plimsoll.ingest.can(tmp_path / "nowhere", out),
-        lambda: plimsoll.ingest.tu(tmp_path / "nowhere.zip", out),
+        lambda: plimsoll.ingest.points(tmp_path / "nowhere.npy", out),
         lambda: plimsoll.windows(tmp_path, out),
         lambda: plimsoll.verify(tmp_path),
     ):

@@ -200,7 +200,7 @@ def test_data_that_does_not_do(sets, train, tmp_path):
         data.pos = None
     plimsoll.from_pyg(graphs, tmp_path / "nowhere")
     errors = train(tmp_path / "nowhere", *options, expect=3)
-    assert "has no column 'pos'" in errors and "plimsoll ingest tu SRC --positions 0,1,2" in errors
+    assert "has no column 'pos'" in errors and "plimsoll ingest points" in errors
     assert not (tmp_path / "run" / "seed-42").exists()
     assert "expected sgmp" not in train(sets / "classes", "model=sgnp", expect=2)
     assert "auto" in train(sets / "classes", *options, "paths.cutoff=0", expect=2)

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import subprocess
-import zipfile
 
 import numpy as np
 import pytest
@@ -13,8 +12,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 from sklearn.neighbors import NearestNeighbors  # noqa: E402
 from torch_geometric.data import Data  # noqa: E402
-from torch_geometric.io import read_tu_data  # noqa: E402
 from torch_geometric.loader import DataLoader  # noqa: E402
+from tu_sets import make_tu_set  # noqa: E402
 
 
 def bytes_of(folder):
@@ -122,23 +121,20 @@ def test_bad_arrays_are_named(tmp_path):
         plimsoll.from_points([points[1]], tmp_path / "set")
 
 
+class FirstAsPositions:
+    """A transform: the first three features of a node are its coordinates."""
+
+    def __call__(self, data):
+        data.pos, data.x = data.x[:, :3], data.x[:, 3:]
+        return data
+
+
 def test_positions_of_atoms_are_those_of_pyg(run, data_dir, tmp_path):
-    archive = data_dir / "graph-tu" / "BZR.zip"
-    if not archive.is_file():
-        pytest.skip(f"no data set at {archive} (set PLIMSOLL_DATA)")
-    run("plimsoll", "ingest", "tu", archive, "--positions", "0,1,2", "--out", tmp_path / "bzr")
-    run("plimsoll", "ingest", "tu", archive, "--out", tmp_path / "whole")
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(tmp_path)
-    data = read_tu_data(str(next(tmp_path.rglob("BZR_A.txt")).parent), "BZR")[0]
-    made, whole = plimsoll.open(tmp_path / "bzr"), plimsoll.open(tmp_path / "whole")
-    np.testing.assert_array_equal(made.pos, data.x[:, :3].numpy())
+    made = make_tu_set(data_dir, "BZR", tmp_path / "bzr", transform=FirstAsPositions())
+    whole = make_tu_set(data_dir, "BZR", tmp_path / "whole")
     np.testing.assert_array_equal(np.hstack([made.pos, made.x]), whole.x)
-    assert made.features.node == whole.features.node[3:]
     assert made.manifest["format_version"] == 2 and whole.manifest["format_version"] == 1
-    for wrong, words in (("0,1,7", "names attribute 7"), ("0,0", "twice"), ("0", "two or three")):
-        with pytest.raises((plimsoll.InputError, plimsoll.UsageError), match=words):
-            plimsoll.ingest.tu(archive, tmp_path / "wrong", positions=map(int, wrong.split(",")))
+    run("plimsoll", "verify", tmp_path / "bzr")
 
 
 @pytest.mark.parametrize("features", [0, 2])

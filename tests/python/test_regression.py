@@ -3,7 +3,6 @@
 import hashlib
 import json
 import subprocess
-import zipfile
 
 import numpy as np
 import pytest
@@ -14,8 +13,9 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 from seen_graphs import forget_seen_graphs  # noqa: E402
 from torch_geometric.data import Data  # noqa: E402
-from torch_geometric.io import read_tu_data  # noqa: E402
+from torch_geometric.datasets import TUDataset  # noqa: E402
 from torch_geometric.loader import DataLoader  # noqa: E402
+from tu_sets import archive_of, make_tu_set, unpack  # noqa: E402
 
 RECIPE = """
 split: {by: graph, test: 0.2}
@@ -29,45 +29,39 @@ def numbers(file):
 
 
 @pytest.fixture(scope="module")
-def source(data_dir, tmp_path_factory):
-    """source(kinds left out): ENZYMES, whose graphs have their numbers of nodes, and arcs a node, for attributes."""
-    archive = data_dir / "graph-tu" / "ENZYMES.zip"
-    if not archive.is_file():
-        pytest.skip(f"no data set at {archive} (set PLIMSOLL_DATA)")
-
-    def unpack(without=()):
-        folder = tmp_path_factory.mktemp("tu")
-        with zipfile.ZipFile(archive) as packed:
-            packed.extractall(folder)
-        folder = folder / "ENZYMES"
-        of_node = np.array(numbers(folder / "ENZYMES_graph_indicator.txt"), int)[:, 0] - 1
-        arcs = np.array(numbers(folder / "ENZYMES_A.txt"), int)[:, 0] - 1
-        sizes = np.bincount(of_node)
-        degrees = np.bincount(of_node[arcs], minlength=len(sizes)) / sizes
-        (folder / "ENZYMES_graph_attributes.txt").write_text(
-            "".join(f"{size}, {degree:.6f}\n" for size, degree in zip(sizes, degrees, strict=True)))
-        for kind in without:
-            (folder / f"ENZYMES_{kind}.txt").unlink()
-        return folder
-
-    return unpack
+def enzymes(data_dir, tmp_path_factory):
+    """ENZYMES, whose graphs have their numbers of nodes, and arcs a node, for attributes; and their classes."""
+    root = tmp_path_factory.mktemp("tu")
+    folder = unpack(archive_of(data_dir, "ENZYMES"), root)
+    of_node = np.array(numbers(folder / "ENZYMES_graph_indicator.txt"), int)[:, 0] - 1
+    arcs = np.array(numbers(folder / "ENZYMES_A.txt"), int)[:, 0] - 1
+    sizes = np.bincount(of_node)
+    degrees = np.bincount(of_node[arcs], minlength=len(sizes)) / sizes
+    (folder / "ENZYMES_graph_attributes.txt").write_text(
+        "".join(f"{size}, {degree:.6f}\n" for size, degree in zip(sizes, degrees, strict=True)))
+    classes = np.array(numbers(folder / "ENZYMES_graph_labels.txt"), int)[:, 0]
+    return TUDataset(str(root), "ENZYMES", use_node_attr=True, use_edge_attr=True), np.unique(classes, return_inverse=True)[1]
 
 
 @pytest.fixture(scope="module")
-def graphs(source, run, tmp_path_factory):
+def graphs(enzymes, tmp_path_factory):
     folder = tmp_path_factory.mktemp("graphs") / "set"
-    run("plimsoll", "ingest", "tu", source(), "--out", folder)
+    dataset, classes = enzymes
+
+    def with_classes():
+        for data, label in zip(dataset, classes, strict=True):
+            data.graph_y = torch.tensor([label])
+            yield data
+
+    plimsoll.from_pyg(with_classes(), folder)
     return folder
 
 
 @pytest.fixture(scope="module")
 def nodes(data_dir, tmp_path_factory):
     """Of ENZYMES: the last attribute of a node is to be predicted from the others; every seventh is unknown."""
-    archive = data_dir / "graph-tu" / "ENZYMES.zip"
-    if not archive.is_file():
-        pytest.skip(f"no data set at {archive} (set PLIMSOLL_DATA)")
     folder = tmp_path_factory.mktemp("nodes")
-    whole = plimsoll.ingest.tu(archive, folder / "whole")
+    whole = make_tu_set(data_dir, "ENZYMES", folder / "whole")
 
     def hidden():
         for i in range(len(whole)):
@@ -105,22 +99,16 @@ def expect_figures(found, values, targets, scale):
     assert found["loss"] == pytest.approx(np.nan_to_num(squares[items]).mean(axis=1).mean(), rel=1e-4)
 
 
-def test_attributes_of_graphs_are_those_of_pyg(source, run, graphs, tmp_path):
-    folder = source()
-    expected = read_tu_data(str(folder), "ENZYMES")[0].y
+def test_attributes_of_graphs_are_those_of_pyg(enzymes, run, graphs, tmp_path):
+    dataset, classes = enzymes
+    expected = torch.cat([data.y for data in dataset])
     assert torch.equal(torch.from_numpy(np.load(graphs / "target.npy")), expected) and expected.dtype == torch.float32
-    assert len(np.unique(np.load(graphs / "y.npy"))) == 6  # classes are there beside them
+    np.testing.assert_array_equal(np.load(graphs / "y.npy"), classes)  # beside them
     run("plimsoll", "verify", graphs)
 
-    run("plimsoll", "ingest", "tu", source(without=["graph_labels"]), "--out", tmp_path / "unlabelled")
+    plimsoll.from_pyg(dataset, tmp_path / "unlabelled")
     assert (np.load(tmp_path / "unlabelled" / "y.npy") == -1).all()
     assert (np.load(tmp_path / "unlabelled" / "target.npy") == np.load(graphs / "target.npy")).all()
-
-    short = source()
-    rows = (short / "ENZYMES_graph_attributes.txt").read_text().splitlines()
-    (short / "ENZYMES_graph_attributes.txt").write_text("\n".join(rows[:-1]) + "\n")
-    with pytest.raises(plimsoll.InputError, match="ENZYMES_graph_attributes.txt.*a row for each of the 595 graphs"):
-        plimsoll.ingest.tu(short, tmp_path / "short")
 
 
 @pytest.mark.parametrize("width", [1, 3])

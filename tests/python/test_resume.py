@@ -185,11 +185,11 @@ def test_without_resume_a_run_is_not_touched(command, tmp_path):
     ["gnn.conv=gatv2", "gnn.norm=batch", "training.optimizer=sgd", "training.momentum=0.9"],
     ["gnn.conv=gin", "gnn.norm=batch", "training.optimizer=adamw", "training.patience=2"],
 ], ids=["gatv2-sgd", "gin-adamw-patience"])
-def test_kills_change_no_bit_of_a_classifier_with_running_statistics(bin_dir, data_dir, run, tmp_path, options):
-    source = data_dir / "graph-tu" / "PROTEINS.zip"
-    if not source.exists():
-        pytest.skip(f"no {source}")
-    run("plimsoll", "ingest", "tu", source, "--out", tmp_path / "graphs")
+def test_kills_change_no_bit_of_a_classifier_with_running_statistics(bin_dir, data_dir, tmp_path, options):
+    pytest.importorskip("torch_geometric")
+    from tu_sets import make_tu_set
+
+    make_tu_set(data_dir, "PROTEINS", tmp_path / "graphs")
     recipe = tmp_path / "recipe.yaml"
     recipe.write_text("task: graph_classification\nsplit: {by: graph}\ngnn: {dropout: 0.2, hidden: 16}\n"
                       "training: {max_epochs: 12, batch_size: 100, checkpoint_every_s: 0, learning_rate: 0.01}\n")

@@ -14,6 +14,7 @@ pytest.importorskip("torch_geometric")
 
 from torch_geometric.data import Batch, Data  # noqa: E402
 from torch_geometric.nn import GraphConv, global_add_pool  # noqa: E402
+from tu_sets import archive_of, unpack  # noqa: E402
 
 from plimsoll import _operators  # noqa: E402
 
@@ -71,13 +72,12 @@ def test_other_shardings_are_refused(batches):
 
 @pytest.mark.skipif(not os.environ.get("PLIMSOLL_SLOW"), reason="compiles a part of DeepSpeed; set PLIMSOLL_SLOW")
 @pytest.mark.parametrize("stage", [1, 2])
-def test_deepspeed_holds_what_was_planned(data_dir, stage):
+def test_deepspeed_holds_what_was_planned(data_dir, tmp_path, stage):
     pytest.importorskip("deepspeed", reason="pip install deepspeed")
-    found = sorted(path for path in data_dir.glob("graph-tu*/MUTAG*") if path.suffix == ".zip" or path.is_dir())
-    if not found:
-        pytest.skip(f"no MUTAG in {data_dir}")
+    unpack(archive_of(data_dir, "MUTAG"), tmp_path / "tu")
     done = subprocess.run([sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2",
-                           REPOSITORY / "examples" / "deepspeed_zero.py", found[0], "--stage", str(stage), "--epochs", "1"],
+                           REPOSITORY / "examples" / "deepspeed_zero.py", "MUTAG", "--root", tmp_path / "tu", "--stage",
+                           str(stage), "--epochs", "1"],
                           capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     said = re.findall(r"rank \d: (\w+): (\d+) bytes, planned (\d+)", done.stdout)

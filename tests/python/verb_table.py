@@ -97,14 +97,6 @@ class Inputs:
         return self.folder / "trees"
 
     @cached_property
-    def tu(self):
-        folder = self.folder / "TU"
-        folder.mkdir()
-        for name, lines in {"A": "1, 2\n2, 1\n3, 4\n4, 3\n", "graph_indicator": "1\n1\n2\n2\n", "graph_labels": "0\n1\n"}.items():
-            (folder / f"TU_{name}.txt").write_text(lines)
-        return folder
-
-    @cached_property
     def dbc(self):
         return self.text("bus.dbc", DBC)
 
@@ -160,7 +152,6 @@ def with_giant_run(inputs, place):
 
 VERBS = {
     "ingest can": Verb(lambda i, p: ["ingest", "can", i.captures, "--out", p / "out"], ("out",)),
-    "ingest tu": Verb(lambda i, p: ["ingest", "tu", i.tu, "--out", p / "out"], ("out",)),
     "ingest points": Verb(lambda i, p: ["ingest", "points", i.points, "--out", p / "out"], ("out",)),
     "ingest swc": Verb(lambda i, p: ["ingest", "swc", i.trees, "--out", p / "out"], ("out",)),
     "ingest graph": Verb(lambda i, p: ["ingest", "graph", "--edges", i.edges, "--out", p / "out"], ("out",)),

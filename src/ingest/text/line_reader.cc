@@ -132,15 +132,4 @@ std::string_view take_comma_field(std::string_view& rest) {
   return field;
 }
 
-int64_t count_lines(InputStream& stream) {
-  Vector<char, Tag::ingest> buffer(kReadBytes);
-  int64_t lines = 0;
-  char last = '\n';
-  while (const size_t got = stream.read(buffer.data(), buffer.size())) {
-    lines += std::count(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(got), '\n');
-    last = buffer[got - 1];
-  }
-  return lines + (last == '\n' ? 0 : 1);
-}
-
 }  // namespace plimsoll

@@ -60,7 +60,4 @@ class LineReader {
 /// the comma; it is a null view after the last field.
 std::string_view take_comma_field(std::string_view& rest);
 
-/// How many lines a text has; reads it through.
-int64_t count_lines(InputStream& stream);
-
 }  // namespace plimsoll

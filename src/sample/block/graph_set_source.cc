@@ -55,8 +55,7 @@ GraphSetSource::GraphSetSource(const std::filesystem::path& folder, const GraphC
   if (node_features() == 0 && graphs() > 0)
     throw InputError(fmt::format(
         "{}: its nodes have no features, of which a model needs one at least; make the set with some, such "
-        "as "
-        "--node-features degree of `plimsoll ingest tu`, or a constant in PyTorch Geometric's Data.x",
+        "as degrees or a constant in PyTorch Geometric's Data.x",
         folder.string()));
   const Targets targets = asked.targets;
   if (targets != Targets::none && widths().targets.width == 0)
@@ -67,7 +66,7 @@ GraphSetSource::GraphSetSource(const std::filesystem::path& folder, const GraphC
   if (asked.positions && !view_.set().has_column("pos"))
     throw InputError(fmt::format(
         "{}: has no column 'pos', where nodes lie, which paths are measured by; make the set with `plimsoll "
-        "ingest tu SRC --positions 0,1,2`, `plimsoll ingest points`, or from PyTorch Geometric's Data.pos",
+        "ingest points`, or from PyTorch Geometric's Data.pos",
         folder.string()));
   if (asked.positions) planar_ = is_planar();
 }
