@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/json.h"
-#include "base/json_text.h"
 #include "base/units.h"
 
 namespace plimsoll {
@@ -124,37 +122,33 @@ Markup draw(const LineChart& chart) {
 
 namespace {
 
-// A string of JSON that may stand in a script of HTML and of XML.
-std::string script_text(std::string_view text) {
-  const std::string json = json_text(std::string(text));
-  std::string result;
-  for (const char letter : json) {
-    if (letter == '<')
-      result += "\\u003c";
-    else if (letter == '&')
-      result += "\\u0026";
-    else
-      result += letter;
+// Transparent strips over the areas, one for each value of `at` but none narrower than a unit: a strip tells
+// the values at its highest stack to those who point at it, and needs no script.
+void draw_strips(Markup& out, const StackedAreas& chart, const std::vector<double>& sums) {
+  for (size_t first = 0; first < chart.at.size();) {
+    const double left = place_x(chart.x, chart.at[first]);
+    double right = left;
+    size_t end = first;
+    while (end < chart.at.size() && right < left + 1) {
+      ++end;
+      right = end < chart.at.size() ? place_x(chart.x, chart.at[end]) : kRight;
+    }
+    const auto highest =
+        static_cast<size_t>(std::max_element(sums.begin() + static_cast<std::ptrdiff_t>(first),
+                                             sums.begin() + static_cast<std::ptrdiff_t>(end)) -
+                            sums.begin());
+    put(out,
+        "<rect class=\"strip\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"><title>{} {:.9g}: {:.6g} "
+        "{}",
+        left, kTop, right - left, kBottom - kTop, escaped(chart.x.label), chart.at[highest], sums[highest],
+        escaped(chart.y.label));
+    for (size_t s = chart.series.size(); s-- > 0;)
+      if (chart.series[s].values[highest] > 0)
+        put(out, "\n{}: {:.4g} {}", escaped(chart.series[s].label), chart.series[s].values[highest],
+            escaped(chart.y.label));
+    put(out, "</title></rect>");
+    first = end;
   }
-  return result;
-}
-
-// For areas.js, the last series first, as dygraphs puts the first one on top.
-void put_data(Markup& out, const StackedAreas& chart) {
-  put(out, "<script type=\"application/json\" class=\"{}\">{{\"x\":{},\"y\":{},\"labels\":[", kLiveAreas,
-      script_text(chart.x.label), script_text(chart.y.label));
-  for (size_t s = chart.series.size(); s-- > 0;)
-    put(out, "{}{}", script_text(chart.series[s].label), s > 0 ? "," : "");
-  put(out, "],\"colours\":[");
-  for (size_t s = chart.series.size(); s-- > 0;)
-    put(out, "\"--c{}\"{}", s % Stroke::kColours, s > 0 ? "," : "");
-  put(out, "],\"rows\":[");
-  for (size_t i = 0; i < chart.at.size(); ++i) {
-    put(out, "{}[{:.9g}", i == 0 ? "" : ",", chart.at[i]);
-    for (size_t s = chart.series.size(); s-- > 0;) put(out, ",{:.6g}", chart.series[s].values[i]);
-    put(out, "]");
-  }
-  put(out, "]}}</script>");
 }
 
 }  // namespace
@@ -177,16 +171,16 @@ Markup draw(const StackedAreas& chart) {
     put(out, "H{:.1f}V{:.1f}", kRight, place_y(chart.y, below.back()));
     for (size_t i = below.size(); i-- > 1;)
       put(out, "H{:.1f}V{:.1f}", place_x(chart.x, chart.at[i]), place_y(chart.y, below[i - 1]));
-    put(out, "H{:.1f}Z\"><title>{}: {:.4g} at most</title></path>", place_x(chart.x, chart.at.front()),
-        escaped(series.label), *std::ranges::max_element(series.values));
+    put(out, "H{:.1f}Z\"/>", place_x(chart.x, chart.at.front()));
     below = std::move(above);
     legend.push_back(
-        {series.label,
+        {fmt::format("{}, up to {:.4g} {}", series.label, *std::ranges::max_element(series.values),
+                     chart.y.label),
          fmt::format("<rect class=\"stacked c{}\" x=\"1\" y=\"1\" width=\"20\" height=\"8\"/>", colour)});
   }
+  draw_strips(out, chart, below);
   put(out, "</svg>");
   draw_legend(out, legend);
-  put_data(out, chart);
   return out;
 }
 

@@ -66,7 +66,7 @@ struct LineChart {
 Markup draw(const LineChart& chart);
 
 /// What several series come to together: areas one above the other, the first at the bottom. A value holds
-/// until the next point. A report makes it one to point at and to zoom into, where a reader lets scripts run.
+/// until the next point. The drawing tells the values where a reader points at it.
 struct StackedAreas {
   struct Series {
     std::string label;
@@ -78,8 +78,6 @@ struct StackedAreas {
   std::vector<Series> series;
 };
 Markup draw(const StackedAreas& chart);
-/// The class of the data that draw() leaves for the script of a report.
-inline constexpr std::string_view kLiveAreas = "areas";
 
 /// Counts in equally wide bins of x, as shares of each series.
 struct Histogram {

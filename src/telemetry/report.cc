@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "telemetry/chart.h"
-#include "telemetry/scripts.h"
 
 namespace plimsoll {
 namespace {
@@ -58,7 +57,8 @@ svg.sample { display: inline-block; width: 22px; height: 10px; flex: none; }
 .line { fill: none; stroke: var(--c); stroke-width: 2; stroke-linejoin: round; } .dashed { stroke-dasharray: 6 4; }
 .branch { stroke-width: 1.6; } .faint { stroke-width: 1; stroke-opacity: .45; }
 .area { fill: var(--c); fill-opacity: .35; stroke: var(--c); stroke-width: 1.2; }
-.stacked { fill: var(--c); fill-opacity: .8; stroke: var(--page); stroke-width: .4; } .stacked:hover { fill-opacity: 1; }
+.stacked { fill: var(--c); fill-opacity: .8; stroke: var(--page); stroke-width: .4; }
+.strip { fill: transparent; } .strip:hover { fill: var(--text); fill-opacity: .15; }
 .bar { fill: var(--c); stroke: var(--page); stroke-width: 1; } .cell { fill: var(--c); }
 .flow { fill: var(--text); stroke: var(--text); } .flow path { fill: none; } .flow polygon { stroke: none; }
 .level { stroke: var(--text); stroke-width: 1.2; stroke-dasharray: 3 3; }
@@ -66,16 +66,6 @@ svg.sample { display: inline-block; width: 22px; height: 10px; flex: none; }
 .mark { stroke: var(--c); stroke-width: 2; } .filled { fill: var(--c); } .hollow { fill: var(--page); }
 .c0 { --c: var(--c0); } .c1 { --c: var(--c1); } .c2 { --c: var(--c2); } .c3 { --c: var(--c3); }
 .c4 { --c: var(--c4); } .c5 { --c: var(--c5); } .c6 { --c: var(--c6); }
-.plot, .plot-legend { display: none; }
-@media screen { figure.live > svg, figure.live > .legend { display: none; }
-  figure.live > .plot { display: block; width: 100%; height: 300px; font-size: 12px; }
-  figure.live > .plot-legend { display: block; font-size: 13px; } figure.live { grid-column: 1 / -1; } }
-.plot .dygraph-axis-label { color: var(--soft); } .plot .dygraph-label { color: var(--text); font-weight: 500; }
-.plot-legend p { margin: 4px 0; color: var(--soft); }
-.plot-legend ul { list-style: none; margin: 0; padding: 0; columns: 230px; }
-.plot-legend li { display: flex; gap: 6px; align-items: center; break-inside: avoid; min-width: 0; overflow-wrap: anywhere; }
-.plot-legend b { width: 20px; height: 8px; flex: none; }
-.plot-legend i { margin-left: auto; font-style: normal; white-space: nowrap; font-variant-numeric: tabular-nums; }
 details { margin: 12px 0; } summary { cursor: pointer; font-weight: 600; }
 pre { overflow-x: auto; background: var(--band); padding: 12px; font-size: 13px; }
 @media print { body { max-width: none; padding: 0; font-size: 12px; } nav { display: none; }
@@ -168,13 +158,7 @@ Markup Report::html() const {
     put(page, "<li><a href=\"#s{}\">{}</a></li>", s + 1, escaped(sections_[s]));
   put(page, "</ul></nav>\n<main>\n");
   page += body_;
-  put(page, "</main>\n");
-  const bool live =
-      body_.find(fmt::format("<script type=\"application/json\" class=\"{}\">", kLiveAreas)) != Markup::npos;
-  if (live)
-    put(page, "<style>{}</style>\n<script>/*<![CDATA[*/\n{}\n{}/*]]>*/</script>\n", kDygraphsStyle, kDygraphs,
-        kAreasScript);
-  put(page, "</body></html>\n");
+  put(page, "</main>\n</body></html>\n");
   return page;
 }
 

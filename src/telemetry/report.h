@@ -9,8 +9,8 @@
 namespace plimsoll {
 
 /// A page of headings, tables and charts: one HTML file that needs no other and no network, light or dark as
-/// the reader has it, and fit for a phone and for paper. Scripts make charts of stacked areas live; without
-/// them drawings stay. It is well-formed XML too. Texts are escaped here. Not thread-safe.
+/// the reader has it, and fit for a phone and for paper. It has no scripts and is well-formed XML too. Texts
+/// are escaped here. Not thread-safe.
 class Report {
  public:
   /// Cells of a table; a heading that begins with '<' is that of a column of text, others are of numbers. A

@@ -96,6 +96,25 @@ TEST(Chart, StepsHoldTheirValueUntilTheNextPoint) {
   EXPECT_THAT(text(draw(chart)), HasSubstr("M58.0 252.0L416.0 252.0L416.0 22.0"));
 }
 
+TEST(Chart, StackedAreasTellTheirValuesWhereAReaderPoints) {
+  StackedAreas chart;
+  chart.x = {"step", 0, 4, Axis::Scale::linear};
+  chart.y = {"MiB", 0, 4, Axis::Scale::linear};
+  chart.at = {0, 2, 3.999, 3.9995};
+  chart.series = {{"a<b", {1, 2, 0, 0}}, {"c", {0, 1.5, 1, 2}}};
+  const std::string drawn = text(draw(chart));
+  const auto strip = [](const std::string& x, const std::string& width, const std::string& title) {
+    return HasSubstr("<rect class=\"strip\" x=\"" + x + "\" y=\"22\" width=\"" + width +
+                     "\" height=\"230\"><title>" + title + "</title></rect>");
+  };
+  EXPECT_THAT(drawn, strip("58.0", "179.0", "step 0: 1 MiB\na&lt;b: 1 MiB"));
+  EXPECT_THAT(drawn, strip("237.0", "178.9", "step 2: 3.5 MiB\nc: 1.5 MiB\na&lt;b: 2 MiB"));
+  // Two steps of less than a unit are one strip, with the values of the higher one.
+  EXPECT_THAT(drawn, strip("415.9", "0.1", "step 3.9995: 2 MiB\nc: 2 MiB"));
+  EXPECT_THAT(drawn, HasSubstr("a&lt;b, up to 2 MiB"));
+  EXPECT_THAT(drawn, Not(HasSubstr("<script")));
+}
+
 TEST(Chart, ABudgetOutOfSightIsToldInWords) {
   const ByteBars near{{{"gat", {{"floor", 60 * kMiB}, {"slab", 20 * kMiB}}, {}}}, "budget", 128 * kMiB};
   EXPECT_THAT(text(draw(near)), HasSubstr("class=\"level\""));
