@@ -38,20 +38,19 @@ std::string way_back(const ConvertResult& result) {
 const WrittenFormat& format_of(const ConvertVerbOptions& options, bool is_captured) {
   if (!options.to.empty()) return written_format(options.to);
   const WrittenFormat* const by_ending = is_captured ? format_of_ending(options.convert.out) : nullptr;
-  if (by_ending == nullptr && is_captured && is_capture(options.convert.out))
+  if (by_ending != nullptr) return *by_ending;
+  if (is_captured && is_capture(options.convert.out))
     throw UsageError(fmt::format("{}: its ending tells no format; give --to", options.convert.out.string()));
-  return by_ending != nullptr ? *by_ending : written_format("csv");
+  return written_format("csv");
 }
 
 void print_result(const ConvertResult& result, const ConvertVerbOptions& options, double seconds,
                   Budget& budget) {
   if (options.json) {
-    Json channels = Json::object();
-    for (const auto& [name, written] : result.channels) channels[name] = written;
-    Json summary = {{"out", result.out.string()}, {"recordings", result.recordings},
-                    {"frames", result.frames},    {"left_out", result.losses.to_json()},
-                    {"channels", channels},       {"back", way_back(result)},
-                    {"seconds", seconds},         {"memory", budget.report_json()}};
+    Json summary = {{"out", result.out.string()},    {"recordings", result.recordings},
+                    {"frames", result.frames},       {"left_out", result.losses.to_json()},
+                    {"back", way_back(result)},      {"seconds", seconds},
+                    {"memory", budget.report_json()}};
     if (result.truncation) summary["truncated_at"] = result.truncation->at;
     print_json(summary);
     return;
@@ -60,7 +59,6 @@ void print_result(const ConvertResult& result, const ConvertVerbOptions& options
              result.recordings, options.convert.to->name, format_seconds(seconds));
   if (const std::string lost = result.losses.text(); !lost.empty())
     fmt::print("{} does not hold: {}\n", options.convert.to->name, lost);
-  for (const auto& [name, written] : result.channels) fmt::print("channel {} is now {}\n", name, written);
   fmt::print("back: {}\n{}\n", way_back(result), budget.report());
 }
 
@@ -94,8 +92,7 @@ void run(ConvertVerbOptions options, char** argv) {
 void add_convert(CLI::App& app, char** argv) {
   auto options = std::make_shared<ConvertVerbOptions>();
   CLI::App* verb = app.add_subcommand(
-      "convert",
-      "Frames and captures to captures of another format; graphs to files of PyTorch Geometric, and back");
+      "convert", "Frames and captures to csv or candump; graphs to files of PyTorch Geometric, and back");
   verb->add_option("SOURCE", options->convert.source,
                    "A data set of frames, a capture in any format, a graph_set, or what PyTorch Geometric "
                    "saved: a .pt file or a folder "
@@ -104,19 +101,16 @@ void add_convert(CLI::App& app, char** argv) {
   verb->add_option("--out", options->convert.out, "The folder to make; of a capture, the file or its folder")
       ->required()
       ->type_name("PATH");
-  std::vector<std::string> formats;
-  for (const WrittenFormat& format : written_formats()) formats.emplace_back(format.name);
   verb->add_option("--to", options->to,
-                   "Of frames and captures: the format; default: by the ending of --out, else csv")
-      ->check(CLI::IsMember(formats));
+                   "Of frames and captures: csv or candump; default: by the ending of --out, else csv")
+      ->type_name("FORMAT");
   add_capture_options(*verb, options->convert.format);
   verb->add_flag("--benign", options->convert.format.benign,
                  "Of a capture: label every frame 0, which csv needs");
   verb->add_option("--bus", options->bus, "Of a description of several buses: the one that becomes a DBC")
       ->type_name("NAME");
   verb->add_option("--leave-out", options->convert.leave_out,
-                   "Frames that may be missing where the format has none of their kind: remote, error, fd. "
-                   "Of files of "
+                   "Frames that may be missing where csv has none of their kind: remote, error. Of files of "
                    "PyTorch Geometric: attributes that a graph_set has no column for")
       ->type_name("NAME");
   verb->add_flag("--trust", options->trust,
@@ -124,7 +118,7 @@ void add_convert(CLI::App& app, char** argv) {
   verb->add_flag("--force", options->convert.force, "Replace an existing output");
   verb->add_flag("--json", options->json, "The summary as JSON");
   options->resources.add_budget(*verb);
-  verb->footer("Example: plimsoll convert drive.blf --out drive.mf4");
+  verb->footer("Example: plimsoll convert drive.blf --out drive.log");
   verb->callback([options, argv] { run(*options, argv); });
 }
 

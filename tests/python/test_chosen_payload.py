@@ -55,8 +55,16 @@ def test_the_width_that_was_given_holds(bin_dir, logs):
 
 
 def test_binary_captures_too(bin_dir, logs):
+    can = pytest.importorskip("can", reason="pip install python-can")
+    from test_mf4 import unsorted
+
+    sent = [can.Message(timestamp=1.7e9 + n * 0.1, arbitration_id=0x123, is_extended_id=False, data=range(8), channel=0) for n in range(500)]
+    sent.append(can.Message(timestamp=1.7e9 + 60, arbitration_id=0x124, is_extended_id=False, is_fd=True, data=b"\xAB" * 64, channel=0))
+    with can.BLFWriter(logs / "fd.blf") as log:
+        for message in sent:
+            log.on_message_received(message)
+    (logs / "fd.mf4").write_bytes(unsorted(sent))
     for ending in ("blf", "mf4"):
-        assert call(bin_dir, "convert", logs / "fd.log", "--out", logs / f"fd.{ending}").returncode == 0
         done = call(bin_dir, "ingest", "can", logs / f"fd.{ending}", "--out", logs / ending)
         assert done.returncode == 0 and width_of(logs / ending) == 64, done.stderr
 

@@ -295,8 +295,8 @@ def test_a_folder_is_no_file(plimsoll, tmp_path):
 
 def test_the_folder_of_a_converted_capture_is_made(plimsoll, tmp_path):
     write_capture(tmp_path / "a.csv", [("110", "00", 0)] * 500)
-    done = plimsoll("convert", tmp_path / "a.csv", "--out", tmp_path / "new" / "deep" / "a.blf")
-    assert done.returncode == 0 and (tmp_path / "new" / "deep" / "a.blf").stat().st_size > 0, done.stderr
+    done = plimsoll("convert", tmp_path / "a.csv", "--out", tmp_path / "new" / "deep" / "a.log")
+    assert done.returncode == 0 and (tmp_path / "new" / "deep" / "a.log").stat().st_size > 0, done.stderr
     (tmp_path / "a.csv").write_text("1.0,110,00,0\nx\n")
-    assert plimsoll("convert", tmp_path / "a.csv", "--out", tmp_path / "other" / "a.blf").returncode == 3
+    assert plimsoll("convert", tmp_path / "a.csv", "--out", tmp_path / "other" / "a.log").returncode == 3
     assert not (tmp_path / "other").exists()

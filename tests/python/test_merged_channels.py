@@ -201,12 +201,11 @@ def test_what_is_merged_and_what_is_not_are_kept_apart(run, bin_dir, folder, tmp
     assert "exclude" in error
 
 
-@pytest.mark.parametrize("to", ["candump", "pcapng"])
-def test_merged_channels_become_one_capture_and_come_back(run, folder, tmp_path, to):
+def test_merged_channels_become_one_capture_and_come_back(run, folder, tmp_path):
     run("plimsoll", "ingest", "can", folder / "watched.log", "--out", tmp_path / "frames", "--merge-channels", "--split", "s")
-    said = json.loads(run("plimsoll", "convert", tmp_path / "frames", "--out", tmp_path / to, "--to", to, "--json"))
+    said = json.loads(run("plimsoll", "convert", tmp_path / "frames", "--out", tmp_path / "text", "--to", "candump", "--json"))
     assert "--merge-channels" in said["back"] and said["recordings"] == 1
-    run("plimsoll", "ingest", "can", tmp_path / to, "--out", tmp_path / "again", "--merge-channels")
+    run("plimsoll", "ingest", "can", tmp_path / "text", "--out", tmp_path / "again", "--merge-channels")
     for file in (tmp_path / "frames").glob("*.npy"):
         assert (tmp_path / "again" / file.name).read_bytes() == file.read_bytes(), file.name
     assert package.open(tmp_path / "again").recordings[0].content == package.open(tmp_path / "frames").recordings[0].content

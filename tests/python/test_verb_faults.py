@@ -78,8 +78,8 @@ def test_a_channel_whose_name_is_not_utf8_goes_through_all_verbs(harness, odd_ca
     capture = odd_captures / "benign.log"
     frames, run = place / "frames", place / "run"
     calls = [["ingest", "can", *filter(Path.is_dir, odd_captures.iterdir()), "--attack-label", 1, "--out", frames], ["inspect", frames], ["verify", frames],
-             ["windows", frames, "--out", place / "windows"], ["convert", frames, "--to", "asc", "--out", place / "asc"],
-             ["convert", capture, "--out", place / "drive.blf"], ["check", inputs.dbc, capture],
+             ["windows", frames, "--out", place / "windows"], ["convert", frames, "--to", "candump", "--out", place / "text"],
+             ["convert", capture, "--out", place / "drive.log"], ["check", inputs.dbc, capture],
              ["plan", inputs.detection, "--data", frames], ["train", inputs.detection, "--data", frames, "--run", run],
              ["evaluate", run, "--data", frames, "--attention", place / "attention"],
              ["predict", run, "--data", frames, "--out", place / "said"],

@@ -29,7 +29,6 @@ struct ConvertResult {
   bool fd = false;      ///< read back with --payload 64
   bool merged = false;  ///< read back with --merge-channels
   WriteLosses losses;
-  RenamedChannels channels;                   ///< in a file made of a capture
   std::optional<Truncation> truncation = {};  ///< where the capture is cut off
 };
 
@@ -42,9 +41,8 @@ ConvertResult convert_frames(const ConvertOptions& options,
                              const std::function<void(int64_t, int64_t)>& progress);
 
 /// A capture to one in another format, with all its channels, in the order of its frames: the file `out`, or
-/// where that has no ending of a capture, a file in that folder. Memory does not grow with it: where a frame
-/// comes before the first ones and `to` counts from a start, it is read twice. `progress` gets bytes of the
-/// source done and in all. Errors: those of convert_frames() and of reading.
+/// where that has no ending of a capture, a file in that folder. Memory does not grow with it. `progress`
+/// gets bytes of the source done and in all. Errors: those of convert_frames() and of reading.
 ConvertResult convert_capture(const ConvertOptions& options,
                               const std::function<void(int64_t, int64_t)>& progress);
 

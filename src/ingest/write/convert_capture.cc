@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "ingest/can/capture_pieces.h"
 #include "ingest/write/convert.h"
@@ -12,17 +10,11 @@
 namespace plimsoll {
 namespace {
 
-// A frame came before those that the file counts from.
-struct StartsEarlier {
-  int64_t time_ns;
-};
-
 /// One reading of a capture into a file.
 class Conversion {
  public:
-  Conversion(const ConvertOptions& options, const CaptureFile& capture, File& file,
-             std::optional<int64_t> start_ns)
-      : options_(options), capture_(capture), file_(file), start_ns_(start_ns) {}
+  Conversion(const ConvertOptions& options, const CaptureFile& capture, File& file)
+      : options_(options), capture_(capture), file_(file) {}
 
   ConvertResult run(const std::function<void(int64_t, int64_t)>& progress) {
     const auto bytes = static_cast<int64_t>(std::filesystem::file_size(capture_.path));
@@ -45,20 +37,13 @@ class Conversion {
     for (std::string& name : frames.channels) name = options_.format.name_of_channel(name);
     if (piece.format && !piece.format->has_time()) refuse("has no times, and a capture would make some up");
     if (frames.frames() == 0) return;
-    const int64_t first = std::ranges::min(frames.time_ns);
-    earliest_ = std::min(earliest_, first);
     if (!writer_) {
       const bool is_labelled = options_.format.benign || (piece.format && piece.format->labelled());
       result_.labels = std::string_view(options_.to->name) == "candump" && is_labelled;
-      start_ns_ = start_ns_.value_or(first);
       writer_.emplace(*options_.to, file_,
-                      WriteOptions{.start_ns = *start_ns_,
-                                   .width = frames.width,
-                                   .labels = result_.labels,
-                                   .leave_out = options_.leave_out});
+                      WriteOptions{.labels = result_.labels, .leave_out = options_.leave_out});
     }
     result_.frames += static_cast<int64_t>(frames.frames());
-    if (options_.to->from_start && earliest_ < *start_ns_) return;  // what is earliest is still to be found
     try {
       writer_->append(frames);
     } catch (const InputError& error) {
@@ -68,12 +53,10 @@ class Conversion {
 
   ConvertResult finish() {
     if (!writer_) refuse("holds no frames");
-    if (options_.to->from_start && earliest_ < *start_ns_) throw StartsEarlier{earliest_};
     writer_->finish();
     result_.recordings = 1;
     result_.fd = options_.format.payload > kPayloadBytes;
     result_.losses = writer_->losses();
-    result_.channels = writer_->renamed_channels();
     if (result_.truncation && options_.format.warn)
       options_.format.warn(truncation_text(capture_.path.string(), *result_.truncation, result_.frames));
     return std::move(result_);
@@ -86,34 +69,31 @@ class Conversion {
   const ConvertOptions& options_;
   const CaptureFile& capture_;
   File& file_;
-  std::optional<int64_t> start_ns_;
   std::optional<CaptureWriter> writer_;
   ConvertResult result_;
   int64_t lines_ = 0;
   int64_t elapsed_ns_ = 0;
-  int64_t earliest_ = std::numeric_limits<int64_t>::max();
 };
 
 ConvertResult convert_to(const std::filesystem::path& path, const ConvertOptions& options,
                          const CaptureFile& capture, const std::function<void(int64_t, int64_t)>& progress) {
-  std::optional<int64_t> start_ns;
-  ConvertOptions tried = options;
-  const bool is_chosen = options.format.payload == kChosenPayload;
-  if (is_chosen) tried.format.payload = kPayloadBytes;
-  for (;;) {
-    ConvertResult result;
-    try {
-      replace_file(path,
-                   [&](File& file) { result = Conversion(tried, capture, file, start_ns).run(progress); });
-      return result;
-    } catch (const StartsEarlier& earlier) {
-      start_ns = earlier.time_ns;
-      tried.format.warn = nullptr;  // the first reading has said it
-    } catch (const PayloadTooLong&) {
-      if (!is_chosen) throw;
-      tried.format.payload = kFdPayloadBytes;
-    }
+  ConvertResult result;
+  const auto convert_with = [&](const ConvertOptions& tried) {
+    replace_file(path, [&](File& file) { result = Conversion(tried, capture, file).run(progress); });
+  };
+  if (options.format.payload != kChosenPayload) {
+    convert_with(options);
+    return result;
   }
+  ConvertOptions tried = options;
+  tried.format.payload = kPayloadBytes;
+  try {
+    convert_with(tried);
+  } catch (const PayloadTooLong&) {
+    tried.format.payload = kFdPayloadBytes;
+    convert_with(tried);
+  }
+  return result;
 }
 
 }  // namespace

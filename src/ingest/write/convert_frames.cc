@@ -54,10 +54,6 @@ void write(const FrameSpans& frames, const Recording& recording, CaptureWriter& 
   }
 }
 
-int64_t earliest_time(const FrameSpans& frames) {
-  return frames.size() == 0 ? 0 : std::max<int64_t>(std::ranges::min(frames.time_ns), 0);
-}
-
 }  // namespace
 
 ConvertResult convert_frames(const ConvertOptions& options,
@@ -83,11 +79,7 @@ ConvertResult convert_frames(const ConvertOptions& options,
     const FrameSpans frames = view.frames().part(recording.first_frame, recording.frames);
     File file = File::create(folder.add_folder(recording.split) / (recording.name + options.to->ending),
                              folder.files());
-    CaptureWriter writer(*options.to, file,
-                         {.start_ns = earliest_time(frames),
-                          .width = frames.width,
-                          .labels = result.labels,
-                          .leave_out = options.leave_out});
+    CaptureWriter writer(*options.to, file, {.labels = result.labels, .leave_out = options.leave_out});
     for (int64_t done = 0; done < recording.frames; done += kFramesAtOnce) {
       const int64_t count = std::min(kFramesAtOnce, recording.frames - done);
       try {

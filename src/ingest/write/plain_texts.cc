@@ -40,7 +40,7 @@ class CandumpWriter : public TextWriter {
     pen.put('(');
     pen.padded_seconds(frame.time_ns);
     pen.put(") ");
-    pen.put(frame.channel_name);
+    pen.put(frame.channel);
     pen.put(' ');
     put_id(frame, kCanError, pen);
     pen.put('#');
@@ -67,12 +67,12 @@ class CandumpWriter : public TextWriter {
 
 }  // namespace
 
-std::unique_ptr<FormatWriter> write_csv(const WriterSetup& setup) {
-  return std::make_unique<CsvWriter>(setup.file);
+std::unique_ptr<TextWriter> write_csv(File& file, bool /*labels*/) {
+  return std::make_unique<CsvWriter>(file);
 }
 
-std::unique_ptr<FormatWriter> write_candump(const WriterSetup& setup) {
-  return std::make_unique<CandumpWriter>(setup.file, setup.labels);
+std::unique_ptr<TextWriter> write_candump(File& file, bool labels) {
+  return std::make_unique<CandumpWriter>(file, labels);
 }
 
 }  // namespace plimsoll
