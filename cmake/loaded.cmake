@@ -1,5 +1,5 @@
 # Libraries that are loaded where they are used, not linked: libzip, with libcrypto, which it brings, costs every process
-# 0.4 MiB of its budget, SQLite is for one format of captures, and METIS for graphs that fit into memory.
+# 0.4 MiB of its budget, and METIS is for graphs that fit into memory.
 
 # Tells SOURCE, as the macro NAME, the file that a program would load for LIBRARY by its headers: its SONAME.
 function(plimsoll_loads source name library)
@@ -13,9 +13,6 @@ endfunction()
 list(GET zip_LINK_LIBRARIES 0 zip_library)
 plimsoll_loads(src/io/zip_archive.cc PLIMSOLL_LIBZIP ${zip_library})
 set_source_files_properties(src/io/zip_archive.cc PROPERTIES COMPILE_OPTIONS "${zip_CFLAGS}")
-
-list(GET sqlite_LINK_LIBRARIES 0 sqlite_library)
-plimsoll_loads(src/ingest/can/sqlite_database.cc PLIMSOLL_LIBSQLITE ${sqlite_library})
 
 find_library(METIS_LIBRARY metis REQUIRED)
 find_path(METIS_INCLUDE_DIR metis.h REQUIRED)

@@ -24,7 +24,7 @@ __all__ = ["can", "graph", "points"]
 
 _FORMATS = (
     *("auto", "ctat-csv", "hcrl-csv", "hcrl-text", "candump", "asc", "trc", "gvret", "cabana", "busmaster"),
-    *("python-can", "blf", "mf4", "pcap", "sqlite", "table"),
+    *("python-can", "blf", "mf4", "pcap", "table"),
 )
 
 

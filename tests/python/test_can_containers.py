@@ -2,10 +2,9 @@
 
 import gzip
 import json
-import signal
-import sqlite3
 import struct
 import subprocess
+import sys
 import time
 import zlib
 
@@ -434,76 +433,19 @@ def test_a_set_without_flags_has_no_column(run, tmp_path):
     assert not (tmp_path / "out" / "flags.npy").exists()
 
 
-def test_sqlite_of_python_can(run, bin_dir, tmp_path):
-    sent = messages(3000)
-    sent[7].is_error_frame, sent[7].is_remote_frame = True, False
-    path = write(tmp_path / "drive.db", can.SqliteWriter, sent)
-    expect_same(ingest(run, path, tmp_path / "out", "--budget", "48MiB"), list(can.SqliteReader(path)))
-    whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    assert "drive.db" in refused(bin_dir, path, tmp_path / "cut")
-    path.unlink()
-    with sqlite3.connect(path) as base:
-        base.execute("CREATE VIEW messages AS SELECT 1.0 AS ts")
-    assert "found no table 'messages'" in refused(bin_dir, path, tmp_path / "view")
-
-
-def test_sqlite_with_indexes_and_generated_columns_is_read(run, tmp_path):
-    path = write(tmp_path / "drive.db", can.SqliteWriter, messages(300))
-    expected = ingest(run, path, tmp_path / "plain")
-    with sqlite3.connect(path) as base:
-        base.execute("CREATE INDEX by_id ON messages(arbitration_id, ts)")
-        base.execute("CREATE UNIQUE INDEX by_row ON messages(ts, arbitration_id, extended, remote, error, data, dlc)")
-        base.execute("ALTER TABLE messages ADD COLUMN name AS (upper(hex(data)) || arbitration_id)")
-        base.execute("CREATE VIEW late AS SELECT * FROM messages WHERE ts > 5")
-    made = ingest(run, path, tmp_path / "indexed")
-    assert all(np.array_equal(made[name], expected[name]) for name in ("time_ns", "can_id", "length", "data"))
-    with sqlite3.connect(tmp_path / "made.db") as base:
-        base.execute("CREATE TABLE messages(seconds, ts AS (seconds + 1), arbitration_id, extended, remote, error, data)")
-        base.execute("INSERT INTO messages VALUES(1.5, 7, 0, 0, 0, x'0102')")
-    assert ingest(run, tmp_path / "made.db", tmp_path / "made")["can_id"].tolist() == [7]
-
-
-ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT 1.0, 1, 0, 0, 0, x'00', i FROM n WHERE i < 0"
-OF_A_TABLE = "SELECT 1.0, 1, 0, 0, 0, x'00', a FROM dummy"
-
-
-@pytest.mark.parametrize("query", [ENDLESS, OF_A_TABLE])
-def test_a_view_passed_off_as_the_table_is_refused(bin_dir, tmp_path, query):
-    with sqlite3.connect(tmp_path / "drive.db") as base:
-        base.execute("CREATE TABLE dummy(a)")
-        base.execute("CREATE INDEX idx ON dummy(a)")
-        table, index = (root for root, in base.execute("SELECT rootpage FROM sqlite_master ORDER BY rowid"))
-        view = f"CREATE VIEW messages(ts, arbitration_id, extended, remote, error, data, rowid) AS {query}"
-        base.execute("PRAGMA writable_schema=ON")
-        base.execute("DELETE FROM sqlite_master")
-        base.executemany("INSERT INTO sqlite_master VALUES(?, ?, ?, ?, ?)", [
-            ("view", "messages", "messages", 0, view), ("table", "dummy", "dummy", table, "CREATE TABLE dummy(a)"),
-            ("index", "messages", "dummy", index, "CREATE INDEX messages ON dummy(a)"), ("table", "messages", "dummy", index, "")])
-    assert "found no table 'messages'" in refused(bin_dir, tmp_path / "drive.db", tmp_path / "out")
-
-
-def test_a_database_of_many_tables_stays_in_the_budget(bin_dir, tmp_path):
-    with sqlite3.connect(tmp_path / "drive.db") as base:
-        base.execute("CREATE TABLE messages(ts, arbitration_id, extended, remote, error, data)")
-        base.execute("PRAGMA writable_schema=ON")
-        base.executemany("INSERT INTO sqlite_master VALUES('view', ?, ?, 0, ?)",
-                         ((f"v{n}", f"v{n}", f"CREATE VIEW v{n} AS SELECT {', '.join(map(str, range(100)))}") for n in range(2000)))
-    assert "budget" in refused(bin_dir, tmp_path / "drive.db", tmp_path / "out", "--budget", "12MiB", code=4)
-
-
-def test_a_signal_ends_the_reading_of_a_slow_database(bin_dir, tmp_path):
-    """Each row of it takes about as long as a test may; python-can's columns are computed."""
-    piece = "+".join(["length(replace(hex(hex(hex(zeroblob(3000 + arbitration_id)))), '0', '0'))"] * 500)
-    with sqlite3.connect(tmp_path / "drive.db") as base:
-        base.execute("CREATE TABLE messages(arbitration_id, extended, remote, error, data)")
-        base.executemany("INSERT INTO messages VALUES(1, 0, 0, 0, x'00')", [()] * 2000)
-        base.execute(f"ALTER TABLE messages ADD COLUMN ts AS ({piece})")
-    reader = subprocess.Popen([str(bin_dir / "plimsoll"), "ingest", "can", str(tmp_path / "drive.db"), "--out", str(tmp_path / "out")])
-    time.sleep(0.5)
-    reader.send_signal(signal.SIGTERM)
-    assert reader.wait(timeout=60) == -signal.SIGTERM
-    assert [path.name for path in tmp_path.iterdir()] == ["drive.db"]
+@pytest.mark.parametrize("name", ["drive.db", "drive.SQLITE", "drive.sqlite3", "drive.log", "drive.db.gz"])
+def test_a_database_is_refused_with_what_makes_a_log_of_it(run, bin_dir, tmp_path, name):
+    sent = messages(300)
+    path = write(tmp_path / "made.db", can.SqliteWriter, sent)
+    content = path.read_bytes()
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    for source in folder / name, folder:
+        error = refused(bin_dir, source, tmp_path / "out")
+        assert str(folder / name) in error and "python -m can.logconvert drive.db drive.log" in error
+    subprocess.run([sys.executable, "-m", "can.logconvert", path, tmp_path / "made.log"], check=True, timeout=120)
+    expect_same(ingest(run, tmp_path / "made.log", tmp_path / "read"), list(can.SqliteReader(path)))
 
 
 def test_a_container_that_says_a_wrong_size_is_read_or_refused_as_before(run, tmp_path):

@@ -142,8 +142,8 @@ void require_useful_time(const FormatOptions& options, const CaptureFormat& form
 
 const std::vector<std::string>& capture_formats() {
   static const std::vector<std::string> names = {
-      "auto",   "ctat-csv",  "hcrl-csv",   "hcrl-text", "candump", "asc",  "trc",   "gvret",
-      "cabana", "busmaster", "python-can", "blf",       "mf4",     "pcap", "sqlite"};
+      "auto",  "ctat-csv", "hcrl-csv",  "hcrl-text",  "candump", "asc", "trc",
+      "gvret", "cabana",   "busmaster", "python-can", "blf",     "mf4", "pcap"};
   return names;
 }
 

@@ -58,6 +58,18 @@ void FrameTaker::refuse_frame(const RawFrame& frame, int64_t position, const Fra
   refuse(position, found, wrong.expected);
 }
 
+namespace {
+
+// What python-can's SqliteWriter makes; its converter goes by the ending .db.
+[[noreturn]] void refuse_database(const std::filesystem::path& path) {
+  throw InputError(fmt::format(
+      "{}: is a database of SQLite, which is not read; make a log of it with python-can: python -m "
+      "can.logconvert drive.db drive.log",
+      path.string()));
+}
+
+}  // namespace
+
 std::unique_ptr<FrameReader> FrameReader::open(const std::filesystem::path& path,
                                                const FormatOptions& options,
                                                std::unique_ptr<InputStream>& stream) {
@@ -71,7 +83,7 @@ std::unique_ptr<FrameReader> FrameReader::open(const std::filesystem::path& path
   if (is("blf", head.starts_with("LOGG"))) return open_blf(path.string(), options, std::move(peeked));
   if (is("mf4", head.starts_with("MDF     ") || head.starts_with("UnFinMF "))) return open_mf4(path, options);
   using namespace std::string_view_literals;
-  if (is("sqlite", head.starts_with("SQLite format 3\0"sv))) return open_sqlite(path, options);
+  if (head.starts_with("SQLite format 3\0"sv)) refuse_database(path);
   bool is_pcap = false;
   for (const std::string_view magic : {"\xD4\xC3\xB2\xA1"sv, "\xA1\xB2\xC3\xD4"sv, "\x4D\x3C\xB2\xA1"sv,
                                        "\xA1\xB2\x3C\x4D"sv, "\x0A\x0D\x0D\x0A"sv})

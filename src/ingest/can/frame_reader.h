@@ -113,7 +113,7 @@ class FrameReader {
   const std::optional<Truncation>& truncation() const { return truncation_; }
 
   /// The reader of a file by options.name or, with auto, by its first bytes; it takes `stream` then. Null,
-  /// and `stream` as it was, for a text. Errors: InputError.
+  /// and `stream` as it was, for a text. Errors: InputError, of a database too, with what makes a log of it.
   static std::unique_ptr<FrameReader> open(const std::filesystem::path& path, const FormatOptions& options,
                                            std::unique_ptr<InputStream>& stream);
 
@@ -128,8 +128,6 @@ std::unique_ptr<FrameReader> open_blf(const std::string& file, const FormatOptio
                                       std::unique_ptr<InputStream> stream);
 /// ASAM MDF 4 with bus logging, sorted or not, packed or not, finalised or not. The file is mapped.
 std::unique_ptr<FrameReader> open_mf4(const std::filesystem::path& path, const FormatOptions& options);
-/// The database of python-can's SqliteWriter.
-std::unique_ptr<FrameReader> open_sqlite(const std::filesystem::path& path, const FormatOptions& options);
 /// pcap and pcapng of SocketCAN interfaces.
 std::unique_ptr<FrameReader> open_pcap(const std::string& file, const FormatOptions& options,
                                        std::unique_ptr<InputStream> stream);

@@ -17,12 +17,12 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Of captures, perhaps with .zst or .gz after them. The texts of errors have them too.
-constexpr std::string_view kEndings[] = {".csv", ".log",  ".txt",    ".tsv", ".asc", ".blf",
-                                         ".mf4", ".pcap", ".pcapng", ".trc", ".db",  ".sqlite"};
+// Of captures, perhaps with .zst or .gz after them. The texts of errors have them too, but for those of
+// databases, which are found so that FrameReader::open() says what to make of them.
+constexpr std::string_view kEndings[] = {".csv",  ".log",    ".txt", ".tsv", ".asc",    ".blf",    ".mf4",
+                                         ".pcap", ".pcapng", ".trc", ".db",  ".sqlite", ".sqlite3"};
 constexpr const char* kExpected =
-    "*.csv, *.log, *.txt, *.tsv, *.asc, *.blf, *.mf4, *.pcap, *.pcapng, *.trc, *.db or *.sqlite, perhaps "
-    "with .zst or .gz";
+    "*.csv, *.log, *.txt, *.tsv, *.asc, *.blf, *.mf4, *.pcap, *.pcapng or *.trc, perhaps with .zst or .gz";
 
 std::optional<std::string> capture_name(const fs::path& path) {
   fs::path name = path.filename();
