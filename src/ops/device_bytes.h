@@ -1,11 +1,11 @@
 #pragma once
 
-#include "ops/declared_bytes.h"
+#include "ops/attention_bytes.h"
 
 namespace plimsoll {
 
 // What operators take of a CUDA device beyond their outputs and what they save, in bytes: `workspace` of
-// declared_bytes.h, for the tensors of NAME_device.cc. Tensors are counted exactly. What torch's sort takes
+// attention_bytes.h, for the tensors of NAME_device.cc. Tensors are counted exactly. What torch's sort takes
 // for itself is not known without a device: 64 bytes an edge are an estimate, until one has run it.
 
 inline constexpr int64_t kSortBytes = 64;  ///< a number, of torch's sort with its operands

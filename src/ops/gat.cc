@@ -305,7 +305,7 @@ GatOutput gat_forward(const GatTensors& given, const AttentionOptions& options) 
     if (MetaTensors::on_cuda())
       ask_for_workspace(in.x, gat_device_workspace(shape), 0);
     else
-      ask_for_workspace(in.x, declare_gat(shape).workspace, workspace_groups(shape));
+      ask_for_workspace(in.x, gat_bytes(shape).workspace, workspace_groups(shape));
     return result;
   }
   if (!in.x.is_cpu()) {
@@ -353,7 +353,7 @@ GatInputGradients gat_backward(const at::Tensor& grad_out, const at::Tensor& gra
     if (MetaTensors::on_cuda())
       ask_for_workspace(in.x, gat_backward_device_workspace(shape), 0);
     else
-      ask_for_workspace(in.x, declare_gat_backward(shape, needs_x, needs_edge_attr).workspace,
+      ask_for_workspace(in.x, gat_backward_bytes(shape, needs_x, needs_edge_attr).workspace,
                         workspace_groups(shape));
     return to;
   }

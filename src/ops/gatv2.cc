@@ -332,7 +332,7 @@ Gatv2Output gatv2_forward(const Gatv2Tensors& given, const AttentionOptions& opt
     if (MetaTensors::on_cuda())
       ask_for_workspace(in.x, gatv2_device_workspace(shape), 0);
     else
-      ask_for_workspace(in.x, declare_gatv2(shape).workspace, workspace_groups(shape));
+      ask_for_workspace(in.x, gatv2_bytes(shape).workspace, workspace_groups(shape));
     return result;
   }
   if (!in.x.is_cpu()) {
@@ -378,7 +378,7 @@ Gatv2InputGradients gatv2_backward(const at::Tensor& grad_out, const at::Tensor&
     if (MetaTensors::on_cuda())
       ask_for_workspace(in.x, gatv2_backward_device_workspace(shape), 0);
     else
-      ask_for_workspace(in.x, declare_gatv2_backward(shape, needs_x, needs_edge_attr).workspace,
+      ask_for_workspace(in.x, gatv2_backward_bytes(shape, needs_x, needs_edge_attr).workspace,
                         workspace_groups(shape));
     return to;
   }

@@ -38,7 +38,7 @@ bool MetaTensors::active() {
 
 const OrderSizes& MetaTensors::order(int64_t numbers) {
   const auto found = std::ranges::find(*scoped, numbers, &OrderSizes::numbers);
-  if (found == scoped->end()) throw Failure("a layer reads an order of edges that was not declared");
+  if (found == scoped->end()) throw Failure("a layer reads an order of edges whose size is not known");
   return *found;
 }
 

@@ -89,7 +89,7 @@ void check_positions(const at::Tensor& pos, bool planar);
 /// x f32 or f64 [N, H], pos [N, 3] and weights of its dtype; the result is [N, H]. Differentiable once, by x
 /// and weights; pos is data and takes no gradient. Nothing is kept for backward but what is given: paths are
 /// enumerated, and what a tile of them needs is computed again. Workspace depends on N, H, the numbers of
-/// Gaussians and the options alone (ops/declared_bytes.h), not on the paths.
+/// Gaussians and the options alone (ops/path_memory.h), not on the paths.
 ///
 /// torch.ops.plimsoll.path_message is the same. It takes one thread: the same bits for any number of them.
 /// Errors: UsageError for shapes, dtypes and options, for a pos that requires its gradient, and for planar

@@ -1,11 +1,10 @@
-#include "ops/declared_bytes.h"
+#include "ops/attention_bytes.h"
 
 #include <algorithm>
 
 #include "kernels/gat.h"
 #include "kernels/gatv2.h"
 #include "ops/attention_layer.h"
-#include "ops/segment_cpu.h"
 
 namespace plimsoll {
 namespace {
@@ -44,36 +43,13 @@ struct Layer {
   }
 };
 
-DeclaredBytes with_peak(int64_t output, int64_t peak) {
+AttentionBytes with_peak(int64_t output, int64_t peak) {
   return {.output = output, .saved = 0, .workspace = std::max<int64_t>(peak - output, 0)};
 }
 
 }  // namespace
 
-OrderSizes order_sizes(const EdgeOrder& order) {
-  return {.closed = order.closed,
-          .pieces = order.pieces,
-          .largest = AttentionRanges(order).largest(),
-          .edges = order.edges,
-          .most_in = order.most_in};
-}
-
-OrderSizes most_order_sizes(int64_t graphs, int64_t nodes, int64_t edges, int64_t self_loops,
-                            int64_t graph_nodes) {
-  const int64_t graph = std::min(graph_nodes, nodes - std::max<int64_t>(graphs - 1, 0));
-  const int64_t piece = std::min(nodes, kPieceNodes - 1 + graph);
-  return {.closed = piece <= kMostPieceNodes,
-          .pieces = nodes / kPieceNodes + 1,
-          .largest = piece,
-          .edges = edges - self_loops,
-          .most_in = edges - self_loops};
-}
-
-DeclaredBytes declare_edge_order(int64_t targets, int64_t edges) {
-  return {.output = edge_order_size(targets, edges) * static_cast<int64_t>(sizeof(int32_t))};
-}
-
-DeclaredBytes declare_gat(const AttentionShape& shape) {
+AttentionBytes gat_bytes(const AttentionShape& shape) {
   const Layer layer{shape};
   const EdgeOrder order{.most_in = shape.order.most_in};
   const int64_t threads = layer.threads(layer.ranges());
@@ -96,7 +72,7 @@ DeclaredBytes declare_gat(const AttentionShape& shape) {
           .workspace = precise + scratch + z + small + threads * layer.product_room(rows, shape.features)};
 }
 
-DeclaredBytes declare_gat_backward(const AttentionShape& shape, bool needs_x, bool needs_edge_attr) {
+AttentionBytes gat_backward_bytes(const AttentionShape& shape, bool needs_x, bool needs_edge_attr) {
   const Layer layer{shape};
   const EdgeOrder order{.most_in = shape.order.most_in};
   const int64_t weights = layer.width * shape.features;
@@ -125,7 +101,7 @@ DeclaredBytes declare_gat_backward(const AttentionShape& shape, bool needs_x, bo
   return with_peak(output, always + open + std::max(layer.threads(layer.ranges()) * scratch, products));
 }
 
-DeclaredBytes declare_gatv2(const AttentionShape& shape) {
+AttentionBytes gatv2_bytes(const AttentionShape& shape) {
   const Layer layer{shape};
   const EdgeOrder order{.most_in = shape.order.most_in};
   const int64_t threads = layer.threads(layer.ranges());
@@ -143,7 +119,7 @@ DeclaredBytes declare_gatv2(const AttentionShape& shape) {
                        threads * layer.product_room(rows, std::max(shape.features, shape.target_features))};
 }
 
-DeclaredBytes declare_gatv2_backward(const AttentionShape& shape, bool needs_x, bool needs_edge_attr) {
+AttentionBytes gatv2_backward_bytes(const AttentionShape& shape, bool needs_x, bool needs_edge_attr) {
   const Layer layer{shape};
   const EdgeOrder order{.most_in = shape.order.most_in};
   const bool own = !shape.share_weights || shape.other_targets;
@@ -185,69 +161,6 @@ DeclaredBytes declare_gatv2_backward(const AttentionShape& shape, bool needs_x, 
   const int64_t threads = layer.threads(std::max(layer.ranges(), parts(shape.sources, kProductRows)));
   return with_peak(output, always + layer.handed_on() + dz + z + sums + first + second +
                                std::max(threads * scratch, room));
-}
-
-DeclaredBytes declare_path_edges(int64_t nodes, int64_t edges) {
-  const int64_t count = sizeof(int64_t);
-  return {.output = (nodes + 1) * count + edges * static_cast<int64_t>(sizeof(int32_t)),
-          .workspace = nodes * count};
-}
-
-DeclaredBytes declare_spanning_path_edges(int64_t nodes, int64_t edges, bool both) {
-  const int64_t count = sizeof(int64_t);
-  const int64_t number = sizeof(int32_t);
-  return {.output = (nodes + 1) * count + (both ? 2 : 1) * nodes * number,
-          .workspace = 2 * edges * count + nodes * number};
-}
-
-DeclaredBytes declare_path_message(const PathSizes& sizes, at::ScalarType dtype) {
-  const size_t number = c10::elementSize(dtype);
-  return {.output = sizes.nodes * sizes.hidden * static_cast<int64_t>(number),
-          .workspace = path_workspace(sizes, /*backward=*/false, number)};
-}
-
-DeclaredBytes declare_path_message_backward(const PathSizes& sizes, at::ScalarType dtype) {
-  const size_t number = c10::elementSize(dtype);
-  const int64_t h = sizes.hidden;
-  int64_t numbers = sizes.nodes * h;
-  for (int of = 0; of < 3; ++of) numbers += (sizes.inputs(of) + 1 + h + 1) * h;
-  numbers += 4 * h * (7 * h + 1) + 2 * h * (4 * h + 1) + h * (2 * h + 1);
-  return {.output = numbers * static_cast<int64_t>(number),
-          .workspace = path_workspace(sizes, /*backward=*/true, number)};
-}
-
-namespace {
-
-int64_t bytes(const SegmentShape& shape, int64_t rows) {
-  return rows * shape.features * static_cast<int64_t>(c10::elementSize(shape.dtype));
-}
-
-}  // namespace
-
-DeclaredBytes declare_segment_reduce(const SegmentShape& shape) {
-  return {.output = bytes(shape, shape.segments)};
-}
-DeclaredBytes declare_segment_reduce_backward(const SegmentShape& shape) {
-  return {.output = bytes(shape, shape.rows)};
-}
-DeclaredBytes declare_segment_softmax(const SegmentShape& shape) {
-  return {.output = bytes(shape, shape.rows)};
-}
-DeclaredBytes declare_segment_softmax_backward(const SegmentShape& shape) {
-  return {.output = bytes(shape, shape.rows)};
-}
-DeclaredBytes declare_gather_csr(const SegmentShape& shape) {
-  return {.output = bytes(shape, shape.rows)};
-}
-DeclaredBytes declare_gather_csr_backward(const SegmentShape& shape) {
-  return {.output = bytes(shape, shape.segments)};
-}
-DeclaredBytes declare_graph_norm(const SegmentShape& shape) {
-  return {.output = bytes(shape, shape.rows), .saved = bytes(shape, 2 * shape.segments)};
-}
-DeclaredBytes declare_graph_norm_backward(const SegmentShape& shape) {
-  const int64_t groups = std::max<int64_t>(parts(shape.segments, kSegmentGrain), 1);
-  return {.output = bytes(shape, shape.rows + 3), .workspace = bytes(shape, 3 * groups)};
 }
 
 }  // namespace plimsoll

@@ -1,17 +1,14 @@
-#include "ops/declared_bytes.h"
+#include "ops/attention_bytes.h"
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <random>
 
+#include "ops/attention_layer.h"
 #include "ops/gat.h"
 #include "ops/gatv2.h"
-#include "ops/path_message.h"
-#include "ops/segment_cpu.h"
-#include "ops/spanning_path_edges.h"
 #include "support/counting_allocator.h"
 
 namespace plimsoll {
@@ -32,22 +29,20 @@ Counted count(const Call& call) {
   return {allocator.held() - before, allocator.most() - before, allocator.largest()};
 }
 
-void expect_declared(const DeclaredBytes& declared, const Counted& counted, bool exact) {
-  EXPECT_EQ(declared.output + declared.saved, counted.held);
+void expect_counted(const AttentionBytes& stated, const Counted& counted, bool exact) {
+  EXPECT_EQ(stated.output + stated.saved, counted.held);
   if (exact)
-    EXPECT_EQ(declared.peak(), counted.peak);
+    EXPECT_EQ(stated.peak(), counted.peak);
   else
-    EXPECT_GE(declared.peak(), counted.peak);
+    EXPECT_GE(stated.peak(), counted.peak);
 }
 
 // Graphs of up to 40 nodes one after the other, or one graph; edge_index i64 [2, E].
 struct Edges {
-  int64_t graphs, nodes, graph_nodes;
+  int64_t nodes;
   at::Tensor index;
-  int64_t loops = 0;
 
-  Edges(int64_t graphs_, int64_t nodes_of_each, int64_t edges_of_each)
-      : graphs(graphs_), nodes(graphs_ * nodes_of_each), graph_nodes(nodes_of_each) {
+  Edges(int64_t graphs, int64_t nodes_of_each, int64_t edges_of_each) : nodes(graphs * nodes_of_each) {
     index = at::empty({2, graphs * edges_of_each}, at::kLong);
     std::mt19937_64 random(graphs);
     auto* const ends = index.mutable_data_ptr<int64_t>();
@@ -55,7 +50,6 @@ struct Edges {
       const int64_t first = e / edges_of_each * nodes_of_each;
       ends[e] = first + static_cast<int64_t>(random() % static_cast<uint64_t>(nodes_of_each));
       ends[e + index.size(1)] = first + static_cast<int64_t>(random() % static_cast<uint64_t>(nodes_of_each));
-      loops += ends[e] == ends[e + index.size(1)] ? 1 : 0;
     }
   }
 };
@@ -67,7 +61,7 @@ struct Case {
   bool needs = true;
 };
 
-class Declared : public ::testing::Test {
+class AttentionBytesTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { CountingAllocator::install(); }
   void SetUp() override { at::set_num_threads(1); }
@@ -88,8 +82,13 @@ class Declared : public ::testing::Test {
     shape.edges = index.size(1);
     order = edge_order(index, shape.sources, shape.targets, !shape.other_targets,
                        shape.loops && !shape.other_targets);
-    shape.order = order_sizes(view_edge_order(order.const_data_ptr<int32_t>(), order.numel(), shape.sources,
-                                              shape.targets, shape.edges));
+    const EdgeOrder cut = view_edge_order(order.const_data_ptr<int32_t>(), order.numel(), shape.sources,
+                                          shape.targets, shape.edges);
+    shape.order = {.closed = cut.closed,
+                   .pieces = cut.pieces,
+                   .largest = AttentionRanges(cut).largest(),
+                   .edges = cut.edges,
+                   .most_in = cut.most_in};
     return shape;
   }
 
@@ -166,7 +165,7 @@ std::vector<Case> cases() {
   return result;
 }
 
-TEST_F(Declared, GatTakesWhatItDeclares) {
+TEST_F(AttentionBytesTest, GatTakesWhatIsStated) {
   for (const Case& each : cases()) {
     SCOPED_TRACE(each.name);
     at::Tensor order;
@@ -175,16 +174,16 @@ TEST_F(Declared, GatTakesWhatItDeclares) {
     const AttentionOptions options = options_of(shape);
     const bool exact = shape.dtype != at::kBFloat16;
     GatOutput made;
-    expect_declared(declare_gat(shape), count([&] { return made = gat_forward(in, options); }), exact);
+    expect_counted(gat_bytes(shape), count([&] { return made = gat_forward(in, options); }), exact);
     const at::Tensor grad = at::ones_like(made.out);
-    expect_declared(
-        declare_gat_backward(shape, each.needs, each.needs && shape.edge_features > 0),
-        count([&] { return gat_backward(grad, {}, in, made.saved, options, each.needs, each.needs); }),
-        exact);
+    expect_counted(gat_backward_bytes(shape, each.needs, each.needs && shape.edge_features > 0), count([&] {
+                     return gat_backward(grad, {}, in, made.saved, options, each.needs, each.needs);
+                   }),
+                   exact);
   }
 }
 
-TEST_F(Declared, Gatv2TakesWhatItDeclares) {
+TEST_F(AttentionBytesTest, Gatv2TakesWhatIsStated) {
   for (Case each : cases())
     for (const bool share : {false, true}) {
       if (share && each.shape.dtype != at::kFloat) continue;
@@ -196,16 +195,16 @@ TEST_F(Declared, Gatv2TakesWhatItDeclares) {
       const AttentionOptions options = options_of(shape);
       const bool exact = shape.dtype != at::kBFloat16;
       Gatv2Output made;
-      expect_declared(declare_gatv2(shape), count([&] { return made = gatv2_forward(in, options); }), exact);
+      expect_counted(gatv2_bytes(shape), count([&] { return made = gatv2_forward(in, options); }), exact);
       const at::Tensor grad = at::ones_like(made.out);
-      expect_declared(
-          declare_gatv2_backward(shape, each.needs, each.needs && shape.edge_features > 0),
+      expect_counted(
+          gatv2_backward_bytes(shape, each.needs, each.needs && shape.edge_features > 0),
           count([&] { return gatv2_backward(grad, {}, in, made.saved, options, each.needs, each.needs); }),
           exact);
     }
 }
 
-TEST_F(Declared, SeveralThreadsTakeNoMoreThanDeclared) {
+TEST_F(AttentionBytesTest, SeveralThreadsTakeNoMoreThanStated) {
   at::set_num_threads(4);
   const std::vector<Case> all = cases();
   // Every option with every graph is tested above; a stride without common factors meets each of them here.
@@ -220,24 +219,23 @@ TEST_F(Declared, SeveralThreadsTakeNoMoreThanDeclared) {
     const Gatv2Tensors gatv2 = gatv2_tensors(shape, order);
     GatOutput made;
     Gatv2Output made2;
-    expect_declared(declare_gat(shape), count([&] { return made = gat_forward(gat, options); }), false);
-    expect_declared(declare_gatv2(shape), count([&] { return made2 = gatv2_forward(gatv2, options); }),
-                    false);
+    expect_counted(gat_bytes(shape), count([&] { return made = gat_forward(gat, options); }), false);
+    expect_counted(gatv2_bytes(shape), count([&] { return made2 = gatv2_forward(gatv2, options); }), false);
     const at::Tensor grad = at::ones_like(made.out);
     const bool edges = each.needs && shape.edge_features > 0;
-    expect_declared(declare_gat_backward(shape, each.needs, edges), count([&] {
-                      return gat_backward(grad, {}, gat, made.saved, options, each.needs, each.needs);
-                    }),
-                    false);
-    expect_declared(declare_gatv2_backward(shape, each.needs, edges), count([&] {
-                      return gatv2_backward(grad, {}, gatv2, made2.saved, options, each.needs, each.needs);
-                    }),
-                    false);
+    expect_counted(gat_backward_bytes(shape, each.needs, edges), count([&] {
+                     return gat_backward(grad, {}, gat, made.saved, options, each.needs, each.needs);
+                   }),
+                   false);
+    expect_counted(gatv2_backward_bytes(shape, each.needs, edges), count([&] {
+                     return gatv2_backward(grad, {}, gatv2, made2.saved, options, each.needs, each.needs);
+                   }),
+                   false);
   }
 }
 
 // What the layers were made for: kept and scratch, without the sums of weights.
-TEST_F(Declared, NothingIsOfTheSizeOfEdgesTimesChannels) {
+TEST_F(AttentionBytesTest, NothingIsOfTheSizeOfEdgesTimesChannels) {
   for (const bool large : {false, true}) {
     const Edges edges = large ? Edges(1, 9000, 40000) : Edges(300, 30, 130);
     Case each{"", {.features = 24, .edge_features = 11, .heads = 8, .channels = 32, .loops = true}, edges};
@@ -252,10 +250,10 @@ TEST_F(Declared, NothingIsOfTheSizeOfEdgesTimesChannels) {
     const int64_t beside =
         weights + 2 * n_h + 12 * (shape.edges + shape.targets) + (large ? 0 : 600 * 256 * 4);
 
-    EXPECT_LE(declare_gat(shape).saved, n_hd + 4 * n_h);
-    EXPECT_LE(declare_gatv2(shape).saved, 2 * n_hd + 4 * n_h);
-    EXPECT_LE(declare_gat_backward(shape, true, true).workspace, 2 * e_h + n_hd + beside);
-    EXPECT_LE(declare_gatv2_backward(shape, true, true).workspace, 2 * e_h + 2 * n_hd + beside);
+    EXPECT_LE(gat_bytes(shape).saved, n_hd + 4 * n_h);
+    EXPECT_LE(gatv2_bytes(shape).saved, 2 * n_hd + 4 * n_h);
+    EXPECT_LE(gat_backward_bytes(shape, true, true).workspace, 2 * e_h + n_hd + beside);
+    EXPECT_LE(gatv2_backward_bytes(shape, true, true).workspace, 2 * e_h + 2 * n_hd + beside);
 
     const GatTensors gat = gat_tensors(shape, order);
     const Gatv2Tensors gatv2 = gatv2_tensors(shape, order);
@@ -272,103 +270,6 @@ TEST_F(Declared, NothingIsOfTheSizeOfEdgesTimesChannels) {
       EXPECT_LE(counted.largest, std::max(n_hd, 2 * e_h));
     }
   }
-}
-
-TEST_F(Declared, TheMostOfAnOrderBoundsEveryOrderOfItsCounts) {
-  for (const Edges& edges :
-       {Edges(100, 40, 90), Edges(1, 9000, 30000), Edges(7, 1, 3), Edges(2, 4096, 5000)}) {
-    const at::Tensor order = edge_order(edges.index, edges.nodes, edges.nodes, true, true);
-    const OrderSizes found = order_sizes(view_edge_order(order.const_data_ptr<int32_t>(), order.numel(),
-                                                         edges.nodes, edges.nodes, edges.index.size(1)));
-    const OrderSizes most =
-        most_order_sizes(edges.graphs, edges.nodes, edges.index.size(1), edges.loops, edges.graph_nodes);
-    EXPECT_EQ(most.edges, found.edges);
-    EXPECT_GE(most.most_in, found.most_in);
-    EXPECT_TRUE(found.closed || !most.closed);
-    if (found.closed) {
-      EXPECT_GE(most.pieces, found.pieces);
-      EXPECT_GE(most.largest, found.largest);
-    }
-  }
-}
-
-TEST_F(Declared, EdgeOrderTakesWhatItDeclares) {
-  for (const Edges& edges : {Edges(100, 40, 90), Edges(1, 9000, 30000), Edges(3, 10, 0)})
-    expect_declared(declare_edge_order(edges.nodes, edges.index.size(1)),
-                    count([&] { return edge_order(edges.index, edges.nodes, edges.nodes, true, true); }),
-                    true);
-}
-
-TEST_F(Declared, PathMessagesTakeWhatTheyDeclare) {
-  for (const at::ScalarType dtype : {at::kFloat, at::kDouble})
-    for (const bool planar : {false, true})
-      for (const bool distances_only : {false, true})
-        for (const Edges& edges : {Edges(20, 40, 90), Edges(1, 300, 2000), Edges(1, 1, 0)}) {
-          SCOPED_TRACE(edges.nodes);
-          const PathSizes sizes{.nodes = edges.nodes,
-                                .hidden = 12,
-                                .distances = 7,
-                                .angles = distances_only ? 0 : 3,
-                                .torsions = distances_only ? 0 : 5,
-                                .tile = 48,
-                                .shared = planar || distances_only};
-          const int64_t h = sizes.hidden;
-          PathWeights weights;
-          for (int of = 0; of < 3; ++of) {
-            const auto at = static_cast<size_t>(4 * of);
-            weights[at] = random({h, sizes.inputs(of)}, dtype);
-            weights[at + 2] = random({h, h}, dtype);
-          }
-          weights[12] = random({4 * h, 7 * h}, dtype);
-          weights[14] = random({2 * h, 4 * h}, dtype);
-          weights[16] = random({h, 2 * h}, dtype);
-          for (size_t w = 1; w < weights.size(); w += 2) weights[w] = random({weights[w - 1].size(0)}, dtype);
-          const at::Tensor x = random({edges.nodes, h}, dtype);
-          at::Tensor pos = random({edges.nodes, 3}, dtype);
-          if (planar) pos.select(1, 2).zero_();
-          const PathOptions options{.tile = sizes.tile, .distances_only = distances_only, .planar = planar};
-          const PathEdges walked = path_edges(edges.index, edges.nodes, PathDirection::both);
-          expect_declared(declare_path_edges(edges.nodes, edges.index.size(1)),
-                          count([&] { return path_edges(edges.index, edges.nodes, PathDirection::both); }),
-                          true);
-          const at::Tensor keys = at::zeros({3, edges.nodes}, at::kLong);
-          for (const PathDirection direction : {PathDirection::both, PathDirection::ancestor})
-            expect_declared(declare_spanning_path_edges(edges.nodes, edges.index.size(1),
-                                                        direction == PathDirection::both),
-                            count([&] { return spanning_path_edges(edges.index, keys, {}, direction); }),
-                            true);
-          expect_declared(declare_path_message(sizes, dtype),
-                          count([&] { return path_message_cpu(x, pos, walked, weights, options); }), true);
-          expect_declared(
-              declare_path_message_backward(sizes, dtype),
-              count([&] { return path_message_backward_cpu(x, x, pos, walked, weights, options); }), true);
-        }
-}
-
-TEST_F(Declared, SegmentsTakeWhatTheyDeclare) {
-  for (const at::ScalarType dtype : {at::kFloat, at::kDouble})
-    for (const int64_t segments : {0, 1, 63, 64, 65, 300}) {
-      SCOPED_TRACE(segments);
-      const SegmentShape shape{.segments = segments, .rows = 7 * segments, .features = 19, .dtype = dtype};
-      const at::Tensor ptr = at::arange(0, 7 * segments + 1, 7, at::kLong);
-      const at::Tensor x = random({shape.rows, shape.features}, dtype);
-      const at::Tensor few = random({segments, shape.features}, dtype);
-      const at::Tensor weight = random({shape.features}, dtype);
-      const auto expect = [](const DeclaredBytes& declared, const auto& call) {
-        expect_declared(declared, count(call), true);
-      };
-      expect(declare_segment_reduce(shape), [&] { return segment_reduce_cpu(x, ptr, "max"); });
-      expect(declare_segment_reduce_backward(shape),
-             [&] { return segment_reduce_backward_cpu(few, x, few, ptr, "max"); });
-      expect(declare_segment_softmax(shape), [&] { return segment_softmax_cpu(x, ptr); });
-      expect(declare_segment_softmax_backward(shape),
-             [&] { return segment_softmax_backward_cpu(x, x, ptr); });
-      expect(declare_gather_csr(shape), [&] { return gather_csr_cpu(few, ptr, shape.rows); });
-      expect(declare_gather_csr_backward(shape), [&] { return segment_reduce_cpu(x, ptr, "sum"); });
-      expect(declare_graph_norm(shape), [&] { return graph_norm_cpu(x, ptr, weight, weight, weight, 1e-5); });
-      expect(declare_graph_norm_backward(shape),
-             [&] { return graph_norm_backward_cpu(x, x, ptr, weight, weight, few, few); });
-    }
 }
 
 }  // namespace
