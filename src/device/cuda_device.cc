@@ -156,7 +156,6 @@ class CudaDevice final : public Device {
     const Current current(index);
     require(cudaFree(nullptr), "the context of the CUDA device");
     const auto [free, total] = memory();
-    total_ = total;
     const auto reading = monitor != nullptr ? monitor->read() : std::nullopt;
     ledger_.take(DeviceAccount::context, reading ? reading->held : total - free);
   }
@@ -166,7 +165,6 @@ class CudaDevice final : public Device {
     require(cudaGetDeviceProperties(&properties, index_), "the CUDA device");
     return fmt::format("cuda:{}, {}", index_, properties.name);
   }
-  int64_t total_bytes() const override { return total_; }
   int64_t free_bytes() const override {
     const Current current(index_);
     return memory().first;
@@ -190,7 +188,6 @@ class CudaDevice final : public Device {
   }
 
   int index_;
-  int64_t total_ = 0;
 };
 
 }  // namespace

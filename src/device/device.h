@@ -144,7 +144,6 @@ class Device {
 
   /// "cuda:0, NVIDIA H100 80GB HBM3", for people.
   virtual std::string name() const = 0;
-  virtual int64_t total_bytes() const = 0;
   /// Bytes that nobody holds now. Errors: Failure.
   virtual int64_t free_bytes() const = 0;
   DeviceLedger& ledger() { return ledger_; }

@@ -17,10 +17,7 @@ DeviceBudgetExceeded::DeviceBudgetExceeded(DeviceAccount account, int64_t asked,
     : Error(4, fmt::format("out of device budget: {} ({} bytes) asked for '{}', {} bytes free of {} bytes; "
                            "raise --device-budget by at least {}",
                            format_bytes(asked), asked, account_name(account), free, budget,
-                           format_bytes(asked - free))),
-      account_(account),
-      asked_(asked),
-      free_(free) {}
+                           format_bytes(asked - free))) {}
 
 void DeviceLedger::take(DeviceAccount account, int64_t bytes) {
   const std::lock_guard lock(mutex_);

@@ -23,14 +23,6 @@ const char* account_name(DeviceAccount account);
 class DeviceBudgetExceeded : public Error {
  public:
   DeviceBudgetExceeded(DeviceAccount account, int64_t asked, int64_t free, int64_t budget);
-  DeviceAccount account() const { return account_; }
-  int64_t bytes_asked() const { return asked_; }
-  int64_t bytes_free() const { return free_; }
-
- private:
-  DeviceAccount account_;
-  int64_t asked_;
-  int64_t free_;
 };
 
 /// The book of one device's memory. Unlike the ledger of the process it counts everything that the process

@@ -456,7 +456,6 @@ class HostDevice final : public Device {
   }
 
   std::string name() const override { return "host stand-in"; }
-  int64_t total_bytes() const override { return core_.total; }
   int64_t free_bytes() const override {
     const std::lock_guard lock(core_.mutex);
     return core_.total - core_.taken;

@@ -40,11 +40,6 @@ const char* remedy(int error) {
 
 }  // namespace
 
-bool FileSystem::is_empty_folder(const fs::path& path) {
-  const auto names = names_in(path);
-  return names && names->empty();
-}
-
 Failure file_failure(const std::string& what, const fs::path& path) {
   const int error = errno;
   return Failure(fmt::format("{} {}: {}{}", what, path.string(), std::strerror(error), remedy(error)));

@@ -41,7 +41,6 @@ class FileSystem {
   virtual bool exists(const std::filesystem::path& path) = 0;
   /// What is in a folder, in no order; nothing if it is no folder that can be read.
   virtual std::optional<std::vector<std::string>> names_in(const std::filesystem::path& path) = 0;
-  bool is_empty_folder(const std::filesystem::path& path);
   virtual int make_folder(const std::filesystem::path& path) = 0;
   virtual int rename(const std::filesystem::path& from, const std::filesystem::path& to, Rename how) = 0;
   virtual int remove_file(const std::filesystem::path& path) = 0;

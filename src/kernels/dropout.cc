@@ -15,11 +15,6 @@ const DropoutKernels& kernels_of(Level level) {
 
 }  // namespace
 
-void dropout_factors(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
-                     int64_t channels, const int64_t* item, const int64_t* local, float* factors) {
-  kernels_of(level).factors({seed, layer, epoch, p, rows, channels, item, local}, factors);
-}
-
 void dropout(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t begin, int64_t end,
              int64_t channels, const float* x, float* out) {
   const DropoutDraws draws = {seed, layer, epoch, p, end - begin, channels, nullptr, nullptr, begin};

@@ -20,7 +20,6 @@ struct DropoutDraws {
 
 /// The functions of dropout.h at one level.
 struct DropoutKernels {
-  void (*factors)(const DropoutDraws& draws, float* factors);
   void (*times)(const DropoutDraws& draws, const float* x, float* out);
   void (*relu)(const DropoutDraws& draws, const float* x, float* out);
   void (*relu_backward)(double p, int64_t count, const float* grad, const float* out, float* dx);

@@ -107,14 +107,6 @@ PLIMSOLL_INLINE float relu_times(float x, float factor) {
 }
 
 template <int kBytes>
-void factors_of_rows(const DropoutDraws& draws, float* to) {
-  over_factors<kBytes>(
-      draws, [&](int64_t at, const float* factors, int64_t count) __attribute__((always_inline)) {
-        for (int64_t k = 0; k < count; ++k) to[at + k] = factors[k];
-      });
-}
-
-template <int kBytes>
 void times_of_rows(const DropoutDraws& draws, const float* x, float* out) {
   constexpr int64_t kDrawn = kBytes / 2;
   over_factors<kBytes>(
@@ -147,7 +139,7 @@ inline void relu_backward(double p, int64_t count, const float* grad, const floa
 
 template <int kBytes>
 constexpr DropoutKernels make_dropout_kernels() {
-  return {factors_of_rows<kBytes>, times_of_rows<kBytes>, relu_of_rows<kBytes>, relu_backward};
+  return {times_of_rows<kBytes>, relu_of_rows<kBytes>, relu_backward};
 }
 
 }  // namespace

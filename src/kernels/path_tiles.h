@@ -40,8 +40,6 @@ struct PathTile {
   int32_t* path_triple = nullptr;
   int32_t* path_node = nullptr;    ///< slot of p
   int32_t* path_source = nullptr;  ///< i less the first node that the walk's window has
-
-  static constexpr int64_t kArrays = 7;
 };
 
 /// Enumerates all paths of different nodes, a tile at a time. It keeps nothing of a path.

@@ -17,8 +17,6 @@ class BudgetScope {
   BudgetScope(const BudgetScope&) = delete;
   BudgetScope& operator=(const BudgetScope&) = delete;
 
-  int64_t bytes() const { return bytes_; }
-
  private:
   int64_t bytes_;
 };

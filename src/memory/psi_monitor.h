@@ -20,7 +20,6 @@ class PsiMonitor {
   PsiMonitor(const PsiMonitor&) = delete;
   PsiMonitor& operator=(const PsiMonitor&) = delete;
 
-  bool has_trigger() const { return trigger_ >= 0; }
   /// Whether tasks stalled for a tenth of the two seconds before `now` or, by trigger, of two seconds that
   /// ended in these. Never waits.
   bool seen(Time now);

@@ -1,5 +1,3 @@
-#include "ops/aggregate_linear.h"
-
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -18,6 +16,19 @@
 #include "ops/operator.h"
 #include "ops/packed_weight.h"
 #include "ops/products.h"
+
+// A sum over the edges into each node and a linear layer of it in one piece, as GraphSAGE and the first
+// layer of GIN's network have them:
+//
+//     h_i = target_scale_i * sum of x_j over the edges from j to i, and self_scale * x_i
+//     out_i = weight h_i + root x_i + bias
+//
+// x f32 or f64 [N, F], `order` of N sources and N targets (ops/attention.h), weight and root [O, F], bias
+// [O], target_scale [N], self_scale [1], all of x's dtype; all but weight may be undefined, and root goes
+// without self_scale. The result is [N, O]. h is never whole in memory, and nothing but the inputs is kept
+// for backward: with g = A^T dout its gradients are g W + dout root, g^T x, dout^T x and the sum of dout's
+// rows. Differentiable once, not by scales. The same bits for any number of threads. Errors: UsageError for
+// shapes and dtypes; InputError for an order of other counts.
 
 namespace plimsoll {
 namespace {
@@ -289,12 +300,6 @@ LinearGradients aggregate_linear_backward_autograd(const Tensor& grad, const Ten
 }
 
 }  // namespace
-
-Tensor aggregate_linear(const Tensor& x, const Tensor& order, const Tensor& weight, const Tensor& root,
-                        const Tensor& bias, const Tensor& target_scale, const Tensor& self_scale) {
-  static const auto op = find_operator<decltype(aggregate_linear_cpu)>("plimsoll::aggregate_linear");
-  return op.call(x, order, weight, maybe(root), maybe(bias), maybe(target_scale), maybe(self_scale));
-}
 
 TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
   m.def(

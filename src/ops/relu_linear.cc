@@ -1,5 +1,3 @@
-#include "ops/relu_linear.h"
-
 #include <ATen/Dispatch.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -13,6 +11,10 @@
 #include "ops/check.h"
 #include "ops/operator.h"
 #include "ops/packed_weight.h"
+
+// out = relu(x) weight^T + bias. x f32 or f64 [N, F], weight [O, F], bias [O] or undefined, of x's dtype.
+// What relu makes is never whole in memory, and nothing but the inputs is kept for backward. Differentiable
+// once. The same bits for any number of threads. Errors: UsageError for shapes and dtypes.
 
 namespace plimsoll {
 namespace {
@@ -149,11 +151,6 @@ ReluLinearGradients relu_linear_backward_autograd(const Tensor& grad, const Tens
 }
 
 }  // namespace
-
-Tensor relu_linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  static const auto op = find_operator<decltype(relu_linear_cpu)>("plimsoll::relu_linear");
-  return op.call(x, weight, maybe(bias));
-}
 
 TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
   m.def("relu_linear(Tensor x, Tensor weight, Tensor? bias=None) -> Tensor");

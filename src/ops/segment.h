@@ -7,14 +7,12 @@
 namespace plimsoll {
 
 /// Reductions over the segments ptr i64 [G + 1] of the rows of x, f32 or f64 [N, F] (kernels/segment.h),
-/// differentiable once. torch.ops.plimsoll has them under the same names. Errors: UsageError for shapes,
-/// dtypes, or a ptr that does not rise from 0 to N. Thread-safe; the same bits for any number of threads.
+/// differentiable once. torch.ops.plimsoll has them under the same names, and gather_csr. Errors: UsageError
+/// for shapes, dtypes, or a ptr that does not rise from 0 to N. Thread-safe; the same bits for any number of
+/// threads.
 
 /// torch_scatter's segment_csr. reduce: sum | mean | max. [G, F]
 at::Tensor segment_reduce(const at::Tensor& x, const at::Tensor& ptr, const std::string& reduce);
-/// Row g of x [G, F] for every row of segment g: [rows, F], where rows is the last number of ptr. Its
-/// gradient is a sum, so it is differentiable twice.
-at::Tensor gather_csr(const at::Tensor& x, const at::Tensor& ptr, int64_t rows);
 /// [N, F]
 at::Tensor segment_softmax(const at::Tensor& x, const at::Tensor& ptr);
 /// weight, bias and mean_scale [F]; [N, F]

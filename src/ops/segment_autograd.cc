@@ -240,11 +240,6 @@ Tensor graph_norm(const Tensor& x, const Tensor& ptr, const Tensor& weight, cons
   return std::get<0>(op.call(x, ptr, weight, bias, mean_scale, eps));
 }
 
-Tensor gather_csr(const Tensor& x, const Tensor& ptr, int64_t rows) {
-  static const auto op = find_operator<GatherCsr>("plimsoll::gather_csr");
-  return op.call(x, ptr, rows);
-}
-
 TORCH_LIBRARY_FRAGMENT(plimsoll, m) {
   m.def("gather_csr(Tensor x, Tensor ptr, SymInt rows) -> Tensor");
   m.def("segment_reduce(Tensor x, Tensor ptr, str reduce) -> Tensor");

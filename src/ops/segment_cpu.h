@@ -28,6 +28,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_norm_backward_c
     const at::Tensor& grad, const at::Tensor& x, const at::Tensor& ptr, const at::Tensor& weight,
     const at::Tensor& mean_scale, const at::Tensor& mean, const at::Tensor& scale);
 
+/// Row g of x [G, F] for every row of segment g: [rows, F], where rows is the last number of ptr. Its
+/// gradient is a sum, so it is differentiable twice.
 at::Tensor gather_csr_cpu(const at::Tensor& x, const at::Tensor& ptr, int64_t rows);
 
 }  // namespace plimsoll

@@ -19,8 +19,6 @@ struct WindowTimes {
   std::vector<bool> timed;                     ///< by recording: whether its frames have times
   std::vector<int64_t> last_of;                ///< by recording: its last frame
   std::vector<int64_t> look_ahead;             ///< by recording: as WindowSource::look_ahead()
-
-  static constexpr int64_t kBytesPerGraph = 16;
 };
 
 /// The times of all windows of `source`, which was opened on `frames`. A window without frames ends with the

@@ -11,6 +11,7 @@
 #include "io/hidden_name.h"
 #include "support/errors.h"
 #include "support/faulty_files.h"
+#include "support/is_empty_folder.h"
 #include "support/memory_files.h"
 #include "support/temp_folder.h"
 
@@ -151,12 +152,12 @@ TEST_P(FileSystemTest, FoldersAreMadeAndRemoved) {
   expect_refused(files().make_folder(at("f")), EEXIST);
   expect_refused(files().make_folder(at("missing/f")), ENOENT);
   EXPECT_TRUE(files().exists(at("f")));
-  EXPECT_TRUE(files().is_empty_folder(at("f")));
+  EXPECT_TRUE(is_empty_folder(files(), at("f")));
   EXPECT_EQ(files().sync_folder(at("f")), 0);
   write("f/a", "a");
-  EXPECT_FALSE(files().is_empty_folder(at("f")));
-  EXPECT_FALSE(files().is_empty_folder(at("f/a")));
-  EXPECT_FALSE(files().is_empty_folder(at("missing")));
+  EXPECT_FALSE(is_empty_folder(files(), at("f")));
+  EXPECT_FALSE(is_empty_folder(files(), at("f/a")));
+  EXPECT_FALSE(is_empty_folder(files(), at("missing")));
   expect_refused(files().remove_folder(at("f")), ENOTEMPTY);
   expect_refused(files().remove_folder(at("f/a")), ENOTDIR);
   expect_refused(files().remove_file(at("f")), EISDIR);
@@ -216,7 +217,7 @@ TEST_P(FileSystemTest, AnExchangeTakesFilesAndFolders) {
   expect_no_rename("f", "missing", Rename::exchange, ENOENT);
   EXPECT_EQ(files().rename(at("f"), at("g"), Rename::exchange), 0);
   EXPECT_EQ(read("g/inside"), "of f");
-  EXPECT_TRUE(files().is_empty_folder(at("f")));
+  EXPECT_TRUE(is_empty_folder(files(), at("f")));
   EXPECT_EQ(files().rename(at("a"), at("g"), Rename::exchange), 0);
   EXPECT_EQ(read("g"), "a");
   EXPECT_EQ(read("a/inside"), "of f");
@@ -293,7 +294,7 @@ TEST_F(FoldersAndNames, MakeFoldersLeavesNothingWhenItFails) {
     const std::string error = error_text<Failure>([&] { make_folders("/a/b/c/d", faulty); });
     EXPECT_THAT(error, HasSubstr("/a"));
     EXPECT_THAT(error, HasSubstr("No space left on device; make room"));
-    EXPECT_TRUE(files_.is_empty_folder("/a")) << at;
+    EXPECT_TRUE(is_empty_folder(files_, "/a")) << at;
   }
 }
 

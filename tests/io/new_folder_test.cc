@@ -15,6 +15,7 @@
 #include "io/file.h"
 #include "support/errors.h"
 #include "support/fault_trials.h"
+#include "support/is_empty_folder.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {
@@ -98,7 +99,7 @@ TEST_F(NewFolderTest, AnEmptyFolderInItsPlaceIsKeptByFileSystemsOfAnyKind) {
   NewFolder folder("/place/out", false, no_flags);
   EXPECT_THAT(error_text<Failure>([&] { folder.publish(); }), HasSubstr("--force"));
   EXPECT_EQ(no_flags.struck(), "rename");
-  EXPECT_TRUE(memory_.is_empty_folder("/place/out"));
+  EXPECT_TRUE(is_empty_folder(memory_, "/place/out"));
 }
 
 // Nobody knows then which of the two a power failure would leave.
@@ -110,7 +111,7 @@ TEST_F(NewFolderTest, WhenItsNameCannotBeSyncedAllIsAsItWasBefore) {
   FaultyFiles first(other, {Fault::error, counting.calls() - 1, EIO});
   EXPECT_EQ(error_text<Failure>([&] { publish("old")(first); }),
             "cannot sync folder /place: Input/output error");
-  EXPECT_TRUE(other.is_empty_folder("/place"));
+  EXPECT_TRUE(is_empty_folder(other, "/place"));
 
   FaultyFiles second(memory_, {Fault::error, calls_to_replace() - 2, EIO});
   EXPECT_EQ(error_text<Failure>([&] { publish("new")(second); }),

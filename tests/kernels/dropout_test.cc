@@ -14,12 +14,20 @@
 namespace plimsoll {
 namespace {
 
+// Ones times the factors, as relu_dropout gives them.
+void draw_factors(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t channels,
+                  const std::vector<int64_t>& item, const std::vector<int64_t>& local,
+                  std::vector<float>& result) {
+  const std::vector<float> ones(result.size(), 1.0F);
+  relu_dropout(level, seed, layer, epoch, p, std::ssize(item), channels, item.data(), local.data(),
+               ones.data(), result.data());
+}
+
 std::vector<float> factors(double p, int64_t channels, const std::vector<int64_t>& item,
                            const std::vector<int64_t>& local, uint32_t layer = 0, uint32_t epoch = 1,
                            uint64_t seed = 42) {
   std::vector<float> result(item.size() * static_cast<size_t>(channels));
-  dropout_factors(kernel_level(), seed, layer, epoch, p, static_cast<int64_t>(item.size()), channels,
-                  item.data(), local.data(), result.data());
+  draw_factors(kernel_level(), seed, layer, epoch, p, channels, item, local, result);
   return result;
 }
 
@@ -55,8 +63,7 @@ TEST(Dropout, EveryLevelDrawsTheNumbersOfPhilox) {
   for (int level = 0; level <= static_cast<int>(best_level()); ++level) {
     for (const int64_t channels : {1, 3, 4, 7, 32, 33, 96, 130}) {
       std::vector<float> found(item.size() * static_cast<size_t>(channels));
-      dropout_factors(static_cast<Level>(level), 99, 3, 8, 0.4, 3, channels, item.data(), local.data(),
-                      found.data());
+      draw_factors(static_cast<Level>(level), 99, 3, 8, 0.4, channels, item, local, found);
       for (size_t row = 0; row < item.size(); ++row) {
         for (int64_t c = 0; c < channels; ++c) {
           const auto element = static_cast<uint64_t>(local[row] * channels + c);
@@ -101,7 +108,7 @@ TEST(Dropout, OfReluIsReluTimesTheFactors) {
         x[i] = i == 5 ? kNothing : std::sin(static_cast<float>(i) * 1.7F);
         grad[i] = std::cos(static_cast<float>(i));
       }
-      dropout_factors(level, 9, 3, 8, 0.4, 2, channels, item.data(), local.data(), factor.data());
+      draw_factors(level, 9, 3, 8, 0.4, channels, item, local, factor);
       relu_dropout(level, 9, 3, 8, 0.4, 2, channels, item.data(), local.data(), x.data(), out.data());
       relu_dropout_backward(level, 0.4, 2 * channels, grad.data(), out.data(), dx.data());
       for (size_t i = 0; i < count; ++i) {

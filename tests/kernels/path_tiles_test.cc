@@ -58,7 +58,7 @@ struct Walked {
   int64_t tiles = 0;
 
   Walked(const PathGraph& graph, int64_t capacity, int64_t slot_count, int64_t window) {
-    std::array<std::vector<int32_t>, PathTile::kArrays> arrays;
+    std::array<std::vector<int32_t>, 7> arrays;
     for (auto& array : arrays) array.resize(static_cast<size_t>(capacity));
     PathTile tile{capacity,
                   0,

@@ -53,8 +53,15 @@ TEST(BudgetScope, NeverLiftsACap) {
 }
 
 TEST(BudgetScope, HasTheDefaultOfTheCommandLine) {
-  EXPECT_EQ(BudgetScope("", kMiB).bytes(), kMiB);
-  EXPECT_GE(BudgetScope("").bytes(), kMiB);
+  {
+    const BudgetScope scope("", kMiB);
+    EXPECT_NO_THROW(take(kMiB));
+    EXPECT_THROW(take(kMiB + 1), BudgetExceeded);
+  }
+  {
+    const BudgetScope scope("");
+    EXPECT_NO_THROW(take(kMiB));
+  }
   EXPECT_THROW(BudgetScope("much"), UsageError);
 }
 

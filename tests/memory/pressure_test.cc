@@ -203,9 +203,8 @@ TEST_F(MadeUpPressure, AbsurdFilesAreNoPressure) {
   EXPECT_EQ(next(), 0) << "nothing there";
 }
 
-TEST(PsiMonitor, ATriggerOfTheKernelIsQuietOnAQuietSystem) {
+TEST(PsiMonitor, IsQuietOnAQuietSystem) {
   PsiMonitor stalls("/proc/pressure/memory");
-  if (!stalls.has_trigger()) GTEST_SKIP() << "no trigger may be set here";
   const auto now = std::chrono::steady_clock::now();
   EXPECT_FALSE(stalls.seen(now) && stalls.seen(now + seconds(3)) && stalls.seen(now + seconds(6)));
 }

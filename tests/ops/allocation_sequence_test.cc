@@ -18,6 +18,7 @@
 #include "ops/gat_autograd.h"
 #include "ops/gatv2.h"
 #include "ops/linear_losses.h"
+#include "ops/operator.h"
 #include "ops/segment.h"
 #include "support/allocation_tape.h"
 
@@ -187,7 +188,9 @@ TEST_P(OperatorSequence, OfSumsIsTheSameForEveryBlock) {
     expect_planned(false, [&](const Block& block) { return segment_reduce(block.x, block.ptr, reduce); });
   expect_planned(false, [](const Block& block) { return segment_softmax(block.x, block.ptr); });
   expect_planned(false, [](const Block& block) {
-    return gather_csr(segment_reduce(block.x, block.ptr, "sum"), block.ptr, block.x.size(0));
+    using GatherCsr = at::Tensor(const at::Tensor&, const at::Tensor&, c10::SymInt);
+    static const auto gather_csr = find_operator<GatherCsr>("plimsoll::gather_csr");
+    return gather_csr.call(segment_reduce(block.x, block.ptr, "sum"), block.ptr, block.x.size(0));
   });
   // What is not contiguous is copied.
   expect_planned(false,

@@ -111,7 +111,7 @@ class MemoryFiles : public FileSystem {
   }
   int remove_file(const Path& path) override { return remove(path, false); }
   int remove_folder(const Path& path) override {
-    if (exists(path) && find(path)->is_folder && !is_empty_folder(path)) return refuse(ENOTEMPTY);
+    if (exists(path) && find(path)->is_folder && !find(path)->names.empty()) return refuse(ENOTEMPTY);
     return remove(path, true);
   }
   int remove_tree(const Path& path) override {

@@ -9,6 +9,7 @@
 #include "io/file.h"
 #include "support/errors.h"
 #include "support/faulty_files.h"
+#include "support/is_empty_folder.h"
 #include "support/memory_files.h"
 #include "support/temp_folder.h"
 
@@ -194,7 +195,7 @@ TEST_F(RunFolderTest, AnErrorWhereNothingWasLeavesNothing) {
     prepare(files_);
     FaultyFiles faulty(files_, {Fault::error, at, ENOSPC});
     EXPECT_THROW(train(faulty, "new"), Failure);
-    EXPECT_TRUE(files_.is_empty_folder("/place")) << "call " << at << ": " << faulty.struck();
+    EXPECT_TRUE(is_empty_folder(files_, "/place")) << "call " << at << ": " << faulty.struck();
   }
 }
 

@@ -1,7 +1,7 @@
 """GCNConv, SAGEConv, GINConv and Dropout of PyTorch Geometric and torch over torch.ops.plimsoll.
 
 Sums over edges store nothing of edges x channels (src/ops/aggregate.h), nor, with the linear layer that follows them,
-of nodes x channels (src/ops/aggregate_linear.h); dropout keeps no mask (src/ops/dropout.h).
+of nodes x channels (src/ops/aggregate_linear.cc); dropout keeps no mask (src/ops/dropout.h).
 """
 
 from __future__ import annotations

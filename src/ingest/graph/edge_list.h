@@ -86,7 +86,6 @@ class EdgeList {
 
  private:
   void open_text(const std::filesystem::path& path);
-  void open_array(const std::filesystem::path& path);
   void name_features();
   void read_arrays(const IdRules& rules, const std::function<void(const EdgeBatch&, int64_t)>& take) const;
 

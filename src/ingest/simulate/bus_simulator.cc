@@ -64,12 +64,6 @@ uint8_t checksum_of(Checksum kind, uint32_t can_id, uint64_t data) {
   return static_cast<uint8_t>((pairs * 0x0001000100010001 >> 48) + can_id);
 }
 
-int64_t Vehicle::load_ppm() const {
-  int64_t load = 0;
-  for (const Message& message : messages) load += load_of(message);
-  return load;
-}
-
 int64_t Vehicle::frames_per_1000_s() const {
   int64_t frames = 0;
   for (const Message& message : messages) frames += 1000 * kMicrosecondsPerSecond / message.period_us;

@@ -52,7 +52,6 @@ struct Vehicle {
   static constexpr size_t kMostMessages = 64;
   std::vector<Message> messages;
 
-  int64_t load_ppm() const;           ///< share of bus time, in millionths
   int64_t frames_per_1000_s() const;  ///< without attacks
 };
 

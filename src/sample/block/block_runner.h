@@ -100,8 +100,6 @@ class BlockRunner {
   int64_t overflows() const { return slab_.overflows(); }
   /// Blocks whose tensors were not as planned.
   int64_t unforeseen() const { return slab_.unforeseen(); }
-  /// Blocks that were read ahead.
-  int64_t prefetched() const { return prefetcher_.hits(); }
   /// What workers did with their time, in seconds of all together: worked on blocks, or waited until a block
   /// was read, for a range of the slab, or for older blocks to be handed over.
   struct Times {

@@ -95,7 +95,6 @@ void Prefetcher::read(std::span<const int64_t> graphs, GraphBlock& block) {
     changed_.notify_all();
     if (mine->state == State::ready) {
       std::swap(block, mine->block);
-      ++hits_;
       if (static_cast<int64_t>(spare_.size()) < ahead_) spare_.push_back(std::move(mine->block));
       return;
     }
@@ -107,11 +106,6 @@ void Prefetcher::read(std::span<const int64_t> graphs, GraphBlock& block) {
 void Prefetcher::trace(SpanSink* spans) {
   const std::lock_guard lock(mutex_);
   spans_ = spans;
-}
-
-int64_t Prefetcher::hits() const {
-  const std::lock_guard lock(mutex_);
-  return hits_;
 }
 
 void Prefetcher::read_now(std::span<const int64_t> graphs, GraphBlock& block) const {

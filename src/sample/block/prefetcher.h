@@ -45,9 +45,6 @@ class Prefetcher {
   /// From now on tells `spans` what is read ahead, and when; null: nobody.
   void trace(SpanSink* spans);
 
-  /// How many blocks were read ahead and used.
-  int64_t hits() const;
-
  private:
   enum class State : uint8_t { reading, ready, failed };
   struct Coming {
@@ -73,14 +70,13 @@ class Prefetcher {
   const BlockSource& source_;
   std::span<const GraphShape> shapes_;
   const int64_t ahead_;
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Announced> announced_;  // guarded by mutex_, in order
   std::list<Coming> coming_;         // guarded by mutex_; at most ahead_
   bool advising_ = false;            // guarded by mutex_; the thread looks at announced graphs
   BlockSize largest_;                // guarded by mutex_
   std::deque<GraphBlock> spare_;     // guarded by mutex_; at most ahead_, whose memory is used again
-  int64_t hits_ = 0;                 // guarded by mutex_
   SpanSink* spans_ = nullptr;        // guarded by mutex_
   std::jthread thread_;
 };

@@ -1,12 +1,8 @@
 #include "sample/neighbour/subgraph_types.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <tuple>
 #include <utility>
-
-#include "base/error.h"
 
 namespace plimsoll {
 namespace {
@@ -99,18 +95,6 @@ void induce(const Topology& topology, const NodeIdMap& table, PredictedEdges& ta
       filter.add(lists[i], without, static_cast<int64_t>(first + i), subgraph);
     }
   }
-}
-
-void induced_subgraph(const Topology& topology, std::span<const int64_t> nodes, SampledSubgraph& out) {
-  out.clear();
-  NodeIdMap table;
-  table.begin(out.node, out.batch, false);
-  for (size_t i = 0; i < nodes.size(); ++i)
-    if (table.find_or_add(nodes[i], 0) != static_cast<int64_t>(i))
-      throw UsageError(fmt::format("node {} stands twice; expected nodes that differ", nodes[i]));
-  out.nodes_per_hop.push_back(static_cast<int64_t>(nodes.size()));
-  PredictedEdges none;
-  induce(topology, table, none, out);
 }
 
 }  // namespace plimsoll

@@ -16,8 +16,4 @@ void make_bidirectional(SampledSubgraph& subgraph);
 void induce(const Topology& topology, const NodeIdMap& table, PredictedEdges& targets,
             SampledSubgraph& subgraph);
 
-/// The induced subgraph of `nodes`, which differ: a batch of clusters (ClusterBatches). nodes_per_hop is
-/// their number. Errors: UsageError for a node that is not in the graph or stands twice, and those above.
-void induced_subgraph(const Topology& topology, std::span<const int64_t> nodes, SampledSubgraph& out);
-
 }  // namespace plimsoll
