@@ -131,7 +131,7 @@ class AttentionRanges {
   EdgeOrder order_;
 };
 
-/// The shape of a layer without data, for what it declares (ops/attention_bytes.h); in a MetaTensors.
+/// The shape of a layer without data, for its workspace (ops/attention_bytes.h); in a MetaTensors.
 AttentionShape shape_of(const AttentionTensors& in, const AttentionSizes& sizes,
                         const AttentionOptions& options);
 /// Groups of pieces, or ranges, that the workspaces of such a layer are counted in.
