@@ -199,8 +199,9 @@ def copied(value: T) -> T:
     none."""
     # torch copies storages that are not of parameters past its allocator, unless they are copied already.
     storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in _without_parameters(value)}
+    memo: dict[Any, Any] = {"torch": {key: _in_ledger(storage) for key, storage in storages.items()}}
     try:
-        return copy.deepcopy(value, {"torch": {key: _in_ledger(storage) for key, storage in storages.items()}})
+        return copy.deepcopy(value, memo)
     except BudgetExceeded:
         raise
     except (RuntimeError, TypeError) as error:
