@@ -12,12 +12,12 @@
 #include <ctime>
 #include <string>
 
-#include "windows/windows.h"
+#include "can/windows/windows.h"
 #include "ops/allocator.h"
 #include "sample/block/batches.h"
 #include "sample/block/graph_set_source.h"
-#include "train/engine/collate.h"
-#include "train/plan/warm_up.h"
+#include "engine/blocks/collate.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -27,13 +27,13 @@
 #include "ops/allocator.h"
 #include "sample/block/cached_teacher.h"
 #include "sample/block/graph_set_source.h"
-#include "train/data/split.h"
-#include "train/engine/block_engine.h"
-#include "train/fit/optimizer.h"
-#include "train/plan/planner.h"
-#include "train/plan/warm_up.h"
-#include "train/stages/gat_stage.h"
-#include "train/stages/vgae_stage.h"
+#include "engine/data/split.h"
+#include "engine/blocks/block_engine.h"
+#include "engine/fit/optimizer.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/warm_up.h"
+#include "can/tasks/gat_stage.h"
+#include "can/tasks/vgae_stage.h"
 
 namespace plimsoll {
 namespace {

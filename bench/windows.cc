@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "windows/windows.h"
+#include "can/windows/windows.h"
 
 namespace plimsoll {
 namespace {

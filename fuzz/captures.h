@@ -8,8 +8,8 @@
 #include <string>
 
 #include "fuzz/property.h"
-#include "ingest/can/capture_pieces.h"
-#include "ingest/can/fields.h"
+#include "can/capture/capture_pieces.h"
+#include "can/capture/fields.h"
 
 namespace plimsoll {
 

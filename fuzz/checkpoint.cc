@@ -1,6 +1,6 @@
 #include "fuzz/property.h"
 #include "fuzz/scratch.h"
-#include "train/fit/position.h"
+#include "engine/fit/position.h"
 
 // Any file is a checkpoint that says where a run stands, or is refused; what was read is written and read again.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,6 +1,6 @@
 #include "fuzz/captures.h"
 #include "fuzz/scratch.h"
-#include "ingest/write/capture_writer.h"
+#include "can/write/capture_writer.h"
 
 namespace plimsoll {
 namespace {

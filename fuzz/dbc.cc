@@ -1,5 +1,5 @@
 #include "base/json_text.h"
-#include "detect/dbc_rules.h"
+#include "can/dbc/dbc_rules.h"
 #include "fuzz/property.h"
 #include "fuzz/scratch.h"
 

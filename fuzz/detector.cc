@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "detect/stream_detector.h"
+#include "can/live/stream_detector.h"
 #include "fuzz/property.h"
 #include "fuzz/scratch.h"
 

@@ -1,5 +1,5 @@
 #include "fuzz/data_sets.h"
-#include "windows/windows.h"
+#include "can/windows/windows.h"
 
 // A frames set that opens can be cut into windows, also when its columns are damaged.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,6 +1,6 @@
 #include "fuzz/property.h"
 #include "fuzz/scratch.h"
-#include "train/model_file/model_options.h"
+#include "engine/model_file/model_options.h"
 
 namespace plimsoll {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "fuzz/captures.h"
 #include "fuzz/scratch.h"
-#include "ingest/can/frame_reader.h"
+#include "can/capture/frame_reader.h"
 
 namespace plimsoll {
 

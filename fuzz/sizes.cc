@@ -2,7 +2,7 @@
 
 #include "base/units.h"
 #include "fuzz/property.h"
-#include "windows/windows.h"
+#include "can/windows/windows.h"
 
 // Sizes of memory and lengths of windows, as the command line takes them.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

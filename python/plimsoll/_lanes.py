@@ -1,4 +1,4 @@
-"""Sums over the blocks of a batch in an order that processes can share, as in src/train/engine/lane_tree.h.
+"""Sums over the blocks of a batch in an order that processes can share, as in src/engine/blocks/lane_tree.h.
 
 Lane l of L has the blocks l B / L .. (l + 1) B / L - 1 of B and adds them in their order; lanes are added by a binary tree,
 (0 + 1) + (2 + 3). A rank takes consecutive lanes and ends with the nodes of the tree that lie in them. Of all nodes each rank

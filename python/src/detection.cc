@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "bindings.h"
-#include "detect/stream_detector.h"
+#include "can/live/stream_detector.h"
 
 namespace plimsoll {
 namespace {

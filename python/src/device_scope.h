@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "memory/tape_model.h"
-#include "train/engine/training_device.h"
+#include "engine/blocks/training_device.h"
 
 namespace plimsoll {
 

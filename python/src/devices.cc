@@ -15,7 +15,7 @@
 #include "device_scope.h"
 #include "ops/torch_cuda.h"
 #include "torch_bindings.h"
-#include "train/engine/torch_on_stream.h"
+#include "engine/blocks/torch_on_stream.h"
 
 namespace plimsoll {
 

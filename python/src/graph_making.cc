@@ -16,7 +16,7 @@
 #include "bindings.h"
 #include "ingest/graph/graph.h"
 #include "ingest/graph/split_edges.h"
-#include "ingest/simulate/simulate_graph.h"
+#include "ingest/graph/simulate_graph.h"
 #include "io/replaceable.h"
 #include "memory/budget_scope.h"
 #include "store/graph.h"

@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "memory/ledger.h"
 #include "memory/meter.h"
-#include "task/run_lock.h"
-#include "task/tracker_process.h"
+#include "run/run_lock.h"
+#include "run/tracker_process.h"
 #include "telemetry/journal.h"
 #include "torch_bindings.h"
 

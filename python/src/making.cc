@@ -10,14 +10,14 @@
 
 #include "base/units.h"
 #include "bindings.h"
-#include "ingest/can/ingest.h"
+#include "can/capture/ingest.h"
 #include "ingest/merge.h"
 #include "ingest/points/nearest.h"
 #include "ingest/points/points.h"
-#include "ingest/simulate/simulate.h"
+#include "can/simulate/simulate.h"
 #include "memory/budget_scope.h"
 #include "watched.h"
-#include "windows/windows_set.h"
+#include "can/windows/windows_set.h"
 
 namespace plimsoll {
 namespace {

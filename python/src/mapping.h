@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "bindings.h"
-#include "store/frames.h"
+#include "can/frames/frames.h"
 #include "store/graph.h"
 #include "store/graph_set.h"
 

@@ -10,11 +10,11 @@
 #include "cluster/process_group.h"
 #include "config/known_recipes.h"
 #include "memory/budget_caps.h"
-#include "task/evaluate_run.h"
-#include "task/predict_run.h"
-#include "task/train_run.h"
+#include "run/evaluate_run.h"
+#include "run/predict_run.h"
+#include "run/train_run.h"
 #include "torch_bindings.h"
-#include "train/plan/warm_up.h"
+#include "engine/plan/warm_up.h"
 #include "watched.h"
 
 namespace plimsoll {
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Torch has one intra-op thread a worker while it lives (train/plan/warm_up.h), and then as many as before.
+// Torch has one intra-op thread a worker while it lives (engine/plan/warm_up.h), and then as many as before.
 class OwnThreads {
  public:
   explicit OwnThreads(int threads) : before_(at::get_num_threads()) { warm_up_torch(threads); }

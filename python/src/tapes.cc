@@ -15,7 +15,7 @@
 #include "ops/allocator.h"
 #include "telemetry/memory_snapshot.h"
 #include "torch_bindings.h"
-#include "train/plan/operation_names.h"
+#include "engine/plan/operation_names.h"
 
 namespace plimsoll {
 namespace {

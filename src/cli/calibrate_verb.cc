@@ -10,9 +10,9 @@
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/verbs.h"
-#include "detect/calibrate.h"
-#include "detect/rate_bound.h"
-#include "ingest/can/ingest.h"
+#include "can/detector/calibrate.h"
+#include "can/detector/rate_bound.h"
+#include "can/capture/ingest.h"
 #include "io/new_folder.h"
 #include "io/replaceable.h"
 

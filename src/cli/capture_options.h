@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "ingest/can/capture_format.h"
+#include "can/capture/capture_format.h"
 
 namespace plimsoll {
 

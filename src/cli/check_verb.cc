@@ -9,12 +9,12 @@
 #include "base/units.h"
 #include "cli/capture_options.h"
 #include "cli/command.h"
-#include "cli/dbc_remarks.h"
-#include "cli/event_text.h"
+#include "can/live/dbc_remarks.h"
+#include "can/live/event_text.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
-#include "detect/dbc_rules.h"
-#include "detect/frame_feed.h"
+#include "can/dbc/dbc_rules.h"
+#include "can/live/frame_feed.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {

@@ -10,8 +10,8 @@
 #include "cli/interrupt.h"
 #include "cli/python_verbs.h"
 #include "cli/verbs.h"
-#include "ingest/can/sources.h"
-#include "ingest/write/convert.h"
+#include "can/capture/sources.h"
+#include "can/write/convert.h"
 #include "store/data_set.h"
 #include "telemetry/progress.h"
 

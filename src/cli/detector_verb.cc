@@ -18,7 +18,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
-#include "ingest/can/capture_format.h"
+#include "can/capture/capture_format.h"
 #include "io/file.h"
 #include "io/new_folder.h"
 #include "io/replaceable.h"

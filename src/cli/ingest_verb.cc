@@ -9,7 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/verbs.h"
-#include "ingest/can/ingest.h"
+#include "can/capture/ingest.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "cli/command.h"
-#include "store/frames.h"
+#include "can/frames/frames.h"
 
 namespace plimsoll {
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "cli/train_options.h"
-#include "train/engine/training_device.h"
+#include "engine/blocks/training_device.h"
 
 namespace plimsoll {
 

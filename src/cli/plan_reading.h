@@ -1,7 +1,7 @@
 #pragma once
 
 #include "io/disk_speed.h"
-#include "train/plan/planner.h"
+#include "engine/plan/planner.h"
 
 namespace plimsoll {
 

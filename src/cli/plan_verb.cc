@@ -14,12 +14,12 @@
 #include "job/stage.h"
 #include "rows/feature_file.h"
 #include "store/graph.h"
-#include "task/plan_savings.h"
-#include "task/plan_table.h"
+#include "run/plan_savings.h"
+#include "run/plan_table.h"
 #include "telemetry/memory_snapshot.h"
 #include "telemetry/table.h"
-#include "train/plan/memory_by_module.h"
-#include "train/plan/warm_up.h"
+#include "engine/plan/memory_by_module.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

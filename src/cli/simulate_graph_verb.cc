@@ -9,7 +9,7 @@
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
-#include "ingest/simulate/simulate_graph.h"
+#include "ingest/graph/simulate_graph.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

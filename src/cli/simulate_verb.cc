@@ -10,8 +10,8 @@
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
-#include "ingest/simulate/inject.h"
-#include "ingest/simulate/simulate.h"
+#include "can/simulate/inject.h"
+#include "can/simulate/simulate.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

@@ -17,10 +17,10 @@
 #include "job/stage.h"
 #include "memory/limits.h"
 #include "store/data_set.h"
-#include "task/plan_run.h"
-#include "task/trial_run.h"
+#include "run/plan_run.h"
+#include "run/trial_run.h"
 #include "telemetry/progress.h"
-#include "train/plan/warm_up.h"
+#include "engine/plan/warm_up.h"
 
 extern char** environ;
 

@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "cli/command.h"
-#include "task/train_run.h"
+#include "run/train_run.h"
 
 namespace plimsoll {
 

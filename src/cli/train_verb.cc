@@ -13,9 +13,9 @@
 #include "cli/open_device.h"
 #include "cli/train_report.h"
 #include "memory/limits.h"
-#include "task/train_run.h"
+#include "run/train_run.h"
 #include "telemetry/progress.h"
-#include "train/plan/warm_up.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

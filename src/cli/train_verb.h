@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cli/train_options.h"
-#include "train/engine/exchange.h"
+#include "engine/blocks/exchange.h"
 
 namespace plimsoll {
 

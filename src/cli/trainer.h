@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/engine/exchange.h"
+#include "engine/blocks/exchange.h"
 
 namespace plimsoll {
 

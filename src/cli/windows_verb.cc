@@ -10,7 +10,7 @@
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
 #include "telemetry/progress.h"
-#include "windows/windows_set.h"
+#include "can/windows/windows_set.h"
 
 namespace plimsoll {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cluster/rank_watch.h"
-#include "train/engine/exchange.h"
+#include "engine/blocks/exchange.h"
 
 namespace plimsoll {
 

@@ -48,7 +48,7 @@ struct Recipe {
     std::string optimizer = "adam";
     double weight_decay = 1e-4;
     double momentum = 0;
-    std::string schedule = "constant";  ///< of the learning rate (train/fit/schedule.h)
+    std::string schedule = "constant";  ///< of the learning rate (engine/fit/schedule.h)
     int64_t schedule_epochs = 10;
     double schedule_factor = 0.1;
     int64_t warm_up_epochs = 0;

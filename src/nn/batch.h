@@ -86,7 +86,7 @@ struct Batch {
   at::Tensor graph_item;   ///< i64 [G]: index in the data set
   at::Tensor graph_local;  ///< i64 [G]: zeros
 
-  /// The batch as it was read, where this one lies on a device (train/engine/device_blocks.h); null: this
+  /// The batch as it was read, where this one lies on a device (engine/blocks/device_blocks.h); null: this
   /// one.
   const Batch* on_host = nullptr;
   const Batch& read() const { return on_host != nullptr ? *on_host : *this; }

@@ -6,7 +6,7 @@ namespace plimsoll {
 
 /// An objective whose model computes products in bfloat16 or float16 (torch.autocast; ops/autocast.h has the
 /// rules of our operators), while weights, gradients, losses, and what a teacher says are float32. Bfloat16
-/// has the range of float32; float16 has not, so that losses need a scale (train/fit/loss_scale.h). Tensors
+/// has the range of float32; float16 has not, so that losses need a scale (engine/fit/loss_scale.h). Tensors
 /// without data stay float32.
 class MixedPrecision : public Objective {
  public:

@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-// The options of the models that files hold (train/model_file/model_options.h), without torch.
+// The options of the models that files hold (engine/model_file/model_options.h), without torch.
 
 /// The sizes of a GATWithJK. The defaults are the published small preset, 65,354 parameters at 2,049 IDs.
 struct GATWithJKOptions {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "store/column_check.h"
-#include "store/frames.h"
+#include "can/frames/frames.h"
 #include "store/graph_set.h"
 #include "store/output.h"
 #include "store/shard_folders.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "memory/vector.h"
-#include "store/frames.h"
+#include "can/frames/frames.h"
 #include "store/safetensors.h"
 
 namespace plimsoll {

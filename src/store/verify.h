@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "store/frames.h"
+#include "can/frames/frames.h"
 
 namespace plimsoll {
 

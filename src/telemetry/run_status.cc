@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kLock = "/run.lock";  // task/run_lock.h
+constexpr std::string_view kLock = "/run.lock";  // run/run_lock.h
 
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
@@ -22,7 +22,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// Whether it is a run that another one replaces (task/run_folder.h): it is kept until that one is whole.
+// Whether it is a run that another one replaces (run/run_folder.h): it is kept until that one is whole.
 bool is_put_aside(const fs::path& folder) {
   const std::string name = folder.filename().string();
   return name.starts_with('.') && name.find(".old.") != std::string::npos;

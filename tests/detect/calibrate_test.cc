@@ -1,4 +1,4 @@
-#include "detect/calibrate.h"
+#include "can/detector/calibrate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "detect/dbc.h"
+#include "can/dbc/dbc.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "detect/detector_file.h"
+#include "can/detector/detector_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "detect/gat_network.h"
-#include "detect/stream_detector.h"
+#include "can/detector/gat_network.h"
+#include "can/live/stream_detector.h"
 #include "support/errors.h"
 #include "support/made_detector.h"
 #include "support/temp_folder.h"

@@ -1,4 +1,4 @@
-#include "detect/fusion.h"
+#include "can/detector/fusion.h"
 
 #include <gtest/gtest.h>
 

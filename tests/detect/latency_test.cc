@@ -1,4 +1,4 @@
-#include "detect/latency.h"
+#include "can/live/latency.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "detect/rate_bound.h"
+#include "can/detector/rate_bound.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "detect/silence_watch.h"
+#include "can/live/silence_watch.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include <chrono>
 
-#include "detect/wait_for_input.h"
+#include "can/live/wait_for_input.h"
 #include "support/behaviour_test.h"
 #include "support/errors.h"
 

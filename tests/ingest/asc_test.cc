@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "ingest/can/asc_date.h"
-#include "ingest/can/formats.h"
+#include "can/capture/asc_date.h"
+#include "can/capture/formats.h"
 #include "support/parse_text.h"
 
 namespace plimsoll {

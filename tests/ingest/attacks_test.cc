@@ -1,4 +1,4 @@
-#include "ingest/simulate/attacks.h"
+#include "can/simulate/attacks.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "ingest/simulate/bus_simulator.h"
+#include "can/simulate/bus_simulator.h"
 #include "support/errors.h"
 #include "support/made_frames.h"
 

@@ -1,4 +1,4 @@
-#include "ingest/simulate/bus_simulator.h"
+#include "can/simulate/bus_simulator.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "ingest/write/capture_writer.h"
+#include "can/write/capture_writer.h"
 
 #include <gtest/gtest.h>
 
-#include "store/frame_batch.h"
+#include "can/frames/frame_batch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"

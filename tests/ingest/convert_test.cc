@@ -1,11 +1,11 @@
-#include "ingest/write/convert.h"
+#include "can/write/convert.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
 #include "base/philox.h"
-#include "ingest/can/ingest.h"
+#include "can/capture/ingest.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "ingest/can/frame_reader.h"
+#include "can/capture/frame_reader.h"
 #include "support/made_captures.h"
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"

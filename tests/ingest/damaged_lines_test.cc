@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ingest/can/formats.h"
+#include "can/capture/formats.h"
 #include "support/parse_text.h"
 
 // Small captures in every text format, in which one line at a time is removed or damaged: each line is a

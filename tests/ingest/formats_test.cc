@@ -1,4 +1,4 @@
-#include "ingest/can/formats.h"
+#include "can/capture/formats.h"
 
 #include <gtest/gtest.h>
 

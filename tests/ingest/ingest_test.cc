@@ -1,4 +1,4 @@
-#include "ingest/can/ingest.h"
+#include "can/capture/ingest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ingest/simulate/inject.h"
+#include "can/simulate/inject.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "ingest/simulate/simulate.h"
+#include "can/simulate/simulate.h"
 #include "io/file.h"
 #include "store/verify.h"
 #include "support/errors.h"

@@ -1,11 +1,11 @@
-#include "ingest/simulate/periodic_ids.h"
+#include "can/simulate/periodic_ids.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "ingest/simulate/frame_source.h"
+#include "can/simulate/frame_source.h"
 #include "support/made_frames.h"
 
 namespace plimsoll {

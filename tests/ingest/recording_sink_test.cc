@@ -1,4 +1,4 @@
-#include "ingest/simulate/recording_sink.h"
+#include "can/simulate/recording_sink.h"
 
 #include <gtest/gtest.h>
 

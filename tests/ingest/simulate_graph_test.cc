@@ -1,4 +1,4 @@
-#include "ingest/simulate/simulate_graph.h"
+#include "ingest/graph/simulate_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "ingest/simulate/simulate.h"
+#include "can/simulate/simulate.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "ingest/can/ingest.h"
+#include "can/capture/ingest.h"
 #include "io/file.h"
 #include "memory/ledger.h"
 #include "store/split_name.h"

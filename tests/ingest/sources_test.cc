@@ -1,4 +1,4 @@
-#include "ingest/can/sources.h"
+#include "can/capture/sources.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ingest/can/formats.h"
+#include "can/capture/formats.h"
 #include "support/parse_text.h"
 
 // Texts of SavvyCAN, Cabana, BUSMASTER and PEAK, and tables with their columns.

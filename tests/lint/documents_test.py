@@ -1,7 +1,7 @@
 """Every link within the pages resolves, and so does every file and function that a page names.
 
 A link leads to a file of the checkout, and its `#anchor` to a heading of that page, by GitHub's rule for anchors. A code span
-such as `windows/windows.cc:open_windows` names a file, whole or by the end of its path, and a word in it; one such as
+such as `can/windows/windows.cc:open_windows` names a file, whole or by the end of its path, and a word in it; one such as
 `Fit::train_epoch` names words that some source has together.
 """
 

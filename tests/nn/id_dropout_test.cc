@@ -1,12 +1,12 @@
-#include "nn/id_dropout.h"
+#include "can/tasks/id_dropout.h"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "nn/unknown_ids_apart.h"
-#include "windows/unknown_ids.h"
+#include "can/tasks/unknown_ids_apart.h"
+#include "can/profile/unknown_ids.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "store/frames.h"
+#include "can/frames/frames.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "store/frames.h"
+#include "can/frames/frames.h"
 #include "store/graph_set.h"
 
 namespace plimsoll {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "store/frame_batch.h"
+#include "can/frames/frame_batch.h"
 #include "support/temp_folder.h"
-#include "windows/behaviour_graph.h"
-#include "windows/windows.h"
+#include "can/windows/behaviour_graph.h"
+#include "can/windows/windows.h"
 
 namespace plimsoll {
 

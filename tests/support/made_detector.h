@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/json.h"
-#include "detect/fusion.h"
+#include "can/detector/fusion.h"
 #include "store/safetensors.h"
 #include "support/behaviour_test.h"
-#include "windows/windows.h"
+#include "can/windows/windows.h"
 
 namespace plimsoll {
 

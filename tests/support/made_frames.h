@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "ingest/simulate/frame_source.h"
+#include "can/simulate/frame_source.h"
 
 namespace plimsoll {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "ingest/can/capture_pieces.h"
+#include "can/capture/capture_pieces.h"
 
 namespace plimsoll {
 

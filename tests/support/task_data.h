@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "ingest/simulate/attacks.h"
-#include "ingest/simulate/simulate.h"
+#include "can/simulate/attacks.h"
+#include "can/simulate/simulate.h"
 #include "store/graph.h"
 #include "store/graph_set.h"
 

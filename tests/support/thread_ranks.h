@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "train/engine/exchange.h"
+#include "engine/blocks/exchange.h"
 
 namespace plimsoll {
 

@@ -13,10 +13,10 @@
 #include "ops/allocator.h"
 #include "support/task_data.h"
 #include "support/temp_folder.h"
-#include "task/evaluate_run.h"
-#include "task/predict_run.h"
-#include "task/train_run.h"
-#include "train/plan/warm_up.h"
+#include "run/evaluate_run.h"
+#include "run/predict_run.h"
+#include "run/train_run.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "task/layers_folder.h"
+#include "tasks/gnn/layers_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

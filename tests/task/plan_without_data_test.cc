@@ -13,9 +13,9 @@
 #include "ops/allocator.h"
 #include "support/task_data.h"
 #include "support/temp_folder.h"
-#include "task/plan_run.h"
-#include "task/plan_savings.h"
-#include "train/plan/warm_up.h"
+#include "run/plan_run.h"
+#include "run/plan_savings.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "task/run_folder.h"
+#include "run/run_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

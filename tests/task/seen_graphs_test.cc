@@ -10,11 +10,11 @@
 #include "support/errors.h"
 #include "support/task_data.h"
 #include "support/temp_folder.h"
-#include "task/evaluate_run.h"
-#include "task/gnn_training.h"
-#include "task/graph_lists.h"
-#include "task/train_run.h"
-#include "train/plan/warm_up.h"
+#include "run/evaluate_run.h"
+#include "tasks/gnn/gnn_training.h"
+#include "tasks/gnn/graph_lists.h"
+#include "run/train_run.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -10,9 +10,9 @@
 #include "ops/allocator.h"
 #include "support/task_data.h"
 #include "support/temp_folder.h"
-#include "task/plan_run.h"
-#include "task/train_run.h"
-#include "train/plan/warm_up.h"
+#include "run/plan_run.h"
+#include "run/train_run.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "task/training_data.h"
+#include "run/training_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "config/earlier_runs.h"
 #include "support/behaviour_test.h"
 #include "support/errors.h"
-#include "windows/windows_set.h"
+#include "can/windows/windows_set.h"
 
 namespace plimsoll {
 namespace {

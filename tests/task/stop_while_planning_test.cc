@@ -8,10 +8,10 @@
 #include "sample/block/graph_set_source.h"
 #include "support/task_data.h"
 #include "support/temp_folder.h"
-#include "task/train_run.h"
-#include "train/fit/edge_distances.h"
-#include "train/fit/target_scale.h"
-#include "train/plan/warm_up.h"
+#include "run/train_run.h"
+#include "engine/fit/edge_distances.h"
+#include "engine/fit/target_scale.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -20,7 +20,7 @@
 #include "ops/attention_layer.h"
 #include "support/allocation_tape.h"
 #include "support/odd_graphs.h"
-#include "train/engine/collate.h"
+#include "engine/blocks/collate.h"
 
 namespace plimsoll {
 namespace {

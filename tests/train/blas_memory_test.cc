@@ -1,4 +1,4 @@
-#include "train/plan/blas_memory.h"
+#include "engine/plan/blas_memory.h"
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>

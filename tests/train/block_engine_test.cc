@@ -1,4 +1,4 @@
-#include "train/engine/block_engine.h"
+#include "engine/blocks/block_engine.h"
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
@@ -20,9 +20,9 @@
 #include "support/errors.h"
 #include "support/fixed_ranges.h"
 #include "support/random_graphs.h"
-#include "train/fit/optimizer.h"
-#include "train/plan/planner.h"
-#include "train/plan/warm_up.h"
+#include "engine/fit/optimizer.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

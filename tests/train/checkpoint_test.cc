@@ -1,4 +1,4 @@
-#include "train/fit/checkpoint.h"
+#include "engine/fit/checkpoint.h"
 
 #include <ATen/Functions.h>
 #include <gmock/gmock.h>

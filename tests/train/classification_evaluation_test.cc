@@ -1,4 +1,4 @@
-#include "train/evaluate/classification_evaluation.h"
+#include "tasks/classes/classification_evaluation.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "ops/allocator.h"
 #include "support/ledger_cap.h"
 #include "support/random_graphs.h"
-#include "train/plan/warm_up.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/evaluate/classification_metrics.h"
+#include "tasks/metrics/classification_metrics.h"
 
 #include <gtest/gtest.h>
 

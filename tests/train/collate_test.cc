@@ -1,4 +1,4 @@
-#include "train/engine/collate.h"
+#include "engine/blocks/collate.h"
 
 #include <gtest/gtest.h>
 

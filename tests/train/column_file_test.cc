@@ -1,4 +1,4 @@
-#include "train/data/column_file.h"
+#include "engine/data/column_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

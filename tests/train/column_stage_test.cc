@@ -1,4 +1,4 @@
-#include "train/stages/column_stage.h"
+#include "engine/predict/column_stage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
 #include "support/thread_ranks.h"
-#include "train/plan/warm_up.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/data/curriculum.h"
+#include "engine/data/curriculum.h"
 
 #include <gtest/gtest.h>
 

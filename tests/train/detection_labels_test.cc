@@ -1,4 +1,4 @@
-#include "train/data/detection_labels.h"
+#include "can/tasks/detection_labels.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

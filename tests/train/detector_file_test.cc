@@ -1,4 +1,4 @@
-#include "train/model_file/detector_file.h"
+#include "can/tasks/detector_file.h"
 
 #include <gtest/gtest.h>
 

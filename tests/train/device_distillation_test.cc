@@ -3,7 +3,7 @@
 #include "on_each_device.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
-#include "train/stages/distill.h"
+#include "can/tasks/distill.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/engine/device_rows.h"
+#include "engine/blocks/device_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include "sample/neighbour/neighbour_source.h"
 #include "support/giant_graph.h"
 #include "support/temp_folder.h"
-#include "train/fit/fit.h"
+#include "engine/fit/fit.h"
 
 // Of a giant graph rows of features stay on a device where its budget has room for them: the same bits.
 

@@ -1,4 +1,4 @@
-#include "train/evaluate/evaluation_report.h"
+#include "can/tasks/evaluation_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "io/file.h"
 #include "support/temp_folder.h"
-#include "train/evaluate/evaluation_answer.h"
+#include "can/tasks/evaluation_answer.h"
 
 namespace plimsoll {
 namespace {

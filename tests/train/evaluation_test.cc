@@ -1,4 +1,4 @@
-#include "train/evaluate/evaluation.h"
+#include "can/tasks/evaluation.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "support/errors.h"
-#include "train/evaluate/evaluation_json.h"
-#include "train/evaluate/evaluation_summary.h"
-#include "train/evaluate/evaluation_table.h"
-#include "train/evaluate/judged_lists.h"
+#include "can/tasks/evaluation_json.h"
+#include "can/tasks/evaluation_summary.h"
+#include "can/tasks/evaluation_table.h"
+#include "can/tasks/judged_lists.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/fit/fit.h"
+#include "engine/fit/fit.h"
 
 #include <ATen/TensorOperators.h>
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@
 #include "support/errors.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
-#include "train/plan/warm_up.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

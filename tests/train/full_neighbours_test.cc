@@ -1,4 +1,4 @@
-#include "train/evaluate/full_neighbours.h"
+#include "engine/predict/full_neighbours.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 #include "support/errors.h"
 #include "support/giant_graph.h"
 #include "support/temp_folder.h"
-#include "train/plan/planner.h"
-#include "train/plan/warm_up.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -12,8 +12,8 @@
 #include "ops/allocator.h"
 #include "sample/block/graph_set_source.h"
 #include "store/safetensors.h"
-#include "train/engine/collate.h"
-#include "train/model_file/detector_file.h"
+#include "engine/blocks/collate.h"
+#include "can/tasks/detector_file.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/fit/initial_weights.h"
+#include "engine/fit/initial_weights.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

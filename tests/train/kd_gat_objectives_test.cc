@@ -16,8 +16,8 @@
 #include "nn/vgae_distillation.h"
 #include "ops/allocator.h"
 #include "support/odd_graphs.h"
-#include "train/engine/block_engine.h"
-#include "train/engine/collate.h"
+#include "engine/blocks/block_engine.h"
+#include "engine/blocks/collate.h"
 
 namespace plimsoll {
 namespace {

@@ -15,10 +15,10 @@
 #include "nn/gnn.h"
 #include "ops/allocator.h"
 #include "support/random_graphs.h"
-#include "train/engine/block_engine.h"
-#include "train/fit/optimizer.h"
-#include "train/plan/planner.h"
-#include "train/plan/warm_up.h"
+#include "engine/blocks/block_engine.h"
+#include "engine/fit/optimizer.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

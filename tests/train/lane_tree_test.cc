@@ -1,4 +1,4 @@
-#include "train/engine/lane_tree.h"
+#include "engine/blocks/lane_tree.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/fit/loss_scale.h"
+#include "engine/fit/loss_scale.h"
 
 #include <gtest/gtest.h>
 

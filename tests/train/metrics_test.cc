@@ -1,5 +1,5 @@
-#include "train/evaluate/metrics.h"
-#include "train/model_file/threshold.h"
+#include "tasks/metrics/metrics.h"
+#include "can/tasks/threshold.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/model_file/model_options.h"
+#include "engine/model_file/model_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include "nn/sgmp.h"
 #include "ops/allocator.h"
 #include "support/temp_folder.h"
-#include "train/model_file/detector_file.h"
-#include "train/model_file/gnn_file.h"
+#include "can/tasks/detector_file.h"
+#include "engine/model_file/gnn_file.h"
 
 namespace plimsoll {
 namespace {

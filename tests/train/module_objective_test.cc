@@ -10,7 +10,7 @@
 #include "nn/objective.h"
 #include "ops/segment.h"
 #include "support/random_graphs.h"
-#include "train/engine/block_engine.h"
+#include "engine/blocks/block_engine.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/engine/offloaded_teacher.h"
+#include "engine/blocks/offloaded_teacher.h"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>

@@ -10,8 +10,8 @@
 #include "device/cuda_device.h"
 #include "device/host_device.h"
 #include "ops/allocator.h"
-#include "train/engine/training_device.h"
-#include "train/plan/warm_up.h"
+#include "engine/blocks/training_device.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 

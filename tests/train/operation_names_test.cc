@@ -7,7 +7,7 @@
 
 #include "memory/tape.h"
 #include "ops/allocator.h"
-#include "train/plan/operation_names.h"
+#include "engine/plan/operation_names.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/fit/optimizer.h"
+#include "engine/fit/optimizer.h"
 
 #include <gtest/gtest.h>
 #include <torch/nn/utils/clip_grad.h>

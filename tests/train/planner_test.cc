@@ -1,6 +1,6 @@
 // What a plan says is what a run takes.
 
-#include "train/plan/planner.h"
+#include "engine/plan/planner.h"
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
@@ -16,10 +16,10 @@
 #include "nn/gnn.h"
 #include "ops/allocator.h"
 #include "support/any_model.h"
-#include "train/engine/run_blocks.h"
-#include "train/plan/operation_names.h"
-#include "train/plan/static_tape.h"
-#include "train/plan/warm_up.h"
+#include "engine/blocks/run_blocks.h"
+#include "engine/plan/operation_names.h"
+#include "engine/plan/static_tape.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

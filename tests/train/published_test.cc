@@ -1,4 +1,4 @@
-#include "train/evaluate/published.h"
+#include "can/tasks/published.h"
 
 #include <gtest/gtest.h>
 

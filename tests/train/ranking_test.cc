@@ -1,4 +1,4 @@
-#include "train/evaluate/ranking.h"
+#include "tasks/metrics/ranking.h"
 
 #include <gtest/gtest.h>
 

@@ -14,10 +14,10 @@
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
 #include "support/thread_ranks.h"
-#include "train/engine/lane_exchange.h"
-#include "train/engine/shared_prediction.h"
-#include "train/fit/fit.h"
-#include "train/plan/warm_up.h"
+#include "engine/blocks/lane_exchange.h"
+#include "engine/blocks/shared_prediction.h"
+#include "engine/fit/fit.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

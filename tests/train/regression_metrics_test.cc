@@ -1,4 +1,4 @@
-#include "train/evaluate/regression_metrics.h"
+#include "tasks/metrics/regression_metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "train/engine/running_statistics.h"
+#include "engine/blocks/running_statistics.h"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>

@@ -16,9 +16,9 @@
 #include "nn/link_prediction.h"
 #include "ops/allocator.h"
 #include "support/sample_source.h"
-#include "train/plan/planner.h"
-#include "train/plan/static_tape.h"
-#include "train/plan/warm_up.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/static_tape.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/evaluate/scorer.h"
+#include "can/tasks/scorer.h"
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
@@ -13,8 +13,8 @@
 #include "support/errors.h"
 #include "support/ledger_cap.h"
 #include "support/random_graphs.h"
-#include "train/engine/collate.h"
-#include "train/plan/warm_up.h"
+#include "engine/blocks/collate.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/engine/shared_file.h"
+#include "engine/blocks/shared_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

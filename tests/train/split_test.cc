@@ -1,4 +1,4 @@
-#include "train/data/split.h"
+#include "engine/data/split.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The three ways in which a student hears of its teacher teach the same.
 
-#include "train/stages/teacher_state.h"
+#include "can/tasks/teacher_state.h"
 
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
@@ -14,11 +14,11 @@
 #include "ops/allocator.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
-#include "train/data/detection_labels.h"
-#include "train/data/mapped_zeros.h"
-#include "train/plan/warm_up.h"
-#include "train/stages/gat_stage.h"
-#include "train/stages/vgae_stage.h"
+#include "can/tasks/detection_labels.h"
+#include "engine/data/mapped_zeros.h"
+#include "engine/plan/warm_up.h"
+#include "can/tasks/gat_stage.h"
+#include "can/tasks/vgae_stage.h"
 
 namespace plimsoll {
 namespace {

@@ -1,7 +1,7 @@
 // What a network says of the seeds of a sample does not depend on whether its layers are trimmed to their
 // hops.
 
-#include "train/engine/trimmed_layers.h"
+#include "engine/blocks/trimmed_layers.h"
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -19,7 +19,7 @@
 #include "ops/attention.h"
 #include "support/errors.h"
 #include "support/sample_source.h"
-#include "train/engine/collate.h"
+#include "engine/blocks/collate.h"
 
 namespace plimsoll {
 namespace {

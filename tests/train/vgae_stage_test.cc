@@ -1,4 +1,4 @@
-#include "train/stages/vgae_stage.h"
+#include "can/tasks/vgae_stage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,9 +9,9 @@
 #include "support/errors.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
-#include "train/data/detection_labels.h"
-#include "train/evaluate/scorer.h"
-#include "train/plan/warm_up.h"
+#include "can/tasks/detection_labels.h"
+#include "can/tasks/scorer.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

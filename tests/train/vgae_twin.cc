@@ -23,9 +23,9 @@
 #include "ops/normal_noise.h"
 #include "sample/block/graph_set_source.h"
 #include "store/safetensors.h"
-#include "train/engine/collate.h"
-#include "train/model_file/detector_file.h"
-#include "train/plan/warm_up.h"
+#include "engine/blocks/collate.h"
+#include "can/tasks/detector_file.h"
+#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

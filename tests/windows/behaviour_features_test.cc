@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "support/behaviour_test.h"
-#include "windows/behaviour_graph.h"
+#include "can/windows/behaviour_graph.h"
 
 namespace plimsoll {
 namespace {

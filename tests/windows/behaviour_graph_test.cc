@@ -1,5 +1,5 @@
 // IDs that are overdue: nodes of a graph whose window does not have them.
-#include "windows/behaviour_graph.h"
+#include "can/windows/behaviour_graph.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "support/behaviour_test.h"
-#include "windows/profile_statistics.h"
+#include "can/score/profile_statistics.h"
 
 namespace plimsoll {
 namespace {

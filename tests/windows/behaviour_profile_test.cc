@@ -1,4 +1,4 @@
-#include "windows/behaviour_profile.h"
+#include "can/profile/behaviour_profile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "support/behaviour_test.h"
 #include "support/ledger_cap.h"
-#include "windows/gap_bins.h"
+#include "can/profile/gap_bins.h"
 
 namespace plimsoll {
 namespace {

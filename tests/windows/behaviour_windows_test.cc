@@ -1,4 +1,4 @@
-#include "windows/behaviour_windows.h"
+#include "can/windows/behaviour_windows.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

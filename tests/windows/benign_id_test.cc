@@ -1,4 +1,4 @@
-#include "windows/benign_id.h"
+#include "can/profile/benign_id.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "windows/calibration.h"
+#include "can/windows/calibration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "support/behaviour_test.h"
-#include "windows/behaviour_windows.h"
+#include "can/windows/behaviour_windows.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "windows/checksum_model.h"
+#include "can/profile/checksum_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

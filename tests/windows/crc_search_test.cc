@@ -1,4 +1,4 @@
-#include "windows/crc_search.h"
+#include "can/checksum/crc_search.h"
 
 #include <gtest/gtest.h>
 

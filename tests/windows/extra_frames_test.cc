@@ -1,4 +1,4 @@
-#include "windows/extra_frames.h"
+#include "can/score/extra_frames.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

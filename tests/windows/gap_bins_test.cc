@@ -1,4 +1,4 @@
-#include "windows/gap_bins.h"
+#include "can/profile/gap_bins.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "windows/lone_signals.h"
+#include "can/score/lone_signals.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 
 #include "support/behaviour_test.h"
 #include "support/errors.h"
-#include "windows/profile_sums.h"
+#include "can/profile/profile_sums.h"
 
 namespace plimsoll {
 namespace {

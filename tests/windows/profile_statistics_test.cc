@@ -1,10 +1,10 @@
-#include "windows/profile_statistics.h"
+#include "can/score/profile_statistics.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/behaviour_test.h"
-#include "windows/behaviour_columns.h"
+#include "can/score/behaviour_columns.h"
 
 namespace plimsoll {
 namespace {

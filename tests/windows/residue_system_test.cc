@@ -1,4 +1,4 @@
-#include "windows/residue_system.h"
+#include "can/checksum/residue_system.h"
 
 #include <gtest/gtest.h>
 

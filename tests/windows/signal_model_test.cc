@@ -1,4 +1,4 @@
-#include "windows/signal_model.h"
+#include "can/profile/signal_model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "support/behaviour_test.h"
 #include "support/errors.h"
-#include "windows/signal_steps.h"
+#include "can/score/signal_steps.h"
 
 namespace plimsoll {
 namespace {

@@ -1,4 +1,4 @@
-#include "windows/signal_pairs.h"
+#include "can/profile/signal_pairs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

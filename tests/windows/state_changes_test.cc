@@ -1,4 +1,4 @@
-#include "windows/state_changes.h"
+#include "can/score/state_changes.h"
 
 #include <gtest/gtest.h>
 

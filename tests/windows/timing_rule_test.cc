@@ -1,4 +1,4 @@
-#include "windows/timing_rule.h"
+#include "can/windows/timing_rule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "ingest/can/ingest.h"
+#include "can/capture/ingest.h"
 #include "support/temp_folder.h"
 
 // Against NumPy on all kinds of windows: tests/python/test_timing_rule.py.

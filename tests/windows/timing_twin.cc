@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 #include "store/split_name.h"
-#include "windows/timing_rule.h"
+#include "can/windows/timing_rule.h"
 
 using namespace plimsoll;
 

@@ -1,4 +1,4 @@
-#include "windows/transitions.h"
+#include "can/windows/transitions.h"
 
 #include <gtest/gtest.h>
 

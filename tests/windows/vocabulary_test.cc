@@ -1,4 +1,4 @@
-#include "windows/vocabulary.h"
+#include "can/profile/vocabulary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "windows/window_stream.h"
+#include "can/windows/window_stream.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "ingest/can/ingest.h"
+#include "can/capture/ingest.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {

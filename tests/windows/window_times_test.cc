@@ -1,11 +1,11 @@
-#include "windows/window_times.h"
+#include "can/windows/window_times.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "ingest/can/ingest.h"
+#include "can/capture/ingest.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "windows/windows.h"
+#include "can/windows/windows.h"
 
 #include <gtest/gtest.h>
 
@@ -6,14 +6,14 @@
 #include <random>
 
 #include "base/error.h"
-#include "ingest/can/ingest.h"
+#include "can/capture/ingest.h"
 #include "io/file.h"
 #include "memory/ledger.h"
 #include "sample/block/graph_set_source.h"
 #include "support/errors.h"
 #include "support/ledger_cap.h"
 #include "support/temp_folder.h"
-#include "windows/windows_set.h"
+#include "can/windows/windows_set.h"
 
 namespace plimsoll {
 namespace {

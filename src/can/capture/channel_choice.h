@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "can/capture/fields.h"
+
+namespace plimsoll {
+
+/// The channels of a text that are read: all, or the one of --channel. Immutable.
+class ChannelChoice {
+ public:
+  explicit ChannelChoice(const FormatOptions& options) : only_(options.channel) {}
+
+  /// Whether a frame of this channel is read; else it is counted.
+  bool takes(std::string_view channel, LineNotes& notes) const {
+    if (only_.empty() || channel == only_) return true;
+    ++notes.other_channels;
+    return false;
+  }
+
+ private:
+  std::string only_;
+};
+
+/// The frame appended last is of this channel, whose name lies in the line. Throws Wrong.
+inline void set_channel(std::string_view channel, FrameBatch& out) {
+  if (!out.set_channel(channel)) throw Wrong{channel.data(), "at most 64 channels"};
+}
+
+/// The next line of `text` without its end; `text` keeps the rest.
+inline std::string_view cut_line(std::string_view& text) {
+  const size_t end = text.find('\n');
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string_view>
+
+#include "can/capture/fields.h"
+
+namespace plimsoll {
+
+/// The next field of a row of a tool's CSV, without the blanks around it; `rest` is a null view after the
+/// last one. Throws Wrong after that.
+inline std::string_view take_field(std::string_view& rest, const char* expected, char separator = ',') {
+  if (rest.data() == nullptr) throw Wrong{nullptr, expected};
+  const size_t end = rest.find(separator);
+  const std::string_view field = trim(rest.substr(0, end));
+  rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  return field;
+}
+
+/// Errors of rows that end too soon point at their end.
+template <typename Parse>
+bool parse_row(std::string_view line, Parse&& parse) {
+  try {
+    return parse();
+  } catch (const Wrong& wrong) {
+    if (wrong.at != nullptr) throw;
+    throw Wrong{line.data() + line.size(), wrong.expected, wrong.is_too_long};
+  }
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "can/capture/capture_format.h"
+#include "can/capture/truncation.h"
+#include "io/input_stream.h"
+#include "memory/charge.h"
+
+namespace plimsoll {
+
+/// A stream whose first bytes were looked at.
+class PeekedStream : public InputStream {
+ public:
+  explicit PeekedStream(std::unique_ptr<InputStream> stream) : stream_(std::move(stream)) {
+    held_ = stream_->read(head_, sizeof head_);
+  }
+  std::string_view head() const { return {head_, held_}; }
+  size_t read(char* data, size_t bytes) override;
+  int64_t bytes_read() const override { return stream_->bytes_read(); }
+  std::string source_hash() const override { return stream_->source_hash(); }
+  bool is_cut_off() const override { return stream_->is_cut_off(); }
+
+ private:
+  std::unique_ptr<InputStream> stream_;
+  char head_[64];
+  size_t held_ = 0;
+  size_t given_ = 0;
+};
+
+/// One frame of a capture that is no text.
+struct RawFrame {
+  int64_t time_ns = 0;
+  uint32_t can_id = 0;  ///< with SocketCAN's flags
+  uint32_t channel = 0;
+  const uint8_t* data = nullptr;
+  size_t length = 0;
+  uint8_t flags = 0;  ///< kFrame...
+};
+
+/// Takes the frames of all channels, or of that of --channel.
+class FrameTaker {
+ public:
+  FrameTaker(const FormatOptions& options, std::string file) : options_(options), file_(std::move(file)) {}
+
+  /// Appends a frame, or counts it as one of another channel. `position`: its byte. Errors: InputError.
+  void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes) {
+    const bool same = goes_on(out) == frame.channel;
+    if (!any_ || frame.channel != channel_) choose(frame.channel);
+    if (!taken_) {
+      ++notes.other_channels;
+      return;
+    }
+    if (static_cast<int64_t>(frame.length) > out.width || frame.time_ns < 0)
+      refuse_frame(frame, position, out);
+    out.append(frame.time_ns, frame.can_id, frame.data, frame.length, kUnlabelled);
+    out.set_flags(frame.flags);
+    last_ = &out;
+    if (same)
+      out.channel.push_back(uint8_t{out.channel.back()});
+    else if (!name_.empty() && !out.set_channel(name_))
+      refuse(position, "one more channel", "at most 64; choose one with --channel");
+  }
+  /// The channel whose frames may follow the last one of `out` without add(), but for a time or a length that
+  /// add() refuses: they are of the same channel. None after a frame that was not taken.
+  std::optional<uint32_t> goes_on(const FrameBatch& out) const {
+    if (!any_ || !taken_ || last_ != &out || out.channel.empty()) return std::nullopt;
+    return channel_;
+  }
+  /// A channel that has another name than its number.
+  void name_channel(uint32_t channel, std::string name);
+  /// No frame of a channel that was named until now comes any more.
+  void forget_channels();
+  const FormatOptions& options() const { return options_; }
+  /// The capture is cut off at `position`; --truncated fail refuses that. Errors: InputError.
+  void allow_cut(int64_t position) const;
+  /// "FILE: byte N: found F, expected E", thrown.
+  [[noreturn]] void refuse(int64_t position, const std::string& found, const std::string& expected) const;
+
+ private:
+  void choose(uint32_t channel);
+  [[noreturn]] void refuse_frame(const RawFrame& frame, int64_t position, const FrameBatch& out) const;
+
+  FormatOptions options_;
+  std::string file_;
+  std::map<uint32_t, std::string> names_;
+  Charge charge_{Tag::ingest};  // of names_
+  // Of the frame before, if any.
+  bool any_ = false;
+  uint32_t channel_ = 0;
+  std::string name_;
+  bool taken_ = false;
+  const FrameBatch* last_ = nullptr;  // where it went
+};
+
+/// Frames of a capture that is no text, in the order of the file. Not thread-safe.
+class FrameReader {
+ public:
+  virtual ~FrameReader() = default;
+
+  /// Appends the next frames, up to about `most`; false when there are no more after them. Errors: InputError
+  /// that names the file and the byte, BudgetExceeded.
+  virtual bool read(size_t most, FrameBatch& out, LineNotes& notes) = 0;
+  virtual CaptureFacts facts() const = 0;
+  virtual int64_t bytes_read() const = 0;      ///< of the file
+  virtual int64_t unpacked_bytes() const = 0;  ///< after decompression
+  virtual std::string source_hash() const = 0;
+  /// Where the capture is cut off, if it is; known once read() was false.
+  const std::optional<Truncation>& truncation() const { return truncation_; }
+
+  /// The reader of a file by options.name or, with auto, by its first bytes; it takes `stream` then. Null,
+  /// and `stream` as it was, for a text. Errors: InputError, of a database too, with what makes a log of it.
+  static std::unique_ptr<FrameReader> open(const std::filesystem::path& path, const FormatOptions& options,
+                                           std::unique_ptr<InputStream>& stream);
+
+ protected:
+  std::optional<Truncation> truncation_;
+};
+
+// One file a format.
+
+/// Vector's Binary Logging Format.
+std::unique_ptr<FrameReader> open_blf(const std::string& file, const FormatOptions& options,
+                                      std::unique_ptr<InputStream> stream);
+/// ASAM MDF 4 with bus logging, sorted or not, packed or not, finalised or not. The file is mapped.
+std::unique_ptr<FrameReader> open_mf4(const std::filesystem::path& path, const FormatOptions& options);
+/// pcap and pcapng of SocketCAN interfaces.
+std::unique_ptr<FrameReader> open_pcap(const std::string& file, const FormatOptions& options,
+                                       std::unique_ptr<InputStream> stream);
+
+}  // namespace plimsoll

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <string>
+
+#include "can/capture/byte_window.h"
+#include "can/capture/mdf_file.h"
+
+namespace plimsoll {
+
+/// The meaning of a stored number (block CC): a linear or rational function of it, or a table in the file.
+struct MdfConversion {
+  enum class Type : uint8_t { linear = 1, rational = 2, interpolated = 4, nearest = 5, ranges = 6 };
+  Type type = Type::linear;
+  double offset = 0;  ///< linear: the value is offset + factor * the number
+  double factor = 1;
+  const uint8_t* values = nullptr;  ///< of other types: numbers of 8 bytes
+  size_t count = 0;
+
+  double value(double number) const {
+    return type == Type::linear ? offset + factor * number : other_value(number);
+  }
+  bool is_identity() const { return type == Type::linear && offset == 0 && factor == 1; }
+  bool is_constant() const { return type == Type::linear && factor == 0; }
+
+ private:
+  double at(size_t index) const { return load<double>(values + 8 * index); }
+  double other_value(double number) const;
+};
+
+/// Where a number stands in a record of MDF, and what it means.
+struct MdfField {
+  enum class Kind : uint8_t { unsigned_le, unsigned_be, signed_le, signed_be, real_le, real_be };
+  Kind kind = Kind::unsigned_le;
+  uint32_t byte = 0;
+  uint8_t bit = 0;
+  uint32_t bits = 0;
+  uint64_t mask = 0;       ///< of its bits
+  uint64_t constant = 0;   ///< the number, where nothing stands in the record: it has no bits then
+  bool whole = false;      ///< little-endian, and the record has 8 bytes from `byte` on: read at once
+  bool by_index = false;   ///< the number is that of the record in its group, from 0
+  bool converted = false;  ///< a value is another whole number than what stands in the record
+  MdfConversion conversion;
+
+  /// The bits as they stand in the record.
+  uint64_t raw(const uint8_t* record) const {
+    return (whole ? load<uint64_t>(record + byte) >> bit & mask : raw_in_bytes(record)) | constant;
+  }
+  /// The value of what is a whole number; of one that is not, or is negative, a number with all bits.
+  uint64_t number(const uint8_t* record, uint64_t index = 0) const {
+    return converted ? converted_number(record, index) : raw(record);
+  }
+  double value(const uint8_t* record, uint64_t index = 0) const {
+    if (by_index) return conversion.value(static_cast<double>(index));
+    if (kind == Kind::real_le && bits == 64) return conversion.value(load<double>(record + byte));
+    if (kind == Kind::unsigned_le) return conversion.value(static_cast<double>(raw(record)));
+    return conversion.value(other_raw_value(record));
+  }
+
+ private:
+  double other_raw_value(const uint8_t* record) const;
+  uint64_t converted_number(const uint8_t* record, uint64_t index) const;
+  uint64_t raw_in_bytes(const uint8_t* record) const;
+};
+
+/// A channel block, as far as it is of interest.
+struct MdfChannel {
+  enum Type : uint8_t { kText = 1, kMaster = 2, kVirtualMaster = 3, kMaxLength = 5, kVirtual = 6 };
+  std::string name;
+  uint8_t type;
+  uint8_t sync;  ///< 1 time
+  uint8_t data_type;
+  uint64_t data_link;
+  uint64_t composition;
+  uint64_t conversion;
+  MdfField field;
+};
+
+MdfChannel mdf_channel(const MdfFile& file, const MdfBlock& block);
+/// Its number in records of `record` bytes. Errors: InputError for what is no number within the record, and
+/// for a conversion by a formula.
+MdfField mdf_number(const MdfFile& file, const MdfBlock& block, const MdfChannel& channel, uint64_t record);
+
+}  // namespace plimsoll

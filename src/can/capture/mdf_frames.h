@@ -1,0 +1,99 @@
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "can/capture/frame_reader.h"
+#include "can/capture/mdf_groups.h"
+#include "can/capture/mdf_stream.h"
+#include "memory/charge.h"
+
+namespace plimsoll {
+
+/// The frames of one data group, in the order of its records.
+class MdfFrames {
+ public:
+  struct Frame {
+    RawFrame raw;
+    uint64_t position = 0;  // the block it is of
+    std::array<uint8_t, 64> data{};
+  };
+
+  MdfFrames(const MdfFile& file, const MdfDataGroup& group);
+  MdfFrames(const MdfFrames&) = delete;
+  MdfFrames& operator=(const MdfFrames&) = delete;
+
+  /// The next frame; false at the end.
+  bool next(Frame& frame);
+  /// Appends the frames that next() would give next, while they are of the channel of the frame before and no
+  /// later than `latest_ns`, at most `most`. Of most groups, which hold nothing but records of one kind; of
+  /// others none.
+  size_t take_run(size_t most, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out);
+  int64_t given() const { return stream_.given(); }
+  /// Where the data are cut off, if they are; known at the end.
+  const std::optional<Truncation>& truncation() const { return truncation_; }
+  /// Records since the last call that are no frames, and frames whose payloads are not in the file.
+  int64_t take_other_records() { return std::exchange(other_records_, 0); }
+  int64_t lost_frames() const { return lost_frames_; }
+
+ private:
+  // A frame, and where its payload is that is not there yet.
+  struct Waiting {
+    Frame frame;
+    bool complete = true;
+    uint64_t texts = 0;  // ID of their records
+    uint64_t place = 0;
+    std::optional<uint64_t> length;  // that the frame says
+  };
+  // Payloads of variable length that came, in order: where the next one is, among all of their records.
+  struct Texts {
+    uint64_t place = 0;
+    std::deque<std::pair<uint64_t, std::vector<uint8_t>>> held;
+  };
+
+  size_t take_piece(size_t most, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out);
+  const MdfGroup* text_group(uint64_t at) const;
+  uint64_t records_before_zeros(uint64_t bytes) const;
+  bool next_record();
+  // A logger that lost its power, and a copy that was interrupted, end anywhere.
+  bool may_end_early() const { return file_.left_undone() != 0 || stream_.is_cut_off(); }
+  bool end_within_record(uint64_t block, uint64_t passed);
+  bool end_early(uint64_t passed);
+  bool take_text(uint64_t id, uint64_t block);
+  void drop_text(Texts& texts);
+  bool take_frame(const MdfGroup& group, const uint8_t* record, uint64_t block);
+  void fill(const MdfCanGroup& can, const uint8_t* record, uint64_t index, uint64_t block,
+            Frame& frame) const;
+  RawFrame raw_frame(const MdfCanGroup& can, const uint8_t* record, uint64_t index, uint64_t block) const;
+  static std::optional<uint64_t> length_of(const MdfCanGroup& can, const uint8_t* record, uint64_t index,
+                                           bool fd);
+  bool take_place(const MdfCanGroup& can, Waiting& waiting, uint64_t block);
+  void fill_waiting();
+
+  static constexpr size_t kWindow = 64 << 10;
+
+  const MdfFile& file_;
+  MdfDataGroup group_;
+  Charge charge_{Tag::ingest};
+  std::map<uint64_t, const MdfGroup*> by_id_;
+  std::map<uint64_t, const MdfGroup*> by_place_;  // of its block
+  MdfStream stream_;
+  ByteWindow window_{kWindow, [this](char* data, size_t bytes) { return stream_.read(data, bytes); }};
+  std::optional<MdfStream> text_stream_;
+  std::optional<ByteWindow> text_window_;
+  std::map<uint64_t, Texts> texts_of_;
+  std::map<uint64_t, uint64_t> index_of_;  // of the next record, by the ID of its group
+  std::deque<Waiting> waiting_;
+  Frame* direct_ = nullptr;  // where the next frame may go at once
+  bool given_ = false;       // it did
+  bool is_plain_ = false;    // records of one kind, with their payloads in them
+  std::optional<Truncation> truncation_;
+  int64_t other_records_ = 0;
+  int64_t lost_frames_ = 0;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "can/capture/channel_choice.h"
+
+namespace plimsoll {
+
+/// How far below 0 the times of a file's first lines reach: such a file counts from that time, as a data set
+/// has no negative times. `time_of(line)` gives the time of a line, and may throw Wrong where it has none.
+template <typename TimeOf>
+int64_t negative_reach(std::string_view first_lines, TimeOf&& time_of) {
+  int64_t earliest = 0;
+  while (!first_lines.empty()) {
+    const std::string_view line = cut_line(first_lines);
+    if (line.find('-') == std::string_view::npos) continue;
+    try {
+      earliest = std::min<int64_t>(earliest, time_of(line));
+    } catch (const Wrong&) {
+      continue;
+    }
+  }
+  return -std::max(earliest, -kMaxTime);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,291 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/error.h"
+#include "can/capture/channel_choice.h"
+#include "can/capture/formats.h"
+#include "can/capture/negative_times.h"
+
+namespace plimsoll {
+namespace {
+
+enum class Column { skip, time, id, channel, extended, length, payload, byte, bytes, label };
+
+UsageError bad_columns(const std::string& word) {
+  return UsageError(fmt::format(
+      "--columns: '{}' is not known; expected time, id, channel, extended, length, payload, byte, "
+      "bytes, label or -, each perhaps with *COUNT, and ... for the rest",
+      word));
+}
+
+Column column_named(const std::string& name) {
+  if (name == "-") return Column::skip;
+  if (name == "time") return Column::time;
+  if (name == "id") return Column::id;
+  if (name == "channel") return Column::channel;
+  if (name == "extended") return Column::extended;
+  if (name == "length") return Column::length;
+  if (name == "payload") return Column::payload;
+  if (name == "byte") return Column::byte;
+  if (name == "bytes") return Column::bytes;
+  if (name == "label") return Column::label;
+  throw bad_columns(name);
+}
+
+class Table : public CaptureFormat {
+ public:
+  Table(const FormatOptions& options, std::string_view first_lines) : options_(options), channels_(options) {
+    for (const std::string& word : options.columns) {
+      if (open_ended_) throw UsageError("--columns: '...' must be the last");
+      if (word == "...") {
+        open_ended_ = true;
+        continue;
+      }
+      const size_t star = word.find('*');
+      int64_t count = 1;
+      if (star != std::string::npos) {
+        const auto [end, failed] = std::from_chars(word.data() + star + 1, word.data() + word.size(), count);
+        if (failed != std::errc() || end != word.data() + word.size() || count < 1 || count > 64)
+          throw bad_columns(word);
+      }
+      columns_.insert(columns_.end(), static_cast<size_t>(count), column_named(word.substr(0, star)));
+    }
+    if (!has(Column::id))
+      throw UsageError("--format table needs --columns with at least id, as in time,id,payload,label");
+    constexpr std::string_view kTimes[] = {"", "s", "ms", "us", "timeofday", "none", "delta"};
+    if (std::ranges::find(kTimes, options.time) == std::end(kTimes))
+      throw UsageError(fmt::format("--time '{}' is not known; expected s, ms, us, timeofday, none or delta",
+                                   options.time));
+    if (options.separator == "tab")
+      separator_ = '\t';
+    else if (options.separator == "space")
+      separator_ = ' ';
+    else if (options.separator.size() == 1)
+      separator_ = options.separator[0];
+    else
+      throw UsageError(fmt::format("--separator '{}' is not one character, tab or space", options.separator));
+    if (options.quote.size() > 1) throw UsageError("--quote takes one character");
+    if (!options.channel.empty() && !has(Column::channel))
+      throw UsageError("--channel: the table has no channels; --columns names the column that tells them");
+    if (has_time())
+      shift_ns_ = negative_reach(first_lines, [&](std::string_view line) { return time_of_line(line); });
+  }
+
+  std::string name() const override { return "table"; }
+  bool has_time() const override { return has(Column::time) && options_.time != "none"; }
+  bool has_payload() const override {
+    return has(Column::payload) || has(Column::byte) || has(Column::bytes);
+  }
+  bool labelled() const override { return has(Column::label); }
+  bool has_differences() const override { return options_.time == "delta"; }
+
+  bool parse(std::string_view line, bool first, FrameBatch& out, LineNotes& notes) const override {
+    if (first && is_header(line)) return false;
+    std::string_view rest = separator_ == ' ' ? trim(line) : line;
+    Row row;
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      if (rest.data() == nullptr) {
+        // Trailing bytes of a short frame may be left out.
+        if (columns_[c] == Column::byte || columns_[c] == Column::bytes) break;
+        throw Wrong{line.data() + line.size(), fmt::format("{} columns", columns_.size())};
+      }
+      if (columns_[c] == Column::bytes) {
+        while (rest.data() != nullptr) add_byte(next(rest), out.width, row);
+        break;
+      }
+      take(columns_[c], next(rest), out.width, row, notes);
+    }
+    if (!open_ended_ && rest.data() != nullptr && !trim(rest).empty())
+      throw Wrong{rest.data(),
+                  fmt::format("{} columns; add ... to --columns to leave out the rest", columns_.size())};
+    return append(row, out, notes);
+  }
+
+ private:
+  struct Row {
+    int64_t time_ns = 0;
+    const char* time_at = nullptr;
+    uint32_t id = 0;
+    std::optional<bool> extended;  // as a column says it
+    std::string_view channel;
+    int64_t length = -1;  // as a column says it; -1: none does
+    const char* length_at = nullptr;
+    std::string_view payload;
+    std::array<uint8_t, 64> bytes{};
+    int64_t count = 0;  // of bytes
+    std::array<char, 128> digits{};
+    uint8_t label = kUnlabelled;
+  };
+
+  bool has(Column column) const {
+    return std::find(columns_.begin(), columns_.end(), column) != columns_.end();
+  }
+
+  std::string_view next(std::string_view& rest) const {
+    if (separator_ == ' ') {
+      const std::string_view word = take_word(rest);
+      if (rest.empty()) rest = {};
+      return word;
+    }
+    size_t from = 0;
+    if (!options_.quote.empty() && rest.starts_with(options_.quote[0])) {
+      from = rest.find(options_.quote[0], 1);
+      if (from == std::string_view::npos) throw Wrong{rest.data(), "a closing quote"};
+    }
+    const size_t end = rest.find(separator_, from);
+    std::string_view field = trim(rest.substr(0, end));
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    if (from > 0 && field.size() >= 2) field = field.substr(1, field.size() - 2);
+    return field;
+  }
+
+  static void add_byte(std::string_view field, int64_t width, bool decimal, Row& row) {
+    if (field.empty()) return;
+    if (row.count >= width) throw too_long(field.data(), width);
+    row.bytes[static_cast<size_t>(row.count++)] = parse_byte(field, decimal);
+  }
+  void add_byte(std::string_view field, int64_t width, Row& row) const {
+    add_byte(field, width, options_.decimal_bytes, row);
+  }
+
+  int64_t parse_time(std::string_view field, LineNotes& notes) const {
+    if (options_.time == "none") return 0;
+    if (options_.time == "timeofday") return parse_time_of_day(field);
+    return parse_signed(field, [&](std::string_view digits) {
+      if (options_.time == "ms") return parse_scaled_time(digits, 1'000'000, notes);
+      if (options_.time == "us") return parse_scaled_time(digits, 1'000, notes);
+      return parse_seconds(digits, notes);
+    });
+  }
+
+  int64_t time_of_line(std::string_view line) const {
+    LineNotes notes;
+    if (separator_ == ' ') line = trim(line);
+    for (const Column column : columns_) {
+      if (line.data() == nullptr || column == Column::bytes) break;
+      const std::string_view field = next(line);
+      if (column == Column::time) return parse_time(field, notes);
+    }
+    return 0;
+  }
+
+  // A first line in which neither the time nor the ID is one.
+  bool is_header(std::string_view line) const {
+    if (separator_ == ' ') line = trim(line);
+    LineNotes notes;
+    bool has_name = false;
+    for (const Column column : columns_) {
+      if (line.data() == nullptr || column == Column::bytes) break;
+      const std::string_view field = next(line);
+      if (column != Column::time && column != Column::id) continue;
+      if (column == Column::time && options_.time == "none") continue;
+      if (field.empty() || is_digit(field.front())) return false;
+      try {
+        Row row;
+        take(column, field, 0, row, notes);
+        return false;
+      } catch (const Wrong&) {
+        has_name = true;
+      }
+    }
+    return has_name;
+  }
+
+  void take(Column column, std::string_view field, int64_t width, Row& row, LineNotes& notes) const {
+    if (column == Column::time) {
+      row.time_at = field.data();
+      row.time_ns = parse_time(field, notes);
+    }
+    if (column == Column::id) {
+      // Tools that take the column for numbers write 290 as 290.0.
+      const bool as_float = field.size() > 2 && field.ends_with(".0");
+      notes.float_id += as_float;
+      if (as_float) field.remove_suffix(2);
+      row.id = options_.decimal_id ? parse_decimal_id(field) : parse_hex_id(field);
+    }
+    if (column == Column::channel && field.empty()) throw Wrong{field.data(), "the name of a channel"};
+    if (column == Column::channel) row.channel = field;
+    if (column == Column::extended) row.extended = parse_extended(field);
+    if (column == Column::length) {
+      row.length = parse_length(field, options_.length_in_bits);
+      row.length_at = field.data();
+    }
+    if (column == Column::payload) row.payload = field;
+    if (column == Column::byte) add_byte(field, width, row);
+    if (column == Column::label) row.label = parse_label(field, options_.attack_labels);
+  }
+
+  // False for a frame of another channel.
+  bool append(Row& row, FrameBatch& out, LineNotes& notes) const {
+    const int64_t time_ns = settle_time(row, notes);
+    if (!channels_.takes(row.channel, notes)) return false;
+    if (row.payload.starts_with("0x") || row.payload.starts_with("0X")) row.payload.remove_prefix(2);
+    if (row.payload.data() != nullptr) {
+      // Blanks may stand between the bytes.
+      size_t digits = 0;
+      for (const char& c : row.payload) {
+        if (is_blank(c)) continue;
+        if (static_cast<int64_t>(digits) == 2 * out.width) throw too_long(row.payload.data(), out.width);
+        if (hex_digit(c) == kNoDigit) throw Wrong{&c, "hex digits in the payload"};
+        row.digits[digits++] = c;
+      }
+      append_payload({row.digits.data(), digits}, out, notes);
+    } else {
+      // Without a length column every byte column that is filled counts.
+      const int64_t count = row.length >= 0 ? std::min(row.length, row.count) : row.count;
+      notes.extra_bytes +=
+          std::any_of(&row.bytes[static_cast<size_t>(count)], &row.bytes[static_cast<size_t>(row.count)],
+                      [](uint8_t byte) { return byte != 0; });
+      notes.empty_payload += has_payload() && count == 0;
+      append_bytes(row.bytes.data(), count, out);
+    }
+    if (row.length >= 0 && has_payload() && row.length != out.length.back())
+      throw Wrong{row.length_at,
+                  fmt::format("a length that agrees with the {} bytes of payload", out.length.back())};
+    out.time_ns.push_back(time_ns);
+    out.can_id.push_back(id_of(row));
+    out.label.push_back(row.label);
+    if (has(Column::channel)) set_channel(row.channel, out);
+    return true;
+  }
+
+  int64_t settle_time(const Row& row, LineNotes& notes) const {
+    notes.shifted_time += shift_ns_ > 0;
+    if (!has_differences()) return add_times(shift_ns_, row.time_ns, row.time_at);
+    ++notes.added_time;
+    return notes.elapsed_ns = add_times(notes.elapsed_ns, row.time_ns, row.time_at);
+  }
+
+  static uint32_t id_of(const Row& row) {
+    if (!row.extended) return row.id;
+    const uint32_t id = row.id & ~kCanExtended;
+    return *row.extended || id > 0x7FF ? id | kCanExtended : id;
+  }
+
+  // True and false, or the words of tools for the kind of an ID.
+  static bool parse_extended(std::string_view field) {
+    for (const char* word : {"x", "ext", "extended", "extend", "29"})
+      if (equal_ignoring_case(field, word)) return true;
+    for (const char* word : {"s", "std", "standard", "11", ""})
+      if (equal_ignoring_case(field, word)) return false;
+    return parse_truth(field);
+  }
+
+  FormatOptions options_;
+  ChannelChoice channels_;
+  std::vector<Column> columns_;
+  char separator_ = ',';
+  bool open_ended_ = false;
+  int64_t shift_ns_ = 0;  // what makes negative times positive
+};
+
+}  // namespace
+
+std::unique_ptr<CaptureFormat> make_table(const FormatOptions& options, std::string_view first_lines) {
+  return std::make_unique<Table>(options, first_lines);
+}
+
+}  // namespace plimsoll

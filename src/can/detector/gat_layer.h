@@ -1,0 +1,65 @@
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "can/detector/packed_linear.h"
+#include "kernels/gat.h"
+#include "kernels/gatv2.h"
+
+namespace plimsoll {
+
+/// The edges of one graph as attention reads them.
+struct OrderedEdges {
+  EdgeOrder order;
+  int64_t given = 0;                 ///< E, those of the graph
+  const float* edge_attr = nullptr;  ///< [E, K]
+};
+
+struct GatLayerOptions {
+  int64_t in = 0;
+  int64_t heads = 0;
+  int64_t channels = 0;       ///< of a head
+  int64_t edge_features = 0;  ///< K; 0: not used
+};
+
+/// A layer of graph attention with its weights, forward alone, followed by ReLU: what GATConv or GATv2Conv of
+/// src/nn computes with its defaults (self-loops added, filled with the mean; heads side by side). Keeps its
+/// scratch memory from graph to graph. Not thread-safe.
+class GatLayer {
+ public:
+  /// `attention` is gat or gatv2. Errors: InputError that names the file and what is missing, misshapen or
+  /// unknown.
+  GatLayer(const SafetensorsView& file, const std::string& prefix, const std::string& attention,
+           const GatLayerOptions& options);
+
+  /// x [N, in] to out [N, heads * channels]; alpha [E + N, heads] gets the attention of each edge, in the
+  /// graph's order, and of each node's self-loop. The order must be one without self-loops.
+  void forward(const float* x, const OrderedEdges& edges, float* alpha, float* out);
+  int64_t width() const { return options_.heads * options_.channels; }
+
+ private:
+  struct Static {                                           // GAT
+    Vector<float, Tag::parameters> att_source, att_target;  // [H, D]
+    Vector<float, Tag::parameters> q;                       // [K, H]
+  };
+  struct Dynamic {  // GATv2
+    PackedLinear target;
+    Vector<float, Tag::parameters> att;          // [H, D]
+    Vector<float, Tag::parameters> edge_weight;  // [K, H*D]
+  };
+  static Static read_static(const SafetensorsView& file, const std::string& prefix,
+                            const GatLayerOptions& options);
+  static Dynamic read_dynamic(const SafetensorsView& file, const std::string& prefix,
+                              const GatLayerOptions& options);
+  void attend(const Static& weights, const float* x, Attention<float>& shared, int64_t nodes);
+  void attend(const Dynamic& weights, const float* x, Attention<float>& shared, int64_t nodes);
+
+  GatLayerOptions options_;
+  PackedLinear projection_;
+  Vector<float, Tag::parameters> bias_;
+  std::variant<Static, Dynamic> attention_;
+  Vector<float, Tag::blocks> z_, z_target_, scores_, scratch_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,163 @@
+#include "can/detector/gat_network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "kernels/segment.h"
+#include "store/metadata_json.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kMostSize = int64_t{1} << 24;  // as src/engine/model_file/model_options.cc has it
+
+Reduce reduce_of(const std::string& pooling) {
+  if (pooling == "sum") return Reduce::sum;
+  return pooling == "max" ? Reduce::max : Reduce::mean;
+}
+
+void require_one_of(const SafetensorsView& file, const char* key, const std::string& word,
+                    const std::vector<std::string>& known) {
+  if (std::ranges::find(known, word) == known.end())
+    throw InputError(fmt::format("{}: metadata 'plimsoll.config': {} '{}', expected {}", file.path(), key,
+                                 word, fmt::join(known, ", ")));
+}
+
+}  // namespace
+
+GatConfig GatConfig::read(const SafetensorsView& file) {
+  const std::string& model = file.meta("plimsoll.model");
+  if (model != "gat_with_jk")
+    throw InputError(
+        fmt::format("{}: holds a model '{}'; detection runs the classifier 'gat_with_jk', such as the "
+                    "detector.safetensors "
+                    "of a run of task detection or distillation",
+                    file.path(), model));
+  GatConfig config = read_metadata(file, "plimsoll.config", [](const Json& json) {
+    const GatConfig usual;
+    return GatConfig{.num_ids = whole_number(json.at("num_ids")),
+                     .in_features = whole_number(json.at("in_features")),
+                     .embedding = whole_number(json.at("embedding")),
+                     .layers = whole_number(json.at("layers")),
+                     .hidden = whole_number(json.at("hidden")),
+                     .heads = whole_number(json.at("heads")),
+                     .fc_layers = whole_number(json.at("fc_layers")),
+                     .attention = json.value("attention", usual.attention),
+                     .edge_features = whole_number(json.value("edge_features", Json(usual.edge_features))),
+                     .jk = json.value("jk", usual.jk),
+                     .pooling = json.value("pooling", usual.pooling)};
+  });
+  for (const int64_t of :
+       {config.num_ids, config.in_features, config.embedding, config.layers, config.hidden, config.heads,
+        config.fc_layers, config.edge_features == 0 ? 1 : config.edge_features})
+    if (of < 1 || of > kMostSize)
+      throw InputError(file.path() + ": metadata 'plimsoll.config' holds an impossible size");
+  require_one_of(file, "jk", config.jk, {"cat", "max", "lstm"});
+  require_one_of(file, "pooling", config.pooling, {"mean", "sum", "max"});
+  return config;
+}
+
+GatNetwork::GatNetwork(const SafetensorsView& file) : config_(GatConfig::read(file)) {
+  const auto embedding = values_of(file, "embedding.weight", {config_.num_ids, config_.embedding});
+  embedding_.assign(embedding.begin(), embedding.end());
+  int64_t in = config_.embedding + config_.in_features - 1;
+  for (int64_t l = 0; l < config_.layers; ++l) {
+    layers_.emplace_back(file, fmt::format("convs.{}", l), config_.attention,
+                         GatLayerOptions{in, config_.heads, config_.hidden, config_.edge_features});
+    in = config_.width();
+  }
+  if (config_.jk == "lstm") lstm_.emplace(file, "jk", config_.layers, config_.width());
+  const int64_t joined = config_.jk == "cat" ? config_.layers * config_.width() : config_.width();
+  for (int64_t j = 0; j + 1 < config_.fc_layers; ++j)
+    linear_.emplace_back(file, fmt::format("fc.{}.weight", j), fmt::format("fc.{}.bias", j), joined, joined);
+  linear_.emplace_back(file, "head.weight", "head.bias", joined, 2);
+}
+
+void GatNetwork::read_edges(const GraphBlock& graph) {
+  const int64_t nodes = graph.nodes();
+  const int64_t edges = graph.edge_count();
+  ends_.resize(size(2 * edges));
+  for (int64_t e = 0; e < edges; ++e)
+    for (const int64_t end : {0, 1}) ends_[size(end * edges + e)] = graph.edges[size(2 * e + end)];
+  order_.resize(size(edge_order_size(nodes, edges)));
+  make_edge_order(ends_.data(), ends_.data() + edges, edges, nodes, nodes, /*same_nodes=*/true,
+                  /*drop_loops=*/true, order_.data());
+  edges_ = {view_edge_order(order_.data(), static_cast<int64_t>(order_.size()), nodes, nodes, edges), edges,
+            graph.edge_attr.data()};
+}
+
+void GatNetwork::embed(const GraphBlock& graph) {
+  const int64_t features = config_.in_features;
+  const int64_t width = config_.embedding;
+  input_.resize(size(graph.nodes() * (width + features - 1)));
+  float* to = input_.data();
+  for (int64_t n = 0; n < graph.nodes(); ++n) {
+    const float* const row = graph.x.data() + n * features;
+    if (!(row[0] >= 0 && row[0] < static_cast<float>(config_.num_ids)))
+      throw Failure(
+          fmt::format("node {}: found the ID index {}, expected one of {}", n, row[0], config_.num_ids));
+    to = std::copy_n(&embedding_[size(static_cast<int64_t>(row[0]) * width)], width, to);
+    to = std::copy_n(row + 1, features - 1, to);
+  }
+}
+
+// With jumping knowledge "cat" the layers are pooled one by one: side by side is how they would stand.
+void GatNetwork::pool(int64_t nodes) {
+  const SegmentKernels<float>& kernels = segment_kernels<float>(kernel_level());
+  const int64_t width = config_.width();
+  const int64_t ptr[] = {0, nodes};
+  const Reduce reduce = reduce_of(config_.pooling);
+  if (config_.jk == "cat") {
+    pooled_.resize(size(config_.layers * width));
+    for (int64_t l = 0; l < config_.layers; ++l)
+      kernels.reduce(outputs_.data() + l * nodes * width, ptr, width, reduce, 0, 1,
+                     &pooled_[size(l * width)]);
+    return;
+  }
+  joined_.resize(size(nodes * width));
+  if (lstm_) {
+    lstm_->forward(outputs_.data(), nodes, joined_.data());
+  } else {
+    std::copy_n(outputs_.data(), nodes * width, joined_.data());
+    for (int64_t i = nodes * width; i < config_.layers * nodes * width; ++i) {
+      float& most = joined_[size(i % (nodes * width))];
+      most = std::max(most, outputs_[size(i)]);
+    }
+  }
+  pooled_.resize(size(width));
+  kernels.reduce(joined_.data(), ptr, width, reduce, 0, 1, pooled_.data());
+}
+
+float GatNetwork::score(const GraphBlock& graph) {
+  const int64_t nodes = graph.nodes();
+  const int64_t layer_size = nodes * config_.width();
+  read_edges(graph);
+  embed(graph);
+  outputs_.resize(size(config_.layers * layer_size));
+  const int64_t alphas = (edges_.given + nodes) * config_.heads;
+  alpha_.assign(size(config_.layers * alphas), 0.0F);
+  const float* x = input_.data();
+  for (int64_t l = 0; l < config_.layers; ++l) {
+    float* const out = outputs_.data() + l * layer_size;
+    layers_[size(l)].forward(x, edges_, alpha_.data() + l * alphas, out);
+    x = out;
+  }
+  pool(nodes);
+  for (const PackedLinear& layer : linear_) {
+    if (&layer != linear_.data())
+      for (float& value : pooled_) value = std::max(value, 0.0F);
+    next_.resize(size(layer.out()));
+    layer.forward(pooled_.data(), 1, next_.data());
+    pooled_.swap(next_);
+  }
+  return pooled_[1] - pooled_[0];
+}
+
+std::span<const float> GatNetwork::attention(int64_t layer) const {
+  const size_t of_one = alpha_.size() / size(config_.layers);
+  return std::span(alpha_).subspan(size(layer) * of_one, of_one);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "can/detector/gat_layer.h"
+#include "can/detector/lstm_knowledge.h"
+#include "sample/block/block.h"
+
+namespace plimsoll {
+
+/// The sizes of a GATWithJK (nn/gat_with_jk.h), as a model file's metadata "plimsoll.config" has them.
+struct GatConfig {
+  int64_t num_ids = 0;
+  int64_t in_features = 0;
+  int64_t embedding = 0;
+  int64_t layers = 0;
+  int64_t hidden = 0;
+  int64_t heads = 0;
+  int64_t fc_layers = 0;
+  std::string attention = "gat";
+  int64_t edge_features = 0;
+  std::string jk = "cat";
+  std::string pooling = "mean";
+
+  int64_t width() const { return heads * hidden; }
+  /// Errors: InputError for a model of another kind, and for sizes that are missing or impossible.
+  static GatConfig read(const SafetensorsView& file);
+};
+
+/// A trained GATWithJK for one graph at a time, without torch: the same scores but for rounding. Keeps its
+/// scratch memory, entered in the ledger, from graph to graph. Not thread-safe.
+class GatNetwork {
+ public:
+  /// Errors: InputError that names the file and what is missing, misshapen or unknown; BudgetExceeded.
+  explicit GatNetwork(const SafetensorsView& file);
+
+  /// The log-odds of class 1 of a block of one graph, with config().in_features features a node, of which the
+  /// first is the ID index, and at least config().edge_features an edge. Errors: Failure for an index that
+  /// the embedding does not have; BudgetExceeded.
+  float score(const GraphBlock& graph);
+
+  /// The attention of the graph that was scored last: of layer l [E + N, heads], of each edge, 0 for
+  /// self-loops, and of each node's own self-loop.
+  std::span<const float> attention(int64_t layer) const;
+  const GatConfig& config() const { return config_; }
+
+ private:
+  void read_edges(const GraphBlock& graph);
+  void embed(const GraphBlock& graph);
+  void pool(int64_t nodes);
+
+  GatConfig config_;
+  Vector<float, Tag::parameters> embedding_;
+  std::vector<GatLayer> layers_;
+  std::optional<LstmKnowledge> lstm_;
+  std::vector<PackedLinear> linear_;  // the last one is the head
+
+  Vector<int64_t, Tag::blocks> ends_;  // sources, then targets
+  Vector<int32_t, Tag::blocks> order_;
+  OrderedEdges edges_;
+  Vector<float, Tag::blocks> input_;
+  Vector<float, Tag::blocks> outputs_;  // [layers, N, width]
+  Vector<float, Tag::blocks> alpha_;    // [layers, E + N, heads]
+  Vector<float, Tag::blocks> joined_;
+  Vector<float, Tag::blocks> pooled_, next_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memory/vector.h"
+#include "can/frames/frames.h"
+
+namespace plimsoll {
+
+/// Frames parsed and not yet written.
+struct FrameBatch {
+  int64_t width = kPayloadBytes;  ///< bytes of `data` a frame
+  Vector<int64_t, Tag::ingest> time_ns;
+  Vector<uint32_t, Tag::ingest> can_id;
+  Vector<uint8_t, Tag::ingest> length;
+  Vector<uint8_t, Tag::ingest> data;
+  Vector<uint8_t, Tag::ingest> label;
+  Vector<uint8_t, Tag::ingest> flags;    ///< empty where no frame has any
+  Vector<uint8_t, Tag::ingest> channel;  ///< index into `channels`; empty where the format tells no channels
+  std::vector<std::string> channels;     ///< names, in the order of their first frames; clear() keeps them
+
+  /// The frame appended last is of this channel. False where there would be too many channels.
+  bool set_channel(std::string_view name) {
+    const auto found = std::ranges::find(channels, name);
+    if (found == channels.end()) {
+      if (channels.size() == kMostChannels) return false;
+      channels.emplace_back(name);
+      channel.push_back(static_cast<uint8_t>(channels.size() - 1));
+    } else {
+      channel.push_back(static_cast<uint8_t>(found - channels.begin()));
+    }
+    return true;
+  }
+  /// Appends a frame of `count` bytes, at most `width`, without its channel.
+  void append(int64_t time, uint32_t id, const uint8_t* bytes, size_t count, uint8_t its_label) {
+    time_ns.push_back(time);
+    can_id.push_back(id);
+    length.push_back(static_cast<uint8_t>(count));
+    label.push_back(its_label);
+    const auto row = static_cast<size_t>(width);
+    data.resize(data.size() + row);
+    uint8_t* const to = data.data() + data.size() - row;
+    if (count == 8 && row == 8)  // as most frames
+      std::memcpy(to, bytes, 8);
+    else
+      std::fill(std::copy_n(bytes, count, to), to + row, uint8_t{0});
+  }
+  /// Flags of the frame appended last. A format that tells them does so for each frame.
+  void set_flags(uint8_t its_flags) {
+    if (its_flags == 0 && flags.empty()) return;
+    flags.resize(frames() - 1, uint8_t{0});
+    flags.push_back(its_flags);
+  }
+  /// Makes room for `count` frames more, whose columns are then written in place; channels and flags are not
+  /// of it.
+  void extend(size_t count) {
+    const size_t all = frames() + count;
+    time_ns.resize(all);
+    can_id.resize(all);
+    length.resize(all);
+    label.resize(all);
+    data.resize(all * static_cast<size_t>(width));
+  }
+  /// Appends some of other frames of the same width; with their channels where these are merged.
+  void append_frames(const FrameSpans& from) {
+    time_ns.insert(time_ns.end(), from.time_ns.begin(), from.time_ns.end());
+    can_id.insert(can_id.end(), from.can_id.begin(), from.can_id.end());
+    length.insert(length.end(), from.length.begin(), from.length.end());
+    label.insert(label.end(), from.label.begin(), from.label.end());
+    data.insert(data.end(), from.data.begin(), from.data.end());
+    channel.insert(channel.end(), from.channel.begin(), from.channel.end());
+    if (flags.empty() && from.flags.empty()) return;
+    flags.resize(frames() - static_cast<size_t>(from.size()), uint8_t{0});
+    flags.insert(flags.end(), from.flags.begin(), from.flags.end());
+    flags.resize(frames(), uint8_t{0});
+  }
+
+  void clear() { truncate(0); }
+  /// Makes room, so that the columns need not grow: while one grows, its old and its new memory are both
+  /// held.
+  void reserve(size_t frames) {
+    time_ns.reserve(frames);
+    can_id.reserve(frames);
+    length.reserve(frames);
+    data.reserve(frames * static_cast<size_t>(width));
+    label.reserve(frames);
+  }
+  /// Keeps the first `frames` frames; some columns may be one ahead of others.
+  void truncate(size_t frames) {
+    time_ns.resize(frames);
+    can_id.resize(frames);
+    length.resize(frames);
+    data.resize(frames * static_cast<size_t>(width));
+    label.resize(frames);
+    flags.resize(std::min(frames, flags.size()));
+    channel.resize(std::min(frames, channel.size()));
+  }
+  size_t frames() const { return time_ns.size(); }
+  /// Of one channel each, whatever `channel` says.
+  FrameSpans spans() const { return {time_ns, can_id, length, data, label, width, flags}; }
+  FrameSpans merged_spans() const { return {time_ns, can_id, length, data, label, width, flags, channel}; }
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,70 @@
+#include "can/live/alarm_reason.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "can/detector/fusion.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr const char* kUnknown = "unknown";
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, kFusedParts> kWords = {{
+    {kUnknown, "unknown IDs"},
+    {"early", "a frame that comes too soon"},
+    {"early_share", "frames that come too soon"},
+    {"surplus", "more frames of an ID than its period allows"},
+    {"silence", "silence"},
+    {"load", "too many frames a second"},
+    {"still", "a payload that stands still"},
+    {"transitions", "an unusual order of IDs"},
+    {"steps", "a signal that jumps"},
+    {"extra", "added frames"},
+    {"checksum", "wrong checksum"},
+    {"apart", "signals that no longer agree"},
+    {"held", "a signal that holds its value"},
+    {"restless", "a signal that strays"},
+    {"gat", "the network"},
+    {"vgae", "the autoencoder"},
+}};
+
+// A fused score has its threshold at 1; log-odds may have theirs below 0.
+float strength_of(float score, float threshold) {
+  return threshold > 0 ? score / threshold : 1 + score - threshold;
+}
+
+}  // namespace
+
+AlarmReason reason_of(const Verdict& verdict, float threshold, bool has_unknown_ids) {
+  if (std::isnan(verdict.score)) return {"", verdict.score};
+  AlarmReason reason{"", 1};
+  if (verdict.by_part)
+    for (size_t p = 0; p < kStatistics; ++p) {
+      const float strength = strength_of((*verdict.by_part)[p], threshold);
+      if (strength > reason.strength) reason = {fused_parts()[p].name, strength};
+    }
+  if (reason.part.empty()) reason.part = has_unknown_ids ? kUnknown : fused_parts()[FusedRows::kGat].name;
+  return reason;
+}
+
+std::string reason_text(const std::string& part, std::span<const std::string> unknown) {
+  constexpr size_t kMaxNamed = 4;
+  if (part == kUnknown && !unknown.empty()) {
+    const std::string rest =
+        unknown.size() > kMaxNamed ? fmt::format(" and {} more", unknown.size() - kMaxNamed) : "";
+    return fmt::format("unknown ID{} {}{}", unknown.size() == 1 ? "" : "s",
+                       fmt::join(unknown.first(std::min(unknown.size(), kMaxNamed)), ", "), rest);
+  }
+  if (part.empty()) return "score is no number";
+  const auto* const words = std::ranges::find(kWords, part, &decltype(kWords)::value_type::first);
+  return words == kWords.end() ? part : std::string(words->second);
+}
+
+}  // namespace plimsoll

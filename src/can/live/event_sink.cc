@@ -1,0 +1,119 @@
+#include "can/live/event_sink.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+#include "base/error.h"
+#include "base/json_text.h"
+
+extern char** environ;
+
+namespace plimsoll {
+
+void print_event(const std::string& line) {
+  const std::string whole = line + '\n';
+  if (std::fwrite(whole.data(), 1, whole.size(), stdout) != whole.size() || std::fflush(stdout) != 0)
+    throw Failure(fmt::format("standard output: {}; incidents are lost", std::strerror(errno)));
+}
+
+// Not fmt::print, which throws where standard error is gone.
+EventSink::~EventSink() {
+  for (int i = 0; i < 500 && !running_.empty(); ++i) {
+    collect();
+    constexpr timespec kPause{0, 20'000'000};
+    if (!running_.empty()) ::nanosleep(&kPause, nullptr);
+  }
+  if (!running_.empty())
+    std::fprintf(stderr, "plimsoll: %zu commands of --on-event still run\n", running_.size());
+}
+
+// Windows as the traffic has them, so that the same capture gives the same events. The times of channels
+// differ a little: what is of the window before counts in this one.
+bool EventSink::is_held_back(int64_t time_ns, size_t bytes) {
+  const int64_t window = time_ns / options_.window_ns;
+  if (window > window_ || window < window_ - 1) {
+    window_ = window;
+    told_ = bytes_ = 0;
+  }
+  if (options_.most > 0 && told_ >= options_.most) {
+    ++counts_.over_rate;
+    return true;
+  }
+  if (options_.most_bytes > 0 && bytes_ + static_cast<int64_t>(bytes) > options_.most_bytes) {
+    ++counts_.over_bytes;
+    return true;
+  }
+  ++told_;
+  bytes_ += static_cast<int64_t>(bytes);
+  return false;
+}
+
+std::string EventSink::text_of(const Incident& incident) const {
+  if (options_.format == "syslog") return event_syslog(incident, options_.context);
+  if (options_.format == "ocsf") return json_text(event_ocsf(incident, options_.context));
+  return json_text(event_json(incident, options_.context));
+}
+
+void EventSink::tell(const Incident& incident) {
+  EventContext& context = options_.context;
+  context.filtered += incident.filtered;
+  const std::string text = text_of(incident);
+  if (is_held_back(incident.end_ns, text.size() + 1)) {
+    ++context.suppressed;
+    return;
+  }
+  context.suppressed = context.filtered = 0;
+  ++counts_.events;
+  print_event(text);
+  if (!options_.command.empty()) run_command(text, state_name(incident.state));
+}
+
+void EventSink::run_command(const std::string& text, const char* state) {
+  collect();
+  const auto fail = [&](const char* what, int reason) {
+    fmt::print(stderr, "plimsoll: --on-event: {} ({})\n", what, std::strerror(reason));
+  };
+  if (running_.size() == kMostRunning)
+    return fail("16 commands still run; this event is not passed on", EAGAIN);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail("no pipe", errno);
+  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);  // an event fits into a pipe: nobody has to read it first
+  const std::string line = text + '\n';
+  const bool written = ::write(ends[1], line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  ::close(ends[1]);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);  // stdout is for events alone
+  std::string shell = "sh", option = "-c", name = state;
+  char* arguments[] = {shell.data(), option.data(), options_.command.data(), name.data(), nullptr};
+  pid_t child = 0;
+  const int refused =
+      written ? posix_spawn(&child, "/bin/sh", &actions, nullptr, arguments, environ) : EMSGSIZE;
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[0]);
+  if (refused != 0) return fail("the command cannot be started", refused);
+  running_.push_back(child);
+}
+
+void EventSink::collect() {
+  std::erase_if(running_, [](pid_t child) {
+    int status = 0;
+    if (::waitpid(child, &status, WNOHANG) != child) return false;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+      std::fprintf(stderr, "plimsoll: --on-event: the command ended with %d\n",
+                   WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    return true;
+  });
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,26 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/error.h"
+#include "can/live/frame_feed.h"
+
+namespace plimsoll {
+
+std::unique_ptr<FrameFeed> open_feed(const std::vector<std::string>& sources, const FeedOptions& given) {
+  FeedOptions options = given;
+  // A stream cannot be read again where a longer frame comes.
+  if (options.format.payload == kChosenPayload) options.format.payload = kFdPayloadBytes;
+  const auto is_bus = [](const std::string& source) {
+    return source != "-" && !std::filesystem::exists(source) && is_interface(source);
+  };
+  if (std::ranges::all_of(sources, is_bus)) return open_can_feed(sources, options);
+  if (sources.size() > 1)
+    throw UsageError(
+        fmt::format("{} sources, of which '{}' is no CAN interface: only interfaces are read together",
+                    sources.size(), *std::ranges::find_if_not(sources, is_bus)));
+  return open_capture_feed(sources.front(), options);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,96 @@
+#include "can/live/stream_detector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "can/detector/calibrate.h"
+#include "can/capture/fields.h"
+#include "can/windows/compat_graph.h"
+
+namespace plimsoll {
+namespace {
+
+WindowOptions windows_of(WindowOptions windows, const DetectOptions& options) {
+  const auto of = [&](const std::optional<WindowLength>& given, int64_t trained) {
+    if (!given) return trained;
+    if (given->unit != windows.unit)
+      throw UsageError(fmt::format("the detector was trained on windows of {}: {} is of the other kind",
+                                   WindowLength{windows.window, windows.unit}.text(), given->text()));
+    return given->value;
+  };
+  windows.window = of(options.window, windows.window);
+  windows.stride = of(options.stride, windows.stride);
+  return windows;
+}
+
+float threshold_of(const DetectorFile& model, const DetectOptions& options) {
+  const auto rate = options.false_alarms;
+  if (rate && !(*rate > 0 && *rate < 1))
+    throw UsageError(fmt::format("--false-alarms {}: expected a rate above 0 and below 1", *rate));
+  const float level = options.threshold ? *options.threshold : model.threshold(rate.value_or(0));
+  if (!std::isfinite(level)) throw UsageError(fmt::format("a threshold of {} is no finite number", level));
+  return level;
+}
+
+LearnedBefore with_adopted(const DetectorFile& model, const std::vector<uint32_t>& can_ids) {
+  LearnedBefore known = model.known;
+  if (can_ids.empty()) return known;
+  require_calibratable(model);
+  known.profile->adopt(can_ids);
+  return known;
+}
+
+}  // namespace
+
+uint32_t adopted_id(const std::string& text) {
+  try {
+    return parse_hex_id(text);
+  } catch (const Wrong& wrong) {
+    throw UsageError(fmt::format("adopt '{}': expected {}, as in 1F0 or 18FEF100", text, wrong.expected));
+  }
+}
+
+StreamDetector::StreamDetector(const std::filesystem::path& model, const DetectOptions& options)
+    : StreamDetector(DetectorFile(model), options) {}
+
+StreamDetector::StreamDetector(const DetectorFile& model, const DetectOptions& options)
+    : trained_windows_(model.windows),
+      windows_(windows_of(model.windows, options)),
+      vocabulary_(model.known.vocabulary),
+      silence_(model.known.profile ? model.known.profile->silence() : BusSilence{}),
+      adopted_(options.adopted),
+      stream_(windows_, with_adopted(model, options.adopted)),
+      judge_(model, stream_.tables()),
+      fusion_(model.fusion),
+      threshold_(threshold_of(model, options)) {}
+
+bool StreamDetector::next(Verdict& verdict) {
+  if (!stream_.next(verdict.window)) return false;
+  GraphBlock& graph = stream_.graph();
+  const FrameSpans frames = stream_.frames();
+  verdict.labelled = frames.size() > 0 && frames.label.front() != kUnlabelled;
+  verdict.attack = graph.y.front() == 1;
+  if (fusion_) {
+    const auto parts = judge_.parts(graph, stream_.frame_statistics(), fusion_->is_by_id());
+    verdict.score = fusion_->score(parts);
+    verdict.by_part = fusion_->scores_by_part(parts);
+  } else {
+    verdict.score = judge_.log_odds(graph);
+  }
+  // What is no number is no clean bill. Levels are those of whole windows: in one of a few frames each is a
+  // great share.
+  const bool whole = !verdict.window.partial || first_;
+  first_ = false;
+  verdict.alarm = whole && !(verdict.score <= threshold_);
+  return true;
+}
+
+MessageKeys StreamDetector::node_ids() const {
+  if (windows_.features == "behaviour") return stream_.node_ids();
+  return compat_node_ids(stream_.frames().can_id, vocabulary_);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,246 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/error.h"
+#include "can/live/frame_feed.h"
+#include "can/live/wait_for_input.h"
+#include "can/capture/capture_pieces.h"
+#include "can/capture/fields.h"
+#include "io/file_ending.h"
+#include "io/input_stream.h"
+
+namespace plimsoll {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kPieceBytes = 64 << 10;  // the longest line
+constexpr size_t kReadBytes = 4 << 10;    // at once: of a file, some 100 frames
+constexpr size_t kFirstBytes = 4096;      // in which a line must tell the format
+
+// Bytes as they come.
+class LiveBytes {
+ public:
+  LiveBytes(const std::string& source, const FeedOptions& options) : stop_(options.stop) {
+    const std::filesystem::path path(source);
+    const bool is_compressed = is_compressed_name(path);
+    if (source == "-") {
+      name_ = "standard input";
+    } else if (is_compressed && std::filesystem::is_fifo(path)) {
+      throw InputError(source +
+                       ": is a pipe; decompress before it, as in: zstd -dc FILE | plimsoll detect MODEL -");
+    } else if (is_compressed) {
+      compressed_ = InputStream::open(path, options.format.refuse_truncated ? AtCut::fail : AtCut::stop);
+    } else {
+      open(source);
+    }
+  }
+  LiveBytes(const LiveBytes&) = delete;
+  LiveBytes& operator=(const LiveBytes&) = delete;
+  ~LiveBytes() {
+    if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
+  }
+
+  // Some, as soon as there are any; 0 at the end.
+  size_t read(char* data, size_t bytes) {
+    if (stop_ != nullptr && *stop_) return 0;
+    if (compressed_) return compressed_->read(data, bytes);
+    for (;;) {
+      if (wait_for_input(descriptor_, stop_) == Waited::stopped) return 0;
+      const ssize_t got = ::read(descriptor_, data, bytes);
+      if (got >= 0) return static_cast<size_t>(got);
+      if (errno != EAGAIN && errno != EINTR)
+        throw Failure(fmt::format("{}: {}", name_, std::strerror(errno)));
+    }
+  }
+  bool is_cut_off() const { return compressed_ && compressed_->is_cut_off(); }
+
+ private:
+  // Without waiting for whoever writes into a pipe, which wait_for_input does.
+  void open(const std::string& source) {
+    name_ = source;
+    descriptor_ = ::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor_ >= 0) return;
+    descriptor_ = STDIN_FILENO;
+    throw InputError(fmt::format("{}: {}", source, std::strerror(errno)));
+  }
+
+  const std::atomic<bool>* stop_;
+  std::string name_;
+  std::unique_ptr<InputStream> compressed_;
+  int descriptor_ = STDIN_FILENO;
+};
+
+class TextFeed : public FrameFeed {
+ public:
+  TextFeed(const std::string& source, const FeedOptions& options)
+      : options_(options),
+        name_(source == "-" ? "standard input" : source),
+        is_pipe_(source == "-" || !std::filesystem::is_regular_file(source)),
+        bytes_(source, options) {
+    piece_.buffer.resize(kPieceBytes);
+    piece_.first = true;
+    piece_.may_be_cut = true;
+    piece_.refuse_cut = options.format.refuse_truncated;
+    parsed_.frames.width = options.format.payload;
+  }
+
+  bool read(FrameBatch& frames) override {
+    frames.width = options_.format.payload;
+    frames.clear();
+    while (frames.frames() == 0) {
+      if (!next_lines()) return false;
+      parse(frames);
+    }
+    return true;
+  }
+
+  Clock::time_point arrived() const override { return arrived_; }
+  StreamFacts facts() const override {
+    return {piece_.format->has_time(), piece_.format->has_payload(), options_.format.payload};
+  }
+  const FeedLosses& losses() const override { return losses_; }
+
+ private:
+  // Whole lines into the piece, and what tells their format; false at the end.
+  bool next_lines() {
+    if (piece_.last) return false;
+    drop_front(piece_.text_bytes);
+    for (;;) {
+      const size_t got = bytes_.read(piece_.buffer.data() + held_, std::min(kReadBytes, kPieceBytes - held_));
+      arrived_ = Clock::now();
+      held_ += got;
+      piece_.last = got == 0;
+      if (piece_.last && bytes_.is_cut_off())
+        piece_.truncation = losses_.truncation = Truncation{piece_.begin + static_cast<int64_t>(held_), 0};
+      if (within_long_line_) skip_long_line();
+      find_lines();
+      if (piece_.text_bytes > 0 && knows_format()) return true;
+      piece_.text_bytes = 0;
+      if (piece_.last) {
+        if (!no_format_.empty() && !is_stopped()) throw InputError(no_format_);
+        return false;
+      }
+      if (held_ == kPieceBytes) begin_long_line();
+    }
+  }
+
+  void find_lines() {
+    const size_t newline = std::string_view(piece_.buffer.data(), held_).rfind('\n');
+    const size_t whole = newline == std::string_view::npos ? 0 : newline + 1;
+    // A last line needs no end; one that is interrupted is not whole.
+    piece_.text_bytes = piece_.last && !is_stopped() ? held_ : whole;
+  }
+
+  bool is_stopped() const { return options_.stop != nullptr && *options_.stop; }
+
+  // A stream that is joined begins within a line, which tells no format.
+  bool knows_format() {
+    while (!piece_.format && piece_.text_bytes > 0) {
+      try {
+        piece_.format = make_format();
+        no_format_.clear();
+      } catch (const InputError& error) {
+        no_format_ = error.what();
+        const size_t line = std::min(piece_.text().find('\n'), piece_.text_bytes - 1) + 1;
+        before_format_ += line;
+        if (options_.strict || before_format_ > kFirstBytes || (piece_.last && line == piece_.text_bytes))
+          throw;
+        lose_line("a frame of a known capture format");
+        piece_.text_bytes -= line;
+        drop_front(line);
+      }
+    }
+    return piece_.format != nullptr;
+  }
+
+  std::unique_ptr<CaptureFormat> make_format() const {
+    auto format = CaptureFormat::make(options_.format, piece_.text().substr(0, kFirstBytes), name_);
+    if (is_pipe_ && format->name() == "candump" && !format->has_time())
+      throw InputError(name_ +
+                       ": found lines of candump without times, expected them, as in: candump -L can0 | "
+                       "plimsoll detect MODEL -");
+    return format;
+  }
+
+  void begin_long_line() {
+    lose_line(fmt::format("a line of at most {} bytes", kPieceBytes));
+    drop_front(held_);
+    within_long_line_ = true;
+  }
+
+  void skip_long_line() {
+    const size_t newline = std::string_view(piece_.buffer.data(), held_).find('\n');
+    within_long_line_ = newline == std::string_view::npos;
+    drop_front(within_long_line_ ? held_ : newline + 1);
+  }
+
+  void lose_line(const std::string& expected) {
+    if (options_.strict)
+      throw InputError(
+          fmt::format("{}:{}: found another line, expected {}; leave --strict out to go on without "
+                      "such lines",
+                      name_, lines_ + 1, expected));
+    ++lines_;
+    ++losses_.lines;
+    ++losses_.expected[expected];
+  }
+
+  void drop_front(size_t bytes) {
+    std::memmove(piece_.buffer.data(), piece_.buffer.data() + bytes, held_ - bytes);
+    held_ -= bytes;
+    piece_.begin += static_cast<int64_t>(bytes);
+  }
+
+  void parse(FrameBatch& frames) {
+    parsed_.frames.width = options_.format.payload;
+    parse_piece(piece_, !options_.strict, parsed_);
+    if (parsed_.error)
+      throw InputError(fmt::format(
+          "{}:{}:{}: found '{}', expected {}; {}", name_, lines_ + parsed_.error->line, parsed_.error->column,
+          parsed_.error->found, parsed_.error->expected,
+          parsed_.error->cut_off ? "the file ends inside this line: --truncated read leaves it out"
+                                 : "leave --strict out to go on without such lines"));
+    piece_.first = false;
+    lines_ += parsed_.lines;
+    for (const auto& [expected, count] : parsed_.skipped) {
+      losses_.lines += count;
+      losses_.expected[expected] += count;
+    }
+    losses_.other_channels += parsed_.notes.other_channels;
+    if (parsed_.truncation) losses_.truncation = parsed_.truncation;
+    add_elapsed(name_, piece_, parsed_, elapsed_ns_);
+    std::swap(frames, parsed_.frames);
+    parsed_.frames.channels = frames.channels;  // the next frames have the same numbers of channels
+  }
+
+  FeedOptions options_;
+  std::string name_;
+  bool is_pipe_;
+  LiveBytes bytes_;
+  CapturePiece piece_;
+  ParsedPiece parsed_;
+  size_t held_ = 0;           // bytes in the piece's buffer, of which text_bytes are whole lines
+  size_t before_format_ = 0;  // bytes that told no format
+  std::string no_format_;     // the error of the last of these lines
+  bool within_long_line_ = false;
+  int64_t lines_ = 0;
+  int64_t elapsed_ns_ = 0;  // of the lines until now, where times are differences
+  Clock::time_point arrived_;
+  FeedLosses losses_;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameFeed> open_text_feed(const std::string& source, const FeedOptions& options) {
+  return std::make_unique<TextFeed>(source, options);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "store/message_ids.h"
+#include "can/profile/id_slots.h"
+
+namespace plimsoll {
+
+/// Which messages there are among many, in the ledger: an attacker may send as many as an ID has values. Not
+/// thread-safe.
+class DistinctKeys {
+ public:
+  /// Errors: BudgetExceeded.
+  void add(MessageKey key) {
+    const auto next = static_cast<int32_t>(keys_.size());
+    if (slots_.find_or_add(key, next) == next) keys_.push_back(key);
+  }
+  bool empty() const { return keys_.empty(); }
+  /// All of them; none are left.
+  MessageKeys take() {
+    slots_ = {};
+    std::ranges::sort(keys_);
+    keys_.shrink_to_fit();
+    return std::exchange(keys_, {});
+  }
+
+ private:
+  MessageKeys keys_;
+  IdSlots<Tag::columns> slots_;
+};
+
+}  // namespace plimsoll

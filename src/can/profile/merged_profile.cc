@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "base/error.h"
+#include "can/profile/add_count.h"
+#include "can/profile/distinct_keys.h"
+#include "can/profile/profile_sums.h"
+
+// The profile of several drives from what was learned of each. What was counted adds up; of what was fitted,
+// a bound that no drive exceeds.
+
+namespace plimsoll {
+namespace {
+
+// What one drive knows of an ID whose payloads it has.
+struct Part {
+  const LearnedDrive& drive;
+  int32_t id;
+
+  const BenignId& counted() const { return drive.sums.ids[static_cast<size_t>(id)]; }
+  // Whether these bits never changed: then it learned nothing of them, and has nothing against what others
+  // did.
+  bool holds(uint64_t bits) const { return (counted().changed_bits() & bits) == 0; }
+  uint64_t held() const { return counted().held_bits(); }
+};
+
+using Parts = std::vector<Part>;
+
+Parts parts_of(std::span<const LearnedDrive> drives, MessageKey key) {
+  Parts parts;
+  for (const LearnedDrive& drive : drives) {
+    const int32_t id = drive.profile.vocabulary().index(key);
+    if (id < drive.profile.vocabulary().size() && drive.sums.ids[static_cast<size_t>(id)].payloads() > 0)
+      parts.push_back({drive, id});
+  }
+  return parts;
+}
+
+uint64_t bits_at(int first, int bits) {
+  return ((uint64_t{1} << bits) - 1) << (64 - first - bits);
+}
+
+auto place_of(const Signal& one) {
+  return std::tuple(one.first_bit, one.bits);
+}
+auto place_of(const SignalPair& one) {
+  return std::tuple(one.first, one.second, one.bits);
+}
+
+template <typename One>
+const One* find(std::span<const One> all, const One& wanted) {
+  const auto found =
+      std::ranges::find_if(all, [&](const One& one) { return place_of(one) == place_of(wanted); });
+  return found == all.end() ? nullptr : &*found;
+}
+
+// A signal that each drive has, or holds at one value; nothing for another.
+std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine& line) {
+  Signal all{.first_bit = place.first_bit, .bits = place.bits};
+  const auto in = [&](const Part& part) { return find(part.drive.profile.signals().of(part.id), place); };
+  const auto line_of = [](const Part& part, const Signal* one) -> const SignalLine& {
+    return part.drive.sums.lines[static_cast<size_t>(one - part.drive.profile.signals().signals().data())];
+  };
+  for (const Part& part : parts) {
+    if (const Signal* const one = in(part))
+      line.add(line_of(part, one));
+    else if (part.holds(bits_at(place.first_bit, place.bits)))
+      line.pairs += static_cast<double>(std::max<int64_t>(part.counted().payloads() - 2, 0));
+    else
+      return std::nullopt;
+  }
+  line.put(all);
+  all.least = ~uint32_t{0};
+  double most_mean = 0;
+  bool has_mean = false;
+  for (const Part& part : parts) {
+    const Signal* const one = in(part);
+    Signal its;
+    if (one != nullptr) {
+      its = *one;
+      // By as much as the other line may be off, wherever its own was worst.
+      const double off = std::abs(all.slope - one->slope) * line_of(part, one).most_step +
+                         std::abs(all.offset - one->offset);
+      has_mean |= its.most_mean >= 0;
+      its.most_mean = (its.most_mean >= 0 ? its.most_mean : its.most) + off;
+      its.most += off;
+    } else {
+      its.least = its.greatest = all.value(part.held());
+      its.longest_hold = static_cast<int32_t>(
+          std::min<int64_t>(part.counted().payloads(), std::numeric_limits<int32_t>::max()));
+      its.most = its.most_mean = std::abs(all.offset);
+    }
+    all.longest_hold = std::max(all.longest_hold, its.longest_hold);
+    all.least = std::min(all.least, its.least);
+    all.greatest = std::max(all.greatest, its.greatest);
+    all.most = std::max(all.most, its.most);
+    most_mean = std::max(most_mean, its.most_mean);
+  }
+  if (has_mean) all.most_mean = most_mean;
+  return all;
+}
+
+// Likewise a pair: its differences are all of those that the drives had.
+std::optional<SignalPair> merged(const Parts& parts, const SignalPair& place) {
+  SignalPair all{.first = place.first, .second = place.second, .bits = place.bits};
+  int64_t least = 0;
+  int64_t most = 0;
+  bool any = false;
+  for (const Part& part : parts) {
+    SignalPair its = all;
+    if (const SignalPair* const one = find(part.drive.profile.pairs().of(part.id), place))
+      its = *one;
+    else if (part.holds(bits_at(place.first, place.bits) | bits_at(place.second, place.bits)))
+      its.middle =
+          SignalPair{.first = place.first, .second = place.second, .bits = place.bits}.off(part.held());
+    else
+      return std::nullopt;
+    if (!any) all.middle = its.middle;
+    any = true;
+    const int64_t off = all.around(int64_t{its.middle} - all.middle);
+    least = std::min(least, off - its.most);
+    most = std::max(most, off + its.most);
+  }
+  if (most - least >= int64_t{1} << (place.bits - 1)) return std::nullopt;  // half of the ring
+  const int64_t middle = least + (most - least) / 2;
+  all.middle = all.around(all.middle + middle);
+  all.most = static_cast<int32_t>(std::max(most - middle, middle - least));
+  return all;
+}
+
+// A checksum that each drive found, or that its only payload has.
+std::optional<PayloadChecksum> merged_checksum(const Parts& parts) {
+  std::optional<PayloadChecksum> all;
+  const auto in = [](const Part& part) { return part.drive.profile.checksums().of(part.id); };
+  for (const Part& part : parts)
+    if (const PayloadChecksum* const one = in(part); one != nullptr && !all) all = *one;
+  if (!all) return std::nullopt;
+  for (const Part& part : parts) {
+    PayloadChecksum its = *all;
+    if (in(part) != nullptr) its = *in(part);
+    its.id = all->id;
+    const bool agrees =
+        its == *all && (in(part) != nullptr || (part.holds(~uint64_t{0}) && !all->is_broken(part.held())));
+    if (!agrees) return std::nullopt;
+  }
+  return all;
+}
+
+// Those places of all drives that merged() takes, in their order.
+template <typename One, typename Of, typename Merge>
+void merge_places(const Parts& parts, const Of& of, const Merge& merge) {
+  std::vector<One> places;
+  for (const Part& part : parts)
+    for (const One& one : of(part))
+      if (find(std::span<const One>(places), one) == nullptr) places.push_back(one);
+  std::ranges::sort(places, {}, [](const One& one) { return place_of(one); });
+  for (const One& place : places) merge(place);
+}
+
+MessageIds ids_of(std::span<const LearnedDrive> drives) {
+  DistinctKeys keys;
+  const std::vector<std::string>& channels = drives.front().profile.vocabulary().ids().channels;
+  for (const LearnedDrive& drive : drives) {
+    const MessageIds& its = drive.profile.vocabulary().ids();
+    if (its.channels != channels)
+      throw InputError(
+          "the drives are of other channels, or of the same in another order; calibrate on all of them "
+          "at once");
+    for (const MessageKey key : its.keys) keys.add(key);
+  }
+  return {keys.take(), channels};
+}
+
+}  // namespace
+
+BehaviourProfile BehaviourProfile::merged(std::span<const LearnedDrive> drives, ProfileSums& sums) {
+  BehaviourProfile profile(Vocabulary(ids_of(drives)));
+  const Vocabulary& vocabulary = profile.vocabulary_;
+  const auto count = static_cast<size_t>(vocabulary.size());
+  sums = {};
+  sums.ids.assign(count, {});
+  sums.spans.assign(count, {});
+  for (const LearnedDrive& drive : drives) {
+    profile.silence_.add(drive.profile.silence_);
+    add_count(sums.recordings, drive.sums.recordings);
+    add_count(sums.arrivals.traffic_ns, drive.sums.arrivals.traffic_ns);
+    if (!drive.sums.arrivals.ids.empty()) sums.arrivals.ids.resize(count);
+  }
+  for (const LearnedDrive& drive : drives) {
+    const MessageKeys& keys = drive.profile.vocabulary().ids().keys;
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const auto at = static_cast<size_t>(vocabulary.index(keys[i]));
+      sums.ids[at].add(drive.sums.ids[i]);
+      const auto add = [](auto& bins, const auto& more) {
+        for (size_t bin = 0; bin < bins.size(); ++bin) add_count(bins[bin], more[bin]);
+      };
+      add(sums.spans[at].one, drive.sums.spans[i].one);
+      add(sums.spans[at].two, drive.sums.spans[i].two);
+      if (!drive.sums.arrivals.ids.empty()) sums.arrivals.ids[at].add(drive.sums.arrivals.ids[i]);
+      if (drive.profile.transitions_.empty()) continue;
+      for (size_t j = 0; j < keys.size(); ++j)
+        if (drive.profile.has_transition(static_cast<int32_t>(i), static_cast<int32_t>(j)))
+          profile.add_transition(vocabulary.index(keys[i]), vocabulary.index(keys[j]));
+    }
+  }
+  for (size_t i = 0; i < count; ++i) profile.ids_[i] = sums.ids[i].finished(sums.spans[i], sums.recordings);
+  profile.find_expected();
+  profile.arrivals_ = ArrivalModel(sums.arrivals);
+
+  Vector<Signal, Tag::columns> signals;
+  Vector<SignalPair, Tag::columns> pairs;
+  Vector<PayloadChecksum, Tag::columns> checksums;
+  for (int32_t id = 0; id < vocabulary.size(); ++id) {
+    const Parts parts = parts_of(drives, vocabulary.ids().keys[static_cast<size_t>(id)]);
+    const auto put = [&](auto one, auto& all) {
+      if (!one) return false;
+      one->id = id;
+      all.push_back(*one);
+      return true;
+    };
+    merge_places<Signal>(
+        parts, [](const Part& part) { return part.drive.profile.signals().of(part.id); },
+        [&](const Signal& place) {
+          SignalLine line;
+          if (put(plimsoll::merged(parts, place, line), signals)) sums.lines.push_back(line);
+        });
+    merge_places<SignalPair>(
+        parts, [](const Part& part) { return part.drive.profile.pairs().of(part.id); },
+        [&](const SignalPair& place) { put(plimsoll::merged(parts, place), pairs); });
+    put(merged_checksum(parts), checksums);
+  }
+  profile.signals_ = SignalModel(std::move(signals), vocabulary.size());
+  profile.pairs_ = SignalPairs(std::move(pairs), vocabulary.size());
+  profile.checksums_ = ChecksumModel(std::move(checksums), vocabulary.size());
+  return profile;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+
+#include "can/frames/frames.h"
+
+namespace plimsoll::behaviour {
+
+/// The places of behaviour features in a row (docs/behaviour-features.md).
+enum NodeColumn : size_t {
+  kIdIndex,
+  kKnown,
+  kExtended,
+  kCountShare,
+  kCountChange,
+  kSeenBefore,
+  kGapMean,
+  kGapMin,
+  kGapMax,
+  kGapSpread,
+  kGapChange,
+  kGapMeanDeviation,
+  kGapMinDeviation,
+  kGapMaxDeviation,
+  kLength,
+  kLengthChange,
+  kLengthUnusual,
+  kEmptyShare,
+  kOnesShare,
+  kChangedBits,
+  kSamePayload,
+  kByteChange,
+  kByteDeviation = kByteChange + kPayloadBytes,
+  kFirstPosition = kByteDeviation + kPayloadBytes,
+  kLastPosition,
+  kFirstTime,
+  kLastTime,
+  kInDegree,
+  kOutDegree,
+  kRepeatShare,
+  kWindowGap,
+  kWindowGapChange,
+  kWindowNodes,
+  kEarly,
+  kEarlyShare,
+  kSurplus,
+  kSilence,
+  kFixedBits,
+  kJumps,
+  kCounterBroken,
+  kStill,
+  kNodeColumns
+};
+
+/// Likewise, of edges.
+enum EdgeColumn : size_t {
+  kEdgeCountShare,
+  kSourceShare,
+  kTargetShare,
+  kKnownTransition,
+  kEdgeGapMean,
+  kEdgeGapMin,
+  kEdgeGapMax,
+  kEdgeFirstPosition,
+  kEdgeLastPosition,
+  kPositionGap,
+  kHasReverse,
+  kEdgeColumns
+};
+
+/// Deviations from a profile and changes against the look-back are cut at so many units and scaled to -1
+/// .. 1.
+inline constexpr double kMostUnits = 8;
+/// Of scaled_log from 0 to 1: log2(1 + 1e7).
+inline constexpr double kDoublings = 23.25349680848103;
+
+}  // namespace plimsoll::behaviour

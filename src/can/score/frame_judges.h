@@ -1,0 +1,50 @@
+#pragma once
+
+#include "can/score/extra_frames.h"
+#include "can/score/lone_signals.h"
+#include "can/score/profile_statistics.h"
+#include "can/score/signal_steps.h"
+#include "can/score/state_changes.h"
+
+namespace plimsoll {
+
+/// What the frames of windows say that graphs do not: each judge keeps what it knows between windows, which
+/// come in ascending order and with one profile a recording. Not thread-safe.
+struct FrameJudges {
+  SignalSteps steps = {};
+  ExtraFrames extra = {};
+  LoneSignals lone = {};
+  StateChanges states = {};
+  bool benign_only = false;  ///< frames labelled 1 are as if they were not there: of windows that set levels
+
+  /// What comes next is another recording.
+  void reset() {
+    steps.reset();
+    extra.reset();
+    lone.reset();
+    states.reset();
+  }
+
+  /// What the judges keep, with this profile and windows of so many frames.
+  static int64_t bytes(const BehaviourProfile& profile, int64_t window) {
+    const int64_t ids = profile.vocabulary().size();
+    return SignalSteps::bytes(ids, window) + ExtraFrames::bytes(ids, window) + LoneSignals::bytes(profile) +
+           StateChanges::bytes(ids);
+  }
+
+  /// `dropped`: as ExtraFrames::worst().
+  FrameStatistics judge(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
+                        int64_t dropped = 0) {
+    const Vocabulary& vocabulary = profile.vocabulary();
+    const LoneSignals::Worst alone = lone.worst(frames, window, profile, benign_only, dropped);
+    return {steps.worst(frames, window, profile, benign_only, dropped),
+            extra.worst(frames, window, profile, benign_only, dropped),
+            profile.checksums().broken(frames, window, vocabulary),
+            profile.pairs().worst(frames, window, vocabulary),
+            alone.held,
+            alone.restless,
+            states.silence(frames, window, profile, benign_only, dropped)};
+  }
+};
+
+}  // namespace plimsoll

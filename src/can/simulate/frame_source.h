@@ -1,0 +1,132 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+#include "base/philox.h"
+#include "can/frames/frame_batch.h"
+
+namespace plimsoll {
+
+/// One frame on its way through a simulation.
+struct CanFrame {
+  int64_t time_ns = 0;
+  uint64_t data = 0;  ///< byte i of the payload in bits 8i .. 8i+7; zero after the length
+  uint32_t can_id = 0;
+  uint8_t length = 0;
+  uint8_t label = 0;
+  uint8_t channel = 0;  ///< of the recording's, where they are merged
+  int64_t row = -1;     ///< of the recording that it is from, as it is or changed; -1: made up
+
+  /// Wherever they are from.
+  bool operator==(const CanFrame& other) const {
+    return time_ns == other.time_ns && data == other.data && can_id == other.can_id &&
+           length == other.length && label == other.label && channel == other.channel;
+  }
+};
+
+inline constexpr int64_t kMicrosecond = 1000;  ///< in ns: the resolution of simulated times
+
+/// The bits of a payload that a frame of this length has.
+constexpr uint64_t payload_mask(uint8_t length) {
+  return length >= kPayloadBytes ? ~uint64_t{0} : (uint64_t{1} << (8 * length)) - 1;
+}
+
+/// Frames one after the other. Not thread-safe.
+class FrameSource {
+ public:
+  virtual ~FrameSource() = default;
+  /// Gives the next frame; false, and `frame` as it was, when there is none.
+  virtual bool next(CanFrame& frame) = 0;
+};
+
+/// Replaces what `batch` holds by the next frames of a source, at most `most`: fewer only at its end.
+inline void read_frames(FrameSource& source, int64_t most, FrameBatch& batch) {
+  static_assert(std::endian::native == std::endian::little, "payloads are copied as they lie");
+  const auto room = static_cast<size_t>(most);
+  batch.time_ns.resize(room);
+  batch.can_id.resize(room);
+  batch.length.resize(room);
+  batch.data.resize(room * kPayloadBytes);
+  batch.label.resize(room);
+  batch.channel.resize(room);
+  size_t count = 0;
+  for (CanFrame frame; count < room && source.next(frame); ++count) {
+    batch.time_ns[count] = frame.time_ns;
+    batch.can_id[count] = frame.can_id;
+    batch.length[count] = frame.length;
+    std::memcpy(&batch.data[count * kPayloadBytes], &frame.data, kPayloadBytes);
+    batch.label[count] = frame.label;
+    batch.channel[count] = frame.channel;
+  }
+  batch.time_ns.resize(count);
+  batch.can_id.resize(count);
+  batch.length.resize(count);
+  batch.data.resize(count * kPayloadBytes);
+  batch.label.resize(count);
+  batch.channel.resize(count);
+}
+
+/// The frames of a recording as a source: all, those of a channel, or those of all others. The columns must
+/// outlive it.
+class RecordedFrames : public FrameSource {
+ public:
+  enum class Take : uint8_t { all, channel, others };
+
+  explicit RecordedFrames(const FrameSpans& frames, Take take = Take::all, uint8_t channel = 0)
+      : frames_(frames), take_(take), channel_(channel) {}
+
+  bool next(CanFrame& frame) override {
+    const auto passes = [&] { return (frames_.channel[at_] == channel_) == (take_ == Take::channel); };
+    while (take_ != Take::all && at_ < frames_.time_ns.size() && !passes()) ++at_;
+    if (at_ == frames_.time_ns.size()) return false;
+    frame = {.time_ns = frames_.time_ns[at_],
+             .data = 0,
+             .can_id = frames_.can_id[at_],
+             .length = frames_.length[at_],
+             .label = frames_.label[at_],
+             .channel = frames_.channel.empty() ? uint8_t{0} : frames_.channel[at_],
+             .row = static_cast<int64_t>(at_)};
+    std::memcpy(&frame.data, &frames_.data[at_ * kPayloadBytes], kPayloadBytes);
+    ++at_;
+    return true;
+  }
+
+ private:
+  FrameSpans frames_;
+  Take take_;
+  uint8_t channel_;
+  size_t at_ = 0;
+};
+
+/// What the random numbers of a simulation are for: the `layer` of Purpose::simulation. Never renumber.
+enum class Draw : uint32_t { vehicle = 0, start = 1, frame = 2, drive = 3, attack = 4, target = 5 };
+
+/// Random numbers in a row, each a function of seed, use, epoch, item and its place in the row.
+class SimulationDraws {
+ public:
+  SimulationDraws(uint64_t seed, Draw use, uint32_t epoch, uint32_t item)
+      : philox_(seed), use_(use), epoch_(epoch), item_(item) {}
+
+  uint32_t bits() {
+    if (place_ % 4 == 0)
+      numbers_ = philox_(
+          philox_counter(Purpose::simulation, static_cast<uint32_t>(use_), epoch_, item_, place_ / 4));
+    return numbers_[place_++ % 4];
+  }
+  /// 0 .. limit-1
+  uint32_t below(uint32_t limit) { return static_cast<uint32_t>(uint64_t{bits()} * limit >> 32); }
+  bool one_in(uint32_t chances) { return below(chances) == 0; }
+
+ private:
+  Philox philox_;
+  Draw use_;
+  uint32_t epoch_;
+  uint32_t item_;
+  uint32_t place_ = 0;
+  Philox::Counter numbers_{};
+};
+
+}  // namespace plimsoll

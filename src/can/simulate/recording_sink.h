@@ -1,0 +1,67 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "can/write/capture_writer.h"
+#include "io/new_folder.h"
+#include "can/frames/frames.h"
+
+namespace plimsoll {
+
+/// Where recordings go, one after the other. The output is there whole after publish(); without it the
+/// destructor removes what was written. Not thread-safe. Errors: Failure (disk; the output exists and is not
+/// to be replaced), BudgetExceeded.
+class RecordingSink {
+ public:
+  virtual ~RecordingSink() = default;
+  virtual void begin(const Recording& recording) = 0;
+  virtual void append(const FrameSpans& frames) = 0;
+  virtual void end(const Recording& recording) = 0;
+  virtual void publish() = 0;
+};
+
+/// A `frames` set.
+class FramesSink : public RecordingSink {
+ public:
+  FramesSink(const std::filesystem::path& out, bool force, Json provenance)
+      : writer_(out, force), provenance_(std::move(provenance)) {}
+
+  void begin(const Recording&) override {}
+  void append(const FrameSpans& frames) override { writer_.append(frames); }
+  void end(const Recording& recording) override { writer_.end_recording(recording); }
+  void publish() override { writer_.publish(std::move(provenance_)); }
+
+ private:
+  FramesWriter writer_;
+  Json provenance_;
+};
+
+/// A folder of captures, SPLIT/NAME.csv or SPLIT/NAME.log.
+class CaptureSink : public RecordingSink {
+ public:
+  /// `format`: csv or candump.
+  CaptureSink(const std::filesystem::path& out, bool force, const WrittenFormat& format,
+              FileSystem& files = FileSystem::disk())
+      : folder_(out, force, files), format_(format) {}
+  /// Where a recording goes in the folder.
+  static std::filesystem::path file_of(const std::string& split, const std::string& name,
+                                       const WrittenFormat& format) {
+    return std::filesystem::path(split) / (name + format.ending);
+  }
+
+  void begin(const Recording& recording) override;
+  void append(const FrameSpans& frames) override { writer_->append(frames, ""); }
+  void end(const Recording& recording) override;
+  void publish() override { folder_.publish(); }
+
+ private:
+  NewFolder folder_;
+  const WrittenFormat& format_;
+  // Of the recording begun.
+  std::optional<File> file_;
+  std::unique_ptr<CaptureWriter> writer_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "can/detector/focus.h"
+#include "can/detector/window_judge.h"
+#include "telemetry/report.h"
+#include "can/tasks/evaluation.h"
+#include "can/windows/windows.h"
+
+namespace plimsoll {
+
+/// What a trained detector's attention points at, window by window, without torch. Not thread-safe.
+class AttendedWindows {
+ public:
+  /// `windows` must outlive it. Errors: InputError where the model reads other windows; BudgetExceeded.
+  AttendedWindows(const std::filesystem::path& model, const WindowSource& windows);
+
+  /// Makes the graph of a window and scores it. Errors: BudgetExceeded.
+  void read(int64_t graph);
+  /// Of the window that was read last: its log-odds, its graph without hidden columns, the message of each
+  /// node.
+  float score() const { return score_; }
+  const GraphBlock& graph() const { return block_; }
+  const MessageKeys& ids() const { return ids_; }
+  const GatNetwork& network() const { return judge_.network(); }
+  Focus focus() const;
+  bool is_known(MessageKey key) const { return vocabulary_.index(key) < vocabulary_.size(); }
+  const std::vector<std::string>& channels() const { return vocabulary_.ids().channels; }
+  const WindowSource& windows() const { return windows_; }
+
+  /// What it takes of the ledger at most, beside graphs of unusual size; `written`: with write_attention.
+  static int64_t bytes(const std::filesystem::path& model, bool written);
+
+ private:
+  AttendedWindows(const DetectorFile& model, const WindowSource& windows);
+
+  const WindowSource& windows_;
+  Vocabulary vocabulary_;
+  WindowJudge judge_;
+  GraphBlock block_;
+  MessageKeys ids_;
+  float score_ = 0;
+};
+
+/// Writes the attention of all windows on the lists as a data set of kind `attention`
+/// (docs/formats/attention.md), which replaces one that is there. `detector`: its name and seed. `progress`
+/// gets windows done and in all; may throw to end it. Errors: Failure (the output is something else, disk),
+/// BudgetExceeded.
+void write_attention(const std::filesystem::path& out, AttendedWindows& attended,
+                     std::span<const JudgedList> lists, const DetectorScores& detector, const Json& data,
+                     const std::function<void(int64_t, int64_t)>& progress);
+
+/// Graphs of the windows of a list with the highest scores, drawn with what attention points at.
+std::vector<Report::Figure> suspicious_windows(AttendedWindows& attended, const JudgedList& list,
+                                               std::span<const float> scores);
+
+}  // namespace plimsoll

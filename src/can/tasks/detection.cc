@@ -1,0 +1,47 @@
+#include "can/tasks/detector_training.h"
+#include "can/tasks/gat_stage.h"
+
+namespace plimsoll {
+namespace {
+
+// A GAT learns attacks from labels.
+class DetectionTraining final : public DetectorTraining {
+ public:
+  using DetectorTraining::DetectorTraining;
+
+  std::string model() const override { return "GAT"; }
+
+  std::vector<Stage> stages(int64_t, const std::filesystem::path&) const override {
+    const auto options = [this, facts = facts()](const RunOptions& run) {
+      return GatStageOptions{.source = &data_->source(),
+                             .shapes = shapes_,
+                             .recipe = &input_.recipe,
+                             .split = &split_,
+                             .facts = facts,
+                             .run = run};
+    };
+    return {{"gat", "gat", [options](const RunOptions& run) { return plan_gat(options(run)); },
+             [this, options](const RunOptions& run) {
+               return report_of("gat", train_gat(options(run)), split_);
+             }}};
+  }
+
+ private:
+  bool is_fused(const std::string&) const override { return true; }
+};
+
+class DetectionTask final : public DetectorTask {
+ public:
+  std::unique_ptr<Training> open(TrainingInput input) const override {
+    return std::make_unique<DetectionTraining>(std::move(input));
+  }
+};
+
+}  // namespace
+
+const Task& detection_task() {
+  static const DetectionTask task;
+  return task;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,70 @@
+#include <optional>
+
+#include "base/error.h"
+#include "nn/predictions.h"
+#include "can/tasks/unknown_ids_apart.h"
+#include "run/block_predictions.h"
+#include "can/tasks/detector_training.h"
+#include "run/evaluation.h"
+#include "can/tasks/unknown_ids.h"
+#include "can/tasks/scorer.h"
+#include "engine/fit/fit.h"
+
+namespace plimsoll {
+namespace {
+
+// Of each window the probability of an attack, and what the last layer reads.
+void predict_classes(const Detector& detector, const TrainingData& data, const PredictionRequest& request,
+                     PredictionWriter& writer) {
+  const Predictions says(*detector.gat, request.embeddings);
+  std::optional<UnknownIdsApart> apart;
+  if (detector.facts.unknown_ids_apart)
+    apart.emplace(says, unknown_ids(data.source().tables(), detector.facts.without).index);
+  const Objective& objective = apart ? static_cast<const Objective&>(*apart) : says;
+  predict_blocks(data.source(), objective, request, writer);
+}
+
+// Of each window how badly it is rebuilt.
+void predict_errors(const Detector& detector, const TrainingData& data, const PredictionRequest& request,
+                    PredictionWriter& writer) {
+  const auto shapes = read_shapes(data.source(), request.threads);
+  GraphList graphs(shapes.size());
+  for (size_t g = 0; g < graphs.size(); ++g) graphs[g] = static_cast<int64_t>(g);
+  Scorer scorer(detector,
+                {.source = &data.source(),
+                 .shapes = shapes,
+                 .limits = limits_of(request.recipe.training),
+                 .threads = request.threads,
+                 .outside_ledger = request.outside_ledger,
+                 .later = std::ssize(graphs) * int64_t{sizeof(float)},
+                 .exchange = request.exchange,
+                 .device = request.device,
+                 .rehearsal = request.rehearsal},
+                {graphs});
+  if (request.rehearsal != nullptr) return;
+  writer.append(scorer.scores(graphs));
+}
+
+}  // namespace
+
+int64_t DetectorTask::predict(const PredictionRequest& request) const {
+  require_kind(request.data, request.recipe, {"frames"});
+  const Detector detector = load_detector(request.folder.detector());
+  Recipe recipe = request.recipe;
+  recipe.data.without = detector.facts.without;
+  recipe.data.calibration = 0;
+  const TrainingData data(request.data, recipe, {.known = known_of(detector.facts)});
+  const int64_t width = request.embeddings && detector.gat ? detector.gat->embedding() : 0;
+  if (request.embeddings && !detector.gat)
+    throw UsageError("an autoencoder has no embedding of a window; leave --embeddings out");
+  const auto kind = detector.gat ? PredictionWriter::Kind::classes : PredictionWriter::Kind::values;
+  PredictionWriter writer(request, {.kind = kind, .outputs = detector.gat ? 2 : 1, .embedding = width});
+  if (detector.gat)
+    predict_classes(detector, data, request, writer);
+  else
+    predict_errors(detector, data, request, writer);
+  if (request.rehearsal != nullptr) return 0;
+  return writer.publish("windows", data.identity());
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/recipe.h"
+#include "nn/objective.h"
+#include "engine/data/split.h"
+#include "engine/fit/fit.h"
+#include "can/tasks/detector_file.h"
+#include "run/stage.h"
+
+namespace plimsoll {
+
+struct StageResult {
+  Detector detector;  ///< the best epoch's weights
+  FitResult fit;
+  std::string weights_hash;
+};
+
+/// What is told of a stage that trained on a split.
+StageReport report_of(const char* stage, StageResult result, const TrainingSplit& split);
+
+/// The training of one detector, ready to start. `fit` refers to the other members.
+struct DetectorStage {
+  explicit DetectorStage(const Recipe& of) : recipe(of) {}
+  DetectorStage(const DetectorStage&) = delete;
+  DetectorStage& operator=(const DetectorStage&) = delete;
+
+  /// Trains, takes thresholds from the benign validation graphs of `source` and writes model.safetensors to
+  /// the folder of the run. Call it once. Errors: those of fit(), set_thresholds() and save_detector().
+  StageResult train(const BlockSource& source);
+
+  Recipe recipe;
+  Detector detector;
+  std::vector<std::unique_ptr<Objective>> objectives;  ///< each around the one before
+  FitOptions fit;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,95 @@
+#include "can/tasks/detector_training.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/file.h"
+#include "can/tasks/judge_detector.h"
+#include "can/tasks/learn_fusion.h"
+#include "can/tasks/detection_labels.h"
+#include "engine/plan/stage_memory.h"
+#include "can/profile/behaviour_profile.h"
+#include "can/profile/vocabulary.h"
+
+namespace plimsoll {
+namespace {
+
+// Puts a copy of a stage's model where `detect` looks for it.
+void publish_detector(const std::filesystem::path& model, const RunFolder& folder) {
+  const MappedFile file(model);
+  replace_file(folder.detector(), [&](File& copy) { copy.write(file.bytes().data(), file.bytes().size()); });
+}
+
+}  // namespace
+
+LearnedBefore known_of(const DetectorFacts& facts) {
+  return {facts.vocabulary, BehaviourProfile::from_tensors(*facts.benign, facts.vocabulary.channels)};
+}
+
+TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data) {
+  if (recipe.split.by == "graph")
+    throw UsageError(fmt::format("task '{}' needs split.by: time or recording", recipe.task));
+  return split_for(recipe, data, {});
+}
+
+Findings DetectorTask::evaluate(const RunEvaluation& asked) const {
+  if (asked.rehearsal == nullptr) return judge_detector(asked);
+  asked.rehearsal->need(budget_to_judge(asked));
+  return {};
+}
+
+DetectorTraining::DetectorTraining(TrainingInput input) : input_(std::move(input)) {
+  require_kind(input_.data, input_.recipe, {"frames"});
+  data_.emplace(input_.data, input_.recipe, DataOptions{.labels = true});
+  shapes_ = read_shapes(data_->source(), input_.threads);
+  split_ = detection_split(input_.recipe, *data_);
+}
+
+DetectorFacts DetectorTraining::facts() const {
+  const Recipe& recipe = input_.recipe;
+  const Json windows = {{"features", recipe.data.features},
+                        {"window", recipe.data.window.text()},
+                        {"stride", recipe.data.stride.text()}};
+  return {.vocabulary = data_->source().tables().vocabulary,
+          .benign_ids = training_ids(*data_->frames(), true, {.leave_out = recipe.split.leave_out}),
+          .trained_on = split_.contents,
+          .without = recipe.data.without,
+          .data = windows.dump(),
+          .benign = data_->benign(split_)};
+}
+
+std::string DetectorTraining::trained_on() const {
+  return fmt::format("{} windows ({} with attacks) of {} recordings, validated on {}; {} copies left out",
+                     format_count(static_cast<int64_t>(split_.training.size())),
+                     format_count(count_attacks(split_.training, shapes_)), split_.used.size(),
+                     format_count(static_cast<int64_t>(split_.validation.size())), split_.copies.size());
+}
+
+// Levels of fused scores are learned on windows as `detect` makes them of a known vehicle, which take the
+// place of those that trained.
+const TrainedStage* DetectorTraining::finish(const std::vector<TrainedStage>& stages, const RunFolder& folder,
+                                             const RunOptions& run) {
+  shapes_ = {};
+  split_ = {};
+  Recipe recipe = input_.recipe;
+  if (recipe.data.calibration > 0) {
+    recipe.data.calibration = 0;
+    data_.emplace(input_.data, recipe, DataOptions{.labels = true});
+  }
+  const auto model = [&](const TrainedStage& stage) {
+    return folder.seed(stage.seed) / stage.report.stage / "model.safetensors";
+  };
+  for (const TrainedStage& stage : stages) {
+    if (!is_fused(stage.report.stage)) continue;
+    RunOptions beside = run;
+    std::optional<StageMemory> memory;
+    if (stages.size() > 1) beside.outside_ledger += memory.emplace(run.outside_ledger).left();
+    learn_fusion(model(stage), *data_, recipe, beside);
+  }
+  const TrainedStage* const best = chosen(stages);
+  if (best != nullptr) publish_detector(model(*best), folder);
+  return best;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,67 @@
+#include "base/error.h"
+#include "can/tasks/detector_training.h"
+#include "can/tasks/distill.h"
+
+namespace plimsoll {
+namespace {
+
+// KD-GAT's pipeline, for each seed.
+class DistillationTraining final : public DetectorTraining {
+ public:
+  explicit DistillationTraining(TrainingInput input)
+      : DetectorTraining(std::move(input)), facts_(facts()), identity_(data_->identity_hash()) {
+    if (!input_.recipe.init_from.empty())
+      throw UsageError("init_from is for tasks that train one model; a distillation takes --teacher FILE");
+  }
+
+  std::string model() const override { return "distillation"; }
+
+  std::vector<Stage> stages(int64_t seed, const std::filesystem::path& folder) const override {
+    Recipe recipe = input_.recipe;
+    recipe.seed = seed;
+    return distillation_stages({.source = &data_->source(),
+                                .shapes = shapes_,
+                                .recipe = std::move(recipe),
+                                .split = &split_,  // the same for all seeds
+                                .facts = facts_,
+                                .data = identity_,
+                                .folder = folder,
+                                .teacher = input_.teacher});
+  }
+
+ private:
+  bool is_fused(const std::string& stage) const override { return stage == "student_gat"; }
+
+  // The distilled GAT that validates best.
+  const TrainedStage* chosen(const std::vector<TrainedStage>& stages) const override {
+    const TrainedStage* best = nullptr;
+    for (const TrainedStage& stage : stages)
+      if (stage.report.stage == "student_gat" &&
+          (best == nullptr || stage.report.fit.best_loss < best->report.fit.best_loss))
+        best = &stage;
+    return best;
+  }
+
+  const DetectorFacts facts_;
+  const std::string identity_;
+};
+
+class DistillationTask final : public DetectorTask {
+ public:
+  bool takes_seeds() const override { return true; }
+  bool takes_teacher() const override { return true; }
+  // A longer teacher would be another one, of whom students have begun to learn.
+  bool can_be_made_longer() const override { return false; }
+  std::unique_ptr<Training> open(TrainingInput input) const override {
+    return std::make_unique<DistillationTraining>(std::move(input));
+  }
+};
+
+}  // namespace
+
+const Task& distillation_task() {
+  static const DistillationTask task;
+  return task;
+}
+
+}  // namespace plimsoll

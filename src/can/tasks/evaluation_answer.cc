@@ -1,0 +1,92 @@
+#include "can/tasks/evaluation_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "can/tasks/evaluation_summary.h"
+
+namespace plimsoll {
+namespace {
+
+double mean_of(const DetectorSummary& summary, Figure figure) {
+  return summary.at(figure)->mean;
+}
+
+bool has_verdict(const DetectorSummary& summary) {
+  return summary.at(Figure::f1) && summary.at(Figure::recall) && summary.at(Figure::fpr);
+}
+
+// What evaluation is about: the detector that will be in use, else the first model; of rules the best is the
+// one to beat.
+const DetectorSummary* model_of(const std::vector<DetectorSummary>& detectors) {
+  if (const DetectorSummary* const deployed = find_deployed(detectors);
+      deployed != nullptr && has_verdict(*deployed))
+    return deployed;
+  const auto found = std::ranges::find_if(
+      detectors, [](const DetectorSummary& one) { return !one.rule && has_verdict(one); });
+  return found == detectors.end() ? nullptr : &*found;
+}
+
+const DetectorSummary* best_rule(const std::vector<DetectorSummary>& detectors) {
+  const DetectorSummary* best = nullptr;
+  for (const DetectorSummary& one : detectors)
+    if (one.rule && has_verdict(one) &&
+        (best == nullptr || mean_of(one, Figure::f1) > mean_of(*best, Figure::f1)))
+      best = &one;
+  return best;
+}
+
+// "97.2" or, of several splits, "97.2 to 100.0".
+std::string range_text(double least, double most) {
+  const std::string low = fmt::format("{:.1f}", least * 100), high = fmt::format("{:.1f}", most * 100);
+  return low == high ? low : low + " to " + high;
+}
+
+}  // namespace
+
+EvaluationAnswer answer_of(const Evaluation& evaluation) {
+  const auto is_test = [](const JudgedSplit& split) { return split.all.name != "validation"; };
+  const bool any_test = std::ranges::any_of(evaluation.splits, is_test);
+  EvaluationAnswer answer;
+  std::vector<std::string> names;
+  std::string model_name, rule_text;
+  double least_recall = 1, most_recall = 0, most_fpr = 0, lowest = 2;
+  std::optional<double> most_hourly;
+  for (const JudgedSplit& split : evaluation.splits) {
+    if (any_test && !is_test(split)) continue;
+    const auto detectors = summarise_strictest(split.all.detectors);
+    const DetectorSummary* const model = model_of(detectors);
+    if (model == nullptr) continue;
+    model_name = label_of(*model);
+    names.push_back(split.all.name);
+    least_recall = std::min(least_recall, mean_of(*model, Figure::recall));
+    most_recall = std::max(most_recall, mean_of(*model, Figure::recall));
+    most_fpr = std::max(most_fpr, mean_of(*model, Figure::fpr));
+    if (const auto& hourly = model->at(Figure::false_alarms_per_hour))
+      most_hourly = std::max(most_hourly.value_or(0), hourly->mean);
+    if (mean_of(*model, Figure::f1) >= lowest) continue;
+    lowest = mean_of(*model, Figure::f1);
+    answer.hardest = &split;
+    const DetectorSummary* const rule = best_rule(detectors);
+    rule_text = rule == nullptr ? ""
+                                : fmt::format("; the best simple rule, {}, reaches {:.3f}", rule->name,
+                                              mean_of(*rule, Figure::f1));
+  }
+  if (names.empty()) return answer;
+  const bool one = names.size() == 1;
+  answer.text = fmt::format(
+      "{} finds {} % of the attack windows of {}, with false alarms in {}{:.2f} % of benign ones{}. ",
+      model_name, range_text(least_recall, most_recall),
+      one ? names.front() : fmt::format("{} splits", names.size()), one ? "" : "at most ", most_fpr * 100,
+      most_hourly
+          ? fmt::format(", {:.3g} an hour of benign traffic, {:.3g} a day", *most_hourly, 24 * *most_hourly)
+          : "");
+  answer.text += one ? "Its F1 is" : fmt::format("On the hardest, {}, its F1 is", answer.hardest->all.name);
+  answer.text += fmt::format(" {:.3f}{}.", lowest, rule_text);
+  return answer;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "can/tasks/evaluation.h"
+
+namespace plimsoll {
+
+/// The figures of a detector that are numbers: one list for the JSON, the table and the report.
+enum class Figure : uint8_t {
+  f1,
+  precision,
+  recall,
+  fpr,
+  auc,
+  pr_auc,
+  mcc,
+  balanced_accuracy,
+  delay_frames,
+  delay_milliseconds,
+  false_alarms_per_hour,
+};
+inline constexpr size_t kFigures = 11;
+const char* figure_key(Figure figure);  ///< "f1", as in JSON
+std::optional<double> value_of(Figure figure, const DetectorFigures& figures);
+
+/// A figure over seeds: those at which it is defined.
+struct Spread {
+  double mean = 0;
+  std::optional<double> deviation;  ///< standard deviation of a sample (n - 1); undefined for one seed
+  int64_t seeds = 0;
+};
+
+/// What the seeds of a detector come to at one threshold.
+struct DetectorSummary {
+  std::string name;
+  bool rule = false;
+  double target_rate = 0;
+  std::vector<int64_t> seeds;
+  std::array<std::optional<Spread>, kFigures> figures;
+  int64_t attacked = 0;  ///< recordings with attacks, over all seeds
+  int64_t missed = 0;    ///< those of them in which nothing was flagged in time
+
+  const std::optional<Spread>& at(Figure figure) const { return figures[static_cast<size_t>(figure)]; }
+  /// Whether `other` is the same detector at a threshold of the same rate.
+  bool is_of(const DetectorFigures& other) const {
+    return name == other.name && target_rate == other.threshold.target_rate;
+  }
+};
+
+/// A summary for each name and rate, in the order in which they first occur.
+std::vector<DetectorSummary> summarise(const std::vector<DetectorFigures>& detectors);
+
+/// Of each name the summary at the lowest rate.
+std::vector<DetectorSummary> summarise_strictest(const std::vector<DetectorFigures>& detectors);
+
+/// Of these the one that `plimsoll detect` runs, at the lowest rate: the fused score, else the student's,
+/// else the classifier. Null where there is none.
+const DetectorSummary* find_deployed(const std::vector<DetectorSummary>& detectors);
+
+/// "gat at 0.1 %", "unknown_id"
+std::string label_of(const DetectorSummary& summary);
+
+}  // namespace plimsoll

@@ -1,0 +1,77 @@
+#include "can/tasks/gat_stage.h"
+
+#include <optional>
+
+#include "nn/classification.h"
+#include "nn/gat_distillation.h"
+#include "nn/live_teacher.h"
+#include "can/tasks/detection_labels.h"
+#include "can/tasks/unknown_ids.h"
+#include "can/tasks/stage_thresholds.h"
+
+namespace plimsoll {
+namespace {
+
+GATWithJKOptions model_options(const Recipe& recipe, const BlockSource& source) {
+  const Recipe::Gat& gat = recipe.gat;
+  return {.num_ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1,
+          .in_features = source.node_features(),
+          .embedding = gat.embedding,
+          .layers = gat.layers,
+          .hidden = gat.hidden,
+          .heads = gat.heads,
+          .dropout = gat.dropout,
+          .fc_layers = gat.fc_layers,
+          .attention = gat.attention,
+          .edge_features = gat.edge_features ? source.edge_features() : 0,
+          .jk = gat.jk,
+          .pooling = gat.pooling};
+}
+
+struct GatStage : DetectorStage {
+  explicit GatStage(const GatStageOptions& options) : DetectorStage(*options.recipe) {
+    require_both_kinds(*options.split, options.shapes);
+    if (recipe.gat.learning_rate > 0) recipe.training.learning_rate = recipe.gat.learning_rate;
+    std::optional<MetaParameters> without_data;
+    if (options.run.without_data) without_data.emplace();
+    detector.gat = make_gat(recipe, *options.source);
+    detector.facts = options.facts;
+    detector.facts.unknown_ids_apart = recipe.gat.id_dropout > 0;
+    if (options.teacher.any())
+      objectives.push_back(std::make_unique<GatDistillation>(*detector.gat, recipe.distillation.temperature,
+                                                             recipe.distillation.alpha));
+    else
+      objectives.push_back(std::make_unique<Classification>(*detector.gat));
+    if (recipe.gat.id_dropout > 0)
+      objectives.push_back(std::make_unique<IdDropout>(
+          *objectives.back(), unknown_ids(options.source->tables(), recipe.data.without),
+          recipe.gat.id_dropout));
+    if (options.teacher.live != nullptr)
+      objectives.push_back(std::make_unique<LiveTeacher>(*objectives.back(), *options.teacher.live));
+    fit = {.source = options.teacher.column != nullptr ? options.teacher.column : options.source,
+           .shapes = options.shapes,
+           .objective = objectives.back().get(),
+           .recipe = &recipe,
+           .split = options.split,
+           .curriculum = options.curriculum,
+           .teacher = options.teacher,
+           .afterwards = bytes_of_thresholds(options.shapes, recipe, *options.split),
+           .run = options.run};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<GATWithJK> make_gat(const Recipe& recipe, const BlockSource& source) {
+  return std::make_unique<GATWithJK>(model_options(recipe, source), static_cast<uint64_t>(recipe.seed));
+}
+
+MemoryPlan plan_gat(const GatStageOptions& options) {
+  return plan_fit(GatStage(options).fit);
+}
+
+StageResult train_gat(const GatStageOptions& options) {
+  return GatStage(options).train(*options.source);
+}
+
+}  // namespace plimsoll

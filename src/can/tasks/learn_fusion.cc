@@ -1,0 +1,69 @@
+#include "can/tasks/learn_fusion.h"
+
+#include <algorithm>
+
+#include "can/detector/fusion.h"
+#include "can/tasks/detector_training.h"
+#include "can/tasks/fused_scores.h"
+#include "can/tasks/detection_labels.h"
+#include "can/tasks/scorer.h"
+#include "can/tasks/stage_thresholds.h"
+
+namespace plimsoll {
+namespace {
+
+// A row, and its excess; its score is gone by then.
+static_assert(FurtherLevels::kWindowBytes >= kFusedParts * sizeof(float) + sizeof(double));
+
+// At most FurtherLevels::kMostWindows of a list, spread evenly: eight of so many lie above the line.
+GraphList enough_of(std::span<const int64_t> graphs) {
+  const auto count = std::ssize(graphs);
+  const int64_t kept = std::min<int64_t>(count, FurtherLevels::kMostWindows);
+  GraphList some;
+  some.reserve(static_cast<size_t>(kept));
+  for (int64_t i = 0; i < kept; ++i) some.push_back(graphs[static_cast<size_t>(i * count / kept)]);
+  return some;
+}
+
+}  // namespace
+
+void learn_fusion(const std::filesystem::path& model, const TrainingData& data, const Recipe& recipe,
+                  const RunOptions& run) {
+  if (recipe.data.features != "behaviour") return;
+  const auto shapes = read_shapes(data.source(), run.threads);
+  const TrainingSplit split = detection_split(recipe, data);
+  const GraphList benign = enough_of(benign_of(split.validation, shapes));
+  const int64_t windows = std::ssize(benign);
+  Detector detector = load_detector(model);
+  const Recipe::Training::Block& block = recipe.training.block;
+  ScorerOptions options{.source = &data.source(),
+                        .shapes = shapes,
+                        .limits = {block.graphs, block.nodes, block.edges},
+                        .threads = run.threads,
+                        .outside_ledger = run.outside_ledger,
+                        .later = windows * static_cast<int64_t>(sizeof(float))};
+  FusedRows rows;
+  const bool other_vehicles = recipe.gat.id_dropout > 0;
+  rows.add_empty(other_vehicles ? 2 * windows : windows);
+  const auto add_scores = [&](int64_t first) {
+    const auto scores = Scorer(detector, options, {benign}).scores(benign);
+    for (int64_t w = 0; w < windows; ++w)
+      rows.row(first + w)[FusedRows::kGat] = scores[static_cast<size_t>(w)];
+  };
+  read_statistics(*data.windows(), benign, false, [&](int64_t w, const ProfileStatistics& statistics) {
+    std::ranges::copy(statistics, rows.row(w).begin());
+  });
+  add_scores(0);
+  if (other_vehicles) {
+    // Of another vehicle statistics say nothing.
+    for (int64_t w = windows; w < rows.size(); ++w) std::ranges::fill(rows.row(w).first(kStatistics), 0.0F);
+    options.unknown_vehicle = true;
+    add_scores(windows);
+  }
+  NamedTensors learned = Fusion::learn(rows).tensors();
+  for (const auto& [name, tensor] : *detector.facts.benign) learned.try_emplace(name, tensor);
+  detector.facts.benign = std::make_shared<const NamedTensors>(std::move(learned));
+  save_detector(model, detector);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "run/run_folder.h"
+
+namespace plimsoll {
+
+/// A trained detector of a run.
+struct RunDetector {
+  std::string
+      name;  ///< gat; of a distillation gat_student, vgae_student, gat_alone, gat_teacher, vgae_teacher
+  int64_t seed = 0;
+  std::filesystem::path file;
+};
+
+/// The detectors that a run has, by name, then by seed; students first. Errors: InputError when there is
+/// none.
+std::vector<RunDetector> detectors_of(const RunFolder& folder, const Recipe& recipe);
+
+}  // namespace plimsoll

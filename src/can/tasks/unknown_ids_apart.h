@@ -1,0 +1,29 @@
+#pragma once
+
+#include "nn/objective.h"
+
+namespace plimsoll {
+
+/// What a classifier trained with ID dropout (can/tasks/id_dropout.h) says, with unknown IDs as evidence of their
+/// own (can/profile/unknown_ids.h), added to the log-odds of class 1. For prediction: outputs are f32 [G, W],
+/// logits of two classes first.
+class UnknownIdsApart : public Objective {
+ public:
+  /// `classifier` must outlive it; x[:, 0] of an unknown ID is `unknown`.
+  UnknownIdsApart(const Objective& classifier, int64_t unknown)
+      : classifier_(classifier), unknown_(unknown) {}
+
+  const ParameterList& parameters() const override { return classifier_.parameters(); }
+  CollateOptions collate_options() const override { return classifier_.collate_options(); }
+  int64_t outputs() const override { return classifier_.outputs(); }
+  at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
+  at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override {
+    return classifier_.losses(outputs, batch);
+  }
+
+ private:
+  const Objective& classifier_;
+  int64_t unknown_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,281 @@
+// The columns of behaviour graphs; docs/behaviour-features.md has their formulas.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "can/score/behaviour_columns.h"
+#include "can/windows/behaviour_graph.h"
+
+namespace plimsoll {
+namespace {
+
+using namespace behaviour;  // NOLINT(google-build-using-namespace): the columns, by name
+
+static_assert(kNodeColumns == BehaviourGraph::kNodeFeatures);
+static_assert(kEdgeColumns == BehaviourGraph::kEdgeFeatures);
+
+size_t place(int64_t index) {
+  return static_cast<size_t>(index);
+}
+
+// 0 where there is nothing to divide by.
+double share(int64_t part, int64_t whole) {
+  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+}
+
+double bounded(double units) {
+  return std::clamp(units, -kMostUnits, kMostUnits) / kMostUnits;
+}
+
+// How many doublings lie between two spans of time, given as scaled_log.
+double doublings(double from, double to) {
+  return bounded((to - from) * kDoublings);
+}
+
+// How many doublings one span of time is longer than another; 0 if it is not.
+double excess(int64_t longer, int64_t than) {
+  if (longer <= than) return 0;
+  return bounded(std::log2(static_cast<double>(longer) / static_cast<double>(std::max<int64_t>(than, 1))));
+}
+
+// How often something occurs in so many frames; half an occurrence keeps its logarithm finite.
+double rate(int64_t count, int64_t frames) {
+  return (static_cast<double>(count) + 0.5) / (static_cast<double>(frames) + 1.0);
+}
+
+}  // namespace
+
+struct BehaviourGraph::Load {
+  int64_t start = 0;
+  uint64_t span = 0;  // from the first frame to the latest
+  double gap = 0;     // mean from frame to frame; scaled
+  double change = 0;  // against the look-back
+};
+
+std::vector<std::string> BehaviourGraph::node_feature_names() {
+  std::vector<std::string> names = {"id_index",
+                                    "known",
+                                    "extended",
+                                    "count_share",
+                                    "count_change",
+                                    "seen_before",
+                                    "gap_mean",
+                                    "gap_min",
+                                    "gap_max",
+                                    "gap_spread",
+                                    "gap_change",
+                                    "gap_mean_deviation",
+                                    "gap_min_deviation",
+                                    "gap_max_deviation",
+                                    "length",
+                                    "length_change",
+                                    "length_unusual",
+                                    "empty_share",
+                                    "ones_share",
+                                    "changed_bits",
+                                    "same_payload"};
+  for (const char* kind : {"byte_change_", "byte_deviation_"})
+    for (int64_t k = 0; k < kPayloadBytes; ++k) names.push_back(kind + std::to_string(k));
+  for (const char* name :
+       {"first_position", "last_position", "first_time", "last_time", "in_degree", "out_degree",
+        "repeat_share", "window_gap", "window_gap_change", "window_nodes", "early", "early_share", "surplus",
+        "silence", "fixed_bits", "jumps", "counter_broken", "still"})
+    names.emplace_back(name);
+  return names;
+}
+
+std::vector<std::string> BehaviourGraph::edge_feature_names() {
+  return {"count_share", "source_share",   "target_share",  "known_transition", "gap_mean",   "gap_min",
+          "gap_max",     "first_position", "last_position", "position_gap",     "has_reverse"};
+}
+
+std::vector<std::string> BehaviourGraph::known_id_feature_names() {
+  std::vector<std::string> names = {"known",
+                                    "gap_mean_deviation",
+                                    "gap_min_deviation",
+                                    "gap_max_deviation",
+                                    "length_unusual",
+                                    "known_transition",
+                                    "early",
+                                    "early_share",
+                                    "surplus",
+                                    "silence",
+                                    "fixed_bits",
+                                    "jumps",
+                                    "counter_broken",
+                                    "still"};
+  for (int byte = 0; byte < kPayloadBytes; ++byte) names.push_back(fmt::format("byte_deviation_{}", byte));
+  return names;
+}
+
+BehaviourGraph::Load BehaviourGraph::bus_load(const FrameWindow& window) const {
+  Load load;
+  if (!window.recording->has_time || window.count == 0) return load;
+  const auto times = frames_.time_ns.subspan(place(window.first), place(window.count));
+  load.start = times.front();
+  load.span = gap_ns(load.start, *std::max_element(times.begin(), times.end()));
+  if (window.count > 1)
+    load.gap = scaled_log(static_cast<double>(load.span) / static_cast<double>(window.count - 1));
+  if (window.count > 1 && looked_back_ > 0) {
+    const int64_t start = frames_.time_ns[place(window.first - looked_back_)];
+    load.change = doublings(
+        scaled_log(static_cast<double>(gap_ns(start, load.start)) / static_cast<double>(looked_back_)),
+        load.gap);
+  }
+  return load;
+}
+
+void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) const {
+  const BehaviourProfile& benign = *profile_;
+  const Load load = bus_load(window);
+  const auto nodes = static_cast<int64_t>(nodes_.size());
+  const bool has_time = window.recording->has_time;
+  const bool has_payload = window.recording->has_payload;
+  const auto place_in_time = [&](int64_t position) {
+    if (load.span == 0) return 0.0;
+    const uint64_t since = gap_ns(load.start, frames_.time_ns[place(window.first + position)]);
+    return static_cast<double>(since) / static_cast<double>(load.span);
+  };
+  const size_t start = block.x.size();
+  block.x.resize(start + (nodes_.size() + overdue_.size()) * kNodeFeatures);
+  float* row = block.x.data() + start;
+  for (const Node& node : nodes_) {
+    const BehaviourProfile::Id& profile = benign.id(node.index);
+    const auto put = [row](size_t column, double value) { row[column] = static_cast<float>(value); };
+    std::fill_n(row, kNodeFeatures, 0.0F);
+    put(kIdIndex, node.index);
+    put(kKnown, benign.is_known(node.index, node.key));
+    put(kExtended, (node.key & kCanExtended) != 0);
+    put(kCountShare, share(node.count, window.count));
+    if (looked_back_ > 0)
+      put(kCountChange, bounded(std::log2(rate(node.count, window.count) / rate(node.before, looked_back_))));
+    put(kSeenBefore, node.before > 0);
+    if (node.gaps > 0) {
+      const auto count = static_cast<double>(node.gaps);
+      const double mean = node.gap_sum / count;
+      put(kGapMean, mean);
+      put(kGapMin, node.gap_min);
+      put(kGapMax, node.gap_max);
+      put(kGapSpread, std::sqrt(std::max(node.gap_squares / count - mean * mean, 0.0)));
+      if (node.before > 1) put(kGapChange, doublings(node.gap_before, mean));
+      if (profile.has_gaps) {
+        const auto deviates = [&](double gap) {
+          return bounded((gap - profile.gap_mean) * profile.gap_units);
+        };
+        put(kGapMeanDeviation, deviates(mean));
+        put(kGapMinDeviation, deviates(node.gap_min));
+        put(kGapMaxDeviation, deviates(node.gap_max));
+      }
+    }
+    if (has_payload) {
+      put(kLength, std::sqrt(share(node.lengths, node.count * BehaviourProfile::kMostPayload)));
+      put(kLengthChange, share(node.length_changes, node.pairs));
+      put(kEmptyShare, share(node.empty, node.count));
+      put(kOnesShare, share(node.ones, int64_t{8} * node.lengths));
+      put(kChangedBits, share(node.changed_bits, node.compared_bits));
+      put(kSamePayload, share(node.same, node.pairs));
+      const double per_pair = node.pairs > 0 ? 1.0 / node.pairs : 0.0;
+      for (size_t k = 0; k < kPayloadBytes; ++k) put(kByteChange + k, node.changes[k] * per_pair);
+      if (profile.has_payload) {
+        put(kLengthUnusual, share(node.unusual, node.count));
+        const double per_frame = 1.0 / (255.0 * node.count);
+        for (size_t k = 0; k < kPayloadBytes; ++k)
+          put(kByteDeviation + k,
+              bounded((node.bytes[k] * per_frame - profile.byte_mean[k]) * profile.byte_units[k]));
+      }
+    }
+    if (has_time && profile.least_two_gaps > 0) {
+      // As many frames as fit, one before the first of them.
+      const double most =
+          1 + std::ceil(2 * static_cast<double>(load.span) / static_cast<double>(profile.least_two_gaps));
+      put(kEarly, excess(profile.least_two_gaps, node.least_two_gaps));
+      put(kEarlyShare, share(node.early, node.count));
+      put(kSurplus, std::max(node.count - most, 0.0) / node.count);
+    }
+    if (profile.longest_gap > 0) put(kSilence, excess(node.silence, profile.longest_gap));
+    if (has_payload && profile.has_expectations) {
+      put(kFixedBits, share(node.unfixed, node.count));
+      put(kJumps, share(node.jumps, node.pairs));
+      put(kCounterBroken, share(node.broken, node.pairs));
+      if (profile.longest_still > 0) put(kStill, excess(node.still, profile.longest_still));
+    }
+    const int64_t last_position = std::max<int64_t>(window.count - 1, 1);
+    put(kFirstPosition, share(node.first, last_position));
+    put(kLastPosition, share(node.last, last_position));
+    put(kFirstTime, place_in_time(node.first));
+    put(kLastTime, place_in_time(node.last));
+    put(kInDegree, share(node.in, nodes));
+    put(kOutDegree, share(node.out, nodes));
+    put(kRepeatShare, share(node.repeats, node.count));
+    put(kWindowGap, load.gap);
+    put(kWindowGapChange, load.change);
+    put(kWindowNodes, share(nodes, window.count));
+    row += kNodeFeatures;
+  }
+  for (const Overdue& id : overdue_) {
+    std::fill_n(row, kNodeFeatures, 0.0F);
+    row[kIdIndex] = static_cast<float>(id.index);
+    row[kKnown] = 1;
+    row[kExtended] = (benign.vocabulary().ids().keys[place(id.index)] & kCanExtended) != 0 ? 1.0F : 0.0F;
+    row[kWindowGap] = static_cast<float>(load.gap);
+    row[kWindowGapChange] = static_cast<float>(load.change);
+    row[kWindowNodes] = static_cast<float>(share(nodes, window.count));
+    row[kSilence] = static_cast<float>(excess(id.silence, benign.id(id.index).longest_gap));
+    row += kNodeFeatures;
+  }
+}
+
+void BehaviourGraph::write_edges(const FrameWindow& window, GraphBlock& block) const {
+  const auto edges = transitions_.edges();
+  const auto rows = static_cast<int64_t>(transitions_.rows.size());
+  const size_t start = block.edges.size() / 2;
+  block.edges.resize(2 * (start + edges.size()));
+  block.edge_attr.resize((start + edges.size()) * kEdgeFeatures);
+  int32_t* pair = block.edges.data() + 2 * start;
+  float* row = block.edge_attr.data() + start * kEdgeFeatures;
+  for (const Transitions::Edge& edge : edges) {
+    const Node& source = nodes_[place(edge.source)];
+    const Node& target = nodes_[place(edge.target)];
+    const auto positions = transitions_.positions(edge);
+    const auto put = [row](size_t column, double value) { row[column] = static_cast<float>(value); };
+    std::fill_n(row, kEdgeFeatures, 0.0F);
+    put(kEdgeCountShare, share(edge.count, rows));
+    // The window's last frame is no source, its first frame no target.
+    put(kSourceShare, share(edge.count, source.count - (source.last == rows)));
+    put(kTargetShare, share(edge.count, target.count - (target.first == 0)));
+    // Nothing is known of the order of an adopted ID.
+    const auto is_adopted = [&](const Node& node) {
+      return node.index == profile_->vocabulary().size() && profile_->is_known(node.index, node.key);
+    };
+    put(kKnownTransition,
+        profile_->has_transition(source.index, target.index) || is_adopted(source) || is_adopted(target));
+    if (window.recording->has_time) {
+      uint64_t least = ~uint64_t{0};
+      uint64_t most = 0;
+      double sum = 0;
+      for (const int32_t position : positions) {
+        const size_t frame = place(window.first + position);
+        const uint64_t gap = gap_ns(frames_.time_ns[frame], frames_.time_ns[frame + 1]);
+        least = std::min(least, gap);
+        most = std::max(most, gap);
+        sum += static_cast<double>(gap);
+      }
+      const double mean = scaled_log(sum / static_cast<double>(edge.count));
+      put(kEdgeGapMean, mean);
+      put(kEdgeGapMin, edge.count > 1 ? scaled_log(static_cast<double>(least)) : mean);
+      put(kEdgeGapMax, edge.count > 1 ? scaled_log(static_cast<double>(most)) : mean);
+    }
+    const int64_t last_position = std::max<int64_t>(rows - 1, 1);
+    put(kEdgeFirstPosition, share(positions.front(), last_position));
+    put(kEdgeLastPosition, share(positions.back(), last_position));
+    if (edge.count > 1)
+      put(kPositionGap, share(positions.back() - positions.front(), last_position * (edge.count - 1)));
+    put(kHasReverse, edge.has_reverse);
+    row += kEdgeFeatures;
+    *pair++ = edge.source;
+    *pair++ = edge.target;
+  }
+}
+
+}  // namespace plimsoll

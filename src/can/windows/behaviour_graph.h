@@ -1,0 +1,120 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "sample/block/block.h"
+#include "can/profile/behaviour_profile.h"
+#include "can/profile/id_slots.h"
+#include "can/windows/transitions.h"
+
+namespace plimsoll {
+
+/// Makes the behaviour graphs of windows, one after the other, and keeps its scratch memory between them. A
+/// graph depends on the window's frames, the profile and at most BehaviourProfile::kLookBack frames of the
+/// recording before the window. Not thread-safe.
+class BehaviourGraph {
+ public:
+  static constexpr int64_t kNodeFeatures = 55;
+  static constexpr int64_t kEdgeFeatures = 11;
+  static constexpr int64_t kMostFrames = int64_t{1} << 21;  ///< of a window
+  static std::vector<std::string> node_feature_names();
+  static std::vector<std::string> edge_feature_names();
+  /// Those of both that are 0 for an ID that is not in the vocabulary.
+  static std::vector<std::string> known_id_feature_names();
+
+  /// `frames` is the whole set; it must outlive this.
+  explicit BehaviourGraph(const FrameSpans& frames) : frames_(frames) {}
+
+  /// Appends the window's graph to the block, all but its index.
+  void append(const FrameWindow& window, const BehaviourProfile& profile, GraphBlock& block);
+  /// The message of each node of the graph that append() made last, known or not.
+  MessageKeys node_ids() const;
+  /// Lets the processor fetch what append() will read first of a window: shuffled windows lie anywhere.
+  void prefetch(const FrameWindow& window) const;
+
+ private:
+  // A node while its window is being made. Counts fit into 32 bits because a window has at most kMostFrames
+  // frames.
+  struct Node {
+    MessageKey key = 0;
+    int32_t index = 0;  // in the vocabulary
+    int32_t count = 0;
+    int32_t first = 0;  // position of the first frame
+    int32_t last = 0;
+    int32_t in = 0;  // distinct sources
+    int32_t out = 0;
+    int32_t repeats = 0;
+    int32_t before = 0;     // frames in the look-back
+    int64_t previous = -1;  // the last frame seen; at first the last one of the look-back
+    int64_t before_previous = -1;
+    double gap_before = 0;  // mean in the look-back; scaled
+    int32_t gaps = 0;
+    double gap_sum = 0;  // of scaled gaps
+    double gap_squares = 0;
+    double gap_min = 1;
+    double gap_max = 0;
+    int32_t pairs = 0;  // frames with a previous one
+    int32_t same = 0;
+    int32_t changed_bits = 0;
+    int32_t compared_bits = 0;
+    int32_t length_changes = 0;
+    int32_t unusual = 0;
+    int32_t empty = 0;
+    int32_t ones = 0;
+    int32_t lengths = 0;
+    std::array<int32_t, kPayloadBytes> changes{};
+    std::array<int32_t, kPayloadBytes> bytes{};
+    // Against what is expected of the ID.
+    int64_t least_two_gaps = std::numeric_limits<int64_t>::max();
+    int32_t early = 0;       // frames that come so soon after the second one before that it is plain
+    int32_t unfixed = 0;     // frames with a bit that never changed, and now did
+    int32_t jumps = 0;       // pairs with a byte that never changed as much
+    int32_t broken = 0;      // pairs with a counter that did not count
+    int64_t silence = 0;     // from its last frame to the window's end
+    int32_t still = 0;       // frames in a row with one payload, up to the last
+    bool all_still = false;  // since the window's first and beyond
+  };
+  // An expected ID that the window does not have, and that has been silent for too long at its end.
+  struct Overdue {
+    int32_t index;
+    int64_t silence;
+  };
+  struct Load;     // of the bus in a window
+  struct Before {  // a node's frames in the look-back, counted from its start
+    int32_t count = 0;
+    int32_t first = std::numeric_limits<int32_t>::max();
+    int32_t last = 0;
+    int32_t before_last = -1;
+  };
+
+  void see_frames(const FrameWindow& window);
+  void look_back(const FrameWindow& window);
+  void compare_frames(const FrameWindow& window);
+  void compare_times(Node& node, int64_t frame, int64_t previous, int64_t before_previous) const;
+  void compare_payload(Node& node, int64_t frame, int64_t previous) const;
+  void expect_payload(Node& node, const uint8_t* data, const uint8_t* old) const;
+  void find_silence(const FrameWindow& window);
+  void find_still(const FrameWindow& window);
+  Load bus_load(const FrameWindow& window) const;
+  void write_nodes(const FrameWindow& window, GraphBlock& block) const;
+  void write_edges(const FrameWindow& window, GraphBlock& block) const;
+
+  const FrameSpans& frames_;
+  // Of the window being made.
+  const BehaviourProfile* profile_ = nullptr;
+  FrameKeys keys_;
+  IdSlots<> slots_;
+  Vector<Node, Tag::blocks> nodes_;       // in the order in which their IDs appear
+  Vector<int32_t, Tag::blocks> node_of_;  // a frame of the window
+  Transitions transitions_;
+  Vector<Before, Tag::blocks> before_;  // by node, from 1 on; 0 is for all other IDs
+  int32_t looked_back_ = 0;             // frames before the window that were looked at
+  Vector<Overdue, Tag::blocks> overdue_;
+  Vector<uint8_t, Tag::blocks> missing_;  // by index: expected, and not found yet
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "can/windows/behaviour_graph.h"
+#include "can/windows/windows.h"
+
+namespace plimsoll {
+
+/// Window graphs that keep every frame and describe IDs by what they do (docs/behaviour-features.md). A
+/// window is consecutive frames of one recording: a number of them, the last window shorter where they do not
+/// come out even, or those of a span of time, which may be none. Nodes are the distinct raw IDs, edges the
+/// distinct pairs of IDs that follow each other within the window; IDs that are overdue are nodes too. With
+/// options.calibration each recording is compared with a profile of its own first benign windows, not with
+/// `profile`, and `id_index` is 0: indices of one vehicle mean nothing on another.
+class BehaviourWindows : public WindowSource {
+ public:
+  /// Errors: InputError (windows by time of a recording without times, or with more windows than kMostWindows
+  /// a frame).
+  BehaviourWindows(const FramesView& frames, const WindowOptions& options, BehaviourProfile profile);
+
+  static constexpr int64_t kMostWindows = 64;
+  /// Windows until the end is reached, the last one perhaps only in part. All are frames, or all nanoseconds.
+  static int64_t count(int64_t length, int64_t window, int64_t stride);
+
+  int64_t graphs() const override { return graphs_; }
+  int64_t node_features() const override { return BehaviourGraph::kNodeFeatures; }
+  int64_t edge_features() const override { return BehaviourGraph::kEdgeFeatures; }
+  const GraphSetTables& tables() const override { return tables_; }
+  void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
+  FrameSpans frames(int64_t graph) const override;
+  std::vector<FrameStatistics> frame_statistics(std::span<const int64_t> graphs,
+                                                FrameJudges& judges) const override;
+  int64_t look_ahead(const Recording& recording) const override {
+    return ExtraFrames::look_ahead(profile_of(recording), recording);
+  }
+  int64_t judges_bytes() const override;
+  MessageKeys node_ids(int64_t graph) const override;
+
+  std::span<const int64_t> calibration() const override { return calibration_; }
+  NamedTensors learned() const override { return profile_.tensors(); }
+
+  const BehaviourProfile& profile() const { return profile_; }
+
+ private:
+  // Frames of a window by time, counted from the first of the set.
+  struct Cut {
+    int64_t first;
+    int64_t end;
+  };
+  FrameWindow window(int64_t graph) const;
+  int64_t cut_by_time(const Recording& recording);
+  void calibrate();
+  const BehaviourProfile& profile_of(const Recording& recording) const;
+
+  const FramesView& frames_;
+  WindowOptions options_;
+  BehaviourProfile profile_;
+  std::vector<std::shared_ptr<const BehaviourProfile>>
+      own_;  // of each recording; may be null, or none at all
+  Vector<int64_t, Tag::columns> calibration_;
+  Vector<Cut, Tag::columns> cuts_;  // by graph; empty where frames are counted
+  Charge charge_{Tag::columns};     // of the table of recordings
+  GraphSetTables tables_;
+  int64_t graphs_ = 0;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,173 @@
+#include "can/windows/windows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/workers.h"
+#include "memory/ledger.h"
+#include "can/windows/behaviour_windows.h"
+#include "can/windows/compat_windows.h"
+
+namespace plimsoll {
+namespace {
+
+// Of each range what lies in [first, end), counted from `first`.
+void keep_graphs(std::vector<GraphRange>& ranges, int64_t first, int64_t end) {
+  for (GraphRange& range : ranges) {
+    const int64_t last = std::clamp(range.first_graph + range.graphs, first, end);
+    range.first_graph = std::clamp(range.first_graph, first, end);
+    range.graphs = last - range.first_graph;
+    range.first_graph -= first;
+  }
+}
+
+// A message of a channel is another node than a message.
+void require_same_channels(const FramesView& frames, const MessageIds& known) {
+  const bool merged = !frames.frames().channel.empty();
+  if (frames.frames().size() == 0 || merged != known.channels.empty()) return;
+  throw InputError(fmt::format(
+      "{}: {}", frames.set().folder().string(),
+      merged
+          ? "its recordings have their channels merged, and the model is of single channels; ingest without "
+            "--merge-channels, or train or calibrate a model on merged ones"
+          : fmt::format("its recordings are of one channel each, and the model is of the merged channels {}; "
+                        "ingest with --merge-channels",
+                        fmt::join(known.channels, ", "))));
+}
+
+// What ends a run whose blocks do not fit beside each other, when all of them are given back.
+struct NoRoom {
+  BudgetExceeded refusal;
+};
+
+}  // namespace
+
+void check_window_options(const WindowOptions& options) {
+  if (options.features != "behaviour" && options.features != "compat")
+    throw UsageError(
+        fmt::format("features '{}' are not known; expected compat or behaviour", options.features));
+  const bool time = options.unit == WindowUnit::nanoseconds;
+  if (time && options.features == "compat")
+    throw UsageError("compat counts frames: windows by time need the features behaviour");
+  if (!time && (options.window < 2 || options.window > 65535))
+    throw UsageError(fmt::format("a window of {} frames is not between 2 and 65535", options.window));
+  if (time && (options.window < WindowLength::kLeastTime || options.window > WindowLength::kMostTime))
+    throw UsageError(fmt::format("a window of {} is not between 1us and 3600s",
+                                 WindowLength{options.window, options.unit}.text()));
+  if (!time && options.stride > WindowLength::kMostStride)
+    throw UsageError(
+        fmt::format("a stride of {} frames is above {}", options.stride, WindowLength::kMostStride));
+  if (options.calibration.windows > 0 && options.features == "compat")
+    throw UsageError("compat has no benign profile to calibrate; set the features behaviour");
+  if (options.stride < 1 || (time && options.stride > WindowLength::kMostTime))
+    throw UsageError(fmt::format("a stride of {} {}", options.stride,
+                                 time ? "ns is not between 1us and 3600s" : "frames is not above 0"));
+}
+
+GraphSetTables feature_tables(const std::string& features) {
+  GraphSetTables tables;
+  if (features == "behaviour") {
+    tables.node_features = BehaviourGraph::node_feature_names();
+    tables.edge_features = BehaviourGraph::edge_feature_names();
+    tables.of_known_ids = BehaviourGraph::known_id_feature_names();
+    return tables;
+  }
+  tables.node_features = {"id_index", "byte_0", "byte_1", "byte_2", "byte_3",       "byte_4",
+                          "byte_5",   "byte_6", "byte_7", "count",  "last_position"};
+  tables.edge_features = {"count",       "frequency",      "mean_gap",      "std_gap",
+                          "regularity",  "first_position", "last_position", "span",
+                          "has_reverse", "degree_product", "degree_ratio"};
+  return tables;
+}
+
+std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
+                                           LearnedBefore known) {
+  check_window_options(options);
+  const bool behaviour = options.features == "behaviour";
+  if (!behaviour && !frames.frames().channel.empty())
+    throw UsageError(frames.set().folder().string() +
+                     ": has merged channels, which compat, the published graphs, knows nothing of; set the "
+                     "features behaviour, or ingest without --merge-channels");
+  if (behaviour && known.profile) require_same_channels(frames, known.profile->vocabulary().ids());
+  if (behaviour && known.profile)
+    return std::make_unique<BehaviourWindows>(frames, options, std::move(*known.profile));
+  MessageIds& vocabulary = known.vocabulary;
+  if (vocabulary.empty()) vocabulary = training_ids(frames, behaviour, options.learn_from);
+  if (vocabulary.empty() && options.calibration.windows > 0)  // each recording has a profile of its own
+    return std::make_unique<BehaviourWindows>(frames, options, BehaviourProfile(Vocabulary({})));
+  if (vocabulary.empty())
+    throw InputError(fmt::format(
+        "{}: has no training frames{} to take the ID vocabulary from; add {}recordings to the splits "
+        "whose names begin with 'train', or name others to `plimsoll windows --vocabulary-from`",
+        frames.set().folder().string(), behaviour ? " labelled 0" : "", behaviour ? "attack-free " : ""));
+  Vocabulary ids(std::move(vocabulary));
+  if (!behaviour) return std::make_unique<CompatWindows>(frames, options, std::move(ids));
+  return std::make_unique<BehaviourWindows>(
+      frames, options, BehaviourProfile::learn(frames, std::move(ids), options.learn_from));
+}
+
+void write_graph_set(const BlockSource& source, const std::filesystem::path& out, bool force,
+                     const Json& provenance, int threads,
+                     const std::function<void(int64_t, int64_t)>& progress, const Shard& shard) {
+  GraphSetWriter writer(out, force, source.node_features(), source.edge_features());
+  const auto [first, end] = shard.items(source.graphs());
+  int64_t next = first;
+  // Goes on from `next`, with pieces of so many graphs, until all are written or one finds no room.
+  const auto write = [&, first = first, end = end](int on_threads, int64_t piece) {
+    Workers workers(on_threads);
+    const int64_t begin = next;
+    workers.run_ordered((end - begin + piece - 1) / piece, [&](int64_t item, Turn& turn) {
+      const int64_t from = begin + item * piece;
+      std::vector<int64_t> wanted(static_cast<size_t>(std::min(piece, end - from)));
+      std::iota(wanted.begin(), wanted.end(), from);
+      GraphBlock block;
+      try {
+        source.read(wanted, block);
+      } catch (const BudgetExceeded& refusal) {
+        throw NoRoom{refusal};
+      }
+      turn.wait();
+      writer.append(block.spans());
+      next = wanted.back() + 1;
+      progress(next - first, end - first);
+    });
+  };
+  for (int64_t piece = 64; next < end;) {
+    try {
+      write(threads, piece);
+    } catch (const NoRoom& ended) {
+      if (piece > 1)
+        piece /= 8;
+      else if (threads > 1)
+        threads /= 2;
+      else
+        throw BudgetExceeded(ended.refusal);
+    }
+  }
+  GraphSetTables tables = source.tables();
+  for (auto* const ranges : {&tables.splits, &tables.recordings}) keep_graphs(*ranges, first, end);
+  writer.publish(tables, provenance);
+}
+
+Vector<uint8_t, Tag::columns> unknown_id_rule(const FramesView& frames, const WindowSource& windows,
+                                              const MessageIds& known) {
+  const Vocabulary vocabulary(known);
+  Vector<uint8_t, Tag::columns> verdicts(static_cast<size_t>(windows.graphs()));
+  for (size_t r = 0; r < frames.recordings().size(); ++r) {
+    const GraphRange& range = windows.tables().recordings[r];
+    for (int64_t g = range.first_graph; g < range.first_graph + range.graphs; ++g) {
+      const FrameSpans window = windows.frames(g);
+      const FrameKeys keys = vocabulary.keys(window, frames.recordings()[r]);
+      bool unknown = false;
+      for (size_t i = 0; i < window.can_id.size() && !unknown; ++i)
+        unknown = vocabulary.index(keys[i]) == vocabulary.size();
+      verdicts[static_cast<size_t>(g)] = unknown;
+    }
+  }
+  return verdicts;
+}
+
+}  // namespace plimsoll

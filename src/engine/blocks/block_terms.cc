@@ -1,0 +1,103 @@
+#include "engine/blocks/block_terms.h"
+
+#include <algorithm>
+
+#include "engine/blocks/item_kind.h"
+#include "engine/blocks/order_terms.h"
+
+namespace plimsoll {
+namespace {
+
+int64_t most_in(const GraphShape& shape, const CollateOptions& options) {
+  return options.self_loops ? shape.most_in : shape.most_in_without_loops;
+}
+
+// Orders of trimmed samples are never cut into pieces.
+const OrderTerms kOpen;
+
+bool trimmed(const BlockShapes& shapes, const CollateOptions& options) {
+  return shapes.hops() > 0 && options.layers > 0;
+}
+
+// Raises the terms of a graph's prefixes to at least its own.
+void raise_prefixes(std::span<const GraphShape> prefixes, const CollateOptions& options, Terms& t) {
+  for (size_t p = 0; p < prefixes.size(); ++p) {
+    const GraphShape& shape = prefixes[p];
+    const auto raise = [&](PrefixTerm term, int64_t value) {
+      t[place_of(p, term)] = std::max(t[place_of(p, term)], value);
+    };
+    raise(kPrefixNodes, shape.nodes);
+    raise(kPrefixEdges, shape.edges);
+    raise(kPrefixSelfLoops, shape.self_loops);
+    raise(kPrefixParts, kOpen.piece_rows(shape.nodes));
+    raise(kPrefixChunks, kOpen.groups(shape.nodes));
+    raise(kPrefixMostIn, most_in(shape, options));
+  }
+}
+
+}  // namespace
+
+BlockTerms terms_of(std::span<const int64_t> graphs, const BlockShapes& shapes,
+                    const CollateOptions& options) {
+  BlockTerms terms;
+  count_terms(graphs, shapes, options, terms);
+  return terms;
+}
+
+void count_terms(std::span<const int64_t> graphs, const BlockShapes& shapes, const CollateOptions& options,
+                 BlockTerms& block) {
+  Terms& t = block.terms;
+  const bool prefixes = trimmed(shapes, options);
+  t.assign(prefixes ? place_of(shapes.hops(), kPrefixNodes) : size_t{kTerms}, 0);
+  const ItemKind& kind = item_kind(options.items);
+  OrderTerms order;
+  for (const int64_t g : graphs) {
+    const GraphShape& shape = shapes.graphs[static_cast<size_t>(g)];
+    t[kNodes] += shape.nodes;
+    t[kEdges] += shape.edges;
+    t[kSelfLoops] += shape.self_loops;
+    if (kind.has_term()) t[kItems] += kind.count(shape);
+    t[kMostIn] = std::max(t[kMostIn], most_in(shape, options));
+    if (prefixes)
+      raise_prefixes(shapes.prefixes_of(static_cast<size_t>(g)), options, t);
+    else
+      order.add(shape.nodes);
+  }
+  order.end();
+  block.closed =
+      order.closed() || (t[kNodes] == 0 && !prefixes);  // which runs through no operation of either kind
+  t[kOne] = 1;
+  t[kGraphs] = static_cast<int64_t>(graphs.size());
+  t[kPieceRows] = order.piece_rows(t[kNodes]);
+  t[kGroups] = order.groups(t[kNodes]);
+  t[kSegmentGroups] = OrderTerms::segment_groups(t[kGraphs]);
+}
+
+void complete_corner(std::span<const int64_t> graphs, const BlockShapes& shapes,
+                     const CollateOptions& options, bool closed, Terms& highest) {
+  const bool prefixes = trimmed(shapes, options);
+  if (prefixes) highest.resize(place_of(shapes.hops(), kPrefixNodes), 0);
+  int64_t largest = 0;
+  for (const int64_t g : graphs) {
+    const GraphShape& shape = shapes.graphs[static_cast<size_t>(g)];
+    highest[kMostIn] = std::max(highest[kMostIn], most_in(shape, options));
+    largest = std::max<int64_t>(largest, shape.nodes);
+    if (prefixes) raise_prefixes(shapes.prefixes_of(static_cast<size_t>(g)), options, highest);
+  }
+  const int64_t nodes = highest[kNodes];
+  highest[kSegmentGroups] = OrderTerms::segment_groups(highest[kGraphs]);
+  if (closed) {
+    // A piece ends with the graph that brings it to its size.
+    highest[kPieceRows] =
+        std::min({nodes, OrderTerms::kPieceNodes - 1 + largest, OrderTerms::kMostPieceNodes});
+    highest[kGroups] = OrderTerms::most_groups(nodes);
+  } else {
+    OrderTerms open;
+    open.add(OrderTerms::kMostPieceNodes + 1);
+    open.end();
+    highest[kPieceRows] = open.piece_rows(nodes);
+    highest[kGroups] = open.groups(nodes);
+  }
+}
+
+}  // namespace plimsoll

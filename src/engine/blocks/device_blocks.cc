@@ -1,0 +1,211 @@
+#include "engine/blocks/device_blocks.h"
+
+#include <ATen/ops/empty.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "base/error.h"
+#include "ops/module_scope.h"
+#include "ops/torch_cuda.h"
+#include "engine/blocks/ending.h"
+#include "engine/blocks/torch_on_stream.h"
+
+namespace plimsoll {
+namespace {
+
+void raise(std::atomic<int64_t>& most, int64_t value) {
+  for (int64_t before = most; before < value;)
+    if (most.compare_exchange_weak(before, value)) break;
+}
+
+int64_t rounded_bytes(const at::Tensor& tensor) {
+  return DeviceRegion::round_up(static_cast<int64_t>(tensor.nbytes()));
+}
+
+// What is copied of x: the rows that are not there.
+int64_t coming_bytes(const Batch& batch) {
+  if (!batch.row_place.defined()) return static_cast<int64_t>(batch.x.nbytes());
+  const std::span places(batch.row_place.const_data_ptr<int32_t>(), static_cast<size_t>(batch.nodes()));
+  return std::ranges::count_if(places, [](int32_t place) { return place < 0; }) * batch.x.size(1) *
+         int64_t{sizeof(float)};
+}
+
+}  // namespace
+
+DeviceBlocks::DeviceBlocks(Device& device, DeviceTensors& tensors, c10::Device torch,
+                           const std::vector<const ParameterList*>& parameters)
+    : device_(device),
+      tensors_(tensors),
+      torch_(torch),
+      stream_(device.make_stream()),
+      parameters_(device, tensors, torch, parameters) {}
+
+void DeviceBlocks::make_lanes(int lanes, int64_t bytes) {
+  lane_of_.clear();
+  lanes_.clear();
+  rows_.reset();
+  highest_range_ = highest_staging_ = unforeseen_ = reruns_ = 0;
+  if (!torch_.is_cpu()) clear_cublas_workspaces();  // of streams that are no more
+  for (int lane = 0; lane < lanes; ++lane) lanes_.push_back(std::make_unique<Lane>(device_, tensors_, bytes));
+}
+
+void DeviceBlocks::begin_record(TapeRecorder* recorder, const RangePlanner* planner) {
+  recorder_ = recorder;
+  recorded_planner_ = planner;
+  highest_range_ = highest_staging_ = unforeseen_ = reruns_ = 0;
+}
+
+DeviceBlocks::Lane& DeviceBlocks::lane_of_this_thread() {
+  const std::scoped_lock lock(mutex_);
+  const auto found = lane_of_.find(std::this_thread::get_id());
+  if (found != lane_of_.end()) return *found->second;
+  if (lane_of_.size() == lanes_.size())
+    throw Failure(fmt::format("one thread more than {} runs blocks on a device that has room for so many",
+                              lanes_.size()));
+  Lane& lane = *lanes_[lane_of_.size()];
+  if (!torch_.is_cpu()) {
+    const TorchOnStream on_stream(torch_, *lane.stream);
+    warm_up_products(torch_);
+    lane.stream->wait();
+  }
+  lane_of_.emplace(std::this_thread::get_id(), &lane);
+  return lane;
+}
+
+std::byte* DeviceBlocks::Lane::stage(int64_t wanted) {
+  if (staging == nullptr || staging->bytes() < wanted) {
+    stream->wait();
+    staging.reset();
+    staging = device.pin(wanted);
+  }
+  return staging->write().data();
+}
+
+Batch DeviceBlocks::copy(Lane& lane, const Batch& batch) const {
+  const ModuleScope scope("batch");  // kBatchModule of engine/plan/static_tape.h
+  Batch there = batch;
+  there.on_host = &batch;
+  int64_t bytes = 0;
+  there.each_tensor([&](const at::Tensor& tensor) { bytes += rounded_bytes(tensor); });
+  std::byte* staging = lane.stage(bytes);
+  Stretch coming;  // rows of x, where others are there
+  there.each_tensor([&](at::Tensor& tensor) {
+    const at::Tensor here = tensor.contiguous();
+    const bool is_x = &tensor == &there.x;
+    tensor = at::empty(here.sizes(), here.options().device(torch_));
+    if (here.numel() == 0) return;
+    const int64_t copied = is_x ? coming_bytes(batch) : static_cast<int64_t>(here.nbytes());
+    std::memcpy(staging, here.const_data_ptr(), static_cast<size_t>(copied));
+    if (is_x && batch.row_place.defined())
+      coming = {staging, copied};
+    else
+      lane.stream->copy_to_device(static_cast<std::byte*>(tensor.mutable_data_ptr()), staging, copied);
+    staging += rounded_bytes(here);
+    if (torch_.is_cpu()) lane.stream->wait();  // the host reads it, or gives it back after an error
+  });
+  if (coming.data == nullptr) return there;
+  place_rows(*lane.stream, rows_ ? rows_->stretch() : Stretch{}, coming, there.row_place, there.x);
+  if (torch_.is_cpu()) lane.stream->wait();
+  return there;
+}
+
+// What a block found, in the staging of its lane.
+std::vector<DeviceBlocks::Staged> DeviceBlocks::copy_back(Lane& lane, const std::vector<at::Tensor>& found) {
+  std::vector<at::Tensor> whole;
+  std::vector<Staged> staged;
+  int64_t bytes = 0;
+  for (const at::Tensor& tensor : found) {
+    whole.push_back(tensor.contiguous());
+    staged.push_back({tensor.sizes().vec(), tensor.scalar_type(), bytes});
+    bytes += rounded_bytes(tensor);
+  }
+  lane.stage(bytes);
+  for (size_t i = 0; i < whole.size(); ++i)
+    if (whole[i].numel() > 0)
+      lane.stream->copy_to_host(lane.staging->data() + staged[i].place,
+                                static_cast<std::byte*>(whole[i].mutable_data_ptr()),
+                                static_cast<int64_t>(whole[i].nbytes()));
+  lane.stream->wait();
+  return staged;
+}
+
+std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Batch& batch,
+                                             const RangePlan& plan, const Work& work) {
+  DeviceRange range(room, *lane.stream, plan.pieces);
+  const TorchOnStream on_stream(torch_, *lane.stream);
+  std::vector<Staged> staged;
+  try {
+    const DeviceRangeScope scope(&range, recorder_, torch_.is_cpu() ? &tensors_ : nullptr);
+    std::vector<at::Tensor> found;
+    {
+      Batch there = copy(lane, batch);
+      found = work(there);
+    }
+    staged = copy_back(lane, found);
+  } catch (...) {
+    // Whoever has the memory next must not meet what was under way. A failed device says so here too, but the
+    // first error is the one to tell.
+    (void)error_of([&] { lane.stream->wait(); });
+    throw;
+  }
+  if (room.bytes == lane.bytes) raise(highest_range_, range.high());  // else it had those of all lanes
+  raise(highest_staging_, lane.staging->bytes());
+  if (range.left_plan()) ++unforeseen_;
+  const std::byte* const from = lane.staging->read().data();
+  std::vector<at::Tensor> here;
+  for (const Staged& of : staged) {
+    here.push_back(at::empty(of.sizes, of.type));
+    if (here.back().numel() > 0)
+      std::memcpy(here.back().mutable_data_ptr(), from + of.place, here.back().nbytes());
+  }
+  return here;
+}
+
+std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const int64_t> graphs,
+                                          const RangePlanner* planner, const Work& work) {
+  Lane& lane = [&]() -> Lane& {
+    const std::shared_lock beside_others(running_);  // its workspace must not lie where rooms belong
+    return lane_of_this_thread();
+  }();
+  if (recorder_ != nullptr) planner = recorded_planner_;
+  if (planner != nullptr)
+    planner->plan(graphs, lane.plan);
+  else
+    lane.plan.pieces.clear();
+  try {
+    const std::shared_lock beside_others(running_);
+    return run_in(lane, lane.room->stretch(), batch, lane.plan, work);
+  } catch (const DeviceRegionFull&) {
+    // Alone and without a plan it would find no room again; and what is recorded is one run.
+    if (recorder_ != nullptr || (lanes_.size() < 2 && lane.plan.pieces.empty())) throw;
+  }
+  return run_alone(lane, batch, work);
+}
+
+std::vector<at::Tensor> DeviceBlocks::run_alone(Lane& lane, const Batch& batch, const Work& work) {
+  const std::unique_lock alone(running_);
+  const int64_t bytes = lane.bytes;
+  for (const auto& of : lanes_) of->room.reset();
+  const auto as_before = [&] {
+    for (const auto& of : lanes_)
+      if (!of->room) of->room.emplace(tensors_, bytes);
+  };
+  try {
+    std::vector<at::Tensor> found;
+    {
+      const DeviceTensors::Room all(tensors_, static_cast<int64_t>(lanes_.size()) * bytes);
+      found = run_in(lane, all.stretch(), batch, {}, work);
+    }
+    ++reruns_;
+    as_before();
+    return found;
+  } catch (...) {
+    as_before();
+    throw;
+  }
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "sample/block/batches.h"
+#include "engine/data/epoch_order.h"
+#include "engine/blocks/block_terms.h"
+
+namespace plimsoll {
+
+/// The most and the least of each term over blocks of one kind; count 0: there are none.
+struct TermBox {
+  Terms lowest, highest;
+  int64_t count = 0;
+
+  void add(const Terms& terms);
+  /// Widens it to all blocks that graphs can make within limits.
+  void widen(const Terms& least, const Terms& most);
+};
+
+/// Every block of `epochs` epochs, in their order, as Fit cuts them. Stops when `visit`
+/// has seen blocks of `most_graphs` graphs; returns whether all were seen. Of an order that is not known yet,
+/// it visits epochs of all graphs, and returns false.
+bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batch_size,
+                           std::span<const GraphShape> shapes, const BlockLimits& limits, int64_t most_graphs,
+                           const std::function<void(std::span<const int64_t> block)>& visit);
+/// Every block of a list in its order.
+void visit_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
+                  const BlockLimits& limits,
+                  const std::function<void(std::span<const int64_t> block)>& visit);
+
+/// The corner of the limits: no block of these graphs, in whatever order, has more of any term; and each
+/// graph larger than the limits.
+Terms corner(std::span<const int64_t> graphs, const BlockShapes& shapes, const BlockLimits& limits,
+             const CollateOptions& options, bool closed);
+
+}  // namespace plimsoll

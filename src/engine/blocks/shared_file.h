@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "engine/blocks/exchange.h"
+
+namespace plimsoll {
+
+/// How long a file that rank 0 has written may stay unseen by another machine. A client of NFS that has not
+/// found a name looks for it again after its acdirmax, which is a minute by default.
+inline constexpr std::chrono::milliseconds kSeenWithin{150'000};
+
+/// Calls `look` until it says that it has seen the file; between two calls the folder is listed, which has
+/// many clients ask their server again. Errors: Failure after `limit`, which names the file; Interrupted.
+void wait_until_seen(const std::filesystem::path& path, const std::function<bool()>& look,
+                     std::chrono::milliseconds limit);
+
+/// What `look` finds of a file that rank 0 has written: an optional value. Rank 0 looks once, and where it
+/// has found something the others look until they find it, too. All ranks make the call. Errors: those of
+/// `look`; as wait_until_seen().
+template <typename Look>
+auto look_on_ranks(Exchange* exchange, const std::filesystem::path& path, const Look& look,
+                   std::chrono::milliseconds limit = kSeenWithin) {
+  decltype(look()) found;
+  if (rank_of(exchange) == 0) found = look();
+  if (exchange == nullptr) return found;
+  bool is_there = found.has_value();
+  broadcast(*exchange, std::as_writable_bytes(std::span(&is_there, 1)));
+  const auto look_again = [&] {
+    found = look();
+    return found.has_value();
+  };
+  if (is_there && !found.has_value()) wait_until_seen(path, look_again, limit);
+  return found;
+}
+
+/// Whether rank 0 has the file; it is there for this rank, too, then. All ranks make the call.
+bool is_there_for_ranks(Exchange* exchange, const std::filesystem::path& path);
+
+}  // namespace plimsoll

@@ -1,0 +1,255 @@
+#include "engine/fit/optimizer.h"
+
+#include <ATen/ops/zeros_like.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <span>
+
+#include "base/error.h"
+#include "ops/allocator.h"
+
+namespace plimsoll {
+namespace {
+
+// Adam (Kingma & Ba, ICLR 2015) and, where decay is decoupled from the gradient, AdamW.
+class Adam : public Optimizer {
+ public:
+  Adam(std::vector<at::Tensor> parameters, const OptimizerOptions& options, bool decoupled)
+      : Optimizer(options),
+        parameters_(std::move(parameters)),
+        mean_(add_state("exp_avg", parameters_)),
+        square_(add_state("exp_avg_sq", parameters_)),
+        decoupled_(decoupled) {}
+
+  void step(const std::vector<at::Tensor>& gradients) override {
+    ++steps_;
+    const double correction1 = 1.0 - std::pow(options_.beta1, static_cast<double>(steps_));
+    const double correction2 = 1.0 - std::pow(options_.beta2, static_cast<double>(steps_));
+    const auto step_size = static_cast<float>(options_.learning_rate / correction1);
+    const auto root_correction2 = static_cast<float>(std::sqrt(correction2));
+    const auto decay = static_cast<float>(decoupled_ ? 0.0 : options_.weight_decay);
+    const auto kept =
+        static_cast<float>(decoupled_ ? 1.0 - options_.learning_rate * options_.weight_decay : 1.0);
+    const auto beta2 = static_cast<float>(options_.beta2);
+    const auto rest1 = static_cast<float>(1.0 - options_.beta1);
+    const auto rest2 = static_cast<float>(1.0 - options_.beta2);
+    const auto epsilon = static_cast<float>(options_.epsilon);
+    for (size_t p = 0; p < parameters_.size(); ++p) {
+      float* const w = parameters_[p].data_ptr<float>();
+      float* const m = mean_[p].data_ptr<float>();
+      float* const v = square_[p].data_ptr<float>();
+      const float* const gradient = gradients[p].const_data_ptr<float>();
+      for (int64_t i = 0; i < parameters_[p].numel(); ++i) {
+        const float g = gradient[i] + decay * w[i];
+        m[i] += rest1 * (g - m[i]);
+        v[i] = beta2 * v[i] + rest2 * g * g;
+        w[i] = w[i] * kept - step_size * m[i] / (std::sqrt(v[i]) / root_correction2 + epsilon);
+      }
+    }
+  }
+
+ private:
+  std::vector<at::Tensor> parameters_;
+  std::vector<at::Tensor> mean_;
+  std::vector<at::Tensor> square_;
+  bool decoupled_;
+};
+
+// Stochastic gradient descent with torch's momentum (no dampening, not Nesterov's).
+class Sgd : public Optimizer {
+ public:
+  Sgd(std::vector<at::Tensor> parameters, const OptimizerOptions& options)
+      : Optimizer(options),
+        parameters_(std::move(parameters)),
+        momentum_(options.momentum == 0 ? std::vector<at::Tensor>{}
+                                        : add_state("momentum_buffer", parameters_)) {}
+
+  void step(const std::vector<at::Tensor>& gradients) override {
+    ++steps_;
+    const auto rate = static_cast<float>(options_.learning_rate);
+    const auto decay = static_cast<float>(options_.weight_decay);
+    const auto momentum = static_cast<float>(options_.momentum);
+    for (size_t p = 0; p < parameters_.size(); ++p) {
+      float* const w = parameters_[p].data_ptr<float>();
+      float* const b = momentum_.empty() ? nullptr : momentum_[p].data_ptr<float>();
+      const float* const gradient = gradients[p].const_data_ptr<float>();
+      for (int64_t i = 0; i < parameters_[p].numel(); ++i) {
+        float g = gradient[i] + decay * w[i];
+        // The buffer begins as 0: the first step is the gradient's, as torch has it.
+        if (b != nullptr) g = b[i] = momentum * b[i] + g;
+        w[i] -= rate * g;
+      }
+    }
+  }
+
+ private:
+  std::vector<at::Tensor> parameters_;
+  std::vector<at::Tensor> momentum_;
+};
+
+// Squares of up to kNormChunk elements, in double and in an order that vectors keep, however they come.
+struct ChunkSquares {
+  static constexpr int64_t kSums = 8;
+  std::array<double, kSums> sums = {};
+  int64_t count = 0;
+
+  void add(const float* g, int64_t more) {
+    int64_t i = 0;
+    for (; i < more && (count + i) % kSums != 0; ++i) add_one(g[i], (count + i) % kSums);
+    for (; i + kSums <= more; i += kSums)
+      for (int64_t k = 0; k < kSums; ++k) sums[k] += static_cast<double>(g[i + k]) * g[i + k];
+    for (; i < more; ++i) add_one(g[i], (count + i) % kSums);
+    count += more;
+  }
+  double sum() const {
+    double sum = 0;
+    for (const double part : sums) sum += part;
+    return sum;
+  }
+
+ private:
+  void add_one(float g, int64_t k) { sums[static_cast<size_t>(k)] += static_cast<double>(g) * g; }
+};
+
+double sum_of_squares(const std::vector<at::Tensor>& gradients) {
+  double squares = 0;
+  for (const at::Tensor& gradient : gradients)
+    for (int64_t first = 0; first < gradient.numel(); first += kNormChunk) {
+      ChunkSquares chunk;
+      chunk.add(gradient.const_data_ptr<float>() + first, std::min(kNormChunk, gradient.numel() - first));
+      squares += chunk.sum();
+    }
+  return squares;
+}
+
+// What a rank hands to the next: the sum over the chunks before its end, and of one that goes on there.
+struct SquaresSoFar {
+  double whole = 0;
+  ChunkSquares open;
+};
+
+// A rank's part of the same sum, looked at before that of the ranks in front of it is known.
+class SliceSquares {
+ public:
+  SliceSquares(const std::vector<at::Tensor>& gradients, const std::vector<Slices::Piece>& pieces) {
+    for (size_t p = 0; p < pieces.size(); ++p) {
+      const float* g = gradients[p].const_data_ptr<float>();
+      const int64_t end = pieces[p].first + pieces[p].count;
+      for (int64_t at = pieces[p].first; at < end;) {
+        const int64_t chunk_end = (at / kNormChunk + 1) * kNormChunk;
+        const int64_t count = std::min(chunk_end, end) - at;
+        const bool closes = at + count == chunk_end || (at + count == end && pieces[p].ends);
+        if (p == 0 && at == pieces[p].first && at % kNormChunk != 0)
+          head_ = {g, count, closes};
+        else
+          add(g, count, closes);
+        at += count;
+        g += count;
+      }
+    }
+  }
+
+  void add_to(SquaresSoFar& squares) const {
+    if (head_.count > 0) {
+      squares.open.add(head_.g, head_.count);
+      if (!head_.closes) return;
+      squares.whole += squares.open.sum();
+      squares.open = {};
+    }
+    for (const double chunk : closed_) squares.whole += chunk;
+    squares.open = tail_;
+  }
+
+ private:
+  void add(const float* g, int64_t count, bool closes) {
+    tail_.add(g, count);
+    if (!closes) return;
+    closed_.push_back(tail_.sum());
+    tail_ = {};
+  }
+
+  // Of a chunk that began on another rank.
+  struct Head {
+    const float* g = nullptr;
+    int64_t count = 0;
+    bool closes = false;
+  };
+  Head head_;
+  std::vector<double> closed_;
+  ChunkSquares tail_;  // goes on on the next rank
+};
+
+// From rank to rank, and from the last to all. What is received is asked for before this rank looks at its
+// own part.
+double sum_of_squares(const std::vector<at::Tensor>& gradients, Exchange& exchange, const Slices& slices) {
+  const int rank = exchange.rank();
+  const int last = exchange.ranks() - 1;
+  SquaresSoFar squares, all;
+  const auto bytes_of = [](SquaresSoFar& of) { return std::as_writable_bytes(std::span(&of, 1)); };
+  if (rank == 0)
+    exchange.receive(last, bytes_of(all));
+  else
+    exchange.receive(rank - 1, bytes_of(squares));
+  const SliceSquares own(gradients, slices.pieces(rank));
+  if (rank > 0) exchange.wait();
+  own.add_to(squares);
+  if (rank == last) {
+    for (int other = 0; other < last; ++other) exchange.send(other, bytes_of(squares));
+    exchange.wait();
+    return squares.whole;
+  }
+  exchange.send(rank + 1, bytes_of(squares));
+  if (rank > 0) exchange.receive(last, bytes_of(all));
+  exchange.wait();
+  return all.whole;
+}
+
+double clip_to(double squares, const std::vector<at::Tensor>& gradients, double longest) {
+  const double norm = std::sqrt(squares);
+  if (longest == 0 || norm <= longest) return norm;
+  const auto scale = static_cast<float>(longest / (norm + 1e-6));
+  for (const at::Tensor& gradient : gradients) {
+    float* const g = gradient.data_ptr<float>();
+    for (int64_t i = 0; i < gradient.numel(); ++i) g[i] *= scale;
+  }
+  return norm;
+}
+
+}  // namespace
+
+std::vector<at::Tensor> Optimizer::add_state(const std::string& name,
+                                             const std::vector<at::Tensor>& parameters) {
+  const TagScope scope(Tag::optimizer);
+  std::vector<at::Tensor> values;
+  for (const at::Tensor& parameter : parameters) {
+    values.push_back(at::zeros_like(parameter));
+    state_.emplace_back(name + "." + std::to_string(values.size() - 1), values.back());
+  }
+  return values;
+}
+
+std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
+                                          const OptimizerOptions& options) {
+  if (options.kind == "adam") return std::make_unique<Adam>(std::move(parameters), options, false);
+  if (options.kind == "adamw") return std::make_unique<Adam>(std::move(parameters), options, true);
+  if (options.kind == "sgd") return std::make_unique<Sgd>(std::move(parameters), options);
+  throw UsageError("optimizer '" + options.kind + "': expected adam, adamw or sgd");
+}
+
+int64_t state_tensors(const OptimizerOptions& options) {
+  if (options.kind != "sgd") return 2;
+  return options.momentum == 0 ? 0 : 1;
+}
+
+double clip_gradients(const std::vector<at::Tensor>& gradients, double longest) {
+  return clip_to(sum_of_squares(gradients), gradients, longest);
+}
+
+double clip_gradients(const std::vector<at::Tensor>& gradients, double longest, Exchange& exchange,
+                      const Slices& slices) {
+  return clip_to(sum_of_squares(gradients, exchange, slices), gradients, longest);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,91 @@
+#include "engine/fit/reading.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "base/units.h"
+
+namespace plimsoll {
+namespace {
+
+double share(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
+
+int64_t rows_of(const Reading& reading) {
+  return reading.rows.hits + reading.rows.misses;
+}
+
+// Below this share of the time, waiting for blocks is not what a run would gain by.
+constexpr double kHardlyStalls = 0.05;
+
+// What a run would gain by: where workers wait for blocks it is the disk, or what is done to have them.
+const char* binds(const Reading& reading) {
+  if (share(reading.stalled_seconds, reading.seconds) < kHardlyStalls) return "compute";
+  return reading.rows.waited_seconds * 2 > reading.stalled_seconds ? "disk" : "sampling";
+}
+
+const char* in_words(const std::string& what) {
+  if (what == "compute") return "computing binds, not reading";
+  if (what == "disk") return "the disk binds: a larger budget keeps more rows in memory";
+  return "sampling and copying bind: --prefetch reads further ahead";
+}
+
+}  // namespace
+
+RowCounters rows_between(const RowCounters& before, const RowCounters& after) {
+  return {.hits = after.hits - before.hits,
+          .misses = after.misses - before.misses,
+          .bytes_useful = after.bytes_useful - before.bytes_useful,
+          .bytes_read = after.bytes_read - before.bytes_read,
+          .bytes_written = after.bytes_written - before.bytes_written,
+          .waited_seconds = after.waited_seconds - before.waited_seconds};
+}
+
+Reading sum(const Reading& a, const Reading& b) {
+  return {{.hits = a.rows.hits + b.rows.hits,
+           .misses = a.rows.misses + b.rows.misses,
+           .bytes_useful = a.rows.bytes_useful + b.rows.bytes_useful,
+           .bytes_read = a.rows.bytes_read + b.rows.bytes_read,
+           .bytes_written = a.rows.bytes_written + b.rows.bytes_written,
+           .waited_seconds = a.rows.waited_seconds + b.rows.waited_seconds},
+          a.seconds + b.seconds,
+          a.stalled_seconds + b.stalled_seconds,
+          a.predicted_read + b.predicted_read,
+          a.predicted_written + b.predicted_written};
+}
+
+Json reading_json(const Reading& reading) {
+  const RowCounters& rows = reading.rows;
+  return {{"rows", rows_of(reading)},
+          {"misses", rows.misses},
+          {"miss_ratio", share(static_cast<double>(rows.misses), static_cast<double>(rows_of(reading)))},
+          {"bytes_read", rows.bytes_read},
+          {"bytes_written", rows.bytes_written},
+          {"bytes_useful", rows.bytes_useful},
+          {"predicted_bytes_read", static_cast<int64_t>(reading.predicted_read)},
+          {"predicted_bytes_written", static_cast<int64_t>(reading.predicted_written)},
+          {"waited_s", rows.waited_seconds},
+          {"stalled_s", reading.stalled_seconds},
+          {"seconds", reading.seconds},
+          {"binds", binds(reading)}};
+}
+
+std::string reading_in_words(const Reading& reading) {
+  const RowCounters& rows = reading.rows;
+  const auto of = static_cast<double>(rows_of(reading));
+  std::string text =
+      fmt::format("rows of features: {} used, {:.1f} % from memory", format_count(rows_of(reading)),
+                  100 * (1 - share(static_cast<double>(rows.misses), of)));
+  if (rows.misses > 0)
+    text += fmt::format("; {} read, {:.2f} bytes for each that was wanted", format_bytes(rows.bytes_read),
+                        share(static_cast<double>(rows.bytes_read), static_cast<double>(rows.bytes_useful)));
+  if (rows.bytes_written > 0)
+    text += fmt::format(", {} of scratch written", format_bytes(rows.bytes_written));
+  return text + fmt::format("; waited {} of {} for the disk, and {} for blocks: {}",
+                            format_seconds(rows.waited_seconds), format_seconds(reading.seconds),
+                            format_seconds(reading.stalled_seconds), in_words(binds(reading)));
+}
+
+}  // namespace plimsoll

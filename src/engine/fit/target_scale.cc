@@ -1,0 +1,85 @@
+#include "engine/fit/target_scale.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "memory/c_heap.h"
+
+namespace plimsoll {
+namespace {
+
+// Of one target, as values come.
+struct Moments {
+  int64_t count = 0;
+  double mean = 0;
+  double squares = 0;  // of differences to the mean, added
+
+  void add(double value) {
+    ++count;
+    const double difference = value - mean;
+    mean += difference / static_cast<double>(count);
+    squares += difference * (value - mean);
+  }
+  float deviation() const {
+    const auto found = static_cast<float>(count == 0 ? 0 : std::sqrt(squares / static_cast<double>(count)));
+    return found > 0 ? found : 1;
+  }
+};
+
+// Calls take(column, value) for each target that is known. Returns how many are.
+template <typename Take>
+int64_t each_target(const BlockSource& source, const GraphList& graphs, const Take& take) {
+  const ItemRows targets = source.widths().targets;
+  int64_t known = 0;
+  GraphBlock block;
+  for (const int64_t graph : graphs) {
+    throw_if_interrupted("the scale of targets was measured");
+    source.read(std::span(&graph, 1), block);
+    int64_t of_graph = 0;
+    for (size_t i = 0; i < block.targets.size(); ++i) {
+      const float value = block.targets[i];
+      if (std::isinf(value))
+        throw InputError(
+            fmt::format("graph {}: a target is infinite, expected a number, or NaN where it is unknown; mend "
+                        "what made the data set, and look for more such values with `plimsoll verify`",
+                        graph));
+      if (std::isnan(value)) continue;
+      ++of_graph;
+      take(i % static_cast<size_t>(targets.width), value);
+    }
+    if (of_graph == 0 && !targets.of_nodes)
+      throw InputError(fmt::format(
+          "graph {}: its targets are unknown (NaN), and graphs that train or validate need one; give such "
+          "graphs a split of their own (docs/regression.md)",
+          graph));
+    known += of_graph;
+  }
+  return known;
+}
+
+}  // namespace
+
+TargetScale target_scale(const BlockSource& source, const TrainingSplit& split) {
+  std::vector<Moments> moments(static_cast<size_t>(source.widths().targets.width));
+  const auto require = [](int64_t known, const char* side) {
+    if (known == 0)
+      throw InputError(fmt::format("no node of the {} graphs has a target (column node_target)", side));
+  };
+  require(
+      each_target(source, split.training, [&](size_t column, float value) { moments[column].add(value); }),
+      "training");
+  require(each_target(source, split.validation, [](size_t, float) {}), "validation");
+  give_back_freed_memory();
+  TargetScale scale;
+  for (const Moments& of_one : moments) {
+    scale.mean.push_back(static_cast<float>(of_one.mean));
+    scale.deviation.push_back(of_one.deviation());
+  }
+  return scale;
+}
+
+}  // namespace plimsoll

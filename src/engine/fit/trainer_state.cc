@@ -1,0 +1,120 @@
+#include "engine/fit/trainer_state.h"
+
+#include <algorithm>
+
+#include "memory/tape.h"
+#include "ops/allocator.h"
+
+namespace plimsoll {
+namespace {
+
+OptimizerOptions optimizer_options(const Recipe::Training& training) {
+  return {.kind = training.optimizer,
+          .learning_rate = training.learning_rate,
+          .weight_decay = training.weight_decay,
+          .momentum = training.momentum};
+}
+
+std::unique_ptr<Optimizer> optimizer_of(const FitOptions& options) {
+  return make_optimizer(
+      values_of_rank(options.objective->parameters(), rank_of(options.run.exchange), options.run.ranks),
+      optimizer_options(options.recipe->training));
+}
+
+size_t epochs_with_room(const FitOptions& options) {
+  return static_cast<size_t>(std::min(options.recipe->training.max_epochs, kEpochsWithRoom));
+}
+
+// What TrainerState would take.
+PendingAllocation missing_of(const FitOptions& options) {
+  PendingAllocation missing;
+  for (const ParameterList::Entry& entry : options.objective->parameters().all()) {
+    const auto bytes = static_cast<int64_t>(entry.value.nbytes());
+    missing.parameters += heap_bytes(bytes) + bytes;  // and the best
+  }
+  if (options.teacher.live != nullptr)
+    for (const ParameterList::Entry& entry : options.teacher.live->parameters().all())
+      missing.parameters += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+  TapeRecorder recorder;
+  const TapeScope scope(recorder);
+  const auto optimizer = optimizer_of(options);
+  for (const Tape::Piece& piece : recorder.tape.pieces) missing.optimizer += heap_bytes(piece.bytes);
+  missing.columns = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t));
+  if (options.teacher.batches != nullptr) missing.columns += options.teacher.batches->bytes();
+  missing.output = StepTrace::bytes(options.recipe->run.profile) +
+                   static_cast<int64_t>(epochs_with_room(options) * sizeof(EpochMetrics));
+  return missing;
+}
+
+// What the stage takes afterwards beyond the room that the best weights, the state of the optimizer and the
+// order of the graphs leave; a slab of predictions alone is no larger than that of training.
+int64_t extra_bytes_after_fit(const FitOptions& options) {
+  int64_t parameters = 0;
+  for (const ParameterList::Entry& entry : options.objective->parameters().entries())
+    parameters += static_cast<int64_t>(entry.value.nbytes());
+  const auto order = static_cast<int64_t>(options.split->training.size() * sizeof(int64_t));
+  const int64_t state = state_tensors(optimizer_options(options.recipe->training)) * parameters;
+  return std::max<int64_t>(options.afterwards - parameters - state / options.run.ranks - order, 0);
+}
+
+}  // namespace
+
+TrainerState::TrainerState(const FitOptions& options)
+    : optimizer(optimizer_of(options)),
+      best(options.objective->parameters()),
+      order(options.split->training),
+      trace(options.recipe->run.profile) {
+  if (options.teacher.batches != nullptr) options.teacher.batches->make_room();
+  position.epochs.reserve(epochs_with_room(options));
+}
+
+// Where a block uses a parameter more than once, torch adds the gradients on the stream that first saw the
+// parameter, while memory goes back in the order of the block's own: these must be one.
+int most_streams_of(const FitOptions& options) {
+  const Recipe& recipe = *options.recipe;
+  const bool uses_one_twice =
+      recipe.gat.jk == "lstm" || recipe.gnn.jk == "lstm" || !options.source->prefix_shapes().empty();
+  return uses_one_twice ? 1 : PlannedDevice::kMostStreams;
+}
+
+MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
+  const Recipe::Training& training = options.recipe->training;
+  const bool tries = options.recipe->memory.estimation == "trial";
+  PlanInput input{
+      .source = options.source,
+      .shapes = options.shapes,
+      .objective = options.objective,
+      .live_teacher = options.teacher.live != nullptr ? &options.teacher.live->parameters() : nullptr,
+      .offloaded_teacher = options.teacher.batches,
+      .limits = limits_of(training),
+      .lanes = lanes_of(training, options.objective->parameters()),
+      .ranks = options.run.ranks,
+      .threads = options.run.threads,
+      .prefetch = options.run.prefetch,
+      .training = options.split->training,
+      .seed = static_cast<uint64_t>(options.recipe->seed),
+      .curriculum = options.curriculum,
+      .fresh_epochs = options.split->fresh_epochs,
+      .epochs = training.max_epochs,
+      .batch_size = training.batch_size,
+      .predicted = {options.split->validation},
+      .recompute = training.gradient_checkpointing,
+      .estimation = options.run.without_data     ? "static"
+                    : tries && device == nullptr ? "trial"
+                                                 : "measured",
+      .outside_ledger = options.run.outside_ledger,
+      .outside_varies = options.run.outside_varies,
+      .later = extra_bytes_after_fit(options),
+      .optimizer_tensors = state_tensors(optimizer_options(training)),
+      .device =
+          device != nullptr ? device->planned() : device_without_data(options.run, most_streams_of(options)),
+      .cap = options.run.cap};
+  if (options.run.without_data) input.missing = missing_of(options);
+  MemoryPlan plan = make_plan(input);
+  // The largest block that predicts ran there already. Lanes are made for the plan.
+  if (tries && device != nullptr && plan.feasible)
+    try_out(input, device->execution(*plan.device, plan.execution), {}, plan);
+  return plan;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,91 @@
+#include "engine/model_file/gnn_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+#include "nn/sgmp.h"
+#include "store/metadata_json.h"
+#include "engine/model_file/model_options.h"
+#include "engine/model_file/tensor_file.h"
+
+namespace plimsoll {
+namespace {
+
+std::unique_ptr<GraphModel> model_of(const SafetensorsView& file) {
+  const std::string kind = file.meta("plimsoll.model");
+  if (kind == "gnn")
+    return read_model(file, [options = gnn_options(file)] { return std::make_unique<Gnn>(options, 0); });
+  if (kind == "sgmp" || kind == "gtmp") {
+    SgmpOptions options = sgmp_options(file);
+    options.gtmp = kind == "gtmp";
+    return read_model(file, [&] { return std::make_unique<Sgmp>(options, 0); });
+  }
+  throw InputError(
+      fmt::format("{}: holds a model '{}', expected 'gnn', 'sgmp' or 'gtmp'", file.path(), kind));
+}
+
+constexpr const char* kTrainedGraphs = "trained.graphs";
+constexpr const char* kTrainedRecordings = "plimsoll.trained_recordings";
+constexpr const char* kTrainedSplit = "plimsoll.trained_split";
+
+// None is in files of older versions.
+TrainedContents contents_of(const SafetensorsView& file) {
+  TrainedContents contents;
+  if (file.metadata().contains(kTrainedRecordings))
+    contents.recordings = read_metadata(
+        file, kTrainedRecordings, [](const Json& list) { return list.get<std::vector<std::string>>(); });
+  if (file.metadata().contains(kTrainedSplit)) contents.split = file.meta(kTrainedSplit);
+  const auto found = file.tensors().find(kTrainedGraphs);
+  if (found == file.tensors().end()) return contents;
+  const TensorSpan& tensor = found->second;
+  if (tensor.dtype != "I64" || tensor.shape.size() != 1)
+    throw InputError(fmt::format("{}: tensor '{}' is {} {}, expected I64 of one dimension", file.path(),
+                                 kTrainedGraphs, tensor.dtype, Json(tensor.shape).dump()));
+  contents.graphs.resize(tensor.data.size() / sizeof(int64_t));
+  if (!contents.graphs.empty()) std::memcpy(contents.graphs.data(), tensor.data.data(), tensor.data.size());
+  if (!std::ranges::is_sorted(contents.graphs))
+    throw InputError(fmt::format("{}: tensor '{}' is not ascending", file.path(), kTrainedGraphs));
+  return contents;
+}
+
+}  // namespace
+
+const Gnn& GnnModel::gnn() const {
+  const auto* found = dynamic_cast<const Gnn*>(model.get());
+  if (found == nullptr) throw Failure("a model of paths was asked to run layer by layer on one giant graph");
+  return *found;
+}
+
+void save_gnn(const std::filesystem::path& path, const GnnModel& model) {
+  std::map<std::string, TensorSpan> tensors = tensors_of(model.model->parameters());
+  tensors["vocabulary.ids"] = as_tensor(model.vocabulary.keys);
+  const auto* sgmp = dynamic_cast<const Sgmp*>(model.model.get());
+  const char* kind = sgmp == nullptr ? "gnn" : sgmp->options().gtmp ? "gtmp" : "sgmp";
+  const Json config = sgmp == nullptr ? options_json(model.gnn().options()) : options_json(sgmp->options());
+  TensorMetadata metadata = {{"plimsoll.model", kind},
+                             {"plimsoll.config", config.dump()},
+                             {"plimsoll.trained_on", model.trained_on}};
+  const TrainedContents& contents = model.contents;
+  if (!contents.graphs.empty())
+    tensors[kTrainedGraphs] = {
+        "I64", {std::ssize(contents.graphs)}, std::as_bytes(std::span(contents.graphs))};
+  if (!contents.recordings.empty()) metadata[kTrainedRecordings] = Json(contents.recordings).dump();
+  if (!contents.split.empty()) metadata[kTrainedSplit] = contents.split;
+  put_channel_names(model.vocabulary.channels, metadata);
+  write_safetensors(path, tensors, metadata);
+}
+
+GnnModel load_gnn(const std::filesystem::path& path) {
+  const SafetensorsView file(path);
+  GnnModel model;
+  model.model = model_of(file);
+  model.vocabulary = read_ids(file, "vocabulary.ids");
+  model.trained_on = file.meta("plimsoll.trained_on");
+  model.contents = contents_of(file);
+  return model;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,58 @@
+#include "engine/model_file/tensor_file.h"
+
+#include <ATen/ops/from_blob.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace plimsoll {
+
+std::map<std::string, TensorSpan> tensors_of(const ParameterList& parameters) {
+  std::map<std::string, TensorSpan> tensors;
+  for (const auto& [name, value] : parameters.all())
+    tensors[name] = {"F32",
+                     value.sizes().vec(),
+                     {reinterpret_cast<const std::byte*>(value.const_data_ptr<float>()), value.nbytes()}};
+  return tensors;
+}
+
+namespace {
+
+const TensorSpan& tensor_of(const SafetensorsView& file, const std::string& path, const std::string& name,
+                            const std::vector<int64_t>& shape) {
+  const TensorSpan& tensor = file.tensor(name);
+  if (tensor.dtype != "F32" || tensor.shape != shape)
+    throw InputError(fmt::format("{}: tensor '{}' is {} {}, expected F32 {}", path, name, tensor.dtype,
+                                 Json(tensor.shape).dump(), Json(shape).dump()));
+  return tensor;
+}
+
+}  // namespace
+
+void read_tensors(const SafetensorsView& file, const std::string& path, const ParameterList& parameters) {
+  for (const auto& [name, value] : parameters.all()) {
+    const TensorSpan& tensor = tensor_of(file, path, name, value.sizes().vec());
+    std::memcpy(value.data_ptr<float>(), tensor.data.data(), tensor.data.size());
+  }
+}
+
+at::Tensor mapped_tensor(const SafetensorsView& file, const std::string& path, const std::string& name,
+                         const std::vector<int64_t>& shape) {
+  const TensorSpan& tensor = tensor_of(file, path, name, shape);
+  // from_blob takes no const pointer; nothing writes to it.
+  return at::from_blob(const_cast<std::byte*>(tensor.data.data()), shape, at::kFloat);
+}
+
+MessageIds read_ids(const SafetensorsView& file, const std::string& name) {
+  const auto found = file.tensors().find(name);
+  if (found == file.tensors().end() || found->second.dtype != "I64") return {};
+  MessageKeys keys(found->second.data.size() / sizeof(MessageKey));
+  if (!keys.empty()) std::memcpy(keys.data(), found->second.data.data(), found->second.data.size());
+  return {std::move(keys), channel_names(file)};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,183 @@
+#include "engine/plan/blas_memory.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "memory/c_heap.h"
+#include "memory/ledger.h"
+#include "memory/meter.h"
+
+// torch has MKL inside, without its headers (i_malloc.h); another BLAS does not have these.
+extern "C" {
+extern __attribute__((weak)) void* (*i_malloc)(size_t bytes);
+extern __attribute__((weak)) void* (*i_calloc)(size_t count, size_t bytes);
+extern __attribute__((weak)) void* (*i_realloc)(void* at, size_t bytes);
+extern __attribute__((weak)) void (*i_free)(void* at);
+__attribute__((weak)) int mkl_serv_disable_fast_mm();
+}
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kLeastRoom = 16 << 10;  // what is smaller comes from malloc
+
+struct Room {
+  void* at;
+  size_t bytes;
+  bool taken;
+  pid_t last;  // the thread that had it last, whose cache may hold it
+};
+
+// All rooms, as many as were taken at once. The library's own store keeps for each thread every room that was
+// too small for the next product; here a product takes the room its thread had, or the smallest free one that
+// does, or a new one in place of a free one.
+struct Rooms {
+  std::mutex mutex;
+  std::vector<Room> all;
+};
+// Never destroyed: the library frees rooms when the process ends.
+Rooms& rooms() {
+  static auto* const all = new Rooms;
+  return *all;
+}
+bool watched = false;
+
+// Fresh pages, so that those in memory are those that were used. MKL puts what it packs at the next 2 MiB
+// boundary in its room: at the same place in each, products of all sizes use the same pages, whatever the
+// address.
+void* map(size_t bytes) {
+  constexpr size_t kBoundary = 2 << 20;
+  void* const at =
+      ::mmap(nullptr, bytes + kBoundary, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return nullptr;
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t before = -reinterpret_cast<uintptr_t>(at) % kBoundary;
+  const size_t end = (before + bytes + page - 1) / page * page;
+  auto* const first = static_cast<std::byte*>(at);
+  if (before > 0) ::munmap(first, before);
+  if (end < bytes + kBoundary) ::munmap(first + end, bytes + kBoundary - end);
+  return first + before;
+}
+
+void* take_room(size_t bytes) {
+  static thread_local const pid_t thread = ::gettid();
+  std::vector<Room>& all = rooms().all;
+  const auto before = [&](const Room& a, const Room& b) {
+    return std::pair(a.last != thread, a.bytes) < std::pair(b.last != thread, b.bytes);
+  };
+  Room* fits = nullptr;
+  Room* free = nullptr;
+  for (Room& room : all) {
+    if (room.taken) continue;
+    if (free == nullptr || before(room, *free)) free = &room;
+    if (room.bytes >= bytes && (fits == nullptr || before(room, *fits))) fits = &room;
+  }
+  if (fits == nullptr) {
+    if (free == nullptr) all.reserve(all.size() + 1);
+    void* const at = map(bytes);
+    if (at == nullptr) return nullptr;
+    if (free == nullptr)
+      free = &all.emplace_back();
+    else
+      ::munmap(free->at, free->bytes);
+    fits = free;
+    fits->at = at;
+    fits->bytes = bytes;
+  }
+  fits->taken = true;
+  fits->last = thread;
+  return fits->at;
+}
+
+void* take(size_t bytes) {
+  if (bytes < kLeastRoom) return std::malloc(bytes);
+  const std::lock_guard lock(rooms().mutex);
+  try {
+    return take_room(bytes);
+  } catch (const std::bad_alloc&) {  // the caller is C
+    return nullptr;
+  }
+}
+
+// The room at an address, with the lock held; null for what came from malloc.
+Room* room_at(void* at) {
+  const auto found = std::ranges::find(rooms().all, at, &Room::at);
+  return found == rooms().all.end() ? nullptr : &*found;
+}
+
+void give(void* at) {
+  if (at == nullptr) return;
+  {
+    const std::lock_guard lock(rooms().mutex);
+    if (Room* const room = room_at(at)) {
+      room->taken = false;
+      return;
+    }
+  }
+  std::free(at);
+}
+
+size_t bytes_of(void* at) {
+  const std::lock_guard lock(rooms().mutex);
+  const Room* const room = room_at(at);
+  return room == nullptr ? 0 : room->bytes;
+}
+
+// As realloc does, it leaves the room as it was where there is no other.
+void* retake(void* at, size_t bytes) {
+  const size_t held = at == nullptr ? 0 : bytes_of(at);
+  if (held == 0) return std::realloc(at, bytes);
+  void* const moved = take(bytes);
+  if (moved == nullptr) return nullptr;
+  std::memcpy(moved, at, std::min(held, bytes));
+  give(at);
+  return moved;
+}
+
+int64_t used_bytes(const Room& room) {
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  std::array<unsigned char, 4096> there{};
+  int64_t pages = 0;
+  for (size_t at = 0; at < room.bytes; at += there.size() * page) {
+    const size_t bytes = std::min(room.bytes - at, there.size() * page);
+    if (::mincore(static_cast<std::byte*>(room.at) + at, bytes, there.data()) != 0) return 0;
+    for (size_t p = 0; p < (bytes + page - 1) / page; ++p) pages += there[p] & 1;
+  }
+  return pages * static_cast<int64_t>(page);
+}
+
+}  // namespace
+
+void watch_blas_memory() {
+  if (&i_malloc == nullptr || &i_calloc == nullptr || &i_realloc == nullptr || &i_free == nullptr) return;
+  if (watched) return;
+  i_malloc = take;
+  i_calloc = std::calloc;
+  i_realloc = retake;
+  i_free = give;
+  if (&mkl_serv_disable_fast_mm != nullptr) mkl_serv_disable_fast_mm();
+  watched = true;
+}
+
+std::optional<int64_t> blas_bytes() {
+  if (!watched) return std::nullopt;
+  const std::lock_guard lock(rooms().mutex);
+  int64_t bytes = 0;
+  for (const Room& room : rooms().all) bytes += used_bytes(room);
+  return bytes;
+}
+
+int64_t bytes_beside_ledger() {
+  if (const auto bytes = blas_bytes()) return *bytes;
+  give_back_freed_memory();
+  return process_memory().anonymous - Ledger::process().held();
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,487 @@
+#include "engine/plan/planner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/interrupt.h"
+#include "base/seconds.h"
+#include "base/units.h"
+#include "memory/c_heap.h"
+#include "memory/ledger.h"
+#include "ops/allocator.h"
+#include "engine/blocks/item_kind.h"
+#include "engine/blocks/order_terms.h"
+#include "engine/plan/blas_memory.h"
+#include "engine/plan/block_plan.h"
+#include "engine/plan/operation_names.h"
+#include "engine/plan/planned_work.h"
+#include "engine/plan/probes.h"
+#include "engine/plan/sample_probes.h"
+#include "engine/plan/static_tape.h"
+#include "engine/plan/warm_up.h"
+
+namespace plimsoll {
+namespace {
+
+class Planner {
+ public:
+  explicit Planner(const PlanInput& input)
+      : in_(input), start_(std::chrono::steady_clock::now()), peak_before_(Ledger::process().recent_peak()) {}
+  ~Planner() { Ledger::process().end_recent(std::max(peak_before_, probes_peak_)); }
+  Planner(const Planner&) = delete;
+  Planner& operator=(const Planner&) = delete;
+
+  MemoryPlan run() {
+    PlannedWork prediction(in_, WorkKind::prediction);
+    most_at_once_ = prediction.most_at_once;
+    if (prediction.blocks > 0) measure(prediction, false);
+    if (in_.offloaded_teacher != nullptr) {
+      teaching_.emplace(in_, WorkKind::teaching);
+      measure(*teaching_, false);
+    }
+    MemoryPlan plan;
+    if (in_.training.empty()) {
+      plan = divide(nullptr, prediction, false);
+    } else {
+      PlannedWork training(in_, WorkKind::training);
+      most_at_once_ = std::max(most_at_once_, training.most_at_once);
+      plan = with_training(training, prediction);
+    }
+    // What planning itself took counts as well.
+    if (!without_data())
+      plan.peak =
+          std::max(plan.peak, in_.outside_ledger +
+                                  std::max({peak_before_, probes_peak_, Ledger::process().recent_peak()}) +
+                                  heap_per_block_);
+    if (in_.estimation == "trial" && plan.feasible) try_out(in_, plan.execution, prediction.worst, plan);
+    plan.exact = plan.exact && !without_data();
+    if (without_data() && plan.why_inexact.empty())
+      plan.why_inexact = "nothing was run: needs are seen from above";
+    // A run makes this plan itself, within its budget.
+    if (probes_peak_ > 0)
+      plan.min_budget = std::max(plan.min_budget, stated(in_.outside_ledger + probes_peak_));
+    plan.seconds = seconds_since(start_);
+    return plan;
+  }
+
+ private:
+  MemoryPlan with_training(PlannedWork& training, const PlannedWork& prediction) {
+    if (in_.recompute == "on") {
+      measure(training, true);
+      return divide(&training, prediction, true);
+    }
+    measure(training, false);
+    MemoryPlan whole = divide(&training, prediction, false);
+    if (in_.recompute == "off") return whole;
+    measure(training, true);
+    MemoryPlan again = divide(&training, prediction, true);
+    whole.speed.insert(whole.speed.end(), again.speed.begin(), again.speed.end());
+    again.speed = whole.speed;
+    whole.min_budget = again.min_budget = std::min(whole.min_budget, again.min_budget);
+    // A layer that is run again costs up to a third of the time of its block.
+    const bool more_at_once = again.execution.blocks * 3 >= whole.execution.blocks * 4;
+    if (again.feasible && (!whole.feasible || more_at_once)) {
+      again.recompute_note = whole.feasible ? fmt::format("{} blocks in flight, not {}",
+                                                          again.execution.blocks, whole.execution.blocks)
+                                            : "makes the budget feasible";
+      return again;
+    }
+    whole.recompute_note =
+        whole.execution.blocks == in_.threads ? "not needed: all threads have a block" : "no gain";
+    return whole;
+  }
+
+  bool without_data() const { return in_.estimation == "static"; }
+  // Where blocks run, so that the host is planned for what they leave to it; null: here.
+  DeviceBlocks* device() const { return in_.device ? in_.device->blocks : nullptr; }
+
+  // Tapes of probes, the model they give, and the blocks measured by it.
+  void measure(PlannedWork& work, bool recompute) {
+    work.plan = std::make_shared<BlockPlan>(in_.block_shapes(), work.options);
+    std::optional<BlockEngine> engine;
+    if (!without_data())
+      engine.emplace(*in_.source, in_.shapes, *in_.objective, in_.limits,
+                     ExecutionPlan{.recompute = recompute, .device = device()}, in_.offloaded_teacher);
+    RowWidths widths = in_.source->widths();
+    if (in_.offloaded_teacher != nullptr) widths = in_.offloaded_teacher->with_outputs(widths);
+    const NameOperations names;
+    Ledger::process().begin_recent();
+    for (const bool closed : {false, true}) {
+      const TermBox& box = work.boxes[closed ? 1 : 0];
+      if (box.count == 0) continue;
+      std::vector<Tape> tapes;
+      std::vector<Terms> terms;
+      int64_t graphs = 0;  // bytes of probes' own graphs
+      const auto record = [&](const Probe& probe) {
+        if (probe.terms.closed != closed) return;
+        throw_if_interrupted("the run was planned");
+        tapes.push_back(engine ? work.record(*engine, probe.block)
+                               : tape_without_data(*work.objective, probe.terms, widths,
+                                                   work.kind == WorkKind::training, recompute));
+        terms.push_back(probe.terms.terms);
+        graphs += graph_bytes({probe.block.graphs(), probe.block.nodes(), probe.block.edge_count()});
+        probes_ = std::max(probes_, graphs + packed_as_they_come(tapes.back()));
+      };
+      const RowWidths of_probes = engine ? widths : RowWidths();
+      if (prefixes_in(box.highest) > 0)
+        visit_sample_probes(box.highest, of_probes, work.options, record);
+      else
+        std::ranges::for_each(make_probes(box.highest, closed, of_probes, work.options), record);
+      work.plan->set_model(closed, TapeModel(tapes, terms));
+      work.plan->lay_out(closed, box.lowest, box.highest);
+    }
+    heap_per_block_ = std::max(heap_per_block_, bytes_beside_ledger() - outside_before_);
+    if (!without_data()) {
+      probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
+      give_back_freed_memory();  // probes stood on the heap; blocks will not
+    }
+    work.find_worst();
+    // A second layout, for the worst block: the better one for it stays.
+    if (work.blocks > 0) {
+      work.plan->lay_out(work.plan->terms(work.worst));
+      work.find_worst();
+    }
+  }
+
+  int64_t graph_bytes(const BlockSize& size) const { return GraphBlock::bytes_for(size, in_.source->room()); }
+
+  // `training` is null where nothing is trained.
+  MemoryPlan divide(const PlannedWork* training, const PlannedWork& prediction, bool recompute) {
+    const PlannedWork& main = training != nullptr ? *training : prediction;
+    MemoryPlan plan;
+    ExecutionPlan& execution = plan.execution;
+    if (training != nullptr) plan.training = training->plan;
+    plan.prediction = prediction.plan;
+    execution.training = plan.training;
+    execution.prediction = plan.prediction;
+    if (teaching_) execution.teaching = teaching_->plan;
+    execution.recompute = recompute;
+    execution.largest = prediction.largest();
+    if (training != nullptr) {
+      const BlockSize of = training->largest();
+      execution.largest = {
+          std::max(execution.largest.graphs, of.graphs), std::max(execution.largest.nodes, of.nodes),
+          std::max(execution.largest.edges, of.edges), std::max(execution.largest.pairs, of.pairs)};
+    }
+    const PlannedWork& teaching = teaching_ ? *teaching_ : prediction;
+    const int64_t worst =
+        (std::max({main.most_bytes, prediction.most_bytes, teaching.most_bytes, int64_t{1}}) + 4095) / 4096 *
+        4096;
+    const auto mean =
+        static_cast<int64_t>(std::max(main.mean_bytes, teaching_ ? teaching_->mean_bytes : 0.0));
+    // What a worker has beside its range: the graphs of a block, and where its pieces go.
+    const size_t pieces =
+        std::max({main.plan->most_pieces(), prediction.plan->most_pieces(), teaching.plan->most_pieces()});
+    const int64_t graphs =
+        graph_bytes(execution.largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
+    const int64_t heap_slack = heap_slack_per_block(pieces);
+
+    const Ledger& ledger = Ledger::process();
+    const int64_t gradients = gradient_bytes();
+    const ParameterList& parameters = in_.objective->parameters();
+    const int64_t exchange = in_.ranks > 1 ? LaneExchange::bytes(parameters, in_.lanes, in_.ranks) : 0;
+    plan.ranks = in_.ranks;
+    if (in_.ranks > 1) {
+      plan.bytes_sent = LaneExchange::bytes_sent(parameters, in_.lanes, in_.ranks);
+      plan.parameter_bytes = parameters.count() * int64_t{sizeof(float)};
+    }
+    const int64_t lists = list_bytes() + in_.later;
+    const int64_t fixed = ledger.held() + in_.missing.sum() + gradients + exchange + lists;
+    const int64_t cap = in_.cap.value_or(ledger.cap());
+    const PlannedWork& heaviest = teaching_ && teaching_->most_bytes > main.most_bytes ? *teaching_ : main;
+    plan.worst = worst_of(heaviest);
+    if (without_data()) {
+      heap_per_block_ = usual_blas_bytes();
+    } else if (cap - fixed - graphs - heap_slack >= worst) {
+      seconds_per_graph_ = 0;
+      plan.verified_peak_bytes = verify(main, recompute);
+      if (teaching_) {
+        const int64_t found = verify(*teaching_, recompute);
+        if (&heaviest == &*teaching_) plan.verified_peak_bytes = found;
+      }
+    }
+    const int64_t one_heap = heap_per_block_ + heap_slack;
+    // With so many blocks in flight: what is left for the slab.
+    const auto slab = [&](int blocks) { return cap - fixed - blocks * (graphs + one_heap); };
+    const auto needed = [&](int blocks) { return worst + (blocks - 1) * std::min(mean, worst); };
+    int blocks = in_.threads;
+    while (blocks > 1 && slab(blocks) < needed(blocks)) --blocks;
+    execution.blocks = blocks;
+    plan.feasible = slab(blocks) >= worst;
+    execution.least_bytes = worst;
+    execution.slab_bytes = std::clamp<int64_t>(slab(blocks), worst, blocks * worst);
+    const int64_t spare =
+        std::max<int64_t>(slab(blocks) - execution.slab_bytes, 0) / std::max<int64_t>(graphs, 1);
+    if (teaching_)
+      execution.keep = std::min(
+          {spare, teaching_->most_at_once, OffloadedTeacher::kMostBytes / std::max<int64_t>(graphs, 1)});
+    execution.prefetch = std::min(spare - execution.keep, in_.prefetch);
+    const int64_t rest = slab(blocks) - execution.slab_bytes -
+                         (execution.keep + execution.prefetch) * std::max<int64_t>(graphs, 1);
+    execution.cache_bytes = std::clamp<int64_t>(rest, 0, in_.source->most_cache_bytes());
+    plan.heap = blocks * one_heap;
+    const auto budget_for = [&](int count) {
+      return in_.outside_ledger + fixed + count * (graphs + one_heap) + needed(count);
+    };
+    plan.min_budget = stated(budget_for(1));
+    if (without_data())
+      plan.min_budget = std::max(plan.min_budget, stated(in_.outside_ledger + fixed + probes_));
+    for (int count = 1; count <= in_.threads; ++count)
+      plan.speed.push_back({stated(budget_for(count)), count, recompute,
+                            seconds_per_graph_ > 0 ? count / seconds_per_graph_ : 0});
+    execution.graphs_per_s = seconds_per_graph_ > 0 ? execution.blocks / seconds_per_graph_ : 0;
+
+    for (const PlannedWork* work : {&main, &prediction, &teaching}) {
+      if (plan.exact) plan.why_inexact = work->plan->difference();
+      plan.exact = plan.exact && work->plan->exact();
+    }
+    plan.all_blocks_known = main.all_known && prediction.all_known;
+    plan.blocks_planned = main.blocks + (training != nullptr ? prediction.blocks : 0);
+    add_parts(plan, gradients, exchange, lists, graphs);
+    plan.room_for_graph = std::max<int64_t>(slab(1), 0);
+    find_too_large(plan, main, plan.room_for_graph);
+    add_reading(plan, main.most_bytes > 0 ? main.mean_bytes / static_cast<double>(main.most_bytes) : 1);
+    return plan;
+  }
+
+  // `mean`: of blocks, of the largest, whose seconds are known.
+  void add_reading(MemoryPlan& plan, double mean) const {
+    constexpr double kForward = 1.0 / 3;  // of a step, roughly
+    const int64_t most = in_.source->most_cache_bytes();
+    const auto all = in_.source->reading_cost(most);
+    if (!all) return;
+    const double blocks =
+        static_cast<double>(all->training) + kForward * static_cast<double>(all->validating);
+    const double rate = plan.execution.graphs_per_s;
+    const double seconds = rate > 0 ? mean * blocks / rate : 0;
+    const int64_t beside = plan.peak - plan.execution.cache_bytes;
+    for (const double share : {0.05, 0.1, 0.2, 0.5, 1.0}) {
+      const auto part = static_cast<int64_t>(share * static_cast<double>(all->data));
+      const int64_t bytes = share < 1 ? std::min(most, part) : most;
+      const ReadingCost cost = *in_.source->reading_cost(bytes);
+      plan.reading.push_back(
+          {share, std::max(beside + bytes, plan.min_budget), seconds, cost.read, cost.written, cost.pieces});
+    }
+  }
+
+  // Where blocks of a batch begin, of three at once: the one that runs, the one announced, and one that
+  // grows, each with room for twice as many and the last with what it had before; and one that is divided
+  // among the goes of a teacher.
+  int64_t list_bytes() const {
+    const int64_t lists = in_.offloaded_teacher != nullptr ? 4 : 3;
+    return (lists * 2 + 1) * int64_t{sizeof(int64_t)} * (most_at_once_ + 1);
+  }
+
+  // What is there for a teacher's sake: its weights, or what it says.
+  int64_t teacher_bytes() const {
+    if (in_.offloaded_teacher != nullptr) return in_.offloaded_teacher->bytes();
+    int64_t bytes = 0;
+    if (in_.live_teacher != nullptr)
+      for (const ParameterList::Entry& entry : in_.live_teacher->all())
+        bytes += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+    return bytes;
+  }
+
+  // Sums over lanes (engine/blocks/batch_sum.h).
+  int64_t gradient_bytes() const {
+    const ParameterList& parameters = in_.objective->parameters();
+    if (in_.ranks > 1)
+      return RankLanes(in_.lanes, in_.ranks).sets() *
+             heap_bytes(Slices(parameters, in_.ranks).row() * int64_t{sizeof(float)});
+    int64_t bytes = 0;
+    for (const ParameterList::Entry& entry : parameters.entries())
+      bytes += LaneTree<BatchSum>::sets(in_.lanes) * heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
+    return bytes;
+  }
+
+  void add_parts(MemoryPlan& plan, int64_t gradients, int64_t exchange, int64_t lists, int64_t graphs) const {
+    const Ledger& ledger = Ledger::process();
+    int64_t embeddings = 0;
+    for (const ParameterList::Entry& entry : in_.objective->parameters().entries())
+      if (entry.name.find("embedding") != std::string::npos)
+        embeddings += entry.value.numel() * int64_t{sizeof(float)};
+    int64_t other = ledger.held();
+    const PendingAllocation& missing = in_.missing;
+    const auto add = [&](const char* name, int64_t bytes) {
+      if (bytes > 0) plan.parts.emplace_back(name, bytes);
+    };
+    for (const Tag tag : {Tag::parameters, Tag::optimizer, Tag::columns}) other -= ledger.held(tag);
+    const int64_t weights = in_.live_teacher != nullptr ? teacher_bytes() : 0;
+    const int64_t outputs = in_.offloaded_teacher != nullptr ? teacher_bytes() : 0;
+    add("parameters", ledger.held(Tag::parameters) + missing.parameters - embeddings - weights);
+    add("embeddings", embeddings);
+    add("teacher", weights + outputs);
+    add("gradients", gradients);
+    add("exchange", exchange);
+    add("optimizer", ledger.held(Tag::optimizer) + missing.optimizer);
+    add("columns", ledger.held(Tag::columns) + missing.columns + lists - outputs);
+    add("blocks in flight", plan.execution.slab_bytes);
+    add("graphs of blocks", plan.execution.blocks * graphs);
+    add("graphs kept", plan.execution.keep * graphs);
+    add("prefetch", plan.execution.prefetch * graphs);
+    add("cache", plan.execution.cache_bytes);
+    add("other", other + missing.output);
+    plan.peak = in_.outside_ledger + plan.heap;
+    for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
+  }
+
+  int64_t stated(int64_t budget) const {
+    return in_.outside_ledger == 0 ? budget : stated_budget(budget + in_.outside_varies);
+  }
+
+  static MemoryPlan::Block worst_of(const PlannedWork& work) {
+    if (work.blocks == 0) return {};
+    const BlockTerms terms = work.plan->terms(work.worst);
+    const BlockPlan::Peak peak = work.plan->peak(terms);
+    return {{terms.terms[kGraphs], terms.terms[kNodes], terms.terms[kEdges]},
+            peak.bytes,
+            work.plan->bytes(terms),
+            peak.operation,
+            work.kind == WorkKind::training,
+            terms,
+            work.plan};
+  }
+
+  // Runs the worst block twice as the run will: the first finds what the tape did not foresee, and has the
+  // libraries that multiply take the rooms they keep; the second is timed. Returns the peak.
+  int64_t verify(const PlannedWork& work, bool recompute) {
+    if (work.blocks == 0) return 0;
+    const BlockTerms terms = work.plan->terms(work.worst);
+    RangePlan range;
+    work.plan->plan(terms, range);
+    BlockEngine engine(*in_.source, in_.shapes, *in_.objective, in_.limits,
+                       {.recompute = recompute,
+                        .device = device(),
+                        .device_training = in_.device ? in_.device->training : nullptr,
+                        .device_prediction = in_.device ? in_.device->prediction : nullptr},
+                       in_.offloaded_teacher);
+    GraphBlock block;
+    const int64_t pairs = item_kind(work.options.items).pairs(terms.terms);
+    block.make_room({terms.terms[kGraphs], terms.terms[kNodes], terms.terms[kEdges], pairs},
+                    in_.source->room());
+    in_.source->read(work.worst, block);
+    const int64_t found = work.record(engine, block, range).peak().bytes;
+    const int64_t expected = work.plan->peak(terms).bytes;
+    if (found != expected && work.plan->exact())
+      work.plan->set_inexact(fmt::format("the block of {} nodes and {} edges that was run took {}, not {}",
+                                         terms.terms[kNodes], terms.terms[kEdges], format_bytes(found),
+                                         format_bytes(expected)));
+    const auto start = std::chrono::steady_clock::now();
+    work.record(engine, block, range);
+    seconds_per_graph_ += seconds_since(start) / static_cast<double>(std::max<size_t>(work.worst.size(), 1));
+    heap_per_block_ = std::max(heap_per_block_, bytes_beside_ledger() - outside_before_);
+    return found;
+  }
+
+  // Nothing was multiplied: more than was seen for any model (bench/results/contract.md).
+  int64_t usual_blas_bytes() const {
+    int64_t widest = 0;
+    const ParameterList* const of_batches =
+        in_.offloaded_teacher != nullptr ? &in_.offloaded_teacher->objective().parameters() : nullptr;
+    for (const ParameterList* list : {&in_.objective->parameters(), in_.live_teacher, of_batches})
+      if (list != nullptr)
+        for (const ParameterList::Entry& entry : list->entries())
+          if (entry.name.find("embedding") == std::string::npos)  // which is looked up, not multiplied
+            for (const int64_t size : entry.value.sizes()) widest = std::max(widest, size);
+    return 512 * kKiB + 3 * kKiB * widest;
+  }
+
+  // Blocks as they will run: prediction's worst, and those of a whole step in flight together.
+  void find_too_large(MemoryPlan& plan, const PlannedWork& main, int64_t room) const {
+    const auto look = [&](std::span<const int64_t> graphs) {
+      for (const int64_t g : graphs) {
+        const BlockTerms terms = main.plan->terms(std::span(&g, 1));
+        if (main.boxes[terms.closed ? 1 : 0].count == 0) continue;
+        int64_t bytes = main.plan->bytes(terms);
+        if (teaching_)
+          bytes = std::max(bytes, teaching_->plan->bytes(teaching_->plan->terms(std::span(&g, 1))));
+        if (bytes <= room) continue;
+        plan.too_large.push_back({g, terms.terms[kNodes], terms.terms[kEdges], bytes});
+      }
+    };
+    if (plan.feasible || room == 0) return;  // without any room no graph is to blame
+    if (main.kind == WorkKind::training)
+      look(in_.training);
+    else
+      for (const auto& list : in_.predicted) look(list);
+    std::ranges::sort(plan.too_large, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+    if (plan.too_large.size() > 16) plan.too_large.resize(16);
+  }
+
+  const PlanInput& in_;
+  const std::chrono::steady_clock::time_point start_;
+  const int64_t peak_before_;  // of the ledger, since the stage began
+  const int64_t outside_before_ = bytes_beside_ledger();
+  std::optional<PlannedWork> teaching_;  // of an OffloadedTeacher
+  int64_t heap_per_block_ = 0;
+  double seconds_per_graph_ = 0;
+  int64_t probes_peak_ = 0;   // of the ledger while probes ran
+  int64_t most_at_once_ = 0;  // blocks of a batch or list
+  int64_t probes_ = 0;        // bytes that running a probe takes
+};
+
+}  // namespace
+
+int64_t stated_budget(int64_t budget) {
+  constexpr int64_t kStep = 64 * kKiB;
+  return (budget + kFloorSpread + kStep - 1) / kStep * kStep;
+}
+
+MemoryPlan make_plan(const PlanInput& input) {
+  if (!input.device) return Planner(input).run();
+  DevicePlan device = plan_device(input, *input.device);
+  PlanInput host = input;
+  if (input.device->blocks != nullptr) {
+    require_feasible(device);
+    host.threads = std::min(input.threads, device.blocks);
+    host.recompute = device.recompute ? "on" : "off";
+    host.later += device.staging;
+    host.device->training = device.training;
+    host.device->prediction = device.prediction;
+  }
+  MemoryPlan plan = Planner(host).run();
+  plan.device = std::move(device);
+  return plan;
+}
+
+void try_out(const PlanInput& input, const ExecutionPlan& execution, std::span<const int64_t> predicted,
+             MemoryPlan& plan) {
+  BlockEngine engine(*input.source, input.shapes, *input.objective, input.limits, execution,
+                     input.offloaded_teacher, input.ranks > 1 ? 1 : input.lanes);
+  if (!predicted.empty()) engine.predict(predicted, [](std::span<const float>) {});
+  if (!input.training.empty()) {
+    // A step of the run: other blocks were not planned.
+    GraphList order(input.training.size());
+    input.order().graphs_of(1, order);
+    engine.try_out(std::span(order).first(std::min(static_cast<size_t>(input.batch_size), order.size())));
+  }
+  const auto judge = [](int64_t unforeseen, int64_t reruns, bool& exact, std::string& why) {
+    if (unforeseen + reruns == 0) return;
+    exact = false;
+    why =
+        fmt::format("of the blocks that were tried out {} were not as planned, and {} had to run again alone",
+                    unforeseen, reruns);
+  };
+  const BlockRunner& runner = engine.runner();
+  judge(runner.unforeseen() + runner.overflows(), runner.reruns(), plan.exact, plan.why_inexact);
+  if (const DeviceBlocks* device = execution.device)
+    judge(device->unforeseen(), device->reruns(), plan.device->exact, plan.device->why_inexact);
+}
+
+ExecutionPlan require_feasible(const MemoryPlan& plan) {
+  if (plan.feasible) return plan.execution;
+  std::string text = fmt::format(
+      "the largest block ({} graphs, {} nodes, {} edges) needs {}: the smallest budget that works is {} "
+      "bytes ({})",
+      plan.worst.size.graphs, plan.worst.size.nodes, plan.worst.size.edges,
+      format_bytes(plan.worst.range_bytes), plan.min_budget, format_bytes(plan.min_budget));
+  if (!plan.too_large.empty())
+    text += fmt::format("; graph {} alone, of {} nodes and {} edges, needs {}", plan.too_large.front().graph,
+                        plan.too_large.front().nodes, plan.too_large.front().edges,
+                        format_bytes(plan.too_large.front().bytes));
+  throw BudgetTooSmall(text + "; raise --budget, or lower training.block");
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "sample/block/block.h"
+#include "engine/blocks/block_terms.h"
+
+namespace plimsoll {
+
+/// A small made-up block and its terms.
+struct Probe {
+  GraphBlock block;
+  BlockTerms terms;
+};
+
+/// Blocks whose terms are linearly independent as far as those of blocks up to `highest` can be, and a few
+/// more: what a TapeModel is solved from. All their numbers are zeros. They are as small as can
+/// be: none is larger than a block that has the same terms.
+std::vector<Probe> make_probes(const Terms& highest, bool closed, const RowWidths& widths,
+                               const CollateOptions& options);
+
+}  // namespace plimsoll

@@ -1,0 +1,58 @@
+#include "engine/plan/warm_up.h"
+
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <ATen/TensorOperators.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <barrier>
+
+#include "base/workers.h"
+#include "memory/c_heap.h"
+#include "memory/meter.h"
+#include "engine/plan/blas_memory.h"
+
+namespace plimsoll {
+namespace {
+
+int64_t warm_blas = 0;
+
+// MKL makes its vector functions ready when one is first called. Of two threads that do so at once one may
+// get numbers that are right to four digits alone: another result than that of any other run.
+void begin_vector_functions() {
+  const at::Tensor some = at::zeros({64});
+  at::exp(some);
+  at::tanh(some);
+}
+
+}  // namespace
+
+FloorParts warm_up_torch(int threads) {
+  watch_blas_memory();
+  FloorParts parts{.program = process_memory().anonymous};
+  at::set_num_threads(1);  // one thread a worker: the order of every sum is fixed
+  begin_vector_functions();
+  std::barrier everyone(threads);  // so that no thread does two items
+  Workers workers(threads);
+  workers.run_ordered(threads, [&](int64_t, Turn&) { everyone.arrive_and_wait(); });
+  parts.threads = process_memory().anonymous - parts.program;
+  workers.run_ordered(threads, [&](int64_t, Turn&) {
+    everyone.arrive_and_wait();
+    at::init_num_threads();
+    const at::Tensor weight = at::ones({96, 96}).set_requires_grad(true);
+    const at::Tensor index = at::zeros({256}, at::kLong);
+    const at::Tensor sums = at::zeros({256, 96}).index_add(0, index, at::mm(at::ones({256, 96}), weight));
+    torch::autograd::grad({at::log_softmax(sums, 1).sum()}, {weight});
+  });
+  // What the operations freed is not floor: blocks would fill it and the plan count it twice.
+  give_back_freed_memory();
+  parts.blas = process_memory().anonymous - parts.program - parts.threads;
+  warm_blas = blas_bytes().value_or(0);
+  return parts;
+}
+
+int64_t warm_blas_bytes() {
+  return warm_blas;
+}
+
+}  // namespace plimsoll

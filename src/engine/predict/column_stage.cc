@@ -1,0 +1,114 @@
+#include "engine/predict/column_stage.h"
+
+#include "base/hash.h"
+#include "config/earlier_runs.h"
+#include "config/identity.h"
+#include "telemetry/journal.h"
+#include "engine/blocks/shared_file.h"
+#include "engine/blocks/shared_prediction.h"
+#include "engine/plan/planned_engine.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kWriterBytes = 320 * 1024;  // of NpyWriter
+
+// How graphs are made, and which. Rounding may follow where blocks end, and what computes.
+ColumnKey key_of(const ColumnOptions& options) {
+  Recipe as_made = with_earlier_rules({});  // of which nothing is printed but the data and the blocks
+  as_made.data = options.recipe->data;
+  as_made.training.block = options.recipe->training.block;
+  Hasher settings;
+  const std::string text = identity_yaml(as_made);
+  settings.add(text.data(), text.size());
+  settings.add(options.graphs.data(), options.graphs.size_bytes());
+  if (options.run.device != nullptr) {
+    const std::string device = options.run.device->model();
+    settings.add(device.data(), device.size());
+  }
+  return {options.objective->parameters().hash(), options.data, settings.hex64()};
+}
+
+// What ranks hold to predict it together.
+int64_t bytes_on_ranks(const ColumnOptions& options) {
+  return bytes_to_predict_on_ranks(*options.objective, options.shapes, limits_of(options.recipe->training),
+                                   {options.graphs}, options.run.ranks);
+}
+
+PlanInput input_for(const ColumnOptions& options) {
+  const bool tries_out = options.run.device == nullptr;
+  return {.source = options.source,
+          .shapes = options.shapes,
+          .objective = options.objective,
+          .limits = limits_of(options.recipe->training),
+          .threads = options.run.threads,
+          .prefetch = options.run.prefetch,
+          .predicted = {options.graphs},
+          .estimation = options.run.without_data ? "static"
+                        : tries_out              ? options.recipe->memory.estimation
+                                                 : "measured",
+          .outside_ledger = options.run.outside_ledger,
+          .outside_varies = options.run.outside_varies,
+          .later = kWriterBytes + bytes_on_ranks(options),
+          .device = device_without_data(options.run),
+          .cap = options.run.cap};
+}
+
+std::optional<NpyView> find_column(const ColumnOptions& options, const ColumnFile& file,
+                                   const ColumnKey& key) {
+  return look_on_ranks(options.run.exchange, file.path(), [&] { return file.open(key); });
+}
+
+}  // namespace
+
+MemoryPlan plan_column(const ColumnOptions& options) {
+  if (options.run.device != nullptr) return PlannedEngine(input_for(options), options.run.device).plan();
+  return make_plan(input_for(options));
+}
+
+std::optional<NpyView> open_column(const ColumnOptions& options, const std::filesystem::path& folder) {
+  return find_column(options, ColumnFile(folder, options.name), key_of(options));
+}
+
+ColumnResult write_column(const ColumnOptions& options, const std::filesystem::path& folder) {
+  const ColumnFile file(folder, options.name);
+  const ColumnKey key = key_of(options);
+  if (auto column = find_column(options, file, key)) return {std::move(*column), false, {}};
+
+  ColumnResult result;
+  result.computed = true;
+  PlannedEngine engine(input_for(options), options.run.device);
+  result.plan = engine.plan();
+  const bool writes = options.run.writes();
+  Journal journal(writes ? Journal(options.run.folder / "events.jsonl") : Journal());
+  journal.write("start", {{"column", options.name},
+                          {"graphs", options.graphs.size()},
+                          {"weights", key.weights},
+                          {"blocks_in_flight", result.plan.execution.blocks},
+                          {"slab_bytes", result.plan.execution.slab_bytes}});
+  options.run.begun();
+  const int64_t items = engine->items(options.graphs);
+  const int64_t width = options.objective->outputs();
+  int64_t done = 0;
+  const auto predict = [&](NpyWriter* writer) {
+    predict_on_ranks(*engine, options.run.exchange, options.graphs, [&](std::span<const float> outputs) {
+      if (writer != nullptr) writer->append(outputs);
+      done += static_cast<int64_t>(outputs.size()) / width;
+      options.run.progress(done, items, options.name);
+      if (options.run.interrupt != nullptr && options.run.interrupt->load())
+        throw Interrupted("interrupted while computing " + options.name +
+                          "; to continue, add --resume to the same command");
+    });
+  };
+  if (writes)
+    file.write(key, width, [&](NpyWriter& writer) { predict(&writer); });
+  else
+    predict(nullptr);
+  journal.write("end", {{"column", options.name}, {"rows", done}, {"width", width}});
+  auto column = find_column(options, file, key);
+  if (!column) throw Failure(file.path().string() + ": was written, and is gone");
+  result.column = std::move(*column);
+  return result;
+}
+
+}  // namespace plimsoll

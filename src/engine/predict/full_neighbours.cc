@@ -1,0 +1,277 @@
+#include "engine/predict/full_neighbours.h"
+
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/units.h"
+#include "base/workers.h"
+#include "io/file.h"
+#include "memory/budget_caps.h"
+#include "memory/ledger.h"
+#include "ops/allocator.h"
+#include "rows/direct_rows.h"
+#include "sample/topology/list_stream.h"
+#include "engine/predict/layer_run.h"
+#include "engine/plan/planner.h"
+
+namespace plimsoll {
+namespace {
+
+// A piece ends before it would have more of either; a node with more is one by itself.
+constexpr int64_t kJudgedNodes = 1024;
+constexpr int64_t kJudgedEdges = 16384;
+
+// What a thread has beside its rooms for products: its stack, heads of tensors, what malloc loses. With two
+// 0.2 to 0.4 MiB each were seen.
+constexpr int64_t kHeapOfWorker = 256 * kKiB;
+
+Pieces cut_pieces(const Topology& topology) {
+  Pieces pieces;
+  PieceSize piece;
+  const auto end_piece = [&](int64_t end) {
+    piece.targets = end - pieces.begins.back();
+    piece.nodes = std::min(piece.targets + piece.edges, topology.nodes());
+    pieces.largest.raise_to(piece);
+    pieces.begins.push_back(end);
+    piece = {};
+  };
+  stream_ranges(topology, [&](int64_t node, std::span<const EdgeRange> lists) {
+    for (const EdgeRange& list : lists) {
+      const int64_t nodes = node - pieces.begins.back();
+      if (nodes > 0 && (nodes == kJudgedNodes || piece.edges + list.degree > kJudgedEdges)) end_piece(node);
+      piece.edges += list.degree;
+      piece.most_in = std::max(piece.most_in, list.degree);
+      ++node;
+    }
+  });
+  if (topology.nodes() > 0) end_piece(topology.nodes());
+  return pieces;
+}
+
+// Edges into each node but self-loops, or the sum of their weights.
+Vector<float, Tag::columns> degrees_of(const Topology& topology, bool by_weight) {
+  Vector<float, Tag::columns> degrees(static_cast<size_t>(topology.nodes()));
+  Vector<int64_t, Tag::blocks> edges;
+  Vector<float, Tag::blocks> weights;
+  int64_t edge = 0;
+  double sum = 0;
+  stream_lists(
+      topology,
+      [&](int64_t node, std::span<const int64_t> neighbours) {
+        weights.assign(neighbours.size(), 1);
+        edges.resize(by_weight ? neighbours.size() : 0);
+        std::iota(edges.begin(), edges.end(), edge);
+        if (by_weight) topology.read_edge_values(edges, weights);
+        edge += std::ssize(neighbours);
+        for (size_t i = 0; i < neighbours.size(); ++i)
+          if (neighbours[i] != node) sum += weights[i];
+      },
+      [&](int64_t node) { degrees[static_cast<size_t>(node)] = static_cast<float>(std::exchange(sum, 0)); });
+  return degrees;
+}
+
+// A file of so many f32 that takes no room on the disk.
+void make_zeros(const std::filesystem::path& path, int64_t numbers) {
+  File::create(path);
+  std::filesystem::resize_file(path, static_cast<uintmax_t>(numbers) * sizeof(float));
+}
+
+// What the layers said of nodes, judged.
+class Judge {
+ public:
+  Judge(const Gnn& model, const std::vector<FeatureFile>& files) : model_(model) {
+    for (const int64_t layer : model.judged())
+      said_.push_back(std::make_unique<DirectRows>(files[static_cast<size_t>(layer)]));
+  }
+  // Of kJudgedNodes at most.
+  SaidOfNodes run(std::span<const int64_t> nodes) {
+    const TagScope scope(Tag::activations);
+    const c10::AutoGradMode no_gradients(false);
+    at::init_num_threads();
+    std::vector<at::Tensor> outputs;
+    for (const auto& rows : said_) {
+      outputs.push_back(at::empty({static_cast<int64_t>(nodes.size()), rows->width()}, at::kFloat));
+      rows->read(nodes, outputs.back().mutable_data_ptr<float>());
+    }
+    const at::Tensor embeddings = model_.join(outputs).contiguous();
+    return {embeddings, model_.judge(embeddings).contiguous()};
+  }
+
+ private:
+  const Gnn& model_;
+  std::vector<std::unique_ptr<DirectRows>> said_;
+};
+
+// All layers, one after the other, each over all nodes.
+class Layers {
+ public:
+  Layers(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+         const FullNeighbourOptions& options)
+      : graph_(graph), topology_(topology), model_(model), options_(options), pieces_(cut_pieces(topology)) {
+    if (model.options().conv == "gcn") degrees_ = degrees_of(topology, model.options().edge_weight);
+  }
+
+  // Where each layer said something of all nodes; the files of those that are not judged are gone.
+  std::vector<FeatureFile> run() {
+    const std::vector<int64_t> judged = model_.judged();
+    std::vector<FeatureFile> files;
+    FeatureFile from = FeatureFile::column(graph_.set(), "x");
+    measure(from.width);
+    for (int64_t layer = 0; layer < model_.options().layers; ++layer) {
+      const std::filesystem::path path = options_.scratch / fmt::format("layer-{}.f32", layer);
+      run(layer, from, path);
+      from = {path, 0, graph_.nodes(), model_.options().hidden};
+      files.push_back(from);
+      if (layer > 0 && std::ranges::find(judged, layer - 1) == judged.end())
+        std::filesystem::remove(files[static_cast<size_t>(layer) - 1].path);
+    }
+    topology_.resize(topology_.least_bytes());  // edges are no longer wanted
+    return files;
+  }
+
+ private:
+  // Layers after the first read rows of the same width, and take the same.
+  void measure(int64_t features) {
+    topology_.resize(topology_.least_bytes());
+    for (int64_t layer = 0; layer < std::min<int64_t>(model_.options().layers, 2); ++layer) {
+      const RowWidths widths{.node_features = layer == 0 ? features : model_.options().hidden,
+                             .edge_features = topology_.edge_width()};
+      workers_.push_back(measure_pieces(model_, layer, pieces_.largest, widths));
+      grown_ += workers_.back().heap;
+    }
+    for (PieceMemory& worker : workers_) {
+      worker.heap = grown_ + kHeapOfWorker;  // rooms of layers before stay
+      most_ = std::max(most_, worker.sum());
+    }
+  }
+
+  void run(int64_t layer, const FeatureFile& from, const std::filesystem::path& path) {
+    topology_.resize(topology_.least_bytes());
+    LayerRun layer_run(topology_, model_, layer, from, pieces_, degrees_);
+    const PieceMemory& each = workers_[static_cast<size_t>(std::min<int64_t>(layer, 1))];
+    const int64_t open = Ledger::process().held();  // with what reads rows
+    if (options_.rehearsal != nullptr) {
+      options_.rehearsal->need(budget_for(open + each.sum() - kHeapOfWorker));
+      return make_zeros(path, graph_.nodes() * model_.options().hidden);
+    }
+    // The slack of the budget has room for the first worker's heap.
+    const int64_t free = Ledger::process().cap() - open + kHeapOfWorker;
+    // More workers than one leave half to caches, as far as these are of use: most wait for rows otherwise.
+    const int64_t caches = std::min(layer_run.most_cache_bytes(), free / 2);
+    const int64_t fit = std::max((free - caches) / each.sum(), std::min<int64_t>(free / each.sum(), 1));
+    const auto count = static_cast<int>(std::min<int64_t>(fit, options_.threads));
+    if (count > 0) try {
+        const BudgetCaps::Beside heap(count * each.heap - kHeapOfWorker);
+        return run(layer, layer_run, layer_run.begin(count, each), path);
+      } catch (const BudgetExceeded&) {  // a piece left more holes than were planned for
+      }
+    const BudgetCaps::Beside heap(grown_);
+    try {
+      run(layer, layer_run, layer_run.begin_alone(), path);
+    } catch (const BudgetExceeded& refusal) {
+      throw_too_small(open + most_ - kHeapOfWorker, refusal);
+    }
+  }
+
+  void run(int64_t layer, LayerRun& run, std::vector<LayerRun::Worker> own,
+           const std::filesystem::path& path) {
+    File out = File::create(path);
+    Workers workers(static_cast<int>(own.size()));
+    const auto take = [&](int64_t piece, int worker) {
+      return run.take(piece, own[static_cast<size_t>(worker)]);
+    };
+    workers.run_stream(take, [&](int64_t piece, Turn& turn) {
+      run.run(piece, own[static_cast<size_t>(turn.worker())], [&](const at::Tensor& said) {
+        turn.wait();
+        out.write(said.const_data_ptr(), said.nbytes());
+      });
+      options_.progress(layer * graph_.nodes() + pieces_.begins[static_cast<size_t>(piece) + 1],
+                        model_.options().layers * graph_.nodes());
+    });
+  }
+
+  // For so many bytes of the ledger, with what stands beside it.
+  int64_t budget_for(int64_t needed) const { return stated_budget(options_.outside_ledger + needed); }
+
+  [[noreturn]] void throw_too_small(int64_t needed, const BudgetExceeded& refusal) const {
+    if (options_.outside_ledger == 0) throw refusal;
+    const int64_t missing = refusal.bytes_missing();
+    const int64_t budget = budget_for(std::max(needed, Ledger::process().cap() + grown_ + missing));
+    const PieceSize& largest = pieces_.largest;
+    throw BudgetTooSmall(
+        fmt::format("nodes are judged from all their neighbours, up to {} nodes with {} edges at a time: the "
+                    "smallest budget that works is {} bytes ({}); raise --budget",
+                    largest.targets, largest.edges, budget, format_bytes(budget)));
+  }
+
+  const GraphView& graph_;
+  DiskTopology& topology_;
+  const Gnn& model_;
+  const FullNeighbourOptions& options_;
+  const Pieces pieces_;
+  Vector<float, Tag::columns> degrees_;
+  std::vector<PieceMemory> workers_;  // of the first layer, and of each after it
+  int64_t most_ = 0;                  // of these, in bytes
+  int64_t grown_ = 0;                 // that a thread's rooms for products grow by
+};
+
+}  // namespace
+
+int64_t layer_bytes(const Gnn& model, int64_t nodes) {
+  const std::vector<int64_t> judged = model.judged();
+  int64_t width = 0, max_width = 0;
+  for (int64_t layer = 0; layer < model.options().layers; ++layer) {
+    width += model.options().hidden;
+    max_width = std::max(max_width, width);
+    if (layer > 0 && std::ranges::find(judged, layer - 1) == judged.end()) width -= model.options().hidden;
+  }
+  return std::max(max_width, width + model.classes()) * nodes * static_cast<int64_t>(sizeof(float));
+}
+
+void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                 std::span<const int64_t> nodes, const FullNeighbourOptions& options,
+                 std::span<float> logits) {
+  if (options.rehearsal != nullptr) std::ranges::fill(logits, 0.0F);
+  Judge judge(model, Layers(graph, topology, model, options).run());
+  for (size_t first = 0; first < nodes.size(); first += kJudgedNodes) {
+    const at::Tensor found =
+        judge.run(nodes.subspan(first, std::min<size_t>(kJudgedNodes, nodes.size() - first))).logits;
+    if (options.rehearsal != nullptr) return;  // the others take the same
+    std::copy_n(found.const_data_ptr<float>(), found.numel(),
+                logits.begin() + static_cast<int64_t>(first) * model.classes());
+  }
+}
+
+void judge_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                      const FullNeighbourOptions& options,
+                      const std::function<void(const SaidOfNodes&)>& take) {
+  Judge judge(model, Layers(graph, topology, model, options).run());
+  Vector<int64_t, Tag::columns> nodes;
+  for (int64_t first = 0; first < graph.nodes(); first += kJudgedNodes) {
+    nodes.resize(static_cast<size_t>(std::min(kJudgedNodes, graph.nodes() - first)));
+    std::iota(nodes.begin(), nodes.end(), first);
+    take(judge.run(nodes));
+    if (options.rehearsal != nullptr) return;  // the others take the same
+  }
+}
+
+FeatureFile judge_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                            const FullNeighbourOptions& options) {
+  const std::filesystem::path path = options.scratch / "nodes.f32";
+  {
+    File out = File::create(path);
+    judge_every_node(graph, topology, model, options, [&](const SaidOfNodes& said) {
+      out.write(said.logits.const_data_ptr(), said.logits.nbytes());
+    });
+  }
+  if (options.rehearsal != nullptr) make_zeros(path, graph.nodes() * model.classes());
+  return {path, 0, graph.nodes(), model.classes()};
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,185 @@
+#include "engine/predict/layer_run.h"
+
+#include <ATen/Functions.h>
+#include <ATen/Parallel.h>
+#include <c10/core/GradMode.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "memory/c_heap.h"
+#include "ops/allocator.h"
+#include "sample/neighbour/sample_shape.h"
+#include "engine/blocks/collate.h"
+#include "engine/plan/blas_memory.h"
+#include "engine/plan/judging_caches.h"
+
+namespace plimsoll {
+namespace {
+
+// Pieces of other sizes leave other holes.
+constexpr int64_t kHolesShare = 8;
+// Samples with room for as many nodes leave no holes in the heap, where one is freed and the next is made.
+constexpr int64_t kUsualNodes = 20'000;
+
+CollateOptions collate_options(const Gnn& model) {
+  CollateOptions options = model.collate_options();
+  options.items = Items::nodes;
+  options.layers = 1;
+  options.degrees = false;  // those of the graph are known
+  return options;
+}
+
+// What layer `layer` says of a block. Of a made-up one the nodes are not given.
+at::Tensor run_block(const Gnn& model, int64_t layer, const GraphBlock& block, const RowWidths& widths,
+                     std::span<const int64_t> nodes, std::span<const float> degrees) {
+  at::init_num_threads();
+  const TagScope tag(Tag::activations);
+  const c10::AutoGradMode no_gradients(false);
+  Batch batch = collate(block, widths, collate_options(model));
+  if (model.options().conv == "gcn") {
+    batch.degrees = at::ones({batch.nodes()}, at::kFloat);
+    auto* degree = batch.degrees.mutable_data_ptr<float>();
+    for (const int64_t node : nodes) *degree++ = degrees[static_cast<size_t>(node)];
+  }
+  batch.layers.resize(static_cast<size_t>(layer) + 1, batch.layers.front());
+  const at::Tensor x = layer == 0 ? model.inputs(batch) : batch.x;
+  return model.run_layer(layer, x, batch).contiguous();
+}
+
+PieceMemory try_out(const Gnn& model, int64_t layer, const PieceSize& size, const RowWidths& widths) {
+  const int64_t beside = bytes_beside_ledger();
+  GraphBlock block;
+  make_up_piece(size, widths, block);
+  Slab slab;
+  const SlabRange range = slab.take_all();
+  {
+    const RangeScope scope(range);
+    run_block(model, layer, block, widths, {}, {});
+  }
+  return {.tensors = range.high(), .heap = std::max<int64_t>(bytes_beside_ledger() - beside, 0)};
+}
+
+}  // namespace
+
+// What a piece takes grows with its counts no faster than they do.
+PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& largest,
+                           const RowWidths& widths) {
+  for (int64_t parts = 1;; parts *= 2) {
+    try {
+      const PieceMemory part = try_out(model, layer, largest.part(parts), widths);
+      const int64_t tensors = parts * (part.tensors + part.tensors / kHolesShare);
+      return {.tensors = tensors, .graphs = graph_bytes_of(largest, widths), .heap = part.heap};
+    } catch (const BudgetExceeded&) {
+      if (parts >= std::max(largest.nodes, largest.edges)) throw;
+    }
+  }
+}
+
+LayerRun::Worker::Worker(const Topology& topology)
+    : sampler_(topology, {.fan_outs = {NeighbourChoice::kAll}}, 0) {}
+
+void LayerRun::Worker::sample(int64_t first, int64_t end, JudgedPiece& piece) {
+  targets_.resize(static_cast<size_t>(end - first));
+  std::iota(targets_.begin(), targets_.end(), first);
+  sampler_.sample(targets_, 0, piece.sample);
+}
+
+LayerRun::LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
+                   const Pieces& pieces, std::span<const float> degrees)
+    : model_(model),
+      layer_(layer),
+      topology_(topology),
+      pieces_(pieces),
+      degrees_(degrees),
+      rows_(from),
+      sampler_(topology) {}
+
+std::vector<LayerRun::Worker> LayerRun::begin(int count, const PieceMemory& each) {
+  give_back_freed_memory();
+  const int64_t tensors =
+      (each.tensors + Packing::kAlignment - 1) / Packing::kAlignment * Packing::kAlignment;
+  slab_.resize(count * tensors);
+  ahead_ = share_caches(topology_, rows_, count * each.graphs);
+  room_ = std::min(pieces_.largest.nodes, kUsualNodes);
+  begin_pieces();
+  std::vector<Worker> workers;
+  for (int i = 0; i < count; ++i) {
+    workers.emplace_back(topology_);
+    workers.back().range_ = slab_.take(tensors);
+    workers.back().block_.make_room({1, pieces_.largest.nodes, pieces_.largest.edges}, widths());
+  }
+  return workers;
+}
+
+std::vector<LayerRun::Worker> LayerRun::begin_alone() {
+  give_back_freed_memory();
+  slab_.resize(0);
+  topology_.resize(topology_.least_bytes());
+  rows_.resize(0);
+  ahead_ = 0;
+  room_ = 0;
+  begin_pieces();
+  std::vector<Worker> workers;
+  workers.emplace_back(topology_);
+  workers.back().range_ = slab_.take_all();
+  return workers;
+}
+
+void LayerRun::begin_pieces() {
+  coming_ = std::make_unique<BatchesAhead<JudgedPiece>>(
+      &rows_, BatchesAhead<JudgedPiece>::Options{ahead_, pieces_.count()});
+  next_ = 0;
+}
+
+void LayerRun::sample(int64_t number, Worker& by, JudgedPiece& piece) const {
+  const auto at = static_cast<size_t>(number);
+  piece.sample.node.reserve(static_cast<size_t>(room_));
+  piece.sample.batch.reserve(static_cast<size_t>(room_));
+  by.sample(pieces_.begins[at], pieces_.begins[at + 1], piece);
+}
+
+bool LayerRun::take(int64_t number, Worker& worker) {
+  if (number >= pieces_.count()) return false;
+  if (ahead_ == 0) return true;
+  const auto sample_next = [&] {
+    JudgedPiece piece;
+    sample(next_, sampler_, piece);
+    ++next_;
+    return piece;
+  };
+  if (coming_->empty()) coming_->add(sample_next());
+  coming_->extend([&] { return next_ < pieces_.count() ? std::optional(sample_next()) : std::nullopt; });
+  worker.piece_ = coming_->pop();
+  return true;
+}
+
+at::Tensor LayerRun::run(int64_t number, Worker& worker) {
+  // What grew for the piece before left holes, which nobody has counted.
+  if (room_ == 0) give_back_freed_memory();
+  if (ahead_ == 0) sample(number, worker, worker.piece_.batch);
+  fill(worker);
+  return run_block(model_, layer_, worker.block_, widths(), worker.piece_.batch.rows(), degrees_);
+}
+
+// The targets come first, and then what they have edges from.
+void LayerRun::fill(Worker& worker) {
+  const SampledSubgraph& sample = worker.piece_.batch.sample;
+  GraphBlock& block = worker.block_;
+  const auto nodes = static_cast<int64_t>(sample.node.size());
+  const auto edges = static_cast<int64_t>(sample.row.size());
+  block.clear();
+  block.graph.push_back(0);
+  block.node_ptr.push_back(nodes);
+  block.edge_ptr.push_back(edges);
+  block.y.push_back(0);
+  append_edges(sample, block.edges);
+  block.edge_attr.resize(sample.edge.size() * static_cast<size_t>(topology_.edge_width()));
+  topology_.read_edge_values(sample.edge, block.edge_attr);
+  append_prefixes(sample, block.prefixes);
+  block.x.resize(static_cast<size_t>(nodes * rows_.width()));
+  coming_->read(worker.piece_, block.x.data());
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,53 @@
+#include "engine/predict/piece_memory.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "io/row_reader.h"
+
+namespace plimsoll {
+
+void PieceSize::raise_to(const PieceSize& other) {
+  targets = std::max(targets, other.targets);
+  edges = std::max(edges, other.edges);
+  nodes = std::max(nodes, other.nodes);
+  most_in = std::max(most_in, other.most_in);
+}
+
+PieceSize PieceSize::part(int64_t n) const {
+  const auto share = [n](int64_t count) { return (count + n - 1) / n; };
+  return {share(targets), share(edges), share(nodes), share(most_in)};
+}
+
+void make_up_piece(const PieceSize& size, const RowWidths& widths, GraphBlock& block) {
+  block.make_room({1, size.nodes, size.edges}, widths);
+  block.clear();
+  block.graph.push_back(0);
+  block.node_ptr.push_back(size.nodes);
+  block.edge_ptr.push_back(size.edges);
+  block.y.push_back(0);
+  block.prefixes.push_back({size.targets, size.edges});
+  const int64_t others = std::max<int64_t>(size.targets - 1, 1);
+  for (int64_t edge = 0; edge < size.edges; ++edge) {
+    const int64_t rest = edge - size.most_in;
+    const int64_t target =
+        rest < 0 || size.targets == 1 ? 0 : 1 + rest * others / (size.edges - size.most_in);
+    block.edges.push_back(static_cast<int32_t>((size.targets + edge) % size.nodes));
+    block.edges.push_back(static_cast<int32_t>(target));
+  }
+  block.edge_attr.assign(static_cast<size_t>(size.edges * widths.edge_features), 0);
+  block.x.assign(static_cast<size_t>(size.nodes * widths.node_features), 0);
+}
+
+int64_t graph_bytes_of(const PieceSize& size, const RowWidths& widths) {
+  constexpr int64_t kNumber = sizeof(int64_t);
+  // Columns of nodes grow as these are found, to twice as many at most; those of edges are made at once.
+  const int64_t sample = kNumber * (4 * size.nodes + 3 * size.edges);
+  const auto slots = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * size.nodes)));
+  // Where a table grows there are two of it for a moment.
+  const int64_t sampler = 4 * kNumber * size.targets + slots * int64_t{sizeof(uint32_t)} * 3 / 2;
+  const int64_t reading = 3 * int64_t{sizeof(WantedRow)} * size.nodes;
+  return sample + sampler + reading + GraphBlock::bytes_for({1, size.nodes, size.edges}, widths);
+}
+
+}  // namespace plimsoll

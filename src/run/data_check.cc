@@ -1,0 +1,50 @@
+#include "run/data_check.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "io/file.h"
+#include "io/file_system.h"
+#include "store/column_check.h"
+#include "store/verify.h"
+#include "telemetry/progress.h"
+#include "engine/fit/fit.h"
+
+namespace plimsoll {
+namespace {
+
+// What a run's manifest has as "read", if it was this set that it read.
+Json read_before(const RunFolder& run, const DataSetView& set) {
+  if (!FileSystem::disk().exists(run.manifest())) return Json::object();
+  const Json manifest = parse_json(read_text(run.manifest()));
+  if (!manifest.is_object()) return Json::object();  // damaged: its checkpoints may be whole
+  if (manifest.value("data", Json()) != set.identity()) return Json::object();
+  const Json read = manifest.value("read", Json());
+  return read.is_object() ? read : Json::object();
+}
+
+}  // namespace
+
+Json check_data(const std::filesystem::path& data, const RunFolder& run, const DataCheck& check) {
+  const DataSetView set(data);
+  const Json before = read_before(run, set);
+  Progress progress("check", "data", Progress::Unit::bytes);
+  Json read = check_columns(set, {.full = check.full,
+                                  .known = before.value("columns", Json()),
+                                  .progress = [&](int64_t done, int64_t total) {
+                                    if (check.interrupt != nullptr && *check.interrupt)
+                                      throw Interrupted("interrupted while the data set was checked");
+                                    progress.update(done, total);
+                                  }});
+  const bool left_out = read.contains("columns") && !check.full;  // large: the checksums were not looked at
+  if (set.kind() == "frames" && !left_out) require_sound(FramesView(data));
+  if (check.resume && before.contains("manifest") && before["manifest"] != read["manifest"])
+    throw InputError(fmt::format(
+        "{}/manifest.json has the checksum {}, expected {} as when the run began: splits or other "
+        "tables were changed; make the set again (--force), or start again with --force in place "
+        "of --resume",
+        data.string(), read["manifest"].dump(), before["manifest"].dump()));
+  return read;
+}
+
+}  // namespace plimsoll

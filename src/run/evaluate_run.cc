@@ -1,0 +1,74 @@
+#include "run/evaluate_run.h"
+
+#include "base/json_text.h"
+#include "config/earlier_runs.h"
+#include "io/file.h"
+#include "io/replaceable.h"
+#include "job/stage.h"
+#include "run/agreement.h"
+#include "run/data_check.h"
+#include "run/smallest_budget.h"
+#include "run/task.h"
+
+namespace plimsoll {
+namespace {
+
+Findings rehearse(RunEvaluation asked, Rehearsal& rehearsal) {
+  asked.rehearsal = &rehearsal;
+  return find_task(asked.recipe.task).evaluate(asked);
+}
+
+Findings judge(const EvaluateRequest& request) {
+  const RunEvaluation& asked = request.asked;
+  return do_within(
+      {.purpose = "to evaluate " + asked.folder.root.string(),
+       .bytes = request.budget,
+       .outside_ledger = asked.outside_ledger,
+       .release = request.release},
+      [&] {
+        check_data(asked.data, asked.folder, {.full = request.verify_all});
+        return find_task(asked.recipe.task).evaluate(asked);
+      },
+      [&](Rehearsal& rehearsal) { rehearse(asked, rehearsal); });
+}
+
+}  // namespace
+
+int64_t budget_to_evaluate(EvaluateRequest request) {
+  RunEvaluation& asked = request.asked;
+  asked.recipe = load_run_recipe(asked.folder.recipe());
+  asked.data = nearest_copy(asked.data);
+  return budget_of([&](Rehearsal& rehearsal) { rehearse(asked, rehearsal); }, asked.outside_ledger);
+}
+
+Findings evaluate_run(EvaluateRequest request) {
+  const RunFolder& folder = request.asked.folder;
+  request.asked.recipe = load_run_recipe(folder.recipe());
+  RunEvaluation& asked = request.asked;
+  require_no_source(asked.scores,
+                    {asked.data, asked.compare, folder.recipe(), folder.manifest(), folder.detector(),
+                     folder.evaluation(), folder.report(), folder.seed(asked.recipe.seed)});
+  asked.data = nearest_copy(asked.data);
+  // One process compares nothing, and reads the manifest where a budget that is too small is answered.
+  if (asked.exchange != nullptr) {
+    Facts facts = facts_of_use(asked.recipe, asked.data);
+    facts.insert(facts.end(), {{"--split", asked.split},
+                               {"--calibrate", std::to_string(asked.calibrate)},
+                               {"--ablation", asked.ablation ? "given" : "not given"}});
+    require_agreement(asked.exchange, facts);
+  }
+  return judge(request);
+}
+
+Unsaved save_findings(const RunEvaluation& asked, const Findings& findings) {
+  Unsaved unsaved = findings.unsaved;
+  if (!asked.split.empty() || rank_of(asked.exchange) != 0) return unsaved;
+  const Markup& report = findings.report;
+  unsaved.attempt([&] { write_text(asked.folder.evaluation(), json_text(findings.json, 1) + "\n"); });
+  unsaved.attempt([&] {
+    replace_file(asked.folder.report(), [&](File& file) { file.write(report.data(), report.size()); });
+  });
+  return unsaved;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,159 @@
+#include "run/plan_run.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "memory/budget_caps.h"
+
+namespace plimsoll {
+namespace {
+
+std::vector<SeededStage> stages_of(const Training& training, const Recipe& recipe) {
+  std::vector<SeededStage> stages;
+  for (Stage& stage : training.stages(recipe.seed, {})) stages.push_back({recipe.seed, std::move(stage)});
+  return stages;
+}
+
+std::unique_ptr<Training> open(TrainingInput input, const RunOptions& run) {
+  input.on_device = run.device != nullptr || run.device_budget;
+  const Task& task = find_task(input.recipe.task);
+  return task.open(std::move(input));
+}
+
+// The smallest budget from `budget` on with which the data can be opened. What opening holds follows from the
+// cap, so that it is tried: each refusal says how much is missing.
+int64_t budget_to_open(const TrainingInput& input, const RunOptions& run, int64_t budget) {
+  for (;;) {
+    Ledger::process().set_cap(budget - run.outside_ledger);
+    try {
+      open(input, run);
+      return budget;
+    } catch (const BudgetExceeded& refusal) {
+      budget += refusal.bytes_missing();
+    }
+  }
+}
+
+}  // namespace
+
+StagePlans plan_run(const TrainingInput& input, const RunOptions& run) {
+  return plan_stages(stages_of(*open(input, run), input.recipe), run);
+}
+
+StagePlans plan_without_data(const TrainingInput& input, RunOptions run) {
+  run.without_data = true;
+  return plan_run(input, run);
+}
+
+StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_t budget,
+                              const BudgetExceeded* refusal) {
+  Ledger& ledger = Ledger::process();
+  const int64_t outside = run.outside_ledger;
+  run.cap = budget - outside;
+  run.without_data = true;
+  const auto stated = [outside](int64_t needed) { return outside == 0 ? needed : stated_budget(needed); };
+  raise_cap_to_limits(outside);
+  StagePlans plans;
+  int64_t opening = 0;
+  int64_t needed = refusal == nullptr ? 0 : budget + refusal->bytes_missing();
+  try {
+    ledger.begin_recent();
+    const auto training = open(input, run);
+    opening = outside + ledger.recent_peak();
+    ledger.begin_recent();
+    plans = plan_stages(stages_of(*training, input.recipe), run);
+    needed = std::max(needed, stated(outside + ledger.recent_peak()));
+  } catch (const BudgetExceeded&) {  // not even this machine has what it takes to find out
+    if (refusal != nullptr) throw BudgetExceeded(*refusal);
+    throw;
+  }
+  // With less memory it may be opened in less.
+  if (const int64_t of_run = std::max(needed, largest_budget(plans).min_budget); opening > of_run) {
+    needed = stated(budget_to_open(input, run, of_run));
+    raise_cap_to_limits(outside);
+  }
+  for (auto& [stage, plan] : plans) {
+    plan.feasible = false;
+    plan.min_budget = std::max(plan.min_budget, needed);
+  }
+  return plans;
+}
+
+StagePlans plan_within(const TrainingInput& input, const RunOptions& run, int64_t budget) {
+  if (budget <= run.outside_ledger) return plan_beyond_budget(input, run, budget, nullptr);
+  try {
+    return input.recipe.memory.estimation == "static" ? plan_without_data(input, run) : plan_run(input, run);
+  } catch (const BudgetExceeded& refusal) {
+    return plan_beyond_budget(input, run, budget, &refusal);
+  }
+}
+
+Json device_plan_json(const DevicePlan& plan) {
+  Json parts = Json::object();
+  for (const auto& [name, bytes] : plan.parts) parts[name] = bytes;
+  return {{"budget_bytes", plan.budget},
+          {"feasible", plan.feasible},
+          {"peak_bytes", plan.peak},
+          {"min_budget_bytes", plan.min_budget},
+          {"blocks_in_flight", plan.blocks},
+          {"recompute", plan.recompute},
+          {"range_bytes", plan.range},
+          {"pinned_bytes", plan.staging},
+          {"breakdown", std::move(parts)},
+          {"worst_block",
+           {{"graphs", plan.worst.graphs},
+            {"nodes", plan.worst.nodes},
+            {"edges", plan.worst.edges},
+            {"peak_bytes", plan.worst_bytes},
+            {"operation", plan.operation}}},
+          {"budgets_for_blocks", plan.budget_for},
+          {"without_cuda", plan.without_cuda}};
+}
+
+Json plan_json(const MemoryPlan& plan) {
+  Json too_large = Json::array();
+  for (const MemoryPlan::Graph& graph : plan.too_large)
+    too_large.push_back(
+        {{"graph", graph.graph}, {"nodes", graph.nodes}, {"edges", graph.edges}, {"bytes", graph.bytes}});
+  Json speed = Json::array();
+  for (const MemoryPlan::Speed& at : plan.speed)
+    speed.push_back({{"budget_bytes", at.budget},
+                     {"blocks_in_flight", at.blocks_in_flight},
+                     {"recompute", at.recompute},
+                     {"graphs_per_s", at.graphs_per_s}});
+  Json json = {{"peak_bytes", plan.peak},
+               {"min_budget_bytes", plan.min_budget},
+               {"feasible", plan.feasible},
+               {"exact", plan.exact},
+               {"why_inexact", plan.why_inexact},
+               {"blocks_in_flight", plan.execution.blocks},
+               {"slab_bytes", plan.execution.slab_bytes},
+               {"prefetch", plan.execution.prefetch},
+               {"keep", plan.execution.keep},
+               {"recompute", plan.execution.recompute},
+               {"recompute_note", plan.recompute_note},
+               {"worst_block",
+                {{"graphs", plan.worst.size.graphs},
+                 {"nodes", plan.worst.size.nodes},
+                 {"edges", plan.worst.size.edges},
+                 {"peak_bytes", plan.worst.peak_bytes},
+                 {"range_bytes", plan.worst.range_bytes},
+                 {"verified_peak_bytes", plan.verified_peak_bytes},
+                 {"operation", plan.worst.operation}}},
+               {"largest_graph_bytes", plan.room_for_graph},
+               {"graphs_too_large", std::move(too_large)},
+               {"speed", std::move(speed)},
+               {"blocks_planned", plan.blocks_planned},
+               {"all_blocks_known", plan.all_blocks_known},
+               {"seconds", plan.seconds}};
+  if (plan.device) json["device"] = device_plan_json(*plan.device);
+  if (plan.ranks > 1)
+    json["ranks"] = {{"ranks", plan.ranks},
+                     {"node_peak_bytes", plan.ranks * plan.peak},
+                     {"node_min_budget_bytes", plan.ranks * plan.min_budget},
+                     {"bytes_sent_a_step", plan.bytes_sent},
+                     {"parameter_bytes", plan.parameter_bytes}};
+  return json;
+}
+
+}  // namespace plimsoll

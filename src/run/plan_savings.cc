@@ -1,0 +1,120 @@
+#include "run/plan_savings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace plimsoll {
+namespace {
+
+struct Change {
+  std::string text;
+  std::function<void(Recipe&)> make;
+  bool same_weights = false;
+};
+
+void add_half(std::vector<Change>& changes, const std::string& key, int64_t now,
+              std::function<int64_t&(Recipe&)> of) {
+  if (now < 2) return;
+  changes.push_back(
+      {fmt::format("{}={}", key, now / 2), [of = std::move(of), now](Recipe& r) { of(r) = now / 2; }});
+}
+
+void add_gat(std::vector<Change>& changes, const std::string& section, const Recipe::Gat& gat,
+             const std::function<Recipe::Gat&(Recipe&)>& of) {
+  add_half(changes, section + ".heads", gat.heads, [of](Recipe& r) -> int64_t& { return of(r).heads; });
+  add_half(changes, section + ".hidden", gat.hidden, [of](Recipe& r) -> int64_t& { return of(r).hidden; });
+  add_half(changes, section + ".layers", gat.layers, [of](Recipe& r) -> int64_t& { return of(r).layers; });
+}
+
+void add_vgae(std::vector<Change>& changes, const std::string& section, const Recipe::Vgae& vgae,
+              const std::function<Recipe::Vgae&(Recipe&)>& of) {
+  std::string halves;
+  for (const int64_t width : vgae.hidden)
+    halves += fmt::format("{}{}", halves.empty() ? "" : ", ", std::max<int64_t>(width / 2, 1));
+  changes.push_back({fmt::format("{}.hidden=[{}]", section, halves), [of](Recipe& r) {
+                       for (int64_t& width : of(r).hidden) width = std::max<int64_t>(width / 2, 1);
+                     }});
+}
+
+void add_model(std::vector<Change>& changes, const Recipe& recipe) {
+  const bool distils = recipe.task == "distillation";
+  if (recipe.task == "detection" || distils)
+    add_gat(changes, "gat", recipe.gat, [](Recipe& r) -> Recipe::Gat& { return r.gat; });
+  if (recipe.task == "autoencoder" || distils)
+    add_vgae(changes, "vgae", recipe.vgae, [](Recipe& r) -> Recipe::Vgae& { return r.vgae; });
+  if (distils) {
+    add_gat(changes, "teacher.gat", recipe.teacher.gat,
+            [](Recipe& r) -> Recipe::Gat& { return r.teacher.gat; });
+    add_vgae(changes, "teacher.vgae", recipe.teacher.vgae,
+             [](Recipe& r) -> Recipe::Vgae& { return r.teacher.vgae; });
+  }
+  if (!changes.empty()) return;
+  if (recipe.uses_paths()) {
+    add_half(changes, "paths.hidden", recipe.paths.hidden,
+             [](Recipe& r) -> int64_t& { return r.paths.hidden; });
+    add_half(changes, "paths.layers", recipe.paths.layers,
+             [](Recipe& r) -> int64_t& { return r.paths.layers; });
+    add_half(changes, "paths.tile", recipe.paths.tile, [](Recipe& r) -> int64_t& { return r.paths.tile; });
+    return;
+  }
+  add_half(changes, "gnn.heads", recipe.gnn.heads, [](Recipe& r) -> int64_t& { return r.gnn.heads; });
+  add_half(changes, "gnn.hidden", recipe.gnn.hidden, [](Recipe& r) -> int64_t& { return r.gnn.hidden; });
+  add_half(changes, "gnn.layers", recipe.gnn.layers, [](Recipe& r) -> int64_t& { return r.gnn.layers; });
+}
+
+std::vector<Change> changes_of(const Recipe& recipe) {
+  std::vector<Change> changes;
+  add_model(changes, recipe);
+  const Recipe::Training::Block& block = recipe.training.block;
+  changes.push_back(
+      {fmt::format("training.block: {{graphs: {}, nodes: {}, edges: {}, seeds: {}}}",
+                   std::max<int64_t>(block.graphs / 2, 1), std::max<int64_t>(block.nodes / 2, 1),
+                   std::max<int64_t>(block.edges / 2, 1), std::max<int64_t>(block.seeds / 2, 1)),
+       [](Recipe& r) {
+         for (int64_t* limit : {&r.training.block.graphs, &r.training.block.nodes, &r.training.block.edges,
+                                &r.training.block.seeds})
+           *limit = std::max<int64_t>(*limit / 2, 1);
+       }});
+  if (recipe.training.gradient_checkpointing != "on")
+    changes.push_back({"training.gradient_checkpointing=on",
+                       [](Recipe& r) { r.training.gradient_checkpointing = "on"; },
+                       /*same_weights=*/true});
+  return changes;
+}
+
+struct Need {
+  int64_t block = 0;
+  int64_t budget = 0;
+};
+
+// Of the recipe without recomputation, where that is left to the budget: else each plan would choose for
+// itself.
+Need need_of(TrainingInput input, const RunOptions& run, const Change* change) {
+  if (input.recipe.training.gradient_checkpointing == "auto")
+    input.recipe.training.gradient_checkpointing = "off";
+  if (change != nullptr) change->make(input.recipe);
+  const StagePlans plans = plan_without_data(input, run);
+  const MemoryPlan& plan = largest_budget(plans);
+  return {plan.worst.peak_bytes, plan.min_budget};
+}
+
+}  // namespace
+
+std::vector<Saving> savings_of(const TrainingInput& input, const RunOptions& run) {
+  const Need now = need_of(input, run, nullptr);
+  std::vector<Saving> savings;
+  for (const Change& change : changes_of(input.recipe)) {
+    try {
+      const Need then = need_of(input, run, &change);
+      if (then.block >= now.block && then.budget >= now.budget) continue;
+      savings.push_back({change.text, now.block - then.block, now.budget - then.budget, change.same_weights});
+    } catch (const UsageError&) {  // widths that heads do not divide
+    }
+  }
+  std::ranges::stable_sort(savings, std::greater<>(), &Saving::budget_bytes);
+  return savings;
+}
+
+}  // namespace plimsoll

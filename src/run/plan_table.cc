@@ -1,0 +1,51 @@
+#include "run/plan_table.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "store/data_set.h"
+
+namespace plimsoll {
+namespace {
+
+bool has_one_model(const std::string& task) {
+  return task == "graph_classification" || task == "graph_regression" || task == "node_classification" ||
+         task == "node_regression" || task == "link_prediction" || task == "tree_pretraining";
+}
+
+}  // namespace
+
+std::optional<MemoryPlan::Speed> PlannedSetting::within(int64_t budget) const {
+  std::optional<MemoryPlan::Speed> best;
+  for (const MemoryPlan::Speed& at : plan.speed)
+    if (std::max(at.budget, plan.min_budget) <= budget &&
+        (!best || at.blocks_in_flight > best->blocks_in_flight))
+      best = at;
+  return best;
+}
+
+std::vector<PlannedSetting> plan_settings(const TrainingInput& input, RunOptions run, int64_t budget) {
+  if (!has_one_model(input.recipe.task))
+    throw UsageError("--table varies hidden channels and layers of one model, and task " + input.recipe.task +
+                     " has models with sizes of their own; plan it for one budget after the other");
+  const bool giant = kind_of(input.data) == "graph";
+  run.cap = budget - run.outside_ledger;
+  std::vector<PlannedSetting> settings;
+  for (const int64_t quarters : {2, 4, 8})
+    for (const int64_t fewer : {1, 0}) {
+      TrainingInput of = input;
+      const bool paths = of.recipe.uses_paths();
+      int64_t& hidden = paths ? of.recipe.paths.hidden : of.recipe.gnn.hidden;
+      int64_t& layers = paths ? of.recipe.paths.layers : of.recipe.gnn.layers;
+      if (fewer > 0 && (giant || layers == 1)) continue;
+      hidden = std::max<int64_t>(hidden * quarters / 4, 2);
+      layers -= fewer;
+      PlannedSetting setting{hidden, layers, MemoryPlan()};
+      Ledger::process().set_cap(*run.cap);  // a setting that was too large has lifted it
+      setting.plan = largest_budget(plan_within(of, run, budget));
+      settings.push_back(std::move(setting));
+    }
+  return settings;
+}
+
+}  // namespace plimsoll

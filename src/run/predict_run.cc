@@ -1,0 +1,52 @@
+#include "run/predict_run.h"
+
+#include "config/earlier_runs.h"
+#include "io/replaceable.h"
+#include "job/stage.h"
+#include "run/agreement.h"
+#include "run/data_check.h"
+#include "run/smallest_budget.h"
+#include "run/task.h"
+#include "engine/blocks/shared_file.h"
+
+namespace plimsoll {
+namespace {
+
+int64_t rehearse(PredictionRequest request, Rehearsal& rehearsal) {
+  request.rehearsal = &rehearsal;
+  return find_task(request.recipe.task).predict(request);
+}
+
+}  // namespace
+
+int64_t predict_run(PredictionRequest request) {
+  const std::filesystem::path copy = nearest_copy(request.data);
+  require_free(request.out, request.force, {request.data, copy, request.folder.root});
+  request.data = copy;
+  request.recipe = load_run_recipe(request.folder.recipe());
+  const auto predict = [&] {
+    check_data(request.data, request.folder, {});
+    if (request.exchange != nullptr) {
+      Facts facts = facts_of_use(request.recipe, request.data);
+      facts.emplace_back("--embeddings", request.embeddings ? "given" : "not given");
+      require_agreement(request.exchange, facts);
+    }
+    return find_task(request.recipe.task).predict(request);
+  };
+  const int64_t rows = do_within({.purpose = "to predict with " + request.folder.root.string(),
+                                  .bytes = request.budget,
+                                  .outside_ledger = request.outside_ledger,
+                                  .release = request.release},
+                                 predict, [&](Rehearsal& rehearsal) { rehearse(request, rehearsal); });
+  if (!is_there_for_ranks(request.exchange, request.out / "manifest.json"))
+    throw Failure(request.out.string() + ": was written, and is gone");
+  return rows;
+}
+
+int64_t budget_to_predict(PredictionRequest request) {
+  request.recipe = load_run_recipe(request.folder.recipe());
+  request.data = nearest_copy(request.data);
+  return budget_of([&](Rehearsal& rehearsal) { rehearse(request, rehearsal); }, request.outside_ledger);
+}
+
+}  // namespace plimsoll

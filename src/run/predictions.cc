@@ -1,0 +1,106 @@
+#include "run/predictions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "io/csv_field.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr size_t kTextBytes = size_t{1} << 16;
+
+// Probabilities of logits, in place; the class of the highest.
+int64_t softmax(std::span<float> row) {
+  const auto highest = std::ranges::max_element(row);
+  const auto found = highest - row.begin();
+  const double most = *highest;
+  double sum = 0;
+  for (const float logit : row) sum += std::exp(logit - most);
+  for (float& logit : row) logit = static_cast<float>(std::exp(logit - most) / sum);
+  return found;
+}
+
+}  // namespace
+
+PredictionWriter::PredictionWriter(const PredictionRequest& request, const Widths& widths, Name node)
+    : request_(request), widths_(widths), node_(std::move(node)), row_(static_cast<size_t>(widths.outputs)) {
+  if (rank_of(request.exchange) != 0) return;
+  set_.emplace(request.out, request.force);
+  if (widths.kind == Kind::classes) {
+    class_ = &set_->column<int64_t>("class");
+    outputs_ = &set_->column<float>("probability", {widths.outputs});
+  } else if (widths.kind == Kind::values) {
+    outputs_ = &set_->column<float>("value", {widths.outputs});
+  }
+  if (widths.embedding > 0) embedding_ = &set_->column<float>("embedding", {widths.embedding});
+  if (!request.csv) return;
+  csv_ = File::create(set_->path() / "predictions.csv", set_->files());
+  text_ = node_ ? "row,node" : "row";
+  if (class_ != nullptr) text_ += ",class";
+  for (int64_t i = 0; outputs_ != nullptr && i < widths.outputs; ++i)
+    text_ += fmt::format(",{}{}", class_ != nullptr ? "p" : "value", i);
+  text_ += "\n";
+}
+
+void PredictionWriter::append(std::span<const float> rows) {
+  const auto width = row_.size() + static_cast<size_t>(widths_.embedding);
+  for (; !rows.empty(); rows = rows.subspan(width))
+    append_row(rows.first(row_.size()), rows.subspan(row_.size(), width - row_.size()));
+}
+
+void PredictionWriter::append(std::span<const float> outputs, std::span<const float> embeddings) {
+  const auto width = static_cast<size_t>(widths_.embedding);
+  const size_t rows = row_.empty() ? embeddings.size() / width : outputs.size() / row_.size();
+  for (size_t i = 0; i < rows; ++i)
+    append_row(outputs.subspan(i * row_.size(), row_.size()), embeddings.subspan(i * width, width));
+}
+
+void PredictionWriter::append_row(std::span<const float> outputs, std::span<const float> embedding) {
+  const int64_t row = rows_++;
+  if (!set_) return;
+  std::ranges::copy(outputs, row_.begin());
+  int64_t found = 0;
+  if (class_ != nullptr) {
+    found = softmax(row_);
+    class_->append(std::span<const int64_t>(&found, 1));
+  }
+  if (outputs_ != nullptr) outputs_->append(std::span<const float>(row_));
+  if (embedding_ != nullptr) embedding_->append(embedding);
+  if (!csv_) return;
+  text_ += std::to_string(row);
+  if (node_) text_ += "," + csv_field(node_(row));
+  if (class_ != nullptr) text_ += fmt::format(",{}", found);
+  for (const float value : row_) text_ += fmt::format(",{:.6g}", value);
+  text_ += "\n";
+  write_text(kTextBytes);
+}
+
+// What has come, once it is so much.
+void PredictionWriter::write_text(size_t least) {
+  if (text_.size() < least) return;
+  csv_->write(text_.data(), text_.size());
+  text_.clear();
+}
+
+int64_t PredictionWriter::publish(const std::string& items, const Json& data) {
+  if (csv_) {
+    write_text(0);
+    csv_->sync();
+    csv_.reset();
+  }
+  Json manifest = {{"kind", "predictions"},
+                   {"format_version", 0},
+                   {"items", items},
+                   {"rows", rows_},
+                   {"task", request_.recipe.task},
+                   {"columns", Json::object()},
+                   {"provenance", make_provenance({{{"kind", "run"}, {"data", data}}},
+                                                  {{"embeddings", request_.embeddings}})}};
+  if (set_) set_->publish(std::move(manifest));
+  return rows_;
+}
+
+}  // namespace plimsoll

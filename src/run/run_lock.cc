@@ -1,0 +1,84 @@
+#include "run/run_lock.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace fs = std::filesystem;
+namespace {
+
+std::string this_process() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return fmt::format("process {} on {}", ::getpid(), name.data());
+}
+
+std::string writer_of(const fs::path& path, FileSystem& files) {
+  const std::string text = read_text(path, files);
+  const size_t end = text.find('\n');
+  return end == std::string::npos ? "another process" : text.substr(0, end);  // it may not have written yet
+}
+
+Failure taken(const fs::path& root, const std::string& holder) {
+  return Failure(fmt::format(
+      "{} is in the hands of {}, which trains there; wait until it ends, end it, or name another --run",
+      root.string(), holder));
+}
+
+}  // namespace
+
+RunLock::RunLock(fs::path root, FileSystem& files) : files_(files), root_(std::move(root)) {
+  do {
+    file_ = File::update(root_ / kName, files_);
+  } while (!lock(*file_));
+  const std::string text = this_process() + "\n";
+  try {
+    file_->write(text.data(), text.size());
+  } catch (...) {
+    files_.remove_file(file_->path());
+    throw;
+  }
+}
+
+RunLock::~RunLock() {
+  files_.remove_file(root_ / kName);
+}
+
+// False: it has lost its name, by a trainer that ended.
+bool RunLock::lock(File& file) const {
+  constexpr int kLooks = 10;  // who only asks for the holder has the lock for a moment
+  for (int looks = 1; file.lock() != 0; ++looks) {
+    if (errno == ESTALE) return false;
+    if (errno != EWOULDBLOCK) {
+      fmt::print(stderr, "plimsoll: {} cannot be locked: {}; see that nothing else trains there\n",
+                 root_.string(), std::strerror(errno));
+      return true;
+    }
+    if (looks == kLooks) throw taken(root_, writer_of(file.path(), files_));
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+std::optional<std::string> holder_of_run(const fs::path& root, FileSystem& files) {
+  const fs::path path = root / RunLock::kName;
+  const int file = files.exists(path) ? files.open(path, FileSystem::Open::update) : -1;
+  if (file < 0) return std::nullopt;  // it cannot be asked where nothing may be written
+  const bool held = files.lock(file, path) != 0 && errno == EWOULDBLOCK;
+  files.close(file);
+  return held ? std::optional(writer_of(path, files)) : std::nullopt;
+}
+
+void require_no_trainer(const fs::path& root, FileSystem& files) {
+  if (const auto holder = holder_of_run(root, files)) throw taken(root, *holder);
+}
+
+}  // namespace plimsoll

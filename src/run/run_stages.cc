@@ -1,0 +1,79 @@
+#include "run/run_stages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "io/file_system.h"
+#include "memory/ledger.h"
+#include "engine/plan/stage_memory.h"
+
+namespace plimsoll {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// What a stage may hold beside what earlier ones left.
+RunOptions beside(const StageMemory& memory, RunOptions run) {
+  run.outside_ledger += memory.left();
+  run.outside_varies = StageMemory::kLeftVaries;
+  if (run.cap) *run.cap -= memory.left();
+  return run;
+}
+
+RunOptions run_of(const StageRuns& runs, const SeededStage& of, bool alone) {
+  RunOptions run = runs.run;
+  run.folder = runs.folder->seed(of.seed) / of.stage.folder;
+  run.identity = fmt::format("{} seed {} {}", runs.identity, of.seed, of.stage.folder);
+  // Numbers that another device rounds otherwise are another run's.
+  if (run.device != nullptr) run.identity += " on " + run.device->model();
+  run.progress =
+      runs.progress_of(alone ? "train " + of.stage.name : fmt::format("seed {} {}", of.seed, of.stage.name));
+  if (run.writes()) make_folders(run.folder);
+  meet(run.exchange);  // a stage that is refused takes the run's folder away
+  return run;
+}
+
+}  // namespace
+
+std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const StageRuns& runs) {
+  std::vector<TrainedStage> done;
+  const bool alone = stages.size() == 1;
+  for (const SeededStage& of : stages) {
+    const auto start = Clock::now();
+    RunOptions run = run_of(runs, of, alone);
+    std::optional<StageMemory> memory;
+    if (!alone) run = beside(memory.emplace(run.outside_ledger), std::move(run));
+    StageReport report = of.stage.run(run);
+    meet(run.exchange);  // what comes next reads what rank 0 has written
+    if (report.was_there) continue;
+    // A plan leaves room for what processes differ by; this one ran in what there was.
+    if (const int64_t cap = Ledger::process().cap(); cap < Ledger::kUnlimited)
+      report.fit.plan.min_budget = std::min(report.fit.plan.min_budget, run.outside_ledger + cap);
+    report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    report.measured_peak = memory ? memory->peak_anonymous() : run.outside_ledger + Ledger::process().peak();
+    done.push_back({of.seed, std::move(report)});
+  }
+  return done;
+}
+
+StagePlans plan_stages(std::span<const SeededStage> stages, const RunOptions& run) {
+  StagePlans plans;
+  for (const SeededStage& of : stages) {
+    if (stages.size() == 1) {
+      plans.emplace_back(of.stage.name, of.stage.plan(run));
+      continue;
+    }
+    const StageMemory memory(run.outside_ledger);
+    plans.emplace_back(of.stage.name, of.stage.plan(beside(memory, run)));
+  }
+  return plans;
+}
+
+const MemoryPlan& largest_budget(const StagePlans& plans) {
+  return std::ranges::max_element(plans, {}, [](const auto& plan) { return plan.second.min_budget; })->second;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,53 @@
+#include "run/task.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace plimsoll {
+
+const Task& find_task(const std::string& name) {
+  using Find = const Task& (*)();
+  static constexpr std::array<std::pair<std::string_view, Find>, 10> kTasks = {{
+      {"autoencoder", autoencoder_task},
+      {"detection", detection_task},
+      {"distillation", distillation_task},
+      {"graph_classification", graph_classification_task},
+      {"graph_regression", graph_regression_task},
+      {"link_prediction", link_prediction_task},
+      {"node_classification", node_classification_task},
+      {"node_regression", node_regression_task},
+      {"tree_classification", tree_classification_task},
+      {"tree_pretraining", tree_pretraining_task},
+  }};
+  for (const auto& [known, find] : kTasks)
+    if (name == known) return find();
+  throw UsageError("task '" + name + "' is not known");
+}
+
+void require_kind(const std::filesystem::path& data, const Recipe& recipe,
+                  const std::vector<std::string>& kinds) {
+  const std::string kind = kind_of(data);
+  const auto is_for = [&](const char* of) { return std::ranges::find(kinds, of) != kinds.end(); };
+  if (is_for(kind.c_str())) return;
+  if (kind == "graph")
+    throw UsageError(
+        fmt::format("task '{}' is not for one giant graph; set task: node_classification or link_prediction",
+                    recipe.task));
+  if (kinds == std::vector<std::string>{"graph"})
+    throw UsageError(
+        fmt::format("{}: found a data set of kind '{}', and task {} is for one giant graph; "
+                    "make one by `plimsoll ingest graph` and `plimsoll split-edges`",
+                    data.string(), kind, recipe.task));
+  if (kind == "graph_set" && is_for("frames"))
+    throw UsageError(fmt::format(
+        "task '{}' needs a data set of frames; for a graph_set set task: graph_classification", recipe.task));
+  throw UsageError(fmt::format("{}: found a data set of kind '{}', which is not for task '{}'", data.string(),
+                               kind, recipe.task));
+}
+
+}  // namespace plimsoll

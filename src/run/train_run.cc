@@ -1,0 +1,368 @@
+#include "run/train_run.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "base/json_text.h"
+#include "base/seconds.h"
+#include "base/version.h"
+#include "config/earlier_runs.h"
+#include "io/file.h"
+#include "io/replaceable.h"
+#include "job/stage.h"
+#include "job/usage.h"
+#include "memory/c_heap.h"
+#include "memory/pressure.h"
+#include "run/agreement.h"
+#include "run/data_check.h"
+#include "run/run_folder.h"
+#include "run/run_identity.h"
+#include "run/run_lock.h"
+#include "engine/fit/rounding.h"
+#include "engine/plan/memory_by_module.h"
+
+namespace plimsoll {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<int64_t> seeds_of(const TrainRequest& request) {
+  std::vector<int64_t> seeds;
+  for (int64_t i = 0; i < request.seeds; ++i) seeds.push_back(request.input.recipe.seed + i);
+  return seeds;
+}
+
+// A stage alone goes on with the run that is there, unless that is to be replaced.
+bool goes_on(const TrainRequest& request) {
+  const bool asked = request.resume || (!request.stages.empty() && !request.force);
+  return asked && holds_a_run({request.folder});
+}
+
+// A run that was made under earlier rules goes on under them.
+Recipe under_its_rules(const TrainRequest& request) {
+  const Recipe& recipe = request.input.recipe;
+  const RunFolder folder{request.folder};
+  if (!goes_on(request) || recipe.split.rule == 1) return recipe;
+  try {
+    if (load_run_recipe(folder.recipe()).split.rule != 1) return recipe;
+  } catch (const Error&) {
+    return recipe;  // The identity says whether it is that of the run.
+  }
+  if (request.run.writes())
+    fmt::print(stderr,
+               "plimsoll: {} was made by an earlier version and goes on under its rules: split.rule 1, "
+               "sampling.exclude_targets false, init_target_scale model\n",
+               request.folder.string());
+  return with_earlier_rules(recipe);
+}
+
+// Those of each seed, and of these the ones that are asked for.
+std::vector<SeededStage> stages_of(const TrainRequest& request, const Training& training,
+                                   const RunFolder& folder) {
+  std::vector<SeededStage> stages;
+  std::vector<std::string> known;
+  for (const int64_t seed : seeds_of(request))
+    for (Stage& stage : training.stages(seed, folder.seed(seed))) {
+      known.push_back(stage.name);
+      const bool asked =
+          request.stages.empty() || std::ranges::find(request.stages, stage.name) != request.stages.end();
+      if (asked) stages.push_back({seed, std::move(stage)});
+    }
+  for (const std::string& name : request.stages)
+    if (std::ranges::find(known, name) == known.end())
+      throw UsageError(fmt::format("task '{}' has no stage '{}'; it has {}", request.input.recipe.task, name,
+                                   fmt::join(known, ", ")));
+  return stages;
+}
+
+// Whether every stage fits is known before the first one trains. Plans without data leave nothing in the
+// process, which stages at their least budget would miss, but guess from above what BLAS takes: where they
+// say no, plans like those of `plimsoll plan` decide. Where these are closer to the budget than floors of
+// processes to each other, each stage decides when it starts.
+void refuse_at_once(std::span<const SeededStage> stages, RunOptions run, int64_t budget) {
+  if (stages.size() < 2 || budget == 0) return;
+  const auto of_other_seed =
+      std::ranges::find_if(stages, [&](const SeededStage& of) { return of.seed != stages.front().seed; });
+  for (const bool without_data : {true, false}) {
+    run.without_data = without_data;
+    MemoryPlan plan = largest_budget(plan_stages({stages.begin(), of_other_seed}, run));
+    give_back_freed_memory();
+    if (plan.min_budget - kFloorSpread <= budget) return;
+    plan.feasible = false;
+    if (!without_data) require_feasible(plan);
+  }
+}
+
+// What every rank of the run has to have.
+Facts facts_of(const TrainRequest& request, const Training& training) {
+  const auto text = [](const auto& value) { return Json(value).dump(); };
+  Facts facts = {{"recipe", recipe_yaml(request.input.recipe)},
+                 {"data set", training.data().identity().dump(1)},
+                 {"identity of recipe, data and teacher", identity_of(request.input, training.data())},
+                 {"version", kVersion},
+                 {"number of --seeds", text(request.seeds)},
+                 {"list of --stage", text(request.stages)},
+                 {"--resume", text(request.resume)}};
+  if (request.facts.contains("build")) facts.emplace_back("build", request.facts.at("build"));
+  add_rounding(facts);
+  return facts;
+}
+
+Json manifest_of(const TrainRequest& request, const TrainingData& data, Json read,
+                 const std::string& identity, Json roundings) {
+  Json manifest = {{"kind", "run"},
+                   {"tool", std::string("plimsoll ") + kVersion},
+                   {"data", data.identity()},
+                   {"read", std::move(read)},
+                   {"identity", identity},
+                   {"roundings", std::move(roundings)},
+                   {"seed", request.input.recipe.seed},
+                   {"seeds", seeds_of(request)},
+                   {"threads", request.run.threads},
+                   {"budget_bytes", request.budget}};
+  manifest.update(request.facts);
+  return manifest;
+}
+
+// Entries of the manifest that another run of some stages left, but for those that ran again.
+Json with_earlier(const Json& before, const std::vector<TrainedStage>& stages) {
+  Json all = Json::array();
+  const Json now = stages_json(stages);
+  if (before.is_array())
+    for (const Json& entry : before) {
+      const auto same = [&](const Json& of) {
+        return entry.is_object() && entry.value("seed", Json()) == of["seed"] &&
+               entry.value("stage", Json()) == of["stage"];
+      };
+      if (std::ranges::none_of(now, same)) all.push_back(entry);
+    }
+  for (const Json& entry : now) all.push_back(entry);
+  return all;
+}
+
+// Entry "starts" of the manifest: each process that trained in the folder and had the time to say so.
+class Starts {
+ public:
+  Starts(const TrainRequest& request, const Json& before)
+      : request_(request), all_(before.is_array() ? before : Json::array()) {}
+
+  const Json& before() const { return all_; }
+  Json with_this(const char* ended) const {
+    Json all = all_;
+    all.push_back({{"ended", ended},
+                   {"seconds", seconds_since(begin_)},
+                   {"threads", request_.run.threads},
+                   {"budget_bytes", request_.budget},
+                   {"usage", usage_json()},
+                   {"memory", request_.memory()}});
+    return all;
+  }
+
+ private:
+  const TrainRequest& request_;
+  Json all_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+// A start that ended early. That it cannot be written is not what the user wants to read of.
+void note_early_end(const RunFolder& folder, Json manifest, const Starts& starts, const RunOptions& run) {
+  const bool interrupted = run.interrupt != nullptr && *run.interrupt;
+  try {
+    manifest["starts"] = starts.with_this(interrupted ? "interrupted" : "error");
+    write_text(folder.manifest(), json_text(manifest, 1) + "\n");
+  } catch (const Error&) {
+  }
+}
+
+// The folder of the run if it is there, else the one in which it will be made.
+fs::path nearest_folder(const fs::path& run) {
+  fs::path folder = fs::absolute(run);
+  while (!FileSystem::disk().exists(folder) && folder.has_relative_path()) folder = folder.parent_path();
+  return folder;
+}
+
+const MemoryPlan& largest_plan(const std::vector<TrainedStage>& stages) {
+  const auto largest = std::ranges::max_element(
+      stages, {}, [](const TrainedStage& stage) { return stage.report.fit.plan.peak; });
+  return largest->report.fit.plan;
+}
+
+TrainedRun train_in_folder(const TrainRequest& request) {
+  const auto start = std::chrono::steady_clock::now();
+  PressureWatch pressure;
+  const RunFolder folder{request.folder};
+  const Json enforced = request.enforce();
+  const bool writes = request.run.writes();
+  Json read =
+      check_data(request.input.data, folder,
+                 {.full = request.verify_all, .resume = request.resume, .interrupt = request.run.interrupt});
+  TrainingInput input = request.input;
+  input.scratch.folder = nearest_folder(request.folder);
+  input.on_device = request.run.device != nullptr;
+  const std::unique_ptr<Training> training = find_task(input.recipe.task).open(input);
+
+  const std::string identity = identity_of(request.input, training->data());
+  require_agreement(request.run.exchange, facts_of(request, *training));
+  const std::vector<SeededStage> stages = stages_of(request, *training, folder);
+  refuse_at_once(stages, request.run, request.budget);
+  std::optional<NewRun> fresh;
+  std::optional<RunLock> lock;
+  EarlierRun earlier;
+  Json roundings = Json::array({rounding_here()});
+  if (!writes) {
+    // Rank 0 makes the folder.
+  } else if (goes_on(request)) {
+    lock.emplace(folder.root);
+    earlier = read_earlier_run(folder, identity);
+    roundings = roundings_with_this(folder, earlier, request.allow_other_rounding);
+  } else {
+    if (holds_a_run(folder)) require_outside(folder.root, request.reads);
+    fresh.emplace(folder, request.force);
+  }
+  // The manifest first: it marks the folder as a run.
+  Json manifest = manifest_of(request, training->data(), std::move(read), identity, roundings);
+  if (!enforced.is_null()) manifest["enforced"] = enforced;
+  const Starts starts(request, earlier.starts);
+  manifest["starts"] = starts.before();
+  if (!request.stages.empty() && earlier.stages.is_array()) manifest["stages"] = earlier.stages;
+  if (request.run.ranks > 1) manifest["ranks"] = request.run.ranks;
+  if (writes) {
+    write_text(folder.manifest(), json_text(manifest, 1) + "\n");
+    write_text(folder.recipe(), recipe_yaml(request.input.recipe));
+    if (request.trackers) request.trackers->follow();
+  }
+  meet(request.run.exchange);
+  RunOptions run = request.run;
+  run.resume = request.resume;
+  run.roundings = roundings.dump();
+  run.pressure = &pressure;
+  TrainedRun done;
+  done.model = training->model();
+  done.trained_on = training->trained_on();
+  try {
+    if (writes)
+      for (const SeededStage& of : stages) make_folders(folder.seed(of.seed) / "columns");
+    done.stages = run_stages(
+        stages,
+        {.folder = &folder, .run = run, .identity = identity, .progress_of = [&](const std::string& title) {
+           return request.progress_of(title, training->data().unit());
+         }});
+    std::vector<TrainedStage> models;
+    std::ranges::copy_if(done.stages, std::back_inserter(models),
+                         [](const TrainedStage& stage) { return !stage.report.weights.empty(); });
+    if (!models.empty() && writes)
+      if (const TrainedStage* const main = training->finish(models, folder, run)) done.main = *main;
+  } catch (...) {
+    const bool stays = !fresh || !checkpoints_of(folder).empty();
+    if (stays && writes) note_early_end(folder, manifest, starts, run);
+    if (fresh && stays) fresh->commit();  // it can be resumed
+    throw;
+  }
+  if (!writes) return done;
+  if (done.main) {
+    const StageReport& main = done.main->report;
+    done.file = folder.seed(done.main->seed) / main.stage / "model.safetensors";
+    manifest["parameters"] = main.parameters;
+    manifest["best_epoch"] = main.fit.best_epoch;
+    manifest["weights"] = main.weights;
+  }
+  if (!done.stages.empty()) {
+    const MemoryPlan& plan = largest_plan(done.stages);
+    manifest["plan"] = plan_json(plan);
+    manifest["memory_by_module"] = memory_by_module_json(memory_by_module(plan.worst));
+  }
+  manifest["stages"] = with_earlier(request.stages.empty() ? Json() : earlier.stages, done.stages);
+  manifest["memory"] = request.memory();
+  manifest["starts"] = starts.with_this("done");
+  done.unsaved.attempt([&] { write_text(folder.manifest(), json_text(manifest, 1) + "\n"); });
+  if (fresh) fresh->commit();
+  if (done.main && done.stages.size() > 1 && FileSystem::disk().exists(folder.detector()))
+    done.file = folder.detector();
+  done.seconds = seconds_since(start);
+  return done;
+}
+
+}  // namespace
+
+void require_taken(const Recipe& recipe, int64_t seeds, const fs::path& teacher) {
+  const Task& task = find_task(recipe.task);
+  if (seeds > 1 && !task.takes_seeds())
+    throw UsageError("--seeds is for tasks distillation and tree_classification; give each run of '" +
+                     recipe.task + "' its own seed");
+  if (!teacher.empty() && !task.takes_teacher())
+    throw UsageError("--teacher is for task distillation, and the recipe's task is '" + recipe.task +
+                     "'; set task: distillation, or leave it out");
+}
+
+TrainedRun train_run(const TrainRequest& request) {
+  require_taken(request.input.recipe, request.seeds, request.input.teacher);
+  TrainRequest asked = request;
+  asked.input.recipe = under_its_rules(request);
+  asked.input.data = nearest_copy(request.input.data);
+  asked.reads = {request.input.data, asked.input.data};
+  if (!request.input.recipe.init_from.empty()) asked.reads.emplace_back(request.input.recipe.init_from);
+  if (const auto& trackers = request.input.recipe.run.trackers;
+      !trackers.empty() && !asked.trackers && request.run.writes())
+    asked.trackers = std::make_shared<const TrackerProcess>(request.folder, trackers);
+  bool begun = false;
+  asked.run.begun = [&] {
+    begun = true;
+    request.run.begun();
+  };
+  const auto refuse = [&](const BudgetExceeded* refusal) {
+    require_feasible(largest_budget(plan_beyond_budget(asked.input, request.run, request.budget, refusal)));
+  };
+  if (request.explains_refusals && request.budget > 0 && request.budget <= request.run.outside_ledger)
+    refuse(nullptr);
+  try {
+    // Whether it can be done is known before anything is made.
+    if (request.input.recipe.memory.estimation == "static")
+      require_feasible(largest_budget(plan_without_data(asked.input, request.run)));
+    return train_in_folder(asked);
+  } catch (const BudgetExceeded& refusal) {
+    if (begun || request.budget == 0 || !request.explains_refusals) throw;
+    request.release();
+    refuse(&refusal);
+    throw;
+  }
+}
+
+double graphs_per_second(const StageReport& report) {
+  double seconds = 0;
+  for (const EpochMetrics& epoch : report.fit.epochs) seconds += epoch.seconds;
+  if (seconds == 0) return 0;
+  return static_cast<double>(report.graphs) * static_cast<double>(report.fit.epochs.size()) / seconds;
+}
+
+Json stages_json(const std::vector<TrainedStage>& trained) {
+  Json stages = Json::array();
+  for (const auto& [seed, stage] : trained) {
+    const FitResult& fit = stage.fit;
+    Json json = {{"seed", seed},
+                 {"stage", stage.stage},
+                 {"graphs", stage.graphs},
+                 {"seconds", stage.seconds},
+                 {"planned_peak_bytes", fit.plan.peak},
+                 {"min_budget_bytes", fit.plan.min_budget},
+                 {"measured_peak_bytes", stage.measured_peak}};
+    if (fit.device) json["device"] = device_json(*fit.device);
+    if (!fit.epochs.empty())
+      json.update({{"weights", stage.weights},
+                   {"parameters", stage.parameters},
+                   {"epochs", fit.epochs.size()},
+                   {"best_epoch", fit.best_epoch},
+                   {"validation_loss", fit.best_loss},
+                   {"graphs_per_s", graphs_per_second(stage)}});
+    Json breakdown = Json::object();
+    for (const auto& [name, bytes] : fit.plan.parts) breakdown[name] = bytes;
+    json["breakdown"] = std::move(breakdown);
+    stages.push_back(std::move(json));
+  }
+  return stages;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,233 @@
+#include "run/training_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/number_text.h"
+#include "base/units.h"
+#include "sample/block/feature_selection.h"
+#include "store/split_name.h"
+#include "can/windows/timing_rule.h"
+
+namespace plimsoll {
+
+namespace {
+
+// What is not labelled would pass for benign.
+void require_labels(const FramesView& frames) {
+  int64_t unlabelled = 0;
+  for (const Recording& recording : frames.recordings()) {
+    if (!is_training_split(recording.split)) continue;
+    if (recording.labelled) return;
+    ++unlabelled;
+  }
+  if (unlabelled > 0)
+    throw InputError(
+        fmt::format("{}: none of its {} training recordings has labels, and a detector learns from frames "
+                    "labelled benign "
+                    "or attack; ingest captures with a label column (docs/can-formats.md)",
+                    frames.set().folder().string(), unlabelled));
+}
+
+// The index of an ID means nothing where each recording has a vocabulary of its own.
+void require_no_identity(const Recipe& recipe) {
+  const auto& hidden = recipe.data.without;
+  if (recipe.data.calibration == 0 || recipe.data.features != "behaviour") return;
+  if (std::ranges::find(hidden, "id_index") != hidden.end()) return;
+  throw UsageError(
+      "calibration compares each recording with its own IDs, and the model knows IDs by index; train it with "
+      "data.without: [id_index]");
+}
+
+// What cannot be asked of one giant graph.
+void require_for_giant_graph(const Recipe& recipe) {
+  if (!recipe.data.without.empty())
+    throw UsageError("data.without is not for one giant graph; give `plimsoll ingest graph` other features");
+  if (recipe.gnn.norm == "graph")
+    throw UsageError("gnn.norm graph is taken over a whole graph, and blocks hold samples of one; set batch");
+  const auto hops = static_cast<int64_t>(recipe.sampling.fan_outs.size());
+  if (hops != recipe.gnn.layers)
+    throw UsageError(fmt::format(
+        "sampling.fan_outs has {} hops, but gnn.layers is {}: each layer needs the hop that it reads", hops,
+        recipe.gnn.layers));
+}
+
+// The overlap of windows that `plimsoll windows` made, by the options in the manifest; 0 for other graphs.
+int64_t overlap_of(const DataSetView& set) {
+  const Json::json_pointer options("/provenance/options");
+  if (!set.manifest().contains(options) || !set.manifest().at(options).is_object()) return 0;
+  const auto length = [&](const char* key) -> std::optional<WindowLength> {
+    const Json value = set.manifest().at(options).value(key, Json());
+    try {
+      if (value.is_number_integer()) return WindowLength::parse(value.dump());
+      if (value.is_string()) return WindowLength::parse(value.get<std::string>());
+    } catch (const UsageError&) {
+    }
+    return std::nullopt;
+  };
+  const auto window = length("window");
+  const auto stride = length("stride");
+  if (!window || !stride || window->unit != stride->unit || window->value < 1 || stride->value < 1) return 0;
+  return overlapping_windows(window->value, stride->value);
+}
+
+// Number of graphs between training and validation that neither side gets. With rule 1 sides may share
+// frames.
+int64_t embargo_of(const Recipe::Split& split, int64_t overlap) {
+  const int64_t needed = split.rule == 1 ? 0 : overlap;
+  if (split.embargo == kAuto) return std::max<int64_t>(needed, 1);
+  const int64_t given = *parse_number<int64_t>(split.embargo);  // the recipe was checked
+  if (given < needed)
+    throw UsageError(fmt::format(
+        "split.embargo is {}, but a window shares frames with the {} after it, and these would be on both "
+        "sides of the split; set split.embargo: {} or more, or auto",
+        given, needed, needed));
+  return given;
+}
+
+NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions& options) {
+  const bool attention = recipe.gnn.conv == "gat" || recipe.gnn.conv == "gatv2";
+  const auto seed = static_cast<uint64_t>(recipe.seed);
+  return {.neighbours = {.fan_outs = recipe.sampling.fan_outs,
+                         .replace = recipe.sampling.replace,
+                         .weighted = recipe.sampling.weighted},
+          .blocks = {.epochs = recipe.training.max_epochs,
+                     .batch_size = recipe.training.batch_size,
+                     .block_seeds = std::min(recipe.training.block.seeds, recipe.training.batch_size),
+                     .seed = seed},
+          .seed = seed,
+          .edges = {.weight = recipe.gnn.edge_weight, .features = attention},
+          .negatives = options.negatives,
+          .exclude_targets = recipe.sampling.exclude_targets,
+          .scratch = options.scratch,
+          .row_places = options.on_device};
+}
+
+}  // namespace
+
+TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options)
+    : root_(recipe.pretraining.root) {
+  const std::string kind = kind_of(folder);
+  if (recipe.gnn.edge_weight && kind != "graph")
+    throw UsageError(
+        fmt::format("gnn.edge_weight is for one giant graph with the column edge_weight; {} is a {}",
+                    folder.string(), kind));
+  if (kind == "graph_set") {
+    auto graphs =
+        std::make_unique<GraphSetSource>(folder, GraphColumnsAsked{options.targets, recipe.uses_paths()});
+    identity_ = graphs->set().identity();
+    overlap_ = overlap_of(graphs->set());
+    source_ = std::move(graphs);
+    if (options.forests) {
+      auto forests = std::make_unique<ForestSource>(std::move(source_), root_);
+      forests_ = forests.get();
+      source_ = std::move(forests);
+    }
+    hide_features(recipe);
+    return;
+  }
+  if (recipe.uses_paths())
+    throw UsageError(
+        fmt::format("model {} works on coordinates of nodes, which a graph_set may have; {} is a {}",
+                    recipe.model, folder.string(), kind));
+  if (kind == "graph") {
+    require_for_giant_graph(recipe);
+    auto graph = std::make_unique<NeighbourSource>(folder, neighbour_options(recipe, options));
+    identity_ = graph->graph().set().identity();
+    neighbours_ = graph.get();
+    source_ = std::move(graph);
+    return;
+  }
+  frames_.emplace(folder);
+  if (options.labels) require_labels(*frames_);
+  identity_ = frames_->identity();
+  require_no_identity(recipe);
+  overlap_ = overlapping_windows(recipe.data.window.value, recipe.data.stride.value);
+  calibration_gap_ = recipe.split.rule == 1 ? 0 : overlap_;
+  auto windows = open_windows(*frames_,
+                              {recipe.data.features,
+                               recipe.data.window.value,
+                               recipe.data.stride.value,
+                               recipe.data.window.unit,
+                               {.leave_out = recipe.split.leave_out},
+                               {recipe.data.calibration, options.fold, calibration_gap_}},
+                              std::move(options.known));
+  windows_ = windows.get();
+  source_ = std::move(windows);
+  hide_features(recipe);
+}
+
+void TrainingData::hide_features(const Recipe& recipe) {
+  if (!recipe.data.without.empty())
+    source_ = std::make_unique<FeatureSelection>(std::move(source_), recipe.data.without);
+}
+
+std::shared_ptr<const NamedTensors> TrainingData::benign(const TrainingSplit& split) const {
+  NamedTensors tensors = windows_->learned();
+  tensors.merge(TimingRule::learn(*frames_, *windows_, split.training).tensors());
+  return std::make_shared<const NamedTensors>(std::move(tensors));
+}
+
+const char* TrainingData::unit() const {
+  return neighbours_ != nullptr ? "blocks" : windows_ != nullptr ? "windows" : "graphs";
+}
+
+std::string TrainingData::forests_in_words() const {
+  const ForestCounts counts = forests();
+  if (counts.graphs == 0) return {};
+  return fmt::format(
+      "{} of {} graphs became breadth-first forests from {}; {} edges were left out",
+      format_count(counts.graphs), format_count(source_->graphs()),
+      root_ == ForestSource::kMostNeighbours ? "the node with most edges" : fmt::format("node {}", root_),
+      format_count(counts.edges_left_out));
+}
+
+std::string TrainingData::identity_hash() const {
+  Hasher hasher;
+  const std::string text = identity_.dump();
+  hasher.add(text.data(), text.size());
+  return hasher.hex64();
+}
+
+Recipe block_recipe(Recipe recipe, const TrainingData& data) {
+  if (data.neighbours() == nullptr) return recipe;
+  constexpr auto kNone = std::numeric_limits<int64_t>::max();
+  recipe.training.batch_size = data.neighbours()->blocks().per_batch();
+  recipe.training.block = {.graphs = 1, .nodes = kNone, .edges = kNone};
+  return recipe;
+}
+
+int threads_that_read(const std::filesystem::path& folder) {
+  // Of one giant graph: one that samples, and three that read rows ahead (rows/spilled_features.h). Pools of
+  // readers make room for themselves (memory/enforce.h).
+  constexpr int kOfGraph = 4;
+  return kind_of(folder) == "graph" ? kOfGraph : 0;
+}
+
+TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::span<const GraphShape> shapes) {
+  if (const NeighbourSource* const graph = data.neighbours())
+    return {.training = graph->blocks().numbers(0),
+            .validation = graph->blocks().numbers(1),
+            .fresh_epochs = true};
+  const BlockSource& source = data.source();
+  const Recipe::Split& split = recipe.split;
+  const auto seed = static_cast<uint64_t>(recipe.seed);
+  const GraphSetTables& tables = source.tables();
+  if (split.by == "graph") {
+    if (!split.leave_out.empty())
+      throw UsageError("split.leave_out names attacks of recordings; set split.by: time or recording");
+    return split_by_graph(tables, shapes, split.validation, split.test, seed, split.rule);
+  }
+  if (tables.recordings.empty())
+    throw UsageError(
+        fmt::format("split.by is '{}', but the data set has no recordings; set split.by: graph", split.by));
+  return split.by == "recording"
+             ? split_by_recording(tables, split.validation, seed, split.leave_out)
+             : split_by_time(tables, split.validation, embargo_of(split, data.overlap()), split.leave_out);
+}
+
+}  // namespace plimsoll

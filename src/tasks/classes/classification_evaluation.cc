@@ -1,0 +1,161 @@
+#include "tasks/classes/classification_evaluation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "nn/classification.h"
+#include "engine/blocks/item_kind.h"
+#include "tasks/metrics/undefined_figures.h"
+
+namespace plimsoll {
+namespace {
+
+// The labels that predict() says something about, in its order.
+Vector<int64_t, Tag::columns> labels_of(const BlockSource& source, std::span<const GraphShape> shapes,
+                                        const GraphList& graphs, bool node_head) {
+  Vector<int64_t, Tag::columns> labels;
+  int64_t count = 0;
+  for (const int64_t g : graphs)
+    count +=
+        item_kind(node_head ? Items::labelled_nodes : Items::graphs).count(shapes[static_cast<size_t>(g)]);
+  labels.reserve(static_cast<size_t>(count));
+  GraphBlock block;
+  for (const int64_t g : graphs) {
+    if (!node_head) {
+      labels.push_back(shapes[static_cast<size_t>(g)].label);
+      continue;
+    }
+    source.read(std::span(&g, 1), block);
+    std::ranges::copy_if(block.node_y, std::back_inserter(labels), [](int64_t label) { return label >= 0; });
+  }
+  return labels;
+}
+
+Json rows_of(const std::vector<int64_t>& matrix) {
+  Json rows = Json::array();
+  const auto side = static_cast<int64_t>(std::lround(std::sqrt(matrix.size())));
+  for (int64_t row = 0; row < side; ++row)
+    rows.push_back(std::vector<int64_t>(matrix.begin() + row * side, matrix.begin() + (row + 1) * side));
+  return rows;
+}
+
+}  // namespace
+
+double mean_cross_entropy(std::span<const float> logits, std::span<const int64_t> labels, int64_t classes) {
+  double sum = 0;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const auto row = logits.subspan(i * static_cast<size_t>(classes), static_cast<size_t>(classes));
+    const double highest = *std::ranges::max_element(row);
+    double exponentials = 0;
+    for (const float logit : row) exponentials += std::exp(logit - highest);
+    sum += highest + std::log(exponentials) - row[static_cast<size_t>(labels[i])];
+  }
+  return labels.empty() ? 0 : sum / static_cast<double>(labels.size());
+}
+
+std::vector<ClassificationVerdict> judge_classifier(const EvaluationInput& input, const HeardLogits& heard) {
+  const GraphModel& model = *input.model.model;
+  const Classification objective(model);
+  const int64_t classes = model.classes();
+  std::vector<Vector<int64_t, Tag::columns>> labels;
+  std::vector<size_t> outputs;
+  for (const NamedGraphList& list : input.lists) {
+    labels.push_back(labels_of(input.source, input.shapes, list.graphs, model.judges_nodes()));
+    for (const int64_t label : labels.back())
+      if (label < 0 || label >= classes)
+        throw InputError(fmt::format("{}: a label is {}, but the model knows classes 0 .. {}", list.name,
+                                     label, classes - 1));
+    outputs.push_back(labels.back().size() * static_cast<size_t>(classes));
+  }
+  int64_t longest = 0;
+  for (const auto& of_list : labels) longest = std::max(longest, std::ssize(of_list));
+  ListPredictor predictor(input, objective, outputs, classification_figures_bytes(longest, classes));
+  std::vector<ClassificationVerdict> verdicts;
+  for (size_t i = 0; i < input.lists.size(); ++i) {
+    const auto [loss, logits] = predictor.predict(i);
+    if (heard) heard(i, logits);
+    verdicts.push_back({input.lists[i].name, std::ssize(input.lists[i].graphs), loss,
+                        classification_figures(logits, labels[i], classes)});
+  }
+  return verdicts;
+}
+
+std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, DiskTopology& topology,
+                                                  const GnnModel& model,
+                                                  const std::vector<std::string>& splits,
+                                                  const FullNeighbourOptions& options) {
+  struct List {
+    std::string name;
+    size_t first;
+    size_t count;
+  };
+  std::vector<List> lists;
+  Vector<int64_t, Tag::columns> nodes, labels;
+  const int64_t classes = model.model->classes();
+  for (const std::string& name : splits) {
+    const size_t first = nodes.size();
+    const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
+    for (const int64_t node : graph.split(split)) {
+      const int64_t label = graph.y()[static_cast<size_t>(node)];
+      if (label < 0) continue;
+      if (label >= classes)
+        throw InputError(fmt::format("{}: the label of node {} is {}, but the model knows classes 0 .. {}",
+                                     name, graph.id(node), label, classes - 1));
+      nodes.push_back(node);
+      labels.push_back(label);
+    }
+    lists.push_back({name, first, nodes.size() - first});
+  }
+  Vector<float, Tag::columns> logits(nodes.size() * static_cast<size_t>(classes));
+  judge_nodes(graph, topology, model.gnn(), nodes, options, logits);
+  std::vector<ClassificationVerdict> verdicts;
+  for (const List& list : lists) {
+    const std::span<const float> found = std::span(logits).subspan(list.first * static_cast<size_t>(classes),
+                                                                   list.count * static_cast<size_t>(classes));
+    const std::span<const int64_t> expected = std::span(labels).subspan(list.first, list.count);
+    verdicts.push_back({list.name, 1, mean_cross_entropy(found, expected, classes),
+                        classification_figures(found, expected, classes)});
+  }
+  return verdicts;
+}
+
+Json classification_json(const std::vector<ClassificationVerdict>& verdicts, const std::string& model,
+                         int64_t seed) {
+  Json splits = Json::array();
+  for (const ClassificationVerdict& verdict : verdicts)
+    splits.push_back(
+        {{"name", verdict.name},
+         {"graphs", verdict.graphs},
+         {"items", verdict.figures.items},
+         {"models",
+          {{{"name", model},
+            {"seed", seed},
+            {"loss", verdict.loss},
+            {"accuracy", figure_json(verdict.figures.accuracy)},
+            {"f1", figure_json(verdict.figures.f1)},
+            {"auc", figure_json(verdict.figures.auc)},
+            {"confusion",
+             verdict.figures.confusion.empty() ? Json() : rows_of(verdict.figures.confusion)}}}}});
+  return {{"splits", std::move(splits)}};
+}
+
+std::vector<std::string> classification_columns() {
+  return {"<split", "graphs", "items", "loss", "accuracy", "F1", "AUC"};
+}
+
+std::vector<std::string> classification_row(const ClassificationVerdict& verdict) {
+  return {verdict.name,
+          format_count(verdict.graphs),
+          format_count(verdict.figures.items),
+          fmt::format("{:.4f}", verdict.loss),
+          figure_text(verdict.figures.accuracy),
+          figure_text(verdict.figures.f1),
+          figure_text(verdict.figures.auc)};
+}
+
+}  // namespace plimsoll

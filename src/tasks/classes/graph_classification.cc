@@ -1,0 +1,31 @@
+#include "tasks/gnn/classes_evaluation.h"
+#include "tasks/gnn/gnn_predictions.h"
+
+namespace plimsoll {
+namespace {
+
+const GnnTask kGraphs{.head = GnnHead::graphs, .kinds = {"graph_set", "frames"}};
+
+// A Gnn learns the class of each graph.
+class GraphClassification final : public Task {
+ public:
+  std::unique_ptr<Training> open(TrainingInput input) const override {
+    return open_gnn_training(std::move(input), kGraphs);
+  }
+  Findings evaluate(const RunEvaluation& asked) const override {
+    require_no_detector_options(asked);
+    return evaluate_classes(asked, TrainedGnn(asked.folder, asked.recipe, asked.data, kGraphs));
+  }
+  int64_t predict(const PredictionRequest& request) const override {
+    return predict_with_gnn(request, kGraphs);
+  }
+};
+
+}  // namespace
+
+const Task& graph_classification_task() {
+  static const GraphClassification task;
+  return task;
+}
+
+}  // namespace plimsoll

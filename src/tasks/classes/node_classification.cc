@@ -1,0 +1,31 @@
+#include "tasks/gnn/classes_evaluation.h"
+#include "tasks/gnn/gnn_predictions.h"
+
+namespace plimsoll {
+namespace {
+
+const GnnTask kNodes{.head = GnnHead::nodes, .kinds = {"graph_set", "graph", "frames"}};
+
+// A Gnn learns the class of each labelled node, of small graphs or of one giant one.
+class NodeClassification final : public Task {
+ public:
+  std::unique_ptr<Training> open(TrainingInput input) const override {
+    return open_gnn_training(std::move(input), kNodes);
+  }
+  Findings evaluate(const RunEvaluation& asked) const override {
+    require_no_detector_options(asked);
+    return evaluate_classes(asked, TrainedGnn(asked.folder, asked.recipe, asked.data, kNodes));
+  }
+  int64_t predict(const PredictionRequest& request) const override {
+    return predict_with_gnn(request, kNodes);
+  }
+};
+
+}  // namespace
+
+const Task& node_classification_task() {
+  static const NodeClassification task;
+  return task;
+}
+
+}  // namespace plimsoll

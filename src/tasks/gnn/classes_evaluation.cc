@@ -1,0 +1,87 @@
+#include "tasks/gnn/classes_evaluation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "tasks/gnn/graph_lists.h"
+#include "run/run_record.h"
+#include "telemetry/table.h"
+#include "tasks/classes/classification_evaluation.h"
+
+namespace plimsoll {
+namespace {
+
+std::vector<ClassificationVerdict> judge_graphs(const RunEvaluation& asked, const TrainedGnn& gnn,
+                                                JudgedGraphs& judged) {
+  const auto shapes = read_shapes(gnn.data.source(), asked.threads);
+  judged = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
+  return judge_classifier({.source = gnn.data.source(),
+                           .shapes = shapes,
+                           .model = gnn.model,
+                           .limits = limits_of(asked.recipe.training),
+                           .threads = asked.threads,
+                           .outside_ledger = asked.outside_ledger,
+                           .exchange = asked.exchange,
+                           .device = asked.device,
+                           .rehearsal = asked.rehearsal,
+                           .lists = judged.lists});
+}
+
+std::vector<ClassificationVerdict> judge_giant_graph(const RunEvaluation& asked, const TrainedGnn& gnn) {
+  const GraphView& graph = gnn.data.neighbours()->graph();
+  const auto splits = splits_to_judge(asked.split, [&](size_t split) { return !graph.split(split).empty(); });
+  return judge_from_all_neighbours(asked, gnn, [&](const FullNeighbourOptions& from) {
+    return judge_nodes_of(graph, gnn.data.neighbours()->topology(), gnn.model, splits, from);
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> splits_to_judge(const std::string& only, const std::function<bool(size_t)>& has) {
+  std::vector<std::string> splits;
+  for (size_t split = 1; split < kGraphSplits.size(); ++split)
+    if (has(split) && (only.empty() || only == kGraphSplits[split])) splits.emplace_back(kGraphSplits[split]);
+  if (splits.empty())
+    throw UsageError(
+        fmt::format("no split '{}' to judge; there are valid and test, as the graph has them", only));
+  return splits;
+}
+
+Markup table_report(const std::string& title, std::vector<std::string> columns,
+                    const std::vector<std::vector<std::string>>& rows, const RunFolder& folder,
+                    const std::string& notes) {
+  const RunRecord run = read_run_record(folder);
+  Report::Table table{std::move(columns), {}};
+  for (const std::vector<std::string>& row : rows) table.rows.push_back({row, Report::Table::Kind::plain});
+  Report report(run.name, title);
+  report.section("Results");
+  report.table(table);
+  if (!notes.empty()) report.paragraph(notes);
+  add_run(report, run);
+  return report.html();
+}
+
+Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn) {
+  JudgedGraphs judged;
+  const auto verdicts =
+      gnn.data.neighbours() != nullptr ? judge_giant_graph(asked, gnn) : judge_graphs(asked, gnn, judged);
+  const Recipe& recipe = asked.recipe;
+  Table table(classification_columns());
+  std::vector<std::vector<std::string>> rows;
+  Findings findings{classification_json(verdicts, recipe.model_name(), recipe.seed), {}, {}, 0, {}};
+  add_left_out(findings, judged);
+  for (const ClassificationVerdict& verdict : verdicts) {
+    findings.graphs += verdict.graphs;
+    rows.push_back(classification_row(verdict));
+    table.add(rows.back());
+  }
+  findings.table = table.text();
+  if (asked.split.empty())
+    findings.report = table_report("Classes, judged by plimsoll evaluate", classification_columns(), rows,
+                                   asked.folder, findings.notes);
+  return findings;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "io/new_folder.h"
+#include "run/agreement.h"
+#include "run/evaluation.h"
+#include "tasks/gnn/gnn_training.h"
+#include "tasks/gnn/layers_folder.h"
+#include "engine/predict/full_neighbours.h"
+
+namespace plimsoll {
+
+/// Judges the classes that a run's model gives graphs or nodes, on every split that did not train it. Errors:
+/// UsageError, InputError, BudgetTooSmall.
+Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn);
+
+/// The splits of one giant graph that do not train, of those that it `has`. Errors: UsageError where there is
+/// none.
+std::vector<std::string> splits_to_judge(const std::string& only,
+                                         const std::function<bool(size_t split)>& has);
+
+/// Rows of verdicts as a page, with notes below them, losses, memory and what was run.
+Markup table_report(const std::string& title, std::vector<std::string> columns,
+                    const std::vector<std::vector<std::string>>& rows, const RunFolder& run,
+                    const std::string& notes = {});
+
+/// Calls judge(options) for all nodes of one giant graph. What layers say of them is in files meanwhile.
+template <typename Judge>
+auto judge_from_all_neighbours(const RunEvaluation& asked, const TrainedGnn& gnn, const Judge& judge) {
+  require_one_process(asked.exchange);
+  asked.progress(0, 1);  // before there is something to be cleaned up
+  const int64_t bytes = layer_bytes(gnn.model.gnn(), gnn.data.neighbours()->graph().nodes());
+  const NewFolder scratch(layers_folder(asked.folder, bytes), /*replace=*/false);
+  return judge(FullNeighbourOptions{.scratch = scratch.path(),
+                                    .threads = asked.threads,
+                                    .outside_ledger = asked.outside_ledger,
+                                    .rehearsal = asked.rehearsal,
+                                    .progress = asked.progress});
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,194 @@
+#include "tasks/gnn/gnn_stage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "base/number_text.h"
+#include "nn/classification.h"
+#include "nn/link_prediction.h"
+#include "nn/regression.h"
+#include "nn/sgmp.h"
+#include "nn/tree_pretraining.h"
+#include "engine/fit/edge_distances.h"
+#include "engine/fit/target_scale.h"
+
+namespace plimsoll {
+namespace {
+
+// Classes are counted from 0; a label above this is taken for a mistake.
+constexpr int32_t kMostClasses = 65536;
+
+// The highest label of a list, which has to be labels of classes and not empty.
+int32_t highest_label(const GraphList& graphs, const char* side, std::span<const GraphShape> shapes,
+                      bool node_head) {
+  int32_t highest = -1;
+  for (const int64_t g : graphs) {
+    const GraphShape& shape = shapes[static_cast<size_t>(g)];
+    const int32_t label = node_head ? shape.highest_node_label : shape.label;
+    if ((!node_head && label < 0) || label >= kMostClasses)
+      throw InputError(fmt::format("graph {} has the label {}, expected a class 0, 1, ... {}", g, label,
+                                   kMostClasses - 1));
+    highest = std::max(highest, label);
+  }
+  if (highest < 0)
+    throw InputError(fmt::format("no node of the {} graphs has a label (column node_y)", side));
+  return highest;
+}
+
+int64_t count_classes(const TrainingSplit& split, std::span<const GraphShape> shapes, bool node_head) {
+  const int32_t training = highest_label(split.training, "training", shapes, node_head);
+  const int32_t highest =
+      std::max(training, highest_label(split.validation, "validation", shapes, node_head));
+  if (highest < 1) throw InputError("all labels are 0: a classifier needs two classes");
+  return int64_t{highest} + 1;
+}
+
+// What the last layer says of an item, in numbers.
+int64_t outputs_of(const GnnStageOptions& options) {
+  if (options.head == GnnHead::pairs) return options.recipe->gnn.hidden;
+  if (options.head == GnnHead::trees)
+    return options.recipe->pretraining.bins + options.recipe->pretraining.angle_bins;
+  const int64_t targets = options.source->widths().targets.width;
+  return targets > 0 ? targets
+                     : count_classes(*options.split, options.shapes, options.head == GnnHead::nodes);
+}
+
+GnnOptions gnn_options(const GnnStageOptions& options) {
+  const Recipe::Gnn& gnn = options.recipe->gnn;
+  const auto ids = static_cast<int64_t>(options.source->tables().vocabulary.size());
+  return {.conv = gnn.conv,
+          .in_features = options.source->node_features(),
+          .edge_features = options.source->edge_features(),
+          .edge_weight = gnn.edge_weight,
+          .num_ids = ids == 0 ? 0 : ids + 1,
+          .embedding = gnn.embedding,
+          .layers = gnn.layers,
+          .hidden = gnn.hidden,
+          .heads = gnn.heads,
+          .norm = gnn.norm,
+          .jk = gnn.jk,
+          .pooling = gnn.pooling,
+          .dropout = gnn.dropout,
+          .classes = outputs_of(options),
+          .node_head = options.head != GnnHead::graphs,
+          .values = options.source->widths().targets.width > 0};
+}
+
+// Gaussians of distances end there. Points that all coincide, and graphs without edges, have no distance.
+double cutoff_of(const GnnStageOptions& options) {
+  const Recipe::Paths& paths = options.recipe->paths;
+  if (paths.cutoff != "auto") return *parse_number<double>(paths.cutoff);  // the recipe was checked
+  if (paths.mode == "reference") return 10;
+  constexpr double kShare = 0.99;
+  const GraphList& measured = options.measured != nullptr ? *options.measured : options.split->training;
+  const double distance = distance_percentile(*options.source, measured, kShare).value_or(0);
+  return distance > 0 ? distance : 1;
+}
+
+SgmpOptions sgmp_options(const GnnStageOptions& options) {
+  const Recipe::Paths& paths = options.recipe->paths;
+  return {.in_features = options.source->node_features(),
+          .hidden = paths.hidden,
+          .layers = paths.layers,
+          .mode = paths.mode,
+          .cutoff = cutoff_of(options),
+          .tile = paths.tile,
+          .direction = paths.direction,
+          .distances_only = paths.distances_only,
+          .aggregate = paths.aggregate,
+          .spanning_trees = paths.spanning_trees,
+          .readout = paths.readout,
+          .norm = paths.norm,
+          .gtmp = options.recipe->model == "gtmp",
+          .classes = outputs_of(options),
+          .node_head = options.head != GnnHead::graphs,
+          .values = options.source->widths().targets.width > 0};
+}
+
+std::unique_ptr<GraphModel> make_model(const GnnStageOptions& options) {
+  if (options.source->node_features() == 0) throw InputError("the data set has no node features");
+  const auto seed = static_cast<uint64_t>(options.recipe->seed);
+  if (options.recipe->uses_paths()) return std::make_unique<Sgmp>(sgmp_options(options), seed);
+  return std::make_unique<Gnn>(gnn_options(options), seed);
+}
+
+std::unique_ptr<Objective> make_objective(const GnnStageOptions& options, const GraphModel& model) {
+  if (options.head == GnnHead::pairs) return std::make_unique<LinkPrediction>(model);
+  if (options.head == GnnHead::trees) return make_pretraining(*options.recipe, model, /*baseline=*/false);
+  if (model.gives_values()) return std::make_unique<Regression>(model);
+  return std::make_unique<Classification>(model);
+}
+
+void learn_scale(const GnnStageOptions& options, const GraphModel& model) {
+  const TargetScale scale = target_scale(*options.source, *options.split);
+  const TargetUnits units = model.target_units();
+  std::ranges::copy(scale.mean, units.mean.mutable_data_ptr<float>());
+  std::ranges::copy(scale.deviation, units.scale.mutable_data_ptr<float>());
+}
+
+const TrainingSplit& seen_of(const GnnStageOptions& options) {
+  return options.seen != nullptr ? *options.seen : *options.split;
+}
+
+// Of TrainedContents, of graphs.
+int64_t contents_bytes(const TrainingSplit& seen) {
+  if (seen.fresh_epochs || !seen.contents.empty()) return 0;
+  return (std::ssize(seen.training) + std::ssize(seen.validation)) * int64_t{sizeof(int64_t)};
+}
+
+FitOptions fit_options(const GnnStageOptions& options, const Objective& objective) {
+  return {.source = options.source,
+          .shapes = options.shapes,
+          .objective = &objective,
+          .recipe = options.recipe,
+          .split = options.split,
+          .afterwards = contents_bytes(seen_of(options)),
+          .run = options.run};
+}
+
+}  // namespace
+
+std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphModel& model, bool baseline) {
+  const auto* sgmp = dynamic_cast<const Sgmp*>(&model);
+  if (sgmp == nullptr)
+    throw UsageError("task tree_pretraining is for models of paths; set model: sgmp or gtmp");
+  const Recipe::Pretraining& asked = recipe.pretraining;
+  return std::make_unique<TreePretraining>(
+      model, TreePretrainingOptions{
+                 .range = asked.range == "auto" ? sgmp->options().cutoff : *parse_number<double>(asked.range),
+                 .angle_bins = asked.angle_bins,
+                 .leaves = asked.leaves,
+                 .order = asked.order,
+                 .order_weight = asked.order_weight,
+                 .margin = asked.margin,
+                 .baseline = baseline});
+}
+
+MemoryPlan plan_gnn(const GnnStageOptions& options) {
+  std::optional<MetaParameters> without_data;
+  if (options.run.without_data) without_data.emplace();
+  const std::unique_ptr<GraphModel> model = make_model(options);
+  return plan_fit(fit_options(options, *make_objective(options, *model)));
+}
+
+GnnStageResult train_gnn(const GnnStageOptions& options) {
+  GnnStageResult result;
+  result.trained.model = make_model(options);
+  if (result.trained.model->gives_values()) learn_scale(options, *result.trained.model);
+  result.trained.vocabulary = options.source->tables().vocabulary;
+  result.trained.trained_on = options.data;
+  const std::unique_ptr<Objective> objective = make_objective(options, *result.trained.model);
+  result.fit = fit(fit_options(options, *objective));
+  result.weights_hash = objective->parameters().hash();
+  if (!options.run.writes()) return result;
+  // The splits of one giant graph are its own.
+  if (!seen_of(options).fresh_epochs)
+    result.trained.contents = TrainedContents::of(*options.source, seen_of(options));
+  save_gnn(options.run.folder / "model.safetensors", result.trained);
+  return result;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,114 @@
+#include "tasks/gnn/graph_lists.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "store/split_name.h"
+#include "engine/data/trained_contents.h"
+
+namespace plimsoll {
+namespace {
+
+// A split's graphs, without those of recordings whose content trained.
+GraphList graphs_of(const GraphRange& split, const GraphSetTables& tables,
+                    const std::vector<std::string>& trained) {
+  std::vector<GraphRange> copies;
+  std::ranges::copy_if(tables.recordings, std::back_inserter(copies), [&](const GraphRange& recording) {
+    return recording.split == split.name &&
+           std::ranges::find(trained, content_of(recording)) != trained.end();
+  });
+  GraphList graphs;
+  for (int64_t g = split.first_graph; g < split.first_graph + split.graphs; ++g)
+    if (std::ranges::none_of(copies, [g](const GraphRange& copy) {
+          return g >= copy.first_graph && g < copy.first_graph + copy.graphs;
+        }))
+      graphs.push_back(g);
+  return graphs;
+}
+
+// How the data was split when it trained the model; nothing for other data and for the same graphs under
+// other splits.
+std::optional<TrainingSplit> split_that_trained(const TrainingData& data, std::span<const GraphShape> shapes,
+                                                const Recipe& recipe, const GnnModel& model) {
+  if (model.trained_on != data.identity_hash()) return std::nullopt;
+  try {
+    TrainingSplit split = split_for(recipe, data, shapes);
+    if (model.contents.is_of(split)) return split;
+  } catch (const InputError&) {
+    // Splits that cannot train are not those that trained.
+    if (model.contents.split.empty()) throw;
+  }
+  return std::nullopt;
+}
+
+// The graphs of lists that the model has not seen; says which were left out.
+void leave_out_seen(const BlockSource& source, const TrainedContents& seen, JudgedGraphs& judged) {
+  if (seen.graphs.empty()) return;
+  GraphBlock block;
+  for (NamedGraphList& list : judged.lists)
+    std::erase_if(list.graphs,
+                  [&](int64_t graph) { return seen.has_graph(hash_of_graph(source, graph, block)); });
+}
+
+void tell_left_out(const GraphSetTables& tables, JudgedGraphs& judged) {
+  for (const NamedGraphList& list : judged.lists) {
+    const auto split = std::ranges::find(tables.splits, list.name, &GraphRange::name);
+    const int64_t left_out = split == tables.splits.end() ? 0 : split->graphs - std::ssize(list.graphs);
+    if (left_out == 0) continue;
+    judged.left_out[list.name] = left_out;
+    judged.notes += fmt::format("{}: left out {} graphs that trained or validated the model\n", list.name,
+                                format_count(left_out));
+  }
+}
+
+}  // namespace
+
+JudgedGraphs lists_to_judge(const TrainingData& data, std::span<const GraphShape> shapes,
+                            const Recipe& recipe, const GnnModel& model, const std::string& only) {
+  JudgedGraphs judged;
+  std::vector<NamedGraphList>& lists = judged.lists;
+  std::vector<std::string> trained = model.contents.recordings;
+  std::optional<TrainingSplit> own = split_that_trained(data, shapes, recipe, model);
+  const bool is_the_data = own.has_value();
+  if (own) {
+    trained = own->contents;
+    lists.push_back({"validation", std::move(own->validation)});
+    if (!own->test.empty()) lists.push_back({"test", std::move(own->test)});
+    for (auto& [attack, graphs] : own->left_out) lists.push_back({left_out_name(attack), std::move(graphs)});
+  }
+  const GraphSetTables& tables = data.source().tables();
+  // Where no split is named so, all graphs were shared out.
+  const bool some_train =
+      std::ranges::any_of(tables.splits, [](const auto& s) { return is_training_split(s.name); });
+  for (const GraphRange& split : tables.splits) {
+    if (is_the_data && (!some_train || is_training_split(split.name))) continue;
+    lists.push_back({split.name, graphs_of(split, tables, trained)});
+  }
+  std::string known;
+  for (const NamedGraphList& list : lists) known += " " + list.name;
+  if (!only.empty()) std::erase_if(lists, [&](const NamedGraphList& list) { return list.name != only; });
+  if (lists.empty() && !only.empty())
+    throw UsageError(fmt::format("no split '{}' to judge; there are:{}", only, known));
+  if (is_the_data) return judged;
+  if (model.contents.empty())
+    judged.notes =
+        "the model's file does not say which graphs trained it; those that are in this data are judged, "
+        "too\n";
+  leave_out_seen(data.source(), model.contents, judged);
+  tell_left_out(tables, judged);
+  std::erase_if(lists, [](const NamedGraphList& list) { return list.graphs.empty(); });
+  if (lists.empty() && !judged.left_out.empty())
+    throw InputError("nothing to judge: all graphs of this data trained or validated the model");
+  return judged;
+}
+
+void add_left_out(Findings& findings, const JudgedGraphs& judged) {
+  findings.notes += judged.notes;
+  if (!judged.left_out.empty()) findings.json["left_out"] = judged.left_out;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,45 @@
+#include "tasks/gnn/layers_folder.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "io/scratch_file.h"
+
+namespace plimsoll {
+namespace fs = std::filesystem;
+namespace {
+
+// Empty if the folder has room for the files.
+std::string why_not(const fs::path& folder, int64_t bytes) {
+  if (::access(folder.c_str(), W_OK) != 0) return std::strerror(errno);
+  if (ScratchFile::is_in_memory(folder)) return "in memory (tmpfs)";
+  const int64_t free = ScratchFile::free_bytes(folder);
+  return free < bytes ? fmt::format("{} free", format_bytes(free)) : "";
+}
+
+}  // namespace
+
+fs::path layers_folder(const RunFolder& run, int64_t bytes) {
+  std::string reasons;
+  const char* const given = std::getenv("TMPDIR");
+  const std::array<fs::path, 3> places = {run.root, given != nullptr && *given != '\0' ? given : "/tmp",
+                                          "/var/tmp"};
+  for (const fs::path& place : places) {
+    const std::string reason = why_not(place, bytes);
+    if (reason.empty()) return place / (place == run.root ? "layers" : "plimsoll-layers");
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", place.string(), reason);
+  }
+  throw Failure(fmt::format(
+      "the outputs of layers for all nodes need {} of a disk, and there is no place for them ({}); "
+      "set TMPDIR to a folder on a disk with room",
+      format_bytes(bytes), reasons));
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,56 @@
+#include "tasks/gnn/classes_evaluation.h"
+#include "tasks/gnn/gnn_predictions.h"
+#include "telemetry/table.h"
+#include "tasks/links/link_evaluation.h"
+
+namespace plimsoll {
+namespace {
+
+const GnnTask kPairs{.head = GnnHead::pairs, .kinds = {"graph"}};
+
+// A Gnn learns which pairs of nodes of one giant graph have an edge.
+class LinkPredictionTask final : public Task {
+ public:
+  std::unique_ptr<Training> open(TrainingInput input) const override {
+    return open_gnn_training(std::move(input), kPairs);
+  }
+
+  Findings evaluate(const RunEvaluation& asked) const override {
+    require_no_detector_options(asked);
+    const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kPairs);
+    const GraphView& graph = gnn.data.neighbours()->graph();
+    const auto splits =
+        splits_to_judge(asked.split, [&](size_t split) { return !graph.split_edges(split).empty(); });
+    const auto verdicts = judge_from_all_neighbours(asked, gnn, [&](const FullNeighbourOptions& from) {
+      return judge_links(graph, gnn.data.neighbours()->topology(), gnn.model, splits,
+                         static_cast<uint64_t>(asked.recipe.seed), from);
+    });
+    Table table(link_columns());
+    std::vector<std::vector<std::string>> rows;
+    for (const LinkVerdict& verdict : verdicts) {
+      rows.push_back(link_row(verdict));
+      table.add(rows.back());
+    }
+    Findings findings{links_json(verdicts, asked.recipe.model_name(), asked.recipe.seed),
+                      table.text(),
+                      {},
+                      std::ssize(verdicts),
+                      {}};
+    if (asked.split.empty())
+      findings.report =
+          table_report("Edges, judged by plimsoll evaluate", link_columns(), rows, asked.folder);
+    return findings;
+  }
+  int64_t predict(const PredictionRequest& request) const override {
+    return predict_with_gnn(request, kPairs);
+  }
+};
+
+}  // namespace
+
+const Task& link_prediction_task() {
+  static const LinkPredictionTask task;
+  return task;
+}
+
+}  // namespace plimsoll

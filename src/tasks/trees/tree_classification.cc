@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "tasks/gnn/gnn_predictions.h"
+#include "tasks/trees/tree_verdicts.h"
+#include "engine/blocks/shared_file.h"
+
+namespace plimsoll {
+namespace {
+
+// Of a split the trees that have a class.
+TrainingSplit labelled(const TrainingSplit& split, std::span<const GraphShape> shapes) {
+  TrainingSplit kept;
+  const auto keep = [&](const GraphList& from, GraphList& to) {
+    std::ranges::copy_if(from, std::back_inserter(to),
+                         [&](int64_t g) { return shapes[static_cast<size_t>(g)].label >= 0; });
+  };
+  keep(split.training, kept.training);
+  keep(split.validation, kept.validation);
+  keep(split.test, kept.test);
+  if (kept.training.empty() || kept.validation.empty())
+    throw InputError(
+        "no tree that trains, or none that validates, has a class; give `plimsoll ingest swc` --labels, or "
+        "set task: tree_pretraining, which needs none");
+  return kept;
+}
+
+// GT-SSL: a model of paths learns without labels how trees grow, then from its weights their classes; the
+// same from scratch beside it.
+class TreeClassificationTraining final : public Training {
+ public:
+  explicit TreeClassificationTraining(TrainingInput input)
+      : input_(std::move(input)),
+        data_((require_kind(input_.data, input_.recipe, kTrees.kinds), input_.data), input_.recipe,
+              {.scratch = input_.scratch, .forests = true}),
+        shapes_(read_shapes(data_.source(), input_.threads)),
+        split_(split_for(input_.recipe, data_, shapes_)),
+        labelled_(labelled(split_, shapes_)),
+        identity_(data_.identity_hash()) {
+    if (!input_.recipe.init_from.empty())
+      throw UsageError(
+          "init_from is for tasks that train one model; task tree_classification pretrains its own");
+  }
+
+  const TrainingData& data() const override { return data_; }
+  std::string model() const override { return input_.recipe.model_name() + " on trees"; }
+  std::string trained_on() const override {
+    const auto count = [](const GraphList& graphs) {
+      return format_count(static_cast<int64_t>(graphs.size()));
+    };
+    return fmt::format("{} trees, of which {} have a class, validated on {}, {} left for a test{}{}",
+                       count(split_.training), count(labelled_.training), count(split_.validation),
+                       count(split_.test), data_.forests().graphs > 0 ? "; " : "", data_.forests_in_words());
+  }
+
+  std::vector<Stage> stages(int64_t seed, const std::filesystem::path& folder) const override {
+    Recipe pretraining = input_.recipe;
+    pretraining.seed = seed;
+    Recipe classes = pretraining;
+    classes.training.max_epochs = classes.fine_tuning.max_epochs;
+    classes.training.learning_rate = classes.fine_tuning.learning_rate;
+    const std::string weights = (folder / RunFolder::kPretrain / "model.safetensors").string();
+    return {stage(RunFolder::kPretrain, pretraining, GnnHead::trees, split_, {}),
+            stage(RunFolder::kFineTune, classes, GnnHead::graphs, labelled_, weights),
+            stage(RunFolder::kScratch, classes, GnnHead::graphs, labelled_, {})};
+  }
+
+  // The fine-tuned model that validates best.
+  const TrainedStage* finish(const std::vector<TrainedStage>& stages, const RunFolder&,
+                             const RunOptions&) override {
+    const TrainedStage* best = nullptr;
+    for (const TrainedStage& stage : stages)
+      if (stage.report.stage == RunFolder::kFineTune &&
+          (best == nullptr || stage.report.fit.best_loss < best->report.fit.best_loss))
+        best = &stage;
+    return best;
+  }
+
+ private:
+  // A plan reads no weights of an earlier stage.
+  Stage stage(const std::string& name, const Recipe& recipe, GnnHead head, const TrainingSplit& split,
+              const std::string& weights) const {
+    const auto options = [this, head, &split](const Recipe& of, const RunOptions& run) {
+      return GnnStageOptions{.source = &data_.source(),
+                             .shapes = shapes_,
+                             .recipe = &of,
+                             .head = head,
+                             .split = &split,
+                             .data = identity_,
+                             .measured = &split_.training,  // one geometry for all
+                             .seen = &split_,
+                             .run = run};
+    };
+    return {name, name, [options, recipe](const RunOptions& run) { return plan_gnn(options(recipe, run)); },
+            [options, recipe, weights, name, &split](const RunOptions& run) {
+              Recipe from = recipe;
+              from.init_from = weights;
+              if (!weights.empty() && !is_there_for_ranks(run.exchange, weights))
+                throw InputError(
+                    fmt::format("{} is not there: the stage {} makes it", weights, RunFolder::kPretrain));
+              const GnnStageResult result = train_gnn(options(from, run));
+              return StageReport{
+                  .stage = name,
+                  .weights = result.weights_hash,
+                  .parameters = result.trained.model->parameters().count(),
+                  .graphs = static_cast<int64_t>(split.training.size() + split.validation.size()),
+                  .fit = result.fit};
+            }};
+  }
+
+  const TrainingInput input_;
+  const TrainingData data_;
+  const Vector<GraphShape, Tag::columns> shapes_;
+  const TrainingSplit split_;
+  const TrainingSplit labelled_;
+  const std::string identity_;
+};
+
+class TreeClassificationTask final : public Task {
+ public:
+  bool takes_seeds() const override { return true; }
+  // Of a longer pretraining other models would have been tuned.
+  bool can_be_made_longer() const override { return false; }
+  std::unique_ptr<Training> open(TrainingInput input) const override {
+    return std::make_unique<TreeClassificationTraining>(std::move(input));
+  }
+  Findings evaluate(const RunEvaluation& asked) const override {
+    require_no_detector_options(asked);
+    return judge_tree_classes(asked);
+  }
+  int64_t predict(const PredictionRequest& request) const override {
+    return predict_with_gnn(request, kTreeClasses);
+  }
+};
+
+}  // namespace
+
+const Task& tree_classification_task() {
+  static const TreeClassificationTask task;
+  return task;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "config/recipe.h"
+#include "engine/predict/list_predictor.h"
+
+namespace plimsoll {
+
+/// What pretraining (nn/tree_pretraining.h) has taught a model, on a list of graphs: means over nodes.
+struct TreeVerdict {
+  std::string name;
+  int64_t graphs = 0;
+  int64_t nodes = 0;
+  double loss = 0;
+  double growth = 0;       ///< earth mover's distance, in bins
+  double parent_edge = 0;  ///< the same of the guess that children are as far as the parent
+  double order = 0;
+  std::optional<double> angle = {};  ///< earth mover's distance, in bins, where it is learned
+};
+
+/// Judges on each list. Errors: BudgetTooSmall.
+std::vector<TreeVerdict> judge_trees(const EvaluationInput& input, const Recipe& recipe);
+
+/// The fields of `evaluate --json` (docs/gtssl.md).
+Json trees_json(const std::vector<TreeVerdict>& verdicts, const std::string& model, int64_t seed);
+
+}  // namespace plimsoll

@@ -1,0 +1,75 @@
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "tasks/gnn/classes_evaluation.h"
+#include "tasks/gnn/graph_lists.h"
+#include "tasks/trees/tree_verdicts.h"
+#include "telemetry/table.h"
+#include "tasks/trees/tree_evaluation.h"
+#include "tasks/metrics/undefined_figures.h"
+
+namespace plimsoll {
+namespace {
+
+// A model of paths learns how trees grow, without labels; another task starts from its weights by init_from.
+class TreePretrainingTask final : public Task {
+ public:
+  std::unique_ptr<Training> open(TrainingInput input) const override {
+    return open_gnn_training(std::move(input), kTrees);
+  }
+
+  Findings evaluate(const RunEvaluation& asked) const override {
+    require_no_detector_options(asked);
+    const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kTrees);
+    const auto shapes = read_shapes(gnn.data.source(), asked.threads);
+    const JudgedGraphs judged = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
+    const auto verdicts = judge_trees({.source = gnn.data.source(),
+                                       .shapes = shapes,
+                                       .model = gnn.model,
+                                       .limits = limits_of(asked.recipe.training),
+                                       .threads = asked.threads,
+                                       .outside_ledger = asked.outside_ledger,
+                                       .exchange = asked.exchange,
+                                       .device = asked.device,
+                                       .rehearsal = asked.rehearsal,
+                                       .lists = judged.lists},
+                                      asked.recipe);
+    const std::vector<std::string> columns = {"<split", "graphs",      "nodes", "loss",
+                                              "growth", "parent edge", "order", "angle"};
+    Table table(columns);
+    std::vector<std::vector<std::string>> rows;
+    Findings findings{trees_json(verdicts, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
+    add_forests(findings, gnn.data);
+    add_left_out(findings, judged);
+    for (const TreeVerdict& verdict : verdicts) {
+      findings.graphs += verdict.graphs;
+      rows.push_back({verdict.name, format_count(verdict.graphs), format_count(verdict.nodes)});
+      for (const double figure : {verdict.loss, verdict.growth, verdict.parent_edge, verdict.order})
+        rows.back().push_back(fmt::format("{:.4f}", figure));
+      rows.back().push_back(figure_text(verdict.angle));
+      table.add(rows.back());
+    }
+    findings.table = table.text();
+    if (asked.split.empty())
+      findings.report = table_report("Growth of trees, judged by plimsoll evaluate", columns, rows,
+                                     asked.folder, findings.notes);
+    return findings;
+  }
+
+  int64_t predict(const PredictionRequest& request) const override {
+    throw UsageError(fmt::format(
+        "{}: task tree_pretraining says nothing of new trees; train another task from its weights "
+        "with init_from (docs/gtssl.md)",
+        request.folder.root.string()));
+  }
+};
+
+}  // namespace
+
+const Task& tree_pretraining_task() {
+  static const TreePretrainingTask task;
+  return task;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,72 @@
+#include "tasks/gnn/classes_evaluation.h"
+#include "tasks/gnn/gnn_predictions.h"
+#include "tasks/gnn/graph_lists.h"
+#include "telemetry/table.h"
+#include "tasks/values/regression_evaluation.h"
+
+namespace plimsoll {
+namespace {
+
+// A Gnn learns numbers: those of each graph, or of each node that has some.
+class RegressionTask final : public Task {
+ public:
+  explicit RegressionTask(GnnTask task) : task_(std::move(task)) {}
+
+  std::unique_ptr<Training> open(TrainingInput input) const override {
+    return open_gnn_training(std::move(input), task_);
+  }
+
+  Findings evaluate(const RunEvaluation& asked) const override {
+    require_no_detector_options(asked);
+    const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, task_);
+    const auto shapes = read_shapes(gnn.data.source(), asked.threads);
+    const JudgedGraphs judged = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
+    const auto verdicts = judge_values({.source = gnn.data.source(),
+                                        .shapes = shapes,
+                                        .model = gnn.model,
+                                        .limits = limits_of(asked.recipe.training),
+                                        .threads = asked.threads,
+                                        .outside_ledger = asked.outside_ledger,
+                                        .exchange = asked.exchange,
+                                        .device = asked.device,
+                                        .rehearsal = asked.rehearsal,
+                                        .lists = judged.lists});
+    Table table(regression_columns());
+    std::vector<std::vector<std::string>> rows;
+    Findings findings{regression_json(verdicts, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
+    add_left_out(findings, judged);
+    for (const RegressionVerdict& verdict : verdicts) {
+      findings.graphs += verdict.graphs;
+      rows.push_back(regression_row(verdict));
+      table.add(rows.back());
+    }
+    findings.table = table.text();
+    if (asked.split.empty())
+      findings.report = table_report("Values, judged by plimsoll evaluate", regression_columns(), rows,
+                                     asked.folder, findings.notes);
+    return findings;
+  }
+  // Nobody has to know the targets of what is predicted.
+  int64_t predict(const PredictionRequest& request) const override {
+    return predict_with_gnn(request, {.head = task_.head, .kinds = task_.kinds});
+  }
+
+ private:
+  const GnnTask task_;
+};
+
+}  // namespace
+
+const Task& graph_regression_task() {
+  static const RegressionTask task(
+      {.head = GnnHead::graphs, .kinds = {"graph_set"}, .targets = Targets::graphs});
+  return task;
+}
+
+const Task& node_regression_task() {
+  static const RegressionTask task(
+      {.head = GnnHead::nodes, .kinds = {"graph_set"}, .targets = Targets::nodes});
+  return task;
+}
+
+}  // namespace plimsoll
