@@ -1,4 +1,4 @@
-# The recipes of recipes/ as a source of room config: `plimsoll train gat` finds them from any folder and in any wheel.
+# The recipes of recipes/ as a source of module config: `plimsoll train gat` finds them from any folder and in any wheel.
 
 file(GLOB recipes CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/recipes ${PROJECT_SOURCE_DIR}/recipes/*.yaml)
 list(TRANSFORM recipes REPLACE "\\.yaml$" "")

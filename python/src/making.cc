@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "bindings.h"
 #include "can/capture/ingest.h"
-#include "ingest/merge.h"
+#include "store/merge_shards.h"
 #include "ingest/points/nearest.h"
 #include "ingest/points/points.h"
 #include "can/simulate/simulate.h"
@@ -54,7 +54,7 @@ void make_merged(MergeRequest request, const std::string& budget, const nb::obje
   const BudgetScope scope(budget, 256 * kMiB);
   run_watched(progress, [&](const Progress& note) {
     request.progress = note;
-    merge_any(request);
+    merge_shards(request);
   });
 }
 

@@ -1,5 +1,7 @@
 #include "base/json_text.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <iomanip>
 #include <ostream>
@@ -36,6 +38,10 @@ class Pieces : public std::streambuf {
 
 std::string json_text(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+void print_json(const Json& json, int indent) {
+  fmt::print("{}\n", json_text(json, indent));
 }
 
 bool is_utf8(std::string_view text) {

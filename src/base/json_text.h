@@ -12,6 +12,9 @@ namespace plimsoll {
 /// U+FFFD, so that it never fails.
 std::string json_text(const Json& json, int indent = -1);
 
+/// A line, or with an indent lines, of JSON on standard output, as json_text() gives them.
+void print_json(const Json& json, int indent = -1);
+
 /// Whether json.dump() takes a text.
 bool is_utf8(std::string_view text);
 

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/json_text.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "cli/foreign_words.h"
@@ -126,10 +125,6 @@ void save_printed(const std::function<void()>& save) {
   unsaved.attempt(save);
   require_saved(unsaved);
   throw_if_stopped();
-}
-
-void print_json(const Json& json, int indent) {
-  fmt::print("{}\n", json_text(json, indent));
 }
 
 void Resources::add_budget(CLI::App& verb) {

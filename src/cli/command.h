@@ -1,12 +1,13 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
 
 #include "base/json.h"
+#include "base/json_text.h"
+#include "base/stopwatch.h"
 #include "io/unsaved.h"
 #include "memory/limits.h"
 #include "memory/meter.h"
@@ -57,9 +58,6 @@ class Budget {
   int64_t bytes_;
 };
 
-/// A line, or with an indent lines, of JSON on stdout (base/json_text.h).
-void print_json(const Json& json, int indent = -1);
-
 /// Throws if a file of a result that is printed by now could not be saved. Errors: Failure that says both.
 void require_saved(const Unsaved& unsaved);
 /// Prints what stdout has buffered, and runs `save`, which a signal does not end halfway. Errors: those of
@@ -72,16 +70,5 @@ Json limits_json(const std::vector<Limit>& limits);
 /// What this process and its memory cgroup hold now: {"anonymous_bytes", "file_backed_bytes", "shared_bytes",
 /// "cgroup": {"source", "bytes", "peak_bytes"}}, null where the system does not say.
 Json held_json();
-
-/// Seconds since it was made.
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 }  // namespace plimsoll

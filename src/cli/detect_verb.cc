@@ -194,7 +194,7 @@ void run(const DetectVerbOptions& options) {
                                 counts);
     detection.run();
   }  // no heartbeat comes after the summary
-  lines.summarise(feed->losses(), budget, has_events ? events_json(counts) : Json());
+  lines.summarise(feed->losses(), budget.report_json(), has_events ? events_json(counts) : Json());
   if (const auto& truncation = feed->losses().truncation)
     feed_options.format.warn(truncation_text(source, *truncation, lines.frames()));
   if (has_events) say_what_was_held_back(counts);

@@ -8,7 +8,8 @@
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/verbs.h"
-#include "ingest/merge.h"
+#include "store/data_kind.h"
+#include "store/merge_shards.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {
@@ -28,7 +29,7 @@ void run(MergeVerbOptions& options) {
     Progress progress("merge", "data", Progress::Unit::bytes);
     options.merge.progress =
         until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); });
-    merged = merge_any(options.merge);
+    merged = merge_shards(options.merge);
   }
   const double seconds = watch.seconds();
   print_made(
@@ -36,9 +37,7 @@ void run(MergeVerbOptions& options) {
        .already_there = merged.already_there,
        .counts = {{"kind", merged.kind}, {"rows", merged.rows}, {"bytes", merged.bytes}},
        .text = fmt::format("{} {} of {} shards", format_count(merged.rows),
-                           merged.kind == "frames"  ? "frames"
-                           : merged.kind == "graph" ? "edges"
-                                                    : "graphs",
+                           find_data_kind(merged.kind)->rows,
                            options.merge.shards.size()),
        .from = "shards",
        .remarks = "",

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iostream>
 
+#include "cli/known_tasks.h"
 #include "cli/plan_verb.h"
 #include "cli/train_verb.h"
 #include "ops/allocator.h"
@@ -34,6 +35,7 @@ int run_trainer(int argc, char** argv, Exchange* exchange, int sharers) {
     return 1;
   }
   keep_freed_memory();
+  register_known_tasks();
   install_ledger_allocator();
 
   CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");

@@ -6,7 +6,7 @@
 #include "io/file.h"
 #include "io/file_system.h"
 #include "store/column_check.h"
-#include "store/verify.h"
+#include "store/data_kind.h"
 #include "telemetry/progress.h"
 #include "engine/fit/fit.h"
 
@@ -37,7 +37,8 @@ Json check_data(const std::filesystem::path& data, const RunFolder& run, const D
                                     progress.update(done, total);
                                   }});
   const bool left_out = read.contains("columns") && !check.full;  // large: the checksums were not looked at
-  if (set.kind() == "frames" && !left_out) require_sound(FramesView(data));
+  const DataKind* const kind = find_data_kind(set.kind());
+  if (kind != nullptr && kind->require_sound != nullptr && !left_out) kind->require_sound(data);
   if (check.resume && before.contains("manifest") && before["manifest"] != read["manifest"])
     throw InputError(fmt::format(
         "{}/manifest.json has the checksum {}, expected {} as when the run began: splits or other "

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "run/run_folder.h"
-#include "can/tasks/evaluation_report.h"
+#include "run/run_report.h"
 
 namespace plimsoll {
 

@@ -1,9 +1,12 @@
+#include "run/run_report.h"
+
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
 #include "base/units.h"
 #include "telemetry/chart.h"
-#include "can/tasks/evaluation_report.h"
 
 namespace plimsoll {
 namespace {

@@ -3,29 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include "base/error.h"
 
 namespace plimsoll {
 
+namespace {
+
+std::vector<NamedTask>& known_tasks() {
+  static std::vector<NamedTask> all;
+  return all;
+}
+
+}  // namespace
+
+void register_tasks(std::span<const NamedTask> tasks) {
+  known_tasks().assign(tasks.begin(), tasks.end());
+}
+
 const Task& find_task(const std::string& name) {
-  using Find = const Task& (*)();
-  static constexpr std::array<std::pair<std::string_view, Find>, 10> kTasks = {{
-      {"autoencoder", autoencoder_task},
-      {"detection", detection_task},
-      {"distillation", distillation_task},
-      {"graph_classification", graph_classification_task},
-      {"graph_regression", graph_regression_task},
-      {"link_prediction", link_prediction_task},
-      {"node_classification", node_classification_task},
-      {"node_regression", node_regression_task},
-      {"tree_classification", tree_classification_task},
-      {"tree_pretraining", tree_pretraining_task},
-  }};
-  for (const auto& [known, find] : kTasks)
-    if (name == known) return find();
+  for (const NamedTask& known : known_tasks())
+    if (name == known.name) return known.find();
   throw UsageError("task '" + name + "' is not known");
 }
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,20 +63,18 @@ class Task {
   virtual int64_t predict(const PredictionRequest& request) const = 0;
 };
 
-/// The task of this name. Errors: UsageError.
-const Task& find_task(const std::string& name);
+/// A task, and its name in recipes.
+struct NamedTask {
+  const char* name;
+  const Task& (*find)();
+};
 
-// One file a task; task.cc has the table.
-const Task& autoencoder_task();
-const Task& detection_task();
-const Task& distillation_task();
-const Task& graph_classification_task();
-const Task& graph_regression_task();
-const Task& link_prediction_task();
-const Task& node_classification_task();
-const Task& node_regression_task();
-const Task& tree_classification_task();
-const Task& tree_pretraining_task();
+/// Makes tasks known to find_task(). A program calls it once when it starts (cli/known_tasks.h), before other
+/// threads do.
+void register_tasks(std::span<const NamedTask> tasks);
+
+/// The task of this name. Thread-safe. Errors: UsageError.
+const Task& find_task(const std::string& name);
 
 /// Errors: UsageError, which says what else to do, unless the data set is of one of these kinds.
 void require_kind(const std::filesystem::path& data, const Recipe& recipe,

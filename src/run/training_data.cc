@@ -10,38 +10,10 @@
 #include "base/number_text.h"
 #include "base/units.h"
 #include "sample/block/feature_selection.h"
-#include "store/split_name.h"
-#include "can/windows/timing_rule.h"
 
 namespace plimsoll {
 
 namespace {
-
-// What is not labelled would pass for benign.
-void require_labels(const FramesView& frames) {
-  int64_t unlabelled = 0;
-  for (const Recording& recording : frames.recordings()) {
-    if (!is_training_split(recording.split)) continue;
-    if (recording.labelled) return;
-    ++unlabelled;
-  }
-  if (unlabelled > 0)
-    throw InputError(
-        fmt::format("{}: none of its {} training recordings has labels, and a detector learns from frames "
-                    "labelled benign "
-                    "or attack; ingest captures with a label column (docs/can-formats.md)",
-                    frames.set().folder().string(), unlabelled));
-}
-
-// The index of an ID means nothing where each recording has a vocabulary of its own.
-void require_no_identity(const Recipe& recipe) {
-  const auto& hidden = recipe.data.without;
-  if (recipe.data.calibration == 0 || recipe.data.features != "behaviour") return;
-  if (std::ranges::find(hidden, "id_index") != hidden.end()) return;
-  throw UsageError(
-      "calibration compares each recording with its own IDs, and the model knows IDs by index; train it with "
-      "data.without: [id_index]");
-}
 
 // What cannot be asked of one giant graph.
 void require_for_giant_graph(const Recipe& recipe) {
@@ -54,6 +26,18 @@ void require_for_giant_graph(const Recipe& recipe) {
     throw UsageError(fmt::format(
         "sampling.fan_outs has {} hops, but gnn.layers is {}: each layer needs the hop that it reads", hops,
         recipe.gnn.layers));
+}
+
+// Errors: UsageError for a recipe that reads columns which data of this kind cannot have.
+void require_columns(const std::filesystem::path& folder, const std::string& kind, const Recipe& recipe) {
+  if (recipe.gnn.edge_weight && kind != "graph")
+    throw UsageError(
+        fmt::format("gnn.edge_weight is for one giant graph with the column edge_weight; {} is a {}",
+                    folder.string(), kind));
+  if (recipe.uses_paths() && kind != "graph_set")
+    throw UsageError(
+        fmt::format("model {} works on coordinates of nodes, which a graph_set may have; {} is a {}",
+                    recipe.model, folder.string(), kind));
 }
 
 // The overlap of windows that `plimsoll windows` made, by the options in the manifest; 0 for other graphs.
@@ -112,68 +96,43 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
 TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options)
     : root_(recipe.pretraining.root) {
   const std::string kind = kind_of(folder);
-  if (recipe.gnn.edge_weight && kind != "graph")
-    throw UsageError(
-        fmt::format("gnn.edge_weight is for one giant graph with the column edge_weight; {} is a {}",
-                    folder.string(), kind));
-  if (kind == "graph_set") {
-    auto graphs =
-        std::make_unique<GraphSetSource>(folder, GraphColumnsAsked{options.targets, recipe.uses_paths()});
-    identity_ = graphs->set().identity();
-    overlap_ = overlap_of(graphs->set());
-    source_ = std::move(graphs);
-    if (options.forests) {
-      auto forests = std::make_unique<ForestSource>(std::move(source_), root_);
-      forests_ = forests.get();
-      source_ = std::move(forests);
-    }
-    hide_features(recipe);
-    return;
-  }
-  if (recipe.uses_paths())
-    throw UsageError(
-        fmt::format("model {} works on coordinates of nodes, which a graph_set may have; {} is a {}",
-                    recipe.model, folder.string(), kind));
+  require_columns(folder, kind, recipe);
   if (kind == "graph") {
     require_for_giant_graph(recipe);
     auto graph = std::make_unique<NeighbourSource>(folder, neighbour_options(recipe, options));
     identity_ = graph->graph().set().identity();
+    unit_ = "blocks";
     neighbours_ = graph.get();
     source_ = std::move(graph);
     return;
   }
-  frames_.emplace(folder);
-  if (options.labels) require_labels(*frames_);
-  identity_ = frames_->identity();
-  require_no_identity(recipe);
-  overlap_ = overlapping_windows(recipe.data.window.value, recipe.data.stride.value);
-  calibration_gap_ = recipe.split.rule == 1 ? 0 : overlap_;
-  auto windows = open_windows(*frames_,
-                              {recipe.data.features,
-                               recipe.data.window.value,
-                               recipe.data.stride.value,
-                               recipe.data.window.unit,
-                               {.leave_out = recipe.split.leave_out},
-                               {recipe.data.calibration, options.fold, calibration_gap_}},
-                              std::move(options.known));
-  windows_ = windows.get();
-  source_ = std::move(windows);
+  auto graphs =
+      std::make_unique<GraphSetSource>(folder, GraphColumnsAsked{options.targets, recipe.uses_paths()});
+  identity_ = graphs->set().identity();
+  overlap_ = overlap_of(graphs->set());
+  source_ = std::move(graphs);
+  if (options.forests) {
+    auto forests = std::make_unique<ForestSource>(std::move(source_), root_);
+    forests_ = forests.get();
+    source_ = std::move(forests);
+  }
+  hide_features(recipe);
+}
+
+TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, OpenedData opened)
+    : owner_(std::move(opened.owner)),
+      source_(std::move(opened.source)),
+      root_(recipe.pretraining.root),
+      unit_(opened.unit),
+      overlap_(opened.overlap),
+      identity_(std::move(opened.identity)) {
+  require_columns(folder, kind_of(folder), recipe);
   hide_features(recipe);
 }
 
 void TrainingData::hide_features(const Recipe& recipe) {
   if (!recipe.data.without.empty())
     source_ = std::make_unique<FeatureSelection>(std::move(source_), recipe.data.without);
-}
-
-std::shared_ptr<const NamedTensors> TrainingData::benign(const TrainingSplit& split) const {
-  NamedTensors tensors = windows_->learned();
-  tensors.merge(TimingRule::learn(*frames_, *windows_, split.training).tensors());
-  return std::make_shared<const NamedTensors>(std::move(tensors));
-}
-
-const char* TrainingData::unit() const {
-  return neighbours_ != nullptr ? "blocks" : windows_ != nullptr ? "windows" : "graphs";
 }
 
 std::string TrainingData::forests_in_words() const {

@@ -9,27 +9,32 @@
 #include "sample/block/forest_source.h"
 #include "sample/block/graph_set_source.h"
 #include "sample/neighbour/neighbour_source.h"
-#include "can/frames/frames.h"
+#include "base/json.h"
 #include "engine/data/split.h"
-#include "can/windows/windows.h"
 
 namespace plimsoll {
 
 /// How a data set is opened.
 struct DataOptions {
-  LearnedBefore known = {};  ///< of a trained model; what is absent is that of the data
-  CalibrationFold fold = CalibrationFold::all;
   ScratchSpace scratch = {};  ///< as in NeighbourSourceOptions
   bool on_device = false;     ///< blocks run there: of one giant graph rows of features may stay there
-  bool labels = false;        ///< frames must have them: what is not labelled would pass for benign
   std::optional<int64_t> negatives =
       {};  ///< of one giant graph: pairs are judged, so many without an edge for each
   Targets targets = Targets::none;  ///< of a graph_set
   bool forests = false;             ///< its graphs become forests from pretraining.root (ForestSource)
 };
 
-/// A data set as training sees it: graphs of a `graph_set`, windows made on the fly of `frames`, or blocks of
-/// seeds of one giant `graph` with their neighbours.
+/// A data set of another kind, opened by who knows the kind.
+struct OpenedData {
+  std::shared_ptr<const void> owner;  ///< of what the source reads; outlives it
+  std::unique_ptr<BlockSource> source;
+  Json identity;
+  const char* unit = "graphs";
+  int64_t overlap = 0;
+};
+
+/// A data set as training sees it: graphs of a `graph_set`, blocks of seeds of one giant `graph` with their
+/// neighbours, or graphs made on the fly of data of another kind.
 class TrainingData {
  public:
   /// Features that recipe.data.without names are hidden. Errors: InputError; UsageError for features that are
@@ -37,41 +42,34 @@ class TrainingData {
   TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options = {});
 
   const BlockSource& source() const { return *source_; }
-  /// Null for a `graph_set`; the windows with all their features.
-  const FramesView* frames() const { return frames_ ? &*frames_ : nullptr; }
-  const WindowSource* windows() const { return windows_; }
   /// Null but for a `graph`.
   const NeighbourSource* neighbours() const { return neighbours_; }
   /// Which graphs became forests, where the task asks for them.
   ForestCounts forests() const { return forests_ != nullptr ? forests_->counts() : ForestCounts{}; }
   /// In words; empty where all stay as they are.
   std::string forests_in_words() const;
-  /// What benign traffic of frames does, for DetectorFacts::benign: the profile of behaviour windows, and the
-  /// timing rule of the windows that train.
-  std::shared_ptr<const NamedTensors> benign(const TrainingSplit& split) const;
   const Json& identity() const { return identity_; }
   /// What its graphs are: windows, graphs, or blocks of one giant graph.
-  const char* unit() const;
+  const char* unit() const { return unit_; }
   /// Number of windows after a window that share frames with it: 0 where graphs are no windows, or what they
   /// were cut by is unknown.
   int64_t overlap() const { return overlap_; }
-  /// Number of windows after a calibration window that are neither judged by it nor part of the other half: 0
-  /// with split.rule 1.
-  int64_t calibration_gap() const { return calibration_gap_; }
   /// XXH3-64 of the identity.
   std::string identity_hash() const;
+
+ protected:
+  TrainingData(const std::filesystem::path& folder, const Recipe& recipe, OpenedData opened);
 
  private:
   void hide_features(const Recipe& recipe);
 
-  std::optional<FramesView> frames_;
+  std::shared_ptr<const void> owner_;
   std::unique_ptr<BlockSource> source_;
-  const WindowSource* windows_ = nullptr;        // below or in source_
   const NeighbourSource* neighbours_ = nullptr;  // source_
   const ForestSource* forests_ = nullptr;        // likewise
   int64_t root_;                                 // of forests
+  const char* unit_ = "graphs";
   int64_t overlap_ = 0;
-  int64_t calibration_gap_ = 0;
   Json identity_;
 };
 

@@ -10,13 +10,15 @@
 #include "base/json_text.h"
 #include "base/version.h"
 #include "io/file.h"
+#include "store/data_kind.h"
 
 namespace plimsoll {
 namespace {
 
 // The newest version of each kind, of which a set has the oldest that can say what it holds.
 int newest_version(const std::string& kind) {
-  return kind == "graph_set" || kind == "graph" || kind == "frames" ? 2 : 1;
+  const DataKind* const known = find_data_kind(kind);
+  return known != nullptr ? known->newest_version : 1;
 }
 
 }  // namespace

@@ -3,9 +3,15 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "store/data_kind.h"
 
 namespace plimsoll {
+
+void verify_graph(const std::filesystem::path& folder, std::vector<std::string>& wrong);
+
 namespace {
+
+const DataKindRegistration kRegistered({.name = "graph", .rows = "edges", .newest_version = 2, .verify = verify_graph});
 
 constexpr int kNarrowVersion = 2;  // of a graph whose features are narrow
 

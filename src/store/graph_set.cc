@@ -6,10 +6,22 @@
 
 #include "base/error.h"
 #include "memory/heap_bytes.h"
+#include "store/data_kind.h"
 #include "store/graph_set_tables.h"
+#include "store/merge_shards.h"
 
 namespace plimsoll {
+
+void verify_graph_set(const std::filesystem::path& folder, std::vector<std::string>& wrong);
+Merged merge_graph_sets(const MergeRequest& request);
+
 namespace {
+
+const DataKindRegistration kRegistered({.name = "graph_set",
+                                        .rows = "graphs",
+                                        .newest_version = 2,
+                                        .verify = verify_graph_set,
+                                        .merge = merge_graph_sets});
 
 Json to_json(const GraphRange& range, bool recording) {
   Json json = {{"name", range.name}};

@@ -5,12 +5,17 @@
 #include <vector>
 
 #include "memory/vector.h"
-#include "can/frames/frames.h"
 #include "store/safetensors.h"
 
 namespace plimsoll {
 
-/// Distinct messages in ascending order. A recording may have as many as it has frames.
+/// A message: its ID and, from bit 32 on, the number of the channel it came on; 0 where recordings are of one
+/// channel each.
+using MessageKey = uint64_t;
+inline constexpr int kChannelShift = 32;
+inline constexpr size_t kMostChannels = 64;  ///< of a recording
+
+/// Distinct messages in ascending order.
 using MessageKeys = Vector<MessageKey, Tag::columns>;
 
 /// Messages by index, as nodes of graphs have them.

@@ -131,7 +131,8 @@ void verify_names(const GraphView& graph, Findings& findings) {
 
 }  // namespace
 
-void verify_graph(const GraphView& graph, Findings& findings) {
+void verify_graph(const std::filesystem::path& folder, Findings& findings) {
+  const GraphView graph(folder);
   verify_topology(graph, findings);
   verify_finite(graph.edge_weight(), "edge_weight", findings);
   verify_finite(graph.edge_attr(), "edge_attr", findings);

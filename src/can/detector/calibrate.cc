@@ -10,7 +10,7 @@
 #include "can/detector/window_judge.h"
 #include "store/column_check.h"
 #include "store/metadata_json.h"
-#include "store/verify.h"
+#include "can/frames/verify_frames.h"
 #include "can/windows/behaviour_windows.h"
 #include "can/windows/calibration.h"
 #include "can/profile/profile_sums.h"

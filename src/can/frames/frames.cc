@@ -7,9 +7,20 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "can/frames/merge_frames.h"
+#include "can/frames/verify_frames.h"
+#include "store/data_kind.h"
 
 namespace plimsoll {
 namespace {
+
+const DataKindRegistration kRegistered(
+    {.name = "frames",
+     .rows = "frames",
+     .newest_version = 2,
+     .verify = verify_frames,
+     .require_sound = [](const std::filesystem::path& folder) { require_sound(FramesView(folder)); },
+     .merge = merge_frames});
 
 Json optional_json(const std::optional<std::string>& text) {
   return text ? Json(*text) : Json();

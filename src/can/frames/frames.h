@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "store/data_set.h"
+#include "store/message_ids.h"
 
 namespace plimsoll {
 
@@ -22,12 +23,6 @@ inline constexpr uint8_t kFrameEsi = 2;   ///< the sender was error passive
 inline constexpr uint8_t kFrameFd = 4;    ///< CAN FD, whatever its length
 inline constexpr uint8_t kFrameSent = 8;  ///< sent by who recorded it, where the capture tells directions
 inline constexpr uint8_t kFrameFlags = 15;
-
-/// A message of a bus: its can_id and, from bit 32 on, the number of its channel; 0 where recordings are of
-/// one channel each.
-using MessageKey = uint64_t;
-inline constexpr int kChannelShift = 32;
-inline constexpr size_t kMostChannels = 64;  ///< of a capture
 
 inline constexpr uint8_t kUnlabelled = 255;
 inline constexpr int64_t kPayloadBytes = 8;

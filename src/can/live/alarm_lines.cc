@@ -199,7 +199,7 @@ std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& 
   return text;
 }
 
-Json AlarmLines::summary_json(const FeedLosses& losses, Budget& budget) const {
+Json AlarmLines::summary_json(const FeedLosses& losses, const Json& memory) const {
   const double seconds = watch_.seconds();
   const double busy = processor_seconds();
   Json summary = {{"windows", windows_},
@@ -223,7 +223,7 @@ Json AlarmLines::summary_json(const FeedLosses& losses, Budget& budget) const {
                   {"other_records", losses.other_records},
                   {"stray_bytes", losses.stray_bytes},
                   {"dropped_frames", losses.frames},
-                  {"memory", budget.report_json()}};
+                  {"memory", memory}};
   if (losses.truncation) summary["truncated_at"] = losses.truncation->at;
   const double hours = traffic_hours();
   summary["traffic_hours"] = hours;
@@ -243,8 +243,8 @@ double AlarmLines::traffic_hours() const {
   return static_cast<double>(longest) / 3.6e12;
 }
 
-void AlarmLines::summarise(const FeedLosses& losses, Budget& budget, const Json& events) {
-  Json summary = summary_json(losses, budget);
+void AlarmLines::summarise(const FeedLosses& losses, const Json& memory, const Json& events) {
+  Json summary = summary_json(losses, memory);
   if (!events.is_null()) summary["events"] = events;
   if (!options_.summary) return;
   if (options_.json || options_.incidents)

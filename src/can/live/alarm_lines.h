@@ -3,7 +3,8 @@
 #include <chrono>
 #include <map>
 
-#include "cli/command.h"
+#include "base/json.h"
+#include "base/stopwatch.h"
 #include "can/dbc/dbc.h"
 #include "can/live/frame_feed.h"
 #include "can/live/latency.h"
@@ -46,8 +47,9 @@ class AlarmLines {
   int64_t windows() const { return windows_; }
   int64_t frames() const { return frames_; }
   void begin_recording() { ++recordings_; }
-  /// `events`: what was told of incidents, or null. Errors: Failure, as add().
-  void summarise(const FeedLosses& losses, Budget& budget, const Json& events);
+  /// `memory`: what was used of it, as the summary shows it. `events`: what was told of incidents, or null.
+  /// Errors: Failure, as add().
+  void summarise(const FeedLosses& losses, const Json& memory, const Json& events);
 
  private:
   std::string name_of(const StreamDetector& detector, MessageKey key) const;
@@ -55,7 +57,7 @@ class AlarmLines {
   Json line_json(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place) const;
   std::string line_text(const Verdict& verdict, const StreamDetector& detector,
                         const StreamPlace& place) const;
-  Json summary_json(const FeedLosses& losses, Budget& budget) const;
+  Json summary_json(const FeedLosses& losses, const Json& memory) const;
   void print_summary(const Json& summary) const;
   double traffic_hours() const;
   // Of windows with labels.

@@ -11,7 +11,7 @@
 #include "can/simulate/bus_simulator.h"
 #include "can/simulate/periodic_ids.h"
 #include "store/column_check.h"
-#include "store/verify.h"
+#include "can/frames/verify_frames.h"
 
 namespace plimsoll {
 namespace {

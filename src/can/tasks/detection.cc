@@ -1,4 +1,5 @@
 #include "can/tasks/detector_training.h"
+#include "can/tasks/tasks.h"
 #include "can/tasks/gat_stage.h"
 
 namespace plimsoll {

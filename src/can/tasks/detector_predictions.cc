@@ -14,7 +14,7 @@ namespace plimsoll {
 namespace {
 
 // Of each window the probability of an attack, and what the last layer reads.
-void predict_classes(const Detector& detector, const TrainingData& data, const PredictionRequest& request,
+void predict_classes(const Detector& detector, const WindowData& data, const PredictionRequest& request,
                      PredictionWriter& writer) {
   const Predictions says(*detector.gat, request.embeddings);
   std::optional<UnknownIdsApart> apart;
@@ -25,7 +25,7 @@ void predict_classes(const Detector& detector, const TrainingData& data, const P
 }
 
 // Of each window how badly it is rebuilt.
-void predict_errors(const Detector& detector, const TrainingData& data, const PredictionRequest& request,
+void predict_errors(const Detector& detector, const WindowData& data, const PredictionRequest& request,
                     PredictionWriter& writer) {
   const auto shapes = read_shapes(data.source(), request.threads);
   GraphList graphs(shapes.size());
@@ -53,7 +53,7 @@ int64_t DetectorTask::predict(const PredictionRequest& request) const {
   Recipe recipe = request.recipe;
   recipe.data.without = detector.facts.without;
   recipe.data.calibration = 0;
-  const TrainingData data(request.data, recipe, {.known = known_of(detector.facts)});
+  const WindowData data(request.data, recipe, {.known = known_of(detector.facts)});
   const int64_t width = request.embeddings && detector.gat ? detector.gat->embedding() : 0;
   if (request.embeddings && !detector.gat)
     throw UsageError("an autoencoder has no embedding of a window; leave --embeddings out");

@@ -27,7 +27,7 @@ LearnedBefore known_of(const DetectorFacts& facts) {
   return {facts.vocabulary, BehaviourProfile::from_tensors(*facts.benign, facts.vocabulary.channels)};
 }
 
-TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data) {
+TrainingSplit detection_split(const Recipe& recipe, const WindowData& data) {
   if (recipe.split.by == "graph")
     throw UsageError(fmt::format("task '{}' needs split.by: time or recording", recipe.task));
   return split_for(recipe, data, {});
@@ -41,7 +41,7 @@ Findings DetectorTask::evaluate(const RunEvaluation& asked) const {
 
 DetectorTraining::DetectorTraining(TrainingInput input) : input_(std::move(input)) {
   require_kind(input_.data, input_.recipe, {"frames"});
-  data_.emplace(input_.data, input_.recipe, DataOptions{.labels = true});
+  data_.emplace(input_.data, input_.recipe, WindowDataOptions{.labels = true});
   shapes_ = read_shapes(data_->source(), input_.threads);
   split_ = detection_split(input_.recipe, *data_);
 }
@@ -52,7 +52,7 @@ DetectorFacts DetectorTraining::facts() const {
                         {"window", recipe.data.window.text()},
                         {"stride", recipe.data.stride.text()}};
   return {.vocabulary = data_->source().tables().vocabulary,
-          .benign_ids = training_ids(*data_->frames(), true, {.leave_out = recipe.split.leave_out}),
+          .benign_ids = training_ids(data_->frames(), true, {.leave_out = recipe.split.leave_out}),
           .trained_on = split_.contents,
           .without = recipe.data.without,
           .data = windows.dump(),
@@ -75,7 +75,7 @@ const TrainedStage* DetectorTraining::finish(const std::vector<TrainedStage>& st
   Recipe recipe = input_.recipe;
   if (recipe.data.calibration > 0) {
     recipe.data.calibration = 0;
-    data_.emplace(input_.data, recipe, DataOptions{.labels = true});
+    data_.emplace(input_.data, recipe, WindowDataOptions{.labels = true});
   }
   const auto model = [&](const TrainedStage& stage) {
     return folder.seed(stage.seed) / stage.report.stage / "model.safetensors";

@@ -34,7 +34,7 @@ class DetectorTraining : public Training {
   DetectorFacts facts() const;
 
   const TrainingInput input_;
-  std::optional<TrainingData> data_;
+  std::optional<WindowData> data_;
   Vector<GraphShape, Tag::columns> shapes_;
   TrainingSplit split_;
 };
@@ -51,6 +51,6 @@ LearnedBefore known_of(const DetectorFacts& facts);
 
 /// The windows of a detector's data and how they are split. Errors: UsageError where the recipe's task is not
 /// one for this data.
-TrainingSplit detection_split(const Recipe& recipe, const TrainingData& data);
+TrainingSplit detection_split(const Recipe& recipe, const WindowData& data);
 
 }  // namespace plimsoll

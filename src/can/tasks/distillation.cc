@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "can/tasks/tasks.h"
 #include "can/tasks/detector_training.h"
 #include "can/tasks/distill.h"
 

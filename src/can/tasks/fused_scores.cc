@@ -22,28 +22,28 @@ std::span<const int64_t> of_recording(std::span<const int64_t> graphs, const Gra
 }
 
 // The windows that the other fold's profiles are learned from.
-JudgedList learned_in(const TrainingData& data, CalibrationFold fold) {
+JudgedList learned_in(const WindowData& data, CalibrationFold fold) {
   JudgedList list{"calibration", {}, {}};
   for (const GraphRange& recording : data.source().tables().recordings) {
-    const auto windows = of_recording(data.windows()->calibration(), recording);
+    const auto windows = of_recording(data.windows().calibration(), recording);
     const auto half = learned_in_fold(windows, fold, data.calibration_gap());
     list.graphs.insert(list.graphs.end(), half.begin(), half.end());
   }
   return list;
 }
 
-void put_statistics(const TrainingData& data, std::span<const int64_t> graphs,
+void put_statistics(const WindowData& data, std::span<const int64_t> graphs,
                     Vector<float, Tag::columns>& by_graph, bool own_profile, FrameJudges judges) {
   const auto put = [&](int64_t place, const ProfileStatistics& statistics) {
     std::ranges::copy(statistics,
                       by_graph.begin() + graphs[static_cast<size_t>(place)] * std::ssize(statistics));
   };
-  read_statistics(*data.windows(), graphs, own_profile, put, std::move(judges));
+  read_statistics(data.windows(), graphs, own_profile, put, std::move(judges));
 }
 
 // The calibration windows of a recording that are compared with a profile of the other half, ascending.
-Vector<int64_t, Tag::columns> compared_windows(const TrainingData& data, const GraphRange& recording) {
-  const auto windows = of_recording(data.windows()->calibration(), recording);
+Vector<int64_t, Tag::columns> compared_windows(const WindowData& data, const GraphRange& recording) {
+  const auto windows = of_recording(data.windows().calibration(), recording);
   const int64_t gap = data.calibration_gap();
   const auto first = learned_in_fold(windows, CalibrationFold::first_half, gap);
   const auto second = learned_in_fold(windows, CalibrationFold::second_half, gap);
@@ -51,7 +51,7 @@ Vector<int64_t, Tag::columns> compared_windows(const TrainingData& data, const G
     throw InputError(fmt::format(
         "{}: {}/{} begins with {} windows to calibrate on, of its {}, expected {} without attacks at least; "
         "leave the recording out of the data, or judge with --calibrate 0",
-        data.frames()->set().folder().string(), recording.split, recording.name, windows.size(),
+        data.frames().set().folder().string(), recording.split, recording.name, windows.size(),
         recording.graphs, 2 + 2 * gap));
   Vector<int64_t, Tag::columns> both(first.begin(), first.end());
   both.insert(both.end(), second.begin(), second.end());
@@ -81,7 +81,7 @@ CalibrationFolds::CalibrationFolds(const std::filesystem::path& data, const Reci
       by_first(learned_in(first, CalibrationFold::second_half)),
       by_second(learned_in(second, CalibrationFold::first_half)) {}
 
-FusedScores::FusedScores(const TrainingData& data, const CalibrationFolds* folds,
+FusedScores::FusedScores(const WindowData& data, const CalibrationFolds* folds,
                          std::span<const JudgedList> lists)
     : data_(data),
       folds_(folds),

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "can/detector/fusion.h"
-#include "run/training_data.h"
+#include "can/tasks/window_data.h"
 #include "can/tasks/evaluation.h"
 #include "can/score/frame_judges.h"
 
@@ -17,8 +17,8 @@ namespace plimsoll {
 struct CalibrationFolds {
   CalibrationFolds(const std::filesystem::path& data, const Recipe& recipe, const LearnedBefore& known);
 
-  TrainingData first;   ///< profiles of the first halves
-  TrainingData second;  ///< of the second ones
+  WindowData first;   ///< profiles of the first halves
+  WindowData second;  ///< of the second ones
   JudgedList by_first;  ///< what is judged by `first`: the second halves
   JudgedList by_second;
 };
@@ -35,7 +35,7 @@ struct ModelScores {
 class FusedScores {
  public:
   /// `folds` is null where nothing is calibrated. Both must outlive this.
-  FusedScores(const TrainingData& data, const CalibrationFolds* folds, std::span<const JudgedList> lists);
+  FusedScores(const WindowData& data, const CalibrationFolds* folds, std::span<const JudgedList> lists);
 
   /// What one takes of the ledger, `longest` being the longest list that is judged.
   static int64_t bytes(const WindowSource& windows, int64_t longest, bool calibrated);
@@ -57,7 +57,7 @@ class FusedScores {
   void score(DetectorScores& into, std::span<const int64_t> graphs, std::span<const ModelScores> models,
              const Fusion& fusion) const;
 
-  const TrainingData& data_;
+  const WindowData& data_;
   const CalibrationFolds* folds_;
   std::span<const JudgedList> lists_;
   Statistics judged_;

@@ -13,7 +13,7 @@
 #include "can/tasks/fused_scores.h"
 #include "can/tasks/run_detectors.h"
 #include "run/run_record.h"
-#include "run/training_data.h"
+#include "can/tasks/window_data.h"
 #include "can/tasks/evaluation_json.h"
 #include "can/tasks/evaluation_report.h"
 #include "can/tasks/evaluation_table.h"
@@ -31,7 +31,7 @@ namespace plimsoll {
 namespace {
 
 // How the data was split when the detector was trained; nothing if this is other data.
-std::optional<TrainingSplit> split_that_trained(const TrainingData& data, const Recipe& recipe,
+std::optional<TrainingSplit> split_that_trained(const WindowData& data, const Recipe& recipe,
                                                 const DetectorFacts& facts) {
   if (training_contents(data.source().tables(), recipe.split.leave_out) != facts.trained_on)
     return std::nullopt;
@@ -39,19 +39,19 @@ std::optional<TrainingSplit> split_that_trained(const TrainingData& data, const 
 }
 
 // Flags a window that holds an ID never seen in benign training traffic.
-DetectorScores unknown_ids(const TrainingData& data, const MessageIds& benign_ids) {
-  const auto flags = unknown_id_rule(*data.frames(), *data.windows(), benign_ids);
+DetectorScores unknown_ids(const WindowData& data, const MessageIds& benign_ids) {
+  const auto flags = unknown_id_rule(data.frames(), data.windows(), benign_ids);
   DetectorScores rule{"unknown_id", 0, {{0, 0, 0.5F}}, {}, true};
   rule.scores.assign(flags.begin(), flags.end());
   return rule;
 }
 
 // Flags a window in which IDs come sooner or more often than benign ones do.
-DetectorScores odd_timing(const TrainingData& data, const DetectorFacts& facts,
+DetectorScores odd_timing(const WindowData& data, const DetectorFacts& facts,
                           const std::optional<TrainingSplit>& split, std::span<const uint8_t> truth) {
   const auto learned = TimingRule::from_tensors(*facts.benign, facts.vocabulary.channels);
   if (!learned) throw InputError("the detector's file has no timing rule: train it again");
-  DetectorScores rule{"timing", 0, {{0, 0, 0}}, learned->scores(*data.frames(), *data.windows()), true};
+  DetectorScores rule{"timing", 0, {{0, 0, 0}}, learned->scores(data.frames(), data.windows()), true};
   if (split) rule.thresholds = thresholds_from(rule, split->validation, truth);
   return rule;
 }
@@ -94,7 +94,7 @@ struct Judging {
     if (calibration > 0) {
       folds.emplace(options.data, recipe, known_of(facts));
       const auto begins =
-          with_gaps(data.windows()->calibration(), data.source().tables().recordings, data.calibration_gap());
+          with_gaps(data.windows().calibration(), data.source().tables().recordings, data.calibration_gap());
       for (JudgedList& list : lists)
         std::erase_if(list.graphs, [&](int64_t g) { return std::ranges::binary_search(begins, g); });
     } else if (options.ablation) {
@@ -116,7 +116,7 @@ struct Judging {
     if (gat() != nullptr && shows_attention(options))
       scorer.later += AttendedWindows::bytes(gat()->file, !options.attention.empty());
     if (recipe.data.features == "behaviour")
-      scorer.later += FusedScores::bytes(*data.windows(), longest, calibrated);
+      scorer.later += FusedScores::bytes(data.windows(), longest, calibrated);
   }
   Judging(const Judging&) = delete;
   Judging& operator=(const Judging&) = delete;
@@ -148,7 +148,7 @@ struct Judging {
   Recipe recipe;
   std::vector<RunDetector> files;
   DetectorFacts facts;
-  TrainingData data;
+  WindowData data;
   int64_t calibration = 0;                // windows of each recording at most
   std::optional<CalibrationFolds> folds;  // where recordings are calibrated
   std::optional<TrainingSplit> split;
@@ -184,7 +184,7 @@ DetectorScores scores_of(const RunDetector& of, const Judging& judging, int64_t 
 Vector<float, Tag::columns> calibration_scores(const RunDetector& of, const Judging& judging,
                                                int64_t outside_ledger) {
   Vector<float, Tag::columns> all(judging.shapes.size(), std::numeric_limits<float>::quiet_NaN());
-  const auto add = [&](const TrainingData& data, const JudgedList& list) {
+  const auto add = [&](const WindowData& data, const JudgedList& list) {
     const auto shapes = read_shapes(data.source(), judging.scorer.threads);
     const DetectorScores scores =
         scores_on(of, judging, outside_ledger, data.source(), shapes, std::span(&list, 1));
@@ -234,7 +234,7 @@ void add_calibrated(const Judging& judging, const FusedScores& fused, bool ablat
 // What a trained detector's own levels make of the models of its seed and profile statistics.
 void add_fused(const Judging& judging, bool ablation, int64_t outside_ledger,
                std::vector<DetectorScores>& detectors) {
-  if (judging.data.windows()->tables().node_features != feature_tables("behaviour").node_features) return;
+  if (judging.data.windows().tables().node_features != feature_tables("behaviour").node_features) return;
   const FusedScores fused(judging.data, judging.folds ? &*judging.folds : nullptr, judging.lists);
   if (judging.folds) return add_calibrated(judging, fused, ablation, outside_ledger, detectors);
   std::vector<DetectorScores> rows;
@@ -262,7 +262,7 @@ std::vector<std::vector<Report::Figure>> show_attention(const Judging& judging, 
   }
   if (!shows_attention(options)) return {};
   const DetectorScores& scores = detectors[static_cast<size_t>(gat - judging.files.data())];
-  AttendedWindows attended(gat->file, *judging.data.windows());
+  AttendedWindows attended(gat->file, judging.data.windows());
   if (!options.attention.empty() && rank_of(options.exchange) == 0) {
     options.progress(0, 1);  // before there is something to be cleaned up
     unsaved.attempt([&] {
@@ -289,7 +289,7 @@ Findings judge_detector(const RunEvaluation& options) {
   const BlockSource& source = data.source();
   Vector<uint8_t, Tag::columns> truth(shapes.size());
   std::ranges::transform(shapes, truth.begin(), [](const GraphShape& shape) { return shape.label == 1; });
-  const WindowTimes times = window_times(*data.windows(), *data.frames());
+  const WindowTimes times = window_times(data.windows(), data.frames());
   // Models first: that is how tables and charts show them.
   std::vector<DetectorScores> detectors;
   for (const RunDetector& of : files) detectors.push_back(scores_of(of, judging, outside_ledger));
@@ -317,7 +317,7 @@ Findings judge_detector(const RunEvaluation& options) {
         "each recording was compared with its own first benign windows, at most {} or a third of it; these "
         "are not judged\n",
         calibration);
-  else if (data.windows()->learned().contains("profile.ids"))
+  else if (data.windows().learned().contains("profile.ids"))
     findings.notes += "all were compared with the benign profile of the training recordings\n";
   for (const JudgedSplit& judged_split : evaluation.splits) {
     findings.graphs += judged_split.all.graphs;
@@ -335,7 +335,7 @@ int64_t budget_to_judge(const RunEvaluation& options) {
   ledger.begin_recent();
   const Judging judging(options);
   const Vector<uint8_t, Tag::columns> truth(judging.shapes.size());
-  const WindowTimes times = window_times(*judging.data.windows(), *judging.data.frames());
+  const WindowTimes times = window_times(judging.data.windows(), judging.data.frames());
   int64_t least = stated_budget(outside_ledger + ledger.recent_peak());
   std::vector<Vector<float, Tag::columns>> scores;
   const auto plan = [&](const RunDetector& of, const BlockSource& source, std::span<const GraphShape> shapes,

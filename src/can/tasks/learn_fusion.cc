@@ -27,7 +27,7 @@ GraphList enough_of(std::span<const int64_t> graphs) {
 
 }  // namespace
 
-void learn_fusion(const std::filesystem::path& model, const TrainingData& data, const Recipe& recipe,
+void learn_fusion(const std::filesystem::path& model, const WindowData& data, const Recipe& recipe,
                   const RunOptions& run) {
   if (recipe.data.features != "behaviour") return;
   const auto shapes = read_shapes(data.source(), run.threads);
@@ -50,7 +50,7 @@ void learn_fusion(const std::filesystem::path& model, const TrainingData& data, 
     for (int64_t w = 0; w < windows; ++w)
       rows.row(first + w)[FusedRows::kGat] = scores[static_cast<size_t>(w)];
   };
-  read_statistics(*data.windows(), benign, false, [&](int64_t w, const ProfileStatistics& statistics) {
+  read_statistics(data.windows(), benign, false, [&](int64_t w, const ProfileStatistics& statistics) {
     std::ranges::copy(statistics, rows.row(w).begin());
   });
   add_scores(0);

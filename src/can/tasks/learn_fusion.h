@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "run/training_data.h"
+#include "can/tasks/window_data.h"
 #include "engine/fit/fit.h"
 
 namespace plimsoll {
@@ -11,7 +11,7 @@ namespace plimsoll {
 /// with the profile of all training recordings, as they are and as if they were of another vehicle. `data`:
 /// those that trained, not calibrated. Does nothing for other features than behaviour. Errors: InputError,
 /// BudgetTooSmall.
-void learn_fusion(const std::filesystem::path& model, const TrainingData& data, const Recipe& recipe,
+void learn_fusion(const std::filesystem::path& model, const WindowData& data, const Recipe& recipe,
                   const RunOptions& run);
 
 }  // namespace plimsoll

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "store/column_check.h"
 #include "store/output.h"
-#include "store/verify.h"
+#include "can/frames/verify_frames.h"
 
 namespace plimsoll {
 namespace {

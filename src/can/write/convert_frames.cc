@@ -9,7 +9,7 @@
 #include "io/replaceable.h"
 #include "store/column_check.h"
 #include "can/frames/frames.h"
-#include "store/verify.h"
+#include "can/frames/verify_frames.h"
 
 namespace plimsoll {
 namespace {

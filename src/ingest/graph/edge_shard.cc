@@ -8,11 +8,14 @@
 #include "ingest/graph/graph_options.h"
 #include "ingest/text/source_hashes.h"
 #include "store/column_check.h"
+#include "store/data_kind.h"
 #include "store/output.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
+
+const DataKindRegistration kRegistered({.name = kEdgeShard, .merge = merge_graph});
 
 // What all shards are made from: names and sizes of all files.
 std::string identity_of(const std::vector<fs::path>& files) {

@@ -1,4 +1,5 @@
-#include "tasks/gnn/classes_evaluation.h"
+#include "tasks/classes/classes_evaluation.h"
+#include "tasks/links/tasks.h"
 #include "tasks/gnn/gnn_predictions.h"
 #include "telemetry/table.h"
 #include "tasks/links/link_evaluation.h"

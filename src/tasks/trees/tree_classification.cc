@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "tasks/trees/tasks.h"
 #include "base/units.h"
 #include "tasks/gnn/gnn_predictions.h"
 #include "tasks/trees/tree_verdicts.h"

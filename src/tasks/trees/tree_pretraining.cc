@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "tasks/trees/tasks.h"
 #include "base/units.h"
 #include "tasks/gnn/classes_evaluation.h"
 #include "tasks/gnn/graph_lists.h"

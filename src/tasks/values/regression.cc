@@ -1,4 +1,5 @@
-#include "tasks/gnn/classes_evaluation.h"
+#include "tasks/classes/classes_evaluation.h"
+#include "tasks/values/tasks.h"
 #include "tasks/gnn/gnn_predictions.h"
 #include "tasks/gnn/graph_lists.h"
 #include "telemetry/table.h"

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "store/merge_shards.h"
+
+namespace plimsoll {
+
+/// Joins the shards of a `frames` set (store/data_kind.h). Errors: those of merge_shards().
+Merged merge_frames(const MergeRequest& request);
+
+}  // namespace plimsoll

@@ -1,0 +1,88 @@
+#include "can/tasks/window_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "can/windows/timing_rule.h"
+#include "store/split_name.h"
+
+namespace plimsoll {
+namespace {
+
+// What is not labelled would pass for benign.
+void require_labels(const FramesView& frames) {
+  int64_t unlabelled = 0;
+  for (const Recording& recording : frames.recordings()) {
+    if (!is_training_split(recording.split)) continue;
+    if (recording.labelled) return;
+    ++unlabelled;
+  }
+  if (unlabelled > 0)
+    throw InputError(
+        fmt::format("{}: none of its {} training recordings has labels, and a detector learns from frames "
+                    "labelled benign "
+                    "or attack; ingest captures with a label column (docs/can-formats.md)",
+                    frames.set().folder().string(), unlabelled));
+}
+
+// The index of an ID means nothing where each recording has a vocabulary of its own.
+void require_no_identity(const Recipe& recipe) {
+  const auto& hidden = recipe.data.without;
+  if (recipe.data.calibration == 0 || recipe.data.features != "behaviour") return;
+  if (std::ranges::find(hidden, "id_index") != hidden.end()) return;
+  throw UsageError(
+      "calibration compares each recording with its own IDs, and the model knows IDs by index; train it with "
+      "data.without: [id_index]");
+}
+
+}  // namespace
+
+struct WindowData::Opened {
+  OpenedData data;
+  const FramesView* frames;
+  const WindowSource* windows;
+  int64_t calibration_gap;
+};
+
+WindowData::Opened WindowData::open(const std::filesystem::path& folder, const Recipe& recipe,
+                                    WindowDataOptions options) {
+  auto frames = std::make_shared<const FramesView>(folder);
+  if (options.labels) require_labels(*frames);
+  require_no_identity(recipe);
+  const int64_t overlap = overlapping_windows(recipe.data.window.value, recipe.data.stride.value);
+  const int64_t gap = recipe.split.rule == 1 ? 0 : overlap;
+  auto windows = open_windows(*frames,
+                              {recipe.data.features,
+                               recipe.data.window.value,
+                               recipe.data.stride.value,
+                               recipe.data.window.unit,
+                               {.leave_out = recipe.split.leave_out},
+                               {recipe.data.calibration, options.fold, gap}},
+                              std::move(options.known));
+  Opened opened{.data = {}, .frames = frames.get(), .windows = windows.get(), .calibration_gap = gap};
+  opened.data = {.owner = frames,
+                 .source = std::move(windows),
+                 .identity = frames->identity(),
+                 .unit = "windows",
+                 .overlap = overlap};
+  return opened;
+}
+
+WindowData::WindowData(const std::filesystem::path& folder, const Recipe& recipe, WindowDataOptions options)
+    : WindowData(folder, recipe, open(folder, recipe, std::move(options))) {}
+
+WindowData::WindowData(const std::filesystem::path& folder, const Recipe& recipe, Opened opened)
+    : TrainingData(folder, recipe, std::move(opened.data)),
+      frames_(opened.frames),
+      windows_(opened.windows),
+      calibration_gap_(opened.calibration_gap) {}
+
+std::shared_ptr<const NamedTensors> WindowData::benign(const TrainingSplit& split) const {
+  NamedTensors tensors = windows_->learned();
+  tensors.merge(TimingRule::learn(*frames_, *windows_, split.training).tensors());
+  return std::make_shared<const NamedTensors>(std::move(tensors));
+}
+
+}  // namespace plimsoll

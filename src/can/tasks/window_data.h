@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "can/windows/windows.h"
+#include "run/training_data.h"
+
+namespace plimsoll {
+
+/// How windows are made of a data set of frames.
+struct WindowDataOptions {
+  LearnedBefore known = {};  ///< of a trained model; what is absent is that of the data
+  CalibrationFold fold = CalibrationFold::all;
+  bool labels = false;  ///< frames must have them: what is not labelled would pass for benign
+};
+
+/// Windows made on the fly of a data set of `frames`, as training sees them.
+class WindowData : public TrainingData {
+ public:
+  /// Errors: as TrainingData; InputError for a set that is not of frames.
+  WindowData(const std::filesystem::path& folder, const Recipe& recipe, WindowDataOptions options = {});
+
+  const FramesView& frames() const { return *frames_; }
+  /// The windows with all their features.
+  const WindowSource& windows() const { return *windows_; }
+  /// What benign traffic does, for DetectorFacts::benign: the profile of behaviour windows, and the timing
+  /// rule of the windows that train.
+  std::shared_ptr<const NamedTensors> benign(const TrainingSplit& split) const;
+  /// Number of windows after a calibration window that are neither judged by it nor part of the other half: 0
+  /// with split.rule 1.
+  int64_t calibration_gap() const { return calibration_gap_; }
+
+ private:
+  struct Opened;
+  WindowData(const std::filesystem::path& folder, const Recipe& recipe, Opened opened);
+  static Opened open(const std::filesystem::path& folder, const Recipe& recipe, WindowDataOptions options);
+
+  const FramesView* frames_;       // owned by TrainingData
+  const WindowSource* windows_;    // likewise
+  int64_t calibration_gap_;
+};
+
+}  // namespace plimsoll

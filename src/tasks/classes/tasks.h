@@ -1,0 +1,11 @@
+#pragma once
+
+#include "run/task.h"
+
+namespace plimsoll {
+
+// Classes of graphs, and of the nodes of one giant graph.
+const Task& graph_classification_task();
+const Task& node_classification_task();
+
+}  // namespace plimsoll

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "run/task.h"
+
+namespace plimsoll {
+
+// Numbers of graphs, and of their nodes.
+const Task& graph_regression_task();
+const Task& node_regression_task();
+
+}  // namespace plimsoll
