@@ -3,8 +3,8 @@
 #include <atomic>
 #include <memory>
 
-#include "memory/tape_model.h"
 #include "engine/blocks/training_device.h"
+#include "memory/tape_model.h"
 
 namespace plimsoll {
 

@@ -13,9 +13,9 @@
 #include "device/device_choice.h"
 #include "device/host_device.h"
 #include "device_scope.h"
+#include "engine/blocks/torch_on_stream.h"
 #include "ops/torch_cuda.h"
 #include "torch_bindings.h"
-#include "engine/blocks/torch_on_stream.h"
 
 namespace plimsoll {
 

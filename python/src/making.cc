@@ -11,13 +11,13 @@
 #include "base/units.h"
 #include "bindings.h"
 #include "can/capture/ingest.h"
-#include "store/merge_shards.h"
+#include "can/simulate/simulate.h"
+#include "can/windows/windows_set.h"
 #include "ingest/points/nearest.h"
 #include "ingest/points/points.h"
-#include "can/simulate/simulate.h"
 #include "memory/budget_scope.h"
+#include "store/merge_shards.h"
 #include "watched.h"
-#include "can/windows/windows_set.h"
 
 namespace plimsoll {
 namespace {

@@ -9,12 +9,12 @@
 #include "base/json_text.h"
 #include "cluster/process_group.h"
 #include "config/known_recipes.h"
+#include "engine/plan/warm_up.h"
 #include "memory/budget_caps.h"
 #include "run/evaluate_run.h"
 #include "run/predict_run.h"
 #include "run/train_run.h"
 #include "torch_bindings.h"
-#include "engine/plan/warm_up.h"
 #include "watched.h"
 
 namespace plimsoll {

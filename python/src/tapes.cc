@@ -9,13 +9,13 @@
 
 #include "base/error.h"
 #include "device_scope.h"
+#include "engine/plan/operation_names.h"
 #include "memory/tape.h"
 #include "memory/tape_model.h"
 #include "memory/tape_profile.h"
 #include "ops/allocator.h"
 #include "telemetry/memory_snapshot.h"
 #include "torch_bindings.h"
-#include "engine/plan/operation_names.h"
 
 namespace plimsoll {
 namespace {

@@ -7,14 +7,14 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "cli/capture_options.h"
-#include "cli/command.h"
+#include "can/dbc/dbc_rules.h"
 #include "can/live/dbc_remarks.h"
 #include "can/live/event_text.h"
+#include "can/live/frame_feed.h"
+#include "cli/capture_options.h"
+#include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
-#include "can/dbc/dbc_rules.h"
-#include "can/live/frame_feed.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {

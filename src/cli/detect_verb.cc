@@ -9,15 +9,15 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "can/live/alarm_lines.h"
-#include "cli/capture_options.h"
-#include "cli/command.h"
 #include "can/live/dbc_remarks.h"
 #include "can/live/detection.h"
 #include "can/live/event_sink.h"
+#include "can/live/frame_feed.h"
+#include "cli/capture_options.h"
+#include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
-#include "can/live/frame_feed.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {

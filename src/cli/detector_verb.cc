@@ -14,11 +14,11 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "can/capture/capture_format.h"
 #include "cli/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
-#include "can/capture/capture_format.h"
 #include "io/file.h"
 #include "io/new_folder.h"
 #include "io/replaceable.h"

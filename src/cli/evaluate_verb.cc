@@ -8,11 +8,11 @@
 #include "cli/interrupt.h"
 #include "cli/open_device.h"
 #include "cli/train_verb.h"
+#include "engine/plan/warm_up.h"
 #include "run/evaluate_run.h"
 #include "run/run_lock.h"
 #include "run/training_data.h"
 #include "telemetry/progress.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 

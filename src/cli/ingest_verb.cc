@@ -4,12 +4,12 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "can/capture/ingest.h"
 #include "cli/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/verbs.h"
-#include "can/capture/ingest.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

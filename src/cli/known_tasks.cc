@@ -7,6 +7,7 @@
 #include "tasks/values/tasks.h"
 #ifdef PLIMSOLL_CAN
 #include "can/tasks/tasks.h"
+#include "can/tasks/window_data.h"
 #endif
 
 namespace plimsoll {
@@ -27,6 +28,9 @@ void register_known_tasks() {
 #endif
   };
   register_tasks(kTasks);
+#ifdef PLIMSOLL_CAN
+  register_opener("frames", open_window_data);
+#endif
 }
 
 }  // namespace plimsoll

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "cli/command.h"
 #include "can/frames/frames.h"
+#include "cli/command.h"
 
 namespace plimsoll {
 

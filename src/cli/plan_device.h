@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cli/train_options.h"
-#include "run/plan_run.h"
 #include "engine/blocks/training_device.h"
+#include "run/plan_run.h"
 
 namespace plimsoll {
 

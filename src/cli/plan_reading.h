@@ -1,7 +1,7 @@
 #pragma once
 
-#include "io/disk_speed.h"
 #include "engine/plan/planner.h"
+#include "io/disk_speed.h"
 
 namespace plimsoll {
 

@@ -9,17 +9,17 @@
 #include "cli/command.h"
 #include "cli/plan_device.h"
 #include "cli/plan_reading.h"
+#include "engine/plan/memory_by_module.h"
+#include "engine/plan/warm_up.h"
 #include "io/file.h"
 #include "io/replaceable.h"
 #include "job/stage.h"
 #include "rows/feature_file.h"
-#include "store/graph.h"
 #include "run/plan_savings.h"
 #include "run/plan_table.h"
+#include "store/graph.h"
 #include "telemetry/memory_snapshot.h"
 #include "telemetry/table.h"
-#include "engine/plan/memory_by_module.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -6,10 +6,10 @@
 #include "cli/interrupt.h"
 #include "cli/open_device.h"
 #include "cli/train_verb.h"
+#include "engine/plan/warm_up.h"
 #include "run/predict_run.h"
 #include "run/training_data.h"
 #include "telemetry/progress.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 

@@ -5,13 +5,13 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
+#include "can/simulate/inject.h"
+#include "can/simulate/simulate.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
-#include "can/simulate/inject.h"
-#include "can/simulate/simulate.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {

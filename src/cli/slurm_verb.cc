@@ -12,15 +12,15 @@
 #include "cli/interrupt.h"
 #include "cli/plan_verb.h"
 #include "config/known_recipes.h"
+#include "engine/plan/warm_up.h"
 #include "io/file.h"
 #include "job/slurm_script.h"
 #include "job/stage.h"
 #include "memory/limits.h"
-#include "store/data_set.h"
 #include "run/plan_run.h"
 #include "run/trial_run.h"
+#include "store/data_set.h"
 #include "telemetry/progress.h"
-#include "engine/plan/warm_up.h"
 
 extern char** environ;
 

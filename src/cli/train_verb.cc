@@ -12,10 +12,10 @@
 #include "cli/interrupt.h"
 #include "cli/open_device.h"
 #include "cli/train_report.h"
+#include "engine/plan/warm_up.h"
 #include "memory/limits.h"
 #include "run/train_run.h"
 #include "telemetry/progress.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

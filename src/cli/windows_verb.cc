@@ -4,13 +4,13 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "can/windows/windows_set.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
 #include "telemetry/progress.h"
-#include "can/windows/windows_set.h"
 
 namespace plimsoll {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "base/json_text.h"
 #include "base/version.h"
-#include "store/data_set.h"
 #include "engine/fit/rounding.h"
+#include "store/data_set.h"
 
 namespace plimsoll {
 namespace {

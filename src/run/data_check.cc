@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "engine/fit/fit.h"
 #include "io/file.h"
 #include "io/file_system.h"
 #include "store/column_check.h"
 #include "store/data_kind.h"
 #include "telemetry/progress.h"
-#include "engine/fit/fit.h"
 
 namespace plimsoll {
 namespace {

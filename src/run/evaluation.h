@@ -6,12 +6,12 @@
 
 #include "base/json.h"
 #include "config/recipe.h"
-#include "io/unsaved.h"
-#include "run/run_folder.h"
-#include "telemetry/markup.h"
 #include "engine/blocks/exchange.h"
 #include "engine/blocks/training_device.h"
 #include "engine/plan/rehearsal.h"
+#include "io/unsaved.h"
+#include "run/run_folder.h"
+#include "telemetry/markup.h"
 
 namespace plimsoll {
 

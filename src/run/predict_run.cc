@@ -1,13 +1,13 @@
 #include "run/predict_run.h"
 
 #include "config/earlier_runs.h"
+#include "engine/blocks/shared_file.h"
 #include "io/replaceable.h"
 #include "job/stage.h"
 #include "run/agreement.h"
 #include "run/data_check.h"
 #include "run/smallest_budget.h"
 #include "run/task.h"
-#include "engine/blocks/shared_file.h"
 
 namespace plimsoll {
 namespace {

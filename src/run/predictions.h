@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "config/recipe.h"
-#include "io/file.h"
-#include "store/data_set.h"
-#include "run/run_folder.h"
 #include "engine/blocks/exchange.h"
 #include "engine/blocks/training_device.h"
 #include "engine/plan/rehearsal.h"
+#include "io/file.h"
+#include "run/run_folder.h"
+#include "store/data_set.h"
 
 namespace plimsoll {
 

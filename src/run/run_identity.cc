@@ -5,10 +5,10 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "config/identity.h"
-#include "io/file.h"
-#include "store/safetensors.h"
 #include "engine/fit/checkpoint.h"
 #include "engine/fit/rounding.h"
+#include "io/file.h"
+#include "store/safetensors.h"
 
 namespace plimsoll {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "engine/plan/memory_by_module.h"
 #include "io/file.h"
 #include "job/job_report.h"
 #include "telemetry/metrics_table.h"
-#include "engine/plan/memory_by_module.h"
 
 namespace plimsoll {
 namespace {

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <optional>
 
+#include "engine/plan/stage_memory.h"
 #include "io/file_system.h"
 #include "memory/ledger.h"
-#include "engine/plan/stage_memory.h"
 
 namespace plimsoll {
 namespace {

@@ -4,9 +4,9 @@
 #include <functional>
 #include <string>
 
-#include "memory/ledger.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/rehearsal.h"
+#include "memory/ledger.h"
 
 namespace plimsoll {
 

@@ -11,6 +11,8 @@
 #include "base/seconds.h"
 #include "base/version.h"
 #include "config/earlier_runs.h"
+#include "engine/fit/rounding.h"
+#include "engine/plan/memory_by_module.h"
 #include "io/file.h"
 #include "io/replaceable.h"
 #include "job/stage.h"
@@ -22,8 +24,6 @@
 #include "run/run_folder.h"
 #include "run/run_identity.h"
 #include "run/run_lock.h"
-#include "engine/fit/rounding.h"
-#include "engine/plan/memory_by_module.h"
 
 namespace plimsoll {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -14,6 +15,13 @@
 namespace plimsoll {
 
 namespace {
+
+using Openers = std::map<std::string, OpenedData (*)(const std::filesystem::path&, const Recipe&)>;
+
+Openers& openers() {
+  static Openers all;
+  return all;
+}
 
 // What cannot be asked of one giant graph.
 void require_for_giant_graph(const Recipe& recipe) {
@@ -93,41 +101,63 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
 
 }  // namespace
 
+void register_opener(const std::string& kind,
+                     OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe)) {
+  openers()[kind] = open;
+}
+
 TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options)
     : root_(recipe.pretraining.root) {
   const std::string kind = kind_of(folder);
   require_columns(folder, kind, recipe);
   if (kind == "graph") {
-    require_for_giant_graph(recipe);
-    auto graph = std::make_unique<NeighbourSource>(folder, neighbour_options(recipe, options));
-    identity_ = graph->graph().set().identity();
-    unit_ = "blocks";
-    neighbours_ = graph.get();
-    source_ = std::move(graph);
+    open_graph(folder, recipe, options);
     return;
   }
+  const auto opener = openers().find(kind);
+  if (opener != openers().end())
+    take(opener->second(folder, recipe));
+  else
+    open_graph_set(folder, recipe, options);
+  hide_features(recipe);
+}
+
+TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, OpenedData opened)
+    : root_(recipe.pretraining.root) {
+  require_columns(folder, kind_of(folder), recipe);
+  take(std::move(opened));
+  hide_features(recipe);
+}
+
+void TrainingData::open_graph(const std::filesystem::path& folder, const Recipe& recipe,
+                              const DataOptions& options) {
+  require_for_giant_graph(recipe);
+  auto graph = std::make_unique<NeighbourSource>(folder, neighbour_options(recipe, options));
+  identity_ = graph->graph().set().identity();
+  unit_ = "blocks";
+  neighbours_ = graph.get();
+  source_ = std::move(graph);
+}
+
+void TrainingData::open_graph_set(const std::filesystem::path& folder, const Recipe& recipe,
+                                  const DataOptions& options) {
   auto graphs =
       std::make_unique<GraphSetSource>(folder, GraphColumnsAsked{options.targets, recipe.uses_paths()});
   identity_ = graphs->set().identity();
   overlap_ = overlap_of(graphs->set());
   source_ = std::move(graphs);
-  if (options.forests) {
-    auto forests = std::make_unique<ForestSource>(std::move(source_), root_);
-    forests_ = forests.get();
-    source_ = std::move(forests);
-  }
-  hide_features(recipe);
+  if (!options.forests) return;
+  auto forests = std::make_unique<ForestSource>(std::move(source_), root_);
+  forests_ = forests.get();
+  source_ = std::move(forests);
 }
 
-TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& recipe, OpenedData opened)
-    : owner_(std::move(opened.owner)),
-      source_(std::move(opened.source)),
-      root_(recipe.pretraining.root),
-      unit_(opened.unit),
-      overlap_(opened.overlap),
-      identity_(std::move(opened.identity)) {
-  require_columns(folder, kind_of(folder), recipe);
-  hide_features(recipe);
+void TrainingData::take(OpenedData opened) {
+  owner_ = std::move(opened.owner);
+  source_ = std::move(opened.source);
+  identity_ = std::move(opened.identity);
+  unit_ = opened.unit;
+  overlap_ = opened.overlap;
 }
 
 void TrainingData::hide_features(const Recipe& recipe) {

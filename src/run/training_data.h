@@ -3,14 +3,15 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 
+#include "base/json.h"
 #include "config/recipe.h"
+#include "engine/data/split.h"
 #include "sample/block/block.h"
 #include "sample/block/forest_source.h"
 #include "sample/block/graph_set_source.h"
 #include "sample/neighbour/neighbour_source.h"
-#include "base/json.h"
-#include "engine/data/split.h"
 
 namespace plimsoll {
 
@@ -24,7 +25,7 @@ struct DataOptions {
   bool forests = false;             ///< its graphs become forests from pretraining.root (ForestSource)
 };
 
-/// A data set of another kind, opened by who knows the kind.
+/// A data set of a kind that this module does not know, opened by the module that does.
 struct OpenedData {
   std::shared_ptr<const void> owner;  ///< of what the source reads; outlives it
   std::unique_ptr<BlockSource> source;
@@ -32,6 +33,11 @@ struct OpenedData {
   const char* unit = "graphs";
   int64_t overlap = 0;
 };
+
+/// Has data sets of a kind opened by `open`. A program calls it when it starts (cli/known_tasks.h), before
+/// other threads do. Errors of `open`: those of TrainingData.
+void register_opener(const std::string& kind,
+                     OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe));
 
 /// A data set as training sees it: graphs of a `graph_set`, blocks of seeds of one giant `graph` with their
 /// neighbours, or graphs made on the fly of data of another kind.
@@ -61,6 +67,9 @@ class TrainingData {
   TrainingData(const std::filesystem::path& folder, const Recipe& recipe, OpenedData opened);
 
  private:
+  void open_graph(const std::filesystem::path& folder, const Recipe& recipe, const DataOptions& options);
+  void open_graph_set(const std::filesystem::path& folder, const Recipe& recipe, const DataOptions& options);
+  void take(OpenedData opened);
   void hide_features(const Recipe& recipe);
 
   std::shared_ptr<const void> owner_;

@@ -35,8 +35,8 @@ Merged merge_shards(const MergeRequest& request);
 /// The merge of a kind whose shards hold consecutive rows. Not thread-safe.
 class RowMerge {
  public:
-  /// `own_sources`: each shard was made from sources of its own, and the whole from all of them. Errors: those
-  /// of open_shards().
+  /// `own_sources`: each shard was made from sources of its own, and the whole from all of them. Errors:
+  /// those of open_shards().
   RowMerge(const MergeRequest& request, bool own_sources);
 
   const std::vector<ShardFolder>& shards() const { return shards_; }

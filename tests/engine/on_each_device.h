@@ -9,9 +9,9 @@
 #include "base/units.h"
 #include "device/cuda_device.h"
 #include "device/host_device.h"
-#include "ops/allocator.h"
 #include "engine/blocks/training_device.h"
 #include "engine/plan/warm_up.h"
+#include "ops/allocator.h"
 
 namespace plimsoll {
 

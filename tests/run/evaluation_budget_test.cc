@@ -8,15 +8,15 @@
 #include <regex>
 
 #include "config/recipe.h"
+#include "engine/plan/warm_up.h"
 #include "io/file.h"
 #include "memory/ledger.h"
 #include "ops/allocator.h"
-#include "support/task_data.h"
-#include "support/temp_folder.h"
 #include "run/evaluate_run.h"
 #include "run/predict_run.h"
 #include "run/train_run.h"
-#include "engine/plan/warm_up.h"
+#include "support/task_data.h"
+#include "support/temp_folder.h"
 
 namespace plimsoll {
 namespace {

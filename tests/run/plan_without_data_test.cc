@@ -9,13 +9,13 @@
 
 #include "base/error.h"
 #include "config/schema.h"
+#include "engine/plan/warm_up.h"
 #include "memory/ledger.h"
 #include "ops/allocator.h"
-#include "support/task_data.h"
-#include "support/temp_folder.h"
 #include "run/plan_run.h"
 #include "run/plan_savings.h"
-#include "engine/plan/warm_up.h"
+#include "support/task_data.h"
+#include "support/temp_folder.h"
 
 namespace plimsoll {
 namespace {

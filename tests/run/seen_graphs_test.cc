@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/plan/warm_up.h"
 #include "ops/allocator.h"
+#include "run/evaluate_run.h"
+#include "run/train_run.h"
 #include "support/errors.h"
 #include "support/task_data.h"
 #include "support/temp_folder.h"
-#include "run/evaluate_run.h"
 #include "tasks/gnn/gnn_training.h"
 #include "tasks/gnn/graph_lists.h"
-#include "run/train_run.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

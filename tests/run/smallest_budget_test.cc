@@ -6,13 +6,13 @@
 #include <random>
 
 #include "config/recipe.h"
+#include "engine/plan/warm_up.h"
 #include "memory/ledger.h"
 #include "ops/allocator.h"
-#include "support/task_data.h"
-#include "support/temp_folder.h"
 #include "run/plan_run.h"
 #include "run/train_run.h"
-#include "engine/plan/warm_up.h"
+#include "support/task_data.h"
+#include "support/temp_folder.h"
 
 namespace plimsoll {
 namespace {

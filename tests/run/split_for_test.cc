@@ -7,10 +7,10 @@
 #include <filesystem>
 #include <set>
 
+#include "can/windows/windows_set.h"
 #include "config/earlier_runs.h"
 #include "support/behaviour_test.h"
 #include "support/errors.h"
-#include "can/windows/windows_set.h"
 
 namespace plimsoll {
 namespace {

@@ -3,15 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "base/interrupt.h"
+#include "engine/fit/edge_distances.h"
+#include "engine/fit/target_scale.h"
+#include "engine/plan/warm_up.h"
 #include "ops/allocator.h"
+#include "run/train_run.h"
 #include "sample/block/forest_source.h"
 #include "sample/block/graph_set_source.h"
 #include "support/task_data.h"
 #include "support/temp_folder.h"
-#include "run/train_run.h"
-#include "engine/fit/edge_distances.h"
-#include "engine/fit/target_scale.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

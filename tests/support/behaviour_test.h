@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "can/frames/frame_batch.h"
-#include "support/temp_folder.h"
 #include "can/windows/behaviour_graph.h"
 #include "can/windows/windows.h"
+#include "support/temp_folder.h"
 
 namespace plimsoll {
 

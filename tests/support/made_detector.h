@@ -7,9 +7,9 @@
 
 #include "base/json.h"
 #include "can/detector/fusion.h"
+#include "can/windows/windows.h"
 #include "store/safetensors.h"
 #include "support/behaviour_test.h"
-#include "can/windows/windows.h"
 
 namespace plimsoll {
 

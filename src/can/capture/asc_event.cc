@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "ingest/text/characters.h"
 #include "can/frames/frames.h"
+#include "ingest/text/characters.h"
 
 namespace plimsoll {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "io/file.h"
 #include "can/frames/frame_batch.h"
+#include "io/file.h"
 
 namespace plimsoll {
 

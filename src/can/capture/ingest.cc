@@ -11,8 +11,8 @@
 #include "base/workers.h"
 #include "can/capture/capture_pieces.h"
 #include "can/capture/channel_spill.h"
-#include "io/source_reader.h"
 #include "can/frames/frames.h"
+#include "io/source_reader.h"
 #include "store/output.h"
 
 namespace plimsoll {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "memory/vector.h"
 #include "can/checksum/payload_checksum.h"
 #include "can/checksum/residue_system.h"
+#include "memory/vector.h"
 
 namespace plimsoll {
 

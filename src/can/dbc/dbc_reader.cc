@@ -12,10 +12,10 @@
 #include "can/dbc/dbc_multiplexing.h"
 #include "can/dbc/dbc_numbers.h"
 #include "can/dbc/dbc_text.h"
+#include "can/frames/frames.h"
 #include "io/file.h"
 #include "memory/heap_bytes.h"
 #include "memory/vector.h"
-#include "can/frames/frames.h"
 
 namespace plimsoll {
 namespace {

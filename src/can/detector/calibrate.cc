@@ -8,12 +8,12 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "can/detector/window_judge.h"
-#include "store/column_check.h"
-#include "store/metadata_json.h"
 #include "can/frames/verify_frames.h"
+#include "can/profile/profile_sums.h"
 #include "can/windows/behaviour_windows.h"
 #include "can/windows/calibration.h"
-#include "can/profile/profile_sums.h"
+#include "store/column_check.h"
+#include "store/metadata_json.h"
 
 namespace plimsoll {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "can/detector/fusion.h"
-#include "store/safetensors.h"
 #include "can/windows/windows.h"
+#include "store/safetensors.h"
 
 namespace plimsoll {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "can/score/profile_statistics.h"
 #include "memory/vector.h"
 #include "store/named_tensors.h"
-#include "can/score/profile_statistics.h"
 
 namespace plimsoll {
 
@@ -21,8 +21,8 @@ struct FusedPart {
   float least_scale;
 };
 
-/// All parts: the profile statistics (can/score/profile_statistics.h) in their order, then "gat", log-odds, and
-/// "vgae", the error of a reconstruction. What is not above 0 is benign in all of them.
+/// All parts: the profile statistics (can/score/profile_statistics.h) in their order, then "gat", log-odds,
+/// and "vgae", the error of a reconstruction. What is not above 0 is benign in all of them.
 inline constexpr size_t kFusedParts = kStatistics + 2;
 const std::array<FusedPart, kFusedParts>& fused_parts();
 

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "can/detector/fusion.h"
-#include "can/score/profile_statistics.h"
 #include "can/profile/unknown_ids.h"
+#include "can/score/profile_statistics.h"
 
 namespace plimsoll {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "can/detector/detector_file.h"
 #include "can/detector/gat_network.h"
-#include "sample/block/feature_selection.h"
 #include "can/score/profile_statistics.h"
+#include "sample/block/feature_selection.h"
 
 namespace plimsoll {
 
@@ -17,8 +17,8 @@ class WindowJudge {
 
   /// The log-odds of an attack; takes from the graph the columns that the model does not see.
   float log_odds(GraphBlock& graph);
-  /// The parts of a fused score (can/detector/fusion.h), of behaviour graphs and what their frames say; likewise.
-  /// `own_profile`: as profile_statistics().
+  /// The parts of a fused score (can/detector/fusion.h), of behaviour graphs and what their frames say;
+  /// likewise. `own_profile`: as profile_statistics().
   std::span<const float> parts(GraphBlock& graph, const FrameStatistics& frames, bool own_profile);
   const GatNetwork& network() const { return network_; }
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "memory/vector.h"
 #include "can/frames/frames.h"
+#include "memory/vector.h"
 
 namespace plimsoll {
 

@@ -13,9 +13,9 @@
 #include "base/json_text.h"
 #include "base/number_text.h"
 #include "base/units.h"
+#include "can/dbc/j1939.h"
 #include "can/live/alarm_reason.h"
 #include "can/live/event_text.h"
-#include "can/dbc/j1939.h"
 #include "memory/ledger.h"
 
 namespace plimsoll {

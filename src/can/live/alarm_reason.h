@@ -9,8 +9,9 @@ namespace plimsoll {
 
 /// Why a window is an alarm.
 struct AlarmReason {
-  /// The part that is furthest above the threshold (can/detector/fusion.h). The network's is one only if no other
-  /// part is above and the window has no unknown ID: its score saturates at anything that it has not seen.
+  /// The part that is furthest above the threshold (can/detector/fusion.h). The network's is one only if no
+  /// other part is above and the window has no unknown ID: its score saturates at anything that it has not
+  /// seen.
   std::string part;
   /// By how much: 1 at the threshold. 1 too for what only the network finds odd; no number if the score is
   /// none.

@@ -13,9 +13,9 @@
 #include <ctime>
 
 #include "base/error.h"
+#include "can/capture/fields.h"
 #include "can/live/frame_feed.h"
 #include "can/live/wait_for_input.h"
-#include "can/capture/fields.h"
 
 namespace plimsoll {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "can/live/alarm_lines.h"
 #include "can/live/detect_monitor.h"
-#include "can/live/incidents.h"
 #include "can/live/frame_feed.h"
+#include "can/live/incidents.h"
 #include "can/live/silence_watch.h"
 #include "can/live/stream_detector.h"
 

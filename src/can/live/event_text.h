@@ -3,8 +3,8 @@
 #include <string>
 
 #include "base/json.h"
-#include "can/live/incidents.h"
 #include "can/dbc/dbc.h"
+#include "can/live/incidents.h"
 
 namespace plimsoll {
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "can/live/frame_feed.h"
 #include "can/capture/frame_reader.h"
+#include "can/live/frame_feed.h"
 
 namespace plimsoll {
 namespace {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "base/units.h"
-#include "can/live/event_text.h"
 #include "can/dbc/j1939.h"
+#include "can/live/event_text.h"
 #include "memory/charge.h"
 #include "telemetry/table.h"
 

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "can/detector/calibrate.h"
 #include "can/capture/fields.h"
+#include "can/detector/calibrate.h"
 #include "can/windows/compat_graph.h"
 
 namespace plimsoll {

@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "can/live/frame_feed.h"
-#include "can/live/wait_for_input.h"
 #include "can/capture/capture_pieces.h"
 #include "can/capture/fields.h"
+#include "can/live/frame_feed.h"
+#include "can/live/wait_for_input.h"
 #include "io/file_ending.h"
 #include "io/input_stream.h"
 

@@ -5,10 +5,10 @@
 #include <limits>
 #include <span>
 
-#include "memory/vector.h"
 #include "can/frames/frames.h"
-#include "store/named_tensors.h"
 #include "can/profile/vocabulary.h"
+#include "memory/vector.h"
+#include "store/named_tensors.h"
 
 namespace plimsoll {
 

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "memory/charge.h"
 #include "can/profile/benign_id.h"
 #include "can/profile/distinct_keys.h"
 #include "can/profile/profile_sums.h"
+#include "memory/charge.h"
 
 namespace plimsoll {
 namespace {

@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/vector.h"
 #include "can/frames/frames.h"
-#include "store/named_tensors.h"
 #include "can/profile/arrival_model.h"
 #include "can/profile/bus_silence.h"
 #include "can/profile/checksum_model.h"
@@ -18,6 +16,8 @@
 #include "can/profile/signal_model.h"
 #include "can/profile/signal_pairs.h"
 #include "can/profile/vocabulary.h"
+#include "memory/vector.h"
+#include "store/named_tensors.h"
 
 namespace plimsoll {
 

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <span>
 
-#include "memory/vector.h"
 #include "can/frames/frames.h"
-#include "store/named_tensors.h"
 #include "can/profile/vocabulary.h"
+#include "memory/vector.h"
+#include "store/named_tensors.h"
 
 namespace plimsoll {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "can/profile/benign_payloads.h"
 #include "can/checksum/checksum_search.h"
+#include "can/profile/benign_payloads.h"
 
 namespace plimsoll {
 namespace {

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <span>
 
-#include "memory/vector.h"
-#include "can/frames/frames.h"
-#include "store/named_tensors.h"
 #include "can/checksum/payload_checksum.h"
+#include "can/frames/frames.h"
 #include "can/profile/vocabulary.h"
+#include "memory/vector.h"
+#include "store/named_tensors.h"
 
 namespace plimsoll {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "store/message_ids.h"
 #include "can/profile/id_slots.h"
+#include "store/message_ids.h"
 
 namespace plimsoll {
 

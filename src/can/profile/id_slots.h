@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "memory/vector.h"
 #include "can/frames/frames.h"
+#include "memory/vector.h"
 
 namespace plimsoll {
 

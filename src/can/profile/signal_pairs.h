@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <span>
 
-#include "memory/vector.h"
 #include "can/frames/frames.h"
-#include "store/named_tensors.h"
 #include "can/profile/id_ranges.h"
 #include "can/profile/signal_model.h"
 #include "can/profile/vocabulary.h"
+#include "memory/vector.h"
+#include "store/named_tensors.h"
 
 namespace plimsoll {
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "store/split_name.h"
 #include "can/profile/distinct_keys.h"
+#include "store/split_name.h"
 
 namespace plimsoll {
 namespace {

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "can/profile/frame_keys.h"
+#include "can/profile/id_slots.h"
 #include "memory/vector.h"
 #include "store/message_ids.h"
 #include "store/named_tensors.h"
-#include "can/profile/frame_keys.h"
-#include "can/profile/id_slots.h"
 
 namespace plimsoll {
 

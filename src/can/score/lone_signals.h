@@ -1,9 +1,9 @@
 #pragma once
 
 #include "can/profile/behaviour_profile.h"
+#include "can/profile/recent_surprises.h"
 #include "can/score/frame_cursor.h"
 #include "can/score/lone_ids.h"
-#include "can/profile/recent_surprises.h"
 
 namespace plimsoll {
 

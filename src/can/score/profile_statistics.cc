@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "can/score/behaviour_columns.h"
 #include "can/profile/unknown_ids.h"
+#include "can/score/behaviour_columns.h"
 
 namespace plimsoll {
 

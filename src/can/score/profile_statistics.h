@@ -23,9 +23,9 @@ enum class Statistic : uint8_t {
   steps,        ///< doublings by which a signal steps further than ever, at worst (can/score/signal_steps.h)
   extra,        ///< margins by which a frame comes too soon to be its sender's (can/score/extra_frames.h)
   checksum,     ///< frames whose payload has a wrong checksum (can/profile/checksum_model.h)
-  apart,        ///< doublings by which two signals that belong together are apart (can/profile/signal_pairs.h)
-  held,         ///< doublings by which a signal, alone, holds a value too long (can/score/lone_signals.h)
-  restless,     ///< doublings by which a signal, alone, strays from predictions for some time (likewise)
+  apart,     ///< doublings by which two signals that belong together are apart (can/profile/signal_pairs.h)
+  held,      ///< doublings by which a signal, alone, holds a value too long (can/score/lone_signals.h)
+  restless,  ///< doublings by which a signal, alone, strays from predictions for some time (likewise)
 };
 inline constexpr size_t kStatistics = 14;
 const std::array<std::string, kStatistics>& statistic_names();
@@ -46,8 +46,8 @@ struct FrameStatistics {
 };
 
 /// Of a window, from its behaviour graph with all its columns and what its frames say. All are 0 of a window
-/// of another vehicle than the profile's (can/profile/unknown_ids.h). With `own_profile`, one that is calibrated,
-/// there is no other vehicle: unknown IDs are an attacker's, however many.
+/// of another vehicle than the profile's (can/profile/unknown_ids.h). With `own_profile`, one that is
+/// calibrated, there is no other vehicle: unknown IDs are an attacker's, however many.
 ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph, const FrameStatistics& by_frames,
                                      bool own_profile);
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <set>
 
-#include "can/score/behaviour_columns.h"
 #include "can/profile/gap.h"
+#include "can/score/behaviour_columns.h"
 
 namespace plimsoll {
 

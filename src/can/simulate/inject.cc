@@ -8,10 +8,10 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "can/frames/verify_frames.h"
 #include "can/simulate/bus_simulator.h"
 #include "can/simulate/periodic_ids.h"
 #include "store/column_check.h"
-#include "can/frames/verify_frames.h"
 
 namespace plimsoll {
 namespace {

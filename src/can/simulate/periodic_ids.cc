@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "can/simulate/frame_source.h"
 #include "can/profile/id_slots.h"
+#include "can/simulate/frame_source.h"
 
 namespace plimsoll {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <cstdint>
 
-#include "memory/vector.h"
 #include "can/frames/frames.h"
+#include "memory/vector.h"
 
 namespace plimsoll {
 

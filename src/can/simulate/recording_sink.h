@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
+#include "can/frames/frames.h"
 #include "can/write/capture_writer.h"
 #include "io/new_folder.h"
-#include "can/frames/frames.h"
 
 namespace plimsoll {
 

@@ -7,9 +7,9 @@
 
 #include "can/detector/focus.h"
 #include "can/detector/window_judge.h"
-#include "telemetry/report.h"
 #include "can/tasks/evaluation.h"
 #include "can/windows/windows.h"
+#include "telemetry/report.h"
 
 namespace plimsoll {
 

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
-#include "can/tasks/tasks.h"
-#include "can/tasks/detector_training.h"
 #include "can/tasks/detection_labels.h"
+#include "can/tasks/detector_training.h"
+#include "can/tasks/tasks.h"
 #include "can/tasks/vgae_stage.h"
 
 namespace plimsoll {

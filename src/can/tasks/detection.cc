@@ -1,6 +1,6 @@
 #include "can/tasks/detector_training.h"
-#include "can/tasks/tasks.h"
 #include "can/tasks/gat_stage.h"
+#include "can/tasks/tasks.h"
 
 namespace plimsoll {
 namespace {

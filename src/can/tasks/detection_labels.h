@@ -2,9 +2,9 @@
 
 #include <span>
 
+#include "engine/data/split.h"
 #include "sample/block/batches.h"
 #include "sample/block/block.h"
-#include "engine/data/split.h"
 
 namespace plimsoll {
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "store/metadata_json.h"
 #include "engine/model_file/model_options.h"
 #include "engine/model_file/tensor_file.h"
+#include "store/metadata_json.h"
 
 namespace plimsoll {
 namespace {

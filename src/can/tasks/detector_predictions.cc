@@ -1,14 +1,14 @@
 #include <optional>
 
 #include "base/error.h"
-#include "nn/predictions.h"
-#include "can/tasks/unknown_ids_apart.h"
-#include "run/block_predictions.h"
 #include "can/tasks/detector_training.h"
-#include "run/evaluation.h"
-#include "can/tasks/unknown_ids.h"
 #include "can/tasks/scorer.h"
+#include "can/tasks/unknown_ids.h"
+#include "can/tasks/unknown_ids_apart.h"
 #include "engine/fit/fit.h"
+#include "nn/predictions.h"
+#include "run/block_predictions.h"
+#include "run/evaluation.h"
 
 namespace plimsoll {
 namespace {

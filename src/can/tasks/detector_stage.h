@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "can/tasks/detector_file.h"
 #include "config/recipe.h"
-#include "nn/objective.h"
 #include "engine/data/split.h"
 #include "engine/fit/fit.h"
-#include "can/tasks/detector_file.h"
+#include "nn/objective.h"
 #include "run/stage.h"
 
 namespace plimsoll {

@@ -4,13 +4,13 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "io/file.h"
-#include "can/tasks/judge_detector.h"
-#include "can/tasks/learn_fusion.h"
-#include "can/tasks/detection_labels.h"
-#include "engine/plan/stage_memory.h"
 #include "can/profile/behaviour_profile.h"
 #include "can/profile/vocabulary.h"
+#include "can/tasks/detection_labels.h"
+#include "can/tasks/judge_detector.h"
+#include "can/tasks/learn_fusion.h"
+#include "engine/plan/stage_memory.h"
+#include "io/file.h"
 
 namespace plimsoll {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "run/task.h"
-#include "engine/data/split.h"
 #include "can/tasks/detector_file.h"
+#include "engine/data/split.h"
+#include "run/task.h"
 
 namespace plimsoll {
 

@@ -7,17 +7,17 @@
 #include <optional>
 
 #include "base/error.h"
+#include "can/tasks/detection_labels.h"
+#include "can/tasks/gat_stage.h"
+#include "can/tasks/teacher_state.h"
+#include "can/tasks/vgae_stage.h"
+#include "engine/blocks/shared_file.h"
+#include "engine/data/mapped_zeros.h"
+#include "engine/predict/column_stage.h"
 #include "memory/c_heap.h"
 #include "nn/classification.h"
 #include "nn/encodings.h"
 #include "nn/reconstruction_errors.h"
-#include "can/tasks/detection_labels.h"
-#include "engine/data/mapped_zeros.h"
-#include "engine/blocks/shared_file.h"
-#include "engine/predict/column_stage.h"
-#include "can/tasks/gat_stage.h"
-#include "can/tasks/teacher_state.h"
-#include "can/tasks/vgae_stage.h"
 
 namespace plimsoll {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "can/tasks/detector_file.h"
 #include "config/recipe.h"
 #include "engine/data/split.h"
-#include "can/tasks/detector_file.h"
 #include "run/stage.h"
 
 namespace plimsoll {

@@ -1,7 +1,7 @@
 #include "base/error.h"
-#include "can/tasks/tasks.h"
 #include "can/tasks/detector_training.h"
 #include "can/tasks/distill.h"
+#include "can/tasks/tasks.h"
 
 namespace plimsoll {
 namespace {

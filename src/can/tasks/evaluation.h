@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "sample/block/batches.h"
 #include "can/tasks/detection_delay.h"
-#include "tasks/metrics/metrics.h"
-#include "tasks/metrics/ranking.h"
 #include "can/tasks/threshold.h"
 #include "can/windows/window_times.h"
+#include "sample/block/batches.h"
+#include "tasks/metrics/metrics.h"
+#include "tasks/metrics/ranking.h"
 
 namespace plimsoll {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "telemetry/chart.h"
 #include "can/tasks/evaluation_answer.h"
 #include "can/tasks/evaluation_summary.h"
 #include "can/tasks/evaluation_table.h"
 #include "tasks/metrics/undefined_figures.h"
+#include "telemetry/chart.h"
 
 namespace plimsoll {
 namespace {

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "telemetry/markup.h"
-#include "telemetry/report.h"
 #include "can/tasks/evaluation.h"
 #include "can/tasks/published.h"
 #include "run/run_report.h"
+#include "telemetry/markup.h"
+#include "telemetry/report.h"
 
 namespace plimsoll {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "telemetry/table.h"
 #include "tasks/metrics/undefined_figures.h"
+#include "telemetry/table.h"
 
 namespace plimsoll {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "can/detector/fusion.h"
-#include "can/tasks/window_data.h"
-#include "can/tasks/evaluation.h"
 #include "can/score/frame_judges.h"
+#include "can/tasks/evaluation.h"
+#include "can/tasks/window_data.h"
 
 namespace plimsoll {
 
@@ -17,8 +17,8 @@ namespace plimsoll {
 struct CalibrationFolds {
   CalibrationFolds(const std::filesystem::path& data, const Recipe& recipe, const LearnedBefore& known);
 
-  WindowData first;   ///< profiles of the first halves
-  WindowData second;  ///< of the second ones
+  WindowData first;     ///< profiles of the first halves
+  WindowData second;    ///< of the second ones
   JudgedList by_first;  ///< what is judged by `first`: the second halves
   JudgedList by_second;
 };

@@ -2,12 +2,12 @@
 
 #include <optional>
 
+#include "can/tasks/detection_labels.h"
+#include "can/tasks/stage_thresholds.h"
+#include "can/tasks/unknown_ids.h"
 #include "nn/classification.h"
 #include "nn/gat_distillation.h"
 #include "nn/live_teacher.h"
-#include "can/tasks/detection_labels.h"
-#include "can/tasks/unknown_ids.h"
-#include "can/tasks/stage_thresholds.h"
 
 namespace plimsoll {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <memory>
 
+#include "can/tasks/detector_file.h"
+#include "can/tasks/detector_stage.h"
 #include "config/recipe.h"
 #include "engine/data/curriculum.h"
 #include "engine/data/split.h"
 #include "engine/fit/fit.h"
 #include "engine/fit/teacher_outputs.h"
-#include "can/tasks/detector_file.h"
-#include "can/tasks/detector_stage.h"
 
 namespace plimsoll {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/data/split.h"
 #include "can/tasks/evaluation.h"
+#include "engine/data/split.h"
 
 namespace plimsoll {
 

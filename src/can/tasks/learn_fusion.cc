@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "can/detector/fusion.h"
+#include "can/tasks/detection_labels.h"
 #include "can/tasks/detector_training.h"
 #include "can/tasks/fused_scores.h"
-#include "can/tasks/detection_labels.h"
 #include "can/tasks/scorer.h"
 #include "can/tasks/stage_thresholds.h"
 

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "can/tasks/unknown_ids.h"
+#include "can/tasks/unknown_ids_apart.h"
+#include "engine/blocks/shared_prediction.h"
 #include "nn/classification.h"
 #include "nn/reconstruction.h"
 #include "nn/reconstruction_errors.h"
-#include "can/tasks/unknown_ids_apart.h"
-#include "can/tasks/unknown_ids.h"
-#include "engine/blocks/shared_prediction.h"
 
 namespace plimsoll {
 namespace {

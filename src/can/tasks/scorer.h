@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "memory/vector.h"
 #include "can/tasks/detector_file.h"
 #include "engine/plan/planned_engine.h"
+#include "memory/vector.h"
 
 namespace plimsoll {
 

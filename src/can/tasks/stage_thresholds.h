@@ -2,9 +2,9 @@
 
 #include <span>
 
+#include "can/tasks/detector_file.h"
 #include "engine/data/split.h"
 #include "engine/fit/fit.h"
-#include "can/tasks/detector_file.h"
 
 namespace plimsoll {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 
-#include "engine/fit/teacher_outputs.h"
 #include "can/tasks/detector_file.h"
+#include "engine/fit/teacher_outputs.h"
 
 namespace plimsoll {
 

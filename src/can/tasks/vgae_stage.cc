@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "base/error.h"
+#include "can/tasks/detection_labels.h"
 #include "nn/live_teacher.h"
 #include "nn/vgae_distillation.h"
-#include "can/tasks/detection_labels.h"
 
 namespace plimsoll {
 namespace {

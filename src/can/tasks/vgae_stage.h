@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "engine/fit/teacher_outputs.h"
 #include "can/tasks/detector_stage.h"
+#include "engine/fit/teacher_outputs.h"
 
 namespace plimsoll {
 

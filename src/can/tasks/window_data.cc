@@ -70,6 +70,10 @@ WindowData::Opened WindowData::open(const std::filesystem::path& folder, const R
   return opened;
 }
 
+OpenedData open_window_data(const std::filesystem::path& folder, const Recipe& recipe) {
+  return WindowData::open(folder, recipe, {}).data;
+}
+
 WindowData::WindowData(const std::filesystem::path& folder, const Recipe& recipe, WindowDataOptions options)
     : WindowData(folder, recipe, open(folder, recipe, std::move(options))) {}
 

@@ -32,13 +32,17 @@ class WindowData : public TrainingData {
   int64_t calibration_gap() const { return calibration_gap_; }
 
  private:
+  friend OpenedData open_window_data(const std::filesystem::path& folder, const Recipe& recipe);
   struct Opened;
   WindowData(const std::filesystem::path& folder, const Recipe& recipe, Opened opened);
   static Opened open(const std::filesystem::path& folder, const Recipe& recipe, WindowDataOptions options);
 
-  const FramesView* frames_;       // owned by TrainingData
-  const WindowSource* windows_;    // likewise
+  const FramesView* frames_;     // owned by TrainingData
+  const WindowSource* windows_;  // likewise
   int64_t calibration_gap_;
 };
+
+/// The same for a task that knows graphs alone (run/training_data.h:register_opener).
+OpenedData open_window_data(const std::filesystem::path& folder, const Recipe& recipe);
 
 }  // namespace plimsoll

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "sample/block/block.h"
 #include "can/profile/behaviour_profile.h"
 #include "can/profile/id_slots.h"
 #include "can/windows/transitions.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

@@ -2,10 +2,10 @@
 
 #include <array>
 
-#include "sample/block/block.h"
 #include "can/profile/id_slots.h"
-#include "can/windows/transitions.h"
 #include "can/profile/vocabulary.h"
+#include "can/windows/transitions.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "memory/vector.h"
 #include "can/frames/frames.h"
 #include "can/windows/windows.h"
+#include "memory/vector.h"
 
 namespace plimsoll {
 

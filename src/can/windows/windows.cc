@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/workers.h"
-#include "memory/ledger.h"
 #include "can/windows/behaviour_windows.h"
 #include "can/windows/compat_windows.h"
+#include "memory/ledger.h"
 
 namespace plimsoll {
 namespace {

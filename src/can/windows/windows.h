@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "can/frames/frames.h"
+#include "can/profile/vocabulary.h"
+#include "can/score/frame_judges.h"
 #include "config/window_length.h"
 #include "sample/block/block.h"
-#include "can/frames/frames.h"
 #include "store/shard.h"
-#include "can/score/frame_judges.h"
-#include "can/profile/vocabulary.h"
 
 namespace plimsoll {
 

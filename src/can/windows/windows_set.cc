@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "can/frames/verify_frames.h"
 #include "store/column_check.h"
 #include "store/output.h"
-#include "can/frames/verify_frames.h"
 
 namespace plimsoll {
 namespace {

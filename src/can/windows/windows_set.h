@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "store/shard.h"
 #include "can/windows/windows.h"
+#include "store/shard.h"
 
 namespace plimsoll {
 

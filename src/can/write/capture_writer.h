@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "io/file.h"
 #include "can/frames/frame_batch.h"
+#include "io/file.h"
 
 namespace plimsoll {
 

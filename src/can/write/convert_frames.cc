@@ -4,12 +4,12 @@
 #include <set>
 
 #include "base/error.h"
+#include "can/frames/frames.h"
+#include "can/frames/verify_frames.h"
 #include "can/write/convert.h"
 #include "io/new_folder.h"
 #include "io/replaceable.h"
 #include "store/column_check.h"
-#include "can/frames/frames.h"
-#include "can/frames/verify_frames.h"
 
 namespace plimsoll {
 namespace {

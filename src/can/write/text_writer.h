@@ -4,9 +4,9 @@
 #include <memory>
 #include <string_view>
 
+#include "can/frames/frames.h"
 #include "io/file.h"
 #include "memory/vector.h"
-#include "can/frames/frames.h"
 
 namespace plimsoll {
 

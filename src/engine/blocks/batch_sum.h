@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "nn/parameters.h"
 #include "engine/blocks/running_statistics.h"
+#include "nn/parameters.h"
 
 namespace plimsoll {
 

@@ -12,12 +12,12 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "ops/allocator.h"
-#include "ops/module_scope.h"
-#include "engine/data/finite_features.h"
 #include "engine/blocks/collate.h"
 #include "engine/blocks/ending.h"
 #include "engine/blocks/item_kind.h"
+#include "engine/data/finite_features.h"
+#include "ops/allocator.h"
+#include "ops/module_scope.h"
 
 namespace plimsoll {
 namespace {

@@ -8,13 +8,13 @@
 #include <span>
 #include <vector>
 
-#include "nn/objective.h"
-#include "sample/block/block_runner.h"
 #include "engine/blocks/batch_sum.h"
 #include "engine/blocks/device_blocks.h"
 #include "engine/blocks/lane_exchange.h"
 #include "engine/blocks/lane_tree.h"
 #include "engine/blocks/offloaded_teacher.h"
+#include "nn/objective.h"
+#include "sample/block/block_runner.h"
 
 namespace plimsoll {
 

@@ -10,9 +10,9 @@
 #include <optional>
 
 #include "base/error.h"
-#include "ops/attention.h"
 #include "engine/blocks/item_kind.h"
 #include "engine/blocks/trimmed_layers.h"
+#include "ops/attention.h"
 
 namespace plimsoll {
 

@@ -8,10 +8,10 @@
 #include <span>
 
 #include "base/error.h"
-#include "ops/module_scope.h"
-#include "ops/torch_cuda.h"
 #include "engine/blocks/ending.h"
 #include "engine/blocks/torch_on_stream.h"
+#include "ops/module_scope.h"
+#include "ops/torch_cuda.h"
 
 namespace plimsoll {
 namespace {

@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
+#include "engine/blocks/device_parameters.h"
+#include "engine/blocks/device_rows.h"
 #include "nn/batch.h"
 #include "ops/device_tensors.h"
 #include "sample/block/block_runner.h"
-#include "engine/blocks/device_parameters.h"
-#include "engine/blocks/device_rows.h"
 
 namespace plimsoll {
 

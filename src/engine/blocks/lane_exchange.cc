@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "base/seconds.h"
+#include "engine/blocks/ending.h"
 #include "memory/ledger.h"
 #include "ops/allocator.h"
-#include "engine/blocks/ending.h"
 
 namespace plimsoll {
 namespace {

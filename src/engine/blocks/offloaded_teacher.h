@@ -5,9 +5,9 @@
 
 #include "base/units.h"
 #include "config/recipe.h"
+#include "engine/data/split.h"
 #include "nn/objective.h"
 #include "sample/block/batches.h"
-#include "engine/data/split.h"
 
 namespace plimsoll {
 

@@ -4,9 +4,9 @@
 #include <functional>
 #include <span>
 
-#include "sample/block/batches.h"
-#include "engine/data/epoch_order.h"
 #include "engine/blocks/block_terms.h"
+#include "engine/data/epoch_order.h"
+#include "sample/block/batches.h"
 
 namespace plimsoll {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "memory/vector.h"
 #include "engine/blocks/ending.h"
 #include "engine/blocks/item_kind.h"
+#include "memory/vector.h"
 
 namespace plimsoll {
 namespace {

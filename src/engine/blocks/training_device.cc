@@ -8,11 +8,11 @@
 
 #include "base/units.h"
 #include "device/cuda_device.h"
+#include "engine/blocks/ending.h"
+#include "engine/blocks/torch_on_stream.h"
 #include "ops/embedding.h"
 #include "ops/linear_losses.h"
 #include "ops/torch_cuda.h"
-#include "engine/blocks/ending.h"
-#include "engine/blocks/torch_on_stream.h"
 
 namespace plimsoll {
 namespace {

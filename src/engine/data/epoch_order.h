@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 
-#include "sample/block/batches.h"
 #include "engine/data/curriculum.h"
+#include "sample/block/batches.h"
 
 namespace plimsoll {
 

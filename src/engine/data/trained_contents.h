@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "memory/vector.h"
 #include "engine/data/split.h"
+#include "memory/vector.h"
 
 namespace plimsoll {
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "memory/vector.h"
-#include "nn/parameters.h"
 #include "engine/fit/optimizer.h"
 #include "engine/fit/position.h"
+#include "memory/vector.h"
+#include "nn/parameters.h"
 
 namespace plimsoll {
 
@@ -36,8 +36,8 @@ struct TrainingState {
   const ParameterList& parameters;
   BestWeights& best;
   Optimizer& optimizer;
-  /// In place of the optimizer's own, where that has a slice of it alone (engine/fit/whole_state.h); empty: it
-  /// has all.
+  /// In place of the optimizer's own, where that has a slice of it alone (engine/fit/whole_state.h); empty:
+  /// it has all.
   std::map<std::string, std::span<float>> whole_state = {};
 
   /// Everything by the name it has in a checkpoint: views of the state's own memory.

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "sample/block/block_runner.h"
 #include "engine/fit/position.h"
 #include "engine/fit/reading.h"
+#include "sample/block/block_runner.h"
 
 namespace plimsoll {
 

@@ -10,15 +10,15 @@
 #include <cmath>
 
 #include "base/seconds.h"
-#include "io/file.h"
-#include "nn/mixed_precision.h"
-#include "telemetry/journal.h"
 #include "engine/fit/epoch_meter.h"
 #include "engine/fit/loss_scale.h"
 #include "engine/fit/progress_events.h"
 #include "engine/fit/schedule.h"
 #include "engine/fit/trainer_state.h"
 #include "engine/fit/whole_state.h"
+#include "io/file.h"
+#include "nn/mixed_precision.h"
+#include "telemetry/journal.h"
 
 namespace plimsoll {
 namespace {

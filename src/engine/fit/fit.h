@@ -7,20 +7,20 @@
 #include <string>
 
 #include "config/recipe.h"
-#include "memory/pressure.h"
-#include "nn/objective.h"
-#include "sample/block/block.h"
-#include "engine/data/curriculum.h"
-#include "engine/data/split.h"
 #include "engine/blocks/block_engine.h"
 #include "engine/blocks/exchange.h"
 #include "engine/blocks/training_device.h"
+#include "engine/data/curriculum.h"
+#include "engine/data/split.h"
 #include "engine/fit/checkpoint.h"
 #include "engine/fit/initial_weights.h"
 #include "engine/fit/reading.h"
 #include "engine/fit/teacher_outputs.h"
 #include "engine/plan/device_run.h"
 #include "engine/plan/planner.h"
+#include "memory/pressure.h"
+#include "nn/objective.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "base/json.h"
+#include "engine/fit/loss_scale.h"
 #include "memory/ledger.h"
 #include "memory/vector.h"
 #include "store/safetensors.h"
-#include "engine/fit/loss_scale.h"
 
 namespace plimsoll {
 

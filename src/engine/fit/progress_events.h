@@ -3,9 +3,9 @@
 #include <chrono>
 #include <cstdint>
 
-#include "telemetry/journal.h"
 #include "engine/fit/epoch_meter.h"
 #include "engine/fit/fit.h"
+#include "telemetry/journal.h"
 
 namespace plimsoll {
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "config/recipe.h"
+#include "engine/fit/operator_spans.h"
 #include "sample/block/block_runner.h"
 #include "telemetry/trace.h"
-#include "engine/fit/operator_spans.h"
 
 namespace plimsoll {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "sample/block/batches.h"
 #include "engine/data/split.h"
+#include "sample/block/batches.h"
 
 namespace plimsoll {
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "engine/blocks/offloaded_teacher.h"
 #include "nn/objective.h"
 #include "sample/block/cached_teacher.h"
-#include "engine/blocks/offloaded_teacher.h"
 
 namespace plimsoll {
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "nn/parameters.h"
 #include "engine/blocks/exchange.h"
 #include "engine/blocks/slices.h"
 #include "engine/fit/optimizer.h"
+#include "nn/parameters.h"
 
 namespace plimsoll {
 

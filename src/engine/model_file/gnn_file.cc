@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "nn/sgmp.h"
-#include "store/metadata_json.h"
 #include "engine/model_file/model_options.h"
 #include "engine/model_file/tensor_file.h"
+#include "nn/sgmp.h"
+#include "store/metadata_json.h"
 
 namespace plimsoll {
 namespace {

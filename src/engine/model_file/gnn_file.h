@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/json.h"
+#include "engine/data/trained_contents.h"
 #include "nn/gnn.h"
 #include "store/message_ids.h"
-#include "engine/data/trained_contents.h"
 
 namespace plimsoll {
 

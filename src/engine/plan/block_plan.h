@@ -5,10 +5,10 @@
 #include <span>
 #include <string>
 
+#include "engine/blocks/block_terms.h"
 #include "memory/layout.h"
 #include "memory/tape_model.h"
 #include "sample/block/block_runner.h"
-#include "engine/blocks/block_terms.h"
 
 namespace plimsoll {
 

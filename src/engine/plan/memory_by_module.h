@@ -1,8 +1,8 @@
 #pragma once
 
 #include "base/json.h"
-#include "memory/tape_profile.h"
 #include "engine/plan/planner.h"
+#include "memory/tape_profile.h"
 
 namespace plimsoll {
 

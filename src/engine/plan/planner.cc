@@ -8,9 +8,6 @@
 #include "base/interrupt.h"
 #include "base/seconds.h"
 #include "base/units.h"
-#include "memory/c_heap.h"
-#include "memory/ledger.h"
-#include "ops/allocator.h"
 #include "engine/blocks/item_kind.h"
 #include "engine/blocks/order_terms.h"
 #include "engine/plan/blas_memory.h"
@@ -21,6 +18,9 @@
 #include "engine/plan/sample_probes.h"
 #include "engine/plan/static_tape.h"
 #include "engine/plan/warm_up.h"
+#include "memory/c_heap.h"
+#include "memory/ledger.h"
+#include "ops/allocator.h"
 
 namespace plimsoll {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "engine/data/epoch_order.h"
 #include "engine/blocks/block_engine.h"
+#include "engine/data/epoch_order.h"
 #include "engine/plan/block_plan.h"
 #include "engine/plan/device_plan.h"
 

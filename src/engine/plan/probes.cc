@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <random>
 
-#include "sample/block/batches.h"
 #include "engine/blocks/item_kind.h"
 #include "engine/blocks/order_terms.h"
+#include "sample/block/batches.h"
 
 namespace plimsoll {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "sample/block/block.h"
 #include "engine/blocks/block_terms.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <random>
 
-#include "sample/neighbour/sample_shape.h"
 #include "engine/blocks/item_kind.h"
 #include "engine/blocks/order_terms.h"
+#include "sample/neighbour/sample_shape.h"
 
 namespace plimsoll {
 namespace {

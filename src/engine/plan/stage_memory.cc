@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "base/units.h"
-#include "memory/c_heap.h"
-#include "memory/ledger.h"
 #include "engine/plan/blas_memory.h"
 #include "engine/plan/warm_up.h"
+#include "memory/c_heap.h"
+#include "memory/ledger.h"
 
 namespace plimsoll {
 namespace {

@@ -10,11 +10,11 @@
 #include <torch/library.h>
 
 #include "base/error.h"
+#include "engine/blocks/item_kind.h"
+#include "engine/blocks/trimmed_layers.h"
 #include "ops/attention.h"
 #include "ops/meta_tensors.h"
 #include "ops/module_scope.h"
-#include "engine/blocks/item_kind.h"
-#include "engine/blocks/trimmed_layers.h"
 
 namespace plimsoll {
 namespace {

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/blocks/block_terms.h"
 #include "memory/tape.h"
 #include "nn/objective.h"
-#include "engine/blocks/block_terms.h"
 
 namespace plimsoll {
 

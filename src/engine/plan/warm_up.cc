@@ -8,9 +8,9 @@
 #include <barrier>
 
 #include "base/workers.h"
+#include "engine/plan/blas_memory.h"
 #include "memory/c_heap.h"
 #include "memory/meter.h"
-#include "engine/plan/blas_memory.h"
 
 namespace plimsoll {
 namespace {

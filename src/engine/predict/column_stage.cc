@@ -3,10 +3,10 @@
 #include "base/hash.h"
 #include "config/earlier_runs.h"
 #include "config/identity.h"
-#include "telemetry/journal.h"
 #include "engine/blocks/shared_file.h"
 #include "engine/blocks/shared_prediction.h"
 #include "engine/plan/planned_engine.h"
+#include "telemetry/journal.h"
 
 namespace plimsoll {
 namespace {

@@ -11,14 +11,14 @@
 
 #include "base/units.h"
 #include "base/workers.h"
+#include "engine/plan/planner.h"
+#include "engine/predict/layer_run.h"
 #include "io/file.h"
 #include "memory/budget_caps.h"
 #include "memory/ledger.h"
 #include "ops/allocator.h"
 #include "rows/direct_rows.h"
 #include "sample/topology/list_stream.h"
-#include "engine/predict/layer_run.h"
-#include "engine/plan/planner.h"
 
 namespace plimsoll {
 namespace {

@@ -5,11 +5,11 @@
 #include <functional>
 #include <span>
 
+#include "engine/plan/rehearsal.h"
 #include "nn/gnn.h"
 #include "rows/feature_file.h"
 #include "sample/topology/disk_topology.h"
 #include "store/graph.h"
-#include "engine/plan/rehearsal.h"
 
 namespace plimsoll {
 

@@ -8,12 +8,12 @@
 #include <numeric>
 #include <optional>
 
-#include "memory/c_heap.h"
-#include "ops/allocator.h"
-#include "sample/neighbour/sample_shape.h"
 #include "engine/blocks/collate.h"
 #include "engine/plan/blas_memory.h"
 #include "engine/plan/judging_caches.h"
+#include "memory/c_heap.h"
+#include "ops/allocator.h"
+#include "sample/neighbour/sample_shape.h"
 
 namespace plimsoll {
 namespace {

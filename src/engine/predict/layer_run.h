@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/predict/piece_memory.h"
 #include "memory/slab.h"
 #include "nn/gnn.h"
 #include "rows/batches_ahead.h"
@@ -15,7 +16,6 @@
 #include "sample/block/block.h"
 #include "sample/neighbour/neighbour_sampler.h"
 #include "sample/topology/disk_topology.h"
-#include "engine/predict/piece_memory.h"
 
 namespace plimsoll {
 

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "sample/block/batches.h"
-#include "sample/block/block.h"
 #include "engine/blocks/exchange.h"
 #include "engine/model_file/gnn_file.h"
 #include "engine/plan/planned_engine.h"
+#include "sample/block/batches.h"
+#include "sample/block/block.h"
 
 namespace plimsoll {
 

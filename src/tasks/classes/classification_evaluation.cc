@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "nn/classification.h"
 #include "engine/blocks/item_kind.h"
+#include "nn/classification.h"
 #include "tasks/metrics/undefined_figures.h"
 
 namespace plimsoll {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/json.h"
-#include "tasks/metrics/classification_metrics.h"
 #include "engine/predict/full_neighbours.h"
 #include "engine/predict/list_predictor.h"
+#include "tasks/metrics/classification_metrics.h"
 
 namespace plimsoll {
 

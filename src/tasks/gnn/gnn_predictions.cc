@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "engine/predict/full_neighbours.h"
 #include "io/new_folder.h"
 #include "nn/predictions.h"
 #include "run/agreement.h"
 #include "run/block_predictions.h"
 #include "tasks/gnn/layers_folder.h"
-#include "engine/predict/full_neighbours.h"
 
 namespace plimsoll {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "tasks/gnn/gnn_training.h"
 #include "run/predictions.h"
+#include "tasks/gnn/gnn_training.h"
 
 namespace plimsoll {
 

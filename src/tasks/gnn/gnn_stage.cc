@@ -7,13 +7,13 @@
 
 #include "base/error.h"
 #include "base/number_text.h"
+#include "engine/fit/edge_distances.h"
+#include "engine/fit/target_scale.h"
 #include "nn/classification.h"
 #include "nn/link_prediction.h"
 #include "nn/regression.h"
 #include "nn/sgmp.h"
 #include "nn/tree_pretraining.h"
-#include "engine/fit/edge_distances.h"
-#include "engine/fit/target_scale.h"
 
 namespace plimsoll {
 namespace {

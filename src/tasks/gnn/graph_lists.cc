@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "store/split_name.h"
 #include "engine/data/trained_contents.h"
+#include "store/split_name.h"
 
 namespace plimsoll {
 namespace {

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/json.h"
-#include "sample/block/batches.h"
+#include "engine/model_file/gnn_file.h"
 #include "run/evaluation.h"
 #include "run/training_data.h"
-#include "engine/model_file/gnn_file.h"
+#include "sample/block/batches.h"
 
 namespace plimsoll {
 

@@ -8,12 +8,12 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "engine/plan/judging_caches.h"
 #include "memory/ledger.h"
 #include "rows/scanned_rows.h"
 #include "sample/seeds/link_seeds.h"
 #include "tasks/metrics/ranking.h"
 #include "tasks/metrics/undefined_figures.h"
-#include "engine/plan/judging_caches.h"
 
 namespace plimsoll {
 namespace {

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "base/json.h"
+#include "engine/model_file/gnn_file.h"
+#include "engine/predict/full_neighbours.h"
 #include "sample/topology/disk_topology.h"
 #include "store/graph.h"
-#include "engine/predict/full_neighbours.h"
-#include "engine/model_file/gnn_file.h"
 
 namespace plimsoll {
 

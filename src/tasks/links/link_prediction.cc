@@ -1,8 +1,8 @@
 #include "tasks/classes/classes_evaluation.h"
-#include "tasks/links/tasks.h"
 #include "tasks/gnn/gnn_predictions.h"
-#include "telemetry/table.h"
 #include "tasks/links/link_evaluation.h"
+#include "tasks/links/tasks.h"
+#include "telemetry/table.h"
 
 namespace plimsoll {
 namespace {

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "tasks/trees/tasks.h"
 #include "base/units.h"
-#include "tasks/gnn/gnn_predictions.h"
-#include "tasks/trees/tree_verdicts.h"
 #include "engine/blocks/shared_file.h"
+#include "tasks/gnn/gnn_predictions.h"
+#include "tasks/trees/tasks.h"
+#include "tasks/trees/tree_verdicts.h"
 
 namespace plimsoll {
 namespace {

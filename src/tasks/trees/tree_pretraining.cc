@@ -1,14 +1,14 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "tasks/trees/tasks.h"
 #include "base/units.h"
-#include "tasks/gnn/classes_evaluation.h"
+#include "tasks/classes/classes_evaluation.h"
 #include "tasks/gnn/graph_lists.h"
+#include "tasks/metrics/undefined_figures.h"
+#include "tasks/trees/tasks.h"
+#include "tasks/trees/tree_evaluation.h"
 #include "tasks/trees/tree_verdicts.h"
 #include "telemetry/table.h"
-#include "tasks/trees/tree_evaluation.h"
-#include "tasks/metrics/undefined_figures.h"
 
 namespace plimsoll {
 namespace {

@@ -8,15 +8,15 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "io/file.h"
-#include "tasks/gnn/classes_evaluation.h"
-#include "tasks/gnn/graph_lists.h"
 #include "run/run_record.h"
+#include "tasks/classes/classes_evaluation.h"
+#include "tasks/classes/classification_evaluation.h"
+#include "tasks/gnn/graph_lists.h"
+#include "tasks/metrics/undefined_figures.h"
 #include "tasks/trees/tree_baselines.h"
+#include "tasks/trees/tree_evaluation.h"
 #include "tasks/trees/tree_figures.h"
 #include "telemetry/table.h"
-#include "tasks/classes/classification_evaluation.h"
-#include "tasks/trees/tree_evaluation.h"
-#include "tasks/metrics/undefined_figures.h"
 
 namespace plimsoll {
 namespace {

@@ -1,9 +1,9 @@
 #include "tasks/classes/classes_evaluation.h"
-#include "tasks/values/tasks.h"
 #include "tasks/gnn/gnn_predictions.h"
 #include "tasks/gnn/graph_lists.h"
-#include "telemetry/table.h"
 #include "tasks/values/regression_evaluation.h"
+#include "tasks/values/tasks.h"
+#include "telemetry/table.h"
 
 namespace plimsoll {
 namespace {

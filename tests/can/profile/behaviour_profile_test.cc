@@ -8,9 +8,9 @@
 #include <random>
 
 #include "base/error.h"
+#include "can/profile/gap_bins.h"
 #include "support/behaviour_test.h"
 #include "support/ledger_cap.h"
-#include "can/profile/gap_bins.h"
 
 namespace plimsoll {
 namespace {

@@ -5,9 +5,9 @@
 #include <limits>
 #include <random>
 
+#include "can/profile/profile_sums.h"
 #include "support/behaviour_test.h"
 #include "support/errors.h"
-#include "can/profile/profile_sums.h"
 
 namespace plimsoll {
 namespace {

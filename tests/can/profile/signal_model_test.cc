@@ -7,9 +7,9 @@
 #include <numeric>
 #include <random>
 
+#include "can/score/signal_steps.h"
 #include "support/behaviour_test.h"
 #include "support/errors.h"
-#include "can/score/signal_steps.h"
 
 namespace plimsoll {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "support/behaviour_test.h"
 #include "can/score/behaviour_columns.h"
+#include "support/behaviour_test.h"
 
 namespace plimsoll {
 namespace {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
+#include "can/tasks/distill.h"
 #include "on_each_device.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
-#include "can/tasks/distill.h"
 
 namespace plimsoll {
 namespace {

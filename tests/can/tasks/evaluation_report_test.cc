@@ -5,9 +5,9 @@
 
 #include <random>
 
+#include "can/tasks/evaluation_answer.h"
 #include "io/file.h"
 #include "support/temp_folder.h"
-#include "can/tasks/evaluation_answer.h"
 
 namespace plimsoll {
 namespace {

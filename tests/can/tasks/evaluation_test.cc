@@ -6,11 +6,11 @@
 #include <optional>
 
 #include "base/error.h"
-#include "support/errors.h"
 #include "can/tasks/evaluation_json.h"
 #include "can/tasks/evaluation_summary.h"
 #include "can/tasks/evaluation_table.h"
 #include "can/tasks/judged_lists.h"
+#include "support/errors.h"
 
 namespace plimsoll {
 namespace {

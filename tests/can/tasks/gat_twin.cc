@@ -9,11 +9,11 @@
 #include <iostream>
 #include <numeric>
 
+#include "can/tasks/detector_file.h"
+#include "engine/blocks/collate.h"
 #include "ops/allocator.h"
 #include "sample/block/graph_set_source.h"
 #include "store/safetensors.h"
-#include "engine/blocks/collate.h"
-#include "can/tasks/detector_file.h"
 
 namespace plimsoll {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "can/tasks/unknown_ids_apart.h"
 #include "can/profile/unknown_ids.h"
+#include "can/tasks/unknown_ids_apart.h"
 
 namespace plimsoll {
 namespace {

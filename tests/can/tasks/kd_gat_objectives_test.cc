@@ -9,6 +9,8 @@
 
 #include <numeric>
 
+#include "engine/blocks/block_engine.h"
+#include "engine/blocks/collate.h"
 #include "nn/encodings.h"
 #include "nn/gat_distillation.h"
 #include "nn/gat_with_jk.h"
@@ -16,8 +18,6 @@
 #include "nn/vgae_distillation.h"
 #include "ops/allocator.h"
 #include "support/odd_graphs.h"
-#include "engine/blocks/block_engine.h"
-#include "engine/blocks/collate.h"
 
 namespace plimsoll {
 namespace {

@@ -8,13 +8,13 @@
 #include <cmath>
 #include <numeric>
 
+#include "engine/blocks/collate.h"
+#include "engine/plan/warm_up.h"
 #include "nn/reconstruction.h"
 #include "ops/allocator.h"
 #include "support/errors.h"
 #include "support/ledger_cap.h"
 #include "support/random_graphs.h"
-#include "engine/blocks/collate.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

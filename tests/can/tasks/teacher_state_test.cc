@@ -8,17 +8,17 @@
 
 #include <cmath>
 
+#include "can/tasks/detection_labels.h"
+#include "can/tasks/gat_stage.h"
+#include "can/tasks/vgae_stage.h"
+#include "engine/data/mapped_zeros.h"
+#include "engine/plan/warm_up.h"
 #include "memory/ledger.h"
 #include "nn/classification.h"
 #include "nn/encodings.h"
 #include "ops/allocator.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
-#include "can/tasks/detection_labels.h"
-#include "engine/data/mapped_zeros.h"
-#include "engine/plan/warm_up.h"
-#include "can/tasks/gat_stage.h"
-#include "can/tasks/vgae_stage.h"
 
 namespace plimsoll {
 namespace {

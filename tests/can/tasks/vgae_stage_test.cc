@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
+#include "can/tasks/detection_labels.h"
+#include "can/tasks/scorer.h"
+#include "engine/plan/warm_up.h"
 #include "ops/allocator.h"
 #include "support/errors.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
-#include "can/tasks/detection_labels.h"
-#include "can/tasks/scorer.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -16,6 +16,9 @@
 #include <memory>
 #include <numeric>
 
+#include "can/tasks/detector_file.h"
+#include "engine/blocks/collate.h"
+#include "engine/plan/warm_up.h"
 #include "nn/encodings.h"
 #include "nn/reconstruction_errors.h"
 #include "nn/vgae_distillation.h"
@@ -23,9 +26,6 @@
 #include "ops/normal_noise.h"
 #include "sample/block/graph_set_source.h"
 #include "store/safetensors.h"
-#include "engine/blocks/collate.h"
-#include "can/tasks/detector_file.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "support/behaviour_test.h"
 #include "can/windows/behaviour_graph.h"
+#include "support/behaviour_test.h"
 
 namespace plimsoll {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "support/behaviour_test.h"
 #include "can/score/profile_statistics.h"
+#include "support/behaviour_test.h"
 
 namespace plimsoll {
 namespace {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "support/behaviour_test.h"
 #include "can/windows/behaviour_windows.h"
+#include "support/behaviour_test.h"
 
 namespace plimsoll {
 namespace {

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "base/json.h"
-#include "store/split_name.h"
 #include "can/windows/timing_rule.h"
+#include "store/split_name.h"
 
 using namespace plimsoll;
 

@@ -7,13 +7,13 @@
 
 #include "base/error.h"
 #include "can/capture/ingest.h"
+#include "can/windows/windows_set.h"
 #include "io/file.h"
 #include "memory/ledger.h"
 #include "sample/block/graph_set_source.h"
 #include "support/errors.h"
 #include "support/ledger_cap.h"
 #include "support/temp_folder.h"
-#include "can/windows/windows_set.h"
 
 namespace plimsoll {
 namespace {

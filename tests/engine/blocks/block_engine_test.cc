@@ -11,6 +11,9 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "engine/fit/optimizer.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/warm_up.h"
 #include "memory/ledger.h"
 #include "nn/classification.h"
 #include "nn/gat_with_jk.h"
@@ -20,9 +23,6 @@
 #include "support/errors.h"
 #include "support/fixed_ranges.h"
 #include "support/random_graphs.h"
-#include "engine/fit/optimizer.h"
-#include "engine/plan/planner.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "engine/fit/fit.h"
 #include "nn/classification.h"
 #include "nn/gnn.h"
 #include "nn/link_prediction.h"
@@ -13,7 +14,6 @@
 #include "sample/neighbour/neighbour_source.h"
 #include "support/giant_graph.h"
 #include "support/temp_folder.h"
-#include "engine/fit/fit.h"
 
 // Of a giant graph rows of features stay on a device where its budget has room for them: the same bits.
 

@@ -13,13 +13,13 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/blocks/collate.h"
 #include "nn/classification.h"
 #include "nn/gnn.h"
 #include "ops/aggregate.h"
 #include "ops/attention.h"
 #include "support/errors.h"
 #include "support/sample_source.h"
-#include "engine/blocks/collate.h"
 
 namespace plimsoll {
 namespace {

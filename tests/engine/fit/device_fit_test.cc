@@ -10,11 +10,12 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "can/tasks/id_dropout.h"
+#include "engine/fit/fit.h"
 #include "io/file.h"
 #include "nn/classification.h"
 #include "nn/gat_distillation.h"
 #include "nn/gat_with_jk.h"
-#include "can/tasks/id_dropout.h"
 #include "nn/live_teacher.h"
 #include "nn/reconstruction.h"
 #include "nn/sgmp.h"
@@ -24,7 +25,6 @@
 #include "support/ledger_cap.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
-#include "engine/fit/fit.h"
 
 // A run whose blocks go to a device has the same bits whatever its budget there, its blocks in flight and its
 // stops: those of the host on the stand-in, which computes as the host does, and nearly those on a GPU.

@@ -6,10 +6,10 @@
 #include <random>
 
 #include "base/units.h"
+#include "engine/fit/fit.h"
 #include "on_each_device.h"
 #include "support/any_model.h"
 #include "support/temp_folder.h"
-#include "engine/fit/fit.h"
 
 // Random models on random graphs, each with random device budgets from the smallest that works: nothing is
 // refused, blocks stay within what was planned for them, and weights are the same bits.

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "engine/plan/warm_up.h"
 #include "io/file.h"
 #include "nn/classification.h"
 #include "nn/gat_with_jk.h"
@@ -14,7 +15,6 @@
 #include "support/errors.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -10,15 +10,15 @@
 #include <new>
 #include <numeric>
 
+#include "engine/blocks/block_engine.h"
+#include "engine/fit/optimizer.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/warm_up.h"
 #include "memory/ledger.h"
 #include "nn/classification.h"
 #include "nn/gnn.h"
 #include "ops/allocator.h"
 #include "support/random_graphs.h"
-#include "engine/blocks/block_engine.h"
-#include "engine/fit/optimizer.h"
-#include "engine/plan/planner.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -7,10 +7,10 @@
 
 #include <numeric>
 
+#include "engine/blocks/block_engine.h"
 #include "nn/objective.h"
 #include "ops/segment.h"
 #include "support/random_graphs.h"
-#include "engine/blocks/block_engine.h"
 
 namespace plimsoll {
 namespace {

@@ -8,16 +8,16 @@
 #include <random>
 #include <set>
 
+#include "engine/blocks/lane_exchange.h"
+#include "engine/blocks/shared_prediction.h"
+#include "engine/fit/fit.h"
+#include "engine/plan/warm_up.h"
 #include "nn/classification.h"
 #include "nn/gat_with_jk.h"
 #include "ops/allocator.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
 #include "support/thread_ranks.h"
-#include "engine/blocks/lane_exchange.h"
-#include "engine/blocks/shared_prediction.h"
-#include "engine/fit/fit.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -6,12 +6,12 @@
 #include <functional>
 
 #include "base/error.h"
+#include "can/tasks/detector_file.h"
+#include "engine/model_file/gnn_file.h"
 #include "memory/ledger.h"
 #include "nn/sgmp.h"
 #include "ops/allocator.h"
 #include "support/temp_folder.h"
-#include "can/tasks/detector_file.h"
-#include "engine/model_file/gnn_file.h"
 
 namespace plimsoll {
 namespace {

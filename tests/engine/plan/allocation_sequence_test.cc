@@ -14,13 +14,13 @@
 #include <string>
 #include <vector>
 
+#include "engine/blocks/collate.h"
 #include "nn/classification.h"
 #include "nn/gat_with_jk.h"
 #include "nn/gnn.h"
 #include "ops/attention_layer.h"
 #include "support/allocation_tape.h"
 #include "support/odd_graphs.h"
-#include "engine/blocks/collate.h"
 
 namespace plimsoll {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <map>
 
+#include "engine/plan/operation_names.h"
 #include "memory/tape.h"
 #include "ops/allocator.h"
-#include "engine/plan/operation_names.h"
 
 namespace plimsoll {
 namespace {

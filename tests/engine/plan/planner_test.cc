@@ -11,15 +11,15 @@
 #include <numeric>
 #include <random>
 
+#include "engine/blocks/run_blocks.h"
+#include "engine/plan/operation_names.h"
+#include "engine/plan/static_tape.h"
+#include "engine/plan/warm_up.h"
 #include "memory/ledger.h"
 #include "nn/classification.h"
 #include "nn/gnn.h"
 #include "ops/allocator.h"
 #include "support/any_model.h"
-#include "engine/blocks/run_blocks.h"
-#include "engine/plan/operation_names.h"
-#include "engine/plan/static_tape.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -10,15 +10,15 @@
 #include <numeric>
 #include <random>
 
+#include "engine/plan/planner.h"
+#include "engine/plan/static_tape.h"
+#include "engine/plan/warm_up.h"
 #include "memory/ledger.h"
 #include "nn/classification.h"
 #include "nn/gnn.h"
 #include "nn/link_prediction.h"
 #include "ops/allocator.h"
 #include "support/sample_source.h"
-#include "engine/plan/planner.h"
-#include "engine/plan/static_tape.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -6,6 +6,7 @@
 #include <array>
 #include <thread>
 
+#include "engine/plan/warm_up.h"
 #include "io/file.h"
 #include "nn/classification.h"
 #include "nn/encodings.h"
@@ -16,7 +17,6 @@
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
 #include "support/thread_ranks.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

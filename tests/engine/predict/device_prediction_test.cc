@@ -3,10 +3,10 @@
 #include <functional>
 #include <numeric>
 
+#include "can/tasks/scorer.h"
 #include "nn/classification.h"
 #include "on_each_device.h"
 #include "support/random_graphs.h"
-#include "can/tasks/scorer.h"
 
 // What a model says of graphs is the same on a device for any budget there and any number of blocks in
 // flight: what it says on the host on the stand-in, and nearly that on a GPU.

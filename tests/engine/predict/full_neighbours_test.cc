@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "engine/plan/planner.h"
+#include "engine/plan/warm_up.h"
 #include "memory/ledger.h"
 #include "support/errors.h"
 #include "support/giant_graph.h"
 #include "support/temp_folder.h"
-#include "engine/plan/planner.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "engine/plan/warm_up.h"
 #include "nn/gat_with_jk.h"
 #include "ops/allocator.h"
 #include "support/ledger_cap.h"
 #include "support/random_graphs.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {

@@ -1,14 +1,14 @@
-#include "tasks/gnn/classes_evaluation.h"
+#include "tasks/classes/classes_evaluation.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "tasks/gnn/graph_lists.h"
 #include "run/run_record.h"
-#include "telemetry/table.h"
 #include "tasks/classes/classification_evaluation.h"
+#include "tasks/gnn/graph_lists.h"
+#include "telemetry/table.h"
 
 namespace plimsoll {
 namespace {

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "engine/predict/full_neighbours.h"
 #include "io/new_folder.h"
 #include "run/agreement.h"
 #include "run/evaluation.h"
 #include "tasks/gnn/gnn_training.h"
 #include "tasks/gnn/layers_folder.h"
-#include "engine/predict/full_neighbours.h"
 
 namespace plimsoll {
 
