@@ -11,7 +11,7 @@ void verify_graph(const std::filesystem::path& folder, std::vector<std::string>&
 
 namespace {
 
-const DataKindRegistration kRegistered(
+const DataKindRegistration kGraphKind(
     {.name = "graph", .rows = "edges", .newest_version = 2, .verify = verify_graph});
 
 constexpr int kNarrowVersion = 2;  // of a graph whose features are narrow

@@ -17,7 +17,7 @@ Merged merge_graph_sets(const MergeRequest& request);
 
 namespace {
 
-const DataKindRegistration kRegistered({.name = "graph_set",
+const DataKindRegistration kGraphSetKind({.name = "graph_set",
                                         .rows = "graphs",
                                         .newest_version = 2,
                                         .verify = verify_graph_set,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "store/data_set.h"
 #include "store/message_ids.h"
 
 namespace plimsoll {

@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-const DataKindRegistration kRegistered(
+const DataKindRegistration kFramesKind(
     {.name = "frames",
      .rows = "frames",
      .newest_version = 2,

@@ -15,7 +15,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-const DataKindRegistration kRegistered({.name = kEdgeShard, .merge = merge_graph});
+const DataKindRegistration kEdgeShardKind({.name = kEdgeShard, .merge = merge_graph});
 
 // What all shards are made from: names and sizes of all files.
 std::string identity_of(const std::vector<fs::path>& files) {
