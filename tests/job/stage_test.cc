@@ -27,7 +27,7 @@ using testing::HasSubstr;
 class StageTest : public testing::Test {
  protected:
   StageTest() : data_(folder_.path() / "set"), root_(folder_.path() / "cache") {
-    write_made_up_frames(data_);
+    write_made_up_graphs(data_);
   }
 
   StageRequest request() const { return {.data = data_, .root = root_}; }
@@ -63,11 +63,11 @@ TEST_F(StageTest, CopiesAllFilesAndSkipsWhatIsThere) {
   EXPECT_TRUE(verify_data_set(first.folder).empty());
   EXPECT_EQ(entries(), 1U);
 
-  const auto before = fs::last_write_time(first.folder / "data.npy");
+  const auto before = fs::last_write_time(first.folder / "x.npy");
   const Staged second = stage(request());
   EXPECT_EQ(second.copied, 0);
   EXPECT_EQ(second.folder, first.folder);
-  EXPECT_EQ(fs::last_write_time(first.folder / "data.npy"), before);
+  EXPECT_EQ(fs::last_write_time(first.folder / "x.npy"), before);
 }
 
 TEST_F(StageTest, GoesOnFromWhereItWasStopped) {
@@ -100,7 +100,7 @@ TEST_F(StageTest, CopiesAgainWhatALostPowerLeft) {
 
 TEST_F(StageTest, RefusesADamagedSetAndLeavesNothing) {
   {
-    std::fstream file(data_ / "can_id.npy", std::ios::in | std::ios::out | std::ios::binary);
+    std::fstream file(data_ / "x.npy", std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(-1, std::ios::end);
     file.put('\x55');
   }
@@ -108,7 +108,7 @@ TEST_F(StageTest, RefusesADamagedSetAndLeavesNothing) {
     stage(request());
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("column 'can_id' has the checksum"));
+    EXPECT_THAT(error.what(), HasSubstr("column 'x' has the checksum"));
   }
   EXPECT_TRUE(fs::is_empty(root_));
 }
@@ -164,7 +164,7 @@ TEST_F(StageTest, ACopyOfAnotherBootIsComparedOnce) {
   // What was never written is zero after the power was lost.
   write_text(place.boot(), "another boot\n");
   {
-    std::fstream file(first.folder / "data.npy", std::ios::in | std::ios::out | std::ios::binary);
+    std::fstream file(first.folder / "x.npy", std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(5000);
     file << std::string(3000, '\0');
   }
@@ -230,7 +230,7 @@ TEST_F(StageTest, EvictLeavesWhatOnlyHasTheNameOfACopy) {
   }
   // A data set that was made here, not copied.
   const fs::path set = root_ / "set-0123456789abcdef";
-  write_made_up_frames(set);
+  write_made_up_graphs(set);
   const Eviction all = evict({}, root_);
   EXPECT_TRUE(all.deleted.empty());
   EXPECT_THAT(all.left, ElementsAre(part.filename(), mine.filename(), set.filename()));

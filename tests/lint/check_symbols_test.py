@@ -1,4 +1,4 @@
-"""scripts/check-symbols finds the names that two rooms give to different things in archives built for it."""
+"""scripts/check-symbols finds the names that two modules give to different things in archives built for it."""
 
 import subprocess
 import sys
@@ -17,19 +17,19 @@ inline int once() { return 1; }
 """
 
 
-def check(tmp_path, rooms):
-    """Builds an archive of each room's source and returns the lines that check-symbols prints."""
-    for room, source in rooms.items():
-        (tmp_path / f"{room}.cc").write_text(HEADER + "namespace plimsoll {" + source + "}")
-        subprocess.run(["c++", "-O0", "-c", f"{room}.cc"], cwd=tmp_path, check=True)
-        subprocess.run(["ar", "rcs", f"libplimsoll_{room}.a", f"{room}.o"], cwd=tmp_path, check=True)
+def check(tmp_path, modules):
+    """Builds an archive of each module's source and returns the lines that check-symbols prints."""
+    for module, source in modules.items():
+        (tmp_path / f"{module}.cc").write_text(HEADER + "namespace plimsoll {" + source + "}")
+        subprocess.run(["c++", "-O0", "-c", f"{module}.cc"], cwd=tmp_path, check=True)
+        subprocess.run(["ar", "rcs", f"libplimsoll_{module}.a", f"{module}.o"], cwd=tmp_path, check=True)
     done = subprocess.run([sys.executable, CHECK_SYMBOLS, tmp_path], capture_output=True, text=True)
     assert done.stderr == ""
     assert done.returncode == (1 if done.stdout else 0)
     return done.stdout.splitlines()
 
 
-def test_what_rooms_share_by_headers_passes(tmp_path):
+def test_what_modules_share_by_headers_passes(tmp_path):
     use = "int use_{0}() {{ Shared s; return s.here() + Box<int>().get() + once(); }} namespace {{ int own() {{ return 1; }}" \
           " struct Table {{ int rows(); }}; int Table::rows() {{ return own(); }} int keep = Table().rows(); }}"
     assert check(tmp_path, {"io": use.format("io") + "int Shared::there() { return 2; }", "store": use.format("store")}) == []
@@ -44,7 +44,7 @@ def test_two_things_of_one_name_are_named(tmp_path, other, found):
     table = "struct Table { void rows(); }; void Table::rows() {} int rows(int) { return 1; }"
     breaches = check(tmp_path, {"io": table, "store": other})
     assert len(breaches) == 1
-    assert breaches[0].startswith(found) and "rooms io and store" in breaches[0]
+    assert breaches[0].startswith(found) and "modules io and store" in breaches[0]
 
 
 def test_without_a_build_it_says_so(tmp_path):

@@ -5,7 +5,7 @@
 #include <c10/core/GradMode.h>
 #include <gtest/gtest.h>
 
-#include "can/tasks/id_dropout.h"
+#include "nn/id_dropout.h"
 
 namespace plimsoll {
 namespace {

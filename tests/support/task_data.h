@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "can/simulate/attacks.h"
-#include "can/simulate/simulate.h"
 #include "store/graph.h"
 #include "store/graph_set.h"
 
@@ -99,12 +97,6 @@ inline void write_giant(const std::filesystem::path& folder, int64_t nodes, int6
     writer.append_split_edges(split, edges_of_split[split]);
   }
   writer.publish({.classes = 3}, make_provenance("made up", {}));
-}
-
-/// Labelled frames of a simulated bus.
-inline void write_bus(const std::filesystem::path& folder, int64_t frames) {
-  simulate_can({.out = folder, .frames = frames, .attacks = parse_attacks("DoS,spoofing")},
-               [](int64_t, int64_t) {});
 }
 
 }  // namespace plimsoll

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "can/tasks/threshold.h"
+#include "tasks/metrics/threshold.h"
 #include "nn/gat_with_jk.h"
 #include "nn/vgae.h"
 #include "store/message_ids.h"

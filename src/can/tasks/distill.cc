@@ -12,7 +12,7 @@
 #include "can/tasks/teacher_state.h"
 #include "can/tasks/vgae_stage.h"
 #include "engine/blocks/shared_file.h"
-#include "engine/data/mapped_zeros.h"
+#include "can/tasks/mapped_zeros.h"
 #include "engine/predict/column_stage.h"
 #include "memory/c_heap.h"
 #include "nn/classification.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "can/tasks/detection_delay.h"
-#include "can/tasks/threshold.h"
+#include "tasks/metrics/threshold.h"
 #include "can/windows/window_times.h"
 #include "sample/block/batches.h"
 #include "tasks/metrics/metrics.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "can/tasks/id_dropout.h"
+#include "nn/id_dropout.h"
 #include "store/graph_set.h"
 
 namespace plimsoll {

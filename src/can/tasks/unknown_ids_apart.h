@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// What a classifier trained with ID dropout (can/tasks/id_dropout.h) says, with unknown IDs as evidence of
+/// What a classifier trained with ID dropout (nn/id_dropout.h) says, with unknown IDs as evidence of
 /// their own (can/profile/unknown_ids.h), added to the log-odds of class 1. For prediction: outputs are f32
 /// [G, W], logits of two classes first.
 class UnknownIdsApart : public Objective {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "store/made_up_sets.h"
+#include "can/frames/made_up_frames.h"
 #include "store/verify.h"
 #include "support/errors.h"
 #include "support/fault_trials.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "store/made_up_sets.h"
+#include "can/frames/made_up_frames.h"
 #include "support/fault_trials.h"
 
 namespace plimsoll {

@@ -1,4 +1,4 @@
-#include "can/tasks/id_dropout.h"
+#include "nn/id_dropout.h"
 
 #include <ATen/Functions.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "can/tasks/id_dropout.h"
+#include "nn/id_dropout.h"
 #include "engine/fit/fit.h"
 #include "io/file.h"
 #include "nn/classification.h"

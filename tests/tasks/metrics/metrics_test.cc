@@ -1,5 +1,5 @@
 #include "tasks/metrics/metrics.h"
-#include "can/tasks/threshold.h"
+#include "tasks/metrics/threshold.h"
 
 #include <gtest/gtest.h>
 

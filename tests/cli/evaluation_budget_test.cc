@@ -17,6 +17,9 @@
 #include "run/train_run.h"
 #include "support/task_data.h"
 #include "support/temp_folder.h"
+#ifdef PLIMSOLL_CAN
+#include "can/simulate/made_bus.h"
+#endif
 
 namespace plimsoll {
 namespace {
@@ -44,8 +47,10 @@ const std::vector<TrainedRun>& runs() {
       {"graph", "node_classification", kGiant + "gnn: {hidden: 16, layers: 2, conv: sage}\n"},
       {"graph", "node_classification", kGiant + "gnn: {hidden: 64, layers: 2, conv: gcn, jk: cat}\n"},
       {"graph", "link_prediction", kGiant + "gnn: {hidden: 32, layers: 2, conv: gat}\n"},
+#ifdef PLIMSOLL_CAN
       {"frames", "detection", "gat: {hidden: 8, layers: 2}\n"},
       {"frames", "autoencoder", "vgae: {hidden: [32]}\n"},
+#endif
   };
   return runs;
 }
@@ -59,7 +64,9 @@ class EvaluationBudgetTest : public ::testing::Test {
   void SetUp() override {
     write_trees(folder_ / "graphs", 300, 1);
     write_giant(folder_ / "graph", 8000, 6, 1);
+#ifdef PLIMSOLL_CAN
     write_bus(folder_ / "frames", 20'000);
+#endif
     for (size_t r = 0; r < runs().size(); ++r) {
       const auto& [data, task, keys] = runs()[r];
       const Recipe recipe = parse_recipe(

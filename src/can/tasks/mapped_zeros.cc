@@ -1,4 +1,4 @@
-#include "engine/data/mapped_zeros.h"
+#include "can/tasks/mapped_zeros.h"
 
 #include <ATen/ops/from_blob.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "can/tasks/threshold.h"
+#include "tasks/metrics/threshold.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "can/tasks/id_dropout.h"
+#include "nn/id_dropout.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
