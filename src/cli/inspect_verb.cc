@@ -1,18 +1,13 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <memory>
 #include <numeric>
-#include <set>
+#include <vector>
 
 #include "base/error.h"
 #include "base/units.h"
-#include "can/frames/frames.h"
-#include "can/live/dbc_remarks.h"
-#include "can/live/dbc_table.h"
-#include "can/live/group_table.h"
 #include "cli/command.h"
+#include "cli/inspector.h"
 #include "cli/verbs.h"
 #include "memory/limits.h"
 #include "memory/meter.h"
@@ -23,81 +18,18 @@
 namespace plimsoll {
 namespace {
 
+// What knows a kind of data set, and its options.
+struct OfKind {
+  std::unique_ptr<Inspector> inspector;
+  std::vector<CLI::Option*> options;
+};
+
 struct InspectVerbOptions {
   std::string folder;
-  std::string dbc;
-  bool j1939 = false;
+  std::vector<OfKind> of_kinds;
   bool limits = false;
   bool json = false;
 };
-
-std::string traps_text(const Recording& recording) {
-  std::string text;
-  if (recording.truncated_at) text = fmt::format("cut off at byte {}", *recording.truncated_at);
-  for (const auto& [name, count] : recording.traps.items())
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", format_count(count.get<int64_t>()), name);
-  return text;
-}
-
-// "of them 12,000 extended, 3 remote, 1 error, 40 with more than 8 bytes; channels: can0, can1"
-std::string kinds_text(const FramesView& view) {
-  int64_t extended = 0, remote = 0, error = 0;
-  for (const uint32_t id : view.frames().can_id) {
-    extended += (id & kCanExtended) != 0;
-    remote += (id & kCanRemote) != 0;
-    error += (id & kCanError) != 0;
-  }
-  const FrameSpans& frames = view.frames();
-  int64_t fd = 0, brs = 0, esi = 0, sent = 0;
-  for (size_t i = 0; i < frames.length.size(); ++i) {
-    const uint8_t flags = frames.flags.empty() ? 0 : frames.flags[i];
-    fd += (flags & kFrameFd) != 0 || frames.length[i] > kPayloadBytes;
-    brs += (flags & kFrameBrs) != 0;
-    esi += (flags & kFrameEsi) != 0;
-    sent += (flags & kFrameSent) != 0;
-  }
-  std::set<std::string> channels;
-  for (const Recording& recording : view.recordings()) {
-    if (recording.channel) channels.insert(*recording.channel);
-    channels.insert(recording.channels.begin(), recording.channels.end());
-  }
-  std::string text =
-      fmt::format("of them {} with extended IDs, {} remote frames, {} error frames, {} of CAN FD",
-                  format_count(extended), format_count(remote), format_count(error), format_count(fd));
-  if (brs + esi + sent > 0)
-    text += fmt::format("; {} with BRS, {} with ESI, {} sent by the recorder", format_count(brs),
-                        format_count(esi), format_count(sent));
-  if (!channels.empty())
-    text +=
-        fmt::format("; {}channels: {}", frames.channel.empty() ? "" : "merged ", fmt::join(channels, ", "));
-  return text;
-}
-
-void inspect_frames(const InspectVerbOptions& options) {
-  const std::string& folder = options.folder;
-  const FramesView view(folder);
-  const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc_with_remarks(options.dbc);
-  Table table(
-      {"<split", "<recording", "frames", "attack", "<kind", "seconds", "<copy of", "<handled on purpose"});
-  for (const Recording& recording : view.recordings()) {
-    const auto times = view.frames().part(recording.first_frame, recording.frames).time_ns;
-    const double seconds = times.empty() || !recording.has_time
-                               ? 0
-                               : static_cast<double>(*std::max_element(times.begin(), times.end()) -
-                                                     *std::min_element(times.begin(), times.end())) /
-                                     1e9;
-    table.add({recording.split, recording.name, format_count(recording.frames),
-               format_count(recording.attack_frames), recording.attack.value_or("-"),
-               fmt::format("{:.1f}", seconds), recording.copy_of.value_or(""), traps_text(recording)});
-  }
-  fmt::print("{}: frames, {} of {} recordings\n{}\n\n{}", folder, format_count(view.frames().size()),
-             view.recordings().size(), kinds_text(view), table.text());
-  const bool clean = std::all_of(view.recordings().begin(), view.recordings().end(),
-                                 [](const Recording& recording) { return traps_text(recording).empty(); });
-  if (clean) fmt::print("\nno odd payloads, blanks, blank lines, CR LF or time running back were found\n");
-  if (options.j1939 || dbc.has_groups()) fmt::print("\n{}", group_table(view.frames(), dbc));
-  if (!options.dbc.empty()) fmt::print("\n{}", dbc_table(view.frames(), dbc));
-}
 
 void inspect_graphs(const std::string& folder) {
   const GraphSetView view(folder);
@@ -174,36 +106,36 @@ void inspect_limits(bool json) {
   fmt::print("{}\ndefault budget: {}\n\n{}", table.text(), format_bytes(default_budget(limits)), held_text());
 }
 
-// The manifest, and what was asked for beside it.
-void print_manifest(const InspectVerbOptions& options, const DataSetView& set) {
-  Json json = set.manifest();
-  if (options.j1939 || !options.dbc.empty()) {
-    const FramesView view(options.folder);
-    const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc_with_remarks(options.dbc);
-    if (options.j1939 || dbc.has_groups()) json["j1939"] = groups_json(view.frames(), dbc);
-    if (!options.dbc.empty()) json["dbc"] = dbc_json(view.frames(), dbc);
-  }
-  print_json(json);
+void print(const std::string& folder, const DataSetView& set, const Inspector* inspector) {
+  if (inspector != nullptr)
+    inspector->print(folder);
+  else if (set.kind() == "graph")
+    inspect_graph(folder);
+  else if (set.kind() == "graph_set")
+    inspect_graphs(folder);
+  else
+    fmt::print("{}: {}\n\n{}", folder, set.kind(), columns_text(set));
 }
 
 void run(const InspectVerbOptions& options) {
   if (options.limits) return inspect_limits(options.json);
   if (options.folder.empty()) throw UsageError("inspect needs a data set, or --limits");
   const DataSetView set(options.folder);
-  if (set.kind() != "frames" && (options.j1939 || !options.dbc.empty()))
-    throw UsageError(fmt::format("{}: is a data set of kind {}; --dbc and --j1939 are for frames",
-                                 options.folder, set.kind()));
-  if (options.json) {
-    print_manifest(options, set);
-  } else if (set.kind() == "frames") {
-    inspect_frames(options);
-  } else if (set.kind() == "graph") {
-    inspect_graph(options.folder);
-  } else if (set.kind() == "graph_set") {
-    inspect_graphs(options.folder);
-  } else {
-    fmt::print("{}: {}\n\n{}", options.folder, set.kind(), columns_text(set));
+  const Inspector* inspector = nullptr;
+  for (const OfKind& known : options.of_kinds) {
+    if (known.inspector->kind() == set.kind()) {
+      inspector = known.inspector.get();
+      continue;
+    }
+    for (const CLI::Option* option : known.options)
+      if (*option)
+        throw UsageError(fmt::format("{}: is a data set of kind {}; {} is for {}", options.folder, set.kind(),
+                                     option->get_name(), known.inspector->kind()));
   }
+  if (!options.json) return print(options.folder, set, inspector);
+  Json json = set.manifest();
+  if (inspector != nullptr) inspector->add_json(options.folder, json);
+  print_json(json);
 }
 
 }  // namespace
@@ -212,20 +144,17 @@ void add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectVerbOptions>();
   CLI::App* verb = app.add_subcommand("inspect", "Show what is in a data set, or the memory limits found");
   CLI::Option* const folder = verb->add_option("DIR", options->folder, "A data set");
-  CLI::Option* const j1939 = verb->add_flag(
-      "--j1939", options->j1939,
-      "Of frames the parameter groups and addresses of 29-bit IDs; so does a DBC with such groups");
-  CLI::Option* const dbc =
-      verb->add_option("--dbc", options->dbc,
-                       "Of frames the messages and signals that it names, and IDs that it does not know");
-  dbc->type_name("FILE");
-  verb->add_flag("--limits", options->limits, "Show the limits on memory, each with its source")
-      ->excludes(folder)
-      ->excludes(j1939)
-      ->excludes(dbc);
-  verb->add_flag(
-      "--json", options->json,
-      "Print the manifest, with the messages of --dbc and the groups of --j1939, or the limits, as JSON");
+#ifdef PLIMSOLL_CAN
+  options->of_kinds.push_back({inspector_of_frames(), {}});
+#endif
+  for (OfKind& known : options->of_kinds) known.options = known.inspector->add_options(*verb);
+  CLI::Option* const limits =
+      verb->add_flag("--limits", options->limits, "Show the limits on memory, each with its source");
+  limits->excludes(folder);
+  for (const OfKind& known : options->of_kinds)
+    for (CLI::Option* option : known.options) limits->excludes(option);
+  verb->add_flag("--json", options->json,
+                 "Print the manifest, with what the other options ask for, or the limits, as JSON");
   verb->footer("Example: plimsoll inspect frames");
   verb->callback([options] { run(*options); });
 }

@@ -6,11 +6,6 @@
 
 namespace plimsoll {
 
-void add_truncated(const std::vector<Recording>& recordings, Json& json) {
-  for (const Recording& recording : recordings)
-    if (recording.truncated_at) json["truncated_at"][recording.source] = *recording.truncated_at;
-}
-
 void print_made(const MadeSet& made, double seconds, Budget& budget, bool json) {
   const std::string out = made.out.string();
   if (json) {

@@ -2,10 +2,8 @@
 
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "base/json.h"
-#include "can/frames/frames.h"
 #include "cli/command.h"
 
 namespace plimsoll {
@@ -20,9 +18,6 @@ struct MadeSet {
   std::string remarks;  ///< lines of their own, each with its end; may be empty
   std::string took;     ///< "0.19 s (8,166,861 frames/s)"
 };
-
-/// `truncated_at` of --json: the byte at which each capture is cut off, by its source; nothing where none is.
-void add_truncated(const std::vector<Recording>& recordings, Json& json);
 
 void print_made(const MadeSet& made, double seconds, Budget& budget, bool json);
 

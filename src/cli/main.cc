@@ -69,8 +69,6 @@ std::vector<Verbs> all_verbs(char** argv) {
       {{"simulate"}, add_simulate},
       {{"split-edges"}, add_split_edges},
       {{"walks"}, add_walks},
-      {{"windows"}, add_windows},
-      {{"convert"}, [argv](CLI::App& app) { add_convert(app, argv); }},
       {{"import", "export", "sync"}, [argv](CLI::App& app) { add_python_verbs(app, argv); }},
       {{"merge"}, add_merge},
       {{"inspect"}, add_inspect},
@@ -92,10 +90,14 @@ std::vector<Verbs> all_verbs(char** argv) {
       {{"predict"}, [judge](CLI::App& app) { add_predict(app, judge); }},
       {{"top"}, add_top},
       {{"compare"}, add_compare},
+#ifdef PLIMSOLL_CAN
+      {{"windows"}, add_windows},
+      {{"convert"}, [argv](CLI::App& app) { add_convert(app, argv); }},
       {{"check"}, add_check},
       {{"calibrate"}, add_calibrate},
       {{"detect"}, add_detect},
       {{"detector"}, add_detector},
+#endif
   };
 }
 

@@ -1,131 +1,14 @@
-#include <fmt/format.h>
-
-#include <memory>
-
-#include "base/error.h"
-#include "base/json.h"
-#include "base/units.h"
-#include "can/simulate/inject.h"
-#include "can/simulate/simulate.h"
-#include "cli/command.h"
-#include "cli/interrupt.h"
-#include "cli/made_set.h"
-#include "cli/number_checks.h"
 #include "cli/verbs.h"
-#include "telemetry/progress.h"
 
 namespace plimsoll {
-namespace {
-
-struct SimulateVerbOptions {
-  SimulateOptions simulate;
-  InjectOptions inject;
-  std::string target = "any";
-  std::string format = "frames";
-  std::string attacks = "DoS,fuzzing,spoofing,replay,suppression,masquerade";
-  Resources resources;
-  bool json = false;
-};
-
-SimulateResult make(const SimulateVerbOptions& options, const SimulateProgress& progress) {
-  if (!options.inject.frames.empty()) {
-    if (options.format != "frames") throw UsageError("--inject writes frames: give no other --format");
-    InjectOptions inject = options.inject;
-    inject.out = options.simulate.out;
-    inject.seed = options.simulate.seed;
-    inject.attacks = parse_attacks(options.attacks);
-    inject.force = options.simulate.force;
-    if (options.target == "periodic") inject.target = TargetChoice::periodic;
-    return inject_attacks(inject, progress);
-  }
-  if (options.simulate.frames == 0) throw UsageError("simulate can needs --frames, or --inject");
-  SimulateOptions simulate = options.simulate;
-  simulate.attacks = parse_attacks(options.attacks);
-  if (options.format != "frames") simulate.captures = &written_format(options.format);
-  return simulate_can(simulate, progress);
-}
-
-void run(const SimulateVerbOptions& options) {
-  const Stopwatch watch;
-  Budget budget(options.resources, 256 * kMiB);
-  SimulateResult result;
-  {
-    Progress progress("simulate", "frames");
-    result = make(options, until_stopped([&](int64_t done, int64_t total) { progress.update(done, total); }));
-  }
-  const double seconds = watch.seconds();
-  std::string remarks;
-  if (result.left_out > result.not_periodic)
-    remarks += fmt::format("nothing was put into {} recordings with attacks, without times, or copies\n",
-                           result.left_out - result.not_periodic);
-  if (result.not_periodic > 0)
-    remarks += fmt::format("nothing was put into {} recordings without a periodic ID\n", result.not_periodic);
-  print_made(
-      {.out = options.simulate.out,
-       .already_there = result.already_there,
-       .counts = {{"recordings", result.recordings},
-                  {"frames", result.frames},
-                  {"attack_frames", result.attack_frames},
-                  {"left_out", result.left_out},
-                  {"not_periodic", result.not_periodic}},
-       .text = fmt::format("{} frames of {} recordings ({} attack frames)", format_count(result.frames),
-                           result.recordings, format_count(result.attack_frames)),
-       .from = "options",
-       .remarks = std::move(remarks),
-       .took =
-           fmt::format("{} ({})", format_seconds(seconds), format_rate(result.frames, seconds, "frames"))},
-      seconds, budget, options.json);
-}
-
-}  // namespace
 
 void add_simulate(CLI::App& app) {
-  auto options = std::make_shared<SimulateVerbOptions>();
-  SimulateOptions& simulate = options->simulate;
-  CLI::App* verb = app.add_subcommand("simulate", "Make up traffic, or a graph");
-  verb->require_subcommand(1);
-  CLI::App* can = verb->add_subcommand("can", "A CAN bus of made-up vehicles, with labelled attacks");
-  can->add_option("--out", simulate.out, "The data set or folder of captures to make")
-      ->required()
-      ->type_name("PATH");
-  can->add_option("--format", options->format, "frames: a data set; csv, candump: a folder of captures")
-      ->check(CLI::IsMember({"frames", "csv", "candump"}))
-      ->capture_default_str();
-  CLI::Option* frames = can->add_option("--frames", simulate.frames, "Frames of all recordings together")
-                            ->check(at_least(1))
-                            ->type_name("N");
-  can->add_option("--seed", simulate.seed, "Another seed makes other vehicles and other drives")
-      ->capture_default_str();
-  CLI::Option* vehicles = can->add_option("--vehicles", simulate.vehicles, "The last one never trains")
-                              ->check(CLI::Range(2, 64))
-                              ->capture_default_str();
-  can->add_option("--attacks", options->attacks,
-                  "Attacks by name, separated by commas, or none; there are injection and flooding as well")
-      ->type_name("LIST")
-      ->capture_default_str();
-  InjectOptions& inject = options->inject;
-  CLI::Option* injected =
-      can->add_option("--inject", inject.frames,
-                      "Put the attacks into the benign recordings of this data set of frames instead")
-          ->type_name("FRAMES")
-          ->excludes(frames)
-          ->excludes(vehicles);
-  can->add_option("--target", options->target,
-                  "With --inject: the ID of any frame, or of one whose ID is sent periodically")
-      ->check(CLI::IsMember({"any", "periodic"}))
-      ->capture_default_str()
-      ->needs(injected);
-  can->add_flag("--label-silence", inject.label_silence,
-                "With --inject: label the frames while suppression keeps its target silent")
-      ->needs(injected);
-  can->add_flag("--keep", inject.keep, "With --inject: the recordings of the set as well, as they are")
-      ->needs(injected);
-  can->add_flag("--force", simulate.force, "Replace an existing output");
-  can->add_flag("--json", options->json, "The summary as JSON");
-  options->resources.add_budget(*can);
-  can->footer("Example: plimsoll simulate can --out frames --frames 2000000 --seed 1");
-  can->callback([options] { run(*options); });
-  add_simulate_graph(*verb);
+  CLI::App* simulate = app.add_subcommand("simulate", "Make up traffic, or a graph");
+  simulate->require_subcommand(1);
+#ifdef PLIMSOLL_CAN
+  add_simulate_can(*simulate);
+#endif
+  add_simulate_graph(*simulate);
 }
 
 }  // namespace plimsoll

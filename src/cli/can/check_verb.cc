@@ -11,7 +11,7 @@
 #include "can/live/dbc_remarks.h"
 #include "can/live/event_text.h"
 #include "can/live/frame_feed.h"
-#include "cli/capture_options.h"
+#include "cli/can/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"

@@ -13,7 +13,7 @@
 #include "can/live/detection.h"
 #include "can/live/event_sink.h"
 #include "can/live/frame_feed.h"
-#include "cli/capture_options.h"
+#include "cli/can/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/number_checks.h"

@@ -1,4 +1,4 @@
-#include "cli/capture_options.h"
+#include "cli/can/capture_options.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

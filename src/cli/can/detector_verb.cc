@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "can/capture/capture_format.h"
-#include "cli/capture_options.h"
+#include "cli/can/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"

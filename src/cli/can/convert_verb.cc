@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "can/capture/sources.h"
 #include "can/write/convert.h"
-#include "cli/capture_options.h"
+#include "cli/can/capture_options.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/python_verbs.h"
