@@ -36,6 +36,12 @@ class InputError : public Error {
   explicit InputError(const std::string& text) : Error(3, text) {}
 };
 
+/// A run cannot be done within its budget; the text names the smallest budget that works. Exit 4.
+class BudgetTooSmall : public Error {
+ public:
+  explicit BudgetTooSmall(const std::string& text) : Error(4, text) {}
+};
+
 /// Work that was asked to stop, and left what a later command goes on from. Exit 75.
 class Interrupted : public Error {
  public:

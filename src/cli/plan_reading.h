@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engine/plan/planner.h"
+#include "engine/plan/memory_plan.h"
 #include "io/disk_speed.h"
 
 namespace plimsoll {

@@ -10,6 +10,7 @@
 #include "cli/plan_device.h"
 #include "cli/plan_reading.h"
 #include "engine/plan/memory_by_module.h"
+#include "engine/plan/planner.h"
 #include "engine/plan/warm_up.h"
 #include "io/file.h"
 #include "io/replaceable.h"

@@ -12,6 +12,7 @@
 #include "cli/interrupt.h"
 #include "cli/plan_verb.h"
 #include "config/known_recipes.h"
+#include "engine/plan/planner.h"
 #include "engine/plan/warm_up.h"
 #include "io/file.h"
 #include "job/slurm_script.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "engine/plan/planner.h"
 #include "memory/budget_caps.h"
 
 namespace plimsoll {

@@ -13,6 +13,7 @@
 #include "config/earlier_runs.h"
 #include "engine/fit/rounding.h"
 #include "engine/plan/memory_by_module.h"
+#include "engine/plan/planner.h"
 #include "io/file.h"
 #include "io/replaceable.h"
 #include "job/stage.h"

@@ -18,10 +18,10 @@ Merged merge_graph_sets(const MergeRequest& request);
 namespace {
 
 const DataKindRegistration kGraphSetKind({.name = "graph_set",
-                                        .rows = "graphs",
-                                        .newest_version = 2,
-                                        .verify = verify_graph_set,
-                                        .merge = merge_graph_sets});
+                                          .rows = "graphs",
+                                          .newest_version = 2,
+                                          .verify = verify_graph_set,
+                                          .merge = merge_graph_sets});
 
 Json to_json(const GraphRange& range, bool recording) {
   Json json = {{"name", range.name}};

@@ -74,9 +74,13 @@ class EvaluationBudgetTest : public ::testing::Test {
       train_run({.input = {.data = folder_ / data, .recipe = recipe}, .folder = run(r).root});
     }
   }
-  void TearDown() override { Ledger::process().set_cap(Ledger::kUnlimited); }
+  void TearDown() override {
+    Ledger::process().set_cap(Ledger::kUnlimited);
+  }
 
-  RunFolder run(size_t r) const { return {folder_ / ("run-" + std::to_string(r))}; }
+  RunFolder run(size_t r) const {
+    return {folder_ / ("run-" + std::to_string(r))};
+  }
 
   // A call of evaluate or predict, within a budget in bytes; 0: without one. Gives what it found.
   struct Call {

@@ -89,7 +89,9 @@ class PlanWithoutDataTest : public ::testing::Test {
     write_bus(folder_ / "frames", 12'000);
 #endif
   }
-  void TearDown() override { Ledger::process().set_cap(Ledger::kUnlimited); }
+  void TearDown() override {
+    Ledger::process().set_cap(Ledger::kUnlimited);
+  }
 
   TrainingInput input(const std::string& task, const std::vector<std::string>& overrides = {}) const {
     std::string text = "task: " + task +

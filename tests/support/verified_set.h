@@ -39,7 +39,9 @@ class Verify : public testing::Test {
     return value;
   }
   std::vector<std::string> findings() const { return verify_data_set(folder_); }
-  void expect_finding(const std::string& part) const { EXPECT_THAT(findings(), testing::Contains(testing::HasSubstr(part))); }
+  void expect_finding(const std::string& part) const {
+    EXPECT_THAT(findings(), testing::Contains(testing::HasSubstr(part)));
+  }
 
   void expect_every_column_guarded() const {
     const DataSetView set(folder_);

@@ -22,6 +22,7 @@
 #include "can/windows/timing_rule.h"
 #include "can/windows/window_times.h"
 #include "engine/fit/fit.h"
+#include "engine/plan/planner.h"
 #include "engine/plan/stage_memory.h"
 #include "memory/ledger.h"
 #include "run/run_record.h"

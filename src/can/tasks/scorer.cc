@@ -6,6 +6,7 @@
 #include "can/tasks/unknown_ids.h"
 #include "can/tasks/unknown_ids_apart.h"
 #include "engine/blocks/shared_prediction.h"
+#include "engine/plan/planner.h"
 #include "nn/classification.h"
 #include "nn/reconstruction.h"
 #include "nn/reconstruction_errors.h"

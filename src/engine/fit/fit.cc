@@ -16,6 +16,7 @@
 #include "engine/fit/schedule.h"
 #include "engine/fit/trainer_state.h"
 #include "engine/fit/whole_state.h"
+#include "engine/plan/planner.h"
 #include "io/file.h"
 #include "nn/mixed_precision.h"
 #include "telemetry/journal.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/plan/planner.h"
 #include "memory/tape.h"
 #include "ops/allocator.h"
 

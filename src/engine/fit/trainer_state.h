@@ -7,7 +7,7 @@
 #include "engine/fit/optimizer.h"
 #include "engine/fit/step_trace.h"
 #include "engine/plan/device_run.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/memory_plan.h"
 
 namespace plimsoll {
 

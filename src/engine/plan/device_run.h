@@ -6,7 +6,8 @@
 #include "base/json.h"
 #include "engine/blocks/device_blocks.h"
 #include "engine/blocks/training_device.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/device_plan.h"
+#include "engine/plan/plan_input.h"
 
 namespace plimsoll {
 

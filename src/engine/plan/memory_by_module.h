@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/json.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/memory_plan.h"
 #include "memory/tape_profile.h"
 
 namespace plimsoll {

@@ -1,4 +1,5 @@
 #include "engine/plan/planned_engine.h"
+#include "engine/plan/planner.h"
 
 #include <utility>
 

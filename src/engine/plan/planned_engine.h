@@ -5,7 +5,8 @@
 
 #include "engine/blocks/block_engine.h"
 #include "engine/plan/device_run.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/memory_plan.h"
+#include "engine/plan/plan_input.h"
 #include "engine/plan/rehearsal.h"
 
 namespace plimsoll {

@@ -7,7 +7,7 @@
 #include "engine/blocks/block_engine.h"
 #include "engine/blocks/run_blocks.h"
 #include "engine/plan/block_plan.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/plan_input.h"
 
 namespace plimsoll {
 

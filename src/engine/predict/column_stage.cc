@@ -6,6 +6,7 @@
 #include "engine/blocks/shared_file.h"
 #include "engine/blocks/shared_prediction.h"
 #include "engine/plan/planned_engine.h"
+#include "engine/plan/planner.h"
 #include "telemetry/journal.h"
 
 namespace plimsoll {

@@ -10,8 +10,8 @@
 
 #include "can/tasks/detection_labels.h"
 #include "can/tasks/gat_stage.h"
-#include "can/tasks/vgae_stage.h"
 #include "can/tasks/mapped_zeros.h"
+#include "can/tasks/vgae_stage.h"
 #include "engine/plan/warm_up.h"
 #include "memory/ledger.h"
 #include "nn/classification.h"

@@ -10,12 +10,12 @@
 
 #include "base/json.h"
 #include "base/units.h"
-#include "nn/id_dropout.h"
 #include "engine/fit/fit.h"
 #include "io/file.h"
 #include "nn/classification.h"
 #include "nn/gat_distillation.h"
 #include "nn/gat_with_jk.h"
+#include "nn/id_dropout.h"
 #include "nn/live_teacher.h"
 #include "nn/reconstruction.h"
 #include "nn/sgmp.h"
