@@ -56,7 +56,7 @@ bench-peers: bootstrap ## Peers of bench/sampling.sh and bench/node2vec.py, buil
 format: bootstrap ## Format C++ in place
 	@scripts/format
 
-lint: bootstrap ## Format, room rules, types and scripts, without compiling
+lint: bootstrap ## Format, module rules, types and scripts, without compiling
 	@scripts/lint
 
 clean: ## Remove build/

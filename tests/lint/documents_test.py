@@ -154,17 +154,17 @@ def test_references_resolve(page):
     assert [*broken_references(page)] == []
 
 
-def rooms():
-    lines = (ROOT / "cmake" / "rooms.txt").read_text().splitlines()
+def modules():
+    lines = (ROOT / "cmake" / "modules.txt").read_text().splitlines()
     return [line.split(":")[0] for line in lines if line and not line.startswith("#")]
 
 
-@pytest.mark.parametrize("room", rooms())
-def test_a_room_explains_itself(room):
-    lines = (ROOT / "src" / room / "README.md").read_text().splitlines()
-    assert lines[0] == f"# {room}" and 10 <= len(lines) <= 30
+@pytest.mark.parametrize("module", modules())
+def test_a_module_explains_itself(module):
+    lines = (ROOT / "src" / module / "README.md").read_text().splitlines()
+    assert lines[0] == f"# {module}" and 10 <= len(lines) <= 30
     drawing = (ROOT / "HACKING.md").read_text().split("```")[1]
-    assert re.search(rf"\b{room}\b", drawing)
+    assert re.search(rf"\b{module}\b", drawing)
 
 
 def test_the_front_pages_are_short():

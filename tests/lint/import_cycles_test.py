@@ -1,6 +1,6 @@
 """Modules of the Python package import each other in one direction, also those imports that come late or are for types alone.
 
-(Rooms of C++: check_rooms_test.py.)
+(Modules of C++: check_modules_test.py.)
 """
 
 import ast
