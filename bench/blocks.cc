@@ -43,9 +43,9 @@ double pass(const BlockSource& source, const GraphList& order, GraphBlock& block
 template <typename Use>
 double best(const BlockSource& source, const GraphList& order, const Use& use) {
   GraphBlock block;
-  double most = 0;
-  for (int round = 0; round < kRounds; ++round) most = std::max(most, pass(source, order, block, use));
-  return most;
+  double max = 0;
+  for (int round = 0; round < kRounds; ++round) max = std::max(max, pass(source, order, block, use));
+  return max;
 }
 
 void measure(const char* name, const BlockSource& source) {

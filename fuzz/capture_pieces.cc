@@ -11,9 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   if (size < 4) return 0;
   const std::string unit(text_of(data + 3, size - 3));
-  constexpr size_t kMost = 5 << 18;  // bytes: a piece and a quarter
+  constexpr size_t kMax = 5 << 18;  // bytes: a piece and a quarter
   std::string repeated;
-  for (size_t k = std::min<size_t>(data[1] << 8 | data[2], kMost / unit.size()); k > 0; --k) repeated += unit;
+  for (size_t k = std::min<size_t>(data[1] << 8 | data[2], kMax / unit.size()); k > 0; --k) repeated += unit;
 
   // Which begin after a byte order mark, if there is one.
   const auto without_mark = [](const std::string& text) {

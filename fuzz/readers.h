@@ -10,12 +10,12 @@
 
 namespace plimsoll {
 
-constexpr size_t kMostRead = 1'000'000;  // frames: more than a file of 8 KiB unpacks to
+constexpr size_t kMaxRead = 1'000'000;  // frames: more than a file of 8 KiB unpacks to
 
 /// A hash of what a reader gives of a file in pieces of about `most` frames, and of where it is cut off; none
 /// when it ends with an error.
 inline std::optional<std::string> read_file(const std::filesystem::path& path, const FormatOptions& options,
-                                            size_t most) {
+                                            size_t max) {
   std::string hash;
   const bool good = succeeds([&] {
     FrameBatch frames;
@@ -24,10 +24,10 @@ inline std::optional<std::string> read_file(const std::filesystem::path& path, c
     const std::unique_ptr<FrameReader> reader = FrameReader::open(path, options, stream);
     expect(reader != nullptr, "a format that is named has its reader, or an error");
     LineNotes notes;
-    while (frames.frames() < kMostRead && reader->read(most, frames, notes)) {
+    while (frames.frames() < kMaxRead && reader->read(max, frames, notes)) {
     }
     expect(reader->facts().name == options.name, "the name is that of the format");
-    frames.truncate(std::min(frames.frames(), kMostRead));
+    frames.truncate(std::min(frames.frames(), kMaxRead));
     expect_sound(frames);
     Hasher hasher;
     const FrameSpans columns = frames.spans();

@@ -12,9 +12,9 @@
 
 namespace plimsoll {
 
-constexpr size_t kMostUnpacked = 256 << 10;  // a small file may unpack to any size
+constexpr size_t kMaxUnpacked = 256 << 10;  // a small file may unpack to any size
 
-/// What a stream gives in pieces of `piece` bytes, up to kMostUnpacked; none when it ends with an error.
+/// What a stream gives in pieces of `piece` bytes, up to kMaxUnpacked; none when it ends with an error.
 inline std::optional<std::string> unpack(const std::filesystem::path& path, size_t piece,
                                          AtCut at_cut = AtCut::fail) {
   std::string text;
@@ -22,7 +22,7 @@ inline std::optional<std::string> unpack(const std::filesystem::path& path, size
   const bool good = succeeds([&] {
     const auto stream = InputStream::open(path, at_cut);
     std::string buffer(piece, '\0');
-    while (!ended && text.size() < kMostUnpacked) {
+    while (!ended && text.size() < kMaxUnpacked) {
       const size_t got = stream->read(buffer.data(), piece);
       text.append(buffer, 0, got);
       ended = got < piece;
@@ -37,7 +37,7 @@ inline std::optional<std::string> unpack(const std::filesystem::path& path, size
         "hash and bytes are those of the file");
   });
   if (!good) return std::nullopt;
-  text.resize(std::min(text.size(), kMostUnpacked));
+  text.resize(std::min(text.size(), kMaxUnpacked));
   return text;
 }
 

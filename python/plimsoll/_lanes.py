@@ -20,7 +20,7 @@ from plimsoll.arguments import whole
 from plimsoll.blocks import BlockList
 from plimsoll.errors import UsageError
 
-#: As kMostLanes of the engine.
+#: As kMaxLanes of the engine.
 MOST = 64
 
 Item = TypeVar("Item")

@@ -10,7 +10,7 @@ namespace {
 
 // Freed memory that is kept outside of a budget, too: glibc's malloc would ask for the pages of every large
 // tensor again.
-int64_t most_kept() {
+int64_t max_kept() {
   return std::min(plimsoll::kGiB, plimsoll::usable_memory(plimsoll::find_limits()) / 16);
 }
 
@@ -21,7 +21,7 @@ NB_MODULE(_torch, module) {
   nanobind::set_leak_warnings(false);
   plimsoll::surface_refusals();
   plimsoll::install_ledger_allocator();
-  plimsoll::CachingAllocator::keep_at_most(most_kept());
+  plimsoll::CachingAllocator::keep_at_most(max_kept());
   plimsoll::bind_memory(module);
   plimsoll::bind_devices(module);
   plimsoll::bind_tapes(module);

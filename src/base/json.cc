@@ -28,7 +28,7 @@ bool JsonLimits::keeps(int depth, Json::parse_event_t event) {
   if (passed_) return false;
   const auto at = static_cast<size_t>(depth);
   if (event == Json::parse_event_t::object_start) keys_[at + 1] = 0;
-  if (event == Json::parse_event_t::key) passed_ = ++keys_[at] > kMostKeys;
+  if (event == Json::parse_event_t::key) passed_ = ++keys_[at] > kMaxKeys;
   return !passed_;
 }
 

@@ -22,7 +22,7 @@ class JsonLimits {
 
  private:
   static constexpr int kDeepest = 100;
-  static constexpr int kMostKeys = 4096;
+  static constexpr int kMaxKeys = 4096;
 
   bool passed_ = false;
   std::array<int, kDeepest + 2> keys_{};  // of the objects that are open, by depth

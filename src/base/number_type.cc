@@ -59,9 +59,9 @@ uint16_t to_bf16(float value) {
 template <typename Whole>
 Whole to_whole(float value) {
   if (std::isnan(value)) return 0;
-  constexpr auto kLeast = static_cast<float>(std::numeric_limits<Whole>::min());
-  constexpr auto kMost = static_cast<float>(std::numeric_limits<Whole>::max());
-  return static_cast<Whole>(std::nearbyint(std::fmin(std::fmax(value, kLeast), kMost)));
+  constexpr auto kMin = static_cast<float>(std::numeric_limits<Whole>::min());
+  constexpr auto kMax = static_cast<float>(std::numeric_limits<Whole>::max());
+  return static_cast<Whole>(std::nearbyint(std::fmin(std::fmax(value, kMin), kMax)));
 }
 
 void widen_f16(const std::byte* from, std::span<float> to) {

@@ -49,13 +49,13 @@ void refuse_empty(const std::vector<std::string>& arguments) {
 
 // The system may end a run that keeps a budget which the system has not.
 void warn_of(const std::vector<Limit>& limits, int64_t budget) {
-  const Limit& least = *std::ranges::min_element(limits, {}, &Limit::usable);
+  const Limit& min = *std::ranges::min_element(limits, {}, &Limit::usable);
   fmt::print(
       stderr,
       "plimsoll: the budget of {} is above what {} leaves: {} of {}, others hold {}; the system may end this "
       "run, give --budget {} or less\n",
-      format_bytes(budget), least.source, format_bytes(least.usable()), format_bytes(least.bytes),
-      format_bytes(least.others), format_bytes(std::max<int64_t>(least.usable(), 0)));
+      format_bytes(budget), min.source, format_bytes(min.usable()), format_bytes(min.bytes),
+      format_bytes(min.others), format_bytes(std::max<int64_t>(min.usable(), 0)));
 }
 
 // The exit code, once what was printed has arrived: on a full device the result is lost.
@@ -143,11 +143,11 @@ int Resources::thread_count() const {
   return sched_getaffinity(0, sizeof(set), &set) == 0 ? std::max(1, CPU_COUNT(&set) / sharers) : 1;
 }
 
-Budget::Budget(const Resources& resources, int64_t most, int64_t slack, bool may_be_below, bool for_elsewhere)
+Budget::Budget(const Resources& resources, int64_t max, int64_t slack, bool may_be_below, bool for_elsewhere)
     : slack_(slack) {
   const std::vector<Limit> limits = find_limits();
   const int64_t limit = default_budget(limits) / resources.sharers;
-  bytes_ = most > 0 ? std::min(most, limit) : limit;
+  bytes_ = max > 0 ? std::min(max, limit) : limit;
   if (!resources.budget_text.empty())
     bytes_ = parse_size(resources.budget_text, usable_memory(limits) / resources.sharers);
   if (is_below_floor() && !may_be_below)

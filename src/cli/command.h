@@ -37,7 +37,7 @@ class Budget {
   /// pieces. Errors: UsageError (not a size), Error with exit code 4 when the budget is below floor and
   /// slack, unless it `may_be_below`: then the ledger refuses everything. One that is above the limits found
   /// is said to be, unless it is `for_elsewhere`, as of a plan.
-  explicit Budget(const Resources& resources, int64_t most = 0, int64_t slack = 0, bool may_be_below = false,
+  explicit Budget(const Resources& resources, int64_t max = 0, int64_t slack = 0, bool may_be_below = false,
                   bool for_elsewhere = false);
 
   int64_t bytes() const { return bytes_; }

@@ -20,15 +20,15 @@ CLI::Validator check(const std::string& expected, const std::string& shown, Hold
 
 }  // namespace
 
-CLI::Validator at_least(int64_t least) {
-  return check<int64_t>(fmt::format("a whole number of {} or more", least), fmt::format("{} or more", least),
-                        [=](int64_t value) { return value >= least; });
+CLI::Validator at_least(int64_t min) {
+  return check<int64_t>(fmt::format("a whole number of {} or more", min), fmt::format("{} or more", min),
+                        [=](int64_t value) { return value >= min; });
 }
 
-CLI::Validator within(double least, double most) {
-  return check<double>(fmt::format("a number from {:g} to {:g}", least, most),
-                       fmt::format("{:g} to {:g}", least, most),
-                       [=](double value) { return value >= least && value <= most; });
+CLI::Validator within(double min, double max) {
+  return check<double>(fmt::format("a number from {:g} to {:g}", min, max),
+                       fmt::format("{:g} to {:g}", min, max),
+                       [=](double value) { return value >= min && value <= max; });
 }
 
 CLI::Validator finite() {

@@ -25,12 +25,12 @@ size_t errors(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string nearest_word(std::string_view word, const std::vector<std::string>& words, size_t most) {
+std::string nearest_word(std::string_view word, const std::vector<std::string>& words, size_t max) {
   std::string nearest;
   for (const std::string& known : words)
-    if (const size_t found = errors(known, word); found <= most && (nearest.empty() || found < most)) {
+    if (const size_t found = errors(known, word); found <= max && (nearest.empty() || found < max)) {
       nearest = known;
-      most = found;
+      max = found;
     }
   return nearest;
 }

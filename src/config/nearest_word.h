@@ -11,6 +11,6 @@ namespace plimsoll {
 /// changed places count as one error each, and it has the fewest; of several it is the first. "" where all
 /// have more than `most`.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& words,
-                         size_t most = std::string::npos);
+                         size_t max = std::string::npos);
 
 }  // namespace plimsoll

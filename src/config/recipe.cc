@@ -108,14 +108,14 @@ class UnknownKeys {
  public:
   void add(const std::string& key, std::string_view value, const std::string& where) {
     text_ += (text_.empty() ? "" : "\n") + answer_to(key, value, where);
-    if (++count_ == kMost) refuse();
+    if (++count_ == kMax) refuse();
   }
   void refuse() const {
     if (count_ > 0) throw UsageError(text_);
   }
 
  private:
-  static constexpr int kMost = 64;
+  static constexpr int kMax = 64;
   std::string text_;
   int count_ = 0;
 };
@@ -218,15 +218,15 @@ void set(const std::string& key, Number& value, const Range& range, const Writte
     throw UsageError(fmt::format("{}: {} is '{}', expected {}", written.where, key, written.text,
                                  std::is_integral_v<Number> ? "a whole number" : "a number"));
   const auto number = static_cast<double>(*read);
-  if (!(number >= range.least && number <= range.most))
+  if (!(number >= range.min && number <= range.max))
     throw UsageError(fmt::format("{}: {} is {}, expected {:g} to {:g}", written.where, key, written.text,
-                                 range.least, range.most));
+                                 range.min, range.max));
   value = *read;
 }
 
 void set(const std::string& key, std::string& value, const AutoOr& range, const Written& written) {
   if (written.names) throw not_single(key, written);
-  const Range limits{range.least, range.most};
+  const Range limits{range.min, range.max};
   double number = 0;
   int64_t whole_number = 0;
   try {
@@ -247,7 +247,7 @@ void set(const std::string& key, WindowLength& value, const Range& frames, const
   }
   if (value.unit == WindowUnit::frames) {
     set(key, value.value, frames, written);
-  } else if (value.value < WindowLength::kLeastTime || value.value > WindowLength::kMostTime) {
+  } else if (value.value < WindowLength::kMinTime || value.value > WindowLength::kMaxTime) {
     throw UsageError(fmt::format("{}: {} is {}, expected 1us to 3600s", written.where, key, written.text));
   }
 }
@@ -277,7 +277,7 @@ void set(const std::string& key, std::vector<int64_t>& value, const EachInRange&
   Written list = written;  // "80, 40" does for [80, 40]
   if (!list.text.starts_with('[')) list.text = "[" + list.text + "]";
   for (const std::string& number : as_names(key, list))
-    set(key, value.emplace_back(), Range{numbers.least, numbers.most}, Written{number, written.where});
+    set(key, value.emplace_back(), Range{numbers.min, numbers.max}, Written{number, written.where});
   if (value.empty()) throw UsageError(fmt::format("{}: {} is an empty list", written.where, key));
 }
 

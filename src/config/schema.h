@@ -13,8 +13,8 @@ namespace plimsoll {
 /// Range for numbers (of frames, for the lengths of windows), a Choice for words, and Names for lists of
 /// them.
 struct Range {
-  double least;
-  double most;
+  double min;
+  double max;
 };
 struct Choice {
   std::string_view words;  ///< "time|recording"
@@ -23,8 +23,8 @@ struct Choice {
 struct Flag {};
 /// A list of whole numbers.
 struct EachInRange {
-  double least;
-  double most;
+  double min;
+  double max;
 };
 /// The name of a preset, which sets the keys of its section that follow it.
 template <typename Model>
@@ -36,8 +36,8 @@ struct Names {};  ///< of what the data has
 struct Text {};   ///< any
 /// "auto", or a number in range.
 struct AutoOr {
-  double least;
-  double most;
+  double min;
+  double max;
   bool whole = false;
 };
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();

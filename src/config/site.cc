@@ -92,12 +92,12 @@ void set(Site& site, const std::string& key, const YAML::Node& value, const YAML
 
 // Forms of sbatch: MM, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS.
 int64_t minutes_of(const std::string& time) {
-  constexpr size_t kMostDigits = 6;
+  constexpr size_t kMaxDigits = 6;
   std::vector<int64_t> numbers = {};
   std::string digits;
   bool days = false;
   for (const char c : time + ":") {
-    if (c >= '0' && c <= '9' && digits.size() < kMostDigits) {
+    if (c >= '0' && c <= '9' && digits.size() < kMaxDigits) {
       digits += c;
     } else if (!digits.empty() && (c == ':' || (c == '-' && numbers.empty()))) {
       days = days || c == '-';

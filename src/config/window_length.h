@@ -14,10 +14,10 @@ struct WindowLength {
   WindowUnit unit;
 
   /// What a window by time may last, in nanoseconds.
-  static constexpr int64_t kLeastTime = 1000;
-  static constexpr int64_t kMostTime = int64_t{3600} * 1'000'000'000;
+  static constexpr int64_t kMinTime = 1000;
+  static constexpr int64_t kMaxTime = int64_t{3600} * 1'000'000'000;
   /// From one window of frames to the next.
-  static constexpr int64_t kMostStride = 1'000'000'000;
+  static constexpr int64_t kMaxStride = 1'000'000'000;
 
   /// Errors: UsageError that shows what is understood.
   static WindowLength parse(std::string_view text);

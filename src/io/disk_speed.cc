@@ -25,13 +25,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kPiece = 2 * kMiB;
-constexpr int64_t kMostBytes = 512 * kMiB;
+constexpr int64_t kMaxBytes = 512 * kMiB;
 constexpr std::chrono::milliseconds kLongest{500};
 constexpr int kAtOnce = 4;  // pieces, as whoever reads ahead has some under way
 
 // Bytes a second of `move`, which reads or writes a piece at an offset below `bytes`.
 double speed_of(int64_t bytes, const std::function<void(int64_t offset, std::span<std::byte>)>& move) {
-  const int64_t pieces = std::min(bytes, kMostBytes) / kPiece;
+  const int64_t pieces = std::min(bytes, kMaxBytes) / kPiece;
   if (pieces == 0) return 0;
   MappedBytes memory(Tag::cache, kAtOnce * kPiece);
   std::memset(memory.data(), 1, static_cast<size_t>(kAtOnce * kPiece));
@@ -79,7 +79,7 @@ DiskSpeed measure_disk(const std::filesystem::path& file, const RowLayout& rows)
         throw Failure(fmt::format("{}: cannot read {} bytes at byte {}: {}", file.string(), piece.size(),
                                   offset, std::strerror(errno)));
     });
-  if (auto scratch = ScratchFile::make(file.parent_path(), kMostBytes))
+  if (auto scratch = ScratchFile::make(file.parent_path(), kMaxBytes))
     found.write = speed_of(
         scratch->bytes(), [&](int64_t offset, std::span<std::byte> piece) { scratch->write(offset, piece); });
   return found;

@@ -15,9 +15,9 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kWriteBuffer = 256 << 10;
-constexpr int64_t kLeastReadBuffer = 32 << 10;
-constexpr int64_t kMostReadBuffer = 1 << 20;
-constexpr size_t kMostRuns = 256;  // merged at once; each has an open file
+constexpr int64_t kMinReadBuffer = 32 << 10;
+constexpr int64_t kMaxReadBuffer = 1 << 20;
+constexpr size_t kMaxRuns = 256;  // merged at once; each has an open file
 constexpr size_t kLongestNumber = 10;
 constexpr uint64_t kLow = 0xFFFFFFFF;
 
@@ -159,8 +159,8 @@ class ExternalSort::RunReader {
 ExternalSort::ExternalSort(Options options) : options_(std::move(options)) {
   const int64_t record = 16 + (options_.payload > 0 ? 8 + static_cast<int64_t>(options_.payload) : 0);
   const int64_t room = std::max<int64_t>((options_.memory - kWriteBuffer) / record, 1024);
-  const int64_t most = std::max<int64_t>(options_.most, 1);
-  capacity_ = static_cast<size_t>(std::min({room, most, int64_t{1} << 31}));
+  const int64_t max = std::max<int64_t>(options_.max, 1);
+  capacity_ = static_cast<size_t>(std::min({room, max, int64_t{1} << 31}));
   allocate();
 }
 
@@ -237,7 +237,7 @@ void ExternalSort::seal() {
   if (count_ > 0) spill();
   release();
   const auto fan_in = static_cast<size_t>(
-      std::clamp<int64_t>((options_.memory - kWriteBuffer) / kLeastReadBuffer, 2, kMostRuns));
+      std::clamp<int64_t>((options_.memory - kWriteBuffer) / kMinReadBuffer, 2, kMaxRuns));
   // Neighbouring runs are merged, so that records with the same key stay in their order.
   while (runs_.size() > fan_in) {
     const size_t rounds = (runs_.size() + fan_in - 1) / fan_in;
@@ -273,7 +273,7 @@ void ExternalSort::merge(size_t first, size_t count) {
 
 size_t ExternalSort::run_buffer(size_t runs) const {
   const int64_t share = (options_.memory - kWriteBuffer) / static_cast<int64_t>(std::max<size_t>(runs, 1));
-  return std::max(static_cast<size_t>(std::clamp(share, kLeastReadBuffer, kMostReadBuffer)),
+  return std::max(static_cast<size_t>(std::clamp(share, kMinReadBuffer, kMaxReadBuffer)),
                   4 * (options_.payload + kLongestNumber));
 }
 

@@ -28,11 +28,11 @@ namespace plimsoll {
 class ExternalSort {
  public:
   struct Options {
-    std::filesystem::path folder;                        ///< for the runs; it must be there
-    std::string name;                                    ///< of this sort among those of the folder
-    size_t payload = 0;                                  ///< bytes a record
-    int64_t memory = 0;                                  ///< bytes for adding, and again for merging
-    int64_t most = std::numeric_limits<int64_t>::max();  ///< records that can come, so that less is taken
+    std::filesystem::path folder;                       ///< for the runs; it must be there
+    std::string name;                                   ///< of this sort among those of the folder
+    size_t payload = 0;                                 ///< bytes a record
+    int64_t memory = 0;                                 ///< bytes for adding, and again for merging
+    int64_t max = std::numeric_limits<int64_t>::max();  ///< records that can come, so that less is taken
     bool unique = false;  ///< of records with the same key the first is kept alone
     FileSystem* files = &FileSystem::disk();
   };

@@ -41,9 +41,9 @@ Inflater::~Inflater() {
 
 Inflater::Step Inflater::run(std::span<const char> in, std::span<char> out) {
   z_stream& stream = state_->stream;
-  constexpr size_t kMost = size_t{1} << 30;  // of uInt
-  in = in.first(std::min(in.size(), kMost));
-  out = out.first(std::min(out.size(), kMost));
+  constexpr size_t kMax = size_t{1} << 30;  // of uInt
+  in = in.first(std::min(in.size(), kMax));
+  out = out.first(std::min(out.size(), kMax));
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
   stream.avail_in = static_cast<uInt>(in.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::array<const char*, 4> kNames = {"ring-direct", "pool-direct", "ring", "pool"};
 constexpr int64_t kPageBytes = 4096;
-constexpr int kMostThreads = 16;
-constexpr int kMostQueued = 256;
+constexpr int kMaxThreads = 16;
+constexpr int kMaxQueued = 256;
 
 bool is_direct(ReadWay way) {
   return way == ReadWay::ring_direct || way == ReadWay::pool_direct;
@@ -29,7 +29,7 @@ double probe(const std::filesystem::path& path, ReadWay way) {
   using Clock = std::chrono::steady_clock;
   constexpr int kReads = 128;
   constexpr auto kLong = std::chrono::milliseconds(5);
-  const auto opened = open_way(path, way, kPageBytes, kMostQueued * kPageBytes);
+  const auto opened = open_way(path, way, kPageBytes, kMaxQueued * kPageBytes);
   if (!opened) return 0;
   const int64_t pages = opened->file->bytes / kPageBytes;
   uint64_t state = 1;
@@ -95,9 +95,9 @@ std::optional<OpenedWay> open_way(const std::filesystem::path& path, ReadWay way
   const int64_t alignment = opened.file->alignment;
   const int64_t in_sectors = (longest + 2 * (alignment - 1)) / alignment * alignment;
   const int64_t room = in_sectors < kLongExtent ? in_sectors : in_sectors + 2 * kPageBytes;
-  const int64_t most = is_ring(way) ? kMostQueued : kMostThreads;
+  const int64_t max = is_ring(way) ? kMaxQueued : kMaxThreads;
   const int64_t stack = is_ring(way) ? 0 : kPoolStackBytes;
-  const auto buffers = static_cast<int>(std::clamp(buffer_bytes / (room + stack), int64_t{1}, most));
+  const auto buffers = static_cast<int>(std::clamp(buffer_bytes / (room + stack), int64_t{1}, max));
   opened.reader = is_ring(way) ? make_ring_reader(*opened.file, buffers, room)
                                : make_pool_reader(*opened.file, buffers, room);
   if (!opened.reader) return std::nullopt;

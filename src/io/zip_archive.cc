@@ -70,7 +70,7 @@ int64_t count(std::string_view text, std::string_view mark) {
 
 // What the library may take for the directory of members. It makes room for as many as an archive claims to
 // have, or begins to describe, and keeps their names and comments.
-int64_t most_directory_bytes(std::string_view text, const std::string& path) {
+int64_t max_directory_bytes(std::string_view text, const std::string& path) {
   constexpr std::string_view kEntry = "PK\1\2";
   constexpr std::string_view kEnd = "PK\5\6";
   constexpr std::string_view kEnd64 = "PK\6\7";
@@ -152,7 +152,7 @@ ZipArchive::ZipArchive(const std::filesystem::path& path) : state_(std::make_uni
   state_->file = MappedFile(path);
   const std::span<const std::byte> bytes = state_->file.bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  state_->memory.add(kLibraryBytes + kStreamBytes + most_directory_bytes(text, path.string()));
+  state_->memory.add(kLibraryBytes + kStreamBytes + max_directory_bytes(text, path.string()));
   zip_error_t error;
   Library::get().error_init(&error);
   zip_source_t* const source = Library::get().source_buffer_create(bytes.data(), bytes.size(), 0, &error);

@@ -63,17 +63,17 @@ Json memory_of(const Json& manifest) {
         if (bytes.is_number()) by_tag[tag] = std::max(by_tag[tag], bytes.get<int64_t>());
   }
   int64_t planned = bytes_at(manifest, "/plan/peak_bytes"),
-          least = bytes_at(manifest, "/plan/min_budget_bytes");
+          min = bytes_at(manifest, "/plan/min_budget_bytes");
   Json breakdown;
   for (const Json& stage : list_at(manifest, "stages")) {
-    least = std::max(least, bytes_at(stage, "/min_budget_bytes"));
+    min = std::max(min, bytes_at(stage, "/min_budget_bytes"));
     if (breakdown.is_null() || bytes_at(stage, "/planned_peak_bytes") > planned)
       breakdown = at_or_null(stage, "/breakdown");
     planned = std::max(planned, bytes_at(stage, "/planned_peak_bytes"));
   }
   return {{"budget_bytes", bytes_at(manifest, "/budget_bytes")},
           {"planned_peak_bytes", planned > 0 ? Json(planned) : Json()},
-          {"min_budget_bytes", least > 0 ? Json(least) : Json()},
+          {"min_budget_bytes", min > 0 ? Json(min) : Json()},
           {"anonymous_peak_bytes", anonymous},
           {"floor_bytes", floor},
           {"ledger_peak_bytes", ledger},
@@ -106,8 +106,8 @@ Json processors_of(const Json& manifest) {
 Json advice_of(const Json& report, bool finished) {
   const int64_t planned = bytes_at(report, "/memory/planned_peak_bytes");
   const int64_t given = bytes_at(report, "/memory/budget_bytes");
-  const int64_t least = bytes_at(report, "/memory/min_budget_bytes");
-  const int64_t budget = planned > 0 ? std::min(std::max(planned + kMiB, least), given) : given;
+  const int64_t min = bytes_at(report, "/memory/min_budget_bytes");
+  const int64_t budget = planned > 0 ? std::min(std::max(planned + kMiB, min), given) : given;
   const double threads = number_at(report, "/processors/threads");
   const double busy = number_at(report, "/processors/utilisation") * threads;
   constexpr double kMargin = 1.3, kIdle = 0.25, kMinute = 60;

@@ -124,8 +124,8 @@ int64_t limit_minutes(const SlurmJob& job) {
   constexpr double kUnknown = 24 * 3600;
   const double seconds = (job.seconds > 0 ? job.seconds * job.time_margin : kUnknown) + kSecondsToStop;
   const auto minutes = static_cast<int64_t>(std::ceil(seconds / kMinute));
-  const int64_t least = std::max(minutes, kShortest);
-  return job.site.max_minutes > 0 ? std::min(least, job.site.max_minutes) : least;
+  const int64_t min = std::max(minutes, kShortest);
+  return job.site.max_minutes > 0 ? std::min(min, job.site.max_minutes) : min;
 }
 
 void require_sbatch_path(const std::filesystem::path& run) {

@@ -97,8 +97,8 @@ template <typename Stored>
 PLIMSOLL_INLINE void prefetch_rows(const Stored* rows, int64_t width, const int32_t* nodes, int64_t first,
                                    int64_t last) {
   constexpr int64_t kLine = 64 / sizeof(Stored);
-  constexpr int64_t kMostRows = 64;
-  for (int64_t n = first; n < last && n < first + kMostRows; ++n)
+  constexpr int64_t kMaxRows = 64;
+  for (int64_t n = first; n < last && n < first + kMaxRows; ++n)
     for (int64_t d = 0; d < width; d += kLine) __builtin_prefetch(rows + nodes[n] * width + d);
 }
 

@@ -17,7 +17,7 @@ enum Head : int64_t {
   kTargets,
   kEdges,
   kKept = kOrderKept,
-  kMostIn = kOrderMostIn,
+  kMaxIn = kOrderMaxIn,
   kPieces,
   kClosed,
   kHeadSize = kOrderHead
@@ -25,8 +25,8 @@ enum Head : int64_t {
 constexpr int32_t kOrderMark = 0x504C4F31;
 
 void check_counts(int64_t edges, int64_t sources, int64_t targets) {
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() - 1;
-  if (std::max({edges, sources, targets}) > kMost)
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max() - 1;
+  if (std::max({edges, sources, targets}) > kMax)
     throw UsageError(fmt::format("{} edges between {} and {} nodes: attention counts up to 2^31 - 2 of each",
                                  edges, sources, targets));
 }
@@ -45,12 +45,12 @@ void check_ends(const int64_t* source, const int64_t* target, int64_t edges, int
 
 // Turns counts at ptr[i + 1] into places, and gives the largest count.
 int32_t sum_up(int32_t* ptr, int64_t nodes) {
-  int32_t most = 0;
+  int32_t max = 0;
   for (int64_t i = 0; i < nodes; ++i) {
-    most = std::max(most, ptr[i + 1]);
+    max = std::max(max, ptr[i + 1]);
     ptr[i + 1] += ptr[i];
   }
-  return most;
+  return max;
 }
 
 // Cuts nodes where no edge passes, as soon as a piece has kPieceNodes; returns the number of pieces, or 0 if
@@ -72,7 +72,7 @@ int32_t cut_pieces(const EdgeOrder& order, int32_t* piece_ptr) {
   for (int64_t i = 1; i <= order.targets; ++i) {
     passing += piece_ptr[i];
     if (passing > 0 || (i - begin < kPieceNodes && i < order.targets)) continue;
-    if (i - begin > kMostPieceNodes) return 0;
+    if (i - begin > kMaxPieceNodes) return 0;
     piece_ptr[++pieces] = static_cast<int32_t>(i);  // a place after which all is still to be read
     begin = i;
   }
@@ -136,7 +136,7 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
   const auto kept = [&](int64_t e) { return !(drop_loops && source[e] == target[e]); };
   for (int64_t e = 0; e < edges; ++e)
     if (kept(e)) ++in_ptr[target[e] + 1];
-  const int32_t most_in = sum_up(in_ptr, targets);
+  const int32_t max_in = sum_up(in_ptr, targets);
   for (int64_t e = 0; e < edges; ++e) {
     if (!kept(e)) continue;
     const int32_t at = in_ptr[target[e]]++;
@@ -146,7 +146,7 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
   std::copy_backward(in_ptr, in_ptr + targets, in_ptr + targets + 1);
   in_ptr[0] = 0;
 
-  const auto head = edge_order_head(sources, targets, edges, in_ptr[targets], most_in);
+  const auto head = edge_order_head(sources, targets, edges, in_ptr[targets], max_in);
   std::copy(head.begin(), head.end(), order);
   const EdgeOrder made = {
       .sources = sources, .targets = targets, .in_ptr = in_ptr, .source = by_source, .edge = by_edge};
@@ -161,14 +161,14 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
 }
 
 std::array<int32_t, kOrderHead> edge_order_head(int64_t sources, int64_t targets, int64_t edges, int64_t kept,
-                                                int64_t most_in) {
+                                                int64_t max_in) {
   std::array<int32_t, kOrderHead> head{};
   head[kMark] = kOrderMark;
   head[kSources] = static_cast<int32_t>(sources);
   head[kTargets] = static_cast<int32_t>(targets);
   head[kEdges] = static_cast<int32_t>(edges);
   head[kKept] = static_cast<int32_t>(kept);
-  head[kMostIn] = static_cast<int32_t>(most_in);
+  head[kMaxIn] = static_cast<int32_t>(max_in);
   head[kPieces] = 1;
   return head;
 }
@@ -182,7 +182,7 @@ EdgeOrder view_edge_order(const int32_t* order, int64_t size, int64_t sources, i
         sources, targets, edges));
   EdgeOrder view = view_device_order(order, sources, targets, edges);
   view.edges = order[kKept];
-  view.most_in = order[kMostIn];
+  view.max_in = order[kMaxIn];
   view.pieces = order[kPieces];
   view.closed = order[kClosed] != 0;
   return view;

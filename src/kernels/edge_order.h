@@ -15,7 +15,7 @@ struct EdgeOrder {
   int64_t sources = 0;  ///< nodes that edges come from
   int64_t targets = 0;  ///< nodes that edges go to
   int64_t edges = 0;    ///< edges kept; of the caller's, self-loops may be left out
-  int64_t most_in = 0;  ///< the most edges of one target
+  int64_t max_in = 0;   ///< the most edges of one target
   int64_t pieces = 0;
   bool closed = false;                 ///< pieces are closed and small; else there is one piece, all nodes
   const int32_t* in_ptr = nullptr;     ///< [targets + 1] positions of each target's edges
@@ -26,7 +26,7 @@ struct EdgeOrder {
 
 /// Nodes in a piece, if its graphs allow it, and the most that a piece may have to count as small.
 inline constexpr int64_t kPieceNodes = 512;
-inline constexpr int64_t kMostPieceNodes = 8192;
+inline constexpr int64_t kMaxPieceNodes = 8192;
 
 /// Cuts a row of graphs into pieces: as soon as a piece has kPieceNodes nodes. What it says is what an order
 /// has whose maker is told the graphs.
@@ -38,7 +38,7 @@ class PieceCount {
   bool end();
 
   /// Whether all pieces are small; else the order has one, and what follows says nothing.
-  bool closed() const { return pieces_ > 0 && largest_ <= kMostPieceNodes; }
+  bool closed() const { return pieces_ > 0 && largest_ <= kMaxPieceNodes; }
   int64_t pieces() const { return pieces_; }
   int64_t largest() const { return largest_; }  ///< nodes of the largest
 
@@ -69,10 +69,10 @@ EdgeOrder view_edge_order(const int32_t* order, int64_t size, int64_t sources, i
 /// Numbers in front of an order's arrays, which follow each other: in_ptr, piece_ptr, source, edge. An order
 /// that is made on a device knows two of them there alone, and has one piece.
 inline constexpr int64_t kOrderHead = 8;
-inline constexpr int64_t kOrderKept = 4;    ///< edges of the order
-inline constexpr int64_t kOrderMostIn = 5;  ///< the most of one target
+inline constexpr int64_t kOrderKept = 4;   ///< edges of the order
+inline constexpr int64_t kOrderMaxIn = 5;  ///< the most of one target
 std::array<int32_t, kOrderHead> edge_order_head(int64_t sources, int64_t targets, int64_t edges, int64_t kept,
-                                                int64_t most_in);
+                                                int64_t max_in);
 
 /// The view of an order in memory that the host cannot read: `edges` are the caller's, and counts of edges
 /// and pieces are not known. Kernels of attention_cuda.h take it.

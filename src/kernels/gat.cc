@@ -24,7 +24,7 @@ const GatKernels<float, BFloat16>& gat_kernels(Level level) {
 }
 
 int64_t gat_scratch_size(const EdgeOrder& order, int64_t heads) {
-  return 4 * (order.most_in + 1) * heads + heads;
+  return 4 * (order.max_in + 1) * heads + heads;
 }
 
 }  // namespace plimsoll

@@ -45,7 +45,7 @@ struct GatRows : AttentionRows<T, Stored, kLanes, kHeads> {
 
   static void forward(const Gat<T, Stored>& layer, int64_t begin, int64_t end, T* scratch) {
     T* const a = scratch;
-    T* const factor = scratch + (layer.order.most_in + 1) * heads_of(layer);
+    T* const factor = scratch + (layer.order.max_in + 1) * heads_of(layer);
     for (int64_t i = begin; i < end; ++i) {
       const Target<T, Stored> target(layer, i);
       Base::prefetch_next(layer, i + 1, end);
@@ -59,11 +59,11 @@ struct GatRows : AttentionRows<T, Stored, kLanes, kHeads> {
                        int64_t end, T* scratch) {
     const int64_t heads = heads_of(layer);
     const int64_t width = heads * layer.channels;
-    const int64_t most = (layer.order.most_in + 1) * heads;
-    T* const a = scratch;              // alpha
-    T* const factor = scratch + most;  // of dropout
-    T* const leak = factor + most;     // derivative of LeakyReLU
-    T* const dl = leak + most;
+    const int64_t max = (layer.order.max_in + 1) * heads;
+    T* const a = scratch;             // alpha
+    T* const factor = scratch + max;  // of dropout
+    T* const leak = factor + max;     // derivative of LeakyReLU
+    T* const dl = leak + max;
     for (int64_t i = begin; i < end; ++i) {
       const Target<T, Stored> target(layer, i);
       const Stored* const grad = gradients.out + i * width;

@@ -24,7 +24,7 @@ const Gatv2Kernels<float, BFloat16>& gatv2_kernels(Level level) {
 }
 
 int64_t gatv2_scratch_size(const EdgeOrder& order, int64_t heads, int64_t channels, int64_t edge_features) {
-  return kGatv2Rows * heads * channels + (2 + kMostBlock) * edge_features + 3 * (order.most_in + 1) * heads;
+  return kGatv2Rows * heads * channels + (2 + kMaxBlock) * edge_features + 3 * (order.max_in + 1) * heads;
 }
 
 }  // namespace plimsoll

@@ -41,7 +41,7 @@ const Gatv2Kernels<T, Stored>& gatv2_kernels(Level level);
 inline constexpr int64_t kGatv2Rows = 16;
 
 /// Edges whose rows are worked on at once.
-inline constexpr int64_t kMostBlock = 4;
+inline constexpr int64_t kMaxBlock = 4;
 
 /// Numbers of scratch that one range needs.
 int64_t gatv2_scratch_size(const EdgeOrder& order, int64_t heads, int64_t channels, int64_t edge_features);

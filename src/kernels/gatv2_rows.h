@@ -22,7 +22,7 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
     T* y;       // [kGatv2Rows, H*D]
     T* loop;    // [K]
     T* dloop;   // [K]
-    T* read;    // [kMostBlock, K] features of some edges, where they are not stored as T
+    T* read;    // [kMaxBlock, K] features of some edges, where they are not stored as T
     T* a;       // [most edges, H]
     T* factor;  // [most edges, H]
     T* dl;      // [most edges, H]
@@ -32,9 +32,9 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
           loop(y + kGatv2Rows * layer.heads * layer.channels),
           dloop(loop + layer.edge_features),
           read(dloop + layer.edge_features),
-          a(read + kMostBlock * layer.edge_features),
-          factor(a + (layer.order.most_in + 1) * layer.heads),
-          dl(factor + (layer.order.most_in + 1) * layer.heads) {}
+          a(read + kMaxBlock * layer.edge_features),
+          factor(a + (layer.order.max_in + 1) * layer.heads),
+          dl(factor + (layer.order.max_in + 1) * layer.heads) {}
   };
 
   /// Features of an edge, number b of a block; of an added self-loop those in room.loop.

@@ -68,7 +68,7 @@ struct LogitLossRows {
       total.add(value);
   }
 
-  static PLIMSOLL_INLINE T most(const T* row, const T* bias, int64_t classes) {
+  static PLIMSOLL_INLINE T max(const T* row, const T* bias, int64_t classes) {
     auto wide = Wide::all(row[0] + bias[0]);
     T one = row[0] + bias[0];
     over_columns<T, kLanes>(
@@ -88,7 +88,7 @@ struct LogitLossRows {
                             const int64_t* target, T* losses) {
     for (int64_t r = 0; r < rows; ++r) {
       const T* const row = logits + r * classes;
-      const T highest = most(row, bias, classes);
+      const T highest = max(row, bias, classes);
       Total total;
       over_columns<T, kLanes>(
           classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
@@ -107,7 +107,7 @@ struct LogitLossRows {
                                      const int64_t* target, const T* grad, T* dbias, T* losses) {
     for (int64_t r = 0; r < rows; ++r) {
       T* const row = logits + r * classes;
-      const T highest = most(row, bias, classes);
+      const T highest = max(row, bias, classes);
       const T right = row[target[r]] + bias[target[r]];
       Total total;
       over_columns<T, kLanes>(

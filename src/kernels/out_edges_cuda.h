@@ -11,14 +11,14 @@ inline constexpr int kDigits = kWarpLanes;
 /// Edges shared out among warps: enough of them to keep a GPU busy, few enough that counts by part and digit
 /// are small beside the edges.
 struct EdgeParts {
-  static constexpr int64_t kMost = 4096;
-  static constexpr int64_t kEdges = 256;  ///< in a part, where there are no more than kMost
+  static constexpr int64_t kMax = 4096;
+  static constexpr int64_t kEdges = 256;  ///< in a part, where there are no more than kMax
 
   int64_t edges;
   int64_t count;
 
   constexpr explicit EdgeParts(int64_t of) : edges(of), count((of + kEdges - 1) / kEdges) {
-    if (count > kMost) count = kMost;
+    if (count > kMax) count = kMax;
     if (count < 1) count = 1;
   }
   constexpr int64_t begin(int64_t part) const { return part * edges / count; }

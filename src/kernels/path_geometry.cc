@@ -32,9 +32,9 @@ struct Point {
 /// polynomial of Cephes' atanf; float64 takes the C library's.
 void set_angle(double y, double x, float& to) {
   const double wide = x < 0 ? -x : x;
-  const double most = y > wide ? y : wide;
-  const double least = y > wide ? wide : y;
-  const auto ratio = static_cast<float>(most > 0 ? least / most : 0.0);
+  const double max = y > wide ? y : wide;
+  const double min = y > wide ? wide : y;
+  const auto ratio = static_cast<float>(max > 0 ? min / max : 0.0);
   const bool far = ratio > 0.414213562F;  // tan(pi / 8)
   const float q = far ? (ratio - 1.0F) / (ratio + 1.0F) : ratio;
   const float s = q * q;

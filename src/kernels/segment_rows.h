@@ -57,14 +57,14 @@ struct SegmentRows {
               for (int64_t n = 0; n < rows; ++n) L::store(dx + first + n * features, d);
               return;
             }
-            const typename L::Vec most = L::load(out + g * features + c);
+            const typename L::Vec max = L::load(out + g * features + c);
             const typename L::Vec one = L::all(1);
             typename L::Vec reached{};
             for (int64_t n = 0; n < rows; ++n)
-              reached += L::load(x + first + n * features) == most ? one : typename L::Vec{};
+              reached += L::load(x + first + n * features) == max ? one : typename L::Vec{};
             for (int64_t n = 0; n < rows; ++n)
               L::store(dx + first + n * features,
-                       L::load(x + first + n * features) == most ? d / reached : typename L::Vec{});
+                       L::load(x + first + n * features) == max ? d / reached : typename L::Vec{});
           });
     }
   }

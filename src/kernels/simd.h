@@ -74,8 +74,8 @@ PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec exp_of_negative(const Lanes<f
                                                                    typename Lanes<float, kLanes>::Vec x) {
   using Vec = typename Lanes<float, kLanes>::Vec;
   using Bits = typename Lanes<uint32_t, kLanes>::Vec;
-  const Vec least = Vec{} - 87.0F;
-  x = x < least ? least : x;
+  const Vec min = Vec{} - 87.0F;
+  x = x < min ? min : x;
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
   const Vec shifted = x * 1.44269504F + kRound;
   const Vec n = shifted - kRound;

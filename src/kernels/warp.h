@@ -93,20 +93,20 @@ struct HeadTiles {
 
 /// Rows shared out in parts that are summed apart: their number depends on the sizes alone.
 struct Parts {
-  static constexpr int64_t kMost = 1024;
+  static constexpr int64_t kMax = 1024;
 
   int64_t rows;
   int64_t count;
 
   /// `columns` numbers are kept of each part.
-  constexpr Parts(int64_t row_count, int64_t columns) : rows(row_count), count(rows / least_rows(columns)) {
-    if (count > kMost) count = kMost;
+  constexpr Parts(int64_t row_count, int64_t columns) : rows(row_count), count(rows / min_rows(columns)) {
+    if (count > kMax) count = kMax;
     if (count < 1) count = 1;
   }
   constexpr int64_t begin(int64_t part) const { return part * rows / count; }
 
   /// Of a part: more where its sums are long.
-  static constexpr int64_t least_rows(int64_t columns) {
+  static constexpr int64_t min_rows(int64_t columns) {
     const int64_t rows = (columns + 23) / 24;
     return rows < 16 ? 16 : rows;
   }

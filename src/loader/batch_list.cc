@@ -50,7 +50,7 @@ bool BatchLister::fits(int64_t graph) const {
                   graph, passed()));
 }
 
-int64_t BatchLister::most_graphs(int64_t graphs) const {
+int64_t BatchLister::max_graphs(int64_t graphs) const {
   if (batching_.min_steps == 0) return batching_.graphs;
   if (graphs < batching_.min_steps)
     throw UsageError(
@@ -62,7 +62,7 @@ int64_t BatchLister::most_graphs(int64_t graphs) const {
 BatchList BatchLister::cut(const GraphList& order, const Share& share) const {
   const auto count = static_cast<int64_t>(order.size());
   const int64_t mine = batching_.drop_last ? count / share.ranks : (count + share.ranks - 1) / share.ranks;
-  const int64_t most = most_graphs(mine);
+  const int64_t max = max_graphs(mine);
   const bool sizes = limits_sizes();
   BatchList list;
   list.graphs.reserve(static_cast<size_t>(mine));
@@ -75,14 +75,14 @@ BatchList BatchLister::cut(const GraphList& order, const Share& share) const {
     const int64_t graph = order[static_cast<size_t>((i * share.ranks + share.rank) % count)];
     const GraphRows rows = sizes ? rows_of(set_, graph) : GraphRows{};
     BatchCounts with{held.graphs + 1, held.nodes + rows.nodes, held.edges + rows.edges};
-    if (with.graphs > most || (held.graphs > 0 && sizes && exceeds(with))) {
+    if (with.graphs > max || (held.graphs > 0 && sizes && exceeds(with))) {
       close();
       with = {1, rows.nodes, rows.edges};
     }
     list.graphs.push_back(graph);
     held = with;
   }
-  if (held.graphs == most || (held.graphs > 0 && !batching_.drop_last)) close();
+  if (held.graphs == max || (held.graphs > 0 && !batching_.drop_last)) close();
   return list;
 }
 

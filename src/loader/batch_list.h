@@ -66,7 +66,7 @@ class BatchLister {
   bool limits_sizes() const;
   bool exceeds(const BatchCounts& counts) const;
   bool fits(int64_t graph) const;
-  int64_t most_graphs(int64_t graphs) const;
+  int64_t max_graphs(int64_t graphs) const;
   BatchList cut(const GraphList& order, const Share& share) const;
 
   const GraphSetView& set_;

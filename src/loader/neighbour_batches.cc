@@ -65,12 +65,12 @@ LoadedGraph::LoadedGraph(std::shared_ptr<const GraphView> graph,
   const NeighbourSampler refuses_what_cannot_be_sampled(topology_, loading_.sampling, loading_.batching.seed);
   if (loading_.cache_bytes > 0 && fields_.has(NeighbourField::x)) {
     const FeatureFile file = FeatureFile::column(graph_->set(), "x");
-    const int64_t least = SharedScan::least_bytes(file.layout());
-    if (loading_.cache_bytes < least)
+    const int64_t min = SharedScan::min_bytes(file.layout());
+    if (loading_.cache_bytes < min)
       throw UsageError(fmt::format("cache_bytes: found {}, expected {} or more for rows of {} features",
-                                   format_bytes(loading_.cache_bytes), format_bytes(least), file.width));
+                                   format_bytes(loading_.cache_bytes), format_bytes(min), file.width));
     rows_ = std::make_unique<ScannedRows>(file);
-    rows_->resize(std::min(loading_.cache_bytes, rows_->most_bytes()));
+    rows_->resize(std::min(loading_.cache_bytes, rows_->max_bytes()));
   }
   if (!seeds) return;
   seeds_.emplace(seeds->begin(), seeds->end());

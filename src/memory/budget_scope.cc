@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-BudgetScope::BudgetScope(const std::string& text, int64_t most) : bytes_(budget_bytes(text)) {
-  if (text.empty() && most > 0) bytes_ = std::min(bytes_, most);
+BudgetScope::BudgetScope(const std::string& text, int64_t max) : bytes_(budget_bytes(text)) {
+  if (text.empty() && max > 0) bytes_ = std::min(bytes_, max);
   BudgetCaps::process().add_work(bytes_);
 }
 

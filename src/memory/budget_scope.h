@@ -12,7 +12,7 @@ class BudgetScope {
  public:
   /// `text` as for --budget; "" is the default budget of the command line, at most `most` if that is not 0.
   /// Errors: UsageError (not a size).
-  explicit BudgetScope(const std::string& text, int64_t most = 0);
+  explicit BudgetScope(const std::string& text, int64_t max = 0);
   ~BudgetScope();
   BudgetScope(const BudgetScope&) = delete;
   BudgetScope& operator=(const BudgetScope&) = delete;

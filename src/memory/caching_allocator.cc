@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kPieceStep = 4096;
 // A piece that is larger by more is left for others, rather than cut.
-constexpr int64_t kMostCut = 4;
+constexpr int64_t kMaxCut = 4;
 
 int64_t whole_pages(int64_t bytes) {
   return (bytes + kPieceStep - 1) / kPieceStep * kPieceStep;
@@ -22,7 +22,7 @@ int64_t whole_pages(int64_t bytes) {
 struct Kept {
   std::mutex mutex;
   int64_t keeping = 0;                   // guarded by mutex, as all below
-  int64_t most = 0;                      // bytes, unless keeping
+  int64_t max = 0;                       // bytes, unless keeping
   int64_t bytes = 0;                     // of pieces
   std::multimap<int64_t, void*> pieces;  // by size
 
@@ -41,8 +41,8 @@ struct Kept {
   // Whether there is room for one more, after all others went where they take too much.
   bool make_room(int64_t size) noexcept {
     if (keeping > 0) return true;
-    if (size > most) return false;
-    if (bytes > most - size) drop_locked();
+    if (size > max) return false;
+    if (bytes > max - size) drop_locked();
     return true;
   }
   // False, with nothing done, where the ledger or the list has no room for it.
@@ -77,7 +77,7 @@ void* take_kept(int64_t bytes) {
   Kept& all = kept();
   const std::lock_guard lock(all.mutex);
   const auto found = all.pieces.lower_bound(bytes);
-  if (found == all.pieces.end() || found->first > kMostCut * bytes) return nullptr;
+  if (found == all.pieces.end() || found->first > kMaxCut * bytes) return nullptr;
   const auto [size, piece] = *found;
   all.pieces.erase(found);
   all.bytes -= size;
@@ -105,12 +105,12 @@ CachingAllocator::Keeping::~Keeping() {
 void CachingAllocator::keep_at_most(int64_t bytes) {
   Ledger::process().on_short([] { kept().drop(); });
   const std::lock_guard lock(kept().mutex);
-  kept().most = bytes;
+  kept().max = bytes;
 }
 
 bool CachingAllocator::keeping() {
   const std::lock_guard lock(kept().mutex);
-  return kept().keeping > 0 || kept().most > 0;
+  return kept().keeping > 0 || kept().max > 0;
 }
 
 void CachingAllocator::drop() noexcept {

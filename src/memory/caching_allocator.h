@@ -14,7 +14,7 @@ namespace plimsoll {
 class CachingAllocator {
  public:
   /// From so many bytes on it is worth it.
-  static constexpr int64_t kLeast = int64_t{256} << 10;
+  static constexpr int64_t kMin = int64_t{256} << 10;
 
   /// Freed pieces are kept while one of these lives. What was kept without one goes back to the system first,
   /// so that a budget starts without it.

@@ -31,7 +31,7 @@ struct Unannounced {
   int64_t limit = 0;  // guarded by enforce_mutex; RLIMIT_DATA without them; 0: there is no Enforcement
   rlim_t hard = 0;    // guarded by enforce_mutex; nothing goes above what was in force before
   int now = 0;        // guarded by enforce_mutex
-  int most = 0;       // guarded by enforce_mutex
+  int max = 0;        // guarded by enforce_mutex
 };
 Unannounced unannounced;
 
@@ -39,7 +39,7 @@ void set_limit() {
   if (unannounced.limit == 0) return;
   constexpr int64_t kKeptByLibc = 40 * kMiB;  // nptl's stack cache
   const int64_t stack = stack_bytes();
-  const int64_t stacks = std::max(unannounced.now * stack, std::min(unannounced.most * stack, kKeptByLibc));
+  const int64_t stacks = std::max(unannounced.now * stack, std::min(unannounced.max * stack, kKeptByLibc));
   rlimit limit{};
   if (getrlimit(RLIMIT_DATA, &limit) != 0) return;
   limit.rlim_cur = std::min(unannounced.hard, static_cast<rlim_t>(unannounced.limit + stacks));
@@ -51,7 +51,7 @@ void set_limit() {
 ThreadStacks::ThreadStacks(int threads) : threads_(threads) {
   const std::lock_guard lock(enforce_mutex);
   unannounced.now += threads_;
-  unannounced.most = std::max(unannounced.most, unannounced.now);
+  unannounced.max = std::max(unannounced.max, unannounced.now);
   set_limit();
 }
 
@@ -78,7 +78,7 @@ Enforcement::Enforcement(int64_t budget, int threads_to_come) : group_(budget + 
   rlimit_data_ = static_cast<int64_t>(limit.rlim_cur);
   unannounced.limit = rlimit_data_;
   unannounced.hard = before_.rlim_cur;
-  unannounced.most = unannounced.now;
+  unannounced.max = unannounced.now;
 }
 
 Enforcement::~Enforcement() {

@@ -68,7 +68,7 @@ class Search {
       return std::pair(bytes(a), lifetime(a)) > std::pair(bytes(b), lifetime(b));
     });
     place(order_);
-    if (least_ > good_enough()) improve();
+    if (min_ > good_enough()) improve();
     return places_;
   }
 
@@ -83,8 +83,8 @@ class Search {
 
   int64_t place(const std::vector<int32_t>& order) {
     const int64_t high = place_greedily(tape_, pieces_, order, found_);
-    if (high < least_ && order.size() == order_.size()) {
-      least_ = high;
+    if (high < min_ && order.size() == order_.size()) {
+      min_ = high;
       places_ = found_;
     }
     return high;
@@ -130,7 +130,7 @@ class Search {
   std::span<const PlannedPiece> pieces_;
   std::vector<int32_t> order_;
   int64_t bound_ = 0;
-  int64_t least_ = INT64_MAX;
+  int64_t min_ = INT64_MAX;
   std::vector<int64_t> places_;
   std::vector<int64_t> found_;
   uint64_t state_ = 1;

@@ -69,9 +69,9 @@ std::vector<Limit> find_limits(const std::string& root) {
 }
 
 int64_t usable_memory(const std::vector<Limit>& limits) {
-  int64_t least = kNoLimit;
-  for (const Limit& limit : limits) least = std::min(least, limit.usable());
-  return least;
+  int64_t min = kNoLimit;
+  for (const Limit& limit : limits) min = std::min(min, limit.usable());
+  return min;
 }
 
 int64_t default_budget(const std::vector<Limit>& limits) {

@@ -45,9 +45,9 @@ class Leavings {
 
  private:
   void apply() {
-    int64_t least = Ledger::kUnlimited;
-    for (const auto& [budget, cap] : caps_) least = std::min(least, cap);
-    BudgetCaps::process().limit(least);
+    int64_t min = Ledger::kUnlimited;
+    for (const auto& [budget, cap] : caps_) min = std::min(min, cap);
+    BudgetCaps::process().limit(min);
   }
   std::mutex mutex_;
   std::map<const ProcessBudget*, int64_t> caps_;
@@ -63,15 +63,15 @@ int64_t ProcessBudget::outside_ledger() {
   const Ledger& ledger = Ledger::process();
   // What is being taken or given back may stand in neither, or in both, for a moment: it must not be taken
   // for another's memory.
-  int64_t least = INT64_MAX;
+  int64_t min = INT64_MAX;
   for (int sample = 0; sample < 3; ++sample) {
     if (sample > 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
     const int64_t before = ledger.held() + ledger.spare();
     const int64_t anonymous = process_memory().anonymous;
     const int64_t inside = std::max(before, ledger.held() + ledger.spare());
-    least = std::min(least, std::max<int64_t>(anonymous - inside, 0));
+    min = std::min(min, std::max<int64_t>(anonymous - inside, 0));
   }
-  return least;
+  return min;
 }
 
 ProcessBudget::Registration::~Registration() {

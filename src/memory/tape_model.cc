@@ -184,7 +184,7 @@ void TapeModel::rooms(const Terms& terms, std::span<PlannedPiece> pieces) const 
 
 void TapeModel::highest_rooms(const Terms& lowest, const Terms& highest,
                               std::span<PlannedPiece> pieces) const {
-  const auto most = [&](const double* coefficients) {
+  const auto max = [&](const double* coefficients) {
     double sum = 0;
     for (size_t t = 0; t < terms_; ++t)
       sum += coefficients[t] * static_cast<double>(coefficients[t] > 0 ? highest[t] : lowest[t]);
@@ -192,7 +192,7 @@ void TapeModel::highest_rooms(const Terms& lowest, const Terms& highest,
   };
   for (size_t i = 0; i < pieces.size(); ++i) {
     pieces[i].workspace = tape_.pieces[i].workspace;
-    pieces[i].bytes = room_of(i, most(&bytes_[i * terms_]), most(&pieces_[i * terms_]));
+    pieces[i].bytes = room_of(i, max(&bytes_[i * terms_]), max(&pieces_[i * terms_]));
   }
 }
 

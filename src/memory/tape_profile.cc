@@ -35,9 +35,9 @@ std::vector<std::pair<std::string, int64_t>> held_at(const Tape& tape, const std
 }
 
 void add_timeline(TapeProfile& profile, const Tape& tape, const std::vector<int64_t>& bytes, size_t points,
-                  size_t most_modules) {
+                  size_t max_modules) {
   for (const auto& [module, held] : profile.at_peak)
-    if (profile.modules.size() < most_modules) profile.modules.push_back(module);
+    if (profile.modules.size() < max_modules) profile.modules.push_back(module);
   profile.modules.emplace_back("others");
   const size_t others = profile.modules.size() - 1;
   const auto place_of = [&](const std::string& module) {
@@ -47,29 +47,29 @@ void add_timeline(TapeProfile& profile, const Tape& tape, const std::vector<int6
   profile.series.resize(profile.modules.size());
   std::vector<int64_t> held(profile.modules.size(), 0);
   std::vector<int64_t> highest;
-  int64_t most = -1;
+  int64_t max = -1;
   int32_t at = 0;
   const std::vector<Change> changes = changes_of(tape);
   const size_t stretch = std::max<size_t>((changes.size() + points - 1) / std::max<size_t>(points, 1), 1);
   for (size_t event = 0; event < changes.size(); ++event) {
     const Change& change = changes[event];
     held[place_of(tape.pieces[change.piece].module)] += (change.taken ? 1 : -1) * bytes[change.piece];
-    if (const int64_t sum = std::accumulate(held.begin(), held.end(), int64_t{0}); sum > most) {
-      most = sum;
+    if (const int64_t sum = std::accumulate(held.begin(), held.end(), int64_t{0}); sum > max) {
+      max = sum;
       highest = held;
       at = static_cast<int32_t>(event);
     }
     if ((event + 1) % stretch != 0 && event + 1 != changes.size()) continue;
     profile.at.push_back(at);
     for (size_t m = 0; m < held.size(); ++m) profile.series[m].push_back(highest[m]);
-    most = -1;
+    max = -1;
   }
 }
 
 }  // namespace
 
 TapeProfile profile_tape(const Tape& tape, const std::vector<int64_t>& bytes, size_t points,
-                         size_t most_modules) {
+                         size_t max_modules) {
   TapeProfile profile;
   profile.events = tape.events;
   const Tape::Peak peak = peak_of(tape, bytes);
@@ -79,7 +79,7 @@ TapeProfile profile_tape(const Tape& tape, const std::vector<int64_t>& bytes, si
   profile.operation = last.operation;
   profile.peak_event = last.taken;
   profile.at_peak = held_at(tape, bytes, last.taken);
-  add_timeline(profile, tape, bytes, points, most_modules);
+  add_timeline(profile, tape, bytes, points, max_modules);
   return profile;
 }
 

@@ -27,8 +27,8 @@ struct TapeProfile {
   std::vector<std::vector<int64_t>> series;  ///< [modules][points]
 };
 
-/// `bytes`: of each piece. `points`: at most; `most_modules`: that the timeline tells apart.
+/// `bytes`: of each piece. `points`: at most; `max_modules`: that the timeline tells apart.
 TapeProfile profile_tape(const Tape& tape, const std::vector<int64_t>& bytes, size_t points = 240,
-                         size_t most_modules = 6);
+                         size_t max_modules = 6);
 
 }  // namespace plimsoll

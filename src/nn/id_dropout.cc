@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr float kLeastDropped = 0.8F;  // of the IDs of a graph that is chosen
+constexpr float kMinDropped = 0.8F;  // of the IDs of a graph that is chosen
 
 at::Tensor copy_of(const at::Tensor& values) {
   if (!values.is_cpu() && !values.is_meta()) return values.clone();
@@ -43,7 +43,7 @@ void IdDropout::draw(const Batch& batch, const DropoutKey& key, uint8_t* dropped
     const auto graph = static_cast<uint32_t>(item[n]);
     if (n == 0 || item[n] != item[n - 1])
       of_graph = philox(philox_counter(Purpose::id_dropout, 0, key.epoch, graph, 0));
-    const float rate = kLeastDropped + (1 - kLeastDropped) * uniform(of_graph[1]);
+    const float rate = kMinDropped + (1 - kMinDropped) * uniform(of_graph[1]);
     const auto number = static_cast<uint32_t>(local[n]);
     const Philox::Counter of_node = philox(philox_counter(Purpose::id_dropout, 1, key.epoch, graph, number));
     dropped[n] = always_ || (uniform(of_graph[0]) < share_ && uniform(of_node[0]) < rate);

@@ -40,12 +40,12 @@ void fill(float* values, int64_t count, const Init& init, const Philox& philox, 
 }
 
 // 4 TiB: no machine trains more, and sums of bytes stay far from 2^63.
-constexpr double kMostNumbers = 0x1p40;
+constexpr double kMaxNumbers = 0x1p40;
 
 void require_possible(const std::string& name, const std::vector<int64_t>& shape, int64_t before) {
   auto numbers = 1.0;
   for (const int64_t size : shape) numbers *= static_cast<double>(size);
-  if (numbers + static_cast<double>(before) > kMostNumbers)
+  if (numbers + static_cast<double>(before) > kMaxNumbers)
     throw UsageError(fmt::format(
         "parameter {} of shape [{}] would bring the model to {:.3g} numbers, expected 2^40 at most; "
         "lower hidden widths, heads or layers",

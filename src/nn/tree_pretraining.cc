@@ -9,11 +9,11 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kLeastSum = 1e-12;
+constexpr double kMinSum = 1e-12;
 
 // Sizes of any sum as a histogram that is added up.
 at::Tensor added_up(const at::Tensor& sizes) {
-  return (sizes / sizes.sum(1, /*keepdim=*/true).clamp_min(kLeastSum)).cumsum(1);
+  return (sizes / sizes.sum(1, /*keepdim=*/true).clamp_min(kMinSum)).cumsum(1);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ at::Tensor TreePretraining::order_loss(const at::Tensor& embeddings, const Batch
   at::Tensor apart = embeddings - embeddings.index_select(0, pairs.other);
   if (vendrov) apart = at::relu(apart);
   apart = apart.square().sum(1);
-  if (options_.order == "norm") apart = (apart + kLeastSum).sqrt();
+  if (options_.order == "norm") apart = (apart + kMinSum).sqrt();
   const at::Tensor unordered = (vendrov ? above.square() : above).sum(1);
   return unordered + at::relu(options_.margin - apart) * pairs.has_other;
 }

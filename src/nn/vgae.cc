@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kMostLogvar = 20;
+constexpr double kMaxLogvar = 20;
 
 VgaeOptions checked(VgaeOptions options) {
   if (!options.hidden.empty() && options.hidden.back() == options.latent) options.hidden.pop_back();
@@ -104,7 +104,7 @@ GraphAutoencoderNeighborhood::Code GraphAutoencoderNeighborhood::encode(const Ba
     h = run(block, h, batch, key);
   }
   const ModuleScope scope("latent");
-  Code code{mu_.forward(h), at::clamp(logvar_.forward(h), -kMostLogvar, kMostLogvar), {}};
+  Code code{mu_.forward(h), at::clamp(logvar_.forward(h), -kMaxLogvar, kMaxLogvar), {}};
   if (!key.training) {
     code.z = code.mu;
     return code;

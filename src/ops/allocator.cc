@@ -41,7 +41,7 @@ Header* take_from_heap(size_t bytes) {
   const int64_t entered = heap_bytes(static_cast<int64_t>(bytes));
   Ledger& ledger = Ledger::process();
   ledger.take(current_tag, entered);
-  const bool mapped = entered >= CachingAllocator::kLeast && CachingAllocator::keeping();
+  const bool mapped = entered >= CachingAllocator::kMin && CachingAllocator::keeping();
   void* const piece = mapped ? CachingAllocator::take(entered) : std::malloc(static_cast<size_t>(entered));
   if (piece == nullptr) {
     ledger.give(current_tag, entered);

@@ -32,9 +32,9 @@ struct Layer {
   int64_t threads(int64_t work) const { return std::min<int64_t>(of.threads, work); }
   // What a product of bf16 takes for itself, and its result before it is added: operands packed once, and
   // the product in f32.
-  int64_t product_room(int64_t most_rows, int64_t features) const {
+  int64_t product_room(int64_t max_rows, int64_t features) const {
     if (!rounds) return 0;
-    return 2 * (most_rows * (width + features) + width * features) * sum;
+    return 2 * (max_rows * (width + features) + width * features) * sum;
   }
   // Both numbers of each score handed on, the edges by source.
   int64_t handed_on() const {
@@ -51,7 +51,7 @@ AttentionBytes with_peak(int64_t output, int64_t peak) {
 
 AttentionBytes gat_bytes(const AttentionShape& shape) {
   const Layer layer{shape};
-  const EdgeOrder order{.most_in = shape.order.most_in};
+  const EdgeOrder order{.max_in = shape.order.max_in};
   const int64_t threads = layer.threads(layer.ranges());
   const bool keep = shape.keep_projection;
   const int64_t scratch = threads * gat_scratch_size(order, shape.heads) * layer.sum;
@@ -74,7 +74,7 @@ AttentionBytes gat_bytes(const AttentionShape& shape) {
 
 AttentionBytes gat_backward_bytes(const AttentionShape& shape, bool needs_x, bool needs_edge_attr) {
   const Layer layer{shape};
-  const EdgeOrder order{.most_in = shape.order.most_in};
+  const EdgeOrder order{.max_in = shape.order.max_in};
   const int64_t weights = layer.width * shape.features;
   const int64_t q = shape.edge_features * shape.heads;
   const int64_t small = (shape.other_targets ? 2 : 3) * layer.width + q;  // att_source, att_target, bias, q
@@ -103,7 +103,7 @@ AttentionBytes gat_backward_bytes(const AttentionShape& shape, bool needs_x, boo
 
 AttentionBytes gatv2_bytes(const AttentionShape& shape) {
   const Layer layer{shape};
-  const EdgeOrder order{.most_in = shape.order.most_in};
+  const EdgeOrder order{.max_in = shape.order.max_in};
   const int64_t threads = layer.threads(layer.ranges());
   const bool own = !shape.share_weights || shape.other_targets;  // a projection of targets
   const bool keep = shape.keep_projection;
@@ -121,7 +121,7 @@ AttentionBytes gatv2_bytes(const AttentionShape& shape) {
 
 AttentionBytes gatv2_backward_bytes(const AttentionShape& shape, bool needs_x, bool needs_edge_attr) {
   const Layer layer{shape};
-  const EdgeOrder order{.most_in = shape.order.most_in};
+  const EdgeOrder order{.max_in = shape.order.max_in};
   const bool own = !shape.share_weights || shape.other_targets;
   const int64_t weights = layer.width * shape.features;
   const int64_t target_weights =

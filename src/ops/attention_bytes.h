@@ -28,7 +28,7 @@ struct OrderSizes {
   int64_t pieces = 0;
   int64_t largest = 0;  ///< nodes of a piece
   int64_t edges = 0;    ///< without self-loops that the order leaves out
-  int64_t most_in = 0;  ///< edges of one target
+  int64_t max_in = 0;   ///< edges of one target
   int64_t numbers = 0;  ///< that the order takes, where orders are told apart by it
 };
 

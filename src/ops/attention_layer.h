@@ -119,9 +119,9 @@ class AttentionRanges {
   int64_t source_count() const { return (order_.sources + kNodes - 1) / kNodes; }
   int64_t source_end(int64_t r) const { return std::min((r + 1) * kNodes, order_.sources); }
   int64_t largest() const {
-    int64_t most = 0;
-    for (int64_t r = 0; r < count(); ++r) most = std::max(most, end(r) - begin(r));
-    return most;
+    int64_t max = 0;
+    for (int64_t r = 0; r < count(); ++r) max = std::max(max, end(r) - begin(r));
+    return max;
   }
   /// Groups of closed pieces whose sums of weight gradients are kept apart and added in order.
   int64_t groups() const { return groups_of(count()); }

@@ -48,7 +48,7 @@ at::Tensor sorted_edge_order(const at::Tensor& edge_index, int64_t sources, int6
   const auto head = edge_order_head(sources, targets, edges, 0, 0);
   order.narrow(0, 0, kOrderHead).copy_(at::tensor(at::ArrayRef<int32_t>(head), at::kInt));
   order.narrow(0, kOrderKept, 1).copy_(in_ptr.narrow(0, targets, 1));
-  if (targets > 0) order.select(0, kOrderMostIn).copy_(at::diff(in_ptr).max());
+  if (targets > 0) order.select(0, kOrderMaxIn).copy_(at::diff(in_ptr).max());
   int64_t at = kOrderHead;
   order.narrow(0, at, targets + 1).copy_(in_ptr);
   at += targets + 1;

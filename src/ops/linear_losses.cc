@@ -28,9 +28,9 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   require_like(x, bias, {weight.size(0)}, "bias [C] of x's dtype");
 }
 
-void check_indices(const Tensor& x, const Tensor& tensor, int64_t least, const char* expected) {
+void check_indices(const Tensor& x, const Tensor& tensor, int64_t min, const char* expected) {
   require(tensor.dim() == 1 && tensor.scalar_type() == at::kLong && tensor.is_contiguous() &&
-              tensor.size(0) >= least && tensor.device() == x.device(),
+              tensor.size(0) >= min && tensor.device() == x.device(),
           expected, tensor);
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 using Tensor = at::Tensor;
 
-constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMax = std::numeric_limits<int32_t>::max();
 
 // The edge as it is walked; false for one that is not.
 bool walk(PathDirection direction, int64_t& from, int64_t& to) {
@@ -65,7 +65,7 @@ PathEdges path_edges(const Tensor& edge_index, int64_t nodes, PathDirection dire
           "edge_index i64 [2, E]", edge_index);
   require_on_host(edge_index, "paths");
   const int64_t edges = edge_index.size(1);
-  if (nodes < 0 || nodes > kMost || edges > kMost)
+  if (nodes < 0 || nodes > kMax || edges > kMax)
     throw UsageError(fmt::format("path_edges: {} nodes and {} edges, expected 0 to 2^31 - 1", nodes, edges));
   PathEdges made{at::empty({nodes + 1}, edge_index.options()),
                  at::empty({edges}, edge_index.options().dtype(at::kInt))};

@@ -7,10 +7,10 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMostPanel = 32;  // numbers in a panel of a packed matrix, at any level
+constexpr int64_t kMaxPanel = 32;  // numbers in a panel of a packed matrix, at any level
 
 int64_t packed_size(int64_t in, int64_t out) {
-  return (out + kMostPanel - 1) / kMostPanel * kMostPanel * in;
+  return (out + kMaxPanel - 1) / kMaxPanel * kMaxPanel * in;
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ int64_t PathLayer<T>::lay_out(const PathSizes& sizes, bool backward, void* memor
   pieces.take(m.table_gradient, slots * 16 * h);
   pieces.take(m.dx, slots * h);
   pieces.take(m.source_gradients, sizes.window() * 2 * h);
-  pieces.take(m.room, std::max({sizes.window(), slots, 4 * h}) * kMostPanel);
+  pieces.take(m.room, std::max({sizes.window(), slots, 4 * h}) * kMaxPanel);
   return with_nodes();
 }
 

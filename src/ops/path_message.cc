@@ -18,9 +18,9 @@ namespace {
 
 using Tensor = at::Tensor;
 
-constexpr int64_t kLeastTile = 16;
-constexpr int64_t kMostTile = 65536;
-constexpr int64_t kMostWidth = 8192;  // of x, and Gaussians
+constexpr int64_t kMinTile = 16;
+constexpr int64_t kMaxTile = 65536;
+constexpr int64_t kMaxWidth = 8192;  // of x, and Gaussians
 
 PathSizes check(const Tensor& x, const Tensor& pos, const PathEdges& edges, const PathWeights& weights,
                 const PathOptions& options) {
@@ -66,15 +66,15 @@ void with_layer(const Tensor& x, const Tensor& pos, const PathEdges& edges, cons
 
 PathSizes check_path_layer(const Tensor& x, const Tensor& pos, const PathWeights& weights,
                            const PathOptions& options) {
-  require(x.dim() == 2 && x.size(1) > 0 && x.size(1) <= kMostWidth &&
+  require(x.dim() == 2 && x.size(1) > 0 && x.size(1) <= kMaxWidth &&
               (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble),
           "x f32 or f64 [N, H]", x);
   require(pos.dim() == 2 && pos.size(0) == x.size(0) && pos.size(1) == 3 &&
               pos.scalar_type() == x.scalar_type() && pos.device() == x.device(),
           "pos [N, 3] of x's dtype", pos);
-  if (options.tile < kLeastTile || options.tile > kMostTile)
-    throw UsageError(fmt::format("path_message: a tile of {} paths, expected {} to {}", options.tile,
-                                 kLeastTile, kMostTile));
+  if (options.tile < kMinTile || options.tile > kMaxTile)
+    throw UsageError(
+        fmt::format("path_message: a tile of {} paths, expected {} to {}", options.tile, kMinTile, kMaxTile));
   if (!(options.cutoff > 0) || !std::isfinite(options.cutoff))
     throw UsageError(fmt::format("path_message: a cutoff of {}, expected a number above 0", options.cutoff));
   const auto inputs = [&](size_t w) {
@@ -90,7 +90,7 @@ PathSizes check_path_layer(const Tensor& x, const Tensor& pos, const PathWeights
                   .shared = options.planar || options.distances_only};
   const bool right = options.distances_only ? sizes.angles == 0 && sizes.torsions == 0
                                             : sizes.angles >= 2 && sizes.torsions >= 2;
-  if (sizes.distances < 2 || inputs(8) > kMostWidth || !right)
+  if (sizes.distances < 2 || inputs(8) > kMaxWidth || !right)
     throw UsageError(fmt::format(
         "path_message: MLPs of {}, {} and {} inputs, expected D, {}, each of D, A and T at least 2",
         inputs(0), inputs(4), inputs(8),

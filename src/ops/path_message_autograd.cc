@@ -70,8 +70,8 @@ Gradients backward_cpu(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
 
 // Of a tile on a device: each operation has a price of its own there.
 int64_t device_tile(int64_t tile) {
-  constexpr int64_t kLeast = 16'384;
-  return std::max(tile, kLeast);
+  constexpr int64_t kMin = 16'384;
+  return std::max(tile, kMin);
 }
 
 Tensor forward_on_device(PLIMSOLL_PATH_PARAMETERS) {

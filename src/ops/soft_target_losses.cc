@@ -21,10 +21,10 @@ using Tensor = at::Tensor;
 
 // ln of the sum of exp(row / t).
 double log_sum(const float* row, int64_t classes, double t) {
-  const double most = *std::max_element(row, row + classes);
+  const double max = *std::max_element(row, row + classes);
   double sum = 0;
-  for (int64_t c = 0; c < classes; ++c) sum += std::exp((row[c] - most) / t);
-  return most / t + std::log(sum);
+  for (int64_t c = 0; c < classes; ++c) sum += std::exp((row[c] - max) / t);
+  return max / t + std::log(sum);
 }
 
 struct Weights {

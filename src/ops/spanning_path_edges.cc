@@ -69,10 +69,10 @@ PathEdges spanning_path_edges(const Tensor& edge_index, const Tensor& node_keys,
   require(node_keys.scalar_type() == at::kLong && node_keys.dim() == 2 && node_keys.size(0) >= 2,
           "node_keys i64 [3, N]", node_keys);
   require_on_host(edge_index, "paths");
-  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / 2;
+  constexpr int64_t kMax = std::numeric_limits<int32_t>::max() / 2;
   const int64_t nodes = node_keys.size(1);
   const int64_t edges = edge_index.size(1);
-  if (nodes > kMost || edges > 2 * kMost || key.tree > 65535)
+  if (nodes > kMax || edges > 2 * kMax || key.tree > 65535)
     throw UsageError(
         fmt::format("spanning_path_edges: {} nodes, {} edges and tree {}, expected up to 2^30 nodes, 2^31 "
                     "edges and tree 65535",

@@ -14,15 +14,15 @@ namespace {
 constexpr int64_t kMiB = 1024 * 1024;
 // Shares of the memory and bounds of what there is several of; measured in bench/results/giant.md.
 constexpr int64_t kPackShare = 24;
-constexpr int64_t kMostPack = 16 * kMiB;
+constexpr int64_t kMaxPack = 16 * kMiB;
 constexpr int64_t kBuffersShare = 12;
-constexpr int64_t kLeastBuffer = 16 * 1024;
-constexpr int64_t kMostBuffer = 512 * 1024;
+constexpr int64_t kMinBuffer = 16 * 1024;
+constexpr int64_t kMaxBuffer = 512 * 1024;
 constexpr int64_t kReadShare = 64;
-constexpr int64_t kMostPiece = 8 * kMiB;
+constexpr int64_t kMaxPiece = 8 * kMiB;
 constexpr int64_t kReaderShare = 64;
-constexpr int64_t kLeastReader = 256 * 1024;
-constexpr int64_t kMostReader = 4 * kMiB;
+constexpr int64_t kMinReader = 256 * 1024;
+constexpr int64_t kMaxReader = 4 * kMiB;
 constexpr int64_t kLongestPackRead = 256 * 1024;
 constexpr int64_t kLongestPackGap = 32 * 1024;
 constexpr int64_t kNotesShare = 8;  // of a pack's rows
@@ -37,20 +37,20 @@ RowReader::Options reading_packs(const RowLayout& layout, int64_t buffers) {
 
 }  // namespace
 
-PackSizes PackSizes::of(const RowLayout& layout, int64_t bytes, int64_t round, int64_t most_rows,
-                        int64_t most_note) {
+PackSizes PackSizes::of(const RowLayout& layout, int64_t bytes, int64_t round, int64_t max_rows,
+                        int64_t max_note) {
   PackSizes sizes;
   sizes.round = round;
   // Long enough that its buffer is, too: a round is cut into as many packs as there is room for buffers.
   const int64_t buffers = std::max<int64_t>(bytes / kBuffersShare, 1);
-  sizes.pack = aligned(std::max({most_rows * layout.row_bytes, std::min(bytes / kPackShare, kMostPack),
-                                 sizes.round / buffers * kLeastBuffer}));
-  if (most_note > 0) sizes.notes = aligned(std::max(most_note, sizes.pack / kNotesShare));
+  sizes.pack = aligned(std::max({max_rows * layout.row_bytes, std::min(bytes / kPackShare, kMaxPack),
+                                 sizes.round / buffers * kMinBuffer}));
+  if (max_note > 0) sizes.notes = aligned(std::max(max_note, sizes.pack / kNotesShare));
   // Packs are closed before they are full.
   sizes.packs = sizes.round / sizes.pack * 5 / 4 + 2;
-  sizes.buffer = aligned(std::clamp(buffers / sizes.packs, int64_t{1}, kMostBuffer));
-  sizes.piece = std::clamp(bytes / kReadShare, layout.row_bytes, kMostPiece) / layout.row_bytes;
-  sizes.reader = std::clamp(bytes / kReaderShare, kLeastReader, kMostReader);
+  sizes.buffer = aligned(std::clamp(buffers / sizes.packs, int64_t{1}, kMaxBuffer));
+  sizes.piece = std::clamp(bytes / kReadShare, layout.row_bytes, kMaxPiece) / layout.row_bytes;
+  sizes.reader = std::clamp(bytes / kReaderShare, kMinReader, kMaxReader);
   return sizes;
 }
 
@@ -92,7 +92,7 @@ void PackRound::begin(int64_t offset, int64_t bytes, int64_t first_batch, Packed
   wanted_.clear();
   in_open_.clear();
   open_ = {.first_batch = first_batch};
-  end_batch_ = first_batch + std::max<int64_t>(kMostBatches * bytes / sizes_.round, 1);
+  end_batch_ = first_batch + std::max<int64_t>(kMaxBatches * bytes / sizes_.round, 1);
   note_area_ = row_area_ = 0;
 }
 

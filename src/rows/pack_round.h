@@ -47,8 +47,8 @@ struct PackSizes {
 
   /// Of packs that have `bytes` of memory and are for batches of no more than so many rows and bytes of a
   /// note.
-  static PackSizes of(const RowLayout& layout, int64_t bytes, int64_t round, int64_t most_rows,
-                      int64_t most_note);
+  static PackSizes of(const RowLayout& layout, int64_t bytes, int64_t round, int64_t max_rows,
+                      int64_t max_note);
   static int64_t aligned(int64_t bytes) {
     return (bytes + ScratchFile::kAlignment - 1) / ScratchFile::kAlignment * ScratchFile::kAlignment;
   }
@@ -69,7 +69,7 @@ class PackRound {
   /// writes. Errors: those of the scratch file.
   void begin(int64_t offset, int64_t bytes, int64_t first_batch, PackedRows& rows);
   /// Batches of a round that has all of its bytes at most: who waits for the first waits for the last.
-  static constexpr int64_t kMostBatches = 2048;
+  static constexpr int64_t kMaxBatches = 2048;
   /// Adds a batch: its rows, all different, and bytes that come back with them. False: the round has no room
   /// for it, and nothing changed. Errors: those of the scratch file; Failure for a batch that is too long.
   bool add(std::span<const int64_t> rows, std::span<const std::byte> note);

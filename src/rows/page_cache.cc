@@ -15,10 +15,10 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMostPlaces = 64 * 1024;  // that are looked up before missed pages are read
-constexpr int64_t kMostMissed = 16 * 1024;  // pages that are read together
-constexpr int64_t kLeastBufferBytes = 4096;
-constexpr int64_t kMostBufferBytes = 1024 * 1024;
+constexpr int64_t kMaxPlaces = 64 * 1024;  // that are looked up before missed pages are read
+constexpr int64_t kMaxMissed = 16 * 1024;  // pages that are read together
+constexpr int64_t kMinBufferBytes = 4096;
+constexpr int64_t kMaxBufferBytes = 1024 * 1024;
 // A call wants pages from all over the file, often many that are near each other, and a read costs more than
 // the bytes in between. Measured: bench/results/sampling.md.
 constexpr int64_t kLongestRead = 32 * 1024;
@@ -51,15 +51,15 @@ RowLayout pages_of(const std::filesystem::path& path, const NumberLayout& layout
 }
 
 // A small column has no use for much: it would take more than the pages it saves.
-int64_t share_of(const NumberLayout& layout, int64_t share, int64_t least, int64_t most) {
-  return std::clamp(layout.count * layout.number_bytes / share, least, most);
+int64_t share_of(const NumberLayout& layout, int64_t share, int64_t min, int64_t max) {
+  return std::clamp(layout.count * layout.number_bytes / share, min, max);
 }
 
 RowReader::Options reading_pages(const NumberLayout& layout, const PageCache::Options& options) {
   return {.way = options.way,
-          .buffer_bytes = share_of(layout, 16, kLeastBufferBytes, kMostBufferBytes),
+          .buffer_bytes = share_of(layout, 16, kMinBufferBytes, kMaxBufferBytes),
           .longest_gap = kLongestSkip,
-          .longest_piece = std::min(kLongestRead, share_of(layout, 64, kLeastBufferBytes, kMostBufferBytes))};
+          .longest_piece = std::min(kLongestRead, share_of(layout, 64, kMinBufferBytes, kMaxBufferBytes))};
 }
 
 }  // namespace
@@ -79,21 +79,21 @@ PageCache::PageCache(const std::filesystem::path& path, const NumberLayout& layo
       shift_(std::countr_zero(static_cast<uint64_t>(options.page_bytes / layout.number_bytes))),
       slot_of_(static_cast<size_t>(pages()), kNone),
       uses_(pages()),
-      waiting_(static_cast<size_t>(share_of(layout, 256, 256, kMostPlaces))) {
-  const auto most_missed =
-      static_cast<size_t>(std::min({pages(), kMostMissed, static_cast<int64_t>(waiting_.size())}));
-  missed_.reserve(most_missed);
-  wanted_.reserve(most_missed);
+      waiting_(static_cast<size_t>(share_of(layout, 256, 256, kMaxPlaces))) {
+  const auto max_missed =
+      static_cast<size_t>(std::min({pages(), kMaxMissed, static_cast<int64_t>(waiting_.size())}));
+  missed_.reserve(max_missed);
+  wanted_.reserve(max_missed);
   fixed_bytes_ = static_cast<int64_t>(slot_of_.size() * sizeof(int32_t) + waiting_.size() * sizeof(int32_t) +
-                                      most_missed * (sizeof(Missed) + sizeof(WantedRow))) +
+                                      max_missed * (sizeof(Missed) + sizeof(WantedRow))) +
                  PageUses::bytes_for(pages()) + reader_.buffer_bytes();
 }
 
 void PageCache::resize(int64_t bytes) {
   const std::lock_guard lock(mutex_);
-  if (bytes < least_bytes())
+  if (bytes < min_bytes())
     throw UsageError(fmt::format("a cache of {} bytes has no room for a page of {}; expected {} or more",
-                                 bytes, page_bytes_, least_bytes()));
+                                 bytes, page_bytes_, min_bytes()));
   std::fill(slot_of_.begin(), slot_of_.end(), kNone);
   hand_ = 0;
   loaded_ = false;
@@ -129,12 +129,12 @@ bool PageCache::wait_for(int32_t page, int32_t place) {
 void PageCache::choose_slots() {
   constexpr size_t kLookedAt = 8;
   for (Missed& missed : missed_) {
-    int least = uses_[missed.page];
-    for (size_t i = 0; i < std::min(kLookedAt, page_of_.size()) && least >= 0; ++i) {
+    int min = uses_[missed.page];
+    for (size_t i = 0; i < std::min(kLookedAt, page_of_.size()) && min >= 0; ++i) {
       const int32_t page = page_of_[hand_];
       const int uses = page == kNone ? -1 : page == kTaken ? INT_MAX : uses_[page];
-      if (uses < least) {
-        least = uses;
+      if (uses < min) {
+        min = uses;
         missed.slot = static_cast<int32_t>(hand_);
       }
       hand_ = (hand_ + 1) % page_of_.size();

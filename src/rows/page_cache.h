@@ -55,13 +55,13 @@ class PageCache {
 
   /// What it takes to hold `pages` pages, everything in it.
   int64_t bytes_for(int64_t pages) const { return fixed_bytes_ + pages * slot_bytes(); }
-  int64_t least_bytes() const { return bytes_for(std::min<int64_t>(1, pages())); }
-  int64_t most_bytes() const { return bytes_for(pages()); }
+  int64_t min_bytes() const { return bytes_for(std::min<int64_t>(1, pages())); }
+  int64_t max_bytes() const { return bytes_for(pages()); }
   int64_t pages() const { return reader_.layout().rows; }
   int64_t numbers_per_page() const { return int64_t{1} << shift_; }
 
   /// From now on holds as many pages as fit into these bytes. What it held is gone.
-  /// Errors: UsageError for less than least_bytes(); BudgetExceeded (Tag::cache): it holds nothing then.
+  /// Errors: UsageError for less than min_bytes(); BudgetExceeded (Tag::cache): it holds nothing then.
   void resize(int64_t bytes);
 
   /// Calls use(i, p) for each places[i], where p points to the number there and to those after it on its

@@ -4,7 +4,7 @@ namespace plimsoll {
 
 void ScannedRows::resize(int64_t bytes) {
   scan_.reset();
-  if (bytes >= SharedScan::least_bytes(file_.layout())) scan_ = std::make_unique<SharedScan>(file_, bytes);
+  if (bytes >= SharedScan::min_bytes(file_.layout())) scan_ = std::make_unique<SharedScan>(file_, bytes);
 }
 
 void ScannedRows::take(std::span<const int64_t> rows, float* out) {

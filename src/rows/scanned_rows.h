@@ -24,7 +24,7 @@ class ScannedRows {
   /// No batch is planned. Errors: BudgetExceeded, ThreadRefused, there being none then; those of RowReader.
   void resize(int64_t bytes);
   /// The bytes with which every row stays in memory.
-  int64_t most_bytes() const { return SharedScan::most_bytes(file_.layout()); }
+  int64_t max_bytes() const { return SharedScan::max_bytes(file_.layout()); }
   /// Reads all rows, in one pass, if they do.
   void read_all() {
     if (scan_) scan_->read_all();

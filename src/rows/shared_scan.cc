@@ -17,24 +17,24 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kLongestPiece = 32 * 1024;
-constexpr int64_t kLeastBuffers = 64 * 1024;
-constexpr int64_t kMostBuffers = 2 * 1024 * 1024;
+constexpr int64_t kMinBuffers = 64 * 1024;
+constexpr int64_t kMaxBuffers = 2 * 1024 * 1024;
 constexpr int64_t kBufferShare = 16;
 // Rows that are read between two looks at what is wanted.
 constexpr int64_t kPieceRows = 8192;
 constexpr int64_t kPieceShare = 8;
-constexpr int64_t kLeastSlots = 16;
+constexpr int64_t kMinSlots = 16;
 // A round begins when a quarter of the slots is to be read, or when somebody waits.
 constexpr int64_t kRoundShare = 4;
 constexpr size_t kTogether = 256;  // rows that are looked up at a time
 constexpr size_t kAhead = 8;       // rows that are on their way from memory
 
 int64_t buffers_for(int64_t bytes) {
-  return std::clamp(bytes / kBufferShare, kLeastBuffers, kMostBuffers);
+  return std::clamp(bytes / kBufferShare, kMinBuffers, kMaxBuffers);
 }
 
 int64_t piece_for(int64_t slots) {
-  return std::clamp<int64_t>(slots / kPieceShare, kLeastSlots / 2, kPieceRows);
+  return std::clamp<int64_t>(slots / kPieceShare, kMinSlots / 2, kPieceRows);
 }
 
 RowReader::Options reading(const RowLayout& layout, int64_t bytes) {
@@ -52,23 +52,23 @@ int64_t SharedScan::bytes_for(const RowLayout& layout, int64_t slots) {
                        piece_for(slots) * static_cast<int64_t>(sizeof(WantedRow)) + layout.rows / 8 + 64;
   // Buffers are a share of everything; a row that is long needs some of its length, and sectors around it.
   const int64_t all = rows + rows / (kBufferShare - 1);
-  return std::max(all, rows + kLeastBuffers) + 2 * layout.row_bytes + 64 * 1024;
+  return std::max(all, rows + kMinBuffers) + 2 * layout.row_bytes + 64 * 1024;
 }
 
 int64_t SharedScan::slots_for(const RowLayout& layout, int64_t bytes) {
-  int64_t least = 0, most = std::min<int64_t>(layout.rows, std::numeric_limits<int32_t>::max()) + 1;
-  while (most - least > 1) {  // `least` slots fit, `most` do not
-    const int64_t middle = least + (most - least) / 2;
-    (bytes_for(layout, middle) <= bytes ? least : most) = middle;
+  int64_t min = 0, max = std::min<int64_t>(layout.rows, std::numeric_limits<int32_t>::max()) + 1;
+  while (max - min > 1) {  // `least` slots fit, `most` do not
+    const int64_t middle = min + (max - min) / 2;
+    (bytes_for(layout, middle) <= bytes ? min : max) = middle;
   }
-  return least;
+  return min;
 }
 
-int64_t SharedScan::least_bytes(const RowLayout& layout) {
-  return bytes_for(layout, std::min(layout.rows, kLeastSlots));
+int64_t SharedScan::min_bytes(const RowLayout& layout) {
+  return bytes_for(layout, std::min(layout.rows, kMinSlots));
 }
 
-int64_t SharedScan::most_bytes(const RowLayout& layout) {
+int64_t SharedScan::max_bytes(const RowLayout& layout) {
   return bytes_for(layout, layout.rows);
 }
 
@@ -84,9 +84,9 @@ SharedScan::SharedScan(const std::filesystem::path& path, const RowLayout& layou
       slot_of_(all_fit_ ? 0 : slots_),
       unwanted_(all_fit_ ? 0 : slots_),
       is_wanted_(static_cast<size_t>((layout.rows + 63) / 64), uint64_t{0}) {
-  if (slots_ < std::min(layout.rows, kLeastSlots))
+  if (slots_ < std::min(layout.rows, kMinSlots))
     throw UsageError(fmt::format("{} bytes for rows of {} bytes read in rounds, expected {} or more", bytes,
-                                 layout.row_bytes, least_bytes(layout)));
+                                 layout.row_bytes, min_bytes(layout)));
   if (!all_fit_) free_.reserve(static_cast<size_t>(slots_));
   for (int64_t number = slots_; !all_fit_ && number-- > 0;) free_.push_back(static_cast<int32_t>(number));
   piece_.reserve(static_cast<size_t>(piece_for(slots_)));

@@ -33,7 +33,7 @@ namespace plimsoll {
 /// Any number of threads may call it at once. Rows are the same bytes for every size and order of calls.
 class SharedScan {
  public:
-  /// `bytes` (Tag::cache) are for everything, and taken at once: least_bytes() or more.
+  /// `bytes` (Tag::cache) are for everything, and taken at once: min_bytes() or more.
   /// Errors: those of RowReader, BudgetExceeded, ThreadRefused, UsageError (fewer bytes).
   SharedScan(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes)
       : SharedScan(path, layout, RowCopy(layout.row_bytes), bytes) {}
@@ -46,8 +46,8 @@ class SharedScan {
   SharedScan& operator=(const SharedScan&) = delete;
 
   /// With room for some rows, and with room for all: more is of no use.
-  static int64_t least_bytes(const RowLayout& layout);
-  static int64_t most_bytes(const RowLayout& layout);
+  static int64_t min_bytes(const RowLayout& layout);
+  static int64_t max_bytes(const RowLayout& layout);
   /// Rows no farther apart than this are read together: pieces with which a disk gives the most of either
   /// kind of reading; measured in bench/results/giant.md.
   static constexpr int64_t kLongestGap = 8 * 1024;

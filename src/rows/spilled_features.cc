@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kLeastPacks = 4;  // of a round
+constexpr int64_t kMinPacks = 4;    // of a round
 constexpr int64_t kFirstRound = 4;  // a part of the longest
 constexpr size_t kLookedUp = 256;   // rows that are looked up at a time
 constexpr size_t kPrefetched = 8;   // rows that are on their way from memory
@@ -23,12 +23,12 @@ constexpr auto kPatience = std::chrono::milliseconds(50);
 }  // namespace
 
 PackSizes SpilledFeatures::sizes_for(const RowLayout& layout, const Options& options) {
-  return PackSizes::of(layout, options.bytes, round_bytes(options), options.most_rows, options.most_note);
+  return PackSizes::of(layout, options.bytes, round_bytes(options), options.max_rows, options.max_note);
 }
 
 int64_t SpilledFeatures::kept_rows(const RowLayout& layout, const Options& options) {
   const PackSizes sizes = sizes_for(layout, options);
-  if (sizes.round < kLeastPacks * (sizes.pack + sizes.notes)) return -1;
+  if (sizes.round < kMinPacks * (sizes.pack + sizes.notes)) return -1;
   if (layout.rows > std::numeric_limits<uint32_t>::max()) return -1;
   const int64_t loaded = sizes.pack + sizes.notes + RowSet::bytes_for(layout.rows);
   const int64_t lists = 2 * (sizes.round / layout.row_bytes) * static_cast<int64_t>(sizeof(uint32_t));
@@ -67,8 +67,8 @@ bool SpilledFeatures::begin_round(const std::stop_token& stop) {
   making_ = next;
   // The first is short, so that those who wait for it wait less; the next is made while it is read, and twice
   // as long at most.
-  const int64_t least = std::max(PackSizes::aligned(sizes_.round / kFirstRound), sizes_.pack + sizes_.notes);
-  const int64_t bytes = added_ > 0 ? std::min(sizes_.round, 2 * round_.bytes()) : least;
+  const int64_t min = std::max(PackSizes::aligned(sizes_.round / kFirstRound), sizes_.pack + sizes_.notes);
+  const int64_t bytes = added_ > 0 ? std::min(sizes_.round, 2 * round_.bytes()) : min;
   round_.begin(static_cast<int64_t>(making_) * sizes_.round, bytes, added_, rounds_[making_].rows);
   return true;
 }

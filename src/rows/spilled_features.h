@@ -40,8 +40,8 @@ class SpilledFeatures {
   struct Options {
     int64_t bytes = 0;          ///< for everything (Tag::cache), roughly; rows that stay get what is left
     int64_t scratch_bytes = 0;  ///< of the disk, for two rounds
-    int64_t most_rows = 0;      ///< of a batch
-    int64_t most_note = 0;      ///< bytes of the longest note
+    int64_t max_rows = 0;       ///< of a batch
+    int64_t max_note = 0;       ///< bytes of the longest note
   };
   /// Rows that stay in memory with these options; less than 0: there is no room for packs.
   static int64_t kept_rows(const RowLayout& layout, const Options& options);

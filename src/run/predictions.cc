@@ -16,10 +16,10 @@ constexpr size_t kTextBytes = size_t{1} << 16;
 int64_t softmax(std::span<float> row) {
   const auto highest = std::ranges::max_element(row);
   const auto found = highest - row.begin();
-  const double most = *highest;
+  const double max = *highest;
   double sum = 0;
-  for (const float logit : row) sum += std::exp(logit - most);
-  for (float& logit : row) logit = static_cast<float>(std::exp(logit - most) / sum);
+  for (const float logit : row) sum += std::exp(logit - max);
+  for (float& logit : row) logit = static_cast<float>(std::exp(logit - max) / sum);
   return found;
 }
 
@@ -79,8 +79,8 @@ void PredictionWriter::append_row(std::span<const float> outputs, std::span<cons
 }
 
 // What has come, once it is so much.
-void PredictionWriter::write_text(size_t least) {
-  if (text_.size() < least) return;
+void PredictionWriter::write_text(size_t min) {
+  if (text_.size() < min) return;
   csv_->write(text_.data(), text_.size());
   text_.clear();
 }

@@ -64,7 +64,7 @@ class PredictionWriter {
 
  private:
   void append_row(std::span<const float> outputs, std::span<const float> embedding);
-  void write_text(size_t least);
+  void write_text(size_t min);
 
   const PredictionRequest& request_;
   const Widths widths_;

@@ -171,7 +171,7 @@ std::string TrainingData::forests_in_words() const {
   return fmt::format(
       "{} of {} graphs became breadth-first forests from {}; {} edges were left out",
       format_count(counts.graphs), format_count(source_->graphs()),
-      root_ == ForestSource::kMostNeighbours ? "the node with most edges" : fmt::format("node {}", root_),
+      root_ == ForestSource::kMaxNeighbours ? "the node with most edges" : fmt::format("node {}", root_),
       format_count(counts.edges_left_out));
 }
 

@@ -57,7 +57,7 @@ std::string column_checksum(const NpyView& column, const std::function<void(int6
 Json check_columns(const DataSetView& set, const ColumnCheck& check) {
   int64_t bytes = 0;
   for (const auto& [name, column] : set.columns()) bytes += static_cast<int64_t>(column.data().size());
-  const bool large = bytes > check.most_bytes;
+  const bool large = bytes > check.max_bytes;
   Json columns = Json::object();
   int64_t total = 0;
   std::vector<std::string> wanted;

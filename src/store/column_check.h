@@ -15,7 +15,7 @@ struct ColumnCheck {
   bool full = false;
   /// Sets whose files are larger, all together, have no checksum checked unless it is `full`, but those of
   /// columns that are others than those `known`.
-  int64_t most_bytes = kGiB;
+  int64_t max_bytes = kGiB;
   /// "columns" of what check_columns() gave when the set was read before; null: nothing is known.
   Json known = {};
   /// Bytes checked and in all, after each piece; may throw to end it.
@@ -23,7 +23,7 @@ struct ColumnCheck {
 };
 
 /// Compares the columns of a set with the checksums in its manifest. Gives what a run keeps of it:
-/// {"manifest": XXH3-64 of manifest.json}, and for a set above `most_bytes` "columns": {NAME: {"bytes",
+/// {"manifest": XXH3-64 of manifest.json}, and for a set above `max_bytes` "columns": {NAME: {"bytes",
 /// "inode", "changed_ns"}}. Errors: InputError that names the column which is not what the manifest says.
 Json check_columns(const DataSetView& set, const ColumnCheck& check = {});
 

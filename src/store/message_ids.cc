@@ -22,8 +22,8 @@ std::vector<std::string> channel_names(const SafetensorsView& file) {
   if (!file.metadata().contains(kChannelNames)) return {};
   return read_metadata(file, kChannelNames, [](const Json& list) {
     auto names = list.get<std::vector<std::string>>();
-    if (names.size() > kMostChannels)
-      throw UsageError(fmt::format("names {} channels, expected {} at most", names.size(), kMostChannels));
+    if (names.size() > kMaxChannels)
+      throw UsageError(fmt::format("names {} channels, expected {} at most", names.size(), kMaxChannels));
     return names;
   });
 }

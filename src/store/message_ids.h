@@ -13,7 +13,7 @@ namespace plimsoll {
 /// channel each.
 using MessageKey = uint64_t;
 inline constexpr int kChannelShift = 32;
-inline constexpr size_t kMostChannels = 64;  ///< of a recording
+inline constexpr size_t kMaxChannels = 64;  ///< of a recording
 
 /// Distinct messages in ascending order.
 using MessageKeys = Vector<MessageKey, Tag::columns>;
@@ -33,7 +33,7 @@ struct MessageIds {
 TensorSpan as_tensor(const MessageKeys& keys);
 
 /// The names of channels of a model's file, "plimsoll.channels" in its metadata: a JSON list; absent means
-/// none. Errors: InputError for anything else, or more than kMostChannels.
+/// none. Errors: InputError for anything else, or more than kMaxChannels.
 std::vector<std::string> channel_names(const SafetensorsView& file);
 void put_channel_names(const std::vector<std::string>& names, TensorMetadata& metadata);
 

@@ -13,7 +13,7 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kNumbersAtOnce = 16 * 1024;
-constexpr float kMostI8 = 127;
+constexpr float kMaxI8 = 127;
 
 // Calls take(first number, how many) for whole rows, some at a time.
 template <typename Take>
@@ -65,7 +65,7 @@ Json NarrowColumn::store(DataSetWriter& set, const std::string& name) {
   if (type == NumberType::i8 && (!i8_ || !wanted_.scale.empty())) {
     Vector<float, Tag::columns> scale(wanted_.scale.begin(), wanted_.scale.end());
     if (scale.empty())
-      for (const float largest : largest_) scale.push_back(largest / kMostI8 > 0 ? largest / kMostI8 : 1);
+      for (const float largest : largest_) scale.push_back(largest / kMaxI8 > 0 ? largest / kMaxI8 : 1);
     set.column<float>(scale_column(name)).append(std::span<const float>(scale));
     stored.scale = std::make_shared<const Vector<float, Tag::columns>>(std::move(scale));
   }

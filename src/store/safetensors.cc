@@ -13,9 +13,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr uint64_t kMostHeaderBytes = 100'000'000;  // the format's own limit
-constexpr int kMostEvents = 1000;   // of parsing one entry: hundreds of dimensions, or keys of metadata
-constexpr size_t kMostShown = 200;  // characters of a name
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
+constexpr int kMaxEvents = 1000;   // of parsing one entry: hundreds of dimensions, or keys of metadata
+constexpr size_t kMaxShown = 200;  // characters of a name
 // What a model of usual size has is part of the slack of a plan.
 constexpr int64_t kUsualHeld = 64 << 10;
 // Bytes that are held while a header is parsed, by its length: at most a text as it grows, twice its size and
@@ -94,7 +94,7 @@ int64_t add_tensor(const std::string& name, TensorSpan tensor, const std::string
                    std::map<std::string, TensorSpan>& tensors) {
   const size_t bytes = name.size() + tensor.dtype.size() + tensor.shape.size() * sizeof(int64_t);
   if (!tensors.emplace(name, std::move(tensor)).second)
-    throw unusable(path, fmt::format("tensor '{}' comes twice", shown(name, kMostShown)));
+    throw unusable(path, fmt::format("tensor '{}' comes twice", shown(name, kMaxShown)));
   return kNodeBytes + static_cast<int64_t>(bytes);
 }
 
@@ -103,10 +103,10 @@ int64_t add_metadata(const Json& entry, const std::string& path, TensorMetadata&
   int64_t bytes = 0;
   for (const auto& [key, value] : entry.items()) {
     if (!value.is_string())
-      throw unusable(path, fmt::format("metadata '{}' is not a text", shown(key, kMostShown)));
+      throw unusable(path, fmt::format("metadata '{}' is not a text", shown(key, kMaxShown)));
     const auto& text = value.get_ref<const std::string&>();
     if (!metadata.emplace(key, text).second)
-      throw unusable(path, fmt::format("metadata '{}' comes twice", shown(key, kMostShown)));
+      throw unusable(path, fmt::format("metadata '{}' comes twice", shown(key, kMaxShown)));
     bytes += kNodeBytes + static_cast<int64_t>(key.size() + text.size());
   }
   return bytes;
@@ -145,7 +145,7 @@ SafetensorsView::SafetensorsView(const std::filesystem::path& path) : file_(path
   uint64_t length = 0;
   if (bytes.size() < sizeof(length)) throw unusable(file_.path(), "it is shorter than its first 8 bytes");
   std::memcpy(&length, bytes.data(), sizeof(length));
-  if (length > kMostHeaderBytes || length > bytes.size() - sizeof(length))
+  if (length > kMaxHeaderBytes || length > bytes.size() - sizeof(length))
     throw unusable(file_.path(), "its header does not fit in it");
   const std::span<const std::byte> data = bytes.subspan(sizeof(length) + length);
   read_header({reinterpret_cast<const char*>(bytes.data()) + sizeof(length), length}, data);
@@ -161,8 +161,8 @@ void SafetensorsView::read_header(std::string_view text, std::span<const std::by
   std::string name;
   int events = 0;
   const auto take = [&](int depth, Event event, Json& parsed) {
-    if (depth > 1 && ++events > kMostEvents)
-      throw unusable(path(), fmt::format("'{}' holds more than any entry does", shown(name, kMostShown)));
+    if (depth > 1 && ++events > kMaxEvents)
+      throw unusable(path(), fmt::format("'{}' holds more than any entry does", shown(name, kMaxShown)));
     if (depth != 1 || event == Event::object_start || event == Event::array_start) return true;
     if (event == Event::key) {
       name = parsed.get<std::string>();
@@ -174,7 +174,7 @@ void SafetensorsView::read_header(std::string_view text, std::span<const std::by
             ? add_metadata(parsed, path(), metadata_)
             : add_tensor(
                   name,
-                  parse_tensor(parsed, data, fmt::format("{}: tensor '{}'", path(), shown(name, kMostShown))),
+                  parse_tensor(parsed, data, fmt::format("{}: tensor '{}'", path(), shown(name, kMaxShown))),
                   path(), tensors_);
     parsing.shrink(std::max<int64_t>(parsing.bytes() - bytes, 0));
     charge(bytes);
@@ -208,7 +208,7 @@ void SafetensorsView::require_no_gaps(std::span<const std::byte> data) const {
       throw unusable(path(),
                      fmt::format("tensor '{}' begins at byte {} of the data, expected {}, where the one "
                                  "before it ends",
-                                 shown(tensor->first, kMostShown), first - data.data(), next - data.data()));
+                                 shown(tensor->first, kMaxShown), first - data.data(), next - data.data()));
     next = first + bytes;
   }
   if (const auto end = next - data.data(); end != std::ssize(data))

@@ -12,10 +12,10 @@ Shard Shard::parse(const std::string& text) {
   Shard shard;
   const char* const end = text.data() + text.size();
   const auto [slash, number] = std::from_chars(text.data(), end, shard.number);
-  constexpr int64_t kMost = 100'000;
+  constexpr int64_t kMax = 100'000;
   if (number == std::errc() && slash != end && *slash == '/') {
     const auto [rest, of] = std::from_chars(slash + 1, end, shard.of);
-    if (of == std::errc() && rest == end && shard.of >= 1 && shard.of <= kMost && shard.number >= 1 &&
+    if (of == std::errc() && rest == end && shard.of >= 1 && shard.of <= kMax && shard.number >= 1 &&
         shard.number <= shard.of)
       return shard;
   }

@@ -9,7 +9,7 @@
 namespace plimsoll {
 
 /// Where a list of findings ends, however many there are.
-inline constexpr size_t kMostFindings = 20;
+inline constexpr size_t kMaxFindings = 20;
 
 /// Reads a data set through and through: every checksum, every offset, every index, every flag.
 /// Returns what is wrong, one sentence each; nothing if the data set is whole.

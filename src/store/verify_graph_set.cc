@@ -11,7 +11,7 @@ namespace plimsoll {
 void verify_graph_set(const std::filesystem::path& folder, std::vector<std::string>& wrong) {
   const GraphSetView view(folder);
   const GraphSpans& graphs = view.graphs();
-  for (int64_t g = 0; g < graphs.graphs() && wrong.size() < kMostFindings; ++g) {
+  for (int64_t g = 0; g < graphs.graphs() && wrong.size() < kMaxFindings; ++g) {
     const auto at = static_cast<size_t>(g);
     const auto ordered = [&](std::span<const int64_t> pointers) {
       return pointers[at] >= 0 && pointers[at] <= pointers[at + 1] && pointers[at + 1] <= pointers.back();
@@ -43,7 +43,7 @@ void verify_graph_set(const std::filesystem::path& folder, std::vector<std::stri
   };
   if (infinite(graphs.target)) wrong.emplace_back("column 'target' holds infinite values");
   if (infinite(graphs.node_target)) wrong.emplace_back("column 'node_target' holds infinite values");
-  for (size_t i = 0; i < graphs.node_y.size() && wrong.size() < kMostFindings; ++i)
+  for (size_t i = 0; i < graphs.node_y.size() && wrong.size() < kMaxFindings; ++i)
     if (graphs.node_y[i] < -1)
       wrong.push_back(
           fmt::format("node {}: node_y {} is neither a class nor -1 (unlabelled)", i, graphs.node_y[i]));

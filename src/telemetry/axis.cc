@@ -6,12 +6,12 @@
 namespace plimsoll {
 namespace {
 
-std::vector<double> linear_ticks(double low, double high, double least_step) {
+std::vector<double> linear_ticks(double low, double high, double min_step) {
   constexpr double kAbout = 5;
   const double rough = (high - low) / kAbout;
   const double power = std::pow(10, std::floor(std::log10(rough)));
   const double lead = rough / power;
-  const double step = std::max(least_step, power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10));
+  const double step = std::max(min_step, power * (lead < 1.5 ? 1 : lead < 3.5 ? 2 : lead < 7.5 ? 5 : 10));
   std::vector<double> result;
   const double slack = step * 1e-9;
   for (double k = std::ceil((low - slack) / step); k * step <= high + slack; ++k) result.push_back(k * step);
@@ -42,21 +42,21 @@ std::vector<double> ticks(const Axis& axis) {
 Axis axis_over(std::string label, const std::vector<double>& values) {
   Axis axis;
   axis.label = std::move(label);
-  double least = 0;  // of those above 0
-  double most = 0;
+  double min = 0;  // of those above 0
+  double max = 0;
   for (const double value : values) {
     if (!std::isfinite(value)) continue;
     axis.low = std::min(axis.low, value);
-    most = std::max(most, value);
-    if (value > 0 && (least == 0 || value < least)) least = value;
+    max = std::max(max, value);
+    if (value > 0 && (min == 0 || value < min)) min = value;
   }
   constexpr double kWide = 30;
-  if (axis.low == 0 && least > 0 && most > kWide * least) {
+  if (axis.low == 0 && min > 0 && max > kWide * min) {
     axis.scale = Axis::Scale::log;
-    axis.low = std::pow(10, std::floor(std::log10(least)));
-    axis.high = std::pow(10, std::ceil(std::log10(most)));
-  } else if (most > axis.low) {
-    axis.high = most + 0.05 * (most - axis.low);
+    axis.low = std::pow(10, std::floor(std::log10(min)));
+    axis.high = std::pow(10, std::ceil(std::log10(max)));
+  } else if (max > axis.low) {
+    axis.high = max + 0.05 * (max - axis.low);
   }
   return axis;
 }

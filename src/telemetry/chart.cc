@@ -185,7 +185,7 @@ Markup draw(const StackedAreas& chart) {
 }
 
 Markup draw(const Histogram& chart) {
-  double most = 0;
+  double max = 0;
   std::vector<std::vector<double>> shares;
   for (const Histogram::Series& series : chart.series) {
     int64_t sum = 0;
@@ -193,9 +193,9 @@ Markup draw(const Histogram& chart) {
     shares.emplace_back();
     for (const int64_t count : series.counts)
       shares.back().push_back(sum == 0 ? 0 : static_cast<double>(count) / static_cast<double>(sum));
-    for (const double share : shares.back()) most = std::max(most, share);
+    for (const double share : shares.back()) max = std::max(max, share);
   }
-  const Axis y{"share of windows of the class", 0, most > 0 ? most * 1.05 : 1, Axis::Scale::linear, true};
+  const Axis y{"share of windows of the class", 0, max > 0 ? max * 1.05 : 1, Axis::Scale::linear, true};
   Markup out;
   begin(out, kHeight, "histogram of " + chart.x.label);
   draw_axes(out, chart.x, y);
@@ -241,11 +241,11 @@ Markup draw(const ByteBars& chart) {
     for (const ByteBars::Part& part : bar.parts) sum += part.bytes;
     return sum;
   };
-  int64_t most = 1;
-  for (const ByteBars::Bar& bar : chart.bars) most = std::max({most, sum_of(bar), bar.measured.value_or(0)});
+  int64_t max = 1;
+  for (const ByteBars::Bar& bar : chart.bars) max = std::max({max, sum_of(bar), bar.measured.value_or(0)});
   // A budget of many times the need would leave nothing of the bars to see.
-  const bool in_sight = chart.limit && *chart.limit <= 2 * most;
-  const int64_t end = in_sight ? std::max(most, *chart.limit) : most;
+  const bool in_sight = chart.limit && *chart.limit <= 2 * max;
+  const int64_t end = in_sight ? std::max(max, *chart.limit) : max;
   const double last = static_cast<double>(end) * 1.03;
   const auto place = [&](int64_t bytes) {
     return kBegin + static_cast<double>(bytes) / last * (kRight - kBegin);

@@ -14,12 +14,12 @@ constexpr double kSide = 440;
 constexpr double kMiddle = kSide / 2;
 constexpr double kRadius = 158;
 constexpr double kLabelRadius = 178;
-constexpr double kLeastNode = 3;
-constexpr double kMostNode = 15;
-constexpr double kMostWidth = 7;
+constexpr double kMinNode = 3;
+constexpr double kMaxNode = 15;
+constexpr double kMaxWidth = 7;
 constexpr double kArrow = 9;    // length
 constexpr double kBend = 0.35;  // how far an edge bends to the middle
-constexpr size_t kMostLabels = 64;
+constexpr size_t kMaxLabels = 64;
 
 struct Place {
   double x = 0;
@@ -33,9 +33,9 @@ Place on_circle(size_t node, size_t nodes, double radius) {
 }
 
 double most_of(const auto& shares) {
-  double most = 0;
-  for (const auto& each : shares) most = std::max(most, each.share);
-  return most > 0 ? most : 1;
+  double max = 0;
+  for (const auto& each : shares) max = std::max(max, each.share);
+  return max > 0 ? max : 1;
 }
 
 // A curve that ends at the rim of its target, with an arrowhead there.
@@ -55,7 +55,7 @@ void draw_edge(Markup& out, const GraphChart& chart, const GraphChart::Edge& edg
                                        nodes[static_cast<size_t>(edge.target)].label, edge.share * 100);
   put(out, "<g class=\"flow\" opacity=\"{:.2f}\"><title>{}</title>", 0.18 + 0.75 * relative, escaped(text));
   put(out, "<path d=\"M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}\" stroke-width=\"{:.2f}\"/>", from.x, from.y,
-      bend.x, bend.y, base.x, base.y, 0.6 + (kMostWidth - 0.6) * relative);
+      bend.x, bend.y, base.x, base.y, 0.6 + (kMaxWidth - 0.6) * relative);
   put(out, "<polygon points=\"{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}\"/></g>", tip.x, tip.y,
       base.x - unit.y * half, base.y + unit.x * half, base.x + unit.y * half, base.y - unit.x * half);
 }
@@ -66,7 +66,7 @@ void draw_node(Markup& out, const GraphChart& chart, size_t n, double radius) {
   put(out, "<circle class=\"cell c{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"><title>{}: {:.1f} %</title>",
       node.colour % Stroke::kColours, at.x, at.y, radius, escaped(node.label), node.share * 100);
   put(out, "</circle>");
-  if (chart.nodes.size() > kMostLabels && radius < kMostNode / 2) return;
+  if (chart.nodes.size() > kMaxLabels && radius < kMaxNode / 2) return;
   // Along the ray, so that labels of neighbours do not meet; never upside down.
   const Place label = on_circle(n, chart.nodes.size(), kLabelRadius);
   double degrees = 360.0 * static_cast<double>(n) / static_cast<double>(chart.nodes.size()) - 90;
@@ -83,22 +83,22 @@ Markup draw(const GraphChart& chart) {
   for (const GraphChart::Edge& edge : chart.edges)
     if (edge.source != edge.target && edge.share > 0) edges.push_back(edge);
   std::ranges::stable_sort(edges, std::greater<>(), &GraphChart::Edge::share);
-  if (edges.size() > GraphChart::kMostEdges) edges.resize(GraphChart::kMostEdges);
+  if (edges.size() > GraphChart::kMaxEdges) edges.resize(GraphChart::kMaxEdges);
   std::ranges::reverse(edges);  // the greatest on top
-  const double most = most_of(edges);
-  const double most_node = most_of(chart.nodes);
+  const double max = most_of(edges);
+  const double max_node = most_of(chart.nodes);
   // Nodes of a full circle must not hide their neighbours.
   const double room =
       std::numbers::pi * kRadius / static_cast<double>(std::max<size_t>(chart.nodes.size(), 1));
-  const double most_radius = std::clamp(room, kLeastNode, kMostNode);
+  const double max_radius = std::clamp(room, kMinNode, kMaxNode);
   const auto radius = [&](size_t n) {
-    return kLeastNode + (most_radius - kLeastNode) * std::sqrt(chart.nodes[n].share / most_node);
+    return kMinNode + (max_radius - kMinNode) * std::sqrt(chart.nodes[n].share / max_node);
   };
   Markup out;
   put(out, "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"graph of {} nodes\">", kSide, kSide,
       chart.nodes.size());
   for (const GraphChart::Edge& edge : edges)
-    draw_edge(out, chart, edge, edge.share / most, radius(static_cast<size_t>(edge.target)));
+    draw_edge(out, chart, edge, edge.share / max, radius(static_cast<size_t>(edge.target)));
   for (size_t n = 0; n < chart.nodes.size(); ++n) draw_node(out, chart, n, radius(n));
   put(out, "</svg><ul class=\"legend\">");
   for (const GraphChart::Legend& entry : chart.legend)

@@ -27,7 +27,7 @@ struct GraphChart {
   std::vector<Node> nodes;
   std::vector<Edge> edges;  ///< an edge from a node to itself is not drawn
   std::vector<Legend> legend;
-  static constexpr size_t kMostEdges = 64;  ///< those of the greatest shares are drawn
+  static constexpr size_t kMaxEdges = 64;  ///< those of the greatest shares are drawn
 };
 Markup draw(const GraphChart& chart);
 

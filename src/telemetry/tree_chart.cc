@@ -9,7 +9,7 @@ namespace {
 // In units of the view box.
 constexpr double kTreeSide = 600;
 constexpr double kTreeMargin = 12;
-constexpr int64_t kLeastStep = 3;
+constexpr int64_t kMinStep = 3;
 
 struct Cell {
   int64_t x = 0;
@@ -30,7 +30,7 @@ Vector<Cell, Tag::output> cells_of(const Vector<ChartPoint, Tag::output>& nodes)
 }
 
 bool are_near(const Cell& a, const Cell& b) {
-  return std::abs(a.x - b.x) < kLeastStep && std::abs(a.y - b.y) < kLeastStep;
+  return std::abs(a.x - b.x) < kMinStep && std::abs(a.y - b.y) < kMinStep;
 }
 
 }  // namespace

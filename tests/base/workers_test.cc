@@ -73,29 +73,29 @@ TEST_P(WorkersOfManySizes, WhatFollowsTheWaitHappensInTheOrderOfTheItems) {
 TEST_P(WorkersOfManySizes, OneItemAtATimeIsBehindItsWait) {
   Workers workers(GetParam());
   std::atomic<int> after = 0;
-  std::atomic<int> most = 0;
+  std::atomic<int> max = 0;
   workers.run_ordered(100, [&](int64_t, Turn& turn) {
     turn.wait();
-    most = std::max(most.load(), ++after);
+    max = std::max(max.load(), ++after);
     std::this_thread::sleep_for(std::chrono::microseconds(50));
     --after;
   });
-  EXPECT_EQ(most, 1);
+  EXPECT_EQ(max, 1);
 }
 
 TEST_P(WorkersOfManySizes, NoMoreItemsAreAliveThanThreads) {
   Workers workers(GetParam());
   std::atomic<int> alive = 0;
-  std::atomic<int> most = 0;
+  std::atomic<int> max = 0;
   workers.run_ordered(200, [&](int64_t item, Turn& turn) {
     const int now = ++alive;
-    for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+    for (int seen = max; seen < now && !max.compare_exchange_weak(seen, now);) {
     }
     dawdle(200 - item);
     turn.wait();
     --alive;
   });
-  EXPECT_LE(most, GetParam());
+  EXPECT_LE(max, GetParam());
 }
 
 TEST_P(WorkersOfManySizes, AllThreadsWorkAtTheSameTime) {

@@ -86,9 +86,9 @@ struct Change {
   void operator()(const std::string& key, Number& value, const Range& range) const {
     if (key != only) return;
     const Number other = value + static_cast<Number>(1) / 3 + static_cast<Number>(std::is_integral_v<Number>);
-    value = static_cast<double>(other) <= range.most
+    value = static_cast<double>(other) <= range.max
                 ? other
-                : static_cast<Number>(range.least + (range.most - range.least) / 3);
+                : static_cast<Number>(range.min + (range.max - range.min) / 3);
   }
   void operator()(const std::string& key, bool& value, const Flag&) const { value ^= key == only; }
   void operator()(const std::string& key, std::vector<int64_t>& value, const EachInRange&) const {

@@ -180,7 +180,7 @@ TEST_F(ExternalSortTest, EdgesTakeTheirBytesOnDisk) {
   // 100,000 edges of 2^16 nodes in one run: 32 bits a key are in use, so a difference takes about 15.
   ExternalSort::Options plain = options(1 << 30);
   plain.payload = 0;
-  plain.most = 50'000;
+  plain.max = 50'000;
   ExternalSort sort(plain);
   for (const Record& record : made_up(100'000, 0xFFFF0000FFFF)) sort.add(record.key);
   sort.seal();

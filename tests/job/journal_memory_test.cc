@@ -13,12 +13,12 @@
 #include "support/temp_folder.h"
 
 namespace {
-std::atomic<int64_t> held = 0, most = 0;
+std::atomic<int64_t> held = 0, max = 0;
 
 void* counted(void* memory) {
   if (memory == nullptr) return nullptr;
   const int64_t now = held += static_cast<int64_t>(::malloc_usable_size(memory));
-  if (now > most) most = now;
+  if (now > max) max = now;
   return memory;
 }
 void give_back(void* memory) {
@@ -62,9 +62,9 @@ TEST(JobReportMemory, DoesNotGrowWithTheJournal) {
     const auto run = folder / std::to_string(events);
     write_run_of(events, run);
     const int64_t before = held;
-    most = before;
+    max = before;
     EXPECT_EQ(job_report(run)["journal"]["rows"]["waited_s"], events);
-    return most - before;
+    return max - before;
   };
   const int64_t few = peak_of(10);
   EXPECT_GT(few, 0);

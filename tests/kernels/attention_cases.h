@@ -60,8 +60,8 @@ void for_all_graphs(Compare compare) {
 
 /// A target of each number of edges from `least` to `most`, without loops and with them.
 template <typename Compare>
-void for_all_degrees(Compare compare, int64_t least, int64_t most) {
-  for (int64_t edges = least; edges <= most; ++edges)
+void for_all_degrees(Compare compare, int64_t min, int64_t max) {
+  for (int64_t edges = min; edges <= max; ++edges)
     for (const bool loops : {false, true}) {
       TestGraph graph = other_targets(6, 2, 0);
       for (int64_t e = 0; e < edges; ++e) {

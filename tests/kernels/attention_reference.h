@@ -487,8 +487,8 @@ void expect_close(const Arrays& found, const Arrays& expected) {
     const double tolerance = sizeof(T) == sizeof(double)        ? 1e-13
                              : name == "out" || name == "alpha" ? 1e-6
                                                                 : 1e-5;
-    const double least = 0.1 * std::sqrt(static_cast<double>(wanted.size()));
-    EXPECT_LE(std::sqrt(error), tolerance * std::max(std::sqrt(size), least)) << name;
+    const double min = 0.1 * std::sqrt(static_cast<double>(wanted.size()));
+    EXPECT_LE(std::sqrt(error), tolerance * std::max(std::sqrt(size), min)) << name;
   }
 }
 

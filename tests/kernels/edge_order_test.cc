@@ -79,7 +79,7 @@ void expect_closed_pieces(const EdgeOrder& order) {
     const int32_t begin = order.piece_ptr[p];
     const int32_t end = order.piece_ptr[p + 1];
     ASSERT_LT(begin, end);
-    EXPECT_LE(end - begin, kMostPieceNodes);
+    EXPECT_LE(end - begin, kMaxPieceNodes);
     EXPECT_TRUE(end - begin >= kPieceNodes || p + 1 == order.pieces);
     for (int32_t at = order.in_ptr[begin]; at < order.in_ptr[end]; ++at) {
       ASSERT_GE(order.source[at], begin);
@@ -104,7 +104,7 @@ TEST(EdgeOrder, ListsEdgesByTargetInTheCallersOrder) {
         if (!drop_loops || graph.source[e] != graph.target[e])
           expected[static_cast<size_t>(graph.target[e])].push_back(static_cast<int32_t>(e));
       int64_t edges = 0;
-      size_t most = 0;
+      size_t max = 0;
       for (int64_t i = 0; i < graph.targets; ++i) {
         const std::vector<int32_t>& mine = expected[static_cast<size_t>(i)];
         ASSERT_EQ(std::vector<int32_t>(order.edge + order.in_ptr[i], order.edge + order.in_ptr[i + 1]), mine);
@@ -112,10 +112,10 @@ TEST(EdgeOrder, ListsEdgesByTargetInTheCallersOrder) {
           ASSERT_EQ(order.source[order.in_ptr[i] + static_cast<int32_t>(k)],
                     graph.source[static_cast<size_t>(mine[k])]);
         edges += static_cast<int64_t>(mine.size());
-        most = std::max(most, mine.size());
+        max = std::max(max, mine.size());
       }
       EXPECT_EQ(order.edges, edges);
-      EXPECT_EQ(order.most_in, static_cast<int64_t>(most));
+      EXPECT_EQ(order.max_in, static_cast<int64_t>(max));
       EXPECT_EQ(order.sources, graph.sources);
       EXPECT_EQ(order.targets, graph.targets);
     }
@@ -148,12 +148,12 @@ TEST(EdgeOrder, PiecesBetweenGraphsAreThoseThatTheirSizesSay) {
   std::mt19937_64 draw(5);
   int open = 0;
   for (int trial = 0; trial < 300; ++trial) {
-    const uint64_t most = std::vector<uint64_t>{2, 40, 700, 5000, 8300}[static_cast<size_t>(trial % 5)];
+    const uint64_t max = std::vector<uint64_t>{2, 40, 700, 5000, 8300}[static_cast<size_t>(trial % 5)];
     Graph graph;
     std::vector<int64_t> ptr = {0};
     PieceCount count;
     for (uint64_t left = draw() % 40; left > 0; --left) {
-      const auto nodes = static_cast<int64_t>(draw() % most);
+      const auto nodes = static_cast<int64_t>(draw() % max);
       for (uint64_t e = nodes > 0 ? draw() % 50 : 0; e > 0; --e)
         graph.add(ptr.back() + static_cast<int64_t>(draw() % static_cast<uint64_t>(nodes)),
                   ptr.back() + static_cast<int64_t>(draw() % static_cast<uint64_t>(nodes)));
@@ -219,7 +219,7 @@ TEST(EdgeOrder, EdgesOfEitherDirectionHoldAPieceTogether) {
 }
 
 TEST(EdgeOrder, LargeGraphsAndOtherTargetsHaveOnePieceThatIsNotClosed) {
-  const Graph large = paths({100, kMostPieceNodes + 1, 100});
+  const Graph large = paths({100, kMaxPieceNodes + 1, 100});
   Graph other = random_graph(3, 50, 20, 30);
   for (const auto& [graph, same_nodes] : {std::pair{large, true}, std::pair{other, false}}) {
     const std::vector<int32_t> numbers = make(graph, same_nodes, true);
@@ -237,7 +237,7 @@ TEST(EdgeOrder, ThereMayBeNoNodesAndNoEdges) {
       const std::vector<int32_t> numbers = make(graph, same_nodes, true);
       const EdgeOrder order = view(numbers, graph);
       EXPECT_EQ(order.edges, 0);
-      EXPECT_EQ(order.most_in, 0);
+      EXPECT_EQ(order.max_in, 0);
       EXPECT_EQ(order.in_ptr[graph.targets], 0);
     }
 }

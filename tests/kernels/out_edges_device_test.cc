@@ -77,10 +77,10 @@ TEST_P(OutEdgesOnDevice, AreTheOrderTransposed) {
   expect_transposed(GetParam(), Problem(7, 300, 500, false));
 }
 
-// Parts have as many edges as elsewhere, and, where there are kMost of them, more.
+// Parts have as many edges as elsewhere, and, where there are kMax of them, more.
 TEST_P(OutEdgesOnDevice, AreTheOrderTransposedInManyParts) {
   expect_transposed(GetParam(), Problem(5000, 3000, 40'000, false));
-  expect_transposed(GetParam(), Problem(70, 70, EdgeParts::kMost * EdgeParts::kEdges + 77'777, true));
+  expect_transposed(GetParam(), Problem(70, 70, EdgeParts::kMax * EdgeParts::kEdges + 77'777, true));
 }
 
 TEST(OutEdgesOnThreads, AreTheOrderTransposed) {
@@ -90,10 +90,10 @@ TEST(OutEdgesOnThreads, AreTheOrderTransposed) {
 // One room may serve sums of fewer columns than it was made for.
 TEST(Parts, HaveRoomForTheSumsOfAnyFewerColumns) {
   for (const int64_t rows : {0, 1, 15, 16, 1216, 4053, 16'384, 21'781, 100'000}) {
-    int64_t most = 0;
+    int64_t max = 0;
     for (int64_t columns = 0; columns < 5000; ++columns) {
-      most = std::max(most, Parts(rows, columns).count * columns);
-      ASSERT_GE(Parts::room(rows, columns), most) << rows << " rows, " << columns << " columns";
+      max = std::max(max, Parts(rows, columns).count * columns);
+      ASSERT_GE(Parts::room(rows, columns), max) << rows << " rows, " << columns << " columns";
       ASSERT_LE(Parts::room(rows, columns), rows * 24 + columns);
     }
   }

@@ -16,10 +16,10 @@ struct MadeGraph {
   std::vector<int32_t> target;
 
   // Random edges, some of them parallel; after the last one stands what nobody set.
-  MadeGraph(int32_t nodes, int32_t most, uint32_t seed) {
+  MadeGraph(int32_t nodes, int32_t max, uint32_t seed) {
     std::mt19937 random(seed);
     for (int32_t n = 0; n < nodes; ++n) {
-      const auto count = static_cast<int32_t>(random() % static_cast<uint32_t>(most + 1));
+      const auto count = static_cast<int32_t>(random() % static_cast<uint32_t>(max + 1));
       std::vector<int32_t> row;
       for (int32_t e = 0; e < count; ++e)
         if (const auto to = static_cast<int32_t>(random() % static_cast<uint32_t>(nodes)); to != n)
@@ -60,8 +60,8 @@ std::vector<Nodes> all_paths(const PathGraph& graph) {
 TEST(PathsOnDevice, AreFoundByTheirNumbers) {
   for (const bool backwards : {false, true})
     for (const bool self : {false, true})
-      for (const int32_t most : {0, 2, 9}) {
-        const MadeGraph made(14, most, static_cast<uint32_t>(most) + 3);
+      for (const int32_t max : {0, 2, 9}) {
+        const MadeGraph made(14, max, static_cast<uint32_t>(max) + 3);
         const PathGraph graph = made.view(self);
         const std::vector<Nodes> expected = all_paths(graph);
         const auto edges = static_cast<int64_t>(made.target.size());

@@ -37,10 +37,10 @@ TEST(ExpOfNegative, IsTheSameForEveryNumberOfLanes) {
 TEST(ExpOfNegative, HasItsEnds) {
   EXPECT_EQ(exp_in_every_lane<4>(0.0F), 1.0F);
   EXPECT_EQ(exp_in_every_lane<4>(-0.0F), 1.0F);
-  const float least = exp_in_every_lane<4>(-87.0F);
-  EXPECT_GT(least, 0.0F);
-  EXPECT_EQ(exp_in_every_lane<4>(-1000.0F), least);
-  EXPECT_EQ(exp_in_every_lane<4>(-std::numeric_limits<float>::infinity()), least);
+  const float min = exp_in_every_lane<4>(-87.0F);
+  EXPECT_GT(min, 0.0F);
+  EXPECT_EQ(exp_in_every_lane<4>(-1000.0F), min);
+  EXPECT_EQ(exp_in_every_lane<4>(-std::numeric_limits<float>::infinity()), min);
   EXPECT_TRUE(std::isnan(exp_in_every_lane<4>(std::numeric_limits<float>::quiet_NaN())));
 }
 

@@ -83,9 +83,9 @@ TEST_F(BatchListing, RefusesOrSkipsAGraphBeyondALimit) {
 }
 
 TEST_F(BatchListing, MakesSmallerBatchesForMoreSteps) {
-  for (int64_t least = 1; least <= 10; ++least)
+  for (int64_t min = 1; min <= 10; ++min)
     for (const bool drop_last : {false, true})
-      EXPECT_GE(lister({.graphs = 4, .min_steps = least, .drop_last = drop_last}).list(0).size(), least);
+      EXPECT_GE(lister({.graphs = 4, .min_steps = min, .drop_last = drop_last}).list(0).size(), min);
   EXPECT_EQ(lister({.graphs = 4, .min_steps = 2}).list(0).size(), 3);
   EXPECT_THAT(error_text<UsageError>([&] { lister({.min_steps = 11}).list(0); }),
               HasSubstr("there are 10 graphs"));

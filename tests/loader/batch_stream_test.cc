@@ -202,8 +202,8 @@ TEST_F(BatchStreams, GoesOnInTheSmallestBudgetThatHoldsABatch) {
 
 TEST_F(BatchStreams, LosesNoBatchWhateverTheBudget) {
   const int64_t before = Ledger::process().held();
-  const int64_t most = 4 * fields_.bytes({3, 3000, 3000});
-  for (int64_t free = 0; free < most; free += 40'009) {
+  const int64_t max = 4 * fields_.bytes({3, 3000, 3000});
+  for (int64_t free = 0; free < max; free += 40'009) {
     BatchStream batches = stream(2, 3);
     std::vector<CollatedBatch> kept;
     int64_t expected = 0;

@@ -61,7 +61,7 @@ class NeighbourBatchesTest : public testing::Test {
   // Of a cache of the fewest rows, and so many more.
   int64_t cache(int64_t rows) const {
     const RowLayout layout = FeatureFile::column(graph_->set(), "x").layout();
-    return SharedScan::least_bytes(layout) + rows * (layout.row_bytes + 2 * SharedScan::kRowBytes);
+    return SharedScan::min_bytes(layout) + rows * (layout.row_bytes + 2 * SharedScan::kRowBytes);
   }
   NeighbourBatches batches(std::shared_ptr<LoadedGraph> of) const { return {std::move(of), 1, {}, memory_}; }
 

@@ -49,8 +49,8 @@ TEST(CHeap, GivesNullWhereTheLedgerRefuses) {
 }
 
 TEST(CHeap, GivesNullForSizesThatNoSystemHas) {
-  constexpr size_t kMost = std::numeric_limits<size_t>::max();
-  for (const size_t bytes : {kMost, kMost - 8, kMost - 16, kMost / 2 + 1, kMost / 2, kMost / 2 - 8}) {
+  constexpr size_t kMax = std::numeric_limits<size_t>::max();
+  for (const size_t bytes : {kMax, kMax - 8, kMax - 16, kMax / 2 + 1, kMax / 2, kMax / 2 - 8}) {
     EXPECT_EQ(ledger_malloc(Tag::ingest, bytes), nullptr) << bytes;
     EXPECT_EQ(held(), 0) << bytes;
   }

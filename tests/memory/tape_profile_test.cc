@@ -76,13 +76,13 @@ TEST(TapeProfile, SumsToThePeakToTheByteHoweverItIsThinned) {
     const TapeProfile profile = profile_tape(tape, bytes, 30, 4);
     EXPECT_EQ(sum_at_peak(profile), peak);
     EXPECT_LE(profile.at.size(), 30U);
-    int64_t most = 0;
+    int64_t max = 0;
     for (size_t i = 0; i < profile.at.size(); ++i) {
       int64_t sum = 0;
       for (const auto& series : profile.series) sum += series[i];
-      most = std::max(most, sum);
+      max = std::max(max, sum);
     }
-    EXPECT_EQ(most, peak);
+    EXPECT_EQ(max, peak);
   }
 }
 

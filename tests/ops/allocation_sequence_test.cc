@@ -74,7 +74,7 @@ struct Block {
         loops,
         view.closed ? pieces.largest() : transposed_groups(nodes),
         view.closed ? AttentionRanges::groups_of(pieces.pieces()) : (nodes + kProductRows - 1) / kProductRows,
-        view.most_in,
+        view.max_in,
         std::max<int64_t>((graphs + 63) / 64, 1)};
   }
 };
@@ -90,7 +90,7 @@ class OperatorSequence : public ::testing::TestWithParam<std::tuple<bool, at::Sc
       for (uint64_t g = 2 + random() % (b % 3 == 0 ? 250 : 30); g > 0; --g)
         sizes.push_back(2 + static_cast<int64_t>(random() % (b % 4 == 0 ? 300 : 40)));
       if (!closed)
-        sizes[random() % sizes.size()] = kMostPieceNodes + 1 + static_cast<int64_t>(random() % 4000);
+        sizes[random() % sizes.size()] = kMaxPieceNodes + 1 + static_cast<int64_t>(random() % 4000);
       blocks_.emplace_back(static_cast<uint64_t>(b), sizes, dtype);
     }
   }

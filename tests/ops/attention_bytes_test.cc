@@ -26,7 +26,7 @@ Counted count(const Call& call) {
   const int64_t before = allocator.held();
   allocator.begin();
   const auto result = call();
-  return {allocator.held() - before, allocator.most() - before, allocator.largest()};
+  return {allocator.held() - before, allocator.max() - before, allocator.largest()};
 }
 
 void expect_counted(const AttentionBytes& stated, const Counted& counted, bool exact) {
@@ -88,7 +88,7 @@ class AttentionBytesTest : public ::testing::Test {
                    .pieces = cut.pieces,
                    .largest = AttentionRanges(cut).largest(),
                    .edges = cut.edges,
-                   .most_in = cut.most_in};
+                   .max_in = cut.max_in};
     return shape;
   }
 

@@ -164,7 +164,7 @@ int64_t workspace_of(const Call& call) {
   const int64_t before = allocator.held();
   allocator.begin();
   call();
-  return allocator.most() - before;
+  return allocator.max() - before;
 }
 
 // Of device_bytes.h, for a layer as the tests make it.

@@ -118,7 +118,7 @@ using PlainPageCacheTest = PageCacheTest;
 
 TEST_F(PlainPageCacheTest, WithRoomForAllItEndsWithTheWholeFileInMemory) {
   PageCache cache(file_, write_numbers<uint32_t>(40'000), {{}, 1024});
-  cache.resize(cache.most_bytes());
+  cache.resize(cache.max_bytes());
   expect_numbers<uint32_t>(cache, {39'999, 1});
   const PageCounters first = cache.counters();
   EXPECT_EQ(first.pages_read, cache.pages());
@@ -133,7 +133,7 @@ TEST_F(PlainPageCacheTest, WithRoomForAllItEndsWithTheWholeFileInMemory) {
 
 TEST_F(PlainPageCacheTest, APageIsReadOnceACall) {
   PageCache cache(file_, write_numbers<int64_t>(10'000), {ReadWay::pool, 64});
-  cache.resize(cache.least_bytes());
+  cache.resize(cache.min_bytes());
   expect_numbers<int64_t>(cache, {5'000, 7, 5'001, 6, 5'000, 9'999, 9'998});
   const PageCounters counters = cache.counters();
   EXPECT_EQ(counters.hits, 0);
@@ -168,17 +168,17 @@ TEST_F(PlainPageCacheTest, LedgerHoldsNoMoreThanItsBytes) {
   const int64_t before = Ledger::process().held();
   {
     PageCache cache(file_, layout, {});
-    for (const int64_t bytes : {cache.least_bytes(), cache.least_bytes() + 100'000, cache.most_bytes(),
-                                2 * cache.most_bytes(), cache.least_bytes() + 5'000}) {
+    for (const int64_t bytes : {cache.min_bytes(), cache.min_bytes() + 100'000, cache.max_bytes(),
+                                2 * cache.max_bytes(), cache.min_bytes() + 5'000}) {
       cache.resize(bytes);
       for (uint32_t seed = 0; seed < 3; ++seed)
         expect_numbers<uint32_t>(cache, random_places(20'000, 300'000, seed));
       EXPECT_LE(Ledger::process().held() - before, bytes);
-      EXPECT_GT(Ledger::process().held() - before, std::min(bytes, cache.most_bytes()) - 4'100)
+      EXPECT_GT(Ledger::process().held() - before, std::min(bytes, cache.max_bytes()) - 4'100)
           << "less than a page is left";
     }
     const LedgerCap cap(50'000);
-    error_text<BudgetExceeded>([&] { cache.resize(cache.most_bytes()); });
+    error_text<BudgetExceeded>([&] { cache.resize(cache.max_bytes()); });
     expect_numbers<uint32_t>(cache, random_places(2'000, 300'000, 4));
   }
   EXPECT_EQ(Ledger::process().held(), before);
@@ -201,7 +201,7 @@ TEST_F(PlainPageCacheTest, ThreadsMayCallAtOnce) {
 TEST_F(PlainPageCacheTest, RefusesWhatCannotBe) {
   const NumberLayout layout = write_numbers<int64_t>(100);
   PageCache cache(file_, layout, {});
-  EXPECT_THAT(error_text<UsageError>([&] { cache.resize(cache.least_bytes() - 1); }),
+  EXPECT_THAT(error_text<UsageError>([&] { cache.resize(cache.min_bytes() - 1); }),
               HasSubstr("has no room for a page of 4096"));
   for (const int64_t page_bytes : {4, 24, 5000})
     EXPECT_THAT(error_text<UsageError>([&] {

@@ -51,8 +51,8 @@ class ScannedRowsTest : public testing::Test {
     from.read(rows, out.data());
     return out;
   }
-  static Rows random_rows(std::mt19937& random, size_t most) {
-    Rows batch(random() % most + 1);
+  static Rows random_rows(std::mt19937& random, size_t max) {
+    Rows batch(random() % max + 1);
     for (int64_t& row : batch) row = static_cast<int64_t>(random() % kRows);
     std::ranges::sort(batch);
     batch.erase(std::ranges::unique(batch).begin(), batch.end());
@@ -61,8 +61,8 @@ class ScannedRowsTest : public testing::Test {
   }
   // Of no scan, the smallest, one with room for some batches, and one with room for all rows.
   std::vector<int64_t> sizes() const {
-    const int64_t least = SharedScan::least_bytes(file_.layout());
-    return {0, least - 1, least, least + 1000 * (4 * kWidth + 60), SharedScan::most_bytes(file_.layout())};
+    const int64_t min = SharedScan::min_bytes(file_.layout());
+    return {0, min - 1, min, min + 1000 * (4 * kWidth + 60), SharedScan::max_bytes(file_.layout())};
   }
 
   TempFolder folder_;
@@ -112,7 +112,7 @@ TEST_F(ScannedRowsTest, ManyThreadsReadAtOnce) {
 
 TEST_F(ScannedRowsTest, WithRoomForAllEachRowIsReadOnce) {
   ScannedRows rows(file_);
-  rows.resize(rows.most_bytes());
+  rows.resize(rows.max_bytes());
   Rows all(kRows);
   std::iota(all.begin(), all.end(), 0);
   for (int i = 0; i < 3; ++i) ASSERT_EQ(read(rows, all), expected(all));

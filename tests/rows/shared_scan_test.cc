@@ -48,10 +48,10 @@ class SharedScanTest : public testing::Test {
   }
   // What a sweep of so many slots takes, roughly.
   static int64_t bytes_of(const RowLayout& layout, int64_t slots) {
-    return SharedScan::least_bytes(layout) + slots * (kRowBytes + 60);
+    return SharedScan::min_bytes(layout) + slots * (kRowBytes + 60);
   }
-  static Rows random_rows(std::mt19937& random, int64_t rows, size_t most) {
-    Rows batch(random() % most + 1);
+  static Rows random_rows(std::mt19937& random, int64_t rows, size_t max) {
+    Rows batch(random() % max + 1);
     for (int64_t& row : batch) row = static_cast<int64_t>(random() % static_cast<uint32_t>(rows));
     std::ranges::sort(batch);
     batch.erase(std::ranges::unique(batch).begin(), batch.end());
@@ -111,7 +111,7 @@ TEST_F(SharedScanTest, ARowIsReadOnceForAllBatchesThatArePlanned) {
 // What is used most stays while there is room beside what is planned.
 TEST_F(SharedScanTest, RowsThatAreUsedLeastGoFirst) {
   const RowLayout layout = make_file(2000);
-  SharedScan sweep(file_, layout, SharedScan::least_bytes(layout));
+  SharedScan sweep(file_, layout, SharedScan::min_bytes(layout));
   std::vector<uint8_t> uses(2000, 1);
   uses[3] = 200;
   sweep.set_uses(uses);
@@ -131,7 +131,7 @@ TEST_F(SharedScanTest, RowsThatAreUsedLeastGoFirst) {
 
 TEST_F(SharedScanTest, PlansNoMoreThanThereIsRoomFor) {
   const RowLayout layout = make_file(2000);
-  SharedScan sweep(file_, layout, SharedScan::least_bytes(layout));
+  SharedScan sweep(file_, layout, SharedScan::min_bytes(layout));
   Rows all(static_cast<size_t>(sweep.slots()));
   std::iota(all.begin(), all.end(), 0);
   const Rows more{1999};
@@ -182,18 +182,17 @@ TEST_F(SharedScanTest, TakesItsBytesAndNoMore) {
   Ledger& ledger = Ledger::process();
   for (const int64_t rows : {10, 1000, 50'000}) {
     const RowLayout layout = make_file(rows);
-    for (const int64_t bytes : {SharedScan::least_bytes(layout), SharedScan::least_bytes(layout) * 2,
-                                SharedScan::most_bytes(layout)}) {
+    for (const int64_t bytes :
+         {SharedScan::min_bytes(layout), SharedScan::min_bytes(layout) * 2, SharedScan::max_bytes(layout)}) {
       const int64_t before = ledger.held();
       SharedScan sweep(file_, layout, bytes);
       EXPECT_LE(ledger.held() - before, bytes);
-      if (bytes == SharedScan::most_bytes(layout)) {
+      if (bytes == SharedScan::max_bytes(layout)) {
         EXPECT_EQ(sweep.slots(), rows);
       }
     }
-    EXPECT_THAT(
-        error_text<UsageError>([&] { SharedScan(file_, layout, SharedScan::least_bytes(layout) / 2); }),
-        HasSubstr("expected"));
+    EXPECT_THAT(error_text<UsageError>([&] { SharedScan(file_, layout, SharedScan::min_bytes(layout) / 2); }),
+                HasSubstr("expected"));
   }
 }
 
@@ -214,7 +213,7 @@ TEST_F(SharedScanTest, ItsEndWaitsForOneReadAlone) {
   constexpr int64_t kSlots = kMany / 2;
   int64_t before = 0;
   {
-    SharedScan sweep(file_, layout, SharedScan::least_bytes(layout) + kSlots * (kLong + 100) * 16 / 15);
+    SharedScan sweep(file_, layout, SharedScan::min_bytes(layout) + kSlots * (kLong + 100) * 16 / 15);
     Rows rows(kSlots);
     std::iota(rows.begin(), rows.end(), 0);
     ASSERT_TRUE(sweep.plan(rows));

@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kRows = 3000;
 constexpr int64_t kRowBytes = 200;  // so that rows lie across buffers and sectors
-constexpr size_t kMostRows = 120;   // of a batch
+constexpr size_t kMaxRows = 120;    // of a batch
 
 class SpilledFeaturesTest : public testing::Test {
  protected:
@@ -44,7 +44,7 @@ class SpilledFeaturesTest : public testing::Test {
   // Room for so many rows to stay, and for some packs in each round.
   SpilledFeatures::Options options(int64_t kept) const {
     SpilledFeatures::Options options{
-        .bytes = 0, .scratch_bytes = 1 << 20, .most_rows = kMostRows, .most_note = 64};
+        .bytes = 0, .scratch_bytes = 1 << 20, .max_rows = kMaxRows, .max_note = 64};
     while (SpilledFeatures::kept_rows(layout_, options) < kept) options.bytes += 4096;
     return options;
   }
@@ -55,7 +55,7 @@ class SpilledFeaturesTest : public testing::Test {
     std::mt19937 random(5);
     std::vector<Rows> batches(count);
     for (Rows& batch : batches) {
-      batch.resize(random() % kMostRows + 1);
+      batch.resize(random() % kMaxRows + 1);
       for (int64_t& row : batch) {
         const int64_t rows = random() % 2 != 0 ? kRows : kRows / 8;
         row = static_cast<int64_t>(random()) % rows;
@@ -189,15 +189,15 @@ TEST_F(SpilledFeaturesTest, RowsThatAreUsedMostStay) {
 // As where all rows are elsewhere: else a round would have all batches there are.
 TEST_F(SpilledFeaturesTest, RoundsOfBatchesThatWantNothingEnd) {
   SpilledFeatures::Options of = options(0);
-  of.most_note = 0;
+  of.max_note = 0;
   SpilledFeatures packs = open(of);
   int64_t batch = 0;
   for (int round = 0; round < 3; ++round) {
     ASSERT_TRUE(packs.begin_round({}));
     int64_t batches = 0;
-    while (batches <= PackRound::kMostBatches && packs.add({}, {})) ++batches;
+    while (batches <= PackRound::kMaxBatches && packs.add({}, {})) ++batches;
     EXPECT_GT(batches, 0);
-    EXPECT_LE(batches, PackRound::kMostBatches);
+    EXPECT_LE(batches, PackRound::kMaxBatches);
     ASSERT_TRUE(packs.write({}));
     for (; batches > 0; --batches)
       EXPECT_TRUE(
@@ -244,8 +244,8 @@ TEST_F(SpilledFeaturesTest, AScratchFileThatIsCutShortIsAnError) {
 }
 
 TEST_F(SpilledFeaturesTest, TooLittleIsRefused) {
-  EXPECT_LT(SpilledFeatures::kept_rows(layout_, {100'000, 1 << 20, kMostRows, 64}), 0);
-  EXPECT_LT(SpilledFeatures::kept_rows(layout_, {100'000'000, 10'000, kMostRows, 64}), 0)
+  EXPECT_LT(SpilledFeatures::kept_rows(layout_, {100'000, 1 << 20, kMaxRows, 64}), 0);
+  EXPECT_LT(SpilledFeatures::kept_rows(layout_, {100'000'000, 10'000, kMaxRows, 64}), 0)
       << "no room on the disk";
   SpilledFeatures::Options few = options(0);
   few.bytes /= 2;

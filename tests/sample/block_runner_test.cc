@@ -90,13 +90,13 @@ class BlockRunnerTest : public ::testing::Test {
   int64_t range_bytes() {
     BlockRunner runner(source_, shapes_, {5, 100'000, 100'000}, 1, 0);
     FakeModel model;
-    int64_t most = 0;
+    int64_t max = 0;
     GraphBlock block;
     for (size_t first = 0; first < batch_.size(); first += 5) {
       source_.read(std::span(batch_).subspan(first, 5), block);
-      most = std::max(most, packed_as_they_come(runner.record(block, worker(model))));
+      max = std::max(max, packed_as_they_come(runner.record(block, worker(model))));
     }
-    return most;
+    return max;
   }
   static BlockRunner::Work worker(FakeModel& model) {
     return [&](const GraphBlock& block, int64_t first) { return model.work(block, first); };

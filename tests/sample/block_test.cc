@@ -16,8 +16,8 @@ TEST(Block, ShapesCountLoopsAndTheMostEdgesIntoANode) {
   source.graph(7).edge_ptr = {0, 6};
   const auto shapes = read_shapes(source, 2);
   EXPECT_EQ(shapes[7].self_loops, 3);
-  EXPECT_EQ(shapes[7].most_in, 4);
-  EXPECT_EQ(shapes[7].most_in_without_loops, 2);
+  EXPECT_EQ(shapes[7].max_in, 4);
+  EXPECT_EQ(shapes[7].max_in_without_loops, 2);
   for (int64_t g = 0; g < source.graphs(); ++g) {
     const GraphBlock& graph = source.graph(g);
     std::vector<int32_t> all(static_cast<size_t>(graph.nodes()));
@@ -30,8 +30,8 @@ TEST(Block, ShapesCountLoopsAndTheMostEdgesIntoANode) {
     }
     const GraphShape& shape = shapes[static_cast<size_t>(g)];
     EXPECT_EQ(shape.self_loops, loops) << g;
-    EXPECT_EQ(shape.most_in, *std::max_element(all.begin(), all.end())) << g;
-    EXPECT_EQ(shape.most_in_without_loops, *std::max_element(others.begin(), others.end())) << g;
+    EXPECT_EQ(shape.max_in, *std::max_element(all.begin(), all.end())) << g;
+    EXPECT_EQ(shape.max_in_without_loops, *std::max_element(others.begin(), others.end())) << g;
   }
 }
 

@@ -91,7 +91,7 @@ TEST_F(BulkSamplerTest, EachBatchIsWhatItIsAlone) {
   const GraphView view(folder_ / "graph");
   DiskTopology disk(view);
   for (const bool all : {false, true}) {
-    if (all) disk.resize(disk.most_bytes());
+    if (all) disk.resize(disk.max_bytes());
     for (const bool replace : {false, true})
       for (const std::vector<int64_t>& fan_outs :
            std::vector<std::vector<int64_t>>{{4, 3}, {-1}, {2, 0, 5}, {3, -1, 2}, {}})

@@ -48,7 +48,7 @@ TEST_F(CacheSharesTest, MoreBytesMakeLargerGroupsOfBlocks) {
     const CacheShares shares = divide(bytes);
     EXPECT_GT(shares.group, before);
     before = shares.group;
-    EXPECT_GE(shares.ahead_bytes, shares.group * sizes_.most_bytes);
+    EXPECT_GE(shares.ahead_bytes, shares.group * sizes_.max_bytes);
     EXPECT_LT(shares.ahead_bytes, bytes);
   }
 }
@@ -57,7 +57,7 @@ TEST_F(CacheSharesTest, MoreBytesMakeLargerGroupsOfBlocks) {
 TEST_F(CacheSharesTest, OtherDivisionsReadMore) {
   const double bytes = 300.0 * kMiB;
   const double sample = 16.0 * 7000, own = 0.5 * 7000 * 560, rows = 512.0 * 5e6, lists = 2.0 * 400 * kMiB;
-  const auto scratch = static_cast<double>(sizes_.most_bytes);
+  const auto scratch = static_cast<double>(sizes_.max_bytes);
   const auto read = [&](double group) {
     const double window = (bytes - group * scratch) / (sample + own);
     return rows / window + lists / group;
@@ -93,7 +93,7 @@ TEST_F(CacheSharesTest, RowsThatAreUsedMostComeFirst) {
   EXPECT_GT(shares.scratch_bytes, 0);
   EXPECT_FALSE(shares.topology);
   EXPECT_GT(shares.group, CacheShares::kGroupInMemory);
-  EXPECT_GE(shares.ahead_bytes, shares.group * sizes_.most_bytes);
+  EXPECT_GE(shares.ahead_bytes, shares.group * sizes_.max_bytes);
 }
 
 // What is said to be read and written falls with memory, and packs have each row once.

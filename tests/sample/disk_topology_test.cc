@@ -47,9 +47,9 @@ class DiskTopologyTest : public testing::Test {
   }
   // From the smallest cache to all, and more.
   static Numbers budgets(const DiskTopology& topology) {
-    const int64_t least = topology.least_bytes();
-    const int64_t most = topology.most_bytes();
-    return {least, least + (most - least) / 5, least + (most - least) / 2, most, 2 * most};
+    const int64_t min = topology.min_bytes();
+    const int64_t max = topology.max_bytes();
+    return {min, min + (max - min) / 5, min + (max - min) / 2, max, 2 * max};
   }
   static void expect_equal(const Topology& expected, const Topology& topology, uint32_t seed) {
     std::mt19937 random(seed);
@@ -171,7 +171,7 @@ TEST_F(DiskTopologyTest, EdgeValuesAreThoseOfTheColumns) {
 TEST_F(DiskTopologyTest, AGraphWithoutEdgesHasEmptyLists) {
   const GiantGraph graph({{}, {}, {}});
   DiskTopology topology(write<uint32_t>(graph), 100'000'000);
-  for (const int64_t bytes : {topology.least_bytes(), topology.most_bytes()}) {
+  for (const int64_t bytes : {topology.min_bytes(), topology.max_bytes()}) {
     topology.resize(bytes);
     expect_equal(graph.topology(), topology, 1);
     EXPECT_TRUE(sample(topology, {.fan_outs = {-1}}, 1).edge.empty());
@@ -201,7 +201,7 @@ TEST_F(DiskTopologyTest, EveryWayOfReadingGivesTheSame) {
     if (!open_way(folder / "indptr.npy", way_from_name(name), 4096, 4096)) continue;
     ::setenv("PLIMSOLL_READ", name, 1);
     DiskTopology topology(folder, 100'000'000, kSmallPages);
-    topology.resize(topology.least_bytes() + 4'000);
+    topology.resize(topology.min_bytes() + 4'000);
     expect_equal(graph.topology(), topology, 1);
     ::unsetenv("PLIMSOLL_READ");
   }
@@ -235,8 +235,8 @@ TEST_F(DiskTopologyTest, LedgerHoldsNoMoreThanItsBytes) {
       expect_equal(graph.topology(), topology, 1);
       EXPECT_LE(Ledger::process().held(Tag::cache) - cache_before, bytes);
     }
-    EXPECT_EQ(Ledger::process().held(Tag::cache) - cache_before, topology.most_bytes());
-    EXPECT_THAT(error_text<UsageError>([&] { topology.resize(topology.least_bytes() - 1); }),
+    EXPECT_EQ(Ledger::process().held(Tag::cache) - cache_before, topology.max_bytes());
+    EXPECT_THAT(error_text<UsageError>([&] { topology.resize(topology.min_bytes() - 1); }),
                 HasSubstr("a topology on disk was given"));
   }
   EXPECT_EQ(Ledger::process().held(), before);
@@ -277,7 +277,7 @@ TEST_F(DiskTopologyTest, FileCutShortWhileOpenIsAnErrorAndNoSignal) {
   const GiantGraph graph = weighted_graph(5'000);
   const auto folder = write<uint32_t>(graph);
   DiskTopology topology(folder, 100'000'000);
-  topology.resize(topology.least_bytes());
+  topology.resize(topology.min_bytes());
   for (const char* name : {"indices", "indptr"}) {
     std::filesystem::resize_file(folder / (std::string(name) + ".npy"), 5'000);
     EXPECT_THAT(error_text<InputError>([&] {

@@ -23,9 +23,9 @@ using FeatureRowsTest = NeighbourBlocksTest;
 // What a source has left out of blocks, as whoever has it keeps it.
 class Elsewhere {
  public:
-  Elsewhere(const FeatureRows& source, int64_t most, int64_t at_once) {
+  Elsewhere(const FeatureRows& source, int64_t max, int64_t at_once) {
     std::vector<float> buffer(static_cast<size_t>(at_once * kFeatures));
-    const int64_t rows = source.leave_out(most, buffer, [&](int64_t count) {
+    const int64_t rows = source.leave_out(max, buffer, [&](int64_t count) {
       table_.insert(table_.end(), buffer.begin(), buffer.begin() + count * kFeatures);
     });
     EXPECT_EQ(std::ssize(table_), rows * kFeatures);
@@ -74,10 +74,10 @@ TEST_F(FeatureRowsTest, BlocksComeWithoutRowsThatAreElsewhere) {
       const auto misses = [&] { return source.row_counters()->misses; };
       int64_t misses_before = std::numeric_limits<int64_t>::max();
       int64_t left_out_before = -1;
-      for (const int64_t most : {0, 1, 100, 600}) {
-        SCOPED_TRACE(testing::Message() << name << ", cache " << bytes << ", " << most << " rows elsewhere");
-        Elsewhere elsewhere(*source.feature_rows(), most, 7);
-        EXPECT_EQ(elsewhere.rows(), most);
+      for (const int64_t max : {0, 1, 100, 600}) {
+        SCOPED_TRACE(testing::Message() << name << ", cache " << bytes << ", " << max << " rows elsewhere");
+        Elsewhere elsewhere(*source.feature_rows(), max, 7);
+        EXPECT_EQ(elsewhere.rows(), max);
         source.resize_cache(bytes);
         const int64_t before = misses();
         for (int64_t number = 0; number < source.graphs(); ++number)
@@ -106,8 +106,8 @@ TEST_F(FeatureRowsTest, LeavesOutWhatIsUsedMostAndIsFinite) {
   constexpr float kTooGreat = 1e30F;
   const NeighbourSource before = open(5, "graph", {}, 2, true);
   before.shapes(1);
-  const auto left_out = [&](const NeighbourSource& source, int64_t most) {
-    const Elsewhere elsewhere(*source.feature_rows(), most, 50);
+  const auto left_out = [&](const NeighbourSource& source, int64_t max) {
+    const Elsewhere elsewhere(*source.feature_rows(), max, 50);
     std::map<int64_t, int64_t> uses;  // by row, of those that come
     int64_t of_left_out = 0;
     GraphBlock read;

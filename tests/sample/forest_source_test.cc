@@ -14,7 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr int64_t kMost = ForestSource::kMostNeighbours;
+constexpr int64_t kMax = ForestSource::kMaxNeighbours;
 
 struct GivenGraph {
   int32_t nodes;
@@ -68,7 +68,7 @@ ForestSource forests(const std::vector<GivenGraph>& graphs, int64_t root) {
 }
 
 TEST(ForestSource, GrowsFromTheNodeWithMostNeighboursBreadthFirst) {
-  const ForestSource source = forests({kSquare}, kMost);
+  const ForestSource source = forests({kSquare}, kMax);
   EXPECT_EQ(source.counts().graphs, 1);
   EXPECT_EQ(source.counts().edges_left_out, 3);
   const GraphBlock block = read_one(source, 0);
@@ -91,7 +91,7 @@ TEST(ForestSource, GrowsFromTheRootThatIsNamed) {
 TEST(ForestSource, IsTheSameWhateverTheOrderOfEdges) {
   GivenGraph turned = kSquare;
   std::ranges::reverse(turned.edges);
-  EXPECT_EQ(read_one(forests({kSquare}, kMost), 0).x, read_one(forests({turned}, kMost), 0).x);
+  EXPECT_EQ(read_one(forests({kSquare}, kMax), 0).x, read_one(forests({turned}, kMax), 0).x);
 }
 
 TEST(ForestSource, LeavesForestsAsTheyAre) {
@@ -103,7 +103,7 @@ TEST(ForestSource, LeavesForestsAsTheyAre) {
   for (const bool beside : {false, true}) {
     std::vector<GivenGraph> all = graphs;
     if (beside) all.push_back(kSquare);
-    for (const int64_t root : {kMost, int64_t{0}}) {
+    for (const int64_t root : {kMax, int64_t{0}}) {
       const ForestSource source = forests(all, root);
       EXPECT_EQ(source.counts().graphs, beside ? 1 : 0);
       source.read(wanted, made);
@@ -120,7 +120,7 @@ TEST(ForestSource, LeavesForestsAsTheyAre) {
 }
 
 TEST(ForestSource, SaysTheShapesThatItReads) {
-  const ForestSource source = forests({kTree, kSquare, kSquare, kTwoTrees}, kMost);
+  const ForestSource source = forests({kTree, kSquare, kSquare, kTwoTrees}, kMax);
   for (const int threads : {1, 3}) {
     const auto shapes = source.shapes(threads);
     for (int64_t g = 0; g < source.graphs(); ++g) {
@@ -132,7 +132,7 @@ TEST(ForestSource, SaysTheShapesThatItReads) {
 }
 
 TEST(ForestSource, ReadsIntoARoomOfTheShapesWithoutMore) {
-  const ForestSource source = forests({kSquare, kTree}, kMost);
+  const ForestSource source = forests({kSquare, kTree}, kMax);
   const auto shapes = source.shapes(1);
   BlockSize size;
   for (const GraphShape& shape : shapes) size.add(shape);

@@ -124,11 +124,11 @@ TEST(GraphSetSource, GivesTheClassesOfNodesWithTheirGraphs) {
 
 TEST(GraphSetSource, PointersWhoseDifferenceIsNoNumberAreRefused) {
   const TempFolder parent;
-  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   for (const char* column : {"node_ptr", "edge_ptr"}) {
     write_made_up_graphs(parent / "set");
     std::string bytes = read_bytes(parent / "set" / (std::string(column) + ".npy"));
-    std::memcpy(bytes.data() + kNpyDataOffset + 6 * sizeof(int64_t), &kLeast, sizeof(kLeast));
+    std::memcpy(bytes.data() + kNpyDataOffset + 6 * sizeof(int64_t), &kMin, sizeof(kMin));
     write_bytes(parent / "set" / (std::string(column) + ".npy"), bytes);
     const GraphSetSource source(parent / "set");
     GraphBlock block;

@@ -64,9 +64,9 @@ class InMemoryPrefetcherTest : public testing::Test {
     return {topology, source_->graph(), source_->blocks(), of_.neighbours, of_.seed};
   }
   InMemoryPrefetcher::Options options(int64_t group) const {
-    return {.row_bytes = SharedScan::most_bytes(rows_.layout()),
+    return {.row_bytes = SharedScan::max_bytes(rows_.layout()),
             .ahead_bytes = 64 << 20,
-            .most_bytes = 64 << 10,
+            .max_bytes = 64 << 10,
             .group = group};
   }
   static std::vector<int64_t> read(InMemoryPrefetcher& blocks, int64_t number) {

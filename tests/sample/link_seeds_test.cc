@@ -172,7 +172,7 @@ TEST_F(LinkSeedsTest, BlocksReadAheadAreThoseReadAtOnce) {
   const NeighbourSource plain = open(16, 5, true);
   const NeighbourSource cached = open(16, 5, true);
   cached.shapes(2);
-  cached.resize_cache(cached.most_cache_bytes() + (1 << 20));
+  cached.resize_cache(cached.max_cache_bytes() + (1 << 20));
   for (int64_t number = 0; number < cached.graphs(); ++number) {
     const GraphBlock a = read(plain, number);
     const GraphBlock b = read(cached, number);

@@ -28,7 +28,7 @@ Draws draws_of(int64_t trial) {
 
 std::vector<int64_t> choose(NeighbourChoice& choice, int64_t degree, int64_t count, bool replace,
                             int64_t trial) {
-  std::vector<int64_t> edges(static_cast<size_t>(NeighbourChoice::most(degree, count, replace)));
+  std::vector<int64_t> edges(static_cast<size_t>(NeighbourChoice::max(degree, count, replace)));
   Draws draws = draws_of(trial);
   EXPECT_EQ(choice.uniform({kFirst, degree}, count, replace, draws, edges.data()),
             static_cast<int64_t>(edges.size()));

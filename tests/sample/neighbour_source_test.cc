@@ -63,8 +63,8 @@ TEST_F(NeighbourSourceTest, ShapesAreThoseOfTheBlocks) {
       EXPECT_EQ(found.nodes, expected.nodes);
       EXPECT_EQ(found.edges, expected.edges);
       EXPECT_EQ(found.self_loops, expected.self_loops);
-      EXPECT_EQ(found.most_in, expected.most_in);
-      EXPECT_EQ(found.most_in_without_loops, expected.most_in_without_loops);
+      EXPECT_EQ(found.max_in, expected.max_in);
+      EXPECT_EQ(found.max_in_without_loops, expected.max_in_without_loops);
       EXPECT_EQ(found.labelled_nodes, expected.labelled_nodes);
       EXPECT_EQ(found.highest_node_label, expected.highest_node_label);
     }
@@ -92,8 +92,8 @@ TEST_F(NeighbourSourceTest, PrefixesAreTheFirstNodesWithTheEdgesIntoThem) {
       EXPECT_EQ(found.nodes, expected.nodes);
       EXPECT_EQ(found.edges, expected.edges);
       EXPECT_EQ(found.self_loops, expected.self_loops);
-      EXPECT_EQ(found.most_in, expected.most_in);
-      EXPECT_EQ(found.most_in_without_loops, expected.most_in_without_loops);
+      EXPECT_EQ(found.max_in, expected.max_in);
+      EXPECT_EQ(found.max_in_without_loops, expected.max_in_without_loops);
       // Edges into the prefix stand in front of all others, and come from one hop further at most.
       const int64_t next = hops == 0 ? read.prefixes[1].nodes : read.nodes();
       for (int64_t e = 0; e < read.edge_count(); ++e) {
@@ -114,10 +114,10 @@ TEST_F(NeighbourSourceTest, BlocksAreTheSameWhateverTheCacheAndTheOrder) {
   std::vector<GraphBlock> expected;
   for (int64_t number = 0; number < plain.graphs(); ++number) expected.push_back(block(plain, number));
   std::mt19937 random(1);
-  const int64_t most = plain.most_cache_bytes();
+  const int64_t max = plain.max_cache_bytes();
   const std::vector<std::pair<int64_t, bool>> caches = {{0, false},        {400'000, false}, {900'000, false},
-                                                        {most, false},     {400'000, true},  {900'000, true},
-                                                        {1'200'000, true}, {most, true}};
+                                                        {max, false},      {400'000, true},  {900'000, true},
+                                                        {1'200'000, true}, {max, true}};
   for (const auto& [bytes, scratch] : caches) {
     const NeighbourSource source = open(5, "graph", scratch ? ScratchSpace{folder_.path()} : ScratchSpace{});
     if (scratch) source.shapes(1);
@@ -155,10 +155,10 @@ TEST_F(NeighbourSourceTest, NarrowFeaturesAreTheSameBlocks) {
         EXPECT_NE(expected.back().x, block(wide, number).x);
       }
     }
-    const int64_t most = plain.most_cache_bytes();
-    EXPECT_LT(most, wide.most_cache_bytes());
+    const int64_t max = plain.max_cache_bytes();
+    EXPECT_LT(max, wide.max_cache_bytes());
     for (const auto& [bytes, scratch] : std::vector<std::pair<int64_t, bool>>{
-             {0, false}, {250'000, false}, {most, false}, {400'000, true}, {600'000, true}}) {
+             {0, false}, {250'000, false}, {max, false}, {400'000, true}, {600'000, true}}) {
       const NeighbourSource source = open(5, name, scratch ? ScratchSpace{folder_.path()} : ScratchSpace{});
       if (scratch) source.shapes(1);
       source.resize_cache(bytes);
@@ -184,7 +184,7 @@ TEST_F(NeighbourSourceTest, EdgesBringTheirColumns) {
   const NeighbourSource bare = open();
   for (const auto& [bytes, scratch] : std::vector<std::pair<int64_t, bool>>{{0, false},
                                                                             {900'000, false},
-                                                                            {plain.most_cache_bytes(), false},
+                                                                            {plain.max_cache_bytes(), false},
                                                                             {500'000, true},
                                                                             {1'500'000, true}}) {
     options.scratch = scratch ? ScratchSpace{folder_.path()} : ScratchSpace{};

@@ -53,9 +53,9 @@ class OnDiskPrefetcherTest : public testing::Test {
     OnDiskPrefetcher::Options options{.packs = {.bytes = 0, .scratch_bytes = 6 << 20}, .group = group};
     for (int64_t number = 0; number < source_->graphs(); ++number) {
       sampler.sample(number, sample);
-      options.packs.most_rows = std::max(options.packs.most_rows, sample.batch.nodes());
-      options.packs.most_note = std::max(
-          options.packs.most_note, BlockSample::most_bytes(sample.shape({}), source_->widths().hops, 0));
+      options.packs.max_rows = std::max(options.packs.max_rows, sample.batch.nodes());
+      options.packs.max_note = std::max(options.packs.max_note,
+                                        BlockSample::max_bytes(sample.shape({}), source_->widths().hops, 0));
     }
     while (SpilledFeatures::kept_rows(rows_.layout(), options.packs) < rows_.rows / 10)
       options.packs.bytes += 4096;

@@ -47,7 +47,7 @@ TEST_F(ColumnCheckOfGraphs, AChangedBitOfAnyColumnIsRefusedByItsName) {
 }
 
 TEST_F(ColumnCheckOfGraphs, OfALargeSetTheChecksumsAreCheckedWhereItsFilesAreOthers) {
-  ColumnCheck large{.most_bytes = 0};
+  ColumnCheck large{.max_bytes = 0};
   const Json read = check(large);
   EXPECT_EQ(read["columns"]["x"]["bytes"], std::filesystem::file_size(x_));
   const std::string bytes = read_bytes(x_);
@@ -55,7 +55,7 @@ TEST_F(ColumnCheckOfGraphs, OfALargeSetTheChecksumsAreCheckedWhereItsFilesAreOth
   check(large);  // nothing is known of its files
   large.known = read["columns"];
   EXPECT_THAT(refusal(large), HasSubstr("column 'x'"));
-  EXPECT_THAT(refusal({.full = true, .most_bytes = 0}), HasSubstr("column 'x'"));
+  EXPECT_THAT(refusal({.full = true, .max_bytes = 0}), HasSubstr("column 'x'"));
   write_bytes(x_, bytes);
   EXPECT_NE(check(large)["columns"]["x"], read["columns"]["x"]);  // another file of the same data
   large.known = check(large)["columns"];

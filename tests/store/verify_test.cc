@@ -45,12 +45,12 @@ TEST_F(VerifyGraphs, AnEdgeOutsideItsGraphIsFound) {
 }
 
 TEST_F(VerifyGraphs, PointersThatRunBackwardsOrOutOfTheColumnsAreFound) {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   for (const char* column : {"node_ptr", "edge_ptr"}) {
     const auto before = get<int64_t>(column, 5);
     for (const int64_t pointer :
-         {int64_t{-1}, get<int64_t>(column, 6) + 1, get<int64_t>(column, 10) + 1, kMost, kLeast}) {
+         {int64_t{-1}, get<int64_t>(column, 6) + 1, get<int64_t>(column, 10) + 1, kMax, kMin}) {
       set<int64_t>(column, 5, pointer);
       EXPECT_THAT(findings(), Contains(HasSubstr("pointers run backwards or out of the columns"))) << pointer;
     }

@@ -19,8 +19,8 @@ class CountingAllocator final : public c10::Allocator {
 
   int64_t held() const { return held_; }
   /// The most held and the largest piece taken since begin().
-  void begin() { most_ = held_, largest_ = 0; }
-  int64_t most() const { return most_; }
+  void begin() { max_ = held_, largest_ = 0; }
+  int64_t max() const { return max_; }
   int64_t largest() const { return largest_; }
 
   c10::DataPtr allocate(size_t bytes) override {
@@ -54,12 +54,12 @@ class CountingAllocator final : public c10::Allocator {
   void count(int64_t bytes) {
     const std::lock_guard lock(mutex_);
     held_ += bytes;
-    most_ = std::max(most_, held_);
+    max_ = std::max(max_, held_);
     largest_ = std::max(largest_, bytes);
   }
 
   std::mutex mutex_;
-  int64_t held_ = 0, most_ = 0, largest_ = 0;
+  int64_t held_ = 0, max_ = 0, largest_ = 0;
 };
 
 }  // namespace plimsoll

@@ -15,18 +15,18 @@ class SampleSource : public BlockSource {
  public:
   static constexpr int64_t kFeatures = 5;
 
-  /// A sample has 1 .. most_seeds seeds.
-  SampleSource(uint64_t seed, int64_t samples, int64_t hops, int64_t most_seeds, bool pairs = false)
+  /// A sample has 1 .. max_seeds seeds.
+  SampleSource(uint64_t seed, int64_t samples, int64_t hops, int64_t max_seeds, bool pairs = false)
       : random_(seed), hops_(hops) {
     for (int64_t s = 0; s < samples; ++s) {
-      samples_.push_back(draw_sample(1 + draw(most_seeds)));
+      samples_.push_back(draw_sample(1 + draw(max_seeds)));
       labels_.emplace_back(static_cast<size_t>(samples_.back().nodes_per_hop.front()));
       for (int64_t& label : labels_.back()) label = draw(4) - 1;
       labels_.back().front() = 1;
       prefixes_.resize(prefixes_.size() + static_cast<size_t>(hops));
       shapes_.push_back(shape_of_sample(batch_of(samples_.back()), labels_.back(),
                                         std::span(prefixes_).last(static_cast<size_t>(hops))));
-      if (pairs) shapes_.back().pairs = static_cast<int32_t>(1 + draw(2 * most_seeds));
+      if (pairs) shapes_.back().pairs = static_cast<int32_t>(1 + draw(2 * max_seeds));
     }
   }
 

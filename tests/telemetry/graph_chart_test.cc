@@ -39,7 +39,7 @@ TEST(GraphChart, LeavesOutLoopsEdgesWithoutAShareAndTheLeast) {
   chart.edges.push_back({2, 1, 0});
   EXPECT_EQ(count(draw(chart), "<polygon"), 3);
   const Markup many = draw(ring(200));
-  EXPECT_EQ(count(many, "<polygon"), static_cast<int>(GraphChart::kMostEdges));
+  EXPECT_EQ(count(many, "<polygon"), static_cast<int>(GraphChart::kMaxEdges));
   EXPECT_THAT(std::string(many), Not(HasSubstr("ID199 to ID0")));
 }
 

@@ -165,13 +165,13 @@ def beside_training(run: Path, texts: list[str]) -> int:
         # What an older process had sent is known only now.
         run_trackers = [open_tracker(text, run) for text in texts]
         if follow([Followed(tracker) for tracker in run_trackers], pipe_is_open, patience=600):
-            say(f"all sent; {time.process_time():.2f} s of processor, {most_memory() >> 20} MiB at most")
+            say(f"all sent; {time.process_time():.2f} s of processor, {max_memory() >> 20} MiB at most")
             return 0
     say(f"not all was sent; `plimsoll sync {run}` sends the rest")
     return 1
 
 
-def most_memory() -> int:
+def max_memory() -> int:
     """Resident bytes of this process at most. `getrusage` would count what its parent held when it started it."""
     found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
     return int(found[1]) * 1024 if found else 0

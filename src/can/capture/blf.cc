@@ -19,12 +19,12 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kFileHeader = 144;
-constexpr size_t kContainerHeader = 16;                   // after it: method, size
-constexpr size_t kWindow = 256 << 10;                     // of bytes seen at once
-constexpr int64_t kMostTime = 9'000'000'000'000'000'000;  // in the year 2255
-constexpr int kMostStrange = 8;                           // bytes between objects that are no zeros
-constexpr int kMostPadding = 3;                           // bytes between objects that are no more than that
-constexpr size_t kChecksum = 4;                           // bytes at the end of zlib data
+constexpr size_t kContainerHeader = 16;                  // after it: method, size
+constexpr size_t kWindow = 256 << 10;                    // of bytes seen at once
+constexpr int64_t kMaxTime = 9'000'000'000'000'000'000;  // in the year 2255
+constexpr int kMaxStrange = 8;                           // bytes between objects that are no zeros
+constexpr int kMaxPadding = 3;                           // bytes between objects that are no more than that
+constexpr size_t kChecksum = 4;                          // bytes at the end of zlib data
 
 // Nanoseconds since 1970 of a SYSTEMTIME, read as UTC; 0 where it is none.
 int64_t system_time_ns(const uint8_t* at) {
@@ -39,7 +39,7 @@ int64_t system_time_ns(const uint8_t* at) {
   const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   const int64_t time_ns =
       (((days * 24 + hour) * 60 + minute) * 60 + second) * 1'000'000'000 + milliseconds * 1'000'000LL;
-  return time_ns > kMostTime ? 0 : time_ns;
+  return time_ns > kMaxTime ? 0 : time_ns;
 }
 
 class BlfReader : public FrameReader {
@@ -57,9 +57,9 @@ class BlfReader : public FrameReader {
     if (!outer_.pass(header)) cut_off(0);
   }
 
-  bool read(size_t most, FrameBatch& out, LineNotes& notes) override {
+  bool read(size_t max, FrameBatch& out, LineNotes& notes) override {
     bool more = true;
-    for (size_t object = 0; more && object < most; ++object) more = next_object(out, notes);
+    for (size_t object = 0; more && object < max; ++object) more = next_object(out, notes);
     notes.stray_bytes += std::exchange(stray_, 0);
     return more;
   }
@@ -79,11 +79,11 @@ class BlfReader : public FrameReader {
       found = is_blf_object(window.data());
       if (found) break;
       strange += window.data()[0] != 0;
-      if (strange > kMostStrange) break;
+      if (strange > kMaxStrange) break;
       window.drop(1);
       ++passed;
     }
-    if (passed > kMostPadding || strange > 0) stray_ += passed;
+    if (passed > kMaxPadding || strange > 0) stray_ += passed;
     return found;
   }
   // Of a window in which have(4) is false: whether nothing follows but what fills up.
@@ -215,7 +215,7 @@ class BlfReader : public FrameReader {
     const uint8_t* const begin = outer_.data();
     size_t end = held;
     while (end > 0 && begin[end - 1] == 0) --end;
-    if (held - end < kMostPadding + kChecksum) return;
+    if (held - end < kMaxPadding + kChecksum) return;
     zeros_ = held - end;
     left_ = end;
   }
@@ -244,9 +244,9 @@ class BlfReader : public FrameReader {
     if (object.size < kBlfObjectHeader) refuse_size(container_at_, object);
     if (object.type == kBlfContainer) refuse_here("another container", "objects; the file is damaged");
     const bool is_frame = blf_frame_bytes(object.type) > 0;
-    if (is_frame && object.size > kMostBlfFrame)
+    if (is_frame && object.size > kMaxBlfFrame)
       refuse_here(fmt::format("an object of type {} of {} bytes", object.type, object.size),
-                  fmt::format("at most {}; the file is damaged", kMostBlfFrame));
+                  fmt::format("at most {}; the file is damaged", kMaxBlfFrame));
     size_t known = kBlfObjectHeader;
     if (is_frame) {
       if (!inner_.have(object.size)) {
@@ -302,17 +302,17 @@ class BlfReader : public FrameReader {
 
   // Adds the frame of an object that is at inner_'s place. Bytes up to the end of its payload.
   size_t add_frame(const BlfObject& object, size_t held, FrameBatch& out, LineNotes& notes) {
-    const size_t least = blf_frame_bytes(object.type);
+    const size_t min = blf_frame_bytes(object.type);
     if (object.header_version < 1 || object.header_version > 3)
       refuse_here(fmt::format("an object header of version {}", object.header_version), "1, 2 or 3");
     const size_t head = std::max<size_t>(object.header_size, object.header_version == 2 ? 40 : 32);
-    if (held < head + least) refuse_size(container_at_, object);
+    if (held < head + min) refuse_size(container_at_, object);
     const uint8_t* const at = inner_.data();
-    if (is_blf_request(object.type, at + head)) return ++notes.other_records, head + least;
+    if (is_blf_request(object.type, at + head)) return ++notes.other_records, head + min;
     const uint32_t flags = load<uint32_t>(at + 16);
     const uint64_t ticks = load<uint64_t>(at + 24);
     const uint64_t scale = (flags & 0xF) == 1 ? 10'000 : 1;
-    if (ticks > static_cast<uint64_t>(kMostTime) / scale - static_cast<uint64_t>(start_ns_) / scale)
+    if (ticks > static_cast<uint64_t>(kMaxTime) / scale - static_cast<uint64_t>(start_ns_) / scale)
       refuse_here("a time past the year 2255", "an earlier one");
     RawFrame frame{start_ns_ + static_cast<int64_t>(ticks * scale), 0, 0, at, 0};
     if (is_blf_xl(object.type, at + head)) refuse_here("a frame of CAN XL", "CAN or CAN FD");

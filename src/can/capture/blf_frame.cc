@@ -52,10 +52,10 @@ size_t fill_fd(const uint8_t* at, size_t held, RawFrame& frame) {
   frame.flags = sent_if((at[2] & 1) != 0) | fd_flags(at[13]);
   frame.channel = load<uint16_t>(at);
   frame.can_id = id_of(load<uint32_t>(at + 4), remote);
-  const size_t most = std::min<size_t>(held - 20, 64);
-  frame.length = remote ? 0 : std::min<size_t>(at[14], most);
+  const size_t max = std::min<size_t>(held - 20, 64);
+  frame.length = remote ? 0 : std::min<size_t>(at[14], max);
   frame.data = at + 20;
-  return 20 + most;
+  return 20 + max;
 }
 
 size_t fill_fd64(const BlfObject& object, const uint8_t* at, size_t held, BlfPayload& padded,
@@ -114,7 +114,7 @@ bool is_blf_frame(const uint8_t* at) {
   const BlfObject object = blf_object(at);
   return blf_frame_bytes(object.type) > 0 && object.header_version >= 1 && object.header_version <= 3 &&
          object.header_size >= kBlfObjectHeader && object.header_size <= 64 &&
-         object.size >= object.header_size && object.size <= kMostBlfFrame;
+         object.size >= object.header_size && object.size <= kMaxBlfFrame;
 }
 
 size_t blf_frame_bytes(uint32_t type) {

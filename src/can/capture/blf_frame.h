@@ -10,7 +10,7 @@ namespace plimsoll {
 
 inline constexpr size_t kBlfObjectHeader = 16;  ///< signature, sizes of header and object, version, type
 inline constexpr uint32_t kBlfContainer = 10;   ///< type of the object that holds others
-inline constexpr size_t kMostBlfFrame = 4096;   ///< maximum bytes of a frame's object
+inline constexpr size_t kMaxBlfFrame = 4096;    ///< maximum bytes of a frame's object
 
 struct BlfObject {
   uint32_t header_size;

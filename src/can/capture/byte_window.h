@@ -22,7 +22,7 @@ class ByteWindow {
  public:
   /// Some of the next bytes, at most so many; 0 at the end.
   using Source = std::function<size_t(char* data, size_t bytes)>;
-  ByteWindow(size_t most, Source source) : buffer_(most), source_(std::move(source)) {}
+  ByteWindow(size_t max, Source source) : buffer_(max), source_(std::move(source)) {}
 
   /// Whether so many bytes are still to come; they then lie at data(). At most `most`.
   bool have(size_t bytes) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kDayExample = "a time of day, such as 14:28:27.493";
 constexpr const char* kTimeExample = "a time in seconds, such as 1513920254.785127";
-constexpr int64_t kMostSeconds = 9'000'000'000;  // the year 2255; nanoseconds still fit in 63 bits
+constexpr int64_t kMaxSeconds = 9'000'000'000;  // the year 2255; nanoseconds still fit in 63 bits
 
 uint32_t checked_id(uint64_t id, std::string_view text, bool extended) {
   if (id > 0x1FFFFFFF) throw Wrong{text.data(), "a CAN ID of at most 29 bits (1FFFFFFF)"};
@@ -42,7 +42,7 @@ int64_t parse_seconds(std::string_view text, LineNotes& notes) {
   size_t i = 0;
   for (; i < text.size() && is_digit(text[i]); ++i) {
     seconds = seconds * 10 + (text[i] - '0');
-    if (seconds > kMostSeconds) throw Wrong{text.data(), "a time in seconds below 9000000000"};
+    if (seconds > kMaxSeconds) throw Wrong{text.data(), "a time in seconds below 9000000000"};
   }
   if (i == 0 && text.starts_with('-'))
     throw Wrong{text.data(), "a time in seconds that is not negative, such as 1513920254.785127"};

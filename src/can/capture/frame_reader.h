@@ -104,7 +104,7 @@ class FrameReader {
 
   /// Appends the next frames, up to about `most`; false when there are no more after them. Errors: InputError
   /// that names the file and the byte, BudgetExceeded.
-  virtual bool read(size_t most, FrameBatch& out, LineNotes& notes) = 0;
+  virtual bool read(size_t max, FrameBatch& out, LineNotes& notes) = 0;
   virtual CaptureFacts facts() const = 0;
   virtual int64_t bytes_read() const = 0;      ///< of the file
   virtual int64_t unpacked_bytes() const = 0;  ///< after decompression

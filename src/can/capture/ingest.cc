@@ -136,7 +136,7 @@ class RecordingAssembler {
     if (frames.channel.empty())
       throw InputError(capture.path.string() +
                        ": its format tells no channels that could be merged; leave --merge-channels out");
-    std::array<uint8_t, kMostChannels> numbers{};
+    std::array<uint8_t, kMaxChannels> numbers{};
     for (size_t c = 0; c < frames.channels.size(); ++c)
       numbers.at(c) =
           static_cast<uint8_t>(find_name(capture, options_.format.name_of_channel(frames.channels[c])));
@@ -155,9 +155,9 @@ class RecordingAssembler {
   }
 
   static void require_room(const CaptureFile& capture, size_t channels) {
-    if (channels == kMostChannels)
+    if (channels == kMaxChannels)
       throw InputError(fmt::format("{}: found more than {} channels; choose one with --channel",
-                                   capture.path.string(), kMostChannels));
+                                   capture.path.string(), kMaxChannels));
   }
 
   // By runs of frames of one channel.
@@ -172,8 +172,8 @@ class RecordingAssembler {
       while (end < frames.frames() && frames.channel[end] == frames.channel[first]) ++end;
       return end;
     };
-    constexpr size_t kNotSeen = kMostChannels;
-    std::array<size_t, kMostChannels> known;
+    constexpr size_t kNotSeen = kMaxChannels;
+    std::array<size_t, kMaxChannels> known;
     known.fill(kNotSeen);
     FrameBatch straight;  // of the first channel, where there are others
     straight.width = frames.width;

@@ -23,10 +23,10 @@ MdfConversion conversion_of(const MdfFile& file, const MdfChannel& channel) {
   const size_t there = (block.data.size() - kConversionHead) / 8;
   conversion.values = block.data.data() + kConversionHead;
   conversion.count = std::min<size_t>(load<uint16_t>(block.data.data() + 6), there);
-  const auto need = [&](size_t least) {
-    if (conversion.count < least)
+  const auto need = [&](size_t min) {
+    if (conversion.count < min)
       file.refuse(block.at, fmt::format("a conversion of type {} with {} values", type, conversion.count),
-                  fmt::format("{} or more", least));
+                  fmt::format("{} or more", min));
   };
   switch (type) {
     case 1:
@@ -127,9 +127,9 @@ double MdfField::other_raw_value(const uint8_t* record) const {
 
 uint64_t MdfField::converted_number(const uint8_t* record, uint64_t index) const {
   const double number = value(record, index);
-  constexpr double kMost = 0x1p63;
-  return number >= 0 && number < kMost && number == std::floor(number) ? static_cast<uint64_t>(number)
-                                                                       : ~uint64_t{0};
+  constexpr double kMax = 0x1p63;
+  return number >= 0 && number < kMax && number == std::floor(number) ? static_cast<uint64_t>(number)
+                                                                      : ~uint64_t{0};
 }
 
 MdfChannel mdf_channel(const MdfFile& file, const MdfBlock& block) {

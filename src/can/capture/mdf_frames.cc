@@ -10,8 +10,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr uint32_t kMostText = 64;        // bytes of a payload of variable length
-constexpr size_t kMostWaiting = 1 << 12;  // frames whose payloads come later
+constexpr uint32_t kMaxText = 64;        // bytes of a payload of variable length
+constexpr size_t kMaxWaiting = 1 << 12;  // frames whose payloads come later
 
 }  // namespace
 
@@ -68,23 +68,23 @@ bool MdfFrames::next(Frame& frame) {
   }
 }
 
-size_t MdfFrames::take_run(size_t most, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out) {
+size_t MdfFrames::take_run(size_t max, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out) {
   if (!is_plain_) return 0;
   size_t taken = 0;
   // Where groups of several buses are merged, runs are short.
   for (size_t piece = 8;; piece = std::min<size_t>(2 * piece, 1024)) {
-    const size_t some = take_piece(std::min(piece, most - taken), latest_ns, taker, out);
+    const size_t some = take_piece(std::min(piece, max - taken), latest_ns, taker, out);
     taken += some;
     if (some < piece) return taken;
   }
 }
 
-size_t MdfFrames::take_piece(size_t most, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out) {
+size_t MdfFrames::take_piece(size_t max, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out) {
   const MdfGroup& group = group_.groups.front();
   const std::optional<uint32_t> channel = taker.goes_on(out);
   if (!channel || !window_.have(group.record_bytes)) return 0;
   const size_t records = std::min<uint64_t>(
-      {most, window_.held() / group.record_bytes, records_before_zeros(group.record_bytes)});
+      {max, window_.held() / group.record_bytes, records_before_zeros(group.record_bytes)});
   const size_t taken = append_records({*group.can, window_.data(), group.record_bytes, records}, *channel,
                                       file_.start_ns(), latest_ns, out);
   window_.drop(taken * group.record_bytes);
@@ -157,13 +157,13 @@ bool MdfFrames::take_text(uint64_t id, uint64_t block) {
   const uint64_t passed = group_.id_bytes + 4;
   window_.drop(4);
   if (texts == texts_of_.end()) return window_.pass(length) || end_within_record(block, passed);
-  if (length > kMostText) file_.refuse(block, fmt::format("a payload of {} bytes", length), "at most 64");
+  if (length > kMaxText) file_.refuse(block, fmt::format("a payload of {} bytes", length), "at most 64");
   if (!window_.have(length)) return end_within_record(block, passed);
   texts->second.held.emplace_back(texts->second.place,
                                   std::vector<uint8_t>(window_.data(), window_.data() + length));
   texts->second.place += 4 + uint64_t{length};
   window_.drop(length);
-  if (texts->second.held.size() > kMostWaiting) drop_text(texts->second);
+  if (texts->second.held.size() > kMaxWaiting) drop_text(texts->second);
   fill_waiting();
   return true;
 }
@@ -185,7 +185,7 @@ bool MdfFrames::take_frame(const MdfGroup& group, const uint8_t* record, uint64_
     return true;
   }
   Waiting& waiting = waiting_.emplace_back();
-  if (waiting_.size() > kMostWaiting)
+  if (waiting_.size() > kMaxWaiting)
     file_.refuse(block, "frames whose payloads do not come", "them within 4,096 frames");
   fill(can, record, index, block, waiting.frame);
   if (!is_elsewhere) return true;
@@ -210,7 +210,7 @@ RawFrame MdfFrames::raw_frame(const MdfCanGroup& can, const uint8_t* record, uin
   RawFrame frame;
   frame.data = record;
   const double seconds = can.time.value(record, index);
-  if (!(seconds > -kMdfMostSeconds && seconds < kMdfMostSeconds))
+  if (!(seconds > -kMdfMaxSeconds && seconds < kMdfMaxSeconds))
     file_.refuse(block, fmt::format("a time of {} s", seconds), "one from -2e9 to 2e9");
   frame.time_ns = file_.start_ns() + mdf_nanoseconds(seconds);
   frame.channel = can.channel ? static_cast<uint32_t>(can.channel->number(record, index)) : 0;
@@ -257,8 +257,8 @@ bool MdfFrames::take_place(const MdfCanGroup& can, Waiting& waiting, uint64_t bl
       file_.refuse(block, fmt::format("a payload at byte {} of all", waiting.place),
                    "one after that of the frame before");
     const auto length = load<uint32_t>(window.data());
-    const bool is_whole = length <= kMostText && window.have(4 + length);
-    if (!is_whole && length <= kMostText && text_stream_->is_cut_off()) return false;
+    const bool is_whole = length <= kMaxText && window.have(4 + length);
+    if (!is_whole && length <= kMaxText && text_stream_->is_cut_off()) return false;
     if (!is_whole)
       file_.refuse(text_stream_->block(), fmt::format("a payload of {} bytes", length), "at most 64");
     waiting.frame.raw.length = length;

@@ -32,7 +32,7 @@ class MdfFrames {
   /// Appends the frames that next() would give next, while they are of the channel of the frame before and no
   /// later than `latest_ns`, at most `most`. Of most groups, which hold nothing but records of one kind; of
   /// others none.
-  size_t take_run(size_t most, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out);
+  size_t take_run(size_t max, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out);
   int64_t given() const { return stream_.given(); }
   /// Where the data are cut off, if they are; known at the end.
   const std::optional<Truncation>& truncation() const { return truncation_; }
@@ -55,7 +55,7 @@ class MdfFrames {
     std::deque<std::pair<uint64_t, std::vector<uint8_t>>> held;
   };
 
-  size_t take_piece(size_t most, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out);
+  size_t take_piece(size_t max, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out);
   const MdfGroup* text_group(uint64_t at) const;
   uint64_t records_before_zeros(uint64_t bytes) const;
   bool next_record();

@@ -12,7 +12,7 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kLongestRecord = 60'000;  // of a group that is read
-constexpr size_t kMostBlocks = 1 << 16;    // of a list of groups or channels
+constexpr size_t kMaxBlocks = 1 << 16;     // of a list of groups or channels
 
 // Goes through the lists of a file's groups and channels. A sound file names each of these blocks once, so
 // all of them together are no longer than the file; of lists that share blocks there is no end.
@@ -26,8 +26,8 @@ class MdfWalk {
   Blocks list(uint64_t first, std::string_view id) {
     Blocks blocks;
     for (uint64_t at = first; at != 0; at = blocks.back().link(0)) {
-      if (blocks.size() == kMostBlocks)
-        file_.refuse(at, fmt::format("more than {} blocks {} in a list", kMostBlocks, id),
+      if (blocks.size() == kMaxBlocks)
+        file_.refuse(at, fmt::format("more than {} blocks {} in a list", kMaxBlocks, id),
                      "fewer; the list may lead into itself");
       blocks.push_back(next(at, id));
     }

@@ -43,7 +43,7 @@ size_t each_number(const MdfRecords& records, size_t count, const MdfField& give
 size_t put_times(const MdfRecords& records, size_t count, int64_t start_ns, int64_t latest_ns, int64_t* to) {
   MdfField field = records.can.time;
   const auto put = [=](size_t i, double seconds) {
-    if (!(seconds > -kMdfMostSeconds && seconds < kMdfMostSeconds)) return false;
+    if (!(seconds > -kMdfMaxSeconds && seconds < kMdfMaxSeconds)) return false;
     to[i] = start_ns + mdf_nanoseconds(seconds);
     return to[i] >= 0 && to[i] <= latest_ns;
   };
@@ -62,7 +62,7 @@ size_t put_times(const MdfRecords& records, size_t count, int64_t start_ns, int6
 size_t put_lengths(const MdfRecords& records, size_t count, size_t width, uint8_t* to) {
   const MdfCanGroup& can = records.can;
   const size_t held = can.kind == MdfCanGroup::Kind::remote ? 0 : std::min<size_t>(can.data_bytes, 64);
-  const size_t most = std::min(held, width);
+  const size_t max = std::min(held, width);
   const bool has_payload = can.kind != MdfCanGroup::Kind::remote;
   if (has_payload && can.length) {
     // Over 8 the number may be the code of the length, which a loop for each field does not look at.
@@ -70,15 +70,15 @@ size_t put_lengths(const MdfRecords& records, size_t count, size_t width, uint8_
     const auto is_code = [&dlc, first = records.first, bytes = records.bytes](size_t i, uint64_t length) {
       return length > 8 && dlc.number(first + i * bytes) == length;
     };
-    return each_number(records, count, *can.length, [to, most, &is_code](size_t i, uint64_t length) {
+    return each_number(records, count, *can.length, [to, max, &is_code](size_t i, uint64_t length) {
       to[i] = static_cast<uint8_t>(length);
-      return length <= most && !is_code(i, length);
+      return length <= max && !is_code(i, length);
     });
   }
   if (has_payload && can.dlc)
-    return each_number(records, count, *can.dlc, [to, most](size_t i, uint64_t dlc) {
+    return each_number(records, count, *can.dlc, [to, max](size_t i, uint64_t dlc) {
       to[i] = static_cast<uint8_t>(dlc);
-      return dlc <= std::min<size_t>(most, 8);
+      return dlc <= std::min<size_t>(max, 8);
     });
   if (held > width) return 0;
   std::fill_n(to, count, static_cast<uint8_t>(held));

@@ -9,14 +9,14 @@ namespace plimsoll {
 
 // What a record of a channel group says of its frame.
 
-/// Nanoseconds after the start of seconds that are no more than `kMdfMostSeconds` from it, as std::llround
+/// Nanoseconds after the start of seconds that are no more than `kMdfMaxSeconds` from it, as std::llround
 /// has them, without a call for each frame: what is added is the number before a half.
 inline int64_t mdf_nanoseconds(double seconds) {
   const double value = seconds * 1e9;
   return static_cast<int64_t>(value + std::copysign(0x1.fffffffffffffp-2, value));
 }
 /// Before the start, too: what a trigger kept.
-constexpr double kMdfMostSeconds = 2e9;
+constexpr double kMdfMaxSeconds = 2e9;
 
 /// The ID with SocketCAN's flags, of what stands in the record.
 inline uint32_t mdf_can_id(MdfCanGroup::Kind kind, uint32_t written, bool extended) {

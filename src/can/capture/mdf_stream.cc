@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr uint64_t kMostHeld = 4 << 20;      // of a transposed block in memory
+constexpr uint64_t kMaxHeld = 4 << 20;       // of a transposed block in memory
 constexpr uint64_t kMaxFiledColumns = 1024;  // of a block that goes through a file
 constexpr uint64_t kTile = 16 << 10;         // bytes of rows that are put together at once
 constexpr uint64_t kPacked = 24;             // bytes before the zlib data of a DZ block
@@ -19,7 +19,7 @@ constexpr uint64_t kPacked = 24;             // bytes before the zlib data of a 
 bool has_room(uint64_t bytes) {
   const Ledger& ledger = Ledger::process();
   constexpr int64_t kOthers = 8 * kMiB;
-  return bytes <= kMostHeld && ledger.cap() - ledger.held() > kOthers + static_cast<int64_t>(bytes);
+  return bytes <= kMaxHeld && ledger.cap() - ledger.held() > kOthers + static_cast<int64_t>(bytes);
 }
 
 // `bytes` of memory as ScratchFile wants it.
@@ -214,7 +214,7 @@ void MdfStream::untranspose(uint64_t columns) {
   at_ = 0;
   page_rows_ = 0;
   scratch_.reset();
-  if (total_ <= kMostHeld) {
+  if (total_ <= kMaxHeld) {
     if (inflate_whole()) {
       unpacked_ = 0;
       return;
@@ -227,7 +227,7 @@ void MdfStream::untranspose(uint64_t columns) {
     file_.refuse(block_,
                  fmt::format("a transposed block of {} columns and {}", columns,
                              format_bytes(static_cast<int64_t>(total_))),
-                 fmt::format("at most {} of one over {}", kMaxFiledColumns, format_bytes(kMostHeld)));
+                 fmt::format("at most {} of one over {}", kMaxFiledColumns, format_bytes(kMaxHeld)));
   constexpr uint64_t kPage = ScratchFile::kAlignment;
   scratch_ = ScratchFile::make(std::filesystem::temp_directory_path(),
                                static_cast<int64_t>((total_ + kPage - 1) / kPage * kPage));
@@ -237,7 +237,7 @@ void MdfStream::untranspose(uint64_t columns) {
         "that has it",
         file_.mapped().path(), block_, format_bytes(static_cast<int64_t>(total_)),
         std::filesystem::temp_directory_path().string()));
-  const std::span<uint8_t> piece = aligned(held_, kMostHeld / 4);
+  const std::span<uint8_t> piece = aligned(held_, kMaxHeld / 4);
   for (uint64_t written = 0; written < total_;) {
     uint64_t filled = 0;
     while (filled < piece.size() && unpacked_ > 0)

@@ -26,8 +26,8 @@ class Mf4Reader : public FrameReader {
     }
   }
 
-  bool read(size_t most, FrameBatch& out, LineNotes& notes) override {
-    for (size_t i = 0; i < most;) {
+  bool read(size_t max, FrameBatch& out, LineNotes& notes) override {
+    for (size_t i = 0; i < max;) {
       Source* first = nullptr;
       int64_t latest_ns =
           std::numeric_limits<int64_t>::max();  // of frames that come before all of other groups
@@ -45,7 +45,7 @@ class Mf4Reader : public FrameReader {
       RawFrame frame = first->next.raw;
       frame.data = first->next.data.data();
       taker_.add(frame, static_cast<int64_t>(first->next.position), out, notes);
-      i += 1 + first->frames->take_run(most - i - 1, latest_ns, taker_, out);
+      i += 1 + first->frames->take_run(max - i - 1, latest_ns, taker_, out);
       first->more = first->frames->next(first->next);
     }
     return true;

@@ -14,8 +14,8 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kPcapWindow = 64 << 10;
-constexpr uint32_t kMostBlock = 16 << 20;
-constexpr uint32_t kMostCanPacket = 2100;  // bytes, CAN XL and a header among them
+constexpr uint32_t kMaxBlock = 16 << 20;
+constexpr uint32_t kMaxCanPacket = 2100;  // bytes, CAN XL and a header among them
 
 // Types of blocks of pcapng.
 enum BlockType : uint32_t {
@@ -39,8 +39,8 @@ class PcapFile : public FrameReader {
       read_header();
   }
 
-  bool read(size_t most, FrameBatch& out, LineNotes& notes) override {
-    for (size_t packet = 0; packet < most; ++packet)
+  bool read(size_t max, FrameBatch& out, LineNotes& notes) override {
+    for (size_t packet = 0; packet < max; ++packet)
       if (!(is_next_generation_ ? next_block(out, notes) : next_record(out, notes))) return false;
     return true;
   }
@@ -129,9 +129,9 @@ class PcapFile : public FrameReader {
     };
     if (bytes == 0 && original == 0 && time_ns == 0)
       return end_in_zeros(position, "a packet of 0 bytes", "one of CAN; the file is damaged");
-    if (bytes > kMostBlock || (part >= interface.ticks_per_s && bytes > original)) refuse();
+    if (bytes > kMaxBlock || (part >= interface.ticks_per_s && bytes > original)) refuse();
     if (!window_.have(kHeader + std::min<size_t>(bytes, kPcapWindow - kHeader))) {
-      if (bytes > original || bytes > kMostCanPacket) refuse();  // its length is wrong
+      if (bytes > original || bytes > kMaxCanPacket) refuse();  // its length is wrong
       return cut_off(position);
     }
     window_.drop(kHeader);
@@ -151,7 +151,7 @@ class PcapFile : public FrameReader {
     const uint32_t bytes = u32(window_.data() + 4);
     if (type == 0 && bytes == 0)
       return end_in_zeros(position, "a block of 0 bytes", "12 or more, a multiple of 4");
-    if (bytes < kHeader || bytes % 4 != 0 || bytes > kMostBlock)
+    if (bytes < kHeader || bytes % 4 != 0 || bytes > kMaxBlock)
       taker_.refuse(position, fmt::format("a block of {} bytes", bytes), "12 or more, a multiple of 4");
     if (!window_.have(std::min<size_t>(bytes, kPcapWindow))) {
       if (holds_block(bytes))

@@ -8,13 +8,13 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kLeastShift = -6;  // the payload has two bytes at least
-constexpr int kMostShift = 2;    // an identifier of two bytes, as in AUTOSAR's profiles
+constexpr int kMinShift = -6;  // the payload has two bytes at least
+constexpr int kMaxShift = 2;   // an identifier of two bytes, as in AUTOSAR's profiles
 
 // x^(bits + e - kBack) modulo the polynomial, by e: what a bit adds that is followed by e - kBack others.
 struct Powers {
-  static constexpr int kBack = -kLeastShift * 8;
-  std::array<uint8_t, kBack + PayloadChecksum::kPayload + 8 * kMostShift> of;
+  static constexpr int kBack = -kMinShift * 8;
+  std::array<uint8_t, kBack + PayloadChecksum::kPayload + 8 * kMaxShift> of;
 
   Powers(int bits, uint8_t polynomial) {
     const auto whole = static_cast<uint32_t>(1U << bits | polynomial);
@@ -75,7 +75,7 @@ std::optional<Crc> find_crc(int bits, int first_bit, std::span<const uint64_t> d
   for (unsigned polynomial = 1; polynomial < 1U << bits; polynomial += 2) {
     const Powers powers(bits, static_cast<uint8_t>(polynomial));
     for (size_t o = 0; o < kOrders.size(); ++o)
-      for (int shift = kLeastShift; shift <= kMostShift; ++shift) {
+      for (int shift = kMinShift; shift <= kMaxShift; ++shift) {
         const auto term = [&](int bit) {
           const int power = Powers::kBack + shift * bits + after[o][static_cast<size_t>(bit)];
           return powers.of[static_cast<size_t>(power)];

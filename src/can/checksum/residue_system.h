@@ -14,9 +14,9 @@ namespace plimsoll {
 /// known however many came.
 class ResidueSystem {
  public:
-  static constexpr int kMostUnknowns = 16;
+  static constexpr int kMaxUnknowns = 16;
   /// Of one equation, by unknown; those after the last unknown are 0.
-  using Row = std::array<uint8_t, kMostUnknowns>;
+  using Row = std::array<uint8_t, kMaxUnknowns>;
 
   /// What an equation is to those before it.
   enum class Kind : uint8_t { news, follows, contradicts };
@@ -42,7 +42,7 @@ class ResidueSystem {
   uint8_t mask_;
   int bits_;
   bool solvable_ = true;
-  std::array<Line, kMostUnknowns> lines_{};  // by their first entry; 0 there: none
+  std::array<Line, kMaxUnknowns> lines_{};  // by their first entry; 0 there: none
 };
 
 }  // namespace plimsoll

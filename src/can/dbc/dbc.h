@@ -28,13 +28,13 @@ struct DbcSignal {
   bool is_float = false;  ///< IEEE 754, of 32 or 64 bits
   double factor = 1;
   double offset = 0;
-  double least = 0;  ///< least and most are both 0 where the DBC states none
-  double most = 0;
+  double min = 0;  ///< least and most are both 0 where the DBC states none
+  double max = 0;
   std::string unit;
   int multiplexor = -1;  ///< place in its message of the signal that says when it is there; -1: always
   std::vector<DbcRange> there = {};  ///< raw values of the multiplexor with which it is there
 
-  bool has_range() const { return least < most; }
+  bool has_range() const { return min < max; }
   /// Whether a raw value of a parameter group says that there is no value, or an error (SAE J1939-71, ISO
   /// 11783-7).
   bool is_no_value(int64_t raw) const;

@@ -229,11 +229,11 @@ class Reader {
   // What is missing.
   static std::string range(DbcWords& words, DbcSignal& signal) {
     if (!words.skip('[')) return "a range, such as [0|655.35]";
-    const auto least = dbc_number(words.up_to('|'));
-    const auto most = dbc_number(words.up_to(']'));
-    if (!least || !most || std::isnan(*least) || std::isnan(*most)) return "a range, such as [0|655.35]";
-    signal.least = *least;
-    signal.most = *most;
+    const auto min = dbc_number(words.up_to('|'));
+    const auto max = dbc_number(words.up_to(']'));
+    if (!min || !max || std::isnan(*min) || std::isnan(*max)) return "a range, such as [0|655.35]";
+    signal.min = *min;
+    signal.max = *max;
     return {};
   }
 

@@ -46,8 +46,8 @@ DbcRules::State DbcRules::state_of(const DbcMessage& message) {
     const DbcSignal& signal = message.signals[s];
     if (!is_counter(signal)) continue;
     const int64_t states = int64_t{1} << signal.length;
-    const bool stated = signal.least == 0 && signal.most > 0 && signal.most < static_cast<double>(states);
-    state.counters.push_back({s, stated ? static_cast<int64_t>(signal.most) + 1 : states});
+    const bool stated = signal.min == 0 && signal.max > 0 && signal.max < static_cast<double>(states);
+    state.counters.push_back({s, stated ? static_cast<int64_t>(signal.max) + 1 : states});
   }
   return state;
 }
@@ -61,7 +61,7 @@ DbcRules::State* DbcRules::find_state(uint32_t& id) {
   // The priority may differ from frame to frame.
   const uint32_t sender = id & ~kJ1939Priority;
   const auto known = states_.find(sender);
-  if (known == states_.end() && senders_ == kMostSenders) {
+  if (known == states_.end() && senders_ == kMaxSenders) {
     id = message->first;
     passing_ = state_of(message->second);
     return &passing_;
@@ -87,7 +87,7 @@ bool DbcRules::judge(const FrameSpans& frames, size_t i) {
   State* const found = find_state(id);
   if (found == nullptr) {
     const bool is_new = !findings_.contains({id, DbcRule::unknown_message, ""});
-    if (is_new && unknown_ == kMostUnknown) return true;
+    if (is_new && unknown_ == kMaxUnknown) return true;
     unknown_ += is_new;
     tell(
         id, DbcRule::unknown_message, "", time_ns, [&] { return fmt::format("{} bytes", bytes); },
@@ -134,11 +134,11 @@ bool DbcRules::judge_signals(State& state, uint32_t id, int64_t time_ns, const u
     const double value = signal.physical(*raw);
     // Bounds of a DBC are rounded; a value that is no number is outside.
     const double slack = signal.is_float ? 0 : std::abs(signal.factor) / 2;
-    if (value >= signal.least - slack && value <= signal.most + slack) continue;
+    if (value >= signal.min - slack && value <= signal.max + slack) continue;
     broken = true;
     tell(
         id, DbcRule::range, signal.name, time_ns, [&] { return fmt::format("{:g} {}", value, signal.unit); },
-        [&] { return fmt::format("{:g} .. {:g} {}", signal.least, signal.most, signal.unit); });
+        [&] { return fmt::format("{:g} .. {:g} {}", signal.min, signal.max, signal.unit); });
   }
   for (Counter& counter : state.counters) {
     const DbcSignal& signal = signals[counter.signal];

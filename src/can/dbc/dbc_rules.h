@@ -36,13 +36,13 @@ struct DbcFinding {
 };
 
 /// Judges the frames of one bus by a DBC. Remote and error frames are not judged. Of a parameter group of
-/// J1939 each sender has cycles and counters of its own. What it keeps is bounded by the DBC, by kMostUnknown
-/// IDs and by kMostSenders. Not thread-safe.
+/// J1939 each sender has cycles and counters of its own. What it keeps is bounded by the DBC, by kMaxUnknown
+/// IDs and by kMaxSenders. Not thread-safe.
 class DbcRules {
  public:
-  static constexpr size_t kMostUnknown = 4096;  ///< others count as broken and are in no finding
+  static constexpr size_t kMaxUnknown = 4096;  ///< others count as broken and are in no finding
   /// Of parameter groups, where the DBC has others; of more, cycles and counters are not judged.
-  static constexpr size_t kMostSenders = 4096;
+  static constexpr size_t kMaxSenders = 4096;
 
   /// `dbc` outlives it.
   explicit DbcRules(const Dbc& dbc);

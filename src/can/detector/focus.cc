@@ -5,11 +5,11 @@
 namespace plimsoll {
 namespace {
 
-std::vector<Focus::Share> greatest(const std::vector<float>& shares, size_t most) {
+std::vector<Focus::Share> greatest(const std::vector<float>& shares, size_t max) {
   std::vector<Focus::Share> all;
   for (size_t i = 0; i < shares.size(); ++i)
     if (shares[i] > 0) all.push_back({static_cast<int32_t>(i), shares[i]});
-  const size_t kept = std::min(most, all.size());
+  const size_t kept = std::min(max, all.size());
   std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(kept),
                             [](const auto& a, const auto& b) {
                               return a.share != b.share ? a.share > b.share : a.index < b.index;
@@ -20,7 +20,7 @@ std::vector<Focus::Share> greatest(const std::vector<float>& shares, size_t most
 
 }  // namespace
 
-Focus focus_of(const GatNetwork& network, const GraphBlock& graph, size_t most) {
+Focus focus_of(const GatNetwork& network, const GraphBlock& graph, size_t max) {
   const auto nodes = static_cast<size_t>(graph.nodes());
   const auto edges = static_cast<size_t>(graph.edge_count());
   const auto heads = static_cast<size_t>(network.config().heads);
@@ -46,7 +46,7 @@ Focus focus_of(const GatNetwork& network, const GraphBlock& graph, size_t most) 
     for (size_t n = 0; n < nodes; ++n) below[n] += mean(alpha, edges + n) * at[n];
     at = std::move(below);
   }
-  return {greatest(at, most), greatest(through, most)};
+  return {greatest(at, max), greatest(through, max)};
 }
 
 }  // namespace plimsoll

@@ -22,6 +22,6 @@ struct Focus {
 };
 
 /// Of the graph that the network scored last, which is `graph`; at most `most` nodes and edges.
-Focus focus_of(const GatNetwork& network, const GraphBlock& graph, size_t most);
+Focus focus_of(const GatNetwork& network, const GraphBlock& graph, size_t max);
 
 }  // namespace plimsoll

@@ -16,7 +16,7 @@ constexpr std::array<double, 2> kRates = {0.01, 0.001};
 
 // By Statistic: below the resolution of a window, or of a clock, nothing is odd
 // (docs/detection.md#statistics).
-constexpr std::array<float, kStatistics> kLeastScales = {
+constexpr std::array<float, kStatistics> kMinScales = {
     0.009F,  // unknown: a frame of a window of 100
     1.05F,   // early: doublings; one frame between two others, perhaps of the window before, is one
     0.015F,  // early_share: two frames
@@ -98,7 +98,7 @@ std::array<double, kFusedParts> parts_of(const NamedTensors& tensors, const std:
 const std::array<FusedPart, kFusedParts>& fused_parts() {
   static const std::array<FusedPart, kFusedParts> all = [] {
     std::array<FusedPart, kFusedParts> parts;
-    for (size_t s = 0; s < kStatistics; ++s) parts[s] = {statistic_names()[s], kLeastScales[s]};
+    for (size_t s = 0; s < kStatistics; ++s) parts[s] = {statistic_names()[s], kMinScales[s]};
     parts[kGat] = {"gat", 1};
     parts[kGat + 1] = {"vgae", 0.01F};
     return parts;
@@ -154,7 +154,7 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
     const auto values = sorted_values(benign, p);
     if (values.empty()) continue;
     const double edge = value_beyond(values, kBeyondEdge);
-    fusion.units_[p] = std::max<double>(parts[p].least_scale, edge - value_beyond(values, 0.5));
+    fusion.units_[p] = std::max<double>(parts[p].min_scale, edge - value_beyond(values, 0.5));
     if (p == kRestlessPart) fusion.units_[p] *= kRestlessRank;
     fusion.edges_[p] = std::max(0.0, edge);
     if (p == kGat && timing == Timing::supported) fusion.support_ = edge;
@@ -162,7 +162,7 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
   for (const size_t part : kOwnLevels) {
     if (std::isnan(fusion.edges_[part])) continue;
     fusion.edges_[part] = 0;
-    fusion.units_[part] = parts[part].least_scale;
+    fusion.units_[part] = parts[part].min_scale;
   }
   Vector<double, Tag::columns> excesses;
   excesses.reserve(static_cast<size_t>(benign.size()));
@@ -207,7 +207,7 @@ Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
     if (excess <= 1) excess = std::min(excess, 0.0);
   }
   for (const size_t part : kOwnLevels) excesses[part] *= scale_;  // whatever the scale of the others
-  const double restless = parts[kRestlessPart] / kLeastScales[kRestlessPart];
+  const double restless = parts[kRestlessPart] / kMinScales[kRestlessPart];
   if (restless > 1 && !std::isnan(edges_[kRestlessPart])) excesses[kRestlessPart] = restless * scale_;
   double& held = excesses[static_cast<size_t>(Statistic::held)];
   held = std::min(held, kBelowTheLine);

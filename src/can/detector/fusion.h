@@ -18,7 +18,7 @@ namespace plimsoll {
 struct FusedPart {
   std::string name;
   /// What exceeds the edge by less than this is no alarm, however little benign windows spread.
-  float least_scale;
+  float min_scale;
 };
 
 /// All parts: the profile statistics (can/score/profile_statistics.h) in their order, then "gat", log-odds,

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMostSize = int64_t{1} << 24;  // as src/engine/model_file/model_options.cc has it
+constexpr int64_t kMaxSize = int64_t{1} << 24;  // as src/engine/model_file/model_options.cc has it
 
 Reduce reduce_of(const std::string& pooling) {
   if (pooling == "sum") return Reduce::sum;
@@ -52,7 +52,7 @@ GatConfig GatConfig::read(const SafetensorsView& file) {
   for (const int64_t of :
        {config.num_ids, config.in_features, config.embedding, config.layers, config.hidden, config.heads,
         config.fc_layers, config.edge_features == 0 ? 1 : config.edge_features})
-    if (of < 1 || of > kMostSize)
+    if (of < 1 || of > kMaxSize)
       throw InputError(file.path() + ": metadata 'plimsoll.config' holds an impossible size");
   require_one_of(file, "jk", config.jk, {"cat", "max", "lstm"});
   require_one_of(file, "pooling", config.pooling, {"mean", "sum", "max"});
@@ -122,8 +122,8 @@ void GatNetwork::pool(int64_t nodes) {
   } else {
     std::copy_n(outputs_.data(), nodes * width, joined_.data());
     for (int64_t i = nodes * width; i < config_.layers * nodes * width; ++i) {
-      float& most = joined_[size(i % (nodes * width))];
-      most = std::max(most, outputs_[size(i)]);
+      float& max = joined_[size(i % (nodes * width))];
+      max = std::max(max, outputs_[size(i)]);
     }
   }
   pooled_.resize(size(width));

@@ -23,13 +23,13 @@ double probability_of_at_most(int64_t events, int64_t trials, double rate) {
 
 double rate_bound(int64_t events, int64_t trials) {
   if (events >= trials) return 1;
-  double least = static_cast<double>(events) / static_cast<double>(trials);
-  double most = 1;
+  double min = static_cast<double>(events) / static_cast<double>(trials);
+  double max = 1;
   for (int step = 0; step < 60; ++step) {
-    const double middle = (least + most) / 2;
-    (probability_of_at_most(events, trials, middle) > 0.05 ? least : most) = middle;
+    const double middle = (min + max) / 2;
+    (probability_of_at_most(events, trials, middle) > 0.05 ? min : max) = middle;
   }
-  return most;
+  return max;
 }
 
 }  // namespace plimsoll

@@ -27,7 +27,7 @@ struct FrameBatch {
   bool set_channel(std::string_view name) {
     const auto found = std::ranges::find(channels, name);
     if (found == channels.end()) {
-      if (channels.size() == kMostChannels) return false;
+      if (channels.size() == kMaxChannels) return false;
       channels.emplace_back(name);
       channel.push_back(static_cast<uint8_t>(channels.size() - 1));
     } else {

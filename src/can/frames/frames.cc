@@ -268,11 +268,11 @@ FramesView::FramesView(const std::filesystem::path& folder) : set_(folder, "fram
                       recording.path(), recording.first_frame, recording.frames, next, frames_.size()));
     next += recording.frames;
     const size_t channels = recording.channels.size();
-    if (merged ? channels < 1 || channels > kMostChannels : channels > 0)
+    if (merged ? channels < 1 || channels > kMaxChannels : channels > 0)
       throw InputError(
           fmt::format("{}: '{}' names {} channels, expected {}; the data set is damaged, make it again",
                       where, recording.path(), channels,
-                      merged ? fmt::format("1 to {}", kMostChannels) : "none without a column 'channel'"));
+                      merged ? fmt::format("1 to {}", kMaxChannels) : "none without a column 'channel'"));
   }
   if (next != frames_.size())
     throw InputError(

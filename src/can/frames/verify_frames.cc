@@ -10,9 +10,9 @@
 namespace plimsoll {
 namespace {
 
-void verify(const FramesView& view, size_t most, std::vector<std::string>& wrong) {
+void verify(const FramesView& view, size_t max, std::vector<std::string>& wrong) {
   const FrameSpans& frames = view.frames();
-  for (int64_t i = 0; i < frames.size() && wrong.size() < most; ++i) {
+  for (int64_t i = 0; i < frames.size() && wrong.size() < max; ++i) {
     const auto at = static_cast<size_t>(i);
     const uint8_t label = frames.label[at];
     if (label > 1 && label != kUnlabelled)
@@ -36,7 +36,7 @@ void verify(const FramesView& view, size_t most, std::vector<std::string>& wrong
   }
   for (const Recording& recording : view.recordings()) {
     const FrameSpans part = frames.part(recording.first_frame, recording.frames);
-    for (size_t i = 0; i < part.channel.size() && wrong.size() < most; ++i)
+    for (size_t i = 0; i < part.channel.size() && wrong.size() < max; ++i)
       if (part.channel[i] >= recording.channels.size())
         wrong.push_back(fmt::format("frame {}: channel {} is not among the {} of recording {}",
                                     recording.first_frame + static_cast<int64_t>(i), part.channel[i],
@@ -52,7 +52,7 @@ void verify(const FramesView& view, size_t most, std::vector<std::string>& wrong
 }  // namespace
 
 void verify_frames(const std::filesystem::path& folder, std::vector<std::string>& wrong) {
-  verify(FramesView(folder), kMostFindings, wrong);
+  verify(FramesView(folder), kMaxFindings, wrong);
 }
 
 void require_sound(const FramesView& frames) {

@@ -21,8 +21,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kMostShown = 5;     // nodes, and edges
-constexpr size_t kMostUnknown = 16;  // IDs of a line
+constexpr size_t kMaxShown = 5;     // nodes, and edges
+constexpr size_t kMaxUnknown = 16;  // IDs of a line
 
 // Seconds of all processors that this process has worked.
 double processor_seconds() {
@@ -99,7 +99,7 @@ void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, con
   found_ += verdict.attack && verdict.alarm;
   const auto [traffic, first] = traffic_.try_emplace(place.channel, Traffic{verdict.window.time_ns, 0});
   const auto passed = static_cast<int64_t>(gap_ns(traffic->second.last_ns, verdict.window.time_ns));
-  if (!first && passed <= WindowStream::kMostPause) traffic->second.total_ns += passed;
+  if (!first && passed <= WindowStream::kMaxPause) traffic->second.total_ns += passed;
   traffic->second.last_ns = verdict.window.time_ns;
   if (!options_.incidents && (verdict.alarm || options_.all)) {
     const std::string line =
@@ -137,7 +137,7 @@ void AlarmLines::add(const Silence& silence, const StreamDetector& detector, con
 Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detector,
                            const StreamPlace& place) const {
   const MessageKeys ids = detector.node_ids();
-  const Focus focus = detector.focus(kMostShown);
+  const Focus focus = detector.focus(kMaxShown);
   Json nodes = Json::array();
   for (const auto& [index, share] : focus.nodes) {
     const MessageKey key = ids[static_cast<size_t>(index)];
@@ -192,10 +192,9 @@ std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& 
     if (!detector.is_known(ids[i]) &&
         std::ranges::find(focus.nodes, static_cast<int32_t>(i), &Focus::Share::index) == focus.nodes.end())
       others.push_back(ids[i]);
-  for (size_t i = 0; i < std::min(others.size(), kMostUnknown); ++i)
+  for (size_t i = 0; i < std::min(others.size(), kMaxUnknown); ++i)
     text += fmt::format("  {}{}", name_of(detector, others[i]), strangeness_of(detector, others[i]));
-  if (others.size() > kMostUnknown)
-    text += fmt::format("  and {} more unknown", others.size() - kMostUnknown);
+  if (others.size() > kMaxUnknown) text += fmt::format("  and {} more unknown", others.size() - kMaxUnknown);
   return text;
 }
 
@@ -216,7 +215,7 @@ Json AlarmLines::summary_json(const FeedLosses& losses, const Json& memory) cons
                    {{"p50", latency_.quantile(0.5)},
                     {"p99", latency_.quantile(0.99)},
                     {"p99_9", latency_.quantile(0.999)},
-                    {"max", latency_.most()}}},
+                    {"max", latency_.max()}}},
                   {"malformed_lines", losses.lines},
                   {"malformed", losses.expected},
                   {"other_channels", losses.other_channels},

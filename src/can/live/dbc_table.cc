@@ -20,13 +20,13 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kMostListed = 16;  // of a list
+constexpr size_t kMaxListed = 16;  // of a list
 
 // What frames had of a signal.
 struct Values {
   int64_t frames = 0;
-  double least = std::numeric_limits<double>::infinity();
-  double most = -std::numeric_limits<double>::infinity();
+  double min = std::numeric_limits<double>::infinity();
+  double max = -std::numeric_limits<double>::infinity();
 };
 
 struct SeenMessage {
@@ -101,8 +101,8 @@ class Seen {
       const double value = signal.physical(*raw);
       Values& values = seen.signals[s];
       ++values.frames;
-      values.least = std::min(values.least, value);
-      values.most = std::max(values.most, value);
+      values.min = std::min(values.min, value);
+      values.max = std::max(values.max, value);
     }
   }
 
@@ -120,10 +120,9 @@ Json number_or_null(double value) {
 Json signal_json(const DbcSignal& signal, const Values& values) {
   Json json = {{"name", signal.name}, {"unit", signal.unit}, {"frames", values.frames}};
   const bool any = values.frames > 0;
-  json["least"] = any ? number_or_null(values.least) : Json();
-  json["most"] = any ? number_or_null(values.most) : Json();
-  json["stated"] =
-      signal.has_range() ? Json{number_or_null(signal.least), number_or_null(signal.most)} : Json();
+  json["least"] = any ? number_or_null(values.min) : Json();
+  json["most"] = any ? number_or_null(values.max) : Json();
+  json["stated"] = signal.has_range() ? Json{number_or_null(signal.min), number_or_null(signal.max)} : Json();
   return json;
 }
 
@@ -135,10 +134,10 @@ std::string unknown_text(const std::vector<std::pair<uint32_t, int64_t>>& unknow
   if (unknown.empty()) return "";
   std::string text =
       fmt::format("\n{} IDs that the DBC does not know:", format_count(static_cast<int64_t>(unknown.size())));
-  for (const auto& [id, count] : std::span(unknown).first(std::min(unknown.size(), kMostListed)))
+  for (const auto& [id, count] : std::span(unknown).first(std::min(unknown.size(), kMaxListed)))
     text += fmt::format(" {} ({})", id_text(id), format_count(count));
-  if (unknown.size() > kMostListed)
-    text += fmt::format(" and {} more", format_count(static_cast<int64_t>(unknown.size() - kMostListed)));
+  if (unknown.size() > kMaxListed)
+    text += fmt::format(" and {} more", format_count(static_cast<int64_t>(unknown.size() - kMaxListed)));
   return text + "\n";
 }
 
@@ -159,9 +158,8 @@ std::string dbc_table(const FrameSpans& frames, const Dbc& dbc) {
       const Values& values = one->signals[s];
       const bool any = values.frames > 0;
       signals.add({message.name, signal.name, signal.unit, format_count(values.frames),
-                   any ? fmt::format("{:g}", values.least) : "-",
-                   any ? fmt::format("{:g}", values.most) : "-",
-                   signal.has_range() ? fmt::format("{:g} .. {:g}", signal.least, signal.most) : "-"});
+                   any ? fmt::format("{:g}", values.min) : "-", any ? fmt::format("{:g}", values.max) : "-",
+                   signal.has_range() ? fmt::format("{:g} .. {:g}", signal.min, signal.max) : "-"});
     }
   }
   std::string text = fmt::format("{} of {} messages of the DBC, in {} of {} frames\n", seen.messages().size(),

@@ -115,9 +115,9 @@ void DetectMonitor::run(const std::stop_token& stop) {
 void DetectMonitor::answer() const {
   const int caller = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (caller < 0) return;
-  const timeval most{1, 0};
-  ::setsockopt(caller, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
-  ::setsockopt(caller, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+  const timeval max{1, 0};
+  ::setsockopt(caller, SOL_SOCKET, SO_RCVTIMEO, &max, sizeof max);
+  ::setsockopt(caller, SOL_SOCKET, SO_SNDTIMEO, &max, sizeof max);
   std::array<char, 2048> request;
   if (::recv(caller, request.data(), request.size(), 0) > 0) {
     const std::string body = page();

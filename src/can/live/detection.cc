@@ -77,8 +77,8 @@ Detection::Lane& Detection::lane_of(const std::string& channel) {
   const auto found =
       std::ranges::find_if(lanes_, [&](const auto& lane) { return lane->place.channel == name; });
   if (found != lanes_.end()) return **found;
-  if (lanes_.size() == kMostChannels)
-    throw InputError(fmt::format("found more than {} channels; choose one with --channel", kMostChannels));
+  if (lanes_.size() == kMaxChannels)
+    throw InputError(fmt::format("found more than {} channels; choose one with --channel", kMaxChannels));
   Lane& lane = *lanes_.emplace_back(std::make_unique<Lane>());
   lane.place.channel = name;
   lane.detector =
@@ -144,7 +144,7 @@ void Detection::take(const FrameBatch& batch) {
   if (batch.channel.empty()) return take(lane_of(""), batch.spans());
   const FrameSpans spans = batch.spans();
   const FrameSpans merged = batch.merged_spans();
-  std::array<Lane*, kMostChannels> lanes{};
+  std::array<Lane*, kMaxChannels> lanes{};
   bool several = false;
   for (const uint8_t channel : batch.channel) {
     if (lanes.at(channel) == nullptr) lanes.at(channel) = &lane_of(channels_[channel]);
@@ -201,7 +201,7 @@ void Detection::judge_silence(Lane& lane, int64_t now_ns) {
 void Detection::judge_silences(const FrameBatch& batch) {
   for (const int64_t time : batch.time_ns)
     if (!latest_ns_ || time > *latest_ns_ ||
-        gap_ns(time, *latest_ns_) > static_cast<uint64_t>(WindowStream::kMostBack))
+        gap_ns(time, *latest_ns_) > static_cast<uint64_t>(WindowStream::kMaxBack))
       latest_ns_ = time;
   if (!latest_ns_) return;
   int64_t now_ns = *latest_ns_;

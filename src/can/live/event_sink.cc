@@ -44,11 +44,11 @@ bool EventSink::is_held_back(int64_t time_ns, size_t bytes) {
     window_ = window;
     told_ = bytes_ = 0;
   }
-  if (options_.most > 0 && told_ >= options_.most) {
+  if (options_.max > 0 && told_ >= options_.max) {
     ++counts_.over_rate;
     return true;
   }
-  if (options_.most_bytes > 0 && bytes_ + static_cast<int64_t>(bytes) > options_.most_bytes) {
+  if (options_.max_bytes > 0 && bytes_ + static_cast<int64_t>(bytes) > options_.max_bytes) {
     ++counts_.over_bytes;
     return true;
   }
@@ -82,7 +82,7 @@ void EventSink::run_command(const std::string& text, const char* state) {
   const auto fail = [&](const char* what, int reason) {
     fmt::print(stderr, "plimsoll: --on-event: {} ({})\n", what, std::strerror(reason));
   };
-  if (running_.size() == kMostRunning)
+  if (running_.size() == kMaxRunning)
     return fail("16 commands still run; this event is not passed on", EAGAIN);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail("no pipe", errno);

@@ -15,10 +15,10 @@ namespace plimsoll {
 class EventSink {
  public:
   struct Options {
-    std::string format;      ///< "json", "ocsf" or "syslog"
-    std::string command;     ///< of a shell; gets each event on its standard input; empty: none
-    int64_t most = 60;       ///< events in a window of the traffic's time; 0: no limit
-    int64_t most_bytes = 0;  ///< of their lines, in a window; 0: no limit
+    std::string format;     ///< "json", "ocsf" or "syslog"
+    std::string command;    ///< of a shell; gets each event on its standard input; empty: none
+    int64_t max = 60;       ///< events in a window of the traffic's time; 0: no limit
+    int64_t max_bytes = 0;  ///< of their lines, in a window; 0: no limit
     int64_t window_ns = 60'000'000'000;
     EventContext context;
   };
@@ -39,7 +39,7 @@ class EventSink {
   void run_command(const std::string& text, const char* state);
   void collect();
 
-  static constexpr size_t kMostRunning = 16;
+  static constexpr size_t kMaxRunning = 16;
 
   Options options_;
   DetectCounts& counts_;

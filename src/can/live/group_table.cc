@@ -15,8 +15,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kMostRows = 100;
-constexpr size_t kMostAddresses = 8;  // of a row
+constexpr size_t kMaxRows = 100;
+constexpr size_t kMaxAddresses = 8;  // of a row
 
 using Addresses = std::bitset<256>;
 
@@ -29,7 +29,7 @@ struct Group {
 std::string text_of(const Addresses& addresses) {
   std::string text;
   size_t shown = 0;
-  for (size_t a = 0; a < addresses.size() && shown < kMostAddresses; ++a)
+  for (size_t a = 0; a < addresses.size() && shown < kMaxAddresses; ++a)
     if (addresses[a]) text += fmt::format("{}{}", shown++ == 0 ? "" : " ", a);
   if (addresses.count() > shown) text += fmt::format(" and {} more", addresses.count() - shown);
   return text;
@@ -91,15 +91,15 @@ std::string group_table(const FrameSpans& frames, const Dbc& dbc) {
   const Groups groups(frames);
   const auto ranked = groups.ranked();
   Table table({"PGN", "hex", "frames", "<priority", "<from", "<to", "<message"});
-  for (const auto& [pgn, group] : std::span(ranked).first(std::min(ranked.size(), kMostRows)))
+  for (const auto& [pgn, group] : std::span(ranked).first(std::min(ranked.size(), kMaxRows)))
     table.add({fmt::format("{}", pgn), fmt::format("{:04X}", pgn), format_count(group->frames),
                text_of(group->priorities), text_of(group->sources),
                group->destinations.none() ? "all" : text_of(group->destinations),
                message_name(group->first_id, &dbc, true)});
   std::string text = fmt::format("{} parameter groups of 29-bit IDs\n\n{}",
                                  format_count(static_cast<int64_t>(ranked.size())), table.text());
-  if (ranked.size() > kMostRows)
-    text += fmt::format("and {} more\n", format_count(static_cast<int64_t>(ranked.size() - kMostRows)));
+  if (ranked.size() > kMaxRows)
+    text += fmt::format("and {} more\n", format_count(static_cast<int64_t>(ranked.size() - kMaxRows)));
   return text;
 }
 

@@ -102,7 +102,7 @@ bool Incidents::is_enough(int64_t time_ns, int64_t alarms) {
   if (interval != interval_) in_interval_ = 0;
   interval_ = interval;
   in_interval_ += alarms;
-  return in_interval_ >= options_.least_windows;
+  return in_interval_ >= options_.min_windows;
 }
 
 // It is one alarm however long it lasts, so that none is waited for.
@@ -145,7 +145,7 @@ void Incidents::name_ids(const StreamDetector& detector) {
   const MessageKeys ids = detector.node_ids();
   const auto name = [&](MessageKey key) {
     const Incident::Id id{static_cast<uint32_t>(key), detector.channel_of(key)};
-    if (incident_.ids.size() >= kMostIds && !incident_.ids.contains(id)) return;
+    if (incident_.ids.size() >= kMaxIds && !incident_.ids.contains(id)) return;
     Incident::Named& named = incident_.ids[id];
     ++named.windows;
     named.known = detector.is_known(key);

@@ -60,7 +60,7 @@ class Incidents {
     int64_t every = 1;                 ///< of alarms the n-th is taken
     int64_t gap_ns = 1'000'000'000;    ///< told when it starts, once a minute, and when it is over
     int64_t interval_ns = 0;           ///< in place of the gap: told when the interval is over; 0: the gap
-    int64_t least_windows = 1;         ///< alarms before an incident is told:
+    int64_t min_windows = 1;           ///< alarms before an incident is told:
     int64_t within_ns = 0;             ///< in an interval of this length; 0: in the incident
   };
   using Tell = std::function<void(const Incident&)>;
@@ -89,7 +89,7 @@ class Incidents {
   void name_ids(const StreamDetector& detector);
   void tell(Incident::State state);
 
-  static constexpr size_t kMostIds = 16;
+  static constexpr size_t kMaxIds = 16;
 
   Options options_;
   std::string channel_;

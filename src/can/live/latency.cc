@@ -24,7 +24,7 @@ void Latency::add(int64_t ns) {
   ns = std::max<int64_t>(ns, 0);
   ++counts_[bucket(ns)];
   ++count_;
-  most_ = std::max(most_, ns);
+  max_ = std::max(max_, ns);
 }
 
 int64_t Latency::quantile(double q) const {
@@ -32,9 +32,9 @@ int64_t Latency::quantile(double q) const {
   int64_t seen = 0;
   for (size_t b = 0; b < counts_.size(); ++b) {
     seen += counts_[b];
-    if (seen >= wanted && seen > 0) return std::min(end_of(b), most_);
+    if (seen >= wanted && seen > 0) return std::min(end_of(b), max_);
   }
-  return most_;
+  return max_;
 }
 
 }  // namespace plimsoll

@@ -14,7 +14,7 @@ class Latency {
   void add(int64_t ns);
 
   int64_t count() const { return count_; }
-  int64_t most() const { return most_; }
+  int64_t max() const { return max_; }
   /// The least bucket's end at or below which a share `q` of all lies, in ns, no more than most(); 0 where
   /// there are none.
   int64_t quantile(double q) const;
@@ -26,7 +26,7 @@ class Latency {
 
   Vector<int64_t, Tag::output> counts_ = Vector<int64_t, Tag::output>((64 - kBits + 1) << kBits, 0);
   int64_t count_ = 0;
-  int64_t most_ = 0;
+  int64_t max_ = 0;
 };
 
 }  // namespace plimsoll

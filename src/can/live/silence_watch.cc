@@ -38,7 +38,7 @@ int64_t SilenceWatch::add(const FrameSpans& frames, const std::vector<std::strin
     const int64_t time = frames.time_ns[at];
     if (is_due(time)) return f;
     const bool set_back =
-        latest_ns_ && gap_ns(time, *latest_ns_) > static_cast<uint64_t>(WindowStream::kMostBack);
+        latest_ns_ && gap_ns(time, *latest_ns_) > static_cast<uint64_t>(WindowStream::kMaxBack);
     if (!latest_ns_ || set_back || time > *latest_ns_) {
       latest_ns_ = time;
       told_ = false;

@@ -64,7 +64,7 @@ class StreamDetector {
   FrameSpans pending() const { return stream_.pending(); }
 
   // Of the window that next() gave last.
-  Focus focus(size_t most) const { return focus_of(judge_.network(), stream_.graph(), most); }
+  Focus focus(size_t max) const { return focus_of(judge_.network(), stream_.graph(), max); }
   const GraphBlock& graph() const { return stream_.graph(); }
   /// The message of each node, known or not.
   MessageKeys node_ids() const;

@@ -12,14 +12,14 @@
 
 namespace plimsoll {
 
-Waited wait_for_input(int descriptor, const std::atomic<bool>* stop, int64_t most_ns) {
+Waited wait_for_input(int descriptor, const std::atomic<bool>* stop, int64_t max_ns) {
   using std::chrono::steady_clock;
   constexpr int64_t kLookUpMs = 100;  // how soon the flag is seen; input wakes at once
-  const auto end = steady_clock::now() + std::chrono::nanoseconds(most_ns);
+  const auto end = steady_clock::now() + std::chrono::nanoseconds(max_ns);
   for (;;) {
     if (stop != nullptr && *stop) return Waited::stopped;
     int64_t wait_ms = kLookUpMs;
-    if (most_ns > 0) {
+    if (max_ns > 0) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now());
       if (left.count() <= 0) return Waited::in_vain;
       wait_ms = std::min<int64_t>(wait_ms, left.count());

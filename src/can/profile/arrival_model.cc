@@ -31,8 +31,8 @@ struct Counted {
   void add(int64_t part, int64_t time_ns, uint64_t now) {
     const auto put = [&](ArrivalCounts::Spans& spans, int64_t span) {
       ++spans.count;
-      int64_t& least = spans.least[static_cast<size_t>(part)];
-      least = std::min(least, span);
+      int64_t& min = spans.min[static_cast<size_t>(part)];
+      min = std::min(min, span);
     };
     ++counts.frames;
     if (seen > 0) {
@@ -53,15 +53,15 @@ struct Counted {
 void ArrivalCounts::Spans::add(const Spans& other) {
   add_count(count, other.count);
   std::array<int64_t, 2 * kParts> both;
-  std::ranges::merge(least, other.least, both.begin());
-  std::copy_n(both.begin(), kParts, least.begin());
+  std::ranges::merge(min, other.min, both.begin());
+  std::copy_n(both.begin(), kParts, min.begin());
 }
 
 Arrival::Bound ArrivalCounts::Spans::bound(double margin) const {
-  if (least[0] == kNever) return {};
-  const int64_t second = least[1] == kNever ? least[0] : least[1];
-  const double record = std::log2(static_cast<double>(second) / static_cast<double>(least[0]));
-  return {least[0], std::max(margin, record)};
+  if (min[0] == kNever) return {};
+  const int64_t second = min[1] == kNever ? min[0] : min[1];
+  const double record = std::log2(static_cast<double>(second) / static_cast<double>(min[0]));
+  return {min[0], std::max(margin, record)};
 }
 
 void ArrivalCounts::add(const ArrivalCounts& other) {
@@ -80,18 +80,17 @@ Arrival ArrivalCounts::arrival(int64_t traffic_ns) const {
              static_cast<double>(changes) < ArrivalModel::kStillShare * static_cast<double>(one.count);
   if (two.count >= ArrivalModel::kFewest && period <= BehaviourProfile::kLongestPeriod) {
     const auto regular = [&](const Arrival::Bound& bound, int gaps) {
-      const bool is =
-          static_cast<double>(bound.least_ns) > BehaviourProfile::kLeastRegularity * gaps * period &&
-          bound.least_ns > GapBins::kShortest;
+      const bool is = static_cast<double>(bound.min_ns) > BehaviourProfile::kMinRegularity * gaps * period &&
+                      bound.min_ns > GapBins::kShortest;
       return is ? bound : Arrival::Bound{};
     };
-    const double jitter = std::log2(period / static_cast<double>(one.bound(1).least_ns));
+    const double jitter = std::log2(period / static_cast<double>(one.bound(1).min_ns));
     const double margin =
-        std::clamp(ArrivalModel::kRegular * jitter, ArrivalModel::kLeastMargin, ArrivalModel::kMargin);
+        std::clamp(ArrivalModel::kRegular * jitter, ArrivalModel::kMinMargin, ArrivalModel::kMargin);
     id.one = regular(one.bound(margin), 1);
     id.two = regular(two.bound(margin), 2);
   }
-  if (id.one.least_ns > 0 || id.two.least_ns > 0) return id;
+  if (id.one.min_ns > 0 || id.two.min_ns > 0) return id;
   if (eight.count >= ArrivalModel::kFewest)
     id.eight = eight.bound(ArrivalModel::kBurstMargin);
   else  // Seldom: nine frames take the share of the traffic that they are of all its frames, at most all of
@@ -102,8 +101,8 @@ Arrival ArrivalCounts::arrival(int64_t traffic_ns) const {
 }
 
 double Arrival::Bound::excess(int64_t span_ns) const {
-  if (span_ns >= least_ns) return 0;
-  return std::log2(static_cast<double>(least_ns) / static_cast<double>(span_ns)) / margin;
+  if (span_ns >= min_ns) return 0;
+  return std::log2(static_cast<double>(min_ns) / static_cast<double>(span_ns)) / margin;
 }
 
 ArrivalSums ArrivalSums::count(const FrameSpans& frames, std::span<const FrameWindow> runs,
@@ -134,7 +133,7 @@ ArrivalSums ArrivalSums::count(const FrameSpans& frames, std::span<const FrameWi
   }
   for (Counted& id : counted) {
     for (ArrivalCounts::Spans* spans : {&id.counts.one, &id.counts.two, &id.counts.eight})
-      std::ranges::sort(spans->least);
+      std::ranges::sort(spans->min);
     sums.ids.push_back(id.counts);
   }
   return sums;
@@ -146,27 +145,27 @@ ArrivalModel::ArrivalModel(const ArrivalSums& sums) {
 
 NamedTensors ArrivalModel::tensors() const {
   if (ids_.empty()) return {};
-  Vector<int64_t, Tag::columns> least;
+  Vector<int64_t, Tag::columns> min;
   Vector<double, Tag::columns> margins;
   for (const Arrival& id : ids_) {
-    least.insert(least.end(), {id.one.least_ns, id.two.least_ns, id.eight.least_ns, int64_t{id.still}});
+    min.insert(min.end(), {id.one.min_ns, id.two.min_ns, id.eight.min_ns, int64_t{id.still}});
     margins.insert(margins.end(), {id.one.margin, id.two.margin, id.eight.margin});
   }
   const auto count = static_cast<int64_t>(ids_.size());
-  return {{"profile.arrival_ns", own_tensor<int64_t>(least, {count, 4})},
+  return {{"profile.arrival_ns", own_tensor<int64_t>(min, {count, 4})},
           {"profile.arrival_margin", own_tensor<double>(margins, {count, 3})}};
 }
 
 ArrivalModel ArrivalModel::from_tensors(const NamedTensors& tensors, int32_t ids) {
   ArrivalModel model;
   if (!tensors.contains("profile.arrival_ns")) return model;
-  const auto least = values_of<int64_t>(tensors, "profile.arrival_ns", {ids, 4});
+  const auto min = values_of<int64_t>(tensors, "profile.arrival_ns", {ids, 4});
   const auto margins = values_of<double>(tensors, "profile.arrival_margin", {ids, 3});
   for (size_t i = 0; i < static_cast<size_t>(ids); ++i) {
-    const auto bound = [&](size_t k) { return Arrival::Bound{least[4 * i + k], margins[3 * i + k]}; };
-    const Arrival id{bound(0), bound(1), bound(2), least[4 * i + 3] != 0};
+    const auto bound = [&](size_t k) { return Arrival::Bound{min[4 * i + k], margins[3 * i + k]}; };
+    const Arrival id{bound(0), bound(1), bound(2), min[4 * i + 3] != 0};
     for (const Arrival::Bound& one : {id.one, id.two, id.eight})
-      if (one.least_ns < 0 || !std::isfinite(one.margin) || (one.least_ns > 0 && one.margin <= 0))
+      if (one.min_ns < 0 || !std::isfinite(one.margin) || (one.min_ns > 0 && one.margin <= 0))
         throw InputError(fmt::format(
             "the model's tensors 'profile.arrival_*' hold an impossible bound in row {}; calibrate it again",
             i));

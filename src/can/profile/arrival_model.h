@@ -20,8 +20,8 @@ struct FrameWindow;
 struct Arrival {
   /// A bound of the curve. Of the traffic it was learned from, nothing exceeds it.
   struct Bound {
-    int64_t least_ns = 0;  ///< 0: there is no bound
-    double margin = 0;     ///< doublings that a span may be shorter by
+    int64_t min_ns = 0;  ///< 0: there is no bound
+    double margin = 0;   ///< doublings that a span may be shorter by
 
     /// Doublings by which a span is shorter than the bound, in margins; 0 if it is not.
     double excess(int64_t span_ns) const;
@@ -41,7 +41,7 @@ struct ArrivalCounts {
   struct Spans {
     static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     int64_t count = 0;
-    std::array<int64_t, kParts> least{kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever};
+    std::array<int64_t, kParts> min{kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever};
 
     /// Of another drive: the least ones of the parts of both. Errors: InputError where counts do not fit.
     void add(const Spans& other);
@@ -84,7 +84,7 @@ class ArrivalModel {
   /// Doublings. An added frame halves two gaps, and one of the two gaps that it makes.
   static constexpr double kMargin = 0.6;
   /// Of an ID that is so regular that its period is this many times closer to its least gap.
-  static constexpr double kLeastMargin = 0.3;
+  static constexpr double kMinMargin = 0.3;
   static constexpr double kRegular = 10;
   /// Of an irregular ID, whose eight gaps may take any time: a burst is sixteen times as fast.
   static constexpr double kBurstMargin = 4;

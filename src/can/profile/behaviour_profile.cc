@@ -19,7 +19,7 @@ namespace {
 // of it.
 void require_room(size_t ids) {
   constexpr size_t kEach = sizeof(BehaviourProfile::Id) + sizeof(BenignId) + sizeof(BenignId::Spans);
-  const size_t transitions = ids <= BehaviourProfile::kMostIds ? ids * ids / 8 : 0;
+  const size_t transitions = ids <= BehaviourProfile::kMaxIds ? ids * ids / 8 : 0;
   const Charge all(Tag::columns, static_cast<int64_t>(ids * kEach + transitions));
 }
 
@@ -73,7 +73,7 @@ struct BehaviourProfile::Learner {
 BehaviourProfile::BehaviourProfile(Vocabulary vocabulary)
     : vocabulary_(std::move(vocabulary)), ids_(static_cast<size_t>(vocabulary_.size()) + 1) {
   const auto size = static_cast<size_t>(vocabulary_.size());
-  if (vocabulary_.size() <= kMostIds) transitions_.assign((size * size + 63) / 64, 0);
+  if (vocabulary_.size() <= kMaxIds) transitions_.assign((size * size + 63) / 64, 0);
 }
 
 BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vocabulary,

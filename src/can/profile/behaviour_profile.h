@@ -38,15 +38,15 @@ class BehaviourProfile {
   /// The frames back within which the last occurrence of an ID counts as its predecessor.
   static constexpr int64_t kLookBack = 2000;
   /// Bytes of the longest payload, that of CAN FD. The features of single bytes are those of the first eight.
-  static constexpr int64_t kMostPayload = 64;
+  static constexpr int64_t kMaxPayload = 64;
   /// With fewer gaps an ID has no benign timing, with fewer frames no benign payload.
   static constexpr int64_t kFewest = 8;
   /// With more IDs than this, transitions are not learned: their table grows with the square.
-  static constexpr int32_t kMostIds = 4096;
+  static constexpr int32_t kMaxIds = 4096;
 
   /// Deviations (population) are taken for no less than these, so that what never varied can be compared.
-  static constexpr double kLeastGapDeviation = 0.005;  ///< of scaled_log: about 8 % of a gap
-  static constexpr double kLeastByteDeviation = 0.01;
+  static constexpr double kMinGapDeviation = 0.005;  ///< of scaled_log: about 8 % of a gap
+  static constexpr double kMinByteDeviation = 0.01;
 
   /// With fewer frames nothing is called impossible for an ID.
   static constexpr int64_t kFewestToExpect = 24;
@@ -55,9 +55,9 @@ class BehaviourProfile {
   /// The share of an ID's benign spans of time beyond its least and its longest.
   static constexpr double kBeyond = 0.001;
   /// Two gaps are expected to last a least time where that is more than this share of two mean gaps.
-  static constexpr double kLeastRegularity = 0.4;
+  static constexpr double kMinRegularity = 0.4;
   /// Silence is expected to end where the longest gap is no more than so many mean gaps.
-  static constexpr double kMostIrregularity = 2;
+  static constexpr double kMaxIrregularity = 2;
   /// A payload is expected to change that never stood still for so many frames.
   static constexpr int32_t kStandsStill = 24;
   /// The share of steps of a byte that must be alike for it to be a counter.
@@ -68,18 +68,18 @@ class BehaviourProfile {
     bool has_payload = false;
     uint8_t length = 0;                             ///< the most frequent one; the shortest of several
     double gap_mean = 0;                            ///< of scaled_log
-    double gap_units = 0;                           ///< 1 / max(deviation, kLeastGapDeviation)
+    double gap_units = 0;                           ///< 1 / max(deviation, kMinGapDeviation)
     std::array<double, kPayloadBytes> byte_mean{};  ///< of byte / 255
     std::array<double, kPayloadBytes> byte_units{};
 
     // Of IDs that send regularly, else 0.
-    int64_t least_two_gaps = 0;  ///< ns, from a frame to the second one after it
-    int64_t longest_gap = 0;     ///< ns
+    int64_t min_two_gaps = 0;  ///< ns, from a frame to the second one after it
+    int64_t longest_gap = 0;   ///< ns
 
     // Of IDs with kFewestToExpect payloads; else nothing is impossible.
-    uint64_t fixed_bits = 0;                           ///< of the first eight bytes: those that never changed
-    uint64_t fixed_value = 0;                          ///< and what they were
-    std::array<uint8_t, kPayloadBytes> most_change{};  ///< of a byte, from frame to frame
+    uint64_t fixed_bits = 0;                          ///< of the first eight bytes: those that never changed
+    uint64_t fixed_value = 0;                         ///< and what they were
+    std::array<uint8_t, kPayloadBytes> max_change{};  ///< of a byte, from frame to frame
     std::array<uint8_t, kPayloadBytes> counter_mask{};  ///< the bits of a byte that count; 0: none
     std::array<uint8_t, kPayloadBytes> counter_step{};  ///< by how much
     int32_t longest_still = 0;      ///< frames in a row with one payload; 0: it may well stand still

@@ -63,7 +63,7 @@ void BenignId::add(const BenignId& other) {
   for (size_t k = 0; k < kPayloadBytes; ++k) {
     add_count(bytes_[k], other.bytes_[k]);
     add_count(byte_squares_[k], other.byte_squares_[k]);
-    most_change_[k] = std::max(most_change_[k], other.most_change_[k]);
+    max_change_[k] = std::max(max_change_[k], other.max_change_[k]);
     byte_steps_[k].add(other.byte_steps_[k]);
     nibble_steps_[k].add(other.nibble_steps_[k]);
   }
@@ -98,7 +98,7 @@ void BenignId::add_time(int64_t position, int64_t time_ns, Spans& spans) {
 
 void BenignId::add_payload(uint8_t length, const uint8_t* data) {
   ++payloads_;
-  ++lengths_[std::min<size_t>(length, BehaviourProfile::kMostPayload)];
+  ++lengths_[std::min<size_t>(length, BehaviourProfile::kMaxPayload)];
   ones_ |= payload_word(data);
   always_ &= payload_word(data);
   const bool pair = has_last_data_;
@@ -111,8 +111,8 @@ void BenignId::add_payload(uint8_t length, const uint8_t* data) {
     byte_squares_[k] += data[k] * data[k];
     if (!pair) continue;
     const uint8_t old = last_data_[k];
-    most_change_[k] =
-        std::max(most_change_[k], static_cast<uint8_t>(std::max(data[k], old) - std::min(data[k], old)));
+    max_change_[k] =
+        std::max(max_change_[k], static_cast<uint8_t>(std::max(data[k], old) - std::min(data[k], old)));
     byte_steps_[k].add(static_cast<uint8_t>(data[k] - old));
     nibble_steps_[k].add((data[k] - old) & kNibble);
   }
@@ -126,22 +126,21 @@ void BenignId::finish_times(const Spans& spans, int64_t recordings, BehaviourPro
   id.has_gaps = true;
   id.gap_mean = gap_sum_ / count;
   const double deviation = deviation_of(id.gap_mean, gap_squares_ / count);
-  id.gap_units = 1.0 / std::max(deviation, BehaviourProfile::kLeastGapDeviation);
+  id.gap_units = 1.0 / std::max(deviation, BehaviourProfile::kMinGapDeviation);
 
   const double period = gap_ns_ / count;
   if (two_gaps_ < BehaviourProfile::kFewestToExpect || period > BehaviourProfile::kLongestPeriod) return;
   const auto beyond = [](int64_t of) {
     return static_cast<int64_t>(BehaviourProfile::kBeyond * static_cast<double>(of));
   };
-  const int64_t least = GapBins::least_of(GapBins::bin_at(spans.two, beyond(two_gaps_)));
+  const int64_t min = GapBins::least_of(GapBins::bin_at(spans.two, beyond(two_gaps_)));
   // The shortest spans are not told apart from none.
-  if (least > GapBins::kShortest &&
-      static_cast<double>(least) > BehaviourProfile::kLeastRegularity * 2 * period)
-    id.least_two_gaps = least;
+  if (min > GapBins::kShortest && static_cast<double>(min) > BehaviourProfile::kMinRegularity * 2 * period)
+    id.min_two_gaps = min;
   // Of several vehicles one need not send what the others do.
   if (recordings_ < recordings) return;
   const int64_t longest = GapBins::least_of(GapBins::bin_at(spans.one, gaps_ - 1 - beyond(gaps_)) + 1);
-  if (static_cast<double>(longest) <= BehaviourProfile::kMostIrregularity * period) id.longest_gap = longest;
+  if (static_cast<double>(longest) <= BehaviourProfile::kMaxIrregularity * period) id.longest_gap = longest;
 }
 
 void BenignId::finish_payload(BehaviourProfile::Id& id) const {
@@ -153,13 +152,13 @@ void BenignId::finish_payload(BehaviourProfile::Id& id) const {
     const double mean = static_cast<double>(bytes_[k]) / count;
     id.byte_mean[k] = mean / 255.0;
     const double deviation = deviation_of(mean, static_cast<double>(byte_squares_[k]) / count) / 255.0;
-    id.byte_units[k] = 1.0 / std::max(deviation, BehaviourProfile::kLeastByteDeviation);
+    id.byte_units[k] = 1.0 / std::max(deviation, BehaviourProfile::kMinByteDeviation);
   }
   if (pairs_ < BehaviourProfile::kFewestToExpect) return;
   id.has_expectations = true;
   id.fixed_bits = ~(ones_ ^ always_);
   id.fixed_value = always_ & id.fixed_bits;
-  id.most_change = most_change_;
+  id.max_change = max_change_;
   if (longest_still_ < BehaviourProfile::kStandsStill) id.longest_still = longest_still_;
   const auto counts = [&](const Steps& steps) {
     return steps.step != 0 &&

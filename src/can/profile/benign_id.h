@@ -52,7 +52,7 @@ class BenignId {
     for (auto& one : self.lengths_) take(one);
     for (auto& one : self.bytes_) take(one);
     for (auto& one : self.byte_squares_) take(one);
-    for (auto& one : self.most_change_) take(one);
+    for (auto& one : self.max_change_) take(one);
     for (auto* steps : {&self.byte_steps_, &self.nibble_steps_})
       for (auto& one : *steps) {
         take(one.step);
@@ -60,7 +60,7 @@ class BenignId {
         take(one.hits);
       }
   }
-  static constexpr int64_t kCounts = 8 + BehaviourProfile::kMostPayload + 1 + 9 * kPayloadBytes;
+  static constexpr int64_t kCounts = 8 + BehaviourProfile::kMaxPayload + 1 + 9 * kPayloadBytes;
   template <typename Self, typename Take>
   static void for_each_sum(Self& self, const Take& take) {
     for (auto* one : {&self.gap_sum_, &self.gap_squares_, &self.gap_ns_}) take(*one);
@@ -98,7 +98,7 @@ class BenignId {
   int64_t two_gaps_ = 0;
 
   int64_t payloads_ = 0;
-  std::array<int64_t, BehaviourProfile::kMostPayload + 1> lengths_{};
+  std::array<int64_t, BehaviourProfile::kMaxPayload + 1> lengths_{};
   std::array<int64_t, kPayloadBytes> bytes_{};
   std::array<int64_t, kPayloadBytes> byte_squares_{};
   uint64_t ones_ = 0;               // bits that were ever set
@@ -107,7 +107,7 @@ class BenignId {
   int64_t pairs_ = 0;
   int32_t still_ = 0;  // frames in a row with this payload
   int32_t longest_still_ = 0;
-  std::array<uint8_t, kPayloadBytes> most_change_{};
+  std::array<uint8_t, kPayloadBytes> max_change_{};
   std::array<Steps, kPayloadBytes> byte_steps_{};
   std::array<Steps, kPayloadBytes> nibble_steps_{};  // of the lower half
 };

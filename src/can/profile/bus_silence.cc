@@ -31,7 +31,7 @@ BusSilence BusSilence::learn(const FrameSpans& frames, std::span<const FrameWind
       if (gap > kLongestAwake)
         silence.ids_before_sleep = std::max(silence.ids_before_sleep, heard.count(latest));
       else
-        silence.longest_ns = std::max({silence.longest_ns, gap, kLeast});
+        silence.longest_ns = std::max({silence.longest_ns, gap, kMin});
       latest = std::max(latest, time);
       heard.add(vocabulary.index(keys[at]), time);
     }

@@ -20,7 +20,7 @@ struct BusSilence {
   /// The time before a pause in which IDs count as heard until the end.
   static constexpr int64_t kBefore = 1'000'000'000;  ///< ns
   /// What is shorter is the jitter of whoever records.
-  static constexpr int64_t kLeast = 1'000'000;  ///< ns
+  static constexpr int64_t kMin = 1'000'000;  ///< ns
 
   int64_t longest_ns = 0;         ///< from a frame to the next, awake; 0: it was never learned
   int64_t ids_before_sleep = -1;  ///< the most that were heard before one; below 0: none was seen

@@ -18,9 +18,9 @@ inline int64_t bounded_gap_ns(int64_t from, int64_t to) {
 
 /// A span of time on the scale of all time features: ln(1 + microseconds), 0 at 0, 1 at 10 s and above.
 inline double scaled_log(double ns) {
-  constexpr double kMost = 1e10;
-  constexpr double kLogOfMost = 16.11809575095832;  // ln(1 + 1e7)
-  return std::log(1.0 + std::min(ns, kMost) * 1e-3) / kLogOfMost;
+  constexpr double kMax = 1e10;
+  constexpr double kLogOfMax = 16.11809575095832;  // ln(1 + 1e7)
+  return std::log(1.0 + std::min(ns, kMax) * 1e-3) / kLogOfMax;
 }
 
 }  // namespace plimsoll

@@ -74,8 +74,8 @@ std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine
       return std::nullopt;
   }
   line.put(all);
-  all.least = ~uint32_t{0};
-  double most_mean = 0;
+  all.min = ~uint32_t{0};
+  double max_mean = 0;
   bool has_mean = false;
   for (const Part& part : parts) {
     const Signal* const one = in(part);
@@ -83,32 +83,32 @@ std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine
     if (one != nullptr) {
       its = *one;
       // By as much as the other line may be off, wherever its own was worst.
-      const double off = std::abs(all.slope - one->slope) * line_of(part, one).most_step +
-                         std::abs(all.offset - one->offset);
-      has_mean |= its.most_mean >= 0;
-      its.most_mean = (its.most_mean >= 0 ? its.most_mean : its.most) + off;
-      its.most += off;
+      const double off =
+          std::abs(all.slope - one->slope) * line_of(part, one).max_step + std::abs(all.offset - one->offset);
+      has_mean |= its.max_mean >= 0;
+      its.max_mean = (its.max_mean >= 0 ? its.max_mean : its.max) + off;
+      its.max += off;
     } else {
-      its.least = its.greatest = all.value(part.held());
+      its.min = its.greatest = all.value(part.held());
       its.longest_hold = static_cast<int32_t>(
           std::min<int64_t>(part.counted().payloads(), std::numeric_limits<int32_t>::max()));
-      its.most = its.most_mean = std::abs(all.offset);
+      its.max = its.max_mean = std::abs(all.offset);
     }
     all.longest_hold = std::max(all.longest_hold, its.longest_hold);
-    all.least = std::min(all.least, its.least);
+    all.min = std::min(all.min, its.min);
     all.greatest = std::max(all.greatest, its.greatest);
-    all.most = std::max(all.most, its.most);
-    most_mean = std::max(most_mean, its.most_mean);
+    all.max = std::max(all.max, its.max);
+    max_mean = std::max(max_mean, its.max_mean);
   }
-  if (has_mean) all.most_mean = most_mean;
+  if (has_mean) all.max_mean = max_mean;
   return all;
 }
 
 // Likewise a pair: its differences are all of those that the drives had.
 std::optional<SignalPair> merged(const Parts& parts, const SignalPair& place) {
   SignalPair all{.first = place.first, .second = place.second, .bits = place.bits};
-  int64_t least = 0;
-  int64_t most = 0;
+  int64_t min = 0;
+  int64_t max = 0;
   bool any = false;
   for (const Part& part : parts) {
     SignalPair its = all;
@@ -122,13 +122,13 @@ std::optional<SignalPair> merged(const Parts& parts, const SignalPair& place) {
     if (!any) all.middle = its.middle;
     any = true;
     const int64_t off = all.around(int64_t{its.middle} - all.middle);
-    least = std::min(least, off - its.most);
-    most = std::max(most, off + its.most);
+    min = std::min(min, off - its.max);
+    max = std::max(max, off + its.max);
   }
-  if (most - least >= int64_t{1} << (place.bits - 1)) return std::nullopt;  // half of the ring
-  const int64_t middle = least + (most - least) / 2;
+  if (max - min >= int64_t{1} << (place.bits - 1)) return std::nullopt;  // half of the ring
+  const int64_t middle = min + (max - min) / 2;
   all.middle = all.around(all.middle + middle);
-  all.most = static_cast<int32_t>(std::max(most - middle, middle - least));
+  all.max = static_cast<int32_t>(std::max(max - middle, middle - min));
   return all;
 }
 

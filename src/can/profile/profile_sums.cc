@@ -36,7 +36,7 @@ void for_each_count(auto& id, const Take& take) {
   for (auto* one : {&id.frames, &id.changes, &id.sum_ns}) take(*one);
   for (auto* spans : {&id.one, &id.two, &id.eight}) {
     take(spans->count);
-    for (auto& least : spans->least) take(least);
+    for (auto& min : spans->min) take(min);
   }
 }
 
@@ -61,7 +61,7 @@ NamedTensors ProfileSums::tensors() const {
   Vector<double, Tag::columns> sums;
   for (const SignalLine& line : lines)
     sums.insert(sums.end(),
-                {line.pairs, line.first, line.second, line.squares, line.products, line.most_step});
+                {line.pairs, line.first, line.second, line.squares, line.products, line.max_step});
   const auto count = [](const auto& values, auto width) {
     return std::ssize(values) / static_cast<int64_t>(width);
   };
@@ -129,8 +129,8 @@ ProfileSums ProfileSums::from_tensors(const NamedTensors& tensors, const Behavio
       if (one < 0) fail("arrivals", i);
     });
     for (const auto* spans : {&id.one, &id.two, &id.eight})
-      if (!std::ranges::is_sorted(spans->least) || spans->least[0] == 0 ||
-          (spans->least[0] == ArrivalCounts::Spans::kNever) != (spans->count == 0))
+      if (!std::ranges::is_sorted(spans->min) || spans->min[0] == 0 ||
+          (spans->min[0] == ArrivalCounts::Spans::kNever) != (spans->count == 0))
         fail("arrivals", i);
   }
   const auto sums = values_of<double>(tensors, "profile.sums.signals",

@@ -34,13 +34,13 @@ struct Columns {
   std::vector<int64_t> shape(int64_t width) const {
     return width > 1 ? std::vector{ids, width} : std::vector{ids};
   }
-  std::span<const int64_t> whole(const std::string& name, int64_t most, int64_t width = 1) const {
+  std::span<const int64_t> whole(const std::string& name, int64_t max, int64_t width = 1) const {
     const auto values = values_of<int64_t>(tensors, name, shape(width));
     for (const int64_t value : values)
-      if (value < 0 || value > most)
+      if (value < 0 || value > max)
         throw InputError(
             fmt::format("the model's tensor '{}' holds {}, expected 0 to {}; train or calibrate it again",
-                        name, value, most));
+                        name, value, max));
     return values;
   }
   std::span<const double> finite(const std::string& name, int64_t width = 1) const {
@@ -74,7 +74,7 @@ NamedTensors BehaviourProfile::tensors() const {
   tensors["profile.byte_units"] =
       column<double>(ids, kBytes, [](const Id& id, double* to) { std::ranges::copy(id.byte_units, to); });
   tensors["profile.least_two_gaps_ns"] =
-      column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = id.least_two_gaps; });
+      column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = id.min_two_gaps; });
   tensors["profile.longest_gap_ns"] =
       column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = id.longest_gap; });
   tensors["profile.has_expectations"] =
@@ -86,7 +86,7 @@ NamedTensors BehaviourProfile::tensors() const {
   tensors["profile.longest_still"] =
       column<int64_t>(ids, 1, [](const Id& id, int64_t* to) { *to = id.longest_still; });
   tensors["profile.most_change"] =
-      column<int64_t>(ids, kBytes, [](const Id& id, int64_t* to) { std::ranges::copy(id.most_change, to); });
+      column<int64_t>(ids, kBytes, [](const Id& id, int64_t* to) { std::ranges::copy(id.max_change, to); });
   tensors["profile.counter_mask"] =
       column<int64_t>(ids, kBytes, [](const Id& id, int64_t* to) { std::ranges::copy(id.counter_mask, to); });
   tensors["profile.counter_step"] =
@@ -110,16 +110,16 @@ std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensor
   const auto gap_mean = columns.finite("profile.gap_mean");
   const auto gap_units = columns.finite("profile.gap_units");
   const auto has_payload = columns.whole("profile.has_payload", 1);
-  const auto length = columns.whole("profile.length", kMostPayload);
+  const auto length = columns.whole("profile.length", kMaxPayload);
   const auto byte_mean = columns.finite("profile.byte_mean", kBytes);
   const auto byte_units = columns.finite("profile.byte_units", kBytes);
-  const auto least_two = columns.whole("profile.least_two_gaps_ns", kLongestSpan);
+  const auto min_two = columns.whole("profile.least_two_gaps_ns", kLongestSpan);
   const auto longest = columns.whole("profile.longest_gap_ns", kLongestSpan);
   const auto has_expectations = columns.whole("profile.has_expectations", 1);
   const auto fixed_bits = values_of<int64_t>(tensors, "profile.fixed_bits", {known});
   const auto fixed_value = values_of<int64_t>(tensors, "profile.fixed_value", {known});
   const auto longest_still = columns.whole("profile.longest_still", kStandsStill);
-  const auto most_change = columns.whole("profile.most_change", 255, kBytes);
+  const auto max_change = columns.whole("profile.most_change", 255, kBytes);
   const auto counter_mask = columns.whole("profile.counter_mask", 255, kBytes);
   const auto counter_step = columns.whole("profile.counter_step", 255, kBytes);
   const auto bytes_of = [](const auto& values, size_t i, std::array<uint8_t, kPayloadBytes>& to) {
@@ -134,13 +134,13 @@ std::optional<BehaviourProfile> BehaviourProfile::from_tensors(const NamedTensor
     id.length = static_cast<uint8_t>(length[i]);
     std::copy_n(&byte_mean[i * kPayloadBytes], kPayloadBytes, id.byte_mean.begin());
     std::copy_n(&byte_units[i * kPayloadBytes], kPayloadBytes, id.byte_units.begin());
-    id.least_two_gaps = least_two[i];
+    id.min_two_gaps = min_two[i];
     id.longest_gap = longest[i];
     id.has_expectations = has_expectations[i] != 0;
     id.fixed_bits = static_cast<uint64_t>(fixed_bits[i]);
     id.fixed_value = static_cast<uint64_t>(fixed_value[i]);
     id.longest_still = static_cast<int32_t>(longest_still[i]);
-    bytes_of(most_change, i, id.most_change);
+    bytes_of(max_change, i, id.max_change);
     bytes_of(counter_mask, i, id.counter_mask);
     bytes_of(counter_step, i, id.counter_step);
   }

@@ -8,26 +8,26 @@ namespace plimsoll {
 /// How far the last values of a signal were from their predictions (Signal::surprise), for means over them.
 class RecentSurprises {
  public:
-  static constexpr int kMost = 16;
+  static constexpr int kMax = 16;
 
   void add(double surprise) {
-    last_ = (last_ + 1) % kMost;
+    last_ = (last_ + 1) % kMax;
     ring_[static_cast<size_t>(last_)] = static_cast<float>(surprise);
-    count_ = std::min(count_ + 1, kMost);
+    count_ = std::min(count_ + 1, kMax);
   }
-  bool is_full() const { return count_ == kMost; }
-  /// Of the last `count`, at most kMost, once it is full; in the order of time, so that the sum is the same
+  bool is_full() const { return count_ == kMax; }
+  /// Of the last `count`, at most kMax, once it is full; in the order of time, so that the sum is the same
   /// wherever the ring begins.
   double mean(int count) const {
     double sum = 0;
     for (int back = count - 1; back >= 0; --back)
-      sum += static_cast<double>(ring_[static_cast<size_t>((last_ - back + kMost) % kMost)]);
+      sum += static_cast<double>(ring_[static_cast<size_t>((last_ - back + kMax) % kMax)]);
     return sum / count;
   }
 
  private:
-  std::array<float, kMost> ring_{};
-  int last_ = kMost - 1;
+  std::array<float, kMax> ring_{};
+  int last_ = kMax - 1;
   int count_ = 0;
 };
 

@@ -33,23 +33,23 @@ struct Extremes {
   int32_t hold = 0;
   RecentSurprises surprises = {};
   int64_t means = 0;
-  double most_mean = 0;
+  double max_mean = 0;
 
   void add(Signal& signal, uint64_t payload, const std::array<uint64_t, 2>& before, int count) {
     const uint32_t value = signal.value(payload);
     hold = count > 0 && value == signal.value(before[0]) ? hold + 1 : 1;
-    if (signal.longest_hold == 0) signal.least = value;
+    if (signal.longest_hold == 0) signal.min = value;
     signal.longest_hold = std::max(signal.longest_hold, hold);
-    signal.least = std::min(signal.least, value);
+    signal.min = std::min(signal.min, value);
     signal.greatest = std::max(signal.greatest, value);
     if (count == 0) surprises = {};
     if (count < 2) return;
     const double surprise = signal.surprise(before[1], before[0], payload);
-    signal.most = std::max(signal.most, surprise);
+    signal.max = std::max(signal.max, surprise);
     surprises.add(surprise);
     if (!surprises.is_full()) return;
-    most_mean = std::max(most_mean, surprises.mean(RecentSurprises::kMost));
-    if (++means >= SignalModel::kFewestMeans) signal.most_mean = most_mean;
+    max_mean = std::max(max_mean, surprises.mean(RecentSurprises::kMax));
+    if (++means >= SignalModel::kFewestMeans) signal.max_mean = max_mean;
   }
 };
 
@@ -83,7 +83,7 @@ void add_signals(int32_t id, const Flips& flips, Vector<Signal, Tag::columns>& s
     }
     const bool falls =
         open && static_cast<double>(flips.count[at]) < kFall * static_cast<double>(flips.count[at - 1]);
-    if (!open || falls || signals.back().bits == SignalModel::kMostBits)
+    if (!open || falls || signals.back().bits == SignalModel::kMaxBits)
       signals.push_back({.id = id, .first_bit = static_cast<uint8_t>(bit)});
     ++signals.back().bits;
     open = true;
@@ -115,7 +115,7 @@ void SignalLine::add(double step, double next) {
   second += next;
   squares += step * step;
   products += step * next;
-  most_step = std::max(most_step, std::abs(step));
+  max_step = std::max(max_step, std::abs(step));
 }
 
 void SignalLine::add(const SignalLine& other) {
@@ -124,7 +124,7 @@ void SignalLine::add(const SignalLine& other) {
   second += other.second;
   squares += other.squares;
   products += other.products;
-  most_step = std::max(most_step, other.most_step);
+  max_step = std::max(max_step, other.max_step);
 }
 
 void SignalLine::put(Signal& signal) const {
@@ -200,10 +200,10 @@ NamedTensors SignalModel::tensors() const {
   Vector<int64_t, Tag::columns> holds;
   Vector<double, Tag::columns> means;
   for (const Signal& signal : signals_) {
-    means.push_back(signal.most_mean);
-    holds.insert(holds.end(), {signal.longest_hold, signal.least, signal.greatest});
+    means.push_back(signal.max_mean);
+    holds.insert(holds.end(), {signal.longest_hold, signal.min, signal.greatest});
     places.insert(places.end(), {signal.id, signal.first_bit, signal.bits});
-    steps.insert(steps.end(), {signal.slope, signal.offset, signal.most});
+    steps.insert(steps.end(), {signal.slope, signal.offset, signal.max});
   }
   const auto count = static_cast<int64_t>(signals_.size());
   return {{"profile.signal_place", own_tensor<int64_t>(places, {count, 3})},
@@ -231,13 +231,13 @@ SignalModel SignalModel::from_tensors(const NamedTensors& tensors, int32_t ids) 
     const int64_t id = places[at];
     const int64_t first = places[at + 1];
     const int64_t bits = places[at + 2];
-    bool possible = id >= id_before && id < ids && first >= 0 && bits > 0 && bits <= kMostBits &&
+    bool possible = id >= id_before && id < ids && first >= 0 && bits > 0 && bits <= kMaxBits &&
                     first <= kPayloadBits - bits && std::abs(steps[at]) <= 1 &&
                     std::isfinite(steps[at + 1]) && std::isfinite(steps[at + 2]) && steps[at + 2] >= 0;
     if (!holds.empty())
       possible = possible && holds[at] >= 0 && holds[at] <= std::numeric_limits<int32_t>::max() &&
                  holds[at + 1] >= 0 && holds[at + 1] <= holds[at + 2] &&
-                 holds[at + 2] < int64_t{1} << kMostBits;
+                 holds[at + 2] < int64_t{1} << kMaxBits;
     if (!means.empty()) possible = possible && std::isfinite(means[row]);
     if (!possible)
       throw InputError(fmt::format(
@@ -249,13 +249,13 @@ SignalModel SignalModel::from_tensors(const NamedTensors& tensors, int32_t ids) 
                                                         .bits = static_cast<uint8_t>(bits),
                                                         .slope = steps[at],
                                                         .offset = steps[at + 1],
-                                                        .most = steps[at + 2]});
+                                                        .max = steps[at + 2]});
     if (!holds.empty()) {
       signal.longest_hold = static_cast<int32_t>(holds[at]);
-      signal.least = static_cast<uint32_t>(holds[at + 1]);
+      signal.min = static_cast<uint32_t>(holds[at + 1]);
       signal.greatest = static_cast<uint32_t>(holds[at + 2]);
     }
-    if (!means.empty()) signal.most_mean = means[row];
+    if (!means.empty()) signal.max_mean = means[row];
   }
   model.ranges_.find(model.signals(), ids);
   return model;

@@ -26,12 +26,12 @@ struct Signal {
   uint8_t bits = 0;
   double slope = 0;  ///< of a step, by the step before
   double offset = 0;
-  double most = 0;  ///< that a benign step differed from its prediction
-  // What can/score/lone_signals.h compares with; 0, and most_mean -1, in files of earlier versions.
+  double max = 0;  ///< that a benign step differed from its prediction
+  // What can/score/lone_signals.h compares with; 0, and max_mean -1, in files of earlier versions.
   int32_t longest_hold = 0;  ///< frames in a row with one value
-  uint32_t least = 0;        ///< value in benign traffic
+  uint32_t min = 0;          ///< value in benign traffic
   uint32_t greatest = 0;
-  double most_mean = -1;  ///< of surprises in a row, RecentSurprises::kMost; below 0: too few to say
+  double max_mean = -1;  ///< of surprises in a row, RecentSurprises::kMax; below 0: too few to say
 
   uint32_t value(uint64_t payload) const {
     return static_cast<uint32_t>(payload >> (64 - first_bit - bits) & ((uint64_t{1} << bits) - 1));
@@ -55,7 +55,7 @@ struct SignalLine {
   double second = 0;
   double squares = 0;
   double products = 0;
-  double most_step = 0;
+  double max_step = 0;
 
   void add(double step, double next);
   void add(const SignalLine& other);
@@ -69,7 +69,7 @@ struct SignalLine {
 class SignalModel {
  public:
   /// Signals are no longer than this, and an ID with fewer frames has none.
-  static constexpr int kMostBits = 24;
+  static constexpr int kMaxBits = 24;
   static constexpr int64_t kFewest = 24;
   /// With fewer benign means of surprises, nothing is said of the greatest.
   static constexpr int64_t kFewestMeans = 64;

@@ -16,8 +16,8 @@ struct Range {
   bool any = false;
   uint32_t last = 0;
   int64_t at = 0;  // from the first one, by steps
-  int64_t least = 0;
-  int64_t most = 0;
+  int64_t min = 0;
+  int64_t max = 0;
   int64_t ups = 0;
   int64_t downs = 0;
 
@@ -26,16 +26,15 @@ struct Range {
     any = true;
     last = value;
     at += step;
-    least = std::min(least, at);
-    most = std::max(most, at);
+    min = std::min(min, at);
+    max = std::max(max, at);
     ups += step > 0;
     downs += step < 0;
   }
-  int64_t size() const { return most - least; }
+  int64_t size() const { return max - min; }
   bool is_measured() const {
-    return size() >= SignalPairs::kLeastRange &&
-           static_cast<double>(std::min(ups, downs)) >=
-               SignalPairs::kLeastTurns * static_cast<double>(ups + downs);
+    return size() >= SignalPairs::kMinRange && static_cast<double>(std::min(ups, downs)) >=
+                                                   SignalPairs::kMinTurns * static_cast<double>(ups + downs);
   }
 };
 
@@ -73,24 +72,24 @@ struct Payloads {
 struct Differences {
   bool any = false;
   int32_t first = 0;
-  int64_t least = 0;
-  int64_t most = 0;
+  int64_t min = 0;
+  int64_t max = 0;
   int64_t range = 0;  // the smaller one of the pair's
 
   void add(int32_t difference, int bits) {
     if (!any) first = difference;
     any = true;
     const int64_t off = on_ring(int64_t{difference} - first, bits);
-    least = std::min(least, off);
-    most = std::max(most, off);
+    min = std::min(min, off);
+    max = std::max(max, off);
   }
   bool are_close() const {
-    return static_cast<double>(most - least) <= SignalPairs::kMostSpread * static_cast<double>(range);
+    return static_cast<double>(max - min) <= SignalPairs::kMaxSpread * static_cast<double>(range);
   }
   void put(SignalPair& pair) const {
-    const int64_t middle = least + (most - least) / 2;
+    const int64_t middle = min + (max - min) / 2;
     pair.middle = on_ring(first + middle, pair.bits);
-    pair.most = static_cast<int32_t>(std::max(most - middle, middle - least));
+    pair.max = static_cast<int32_t>(std::max(max - middle, middle - min));
   }
 };
 
@@ -163,7 +162,7 @@ float SignalPairs::worst(const FrameSpans& frames, const FrameWindow& window,
     if (its.empty()) continue;
     const uint64_t payload = payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]);
     for (const SignalPair& pair : its)
-      worst = std::max(worst, (std::abs(static_cast<double>(pair.off(payload))) + 1) / (pair.most + 1.0));
+      worst = std::max(worst, (std::abs(static_cast<double>(pair.off(payload))) + 1) / (pair.max + 1.0));
   }
   return static_cast<float>(std::log2(worst));
 }
@@ -172,7 +171,7 @@ NamedTensors SignalPairs::tensors() const {
   if (pairs_.empty()) return {};
   Vector<int64_t, Tag::columns> values;
   for (const SignalPair& pair : pairs_)
-    values.insert(values.end(), {pair.id, pair.first, pair.second, pair.bits, pair.middle, pair.most});
+    values.insert(values.end(), {pair.id, pair.first, pair.second, pair.bits, pair.middle, pair.max});
   return {{"profile.signal_pairs", own_tensor<int64_t>(values, {std::ssize(pairs_), 6})}};
 }
 
@@ -184,7 +183,7 @@ SignalPairs SignalPairs::from_tensors(const NamedTensors& tensors, int32_t ids) 
   for (size_t at = 0; at + 5 < values.size(); at += 6) {
     const auto row = values.subspan(at, 6);
     const int64_t bits = row[3];
-    const bool is_number = bits > 0 && bits <= SignalModel::kMostBits + 7;
+    const bool is_number = bits > 0 && bits <= SignalModel::kMaxBits + 7;
     const int64_t half = is_number ? int64_t{1} << (bits - 1) : 0;
     const bool possible = is_number && row[0] >= id_before && row[0] < ids && row[1] >= 0 && row[2] >= 0 &&
                           row[1] <= 64 - bits && row[2] <= 64 - bits && row[4] >= -half && row[4] < half &&

@@ -23,7 +23,7 @@ struct SignalPair {
   uint8_t second = 0;
   uint8_t bits = 0;
   int32_t middle = 0;  ///< of the benign differences, second less first
-  int32_t most = 0;    ///< that one differed from it
+  int32_t max = 0;     ///< that one differed from it
 
   /// From the first to the second, less the middle.
   int32_t off(uint64_t payload) const;
@@ -36,11 +36,11 @@ struct SignalPair {
 class SignalPairs {
  public:
   /// Signals of a smaller range of benign values are in no pair: counters and states.
-  static constexpr int32_t kLeastRange = 64;
+  static constexpr int32_t kMinRange = 64;
   /// Differences spread over less than this share of either range.
-  static constexpr double kMostSpread = 0.25;
+  static constexpr double kMaxSpread = 0.25;
   /// A signal that goes up, or down, in a smaller share of its steps accumulates: it may begin anew.
-  static constexpr double kLeastTurns = 0.1;
+  static constexpr double kMinTurns = 0.1;
   static constexpr int64_t kFewest = 100;  ///< frames
 
   SignalPairs() = default;

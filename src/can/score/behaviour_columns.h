@@ -70,7 +70,7 @@ enum EdgeColumn : size_t {
 
 /// Deviations from a profile and changes against the look-back are cut at so many units and scaled to -1
 /// .. 1.
-inline constexpr double kMostUnits = 8;
+inline constexpr double kMaxUnits = 8;
 /// Of scaled_log from 0 to 1: log2(1 + 1e7).
 inline constexpr double kDoublings = 23.25349680848103;
 

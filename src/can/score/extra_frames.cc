@@ -75,14 +75,14 @@ ExtraFrames::Event ExtraFrames::take(const Arrival& arrival, Seen& seen, int64_t
     const int64_t two = seen.span_from(2, time_ns);
     // A frame that was late is followed by one on time: that gap alone is short, an added frame shortens
     // both.
-    if (arrival.two.least_ns > 0 && two >= arrival.two.least_ns) event.excess = 0;
+    if (arrival.two.min_ns > 0 && two >= arrival.two.min_ns) event.excess = 0;
     event.excess = std::max(event.excess, arrival.two.excess(two));
   }
-  if (seen.count >= Seen::kGaps && arrival.eight.least_ns > 0)
+  if (seen.count >= Seen::kGaps && arrival.eight.min_ns > 0)
     event = {arrival.eight.excess(seen.span_from(Seen::kGaps, time_ns)), frame};
-  if (arrival.still && arrival.eight.least_ns == 0 && seen.count > 0)
+  if (arrival.still && arrival.eight.min_ns == 0 && seen.count > 0)
     event.excess = excess_of_still(seen, event.excess, payload);
-  if (event.excess > 1 && arrival.eight.least_ns == 0) {
+  if (event.excess > 1 && arrival.eight.min_ns == 0) {
     seen.last_excess = event.excess;
     if (seen.fits_better(time_ns))
       event.frame = seen.replace_last(time_ns, payload, frame);

@@ -22,13 +22,13 @@ class LoneIds {
   /// Of the IDs with a frame from this one on; 0 where none does more than another.
   float worst(int64_t first_frame) const {
     // The worst two: of the worst, the other is the second.
-    const One* most = nullptr;
+    const One* max = nullptr;
     const One* second = nullptr;
     for (const One& one : all_) {
       if (one.frame < first_frame - BehaviourProfile::kLookBack) continue;
-      if (most == nullptr || one.any > most->any) {
-        second = most;
-        most = &one;
+      if (max == nullptr || one.any > max->any) {
+        second = max;
+        max = &one;
       } else if (second == nullptr || one.any > second->any) {
         second = &one;
       }
@@ -36,7 +36,7 @@ class LoneIds {
     float worst = 0;
     for (const One& one : all_) {
       if (one.frame < first_frame) continue;
-      const One* const other = &one == most ? second : most;
+      const One* const other = &one == max ? second : max;
       worst = std::max(worst, one.judged - (other == nullptr ? 0 : other->any));
     }
     return worst;

@@ -11,8 +11,8 @@ float doublings(double ratio) {
 }
 
 bool is_within(const Signal& signal, uint32_t value) {
-  const double margin = LoneSignals::kMargin * (signal.greatest - signal.least);
-  return value > signal.least + margin && value < signal.greatest - margin;
+  const double margin = LoneSignals::kMargin * (signal.greatest - signal.min);
+  return value > signal.min + margin && value < signal.greatest - margin;
 }
 
 }  // namespace
@@ -47,13 +47,13 @@ void LoneSignals::add(int64_t frame, int32_t id, uint64_t payload, const SignalM
       held = std::max(held, longer);
       if (is_within(signal, value)) held_within = std::max(held_within, longer);
     }
-    if (signal.most_mean < 0 || seen.count < 2) continue;
+    if (signal.max_mean < 0 || seen.count < 2) continue;
     track.surprises.add(signal.surprise(seen.before_last, seen.last, payload));
     if (!track.surprises.is_full()) continue;
     const double last = track.surprises.mean(kLast);
-    if (last <= signal.most_mean) continue;
-    const double mean = std::min(last, track.surprises.mean(RecentSurprises::kMost));
-    restless = std::max(restless, doublings((mean + 1) / (signal.most_mean + 1)));
+    if (last <= signal.max_mean) continue;
+    const double mean = std::min(last, track.surprises.mean(RecentSurprises::kMax));
+    restless = std::max(restless, doublings((mean + 1) / (signal.max_mean + 1)));
   }
   held_.put(id, frame, held, held_within);
   restless_.put(id, frame, restless, restless);

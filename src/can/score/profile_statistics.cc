@@ -50,9 +50,9 @@ ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph, con
       continue;
     at(Statistic::transitions) += x[kEdgeCountShare];
   }
-  at(Statistic::early) *= static_cast<float>(kMostUnits);
-  at(Statistic::silence) *= static_cast<float>(kMostUnits);
-  at(Statistic::still) *= static_cast<float>(kMostUnits);
+  at(Statistic::early) *= static_cast<float>(kMaxUnits);
+  at(Statistic::silence) *= static_cast<float>(kMaxUnits);
+  at(Statistic::still) *= static_cast<float>(kMaxUnits);
   if (by_frames.silence) at(Statistic::silence) = *by_frames.silence;
   if (!own_profile && is_another_vehicle(nodes, unknown)) return {};
   at(Statistic::steps) = by_frames.steps;

@@ -11,7 +11,7 @@ SignalSteps::Step SignalSteps::step(const Seen& seen, uint64_t payload, std::spa
   step.from = seen.before_last_at;
   for (const Signal& signal : signals)
     step.ratio =
-        std::max(step.ratio, (signal.surprise(seen.before_last, seen.last, payload) + 1) / (signal.most + 1));
+        std::max(step.ratio, (signal.surprise(seen.before_last, seen.last, payload) + 1) / (signal.max + 1));
   return step;
 }
 

@@ -71,7 +71,7 @@ std::optional<float> StateChanges::silence(const FrameSpans& frames, const Frame
       worst = std::max(worst, std::log2(static_cast<double>(silent) / static_cast<double>(longest)));
   }
   if (!any) return std::nullopt;
-  return static_cast<float>(std::min(worst, behaviour::kMostUnits));
+  return static_cast<float>(std::min(worst, behaviour::kMaxUnits));
 }
 
 }  // namespace plimsoll

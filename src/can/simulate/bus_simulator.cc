@@ -8,7 +8,7 @@ namespace {
 
 constexpr int64_t kMicrosecondsPerSecond = 1'000'000;
 // What Vehicle promises, less room for 60 messages of the longest period.
-constexpr int64_t kMostLoadPpm = 635'000;
+constexpr int64_t kMaxLoadPpm = 635'000;
 constexpr std::array<int32_t, 7> kPeriodsMs = {10, 20, 50, 100, 200, 500, 1000};
 // Which period a message has whose ID stands at so many sixteenths of the vehicle's IDs.
 constexpr std::array<uint8_t, 16> kPeriodBySixteenth = {0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6};
@@ -86,7 +86,7 @@ Vehicle make_vehicle(uint64_t seed, uint32_t number) {
     const int64_t place = std::clamp<int64_t>(sixteenth + draws.below(5) - 2, 0, 15);
     for (size_t p = kPeriodBySixteenth[static_cast<size_t>(place)]; p < kPeriodsMs.size(); ++p) {
       message.period_us = kPeriodsMs[p] * 1000;
-      if (load + load_of(message) <= kMostLoadPpm) break;
+      if (load + load_of(message) <= kMaxLoadPpm) break;
     }
     load += load_of(message);
     message.jitter_us = std::min(message.period_us / 50, 1000);
@@ -97,7 +97,7 @@ Vehicle make_vehicle(uint64_t seed, uint32_t number) {
 }
 
 Drive::Drive(uint64_t seed, uint32_t recording) : philox_(seed), recording_(recording) {
-  SimulationDraws draws(seed, Draw::start, recording, Vehicle::kMostMessages);
+  SimulationDraws draws(seed, Draw::start, recording, Vehicle::kMaxMessages);
   const auto below = [&](uint32_t limit) { return static_cast<int32_t>(draws.below(limit)); };
   state_.fill(0);
   state_[static_cast<size_t>(SimulatedSignal::speed)] = below(30'000);

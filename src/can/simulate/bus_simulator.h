@@ -49,7 +49,7 @@ constexpr int64_t frame_time_us(uint8_t length) {
 /// 30 to 60 messages by ascending ID, 11 bits each. Lower IDs are sent more often; together they load the bus
 /// to 65 % at most.
 struct Vehicle {
-  static constexpr size_t kMostMessages = 64;
+  static constexpr size_t kMaxMessages = 64;
   std::vector<Message> messages;
 
   int64_t frames_per_1000_s() const;  ///< without attacks
@@ -101,7 +101,7 @@ class VehicleFrames : public FrameSource {
     uint32_t noise = 0;  // drawn for the next frame
   };
   static constexpr int kIndexBits = 6;
-  static constexpr size_t kLeaves = Vehicle::kMostMessages;
+  static constexpr size_t kLeaves = Vehicle::kMaxMessages;
 
   void schedule(size_t message);
   uint64_t payload(const Message& message, const State& state) const;

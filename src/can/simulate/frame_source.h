@@ -43,9 +43,9 @@ class FrameSource {
 };
 
 /// Replaces what `batch` holds by the next frames of a source, at most `most`: fewer only at its end.
-inline void read_frames(FrameSource& source, int64_t most, FrameBatch& batch) {
+inline void read_frames(FrameSource& source, int64_t max, FrameBatch& batch) {
   static_assert(std::endian::native == std::endian::little, "payloads are copied as they lie");
-  const auto room = static_cast<size_t>(most);
+  const auto room = static_cast<size_t>(max);
   batch.time_ns.resize(room);
   batch.can_id.resize(room);
   batch.length.resize(room);

@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMostFrames = 10'000'000'000;
+constexpr int64_t kMaxFrames = 10'000'000'000;
 constexpr int64_t kAttackFreeShares = 4;
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kFirstStart = 1'600'000'000 * kSecond;
@@ -32,8 +32,8 @@ uint32_t draw_target(const Vehicle& vehicle, uint64_t seed, uint32_t recording) 
 }  // namespace
 
 std::vector<SimulatedRecording> simulated_recordings(const SimulateOptions& options) {
-  if (options.frames > kMostFrames)
-    throw UsageError(fmt::format("{} frames are more than {}", options.frames, kMostFrames));
+  if (options.frames > kMaxFrames)
+    throw UsageError(fmt::format("{} frames are more than {}", options.frames, kMaxFrames));
   if (options.vehicles < 2) throw UsageError("a collection needs two vehicles: one trains, one does not");
   const auto& attacks = options.attacks;
   const size_t known = attacks.size() - attacks.size() / 3;

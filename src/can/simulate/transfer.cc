@@ -12,9 +12,9 @@ constexpr int64_t kBatchFrames = 1 << 14;
 
 }  // namespace
 
-void Transfer::recording(FrameSource& source, int64_t most, const Recording& recording) {
+void Transfer::recording(FrameSource& source, int64_t max, const Recording& recording) {
   sink_.begin(recording);
-  for (int64_t left = most; left > 0;) {
+  for (int64_t left = max; left > 0;) {
     read_frames(source, std::min(left, kBatchFrames), batch_);
     const FrameSpans frames = recording.channels.empty() ? batch_.spans() : batch_.merged_spans();
     if (frames.size() == 0) break;

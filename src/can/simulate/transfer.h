@@ -33,7 +33,7 @@ class Transfer {
       : sink_(sink), expected_(expected), progress_(progress) {}
 
   /// At most `most` frames; the rest of the source is left.
-  void recording(FrameSource& source, int64_t most, const Recording& recording);
+  void recording(FrameSource& source, int64_t max, const Recording& recording);
   const SimulateResult& result() const { return result_; }
 
  private:

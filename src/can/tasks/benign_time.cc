@@ -18,7 +18,7 @@ double benign_hours(const WindowTimes& times, size_t recording, int64_t first_gr
     const int64_t end = end_of(at);
     // Unsigned: no pair of times overflows.
     const uint64_t passed = static_cast<uint64_t>(end) - static_cast<uint64_t>(before);
-    if (end >= before && passed <= static_cast<uint64_t>(WindowStream::kMostPause))
+    if (end >= before && passed <= static_cast<uint64_t>(WindowStream::kMaxPause))
       total_ns += static_cast<double>(passed);
   }
   return total_ns / 3.6e12;

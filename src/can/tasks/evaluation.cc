@@ -94,7 +94,7 @@ JudgedGroup judge_parts(std::string name, const JudgedData& data, std::span<cons
       levels.push_back(threshold.level);
     }
     if (curves != nullptr)
-      curves->push_back({detector.name, detector.seed, detector.rule, ranking.roc(DetectorCurves::kLeastRate),
+      curves->push_back({detector.name, detector.seed, detector.rule, ranking.roc(DetectorCurves::kMinRate),
                          ranking.precision_recall(), ranking.histogram(DetectorCurves::kBins, levels),
                          detector.thresholds});
   }

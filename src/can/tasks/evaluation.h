@@ -78,12 +78,12 @@ struct DetectorCurves {
   std::string name;
   int64_t seed = 0;
   bool rule = false;
-  std::vector<CurvePoint> roc;  ///< for an axis that begins at kLeastRate
+  std::vector<CurvePoint> roc;  ///< for an axis that begins at kMinRate
   std::vector<CurvePoint> precision_recall;
   ScoreHistogram histogram;
   std::vector<Threshold> thresholds;
 
-  static constexpr double kLeastRate = 1e-4;
+  static constexpr double kMinRate = 1e-4;
   static constexpr int kBins = 48;
 };
 

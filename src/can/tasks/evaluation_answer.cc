@@ -40,8 +40,8 @@ const DetectorSummary* best_rule(const std::vector<DetectorSummary>& detectors) 
 }
 
 // "97.2" or, of several splits, "97.2 to 100.0".
-std::string range_text(double least, double most) {
-  const std::string low = fmt::format("{:.1f}", least * 100), high = fmt::format("{:.1f}", most * 100);
+std::string range_text(double min, double max) {
+  const std::string low = fmt::format("{:.1f}", min * 100), high = fmt::format("{:.1f}", max * 100);
   return low == high ? low : low + " to " + high;
 }
 
@@ -53,8 +53,8 @@ EvaluationAnswer answer_of(const Evaluation& evaluation) {
   EvaluationAnswer answer;
   std::vector<std::string> names;
   std::string model_name, rule_text;
-  double least_recall = 1, most_recall = 0, most_fpr = 0, lowest = 2;
-  std::optional<double> most_hourly;
+  double min_recall = 1, max_recall = 0, max_fpr = 0, lowest = 2;
+  std::optional<double> max_hourly;
   for (const JudgedSplit& split : evaluation.splits) {
     if (any_test && !is_test(split)) continue;
     const auto detectors = summarise_strictest(split.all.detectors);
@@ -62,11 +62,11 @@ EvaluationAnswer answer_of(const Evaluation& evaluation) {
     if (model == nullptr) continue;
     model_name = label_of(*model);
     names.push_back(split.all.name);
-    least_recall = std::min(least_recall, mean_of(*model, Figure::recall));
-    most_recall = std::max(most_recall, mean_of(*model, Figure::recall));
-    most_fpr = std::max(most_fpr, mean_of(*model, Figure::fpr));
+    min_recall = std::min(min_recall, mean_of(*model, Figure::recall));
+    max_recall = std::max(max_recall, mean_of(*model, Figure::recall));
+    max_fpr = std::max(max_fpr, mean_of(*model, Figure::fpr));
     if (const auto& hourly = model->at(Figure::false_alarms_per_hour))
-      most_hourly = std::max(most_hourly.value_or(0), hourly->mean);
+      max_hourly = std::max(max_hourly.value_or(0), hourly->mean);
     if (mean_of(*model, Figure::f1) >= lowest) continue;
     lowest = mean_of(*model, Figure::f1);
     answer.hardest = &split;
@@ -79,10 +79,10 @@ EvaluationAnswer answer_of(const Evaluation& evaluation) {
   const bool one = names.size() == 1;
   answer.text = fmt::format(
       "{} finds {} % of the attack windows of {}, with false alarms in {}{:.2f} % of benign ones{}. ",
-      model_name, range_text(least_recall, most_recall),
-      one ? names.front() : fmt::format("{} splits", names.size()), one ? "" : "at most ", most_fpr * 100,
-      most_hourly
-          ? fmt::format(", {:.3g} an hour of benign traffic, {:.3g} a day", *most_hourly, 24 * *most_hourly)
+      model_name, range_text(min_recall, max_recall),
+      one ? names.front() : fmt::format("{} splits", names.size()), one ? "" : "at most ", max_fpr * 100,
+      max_hourly
+          ? fmt::format(", {:.3g} an hour of benign traffic, {:.3g} a day", *max_hourly, 24 * *max_hourly)
           : "");
   answer.text += one ? "Its F1 is" : fmt::format("On the hardest, {}, its F1 is", answer.hardest->all.name);
   answer.text += fmt::format(" {:.3f}{}.", lowest, rule_text);

@@ -149,7 +149,7 @@ struct Curves {
 };
 
 Curves curves_of(const JudgedSplit& split) {
-  LineChart roc{{"false-positive rate, from 0.01 %", DetectorCurves::kLeastRate, 1, Axis::Scale::log, true},
+  LineChart roc{{"false-positive rate, from 0.01 %", DetectorCurves::kMinRate, 1, Axis::Scale::log, true},
                 {"recall", 0, 1, Axis::Scale::linear, true},
                 {},
                 {}};

@@ -337,7 +337,7 @@ int64_t budget_to_judge(const RunEvaluation& options) {
   const Judging judging(options);
   const Vector<uint8_t, Tag::columns> truth(judging.shapes.size());
   const WindowTimes times = window_times(judging.data.windows(), judging.data.frames());
-  int64_t least = stated_budget(outside_ledger + ledger.recent_peak());
+  int64_t min = stated_budget(outside_ledger + ledger.recent_peak());
   std::vector<Vector<float, Tag::columns>> scores;
   const auto plan = [&](const RunDetector& of, const BlockSource& source, std::span<const GraphShape> shapes,
                         const std::vector<std::span<const int64_t>>& predicted) {
@@ -345,18 +345,18 @@ int64_t budget_to_judge(const RunEvaluation& options) {
     ScorerOptions scorer = judging.beside(memory, outside_ledger);
     scorer.source = &source;
     scorer.shapes = shapes;
-    least = std::max(least, plan_scores(load_detector(of.file), scorer, predicted).min_budget);
+    min = std::max(min, plan_scores(load_detector(of.file), scorer, predicted).min_budget);
     scores.emplace_back(judging.shapes.size());
   };
   for (const RunDetector& of : judging.files)
     plan(of, judging.data.source(), judging.shapes, judging.predicted);
-  if (!judging.folds) return least;
+  if (!judging.folds) return min;
   const FusedScores fused(judging.data, &*judging.folds, judging.lists);
   for (const RunDetector& of : judging.files)
     for (const auto& [data, list] : {std::pair(&judging.folds->first, &judging.folds->by_first),
                                      std::pair(&judging.folds->second, &judging.folds->by_second)})
       plan(of, data->source(), read_shapes(data->source(), threads), {list->graphs});
-  return least;
+  return min;
 }
 
 }  // namespace plimsoll

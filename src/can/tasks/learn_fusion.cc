@@ -15,10 +15,10 @@ namespace {
 // A row, and its excess; its score is gone by then.
 static_assert(FurtherLevels::kWindowBytes >= kFusedParts * sizeof(float) + sizeof(double));
 
-// At most FurtherLevels::kMostWindows of a list, spread evenly: eight of so many lie above the line.
+// At most FurtherLevels::kMaxWindows of a list, spread evenly: eight of so many lie above the line.
 GraphList enough_of(std::span<const int64_t> graphs) {
   const auto count = std::ssize(graphs);
-  const int64_t kept = std::min<int64_t>(count, FurtherLevels::kMostWindows);
+  const int64_t kept = std::min<int64_t>(count, FurtherLevels::kMaxWindows);
   GraphList some;
   some.reserve(static_cast<size_t>(kept));
   for (int64_t i = 0; i < kept; ++i) some.push_back(graphs[static_cast<size_t>(i * count / kept)]);

@@ -46,7 +46,7 @@ int64_t bytes_of_thresholds(std::span<const GraphShape> shapes, const Recipe& re
   const auto lists = static_cast<int64_t>(benign * sizeof(int64_t));
   const auto scores = static_cast<int64_t>(4 * benign * sizeof(float));
   if (recipe.data.features != "behaviour") return lists + scores;
-  const int64_t windows = (recipe.gat.id_dropout > 0 ? 2 : 1) * std::min(benign, FurtherLevels::kMostWindows);
+  const int64_t windows = (recipe.gat.id_dropout > 0 ? 2 : 1) * std::min(benign, FurtherLevels::kMaxWindows);
   return lists + std::max(scores, windows * FurtherLevels::kWindowBytes);
 }
 

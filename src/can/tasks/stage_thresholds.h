@@ -18,7 +18,7 @@ void set_thresholds(Detector& detector, const BlockSource& source, std::span<con
 /// Of how many benign validation windows at most a detector's further levels are learned, and the bytes that
 /// one takes meanwhile.
 struct FurtherLevels {
-  static constexpr int64_t kMostWindows = 8192;
+  static constexpr int64_t kMaxWindows = 8192;
   static constexpr int64_t kWindowBytes = 72;
 };
 

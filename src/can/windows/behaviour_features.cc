@@ -25,7 +25,7 @@ double share(int64_t part, int64_t whole) {
 }
 
 double bounded(double units) {
-  return std::clamp(units, -kMostUnits, kMostUnits) / kMostUnits;
+  return std::clamp(units, -kMaxUnits, kMaxUnits) / kMaxUnits;
 }
 
 // How many doublings lie between two spans of time, given as scaled_log.
@@ -169,7 +169,7 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
       }
     }
     if (has_payload) {
-      put(kLength, std::sqrt(share(node.lengths, node.count * BehaviourProfile::kMostPayload)));
+      put(kLength, std::sqrt(share(node.lengths, node.count * BehaviourProfile::kMaxPayload)));
       put(kLengthChange, share(node.length_changes, node.pairs));
       put(kEmptyShare, share(node.empty, node.count));
       put(kOnesShare, share(node.ones, int64_t{8} * node.lengths));
@@ -185,13 +185,13 @@ void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) c
               bounded((node.bytes[k] * per_frame - profile.byte_mean[k]) * profile.byte_units[k]));
       }
     }
-    if (has_time && profile.least_two_gaps > 0) {
+    if (has_time && profile.min_two_gaps > 0) {
       // As many frames as fit, one before the first of them.
-      const double most =
-          1 + std::ceil(2 * static_cast<double>(load.span) / static_cast<double>(profile.least_two_gaps));
-      put(kEarly, excess(profile.least_two_gaps, node.least_two_gaps));
+      const double max =
+          1 + std::ceil(2 * static_cast<double>(load.span) / static_cast<double>(profile.min_two_gaps));
+      put(kEarly, excess(profile.min_two_gaps, node.min_two_gaps));
       put(kEarlyShare, share(node.early, node.count));
-      put(kSurplus, std::max(node.count - most, 0.0) / node.count);
+      put(kSurplus, std::max(node.count - max, 0.0) / node.count);
     }
     if (profile.longest_gap > 0) put(kSilence, excess(node.silence, profile.longest_gap));
     if (has_payload && profile.has_expectations) {
@@ -251,20 +251,20 @@ void BehaviourGraph::write_edges(const FrameWindow& window, GraphBlock& block) c
     put(kKnownTransition,
         profile_->has_transition(source.index, target.index) || is_adopted(source) || is_adopted(target));
     if (window.recording->has_time) {
-      uint64_t least = ~uint64_t{0};
-      uint64_t most = 0;
+      uint64_t min = ~uint64_t{0};
+      uint64_t max = 0;
       double sum = 0;
       for (const int32_t position : positions) {
         const size_t frame = place(window.first + position);
         const uint64_t gap = gap_ns(frames_.time_ns[frame], frames_.time_ns[frame + 1]);
-        least = std::min(least, gap);
-        most = std::max(most, gap);
+        min = std::min(min, gap);
+        max = std::max(max, gap);
         sum += static_cast<double>(gap);
       }
       const double mean = scaled_log(sum / static_cast<double>(edge.count));
       put(kEdgeGapMean, mean);
-      put(kEdgeGapMin, edge.count > 1 ? scaled_log(static_cast<double>(least)) : mean);
-      put(kEdgeGapMax, edge.count > 1 ? scaled_log(static_cast<double>(most)) : mean);
+      put(kEdgeGapMin, edge.count > 1 ? scaled_log(static_cast<double>(min)) : mean);
+      put(kEdgeGapMax, edge.count > 1 ? scaled_log(static_cast<double>(max)) : mean);
     }
     const int64_t last_position = std::max<int64_t>(rows - 1, 1);
     put(kEdgeFirstPosition, share(positions.front(), last_position));

@@ -148,8 +148,8 @@ void BehaviourGraph::compare_times(Node& node, int64_t frame, int64_t previous,
   // The gap after a late frame is short; the two gaps that end there last as long as ever, unless there is a
   // frame too many.
   const int64_t two = bounded_gap_ns(frames_.time_ns[at(before_previous)], time);
-  node.least_two_gaps = std::min(node.least_two_gaps, two);
-  node.early += two + two / kPlainlyEarly < profile_->id(node.index).least_two_gaps;
+  node.min_two_gaps = std::min(node.min_two_gaps, two);
+  node.early += two + two / kPlainlyEarly < profile_->id(node.index).min_two_gaps;
 }
 
 void BehaviourGraph::compare_payload(Node& node, int64_t frame, int64_t previous) const {
@@ -216,7 +216,7 @@ void BehaviourGraph::expect_payload(Node& node, const uint8_t* data, const uint8
   bool jumps = false;
   bool broken = false;
   for (size_t k = 0; k < kPayloadBytes; ++k) {
-    jumps |= std::max(data[k], old[k]) - std::min(data[k], old[k]) > id.most_change[k];
+    jumps |= std::max(data[k], old[k]) - std::min(data[k], old[k]) > id.max_change[k];
     broken |= ((data[k] - old[k]) & id.counter_mask[k]) != id.counter_step[k];
   }
   node.jumps += jumps;

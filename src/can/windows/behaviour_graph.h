@@ -20,7 +20,7 @@ class BehaviourGraph {
  public:
   static constexpr int64_t kNodeFeatures = 55;
   static constexpr int64_t kEdgeFeatures = 11;
-  static constexpr int64_t kMostFrames = int64_t{1} << 21;  ///< of a window
+  static constexpr int64_t kMaxFrames = int64_t{1} << 21;  ///< of a window
   static std::vector<std::string> node_feature_names();
   static std::vector<std::string> edge_feature_names();
   /// Those of both that are 0 for an ID that is not in the vocabulary.
@@ -37,7 +37,7 @@ class BehaviourGraph {
   void prefetch(const FrameWindow& window) const;
 
  private:
-  // A node while its window is being made. Counts fit into 32 bits because a window has at most kMostFrames
+  // A node while its window is being made. Counts fit into 32 bits because a window has at most kMaxFrames
   // frames.
   struct Node {
     MessageKey key = 0;
@@ -69,7 +69,7 @@ class BehaviourGraph {
     std::array<int32_t, kPayloadBytes> changes{};
     std::array<int32_t, kPayloadBytes> bytes{};
     // Against what is expected of the ID.
-    int64_t least_two_gaps = std::numeric_limits<int64_t>::max();
+    int64_t min_two_gaps = std::numeric_limits<int64_t>::max();
     int32_t early = 0;       // frames that come so soon after the second one before that it is plain
     int32_t unfixed = 0;     // frames with a bit that never changed, and now did
     int32_t jumps = 0;       // pairs with a byte that never changed as much

@@ -94,18 +94,18 @@ int64_t BehaviourWindows::cut_by_time(const Recording& recording) {
   const uint64_t span = gap_ns(times.front(), *std::max_element(times.begin(), times.end()));
   const auto length = static_cast<int64_t>(std::min(span, uint64_t{1} << 62)) + 1;
   const int64_t windows = count(length, options_.window, options_.stride);
-  if (windows / kMostWindows > recording.frames || span > uint64_t{1} << 62)
+  if (windows / kMaxWindows > recording.frames || span > uint64_t{1} << 62)
     throw InputError(fmt::format(
         "{}: its {} frames span {:.6g} s, which makes {} windows, expected {} a frame at most; take "
         "a longer stride, or mend the times",
-        where, recording.frames, static_cast<double>(span) / 1e9, windows, kMostWindows));
+        where, recording.frames, static_cast<double>(span) / 1e9, windows, kMaxWindows));
   Clock first(times);
   Clock end(times);
   for (int64_t k = 0; k < windows; ++k) {
     const auto start = static_cast<uint64_t>(k) * static_cast<uint64_t>(options_.stride);
     const Cut cut{recording.first_frame + first.advance(start),
                   recording.first_frame + end.advance(start + static_cast<uint64_t>(options_.window))};
-    if (cut.end - cut.first > BehaviourGraph::kMostFrames)
+    if (cut.end - cut.first > BehaviourGraph::kMaxFrames)
       throw InputError(
           fmt::format("{}: {} frames in one window; take a shorter window", where, cut.end - cut.first));
     cuts_.push_back(cut);
@@ -146,10 +146,10 @@ std::vector<FrameStatistics> BehaviourWindows::frame_statistics(std::span<const 
 int64_t BehaviourWindows::judges_bytes() const {
   int64_t longest = cuts_.empty() ? options_.window : 0;
   for (const Cut& cut : cuts_) longest = std::max(longest, cut.end - cut.first);
-  int64_t most = FrameJudges::bytes(profile_, longest);
+  int64_t max = FrameJudges::bytes(profile_, longest);
   for (const auto& own : own_)
-    if (own) most = std::max(most, FrameJudges::bytes(*own, longest));
-  return most;
+    if (own) max = std::max(max, FrameJudges::bytes(*own, longest));
+  return max;
 }
 
 MessageKeys BehaviourWindows::node_ids(int64_t graph) const {

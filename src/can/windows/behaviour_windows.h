@@ -13,11 +13,11 @@ namespace plimsoll {
 /// `profile`, and `id_index` is 0: indices of one vehicle mean nothing on another.
 class BehaviourWindows : public WindowSource {
  public:
-  /// Errors: InputError (windows by time of a recording without times, or with more windows than kMostWindows
+  /// Errors: InputError (windows by time of a recording without times, or with more windows than kMaxWindows
   /// a frame).
   BehaviourWindows(const FramesView& frames, const WindowOptions& options, BehaviourProfile profile);
 
-  static constexpr int64_t kMostWindows = 64;
+  static constexpr int64_t kMaxWindows = 64;
   /// Windows until the end is reached, the last one perhaps only in part. All are frames, or all nanoseconds.
   static int64_t count(int64_t length, int64_t window, int64_t stride);
 

@@ -5,8 +5,8 @@
 namespace plimsoll {
 
 Vector<int64_t, Tag::columns> calibration_windows(const WindowSource& windows, const GraphRange& recording,
-                                                  int64_t most) {
-  const auto wanted = static_cast<size_t>(std::min(most, recording.graphs / 3));
+                                                  int64_t max) {
+  const auto wanted = static_cast<size_t>(std::min(max, recording.graphs / 3));
   Vector<int64_t, Tag::columns> benign;
   for (int64_t g = recording.first_graph; benign.size() < wanted; ++g) {
     if (g == recording.first_graph + recording.graphs) break;

@@ -12,7 +12,7 @@ namespace plimsoll {
 /// The first windows of a recording that hold no frame labelled 1, ascending: what its vehicle is calibrated
 /// on. At most `most`, and at most a third of all windows of the recording.
 Vector<int64_t, Tag::columns> calibration_windows(const WindowSource& windows, const GraphRange& recording,
-                                                  int64_t most);
+                                                  int64_t max);
 
 /// The part of them that a fold's profile is learned from: of the second half without those of the `gap`
 /// windows that follow the first half.

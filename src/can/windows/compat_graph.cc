@@ -83,10 +83,10 @@ void CompatGraph::order_nodes() {
 }
 
 void CompatGraph::write_nodes(int64_t window, GraphBlock& block) const {
-  const auto [least, most] = std::minmax_element(
-      nodes_.begin(), nodes_.end(), [](const Node& a, const Node& b) { return a.count < b.count; });
-  const auto low = static_cast<double>(least->count);
-  const auto high = static_cast<double>(most->count);
+  const auto [min, max] = std::minmax_element(nodes_.begin(), nodes_.end(),
+                                              [](const Node& a, const Node& b) { return a.count < b.count; });
+  const auto low = static_cast<double>(min->count);
+  const auto high = static_cast<double>(max->count);
   const auto last_position = static_cast<double>(std::max<int64_t>(window - 1, 1));
   const size_t before = block.x.size();
   block.x.resize(before + nodes_.size() * kNodeFeatures);

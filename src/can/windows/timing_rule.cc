@@ -121,8 +121,8 @@ struct TimingRule::Learner {
       for (int64_t frame = place.first; frame < place.end; ++frame)
         if (const int32_t id = benign_id(frame); id >= 0) counts.add(id);
       counts.take([&](int32_t id, int64_t count) {
-        int64_t& most = rule.ids_[static_cast<size_t>(id)].most;
-        most = std::max(most, count);
+        int64_t& max = rule.ids_[static_cast<size_t>(id)].max;
+        max = std::max(max, count);
       });
     }
   }
@@ -134,7 +134,7 @@ struct TimingRule::Learner {
       for (const uint32_t count : of) gaps += count;
       if (gaps < kFewest) continue;
       const auto below = static_cast<int64_t>(kQuantile * static_cast<double>(gaps));
-      rule.ids_[id].least_gap = GapBins::least_of(GapBins::bin_at(of, below));
+      rule.ids_[id].min_gap = GapBins::least_of(GapBins::bin_at(of, below));
     }
   }
 };
@@ -189,9 +189,9 @@ struct TimingRule::Scorer {
     const int32_t id = rule.vocabulary_.index(keys[f]);
     if (id >= rule.vocabulary_.size()) return kNothing;
     const int64_t gap = last.gap_to(id, set.frames().time_ns[f]);
-    const int64_t least = rule.ids_[static_cast<size_t>(id)].least_gap;
-    if (gap == 0 || least == 0) return kNothing;
-    return static_cast<float>(std::log(static_cast<double>(least) / static_cast<double>(gap)));
+    const int64_t min = rule.ids_[static_cast<size_t>(id)].min_gap;
+    if (gap == 0 || min == 0) return kNothing;
+    return static_cast<float>(std::log(static_cast<double>(min) / static_cast<double>(gap)));
   }
 
   void begin(const Recording& recording) {
@@ -215,9 +215,9 @@ struct TimingRule::Scorer {
       if (id < rule.vocabulary_.size()) counts.add(id);
     }
     counts.take([&](int32_t id, int64_t count) {
-      const int64_t most = rule.ids_[static_cast<size_t>(id)].most;
+      const int64_t max = rule.ids_[static_cast<size_t>(id)].max;
       worst = std::max(worst,
-                       static_cast<float>(std::log(static_cast<double>(count) / static_cast<double>(most))));
+                       static_cast<float>(std::log(static_cast<double>(count) / static_cast<double>(max))));
     });
     return worst;
   }
@@ -238,14 +238,14 @@ NamedTensors TimingRule::tensors() const {
   const auto count = static_cast<int64_t>(ids_.size());
   const Vector<int64_t, Tag::columns> can_ids(vocabulary_.ids().keys.begin(), vocabulary_.ids().keys.end());
   Vector<int64_t, Tag::columns> gaps;
-  Vector<int64_t, Tag::columns> most;
+  Vector<int64_t, Tag::columns> max;
   for (const Id& id : ids_) {
-    gaps.push_back(id.least_gap);
-    most.push_back(id.most);
+    gaps.push_back(id.min_gap);
+    max.push_back(id.max);
   }
   return {{"timing.ids", own_tensor<int64_t>(can_ids, {count})},
           {"timing.least_gap_ns", own_tensor<int64_t>(gaps, {count})},
-          {"timing.most", own_tensor<int64_t>(most, {count})}};
+          {"timing.most", own_tensor<int64_t>(max, {count})}};
 }
 
 std::optional<TimingRule> TimingRule::from_tensors(const NamedTensors& tensors,
@@ -254,11 +254,11 @@ std::optional<TimingRule> TimingRule::from_tensors(const NamedTensors& tensors,
   TimingRule rule{Vocabulary::from_tensor(tensors, "timing.ids", std::move(channels))};
   const int64_t count = rule.vocabulary_.size();
   const auto gaps = values_of<int64_t>(tensors, "timing.least_gap_ns", {count});
-  const auto most = values_of<int64_t>(tensors, "timing.most", {count});
+  const auto max = values_of<int64_t>(tensors, "timing.most", {count});
   for (size_t i = 0; i < rule.ids_.size(); ++i) {
-    if (gaps[i] < 0 || most[i] < 1)
+    if (gaps[i] < 0 || max[i] < 1)
       throw InputError("the model's tensors 'timing.*' hold impossible values; train it again");
-    rule.ids_[i] = {gaps[i], most[i]};
+    rule.ids_[i] = {gaps[i], max[i]};
   }
   return rule;
 }

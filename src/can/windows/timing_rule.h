@@ -43,8 +43,8 @@ class TimingRule {
 
  private:
   struct Id {
-    int64_t least_gap = 0;  // nanoseconds; 0: none
-    int64_t most = 0;       // frames in a window
+    int64_t min_gap = 0;  // nanoseconds; 0: none
+    int64_t max = 0;      // frames in a window
   };
   struct Learner;
   struct Scorer;

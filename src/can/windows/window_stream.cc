@@ -48,9 +48,9 @@ void WindowStream::begin(const StreamFacts& facts) {
   if (options_.unit == WindowUnit::nanoseconds && !facts.has_time)
     throw InputError("the frames have no times to cut windows by; the model wants windows of " +
                      WindowLength{options_.window, options_.unit}.text());
-  if (facts.width != kPayloadBytes && facts.width != BehaviourProfile::kMostPayload)
+  if (facts.width != kPayloadBytes && facts.width != BehaviourProfile::kMaxPayload)
     throw UsageError(fmt::format("frames of {} bytes of payload, expected {}, or {} of CAN FD", facts.width,
-                                 kPayloadBytes, BehaviourProfile::kMostPayload));
+                                 kPayloadBytes, BehaviourProfile::kMaxPayload));
   recording_.has_time = facts.has_time;
   recording_.has_payload = facts.has_payload;
   recording_.channels.clear();
@@ -66,12 +66,11 @@ void WindowStream::begin(const StreamFacts& facts) {
 
 bool WindowStream::begins_another(int64_t time_ns) {
   if (!latest_ns_ || !recording_.has_time) return false;
-  if (gap_ns(time_ns, *latest_ns_) > static_cast<uint64_t>(kMostBack)) return true;
+  if (gap_ns(time_ns, *latest_ns_) > static_cast<uint64_t>(kMaxBack)) return true;
   const uint64_t silence = gap_ns(*latest_ns_, time_ns);
-  if (options_.unit == WindowUnit::frames) return silence > static_cast<uint64_t>(kMostPause);
+  if (options_.unit == WindowUnit::frames) return silence > static_cast<uint64_t>(kMaxPause);
   advance(near_at_, clock_.back() - options_.window + 1);
-  return clocked() - near_at_ >= kMostFrames ||
-         silence / static_cast<uint64_t>(options_.stride) > kMostSilence;
+  return clocked() - near_at_ >= kMaxFrames || silence / static_cast<uint64_t>(options_.stride) > kMaxSilence;
 }
 
 int64_t WindowStream::add(const FrameSpans& frames, const std::vector<std::string>& channels) {

@@ -32,13 +32,13 @@ class WindowStream {
  public:
   /// A time that lies further back than this begins another recording, and so does a silence that is longer
   /// than this: the clock was set, or the bus slept, and no frame tells anything of the one before.
-  static constexpr int64_t kMostBack = int64_t{10} * 1'000'000'000;   ///< ns
-  static constexpr int64_t kMostPause = int64_t{60} * 1'000'000'000;  ///< ns; of windows by frames
+  static constexpr int64_t kMaxBack = int64_t{10} * 1'000'000'000;   ///< ns
+  static constexpr int64_t kMaxPause = int64_t{60} * 1'000'000'000;  ///< ns; of windows by frames
   /// Windows by time: likewise a silence of more strides than this, and more frames than this within a
   /// window's length. Else one damaged time, or a clock that stands still, would make windows without end, or
   /// one without end.
-  static constexpr int64_t kMostSilence = 1000;
-  static constexpr int64_t kMostFrames = int64_t{1} << 18;
+  static constexpr int64_t kMaxSilence = 1000;
+  static constexpr int64_t kMaxFrames = int64_t{1} << 18;
 
   /// `known.vocabulary`, and for behaviour `known.profile`, are those that windows are compared with. Errors:
   /// UsageError as open_windows(); InputError where there is no profile, or no vocabulary.

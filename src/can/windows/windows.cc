@@ -54,15 +54,15 @@ void check_window_options(const WindowOptions& options) {
     throw UsageError("compat counts frames: windows by time need the features behaviour");
   if (!time && (options.window < 2 || options.window > 65535))
     throw UsageError(fmt::format("a window of {} frames is not between 2 and 65535", options.window));
-  if (time && (options.window < WindowLength::kLeastTime || options.window > WindowLength::kMostTime))
+  if (time && (options.window < WindowLength::kMinTime || options.window > WindowLength::kMaxTime))
     throw UsageError(fmt::format("a window of {} is not between 1us and 3600s",
                                  WindowLength{options.window, options.unit}.text()));
-  if (!time && options.stride > WindowLength::kMostStride)
+  if (!time && options.stride > WindowLength::kMaxStride)
     throw UsageError(
-        fmt::format("a stride of {} frames is above {}", options.stride, WindowLength::kMostStride));
+        fmt::format("a stride of {} frames is above {}", options.stride, WindowLength::kMaxStride));
   if (options.calibration.windows > 0 && options.features == "compat")
     throw UsageError("compat has no benign profile to calibrate; set the features behaviour");
-  if (options.stride < 1 || (time && options.stride > WindowLength::kMostTime))
+  if (options.stride < 1 || (time && options.stride > WindowLength::kMaxTime))
     throw UsageError(fmt::format("a stride of {} {}", options.stride,
                                  time ? "ns is not between 1us and 3600s" : "frames is not above 0"));
 }

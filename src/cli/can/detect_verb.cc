@@ -170,8 +170,8 @@ void run(const DetectVerbOptions& options) {
   DetectCounts counts;
   EventSink sink({.format = options.events,
                   .command = options.on_event,
-                  .most = options.event_rate,
-                  .most_bytes = options.event_bytes,
+                  .max = options.event_rate,
+                  .max_bytes = options.event_bytes,
                   .window_ns = ns_of(options.event_window),
                   .context = context},
                  counts);
@@ -206,7 +206,7 @@ void run(const DetectVerbOptions& options) {
 
 // In the order in which they are applied.
 void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& options) {
-  constexpr double kLeast = 1e-3, kDay = 86400;
+  constexpr double kMin = 1e-3, kDay = 86400;
   constexpr int64_t kMany = 1'000'000;
   verb.add_option("--event-block", options.incidents.block,
                   "While there is this file, alarms are dropped from events")
@@ -220,16 +220,16 @@ void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& o
   gap->check(within(0, kDay))->type_name("SECONDS")->capture_default_str();
   verb.add_option("--event-interval", options.event_interval,
                   "Alarms of an interval of so many seconds are one event, told when it is over")
-      ->check(within(kLeast, kDay))
+      ->check(within(kMin, kDay))
       ->type_name("SECONDS")
       ->excludes(gap);
-  verb.add_option("--event-after", options.incidents.least_windows, "Alarms before an incident is told")
+  verb.add_option("--event-after", options.incidents.min_windows, "Alarms before an incident is told")
       ->check(CLI::Range(int64_t{1}, kMany))
       ->type_name("N")
       ->capture_default_str();
   verb.add_option("--event-within", options.event_within,
                   "Count those in an interval of so many seconds; default: in the incident")
-      ->check(within(kLeast, kDay))
+      ->check(within(kMin, kDay))
       ->type_name("SECONDS");
   verb.add_option("--event-rate", options.event_rate, "Events in a window of traffic at most; 0: no limit")
       ->check(CLI::Range(int64_t{0}, kMany))
@@ -240,7 +240,7 @@ void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& o
       ->type_name("N")
       ->capture_default_str();
   verb.add_option("--event-window", options.event_window, "Seconds of such a window")
-      ->check(within(kLeast, kDay))
+      ->check(within(kMin, kDay))
       ->type_name("SECONDS")
       ->capture_default_str();
   for (CLI::Option* const option : verb.get_options())

@@ -52,8 +52,7 @@ BlockEngine::BlockEngine(const BlockSource& source, std::span<const GraphShape> 
       runner_(source, shapes, limits, execution.blocks, execution.prefetch, execution.keep) {
   for (const ParameterList::Entry& entry : objective.parameters().entries())
     parameters_.push_back(entry.value);
-  if (execution.slab_bytes > 0)
-    runner_.resize(execution.slab_bytes, execution.largest, execution.least_bytes);
+  if (execution.slab_bytes > 0) runner_.resize(execution.slab_bytes, execution.largest, execution.min_bytes);
 }
 
 LaneTree<BatchSum> BlockEngine::make_sums() {
@@ -311,10 +310,10 @@ void BlockEngine::predict_blocks(std::span<const int64_t> graphs, const TakeBloc
 
 // As many lanes as any batch may have: numbers are cheap, and more processes can share them.
 double BlockEngine::predict(std::span<const int64_t> graphs, const Take& take) {
-  const LaneRange own = lanes_of_rank(kMostLanes, rank_of(exchange_), ranks_of(exchange_));
+  const LaneRange own = lanes_of_rank(kMaxLanes, rank_of(exchange_), ranks_of(exchange_));
   LaneTree<LossSum> losses(
-      kMostLanes, [] { return LossSum(); }, own);
-  const Part part = part_of(graphs, kMostLanes);
+      kMaxLanes, [] { return LossSum(); }, own);
+  const Part part = part_of(graphs, kMaxLanes);
   losses.begin(part.blocks);
   if (ranks_) ranks_->begin_losses();
   const auto work = [&] {

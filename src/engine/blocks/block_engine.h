@@ -26,7 +26,7 @@ inline constexpr const char* kOtherRecipe =
 struct ExecutionPlan {
   int blocks = 1;           ///< blocks in flight at most, one a thread
   int64_t slab_bytes = 0;   ///< for all of them; 0: no slab, tensors come from the heap
-  int64_t least_bytes = 0;  ///< of it that are enough for any one block
+  int64_t min_bytes = 0;    ///< of it that are enough for any one block
   BlockSize largest = {};   ///< what each thread has room for
   int64_t prefetch = 0;     ///< blocks read ahead
   int64_t keep = 0;         ///< blocks whose graphs an OffloadedTeacher's student need not read again

@@ -8,8 +8,8 @@
 namespace plimsoll {
 namespace {
 
-int64_t most_in(const GraphShape& shape, const CollateOptions& options) {
-  return options.self_loops ? shape.most_in : shape.most_in_without_loops;
+int64_t max_in(const GraphShape& shape, const CollateOptions& options) {
+  return options.self_loops ? shape.max_in : shape.max_in_without_loops;
 }
 
 // Orders of trimmed samples are never cut into pieces.
@@ -31,7 +31,7 @@ void raise_prefixes(std::span<const GraphShape> prefixes, const CollateOptions& 
     raise(kPrefixSelfLoops, shape.self_loops);
     raise(kPrefixParts, kOpen.piece_rows(shape.nodes));
     raise(kPrefixChunks, kOpen.groups(shape.nodes));
-    raise(kPrefixMostIn, most_in(shape, options));
+    raise(kPrefixMaxIn, max_in(shape, options));
   }
 }
 
@@ -57,7 +57,7 @@ void count_terms(std::span<const int64_t> graphs, const BlockShapes& shapes, con
     t[kEdges] += shape.edges;
     t[kSelfLoops] += shape.self_loops;
     if (kind.has_term()) t[kItems] += kind.count(shape);
-    t[kMostIn] = std::max(t[kMostIn], most_in(shape, options));
+    t[kMaxIn] = std::max(t[kMaxIn], max_in(shape, options));
     if (prefixes)
       raise_prefixes(shapes.prefixes_of(static_cast<size_t>(g)), options, t);
     else
@@ -80,7 +80,7 @@ void complete_corner(std::span<const int64_t> graphs, const BlockShapes& shapes,
   int64_t largest = 0;
   for (const int64_t g : graphs) {
     const GraphShape& shape = shapes.graphs[static_cast<size_t>(g)];
-    highest[kMostIn] = std::max(highest[kMostIn], most_in(shape, options));
+    highest[kMaxIn] = std::max(highest[kMaxIn], max_in(shape, options));
     largest = std::max<int64_t>(largest, shape.nodes);
     if (prefixes) raise_prefixes(shapes.prefixes_of(static_cast<size_t>(g)), options, highest);
   }
@@ -89,11 +89,11 @@ void complete_corner(std::span<const int64_t> graphs, const BlockShapes& shapes,
   if (closed) {
     // A piece ends with the graph that brings it to its size.
     highest[kPieceRows] =
-        std::min({nodes, OrderTerms::kPieceNodes - 1 + largest, OrderTerms::kMostPieceNodes});
-    highest[kGroups] = OrderTerms::most_groups(nodes);
+        std::min({nodes, OrderTerms::kPieceNodes - 1 + largest, OrderTerms::kMaxPieceNodes});
+    highest[kGroups] = OrderTerms::max_groups(nodes);
   } else {
     OrderTerms open;
-    open.add(OrderTerms::kMostPieceNodes + 1);
+    open.add(OrderTerms::kMaxPieceNodes + 1);
     open.end();
     highest[kPieceRows] = open.piece_rows(nodes);
     highest[kGroups] = open.groups(nodes);

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// What the sizes of a block's tensors are affine in: places in Terms. Pieces and most_in are those of the
+/// What the sizes of a block's tensors are affine in: places in Terms. Pieces and max_in are those of the
 /// order of edges (kernels/edge_order.h), groups and chunks what operators' workspaces are counted in.
 enum Term : size_t {
   kOne,
@@ -20,7 +20,7 @@ enum Term : size_t {
   kItems,      ///< where they are neither graphs nor nodes (ItemKind::has_term)
   kPieceRows,  ///< nodes of the largest piece
   kGroups,     ///< of pieces, or chunks of nodes where there are no pieces
-  kMostIn,     ///< the most edges into one node, as the order has them
+  kMaxIn,      ///< the most edges into one node, as the order has them
   kSegmentGroups,
   kTerms
 };
@@ -33,7 +33,7 @@ enum PrefixTerm : size_t {
   kPrefixSelfLoops,
   kPrefixParts,   ///< that gradients of weights are summed in
   kPrefixChunks,  ///< of nodes
-  kPrefixMostIn,
+  kPrefixMaxIn,
   kPrefixTerms
 };
 constexpr size_t place_of(size_t prefix, PrefixTerm term) {

@@ -16,9 +16,9 @@
 namespace plimsoll {
 namespace {
 
-void raise(std::atomic<int64_t>& most, int64_t value) {
-  for (int64_t before = most; before < value;)
-    if (most.compare_exchange_weak(before, value)) break;
+void raise(std::atomic<int64_t>& max, int64_t value) {
+  for (int64_t before = max; before < value;)
+    if (max.compare_exchange_weak(before, value)) break;
 }
 
 int64_t rounded_bytes(const at::Tensor& tensor) {

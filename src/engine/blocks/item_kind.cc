@@ -42,7 +42,7 @@ class LabelledNodeItems final : public ItemKind {
   int64_t count(const GraphShape& shape) const override { return shape.labelled_nodes; }
   int64_t count(const Terms& terms) const override { return terms[kItems]; }
   bool has_term() const override { return true; }
-  int64_t most(const Terms& highest) const override { return highest[kNodes]; }
+  int64_t max(const Terms& highest) const override { return highest[kNodes]; }
   void collate(const GraphBlock& block, Batch& batch) const override {
     if (static_cast<int64_t>(block.node_y.size()) != block.nodes())
       throw InputError("the data set has no column node_y: nodes have no labels to learn");
@@ -98,7 +98,7 @@ class PairItems final : public ItemKind {
   int64_t count(const GraphShape& shape) const override { return shape.pairs; }
   int64_t count(const Terms& terms) const override { return terms[kItems]; }
   bool has_term() const override { return true; }
-  int64_t most(const Terms&) const override { return std::numeric_limits<int64_t>::max(); }
+  int64_t max(const Terms&) const override { return std::numeric_limits<int64_t>::max(); }
   int64_t pairs(const Terms& terms) const override { return terms[kItems]; }
   void collate(const GraphBlock& block, Batch& batch) const override {
     const auto pairs = static_cast<int64_t>(block.pair_y.size());

@@ -23,7 +23,7 @@ class ItemKind {
   /// Whether they are a term of their own, kItems, beside graphs and nodes.
   virtual bool has_term() const { return false; }
   /// Where they are: the most that a block with at most these terms may have.
-  virtual int64_t most(const Terms& /*highest*/) const { return 0; }
+  virtual int64_t max(const Terms& /*highest*/) const { return 0; }
   /// Rows of GraphBlock::pairs in a block with these terms.
   virtual int64_t pairs(const Terms& /*terms*/) const { return 0; }
 

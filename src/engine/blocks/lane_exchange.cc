@@ -36,7 +36,7 @@ RankLanes::RankLanes(int64_t lanes, int ranks) {
       }
     }
     sets_ = std::max(sets_, LaneTree<LossSum>::sets(own));
-    most_nodes_ = std::max(most_nodes_, nodes_.size() - begin);
+    max_nodes_ = std::max(max_nodes_, nodes_.size() - begin);
   }
   begins_.push_back(nodes_.size());
 }
@@ -45,7 +45,7 @@ LaneExchange::LaneExchange(Exchange& exchange, const ParameterList& parameters, 
     : exchange_(exchange),
       parameters_(parameters),
       lanes_(lanes, exchange.ranks()),
-      of_losses_(kMostLanes, exchange.ranks()),
+      of_losses_(kMaxLanes, exchange.ranks()),
       slices_(parameters, exchange.ranks()),
       pieces_(slices_.pieces(exchange.rank())) {
   const TagScope scope(Tag::gradients);
@@ -82,7 +82,7 @@ std::span<double> LaneExchange::values_of(const RankLanes& lanes, size_t node) {
 void LaneExchange::begin_records(const RankLanes& lanes, size_t of_node) {
   begun_ = std::chrono::steady_clock::now();
   of_node_ = of_node;
-  records_.assign(static_cast<size_t>(exchange_.ranks()) * (kHead + lanes.most_nodes() * of_node), 0.0);
+  records_.assign(static_cast<size_t>(exchange_.ranks()) * (kHead + lanes.max_nodes() * of_node), 0.0);
   for (int rank = 0; rank < exchange_.ranks(); ++rank)
     if (rank != exchange_.rank()) exchange_.receive(rank, std::as_writable_bytes(record_of(rank)));
 }

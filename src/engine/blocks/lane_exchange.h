@@ -21,7 +21,7 @@ class RankLanes {
 
   /// Sums that a rank has at once, and nodes of the tree that its lanes add up to: the most of any rank.
   int64_t sets() const { return sets_; }
-  size_t most_nodes() const { return most_nodes_; }
+  size_t max_nodes() const { return max_nodes_; }
   /// Nodes of all ranks.
   size_t nodes() const { return nodes_.size(); }
   /// Where the nodes of a rank begin among those of all, which are in the order of lanes.
@@ -46,7 +46,7 @@ class RankLanes {
   std::vector<LaneNode> nodes_;
   std::vector<size_t> begins_;  // one a rank, and the end
   int64_t sets_ = 0;
-  size_t most_nodes_ = 0;
+  size_t max_nodes_ = 0;
 };
 
 /// Adds up what the ranks of a run have found in their lanes of a batch, to the bits that one process finds.
@@ -81,7 +81,7 @@ class LaneExchange {
   /// running statistics have moved, and gradients() are those of the slice. Errors: `error`; what it means
   /// here that another rank had one: Interrupted where that may go on, Failure, RankLost.
   double add_up(LaneTree<BatchSum>& sums, const std::exception_ptr& error);
-  /// The same of losses alone, in kMostLanes lanes.
+  /// The same of losses alone, in kMaxLanes lanes.
   double add_up(LaneTree<LossSum>& losses, const std::exception_ptr& error);
 
   /// f32, one for each piece of the slice; zeros until add_up().

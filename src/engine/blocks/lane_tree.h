@@ -9,7 +9,7 @@
 namespace plimsoll {
 
 /// The most lanes that a batch may have.
-inline constexpr int64_t kMostLanes = 64;
+inline constexpr int64_t kMaxLanes = 64;
 
 /// Lanes first .. end-1 of a batch.
 struct LaneRange {
@@ -59,16 +59,16 @@ class LaneTree {
   /// Sums that are there at once: of a whole batch log2(lanes) + 1.
   static int64_t sets(LaneRange own) {
     std::vector<LaneNode> open;
-    size_t most = 0;
+    size_t max = 0;
     for (int64_t lane = own.first; lane < own.end; ++lane) {
       open.push_back({lane, 1});
-      most = std::max(most, open.size());
+      max = std::max(max, open.size());
       while (open.size() > 1 && open[open.size() - 2].is_left_of(open.back())) {
         open.pop_back();
         open.back().lanes *= 2;
       }
     }
-    return static_cast<int64_t>(most);
+    return static_cast<int64_t>(max);
   }
   static int64_t sets(int64_t lanes) { return sets(LaneRange{0, lanes}); }
 

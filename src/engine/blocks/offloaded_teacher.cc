@@ -14,7 +14,7 @@ OffloadedTeacher::OffloadedTeacher(const Objective& objective, std::function<voi
       shapes_(shapes),
       of_nodes_(objective.collate_options().items == Items::nodes),
       // Recipes may say more than there are: a batch of everything.
-      most_graphs_(std::min(
+      max_graphs_(std::min(
           std::max(training.batch_size, training.block.graphs),
           static_cast<int64_t>(std::max({size_t{1}, split.training.size(), split.validation.size()})))) {
   int64_t largest = 1;
@@ -22,7 +22,7 @@ OffloadedTeacher::OffloadedTeacher(const Objective& objective, std::function<voi
     for (const int64_t g : *graphs) largest = std::max(largest, rows_of(g));
   const int64_t of_block = std::max(largest, of_nodes_ ? training.block.nodes : training.block.graphs);
   const int64_t row_bytes = objective.outputs() * int64_t{sizeof(float)};
-  most_rows_ = std::min(most_graphs_ * largest, std::max(of_block, kMostBytes / row_bytes));
+  max_rows_ = std::min(max_graphs_ * largest, std::max(of_block, kMaxBytes / row_bytes));
 }
 
 RowWidths OffloadedTeacher::with_outputs(RowWidths widths) const {
@@ -31,12 +31,12 @@ RowWidths OffloadedTeacher::with_outputs(RowWidths widths) const {
 }
 
 int64_t OffloadedTeacher::bytes() const {
-  return most_rows_ * objective_.outputs() * int64_t{sizeof(float)} + most_graphs_ * int64_t{sizeof(int64_t)};
+  return max_rows_ * objective_.outputs() * int64_t{sizeof(float)} + max_graphs_ * int64_t{sizeof(int64_t)};
 }
 
 void OffloadedTeacher::make_room() {
-  values_.assign(static_cast<size_t>(most_rows_ * objective_.outputs()), 0.0F);
-  first_row_.assign(static_cast<size_t>(most_graphs_), 0);  // with its pages
+  values_.assign(static_cast<size_t>(max_rows_ * objective_.outputs()), 0.0F);
+  first_row_.assign(static_cast<size_t>(max_graphs_), 0);  // with its pages
   clear();
 }
 
@@ -52,7 +52,7 @@ int64_t OffloadedTeacher::rows_of(int64_t graph) const {
 bool OffloadedTeacher::add(std::span<const int64_t> block) {
   int64_t rows = 0;
   for (const int64_t g : block) rows += rows_of(g);
-  if (next_row_ + rows > most_rows_ || first_row_.size() + block.size() > static_cast<size_t>(most_graphs_))
+  if (next_row_ + rows > max_rows_ || first_row_.size() + block.size() > static_cast<size_t>(max_graphs_))
     return false;
   for (const int64_t g : block) {
     first_row_.push_back(next_row_);

@@ -21,7 +21,7 @@ class OffloadedTeacher {
  public:
   /// Of what is said at once: a large batch is asked about in several goes, so that the need does not grow
   /// with it. And of graphs that are kept meanwhile.
-  static constexpr int64_t kMostBytes = 8 * kMiB;
+  static constexpr int64_t kMaxBytes = 8 * kMiB;
 
   /// `objective` predicts. `release` lets go of its weights, which come again when it is asked. All but
   /// `split` must outlive this; `shapes` has an entry for each graph of the source.
@@ -34,7 +34,7 @@ class OffloadedTeacher {
   RowWidths with_outputs(RowWidths widths) const;
 
   /// That it can be asked about at once.
-  int64_t most_graphs() const { return most_graphs_; }
+  int64_t max_graphs() const { return max_graphs_; }
   /// What make_room() takes of the ledger.
   int64_t bytes() const;
   /// Takes it, under Tag::columns: for all batches, or a part of a large one. Errors: BudgetExceeded.
@@ -56,9 +56,9 @@ class OffloadedTeacher {
   std::function<void()> release_;
   std::span<const GraphShape> shapes_;
   const bool of_nodes_;
-  int64_t most_graphs_ = 0;
-  int64_t most_rows_ = 0;
-  Vector<float, Tag::columns> values_;  // [most_rows_, outputs]
+  int64_t max_graphs_ = 0;
+  int64_t max_rows_ = 0;
+  Vector<float, Tag::columns> values_;  // [max_rows_, outputs]
   GraphList first_row_;                 // of each graph since clear()
   int64_t next_row_ = 0;
 };

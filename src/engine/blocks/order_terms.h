@@ -13,7 +13,7 @@ namespace plimsoll {
 class OrderTerms {
  public:
   static constexpr int64_t kPieceNodes = plimsoll::kPieceNodes;
-  static constexpr int64_t kMostPieceNodes = plimsoll::kMostPieceNodes;
+  static constexpr int64_t kMaxPieceNodes = plimsoll::kMaxPieceNodes;
   static constexpr int64_t kSegmentGrain = plimsoll::kSegmentGrain;
   static constexpr int64_t kChunkRows = AttentionRanges::kNodes;
 
@@ -33,7 +33,7 @@ class OrderTerms {
   static int64_t segment_groups(int64_t graphs) {
     return std::max<int64_t>((graphs + kSegmentGrain - 1) / kSegmentGrain, 1);
   }
-  static int64_t most_groups(int64_t nodes) { return AttentionRanges::groups_of(nodes / kPieceNodes + 1); }
+  static int64_t max_groups(int64_t nodes) { return AttentionRanges::groups_of(nodes / kPieceNodes + 1); }
 
  private:
   PieceCount pieces_;

@@ -12,15 +12,15 @@ void TermBox::add(const Terms& terms) {
   ++count;
 }
 
-void TermBox::widen(const Terms& least, const Terms& most) {
+void TermBox::widen(const Terms& min, const Terms& max) {
   if (highest.empty()) {
-    lowest = least;
-    highest = most;
+    lowest = min;
+    highest = max;
     return;
   }
-  for (size_t t = 0; t < least.size(); ++t) {
-    lowest[t] = std::min(lowest[t], least[t]);
-    highest[t] = std::max(highest[t], most[t]);
+  for (size_t t = 0; t < min.size(); ++t) {
+    lowest[t] = std::min(lowest[t], min[t]);
+    highest[t] = std::max(highest[t], max[t]);
   }
 }
 
@@ -35,12 +35,12 @@ void visit_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> s
 }
 
 bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batch_size,
-                           std::span<const GraphShape> shapes, const BlockLimits& limits, int64_t most_graphs,
+                           std::span<const GraphShape> shapes, const BlockLimits& limits, int64_t max_graphs,
                            const std::function<void(std::span<const int64_t> block)>& visit) {
   GraphList graphs(order.training.size());
   int64_t seen = 0;
   for (int64_t epoch = 1; epoch <= epochs; ++epoch) {
-    if (seen >= most_graphs) return false;
+    if (seen >= max_graphs) return false;
     throw_if_interrupted("the run was planned");
     order.graphs_of(epoch, graphs);
     const std::span<const int64_t> all(graphs);
@@ -57,7 +57,7 @@ Terms corner(std::span<const int64_t> graphs, const BlockShapes& shapes, const B
   const auto count = static_cast<size_t>(
       std::clamp<int64_t>(limits.graphs, 1, std::max<int64_t>(static_cast<int64_t>(graphs.size()), 1)));
   // The most that `count` graphs can have of something, or one alone, whatever the limit.
-  const auto most = [&](auto of, int64_t limit) {
+  const auto max = [&](auto of, int64_t limit) {
     if (graphs.empty()) return int64_t{0};
     const auto of_graph = [&](int64_t g) -> int64_t { return of(shapes.graphs[static_cast<size_t>(g)]); };
     GraphList largest(std::min(count, graphs.size()));
@@ -69,11 +69,11 @@ Terms corner(std::span<const int64_t> graphs, const BlockShapes& shapes, const B
   Terms highest(kTerms, 0);
   highest[kOne] = 1;
   highest[kGraphs] = static_cast<int64_t>(count);
-  highest[kNodes] = most([](const GraphShape& s) { return int64_t{s.nodes}; }, limits.nodes);
-  highest[kEdges] = most([](const GraphShape& s) { return int64_t{s.edges}; }, limits.edges);
-  highest[kSelfLoops] = most([](const GraphShape& s) { return int64_t{s.self_loops}; }, highest[kEdges]);
+  highest[kNodes] = max([](const GraphShape& s) { return int64_t{s.nodes}; }, limits.nodes);
+  highest[kEdges] = max([](const GraphShape& s) { return int64_t{s.edges}; }, limits.edges);
+  highest[kSelfLoops] = max([](const GraphShape& s) { return int64_t{s.self_loops}; }, highest[kEdges]);
   if (const ItemKind& kind = item_kind(options.items); kind.has_term())
-    highest[kItems] = most([&](const GraphShape& s) { return kind.count(s); }, kind.most(highest));
+    highest[kItems] = max([&](const GraphShape& s) { return kind.count(s); }, kind.max(highest));
   complete_corner(graphs, shapes, options, closed, highest);
   return highest;
 }

@@ -17,14 +17,14 @@ struct TermBox {
 
   void add(const Terms& terms);
   /// Widens it to all blocks that graphs can make within limits.
-  void widen(const Terms& least, const Terms& most);
+  void widen(const Terms& min, const Terms& max);
 };
 
 /// Every block of `epochs` epochs, in their order, as Fit cuts them. Stops when `visit`
-/// has seen blocks of `most_graphs` graphs; returns whether all were seen. Of an order that is not known yet,
+/// has seen blocks of `max_graphs` graphs; returns whether all were seen. Of an order that is not known yet,
 /// it visits epochs of all graphs, and returns false.
 bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batch_size,
-                           std::span<const GraphShape> shapes, const BlockLimits& limits, int64_t most_graphs,
+                           std::span<const GraphShape> shapes, const BlockLimits& limits, int64_t max_graphs,
                            const std::function<void(std::span<const int64_t> block)>& visit);
 /// Every block of a list in its order.
 void visit_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,

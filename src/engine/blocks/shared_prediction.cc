@@ -16,18 +16,18 @@ struct Rounds {
          std::span<const int64_t> list, int of_ranks)
       : graphs(list), begins(cut_blocks(list, shapes, limits)), ranks(of_ranks) {
     constexpr int64_t kBytes = int64_t{1} << 20;  // of a round, unless a block of each rank says more
-    constexpr int64_t kMostBlocks = 16;
+    constexpr int64_t kMaxBlocks = 16;
     const ItemKind& kind = item_kind(objective.collate_options().items);
-    int64_t most = 1;
+    int64_t max = 1;
     numbers.reserve(static_cast<size_t>(blocks()));
     for (int64_t b = 0; b < blocks(); ++b) {
       numbers.push_back(0);
       for (const int64_t g : of(b, b + 1)) numbers.back() += kind.count(shapes[static_cast<size_t>(g)]);
       numbers.back() *= objective.outputs();
-      most = std::max(most, numbers.back());
+      max = std::max(max, numbers.back());
     }
-    of_rank = std::clamp<int64_t>(kBytes / (ranks * most * int64_t{sizeof(float)}), 1, kMostBlocks);
-    room = std::min(ranks * of_rank, blocks()) * most;
+    of_rank = std::clamp<int64_t>(kBytes / (ranks * max * int64_t{sizeof(float)}), 1, kMaxBlocks);
+    room = std::min(ranks * of_rank, blocks()) * max;
   }
 
   int64_t blocks() const { return std::ssize(begins) - 1; }
@@ -131,7 +131,7 @@ double predict_on_ranks(BlockEngine& engine, Exchange* exchange, std::span<const
   if (exchange == nullptr) return engine.predict(graphs, take);
   const Rounds rounds(engine.objective(), engine.shapes(), engine.limits(), graphs, exchange->ranks());
   Round round(*exchange, rounds);
-  LaneTree<LossSum> losses(kMostLanes, [] { return LossSum(); });
+  LaneTree<LossSum> losses(kMaxLanes, [] { return LossSum(); });
   losses.begin(rounds.blocks());
   std::exception_ptr error;  // of what takes a round, which the others learn with the next
   int64_t first = 0;
@@ -162,13 +162,13 @@ int64_t bytes_to_predict_on_ranks(const Objective& objective, std::span<const Gr
                                   const BlockLimits& limits,
                                   const std::vector<std::span<const int64_t>>& lists, int ranks) {
   if (ranks == 1) return 0;
-  int64_t most = 0;
+  int64_t max = 0;
   for (const std::span<const int64_t> list : lists) {
     const Rounds rounds(objective, shapes, limits, list, ranks);
-    most =
-        std::max(most, rounds.room * int64_t{sizeof(float)} + rounds.blocks() * int64_t{2 * sizeof(int64_t)});
+    max =
+        std::max(max, rounds.room * int64_t{sizeof(float)} + rounds.blocks() * int64_t{2 * sizeof(int64_t)});
   }
-  return most;
+  return max;
 }
 
 }  // namespace plimsoll

@@ -79,8 +79,8 @@ std::optional<Reading> EpochMeter::reading() const {
 const char* what_binds(const BlockRunner::Times& did, double seconds, int workers, int threads) {
   constexpr double kHardly = 0.05;  // of the workers' time
   const double all = seconds * workers;
-  const double most = std::max({did.reading, did.memory, did.order});
-  if (most > kHardly * all) return most == did.reading ? "reading" : most == did.memory ? "memory" : "order";
+  const double max = std::max({did.reading, did.memory, did.order});
+  if (max > kHardly * all) return max == did.reading ? "reading" : max == did.memory ? "memory" : "order";
   return workers < threads ? "memory" : "compute";
 }
 

@@ -46,7 +46,7 @@ std::unique_ptr<DeviceRun> device_of(const FitOptions& options) {
         "distillation.teacher_outputs: offload asks a teacher on the CPU; with --device cuda set it to live");
   std::vector<const ParameterList*> models = {&options.objective->parameters()};
   if (options.teacher.live != nullptr) models.push_back(&options.teacher.live->parameters());
-  return std::make_unique<DeviceRun>(*options.run.device, models, most_streams_of(options));
+  return std::make_unique<DeviceRun>(*options.run.device, models, max_streams_of(options));
 }
 
 bool has_loss_scale(const Recipe& recipe) {
@@ -447,18 +447,18 @@ int64_t lanes_of(const Recipe::Training& training, const ParameterList& paramete
   return parameters.count() <= kFewParameters ? 4 : 1;
 }
 
-void require_ranks(int ranks, const MostRanks& most) {
-  if (ranks <= most.lanes && ranks <= most.blocks) return;
-  if (most.lanes <= most.blocks)
+void require_ranks(int ranks, const MaxRanks& max) {
+  if (ranks <= max.lanes && ranks <= max.blocks) return;
+  if (max.lanes <= max.blocks)
     throw UsageError(fmt::format(
         "{} ranks, but training.lanes is {}: a rank takes whole lanes; set training.lanes to {} at least, "
         "which changes the order of sums and so the weights, or give --ranks {}",
-        ranks, most.lanes, std::bit_ceil(static_cast<uint64_t>(ranks)), most.lanes));
+        ranks, max.lanes, std::bit_ceil(static_cast<uint64_t>(ranks)), max.lanes));
   throw UsageError(
       fmt::format("{} ranks, but a step has {} blocks: give --ranks {} or fewer, a larger "
                   "training.batch_size or a smaller "
                   "training.block",
-                  ranks, most.blocks, most.blocks));
+                  ranks, max.blocks, max.blocks));
 }
 
 MemoryPlan plan_fit(const FitOptions& given) {

@@ -57,9 +57,9 @@ struct RunOptions {
 
 /// The GPU that a run is planned for where nothing is run; none: no GPU.
 inline std::optional<PlannedDevice> device_without_data(const RunOptions& run,
-                                                        int most_streams = PlannedDevice::kMostStreams) {
+                                                        int max_streams = PlannedDevice::kMaxStreams) {
   if (!run.device_budget) return {};
-  return PlannedDevice{.budget = *run.device_budget, .most_streams = most_streams};
+  return PlannedDevice{.budget = *run.device_budget, .max_streams = max_streams};
 }
 
 /// The limits of blocks, as the recipe has them.
@@ -103,12 +103,12 @@ struct FitResult {
 };
 
 /// The most ranks that a run can have: one for each lane, and one for each block of a step.
-struct MostRanks {
+struct MaxRanks {
   int64_t lanes = 0;
   int64_t blocks = 0;  ///< of the first batch
 };
 /// Errors: UsageError, which names the limit and its key, for more.
-void require_ranks(int ranks, const MostRanks& most);
+void require_ranks(int ranks, const MaxRanks& max);
 
 /// What fit() would need and get of memory: all that it holds is made, and probes are run, but no step is
 /// taken and no file is written. Errors: BudgetExceeded where not even probes fit.

@@ -71,11 +71,11 @@ TrainerState::TrainerState(const FitOptions& options)
 
 // Where a block uses a parameter more than once, torch adds the gradients on the stream that first saw the
 // parameter, while memory goes back in the order of the block's own: these must be one.
-int most_streams_of(const FitOptions& options) {
+int max_streams_of(const FitOptions& options) {
   const Recipe& recipe = *options.recipe;
   const bool uses_one_twice =
       recipe.gat.jk == "lstm" || recipe.gnn.jk == "lstm" || !options.source->prefix_shapes().empty();
-  return uses_one_twice ? 1 : PlannedDevice::kMostStreams;
+  return uses_one_twice ? 1 : PlannedDevice::kMaxStreams;
 }
 
 MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
@@ -108,7 +108,7 @@ MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
       .later = extra_bytes_after_fit(options),
       .optimizer_tensors = state_tensors(optimizer_options(training)),
       .device =
-          device != nullptr ? device->planned() : device_without_data(options.run, most_streams_of(options)),
+          device != nullptr ? device->planned() : device_without_data(options.run, max_streams_of(options)),
       .cap = options.run.cap};
   if (options.run.without_data) input.missing = missing_of(options);
   MemoryPlan plan = make_plan(input);

@@ -23,7 +23,7 @@ struct TrainerState {
 };
 
 /// How many blocks of a run may be in flight on a device.
-int most_streams_of(const FitOptions& options);
+int max_streams_of(const FitOptions& options);
 
 /// The plan of fit(): TrainerState is there already, or counted where the run is planned without data.
 /// `device`: where blocks will run; null: on the CPU.

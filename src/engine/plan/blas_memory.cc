@@ -26,7 +26,7 @@ __attribute__((weak)) int mkl_serv_disable_fast_mm();
 namespace plimsoll {
 namespace {
 
-constexpr size_t kLeastRoom = 16 << 10;  // what is smaller comes from malloc
+constexpr size_t kMinRoom = 16 << 10;  // what is smaller comes from malloc
 
 struct Room {
   void* at;
@@ -97,7 +97,7 @@ void* take_room(size_t bytes) {
 }
 
 void* take(size_t bytes) {
-  if (bytes < kLeastRoom) return std::malloc(bytes);
+  if (bytes < kMinRoom) return std::malloc(bytes);
   const std::lock_guard lock(rooms().mutex);
   try {
     return take_room(bytes);

@@ -48,9 +48,9 @@ void BlockPlan::plan(const BlockTerms& block, RangePlan& plan) const {
     plan.bytes = of.model.envelope(block.terms);
     return;
   }
-  if (plan.pieces.capacity() < most_pieces()) {
+  if (plan.pieces.capacity() < max_pieces()) {
     decltype(plan.pieces)().swap(plan.pieces);
-    plan.pieces.reserve(most_pieces());
+    plan.pieces.reserve(max_pieces());
   }
   plan.pieces.resize(of.model.tape().pieces.size());
   of.model.rooms(block.terms, plan.pieces);
@@ -62,7 +62,7 @@ void BlockPlan::plan(const BlockTerms& block, RangePlan& plan) const {
   plan.pieces.clear();
 }
 
-size_t BlockPlan::most_pieces() const {
+size_t BlockPlan::max_pieces() const {
   return std::max(kinds_[0].model.tape().pieces.size(), kinds_[1].model.tape().pieces.size());
 }
 

@@ -30,7 +30,7 @@ class BlockPlan : public RangePlanner {
   void plan(std::span<const int64_t> graphs, RangePlan& plan) const override;
   void plan(const BlockTerms& block, RangePlan& plan) const;
   /// Of the plan of any block; each entry takes its bytes of the ledger.
-  size_t most_pieces() const;
+  size_t max_pieces() const;
   /// Bytes of a range.
   int64_t bytes(const BlockTerms& block) const;
   /// The bytes that suffice for every block within a box.

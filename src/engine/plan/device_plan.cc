@@ -30,7 +30,7 @@ int64_t bytes_of(const std::vector<ParameterList::Entry>& entries) {
 
 // What is copied to the device for any block of the box: all that makes up its batch, which comes first
 // whatever the block asks for after it.
-int64_t most_copied(std::span<const Tape> tapes, std::span<const Terms> terms, const TermBox& box) {
+int64_t max_copied(std::span<const Tape> tapes, std::span<const Terms> terms, const TermBox& box) {
   std::vector<Tape> batches;
   for (const Tape& tape : tapes) {
     Tape& batch = batches.emplace_back();
@@ -78,12 +78,12 @@ class DevicePlanner {
         best = std::move(plan);
         continue;
       }
-      std::vector<int64_t> least = plan.budget_for;
-      for (size_t b = 0; b < least.size(); ++b) least[b] = std::min(least[b], best->budget_for[b]);
+      std::vector<int64_t> min = plan.budget_for;
+      for (size_t b = 0; b < min.size(); ++b) min[b] = std::min(min[b], best->budget_for[b]);
       // A layer that is run again costs up to a third of the time of its block (planner.cc).
       const bool more_at_once = plan.blocks * 3 >= best->blocks * 4 && plan.blocks > best->blocks;
       if (more_at_once || (!best->feasible && plan.min_budget < best->min_budget)) best = std::move(plan);
-      best->budget_for = std::move(least);
+      best->budget_for = std::move(min);
       best->min_budget = best->budget_for.front();
     }
     return *best;
@@ -121,7 +121,7 @@ class DevicePlanner {
         visit_sample_probes(box.highest, of_probes, work.options, record);
       else
         std::ranges::for_each(make_probes(box.highest, closed, of_probes, work.options), record);
-      staging_ = std::max(staging_, most_copied(tapes, terms, box));
+      staging_ = std::max(staging_, max_copied(tapes, terms, box));
       work.plan->set_model(closed, TapeModel(tapes, terms, kDeviceRooms));
       work.plan->lay_out(closed, box.lowest, box.highest);
     }
@@ -158,7 +158,7 @@ class DevicePlanner {
     } catch (const DeviceRegionFull&) {
       const int64_t room = device_.blocks->lane_bytes();
       work.plan->set_inexact("the largest block does not fit");
-      work.most_bytes = std::max(work.most_bytes, room + room / 4);
+      work.max_bytes = std::max(work.max_bytes, room + room / 4);
     }
   }
   void verify(PlannedWork& work, BlockEngine& engine, const GraphBlock& block) {
@@ -168,7 +168,7 @@ class DevicePlanner {
     const int64_t needed = found.bytes;
     unplanned_ = std::max(unplanned_, DeviceRegion::round_up(needed));
     // Pieces of an operator that works tile by tile grow no more once there is more than one.
-    const bool tight = work.most_bytes <= needed + needed / 4;
+    const bool tight = work.max_bytes <= needed + needed / 4;
     const auto holds = [&] {
       try {
         return engine.record_on_device(block, training, work.plan.get()).as_planned;
@@ -180,7 +180,7 @@ class DevicePlanner {
     if (work.plan->exact())
       work.plan->set_inexact("operators ask for other pieces in large blocks than in small ones");
     const int64_t enough = needed + needed / 64 + kMiB;
-    work.most_bytes = work.all_known ? enough : std::max(work.most_bytes, enough);
+    work.max_bytes = work.all_known ? enough : std::max(work.max_bytes, enough);
   }
 
   DevicePlan divide(const PlannedWork* training, bool recompute) const {
@@ -196,8 +196,8 @@ class DevicePlanner {
       plan.exact = plan.exact && work->plan->exact();
       if (work->plan->exact())
         (work->kind == WorkKind::training ? plan.training : plan.prediction) = work->plan;
-      at_once = std::max(at_once, work->most_at_once);
-      const int64_t range = DeviceRegion::round_up(work->most_bytes);
+      at_once = std::max(at_once, work->max_at_once);
+      const int64_t range = DeviceRegion::round_up(work->max_bytes);
       if (range <= plan.range) continue;
       plan.range = range;
       const BlockTerms terms = work->plan->terms(work->worst);
@@ -210,8 +210,8 @@ class DevicePlanner {
     int64_t fixed = device_.context;
     for (const auto& [name, bytes] : resident) fixed += bytes;
     const int64_t a_stream = device_.workspace + plan.range;
-    const auto most = static_cast<int>(std::min<int64_t>(device_.most_streams, at_once));
-    for (int blocks = 1; blocks <= most; ++blocks) {
+    const auto max = static_cast<int>(std::min<int64_t>(device_.max_streams, at_once));
+    for (int blocks = 1; blocks <= max; ++blocks) {
       // A run makes this plan itself, within its budget, while tensors have no places yet.
       const int64_t region =
           fixed - device_.context + std::max(blocks * a_stream, device_.workspace + unplanned_);
@@ -223,7 +223,7 @@ class DevicePlanner {
         static_cast<int>(std::ranges::upper_bound(plan.budget_for, plan.budget) - plan.budget_for.begin());
     const int blocks = std::max(plan.blocks, 1);
     if (plan.feasible) keep_rows(plan, fixed);
-    plan.staging = blocks * std::max(staging_, most_found(works));
+    plan.staging = blocks * std::max(staging_, max_found(works));
     plan.parts = {{"context", device_.context}, {"workspaces", blocks * device_.workspace}};
     plan.parts.insert(plan.parts.end(), resident.begin(), resident.end());
     plan.parts.emplace_back("blocks in flight", blocks * (plan.rows > 0 ? plan.lane : plan.range));
@@ -250,18 +250,18 @@ class DevicePlanner {
   }
 
   // What comes back of a block by way of its pinned memory: gradients and losses, or predictions with theirs.
-  int64_t most_found(const std::vector<const PlannedWork*>& works) const {
-    int64_t most = 0;
+  int64_t max_found(const std::vector<const PlannedWork*>& works) const {
+    int64_t max = 0;
     for (const PlannedWork* work : works) {
       const BlockSize largest = work->largest();
       const int64_t items = std::max({largest.graphs, largest.nodes, largest.pairs});
       const bool trains = work->kind == WorkKind::training;
       const int64_t numbers = items * (trains ? 1 : 1 + work->objective->outputs());
-      most = std::max(most, (trains ? bytes_of(work->objective->parameters().all()) : 0) +
-                                DeviceRegion::kAlignment +
-                                DeviceRegion::round_up(numbers * int64_t{sizeof(float)}));
+      max = std::max(max, (trains ? bytes_of(work->objective->parameters().all()) : 0) +
+                              DeviceRegion::kAlignment +
+                              DeviceRegion::round_up(numbers * int64_t{sizeof(float)}));
     }
-    return most;
+    return max;
   }
 
   // Gradients are added, and the optimizer steps, on the host.

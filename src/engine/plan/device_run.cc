@@ -8,10 +8,9 @@
 
 namespace plimsoll {
 
-DeviceRun::DeviceRun(TrainingDevice& device, const std::vector<const ParameterList*>& models,
-                     int most_streams)
+DeviceRun::DeviceRun(TrainingDevice& device, const std::vector<const ParameterList*>& models, int max_streams)
     : device_(device),
-      most_streams_(std::min(device.threads(), most_streams)),
+      max_streams_(std::min(device.threads(), max_streams)),
       blocks_(device.device(), device.tensors(), device.torch(), models) {}
 
 PlannedDevice DeviceRun::planned() {
@@ -22,7 +21,7 @@ PlannedDevice DeviceRun::planned() {
           .context = device_.context(),
           .workspace = device_.workspace(),
           .unit = device_.unit(),
-          .most_streams = most_streams_,
+          .max_streams = max_streams_,
           .blocks = &blocks_};
 }
 

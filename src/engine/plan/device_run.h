@@ -36,10 +36,10 @@ std::string device_in_words(const DeviceUse& use);
 /// Blocks of a run on a device, and the plan of them.
 class DeviceRun {
  public:
-  /// `models`: whose parameters are there; the blocks' own first. `most_streams`: blocks in flight at most.
+  /// `models`: whose parameters are there; the blocks' own first. `max_streams`: blocks in flight at most.
   /// Errors: DeviceRegionFull where not even the parameters fit.
   DeviceRun(TrainingDevice& device, const std::vector<const ParameterList*>& models,
-            int most_streams = PlannedDevice::kMostStreams);
+            int max_streams = PlannedDevice::kMaxStreams);
 
   /// With all that is free for the probes.
   PlannedDevice planned();
@@ -52,7 +52,7 @@ class DeviceRun {
 
  private:
   TrainingDevice& device_;
-  const int most_streams_;
+  const int max_streams_;
   DeviceBlocks blocks_;
 };
 

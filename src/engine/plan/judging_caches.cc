@@ -14,19 +14,19 @@ constexpr int64_t kAheadShare = 8;  // of the rest, where rows are read ahead
 }  // namespace
 
 int64_t share_caches(DiskTopology& topology, ScannedRows& rows, int64_t kept) {
-  topology.resize(topology.least_bytes());
+  topology.resize(topology.min_bytes());
   const Ledger& ledger = Ledger::process();
   const int64_t left = std::max<int64_t>(ledger.cap() - ledger.held() - kept, 0);
   int64_t caches = left - left / kFreeShare;
   // A part of the edges would be of little use to who goes over all of them.
-  const int64_t edges = topology.most_bytes() - topology.least_bytes();
+  const int64_t edges = topology.max_bytes() - topology.min_bytes();
   if (edges <= caches / kEdgeShare) {
-    topology.resize(topology.most_bytes());
+    topology.resize(topology.max_bytes());
     caches -= edges;
   }
-  const bool all = caches >= rows.most_bytes();
+  const bool all = caches >= rows.max_bytes();
   const int64_t ahead = all ? 0 : caches / kAheadShare;
-  rows.resize(all ? rows.most_bytes() : caches - ahead);
+  rows.resize(all ? rows.max_bytes() : caches - ahead);
   rows.read_all();
   return ahead;
 }

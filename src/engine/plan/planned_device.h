@@ -16,7 +16,7 @@ struct PlannedDevice {
   int64_t context = kAssumedContext;  ///< of the driver and its libraries, for the process and its threads
   int64_t workspace = kAssumedWorkspace;  ///< of cuBLAS for each stream
   int64_t unit = 1;                       ///< of its region
-  int most_streams = kMostStreams;
+  int max_streams = kMaxStreams;
   /// Probes run on it, for which it has one lane of all that is free; null: nothing is run.
   DeviceBlocks* blocks = nullptr;
   /// Where tensors of real blocks go there, once it is known.
@@ -29,7 +29,7 @@ struct PlannedDevice {
   static constexpr int64_t kAssumedContext = 617 * kMiB;
   static constexpr int64_t kAssumedWorkspace = (33 + 33) * kMiB;
   /// As many queues as a device can have (CUDA_DEVICE_MAX_CONNECTIONS of the CUDA programming guide).
-  static constexpr int kMostStreams = 32;
+  static constexpr int kMaxStreams = 32;
 };
 
 }  // namespace plimsoll

@@ -9,13 +9,13 @@ namespace plimsoll {
 namespace {
 
 // Graphs whose blocks are looked at one by one; after them stands the corner of the limits.
-constexpr int64_t kMostVisited = 20'000'000;
+constexpr int64_t kMaxVisited = 20'000'000;
 
 // The most blocks of so many graphs that come one after the other: of one batch, or of one list to predict.
 // Blocks come in the order of visits.
 struct BlocksAtOnce {
   int64_t batch;  // graphs
-  int64_t most = 0;
+  int64_t max = 0;
   int64_t count = 0;
   const int64_t* begin = nullptr;
   const int64_t* end = nullptr;
@@ -26,7 +26,7 @@ struct BlocksAtOnce {
       count = 0;
     }
     end = block.data() + block.size();
-    most = std::max(most, ++count);
+    max = std::max(max, ++count);
   }
 };
 
@@ -40,7 +40,7 @@ PlannedWork::PlannedWork(const PlanInput& in, WorkKind of)
       plan(std::make_shared<BlockPlan>(in.block_shapes(), options)) {
   BlockTerms terms;
   BlocksAtOnce at_once{kind == WorkKind::training   ? in.batch_size
-                       : kind == WorkKind::teaching ? in.offloaded_teacher->most_graphs()
+                       : kind == WorkKind::teaching ? in.offloaded_teacher->max_graphs()
                                                     : static_cast<int64_t>(in.shapes.size())};
   all_known = visit([&](std::span<const int64_t> block) {
     at_once.add(block);
@@ -48,23 +48,23 @@ PlannedWork::PlannedWork(const PlanInput& in, WorkKind of)
     boxes[terms.closed ? 1 : 0].add(terms.terms);
     ++blocks;
   });
-  most_at_once = all_known ? at_once.most : std::min(in.batch_size, static_cast<int64_t>(in.training.size()));
+  max_at_once = all_known ? at_once.max : std::min(in.batch_size, static_cast<int64_t>(in.training.size()));
   if (all_known) return;
   // Small graphs and a large one may come together in a piece that is too large.
   const Terms open = corner(in.training, in.block_shapes(), in.limits, options, false);
-  Terms least(open.size(), 0);
-  least[kOne] = 1;
-  if (open[kNodes] > OrderTerms::kMostPieceNodes) boxes[0].count = std::max<int64_t>(boxes[0].count, 1);
+  Terms min(open.size(), 0);
+  min[kOne] = 1;
+  if (open[kNodes] > OrderTerms::kMaxPieceNodes) boxes[0].count = std::max<int64_t>(boxes[0].count, 1);
   for (const bool closed : {false, true})
     if (boxes[closed ? 1 : 0].count > 0)
-      boxes[closed ? 1 : 0].widen(least, corner(in.training, in.block_shapes(), in.limits, options, closed));
+      boxes[closed ? 1 : 0].widen(min, corner(in.training, in.block_shapes(), in.limits, options, closed));
 }
 
 bool PlannedWork::visit(const std::function<void(std::span<const int64_t>)>& block) const {
   bool all = true;
   if (kind != WorkKind::prediction && !input->training.empty())
     all = visit_training_blocks(input->order(), input->epochs, input->batch_size, input->shapes,
-                                input->limits, kMostVisited, block);
+                                input->limits, kMaxVisited, block);
   if (kind != WorkKind::training)
     for (const std::span<const int64_t> list : input->predicted)
       visit_blocks(list, input->shapes, input->limits, block);
@@ -73,22 +73,21 @@ bool PlannedWork::visit(const std::function<void(std::span<const int64_t>)>& blo
 
 void PlannedWork::find_worst() {
   int64_t sum = 0;
-  most_bytes = 0;
+  max_bytes = 0;
   BlockTerms terms;
   visit([&](std::span<const int64_t> block) {
     count_terms(block, input->block_shapes(), options, terms);
     const int64_t bytes = plan->bytes(terms);
     sum += bytes;
-    if (bytes <= most_bytes) return;
-    most_bytes = bytes;
+    if (bytes <= max_bytes) return;
+    max_bytes = bytes;
     worst.assign(block.begin(), block.end());
   });
   mean_bytes = static_cast<double>(sum) / static_cast<double>(std::max<int64_t>(blocks, 1));
   if (all_known) return;
   for (const bool closed : {false, true}) {
     const TermBox& box = boxes[closed ? 1 : 0];
-    if (box.count > 0)
-      most_bytes = std::max(most_bytes, plan->highest_bytes(closed, box.lowest, box.highest));
+    if (box.count > 0) max_bytes = std::max(max_bytes, plan->highest_bytes(closed, box.lowest, box.highest));
   }
 }
 

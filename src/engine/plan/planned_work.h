@@ -34,11 +34,11 @@ struct PlannedWork {
   TermBox boxes[2];       ///< of blocks that are not closed, and of those that are
   bool all_known = true;  ///< boxes and worst are those of the blocks themselves
   int64_t blocks = 0;     ///< that were looked at
-  int64_t most_at_once =
+  int64_t max_at_once =
       0;  ///< the most of a batch, of a list to predict, or of what a teacher is asked at once
-  int64_t most_bytes = 0;  ///< a range for any block
-  double mean_bytes = 0;   ///< of ranges
-  GraphList worst;         ///< the block with the largest range
+  int64_t max_bytes = 0;  ///< a range for any block
+  double mean_bytes = 0;  ///< of ranges
+  GraphList worst;        ///< the block with the largest range
 
  private:
   bool visit(const std::function<void(std::span<const int64_t>)>& block) const;

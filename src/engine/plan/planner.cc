@@ -35,7 +35,7 @@ class Planner {
 
   MemoryPlan run() {
     PlannedWork prediction(in_, WorkKind::prediction);
-    most_at_once_ = prediction.most_at_once;
+    max_at_once_ = prediction.max_at_once;
     if (prediction.blocks > 0) measure(prediction, false);
     if (in_.offloaded_teacher != nullptr) {
       teaching_.emplace(in_, WorkKind::teaching);
@@ -46,7 +46,7 @@ class Planner {
       plan = divide(nullptr, prediction, false);
     } else {
       PlannedWork training(in_, WorkKind::training);
-      most_at_once_ = std::max(most_at_once_, training.most_at_once);
+      max_at_once_ = std::max(max_at_once_, training.max_at_once);
       plan = with_training(training, prediction);
     }
     // What planning itself took counts as well.
@@ -167,13 +167,13 @@ class Planner {
     }
     const PlannedWork& teaching = teaching_ ? *teaching_ : prediction;
     const int64_t worst =
-        (std::max({main.most_bytes, prediction.most_bytes, teaching.most_bytes, int64_t{1}}) + 4095) / 4096 *
+        (std::max({main.max_bytes, prediction.max_bytes, teaching.max_bytes, int64_t{1}}) + 4095) / 4096 *
         4096;
     const auto mean =
         static_cast<int64_t>(std::max(main.mean_bytes, teaching_ ? teaching_->mean_bytes : 0.0));
     // What a worker has beside its range: the graphs of a block, and where its pieces go.
     const size_t pieces =
-        std::max({main.plan->most_pieces(), prediction.plan->most_pieces(), teaching.plan->most_pieces()});
+        std::max({main.plan->max_pieces(), prediction.plan->max_pieces(), teaching.plan->max_pieces()});
     const int64_t graphs =
         graph_bytes(execution.largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
     const int64_t heap_slack = heap_slack_per_block(pieces);
@@ -190,7 +190,7 @@ class Planner {
     const int64_t lists = list_bytes() + in_.later;
     const int64_t fixed = ledger.held() + in_.missing.sum() + gradients + exchange + lists;
     const int64_t cap = in_.cap.value_or(ledger.cap());
-    const PlannedWork& heaviest = teaching_ && teaching_->most_bytes > main.most_bytes ? *teaching_ : main;
+    const PlannedWork& heaviest = teaching_ && teaching_->max_bytes > main.max_bytes ? *teaching_ : main;
     plan.worst = worst_of(heaviest);
     if (without_data()) {
       heap_per_block_ = usual_blas_bytes();
@@ -210,17 +210,17 @@ class Planner {
     while (blocks > 1 && slab(blocks) < needed(blocks)) --blocks;
     execution.blocks = blocks;
     plan.feasible = slab(blocks) >= worst;
-    execution.least_bytes = worst;
+    execution.min_bytes = worst;
     execution.slab_bytes = std::clamp<int64_t>(slab(blocks), worst, blocks * worst);
     const int64_t spare =
         std::max<int64_t>(slab(blocks) - execution.slab_bytes, 0) / std::max<int64_t>(graphs, 1);
     if (teaching_)
       execution.keep = std::min(
-          {spare, teaching_->most_at_once, OffloadedTeacher::kMostBytes / std::max<int64_t>(graphs, 1)});
+          {spare, teaching_->max_at_once, OffloadedTeacher::kMaxBytes / std::max<int64_t>(graphs, 1)});
     execution.prefetch = std::min(spare - execution.keep, in_.prefetch);
     const int64_t rest = slab(blocks) - execution.slab_bytes -
                          (execution.keep + execution.prefetch) * std::max<int64_t>(graphs, 1);
-    execution.cache_bytes = std::clamp<int64_t>(rest, 0, in_.source->most_cache_bytes());
+    execution.cache_bytes = std::clamp<int64_t>(rest, 0, in_.source->max_cache_bytes());
     plan.heap = blocks * one_heap;
     const auto budget_for = [&](int count) {
       return in_.outside_ledger + fixed + count * (graphs + one_heap) + needed(count);
@@ -242,15 +242,15 @@ class Planner {
     add_parts(plan, gradients, exchange, lists, graphs);
     plan.room_for_graph = std::max<int64_t>(slab(1), 0);
     find_too_large(plan, main, plan.room_for_graph);
-    add_reading(plan, main.most_bytes > 0 ? main.mean_bytes / static_cast<double>(main.most_bytes) : 1);
+    add_reading(plan, main.max_bytes > 0 ? main.mean_bytes / static_cast<double>(main.max_bytes) : 1);
     return plan;
   }
 
   // `mean`: of blocks, of the largest, whose seconds are known.
   void add_reading(MemoryPlan& plan, double mean) const {
     constexpr double kForward = 1.0 / 3;  // of a step, roughly
-    const int64_t most = in_.source->most_cache_bytes();
-    const auto all = in_.source->reading_cost(most);
+    const int64_t max = in_.source->max_cache_bytes();
+    const auto all = in_.source->reading_cost(max);
     if (!all) return;
     const double blocks =
         static_cast<double>(all->training) + kForward * static_cast<double>(all->validating);
@@ -259,7 +259,7 @@ class Planner {
     const int64_t beside = plan.peak - plan.execution.cache_bytes;
     for (const double share : {0.05, 0.1, 0.2, 0.5, 1.0}) {
       const auto part = static_cast<int64_t>(share * static_cast<double>(all->data));
-      const int64_t bytes = share < 1 ? std::min(most, part) : most;
+      const int64_t bytes = share < 1 ? std::min(max, part) : max;
       const ReadingCost cost = *in_.source->reading_cost(bytes);
       plan.reading.push_back(
           {share, std::max(beside + bytes, plan.min_budget), seconds, cost.read, cost.written, cost.pieces});
@@ -271,7 +271,7 @@ class Planner {
   // among the goes of a teacher.
   int64_t list_bytes() const {
     const int64_t lists = in_.offloaded_teacher != nullptr ? 4 : 3;
-    return (lists * 2 + 1) * int64_t{sizeof(int64_t)} * (most_at_once_ + 1);
+    return (lists * 2 + 1) * int64_t{sizeof(int64_t)} * (max_at_once_ + 1);
   }
 
   // What is there for a teacher's sake: its weights, or what it says.
@@ -417,9 +417,9 @@ class Planner {
   std::optional<PlannedWork> teaching_;  // of an OffloadedTeacher
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
-  int64_t probes_peak_ = 0;   // of the ledger while probes ran
-  int64_t most_at_once_ = 0;  // blocks of a batch or list
-  int64_t probes_ = 0;        // bytes that running a probe takes
+  int64_t probes_peak_ = 0;  // of the ledger while probes ran
+  int64_t max_at_once_ = 0;  // blocks of a batch or list
+  int64_t probes_ = 0;       // bytes that running a probe takes
 };
 
 }  // namespace

@@ -59,7 +59,7 @@ class ProbeMaker {
 };
 
 constexpr int64_t kPiece = OrderTerms::kPieceNodes;
-constexpr int64_t kMostPiece = OrderTerms::kMostPieceNodes;
+constexpr int64_t kMaxPiece = OrderTerms::kMaxPieceNodes;
 
 }  // namespace
 
@@ -68,7 +68,7 @@ std::vector<Probe> make_probes(const Terms& highest, bool closed, const RowWidth
   ProbeMaker maker(widths, options);
   if (!closed) {
     for (int64_t i = 0; i < 12; ++i) {
-      std::vector<int64_t> nodes{kMostPiece + 1 + 37 * i + (i % 4) * 1024};
+      std::vector<int64_t> nodes{kMaxPiece + 1 + 37 * i + (i % 4) * 1024};
       for (int64_t more = i % 3; more > 0; --more) nodes.push_back(2 + maker.draw(5));
       maker.add(nodes, 3 + maker.draw(40), maker.draw(3));
     }

@@ -12,7 +12,7 @@ namespace {
 
 // Rows of a chunk, and how many of them the largest probe has: chunks and parts are told apart by then.
 constexpr int64_t kChunk = OrderTerms::kChunkRows;
-constexpr int64_t kMostChunks = 3;
+constexpr int64_t kMaxChunks = 3;
 
 class SampleMaker {
  public:
@@ -98,8 +98,8 @@ void visit_sample_probes(const Terms& highest, const RowWidths& widths, const Co
   for (size_t i = 0; i < small; ++i) probe(maker.make(0, 0));
   // What only larger blocks have: several chunks of nodes, and parts.
   for (size_t hop = 0; hop <= hops; ++hop) {
-    const int64_t most = highest[hop < hops ? place_of(hop, kPrefixNodes) : size_t{kNodes}];
-    for (int64_t chunks = 1; chunks <= std::min(kMostChunks, most / kChunk); ++chunks)
+    const int64_t max = highest[hop < hops ? place_of(hop, kPrefixNodes) : size_t{kNodes}];
+    for (int64_t chunks = 1; chunks <= std::min(kMaxChunks, max / kChunk); ++chunks)
       for (int64_t i = 0; i < 2; ++i) probe(maker.make(hop, chunks * kChunk));
   }
 }

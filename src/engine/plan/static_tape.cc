@@ -198,12 +198,12 @@ std::vector<OrderSizes> orders_of(const BlockTerms& block, bool self_loops) {
                                   .pieces = 4 * t[kGroups],  // as many as make so many groups
                                   .largest = t[kPieceRows],
                                   .edges = t[kEdges] - (self_loops ? 0 : t[kSelfLoops]),
-                                  .most_in = t[kMostIn],
+                                  .max_in = t[kMaxIn],
                                   .numbers = edge_order_size(t[kNodes], t[kEdges])}};
   for (size_t p = 0; p < prefixes_in(t); ++p) {
     const auto of = [&](PrefixTerm term) { return t[place_of(p, term)]; };
     orders.push_back({.edges = of(kPrefixEdges) - (self_loops ? 0 : of(kPrefixSelfLoops)),
-                      .most_in = of(kPrefixMostIn),
+                      .max_in = of(kPrefixMaxIn),
                       .numbers = edge_order_size(of(kPrefixNodes), of(kPrefixEdges))});
   }
   return orders;

@@ -46,7 +46,7 @@ Pieces cut_pieces(const Topology& topology) {
       const int64_t nodes = node - pieces.begins.back();
       if (nodes > 0 && (nodes == kJudgedNodes || piece.edges + list.degree > kJudgedEdges)) end_piece(node);
       piece.edges += list.degree;
-      piece.most_in = std::max(piece.most_in, list.degree);
+      piece.max_in = std::max(piece.max_in, list.degree);
       ++node;
     }
   });
@@ -131,14 +131,14 @@ class Layers {
       if (layer > 0 && std::ranges::find(judged, layer - 1) == judged.end())
         std::filesystem::remove(files[static_cast<size_t>(layer) - 1].path);
     }
-    topology_.resize(topology_.least_bytes());  // edges are no longer wanted
+    topology_.resize(topology_.min_bytes());  // edges are no longer wanted
     return files;
   }
 
  private:
   // Layers after the first read rows of the same width, and take the same.
   void measure(int64_t features) {
-    topology_.resize(topology_.least_bytes());
+    topology_.resize(topology_.min_bytes());
     for (int64_t layer = 0; layer < std::min<int64_t>(model_.options().layers, 2); ++layer) {
       const RowWidths widths{.node_features = layer == 0 ? features : model_.options().hidden,
                              .edge_features = topology_.edge_width()};
@@ -147,12 +147,12 @@ class Layers {
     }
     for (PieceMemory& worker : workers_) {
       worker.heap = grown_ + kHeapOfWorker;  // rooms of layers before stay
-      most_ = std::max(most_, worker.sum());
+      max_ = std::max(max_, worker.sum());
     }
   }
 
   void run(int64_t layer, const FeatureFile& from, const std::filesystem::path& path) {
-    topology_.resize(topology_.least_bytes());
+    topology_.resize(topology_.min_bytes());
     LayerRun layer_run(topology_, model_, layer, from, pieces_, degrees_);
     const PieceMemory& each = workers_[static_cast<size_t>(std::min<int64_t>(layer, 1))];
     const int64_t open = Ledger::process().held();  // with what reads rows
@@ -163,7 +163,7 @@ class Layers {
     // The slack of the budget has room for the first worker's heap.
     const int64_t free = Ledger::process().cap() - open + kHeapOfWorker;
     // More workers than one leave half to caches, as far as these are of use: most wait for rows otherwise.
-    const int64_t caches = std::min(layer_run.most_cache_bytes(), free / 2);
+    const int64_t caches = std::min(layer_run.max_cache_bytes(), free / 2);
     const int64_t fit = std::max((free - caches) / each.sum(), std::min<int64_t>(free / each.sum(), 1));
     const auto count = static_cast<int>(std::min<int64_t>(fit, options_.threads));
     if (count > 0) try {
@@ -175,7 +175,7 @@ class Layers {
     try {
       run(layer, layer_run, layer_run.begin_alone(), path);
     } catch (const BudgetExceeded& refusal) {
-      throw_too_small(open + most_ - kHeapOfWorker, refusal);
+      throw_too_small(open + max_ - kHeapOfWorker, refusal);
     }
   }
 
@@ -217,7 +217,7 @@ class Layers {
   const Pieces pieces_;
   Vector<float, Tag::columns> degrees_;
   std::vector<PieceMemory> workers_;  // of the first layer, and of each after it
-  int64_t most_ = 0;                  // of these, in bytes
+  int64_t max_ = 0;                   // of these, in bytes
   int64_t grown_ = 0;                 // that a thread's rooms for products grow by
 };
 

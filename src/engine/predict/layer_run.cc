@@ -116,7 +116,7 @@ std::vector<LayerRun::Worker> LayerRun::begin(int count, const PieceMemory& each
 std::vector<LayerRun::Worker> LayerRun::begin_alone() {
   give_back_freed_memory();
   slab_.resize(0);
-  topology_.resize(topology_.least_bytes());
+  topology_.resize(topology_.min_bytes());
   rows_.resize(0);
   ahead_ = 0;
   room_ = 0;

@@ -43,8 +43,8 @@ class LayerRun {
            const Pieces& pieces, std::span<const float> degrees);
 
   /// Bytes with which all rows and edges stay in memory.
-  int64_t most_cache_bytes() const {
-    return rows_.most_bytes() + topology_.most_bytes() - topology_.least_bytes();
+  int64_t max_cache_bytes() const {
+    return rows_.max_bytes() + topology_.max_bytes() - topology_.min_bytes();
   }
 
   /// Of each thread.

@@ -11,12 +11,12 @@ void PieceSize::raise_to(const PieceSize& other) {
   targets = std::max(targets, other.targets);
   edges = std::max(edges, other.edges);
   nodes = std::max(nodes, other.nodes);
-  most_in = std::max(most_in, other.most_in);
+  max_in = std::max(max_in, other.max_in);
 }
 
 PieceSize PieceSize::part(int64_t n) const {
   const auto share = [n](int64_t count) { return (count + n - 1) / n; };
-  return {share(targets), share(edges), share(nodes), share(most_in)};
+  return {share(targets), share(edges), share(nodes), share(max_in)};
 }
 
 void make_up_piece(const PieceSize& size, const RowWidths& widths, GraphBlock& block) {
@@ -29,9 +29,8 @@ void make_up_piece(const PieceSize& size, const RowWidths& widths, GraphBlock& b
   block.prefixes.push_back({size.targets, size.edges});
   const int64_t others = std::max<int64_t>(size.targets - 1, 1);
   for (int64_t edge = 0; edge < size.edges; ++edge) {
-    const int64_t rest = edge - size.most_in;
-    const int64_t target =
-        rest < 0 || size.targets == 1 ? 0 : 1 + rest * others / (size.edges - size.most_in);
+    const int64_t rest = edge - size.max_in;
+    const int64_t target = rest < 0 || size.targets == 1 ? 0 : 1 + rest * others / (size.edges - size.max_in);
     block.edges.push_back(static_cast<int32_t>((size.targets + edge) % size.nodes));
     block.edges.push_back(static_cast<int32_t>(target));
   }

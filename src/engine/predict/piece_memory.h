@@ -12,7 +12,7 @@ struct PieceSize {
   int64_t targets = 0;  ///< nodes that are judged
   int64_t edges = 0;    ///< into them
   int64_t nodes = 0;    ///< these, and where the edges come from
-  int64_t most_in = 0;  ///< edges into one node
+  int64_t max_in = 0;   ///< edges into one node
 
   void raise_to(const PieceSize& other);
   /// An n-th of each, rounded up.
@@ -34,7 +34,7 @@ struct PieceMemory {
   int64_t sum() const { return tensors + graphs + heap; }
 };
 
-/// A block of such a size, with every row 0: into one node go most_in edges, into the others the rest. What
+/// A block of such a size, with every row 0: into one node go max_in edges, into the others the rest. What
 /// a model takes for it is what it takes for any piece that is no larger, but for holes.
 void make_up_piece(const PieceSize& size, const RowWidths& widths, GraphBlock& block);
 

@@ -213,15 +213,15 @@ std::vector<fs::path> EdgeList::value_files() const {
   return all;
 }
 
-int64_t EdgeList::most_edges() const {
+int64_t EdgeList::max_edges() const {
   constexpr int64_t kShortestLine = 4;  // "1 2" and its end
-  int64_t most = 0;
+  int64_t max = 0;
   for (const EdgeText& text : texts_) {
     if (is_compressed_name(text.path)) return int64_t{1} << 40;
-    most += static_cast<int64_t>(fs::file_size(text.path)) / kShortestLine + 1;
+    max += static_cast<int64_t>(fs::file_size(text.path)) / kShortestLine + 1;
   }
-  for (const auto& paths : arrays_) most += ArrayPair(paths).edges;
-  return most;
+  for (const auto& paths : arrays_) max += ArrayPair(paths).edges;
+  return max;
 }
 
 void EdgeList::read(const IdRules& rules, int threads,

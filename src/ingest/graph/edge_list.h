@@ -77,7 +77,7 @@ class EdgeList {
   std::vector<std::filesystem::path> edge_files() const;
   std::vector<std::filesystem::path> value_files() const;
   /// No more edges than this can come; a large number where that is not known.
-  int64_t most_edges() const;
+  int64_t max_edges() const;
 
   /// Gives all edges in the order of the files, parsed on so many threads; `take` is called by one at a time,
   /// and gets the bytes of files read as well. Errors: InputError with file, line and column.

@@ -35,7 +35,7 @@ bool has_texts(const GraphIngestOptions& options, const EdgeList& list) {
 
 // IDs that are no nodes and can be told by now; those of a text of nodes are told when it is read.
 IdRules rules_of(const GraphIngestOptions& options, const EdgeList& list, const NodeTable& table) {
-  constexpr uint64_t kMostNodes = uint64_t{1} << 32;
+  constexpr uint64_t kMaxNodes = uint64_t{1} << 32;
   IdRules rules{.texts = has_texts(options, list)};
   if (rules.texts || options.ids == "sparse") return rules;
   if (options.node_count >= 0) {
@@ -45,7 +45,7 @@ IdRules rules_of(const GraphIngestOptions& options, const EdgeList& list, const 
     rules.limit = static_cast<uint64_t>(table.rows());
     rules.nodes = ", as " + table.path() + " has them";
   } else if (options.ids == "dense") {
-    rules.limit = kMostNodes;
+    rules.limit = kMaxNodes;
   }
   return rules;
 }
@@ -106,13 +106,13 @@ GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const Graph
   const GraphScratch scratch{set.path(), files, memory_for_sorts(options.threads)};
   const bool once = sorts_once(options);
   const bool gather = !once && !table.has_ids();  // otherwise the table says which nodes there are
-  GraphEdges edges(scratch, edge_rules(options, list), once, list.most_edges());
+  GraphEdges edges(scratch, edge_rules(options, list), once, list.max_edges());
   std::unique_ptr<ExternalSort> ids;
   std::unique_ptr<UniqueTexts> texts;
   if (gather && rules.texts)
     texts = std::make_unique<UniqueTexts>(scratch.folder, "texts", scratch.memory / 5, files);
   else if (gather)
-    ids = scratch.unique_sort("ids", GraphScratch::kIds, list.most_edges() * 2);
+    ids = scratch.unique_sort("ids", GraphScratch::kIds, list.max_edges() * 2);
   uint64_t ids_end = 0;
   list.read(rules, options.threads, [&](const EdgeBatch& batch, int64_t bytes) {
     if (!rules.texts) ids_end = std::max(ids_end, batch.ids_end());

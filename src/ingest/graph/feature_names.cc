@@ -8,8 +8,8 @@
 namespace plimsoll {
 
 void FeatureNames::require_room(int64_t count, const std::string& where) const {
-  if (count > kMost - static_cast<int64_t>(names_.size()))
-    throw InputError(fmt::format("{}: has more than {} features, expected that many at most", where, kMost));
+  if (count > kMax - static_cast<int64_t>(names_.size()))
+    throw InputError(fmt::format("{}: has more than {} features, expected that many at most", where, kMax));
 }
 
 void FeatureNames::add(std::string name, const std::string& where) {

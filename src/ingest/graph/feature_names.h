@@ -11,9 +11,9 @@ namespace plimsoll {
 /// its manifest. Not thread-safe.
 class FeatureNames {
  public:
-  static constexpr int64_t kMost = int64_t{1} << 20;
+  static constexpr int64_t kMax = int64_t{1} << 20;
 
-  /// Errors: InputError that begins with `where`, for one more than kMost; BudgetExceeded.
+  /// Errors: InputError that begins with `where`, for one more than kMax; BudgetExceeded.
   void add(std::string name, const std::string& where);
   /// feature_0, feature_1 and so on.
   void add_numbers(int64_t count, const std::string& where);

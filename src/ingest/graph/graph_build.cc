@@ -21,7 +21,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int64_t kMostNodes = int64_t{1} << 32;  // indices are u32
+constexpr int64_t kMaxNodes = int64_t{1} << 32;  // indices are u32
 constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 constexpr int64_t kSparseFactor = 4;  // numbers over so many times the ends of edges are no count
 
@@ -48,7 +48,7 @@ class GraphBuild {
     writer_.store_x(StoredAs::parse(options.features_dtype));
     rules_.texts = ids == "text";
     rules_.seed = seed;
-    if (ids == "dense") rules_.limit = kMostNodes;
+    if (ids == "dense") rules_.limit = kMaxNodes;
     result_.ids = rules_.texts ? "text" : dense_ ? "dense" : "sparse";
   }
 
@@ -141,11 +141,11 @@ void GraphBuild::settle_dense() {
 }
 
 void GraphBuild::read_edges() {
-  const int64_t most = shards_ != nullptr ? 0 : list_.most_edges();  // that are sorted here
+  const int64_t max = shards_ != nullptr ? 0 : list_.max_edges();  // that are sorted here
   edges_ = std::make_unique<GraphEdges>(scratch_, edge_rules(options_, list_),
-                                        shards_ != nullptr ? sorts_once(options_) : in_order(), most);
+                                        shards_ != nullptr ? sorts_once(options_) : in_order(), max);
   const bool gather = !dense_ && !table_.has_ids();  // otherwise the table says which nodes there are
-  if (gather && !rules_.texts) ids_ = scratch_.unique_sort("ids", GraphScratch::kIds, most * 2);
+  if (gather && !rules_.texts) ids_ = scratch_.unique_sort("ids", GraphScratch::kIds, max * 2);
   if (shards_ != nullptr)
     take_shards(gather);
   else
@@ -159,7 +159,7 @@ void GraphBuild::read_edges() {
 void GraphBuild::read_list(bool gather) {
   list_.read(rules_, options_.threads, [&](const EdgeBatch& batch, int64_t bytes) {
     if (dense_) ids_end_ = std::max(ids_end_, batch.ids_end());
-    if (dense_ && may_be_sparse_ && ids_end_ > static_cast<uint64_t>(kMostNodes)) throw NotDense();
+    if (dense_ && may_be_sparse_ && ids_end_ > static_cast<uint64_t>(kMaxNodes)) throw NotDense();
     if (gather) gather_ends(batch, ids_.get(), texts_.get());
     result_.edges_read += static_cast<int64_t>(batch.size());
     edges_->add(batch);
@@ -169,7 +169,7 @@ void GraphBuild::read_list(bool gather) {
 
 void GraphBuild::take_shards(bool gather) {
   if (dense_) ids_end_ = std::max(ids_end_, shards_->ids_end());
-  if (dense_ && may_be_sparse_ && ids_end_ > static_cast<uint64_t>(kMostNodes)) throw NotDense();
+  if (dense_ && may_be_sparse_ && ids_end_ > static_cast<uint64_t>(kMaxNodes)) throw NotDense();
   if (dense_ && ids_end_ > rules_.limit) {
     list_.read(rules_, 1, [](const EdgeBatch&, int64_t) {});  // refuses the line
     throw InputError(
@@ -211,8 +211,8 @@ void GraphBuild::index_ids() {
     for (ExternalSort::Reader ids = ids_->read(); ids.next();) ++nodes;
     index_ = std::make_unique<NodeIndex>(ids_, false, nodes);
   }
-  if (index_->nodes() > kMostNodes)
-    throw InputError(fmt::format("found {} nodes, expected {} at most", index_->nodes(), kMostNodes));
+  if (index_->nodes() > kMaxNodes)
+    throw InputError(fmt::format("found {} nodes, expected {} at most", index_->nodes(), kMaxNodes));
 }
 
 // Texts are numbered in the order of their bytes and written as the table of names.
@@ -242,8 +242,8 @@ void GraphBuild::order_by_degree() {
   NodeOrder order(scratch_, index_->nodes());
   NodeIndex::Reader ids(*index_);
   const auto put = [&](uint64_t degree) {
-    constexpr uint64_t kMost = 0xFFFFFFFF;
-    order.add(ids.node(), ids.id(), static_cast<uint32_t>(kMost - std::min(degree, kMost)));
+    constexpr uint64_t kMax = 0xFFFFFFFF;
+    order.add(ids.node(), ids.id(), static_cast<uint32_t>(kMax - std::min(degree, kMax)));
   };
   edges_->count_neighbours([&](uint64_t id, uint64_t degree) {
     bool found = false;

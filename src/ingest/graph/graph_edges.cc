@@ -99,10 +99,10 @@ void gather_ends(const EdgeBatch& edges, ExternalSort* ids, UniqueTexts* texts) 
   }
 }
 
-GraphEdges::GraphEdges(GraphScratch scratch, EdgeRules rules, bool direct, int64_t most)
+GraphEdges::GraphEdges(GraphScratch scratch, EdgeRules rules, bool direct, int64_t max)
     : scratch_(std::move(scratch)), rules_(rules), direct_(direct) {
   const size_t values = rules_.values() * sizeof(float);
-  const int64_t records = rules_.undirected ? 2 * most : most;
+  const int64_t records = rules_.undirected ? 2 * max : max;
   if (direct_)
     sorted_ = scratch_.sort("edges", GraphScratch::kAlone, values, records);
   else
@@ -136,9 +136,9 @@ void GraphEdges::add(uint64_t row, uint64_t neighbour, const void* values) {
   by_neighbour_->add(neighbour, record_.data());
 }
 
-std::unique_ptr<ExternalSort> GraphEdges::sort_by_neighbour(int64_t most) const {
+std::unique_ptr<ExternalSort> GraphEdges::sort_by_neighbour(int64_t max) const {
   return scratch_.sort("by_neighbour", GraphScratch::kEdges,
-                       sizeof(uint64_t) + rules_.values() * sizeof(float), most);
+                       sizeof(uint64_t) + rules_.values() * sizeof(float), max);
 }
 
 void GraphEdges::take_run(const std::filesystem::path& path, int64_t begin, int64_t edges) {

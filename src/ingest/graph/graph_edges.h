@@ -35,7 +35,7 @@ void gather_ends(const EdgeBatch& edges, ExternalSort* ids, UniqueTexts* texts);
 class GraphEdges {
  public:
   /// `direct`: the IDs of edges are the nodes. `most` edges can come.
-  GraphEdges(GraphScratch scratch, EdgeRules rules, bool direct, int64_t most);
+  GraphEdges(GraphScratch scratch, EdgeRules rules, bool direct, int64_t max);
 
   void add(const EdgeBatch& edges);
   /// Adds `edges` stored ones as write_run() of another wrote them, from byte `begin` of a file on.
@@ -62,7 +62,7 @@ class GraphEdges {
  private:
   void add(uint64_t row, uint64_t neighbour, const void* values);
   ExternalSort& first_sort() const { return direct_ ? *sorted_ : *by_neighbour_; }
-  std::unique_ptr<ExternalSort> sort_by_neighbour(int64_t most) const;
+  std::unique_ptr<ExternalSort> sort_by_neighbour(int64_t max) const;
   void write_rows(const EdgeRules& rules, int64_t nodes, GraphWriter& writer,
                   const std::function<void(int64_t)>& progress) const;
 

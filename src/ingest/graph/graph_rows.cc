@@ -103,15 +103,15 @@ uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineRead
   }
   if (!is_number(field))
     at.refuse(field, "a node ID, a whole number from 0; IDs that are texts need --ids text");
-  const auto most = static_cast<int64_t>(rules.limit - 1);
-  return static_cast<uint64_t>(at.whole(field, 0, most, "a node ID"));
+  const auto max = static_cast<int64_t>(rules.limit - 1);
+  return static_cast<uint64_t>(at.whole(field, 0, max, "a node ID"));
 }
 
 void write_split(size_t split, const std::filesystem::path& path, const IdRules& rules,
                  const NodeIndex& index, const GraphScratch& scratch, GraphWriter& writer) {
   ExternalSort::Options options = scratch.options("split", GraphScratch::kNodes, 0, index.nodes());
   ExternalSort::Options ids_options = options;
-  ids_options.most = std::numeric_limits<int64_t>::max();
+  ids_options.max = std::numeric_limits<int64_t>::max();
   ids_options.unique = options.unique = true;
   options.name = "split_nodes";
   const auto read = [&](const auto& take) {

@@ -7,13 +7,13 @@ namespace plimsoll {
 
 int64_t memory_for_sorts(int threads) {
   constexpr int64_t kOutputBytes = 4 * kMiB;  // buffers of columns
-  constexpr int64_t kMost = 2 * kGiB;         // more makes nothing faster
+  constexpr int64_t kMax = 2 * kGiB;          // more makes nothing faster
   const Ledger& ledger = Ledger::process();
-  if (ledger.cap() == Ledger::kUnlimited) return kMost;
+  if (ledger.cap() == Ledger::kUnlimited) return kMax;
   const int64_t free = ledger.cap() - ledger.held() - kOutputBytes;
   // No more than half to the text in work: threads are fewer then.
   const int64_t parsing = std::min(free / 2, threads * kEdgeBytesPerThread);
-  return std::clamp<int64_t>(free - parsing, kMiB, kMost);
+  return std::clamp<int64_t>(free - parsing, kMiB, kMax);
 }
 
 }  // namespace plimsoll

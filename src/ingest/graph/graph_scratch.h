@@ -24,22 +24,22 @@ struct GraphScratch {
   // nodes.
   static constexpr int kEdges = 30, kIds = 20, kNodes = 4, kAlone = 70;
 
-  ExternalSort::Options options(const std::string& name, int percent, size_t payload, int64_t most) const {
+  ExternalSort::Options options(const std::string& name, int percent, size_t payload, int64_t max) const {
     return {.folder = folder,
             .name = name,
             .payload = payload,
             .memory = memory / 100 * percent,
-            .most = most,
+            .max = max,
             .unique = false,
             .files = &files};
   }
   std::unique_ptr<ExternalSort> sort(const std::string& name, int percent, size_t payload,
-                                     int64_t most) const {
-    return std::make_unique<ExternalSort>(options(name, percent, payload, most));
+                                     int64_t max) const {
+    return std::make_unique<ExternalSort>(options(name, percent, payload, max));
   }
   /// One that keeps each key once.
-  std::unique_ptr<ExternalSort> unique_sort(const std::string& name, int percent, int64_t most) const {
-    ExternalSort::Options unique = options(name, percent, 0, most);
+  std::unique_ptr<ExternalSort> unique_sort(const std::string& name, int percent, int64_t max) const {
+    ExternalSort::Options unique = options(name, percent, 0, max);
     unique.unique = true;
     return std::make_unique<ExternalSort>(unique);
   }

@@ -56,7 +56,7 @@ NodeKeys by_partition(const Topology& topology) {
 NodeKeys node_keys(const std::string& order, const std::filesystem::path& graph, int64_t memory) {
   const GraphView view(graph);
   DiskTopology topology(view);
-  topology.resize(std::clamp(memory, topology.least_bytes(), topology.most_bytes()));
+  topology.resize(std::clamp(memory, topology.min_bytes(), topology.max_bytes()));
   if (order == "frequency") return by_frequency(topology);
   if (order == "partition") return by_partition(topology);
   throw UsageError("order " + order + ": expected none, degree, frequency or partition");

@@ -17,7 +17,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kMostClasses = 65536;
+constexpr size_t kMaxClasses = 65536;
 constexpr std::array<std::pair<std::string_view, int>, 7> kSplitWords = {
     {{"train", 0}, {"valid", 1}, {"val", 1}, {"validation", 1}, {"test", 2}, {"none", -1}, {"", -1}}};
 
@@ -147,8 +147,8 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
         if (!is_utf8(label)) lines.refuse(label, "a label in UTF-8");
         add_label(std::string(label));
       }
-      if (labels_seen_.size() > kMostClasses)
-        lines.refuse(label, fmt::format("one of at most {} classes", kMostClasses));
+      if (labels_seen_.size() > kMaxClasses)
+        lines.refuse(label, fmt::format("one of at most {} classes", kMaxClasses));
     }
     if (rows_ >= 0 && rows != rows_)
       throw InputError(fmt::format(

@@ -23,7 +23,7 @@ namespace {
 enum GraphDraw : uint32_t { kNeighbours, kFeatures, kNode, kCentres };
 
 constexpr uint32_t kSameCommunity = 0xB3333333;  // 70 % of neighbours
-constexpr int64_t kMostNeighbours = 1 << 20;     // of a node
+constexpr int64_t kMaxNeighbours = 1 << 20;      // of a node
 constexpr int64_t kChunkNumbers = 1 << 18;       // features and neighbours that are made at once
 
 // Uniform in [0, 1), to the power of three: small numbers are likely, and hubs have them.
@@ -136,7 +136,7 @@ class MadeUpGraph {
     const double share = std::cbrt((static_cast<double>(place - first) + 0.5) / size);
     const auto bits = philox_(philox_counter(Purpose::simulation, kNode, 0, static_cast<uint32_t>(node), 0));
     const double wanted = options_.degree / 3 / (share * share) + bits[0] * 0x1p-32;
-    return std::min(static_cast<int64_t>(std::min(wanted, 1e9)), kMostNeighbours);
+    return std::min(static_cast<int64_t>(std::min(wanted, 1e9)), kMaxNeighbours);
   }
 
   const GraphSimulation& options_;

@@ -143,7 +143,7 @@ class PointText : public PointSource {
     return lines_.whole(field(known), 0, std::numeric_limits<int64_t>::max(), "a graph");
   }
   int64_t label() const {
-    return columns_[kLabel] ? lines_.whole(field(kLabel), -1, kMostSetClasses - 1, "a class") : -1;
+    return columns_[kLabel] ? lines_.whole(field(kLabel), -1, kMaxSetClasses - 1, "a class") : -1;
   }
 
   Delimited format_;

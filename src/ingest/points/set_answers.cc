@@ -54,15 +54,15 @@ int64_t SetAnswers::next_class() {
   };
   if (lines_ != nullptr) {
     if (!line_) throw refuse_end();
-    const int64_t label = lines_->whole(*line_, -1, kMostSetClasses - 1, "a class, or -1 for none");
+    const int64_t label = lines_->whole(*line_, -1, kMaxSetClasses - 1, "a class, or -1 for none");
     read_line();
     return label;
   }
   if (set >= array_.shape().rows()) throw refuse_end();
   const int64_t label = class_at(array_, static_cast<size_t>(set));
-  if (label < -1 || label >= kMostSetClasses)
+  if (label < -1 || label >= kMaxSetClasses)
     throw InputError(fmt::format("{}: row {}: found {}, expected a class 0 to {}, or -1 for none", path_, set,
-                                 label, kMostSetClasses - 1));
+                                 label, kMaxSetClasses - 1));
   return label;
 }
 

@@ -12,7 +12,7 @@
 
 namespace plimsoll {
 
-inline constexpr int64_t kMostSetClasses = 65536;
+inline constexpr int64_t kMaxSetClasses = 65536;
 
 /// What is to be learned of each point set, in their order: an array (.npy), or a text with a line a set and
 /// commas between numbers. Not thread-safe. Errors of all: InputError with file and line or row.

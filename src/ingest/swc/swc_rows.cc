@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMostId = std::numeric_limits<int32_t>::max();
+constexpr int64_t kMaxId = std::numeric_limits<int32_t>::max();
 
 class SwcParser {
  public:
@@ -69,7 +69,7 @@ class SwcParser {
   void read_point(std::string_view line) {
     SwcRows::Point point;
     point.id = number<int64_t>(line, "an id, a whole number: the fields are id type x y z radius parent");
-    if (point.id < 0 || point.id > kMostId) refuse(std::to_string(point.id), "an id of 0 to 2^31 - 1");
+    if (point.id < 0 || point.id > kMaxId) refuse(std::to_string(point.id), "an id of 0 to 2^31 - 1");
     point.type = number<int32_t>(line, "a type, a whole number such as 1 for soma or 2 for axon");
     point.x = number<float>(line, "the coordinate x, a finite number");
     point.y = number<float>(line, "the coordinate y, a finite number");

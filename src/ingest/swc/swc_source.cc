@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Text = Vector<char, Tag::ingest>;
 
-constexpr int64_t kMostBytes = int64_t{1} << 30;  // of one file
+constexpr int64_t kMaxBytes = int64_t{1} << 30;  // of one file
 
 std::string_view without_packing(std::string_view name) {
   for (const std::string_view ending : {".zst", ".gz"})
@@ -47,7 +47,7 @@ void read_all(InputStream& stream, const std::string& name, Text& text) {
   text.clear();
   for (;;) {
     const size_t held = text.size();
-    if (static_cast<int64_t>(held) > kMostBytes)
+    if (static_cast<int64_t>(held) > kMaxBytes)
       throw InputError(name + ": has more than 1 GiB, expected the points of one neuron");
     if (text.capacity() < held + kPiece) text.reserve(std::max(2 * text.capacity(), held + kPiece));
     text.resize(held + kPiece);
@@ -99,7 +99,7 @@ class TarFiles : public SwcSource {
     while (tar_.next()) {
       if (!is_swc(tar_.name())) continue;
       name = without_dot(tar_.name());
-      if (tar_.bytes() > kMostBytes)
+      if (tar_.bytes() > kMaxBytes)
         throw InputError(
             fmt::format("{}:{}: has more than 1 GiB, expected the points of one neuron", path_, name));
       text.resize(static_cast<size_t>(tar_.bytes()));

@@ -281,8 +281,8 @@ SwcTree resample(const SwcTree& tree, double step) {
       const SwcTree::Node& b = nodes[static_cast<size_t>(chain[c])];
       along.push_back(along.back() + std::hypot(double{b.x} - a.x, double{b.y} - a.y, double{b.z} - a.z));
     }
-    constexpr double kMostPieces = 1 << 24;
-    const double pieces = std::min(std::max(1.0, std::ceil(along.back() / step * (1 - 1e-12))), kMostPieces);
+    constexpr double kMaxPieces = 1 << 24;
+    const double pieces = std::min(std::max(1.0, std::ceil(along.back() / step * (1 - 1e-12))), kMaxPieces);
     int32_t parent = number[static_cast<size_t>(chain.front())];
     size_t c = 1;
     for (double piece = 1; piece < pieces; ++piece) {

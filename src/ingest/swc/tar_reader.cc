@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMostName = 1 << 20;  // of what pax says of a file
+constexpr int64_t kMaxName = 1 << 20;  // of what pax says of a file
 
 // A field of a header: octal digits between blanks and zeros.
 std::optional<int64_t> octal(std::string_view field) {
@@ -80,7 +80,7 @@ bool TarReader::next() {
     padding_ = (kBlock - *size % kBlock) % kBlock;
     left_ = *size;
     if (type == 'L' || type == 'x') {  // a long name of GNU, or of pax, for the next file
-      if (*size > kMostName) refuse("a name of more than a mebibyte");
+      if (*size > kMaxName) refuse("a name of more than a mebibyte");
       const std::string text = read_text(*size);
       long_name = type == 'L' ? std::string(text_of(text)) : pax_path(text);
       continue;

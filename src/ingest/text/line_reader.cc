@@ -17,8 +17,8 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kReadBytes = 64 << 10;
-constexpr size_t kMostLineBytes = 16 << 20;
-constexpr double kMostFloat = std::numeric_limits<float>::max();
+constexpr size_t kMaxLineBytes = 16 << 20;
+constexpr double kMaxFloat = std::numeric_limits<float>::max();
 
 // std::from_chars takes no plus sign, which tables of numbers may have.
 std::string_view without_plus(std::string_view field) {
@@ -73,11 +73,11 @@ void LineReader::fill() {
   filled_ -= at_;
   at_ = 0;
   if (filled_ == buffer_.size()) {
-    if (filled_ >= kMostLineBytes)
+    if (filled_ >= kMaxLineBytes)
       throw InputError(
           fmt::format("{}:{}: found a line of more than {} bytes, expected a row of numbers; "
                       "this is another kind of file",
-                      name_, line_ + 1, kMostLineBytes));
+                      name_, line_ + 1, kMaxLineBytes));
     buffer_.resize(2 * filled_);
   }
   const size_t wanted = buffer_.size() - filled_;
@@ -94,14 +94,14 @@ std::string_view LineReader::field(std::string_view& rest, char separator) const
   }
 }
 
-int64_t LineReader::whole(std::string_view field, int64_t least, int64_t most, const char* what) const {
+int64_t LineReader::whole(std::string_view field, int64_t min, int64_t max, const char* what) const {
   const std::string_view text = without_plus(field);
   int64_t value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failed == std::errc::invalid_argument || end != text.data() + text.size())
     refuse(field, fmt::format("{}, a whole number", what));
-  if (failed != std::errc() || value < least || value > most)
-    refuse(field, fmt::format("{} from {} to {}", what, least, most));
+  if (failed != std::errc() || value < min || value > max)
+    refuse(field, fmt::format("{} from {} to {}", what, min, max));
   return value;
 }
 
@@ -109,7 +109,7 @@ float LineReader::real(std::string_view field, const char* what) const {
   const std::string_view text = without_plus(field);
   double value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size() || !(std::abs(value) <= kMostFloat))
+  if (failed != std::errc() || end != text.data() + text.size() || !(std::abs(value) <= kMaxFloat))
     refuse(field, fmt::format("{}, a finite number of single precision", what));
   return static_cast<float>(value);
 }

@@ -34,7 +34,7 @@ class LineReader {
 
   /// Parse a field of the line that next() gave. Errors: InputError; `what` is what the number is, such as
   /// "a graph". A whole number must lie in least..most, a real one must be finite.
-  int64_t whole(std::string_view field, int64_t least, int64_t most, const char* what) const;
+  int64_t whole(std::string_view field, int64_t min, int64_t max, const char* what) const;
   float real(std::string_view field, const char* what) const;
 
   /// Throws InputError: what was found in this line, at `field`, and what was expected instead.

@@ -105,11 +105,11 @@ UniqueTexts::UniqueTexts(std::filesystem::path folder, std::string name, int64_t
       name_(std::move(name)),
       files_(files),
       memory_(memory),
-      most_bytes_(std::clamp<size_t>(static_cast<size_t>(memory) / 2, 2 * kLongest, size_t{1} << 31)),
-      most_places_(std::bit_floor(std::max<size_t>(static_cast<size_t>(memory) / 2 / kBytesOfPlace, 1024))) {
-  bytes_.reserve(most_bytes_);
-  places_.reserve(most_places_);
-  slots_.assign(2 * most_places_, kFree);
+      max_bytes_(std::clamp<size_t>(static_cast<size_t>(memory) / 2, 2 * kLongest, size_t{1} << 31)),
+      max_places_(std::bit_floor(std::max<size_t>(static_cast<size_t>(memory) / 2 / kBytesOfPlace, 1024))) {
+  bytes_.reserve(max_bytes_);
+  places_.reserve(max_places_);
+  slots_.assign(2 * max_places_, kFree);
 }
 
 void UniqueTexts::release() {
@@ -127,7 +127,7 @@ void UniqueTexts::add(std::string_view text) {
     throw InputError(
         fmt::format("found an ID of {} bytes that begins with '{}', expected {} at most; shorten it",
                     text.size(), text.substr(0, 40), kLongest));
-  if (bytes_.size() + text.size() > most_bytes_ || places_.size() == most_places_) spill();
+  if (bytes_.size() + text.size() > max_bytes_ || places_.size() == max_places_) spill();
   size_t slot = hash64(text, 0) % slots_.size();
   for (; slots_[slot] != kFree; slot = (slot + 1) % slots_.size())
     if (this->text(places_[slots_[slot]]) == text) return;

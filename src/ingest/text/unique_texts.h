@@ -53,8 +53,8 @@ class UniqueTexts {
   Vector<char, Tag::ingest> bytes_;
   Vector<Place, Tag::ingest> places_;    // of the texts since the last run, each once
   Vector<uint32_t, Tag::ingest> slots_;  // their hash table
-  size_t most_bytes_;
-  size_t most_places_;
+  size_t max_bytes_;
+  size_t max_places_;
   std::deque<std::filesystem::path> runs_;
   int64_t named_ = 0;
 };

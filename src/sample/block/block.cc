@@ -74,8 +74,8 @@ GraphShape shape_of(const GraphBlock& block, size_t g, Degrees& degrees) {
       ++degrees[2 * size_t{target} + (source == target ? 0 : 1)];
   }
   for (size_t n = 0; n < degrees.size(); n += 2) {
-    shape.most_in = std::max(shape.most_in, degrees[n] + degrees[n + 1]);
-    shape.most_in_without_loops = std::max(shape.most_in_without_loops, degrees[n + 1]);
+    shape.max_in = std::max(shape.max_in, degrees[n] + degrees[n + 1]);
+    shape.max_in_without_loops = std::max(shape.max_in_without_loops, degrees[n + 1]);
   }
   shape.label = as_int32(block.y[g], "the label", graph);
   if (block.node_y.empty()) return shape;

@@ -17,9 +17,9 @@ namespace plimsoll {
 struct GraphShape {
   int32_t nodes = 0;
   int32_t edges = 0;
-  int32_t self_loops = 0;             ///< among the edges
-  int32_t most_in = 0;                ///< the most edges into one node
-  int32_t most_in_without_loops = 0;  ///< the same, self-loops left out
+  int32_t self_loops = 0;            ///< among the edges
+  int32_t max_in = 0;                ///< the most edges into one node
+  int32_t max_in_without_loops = 0;  ///< the same, self-loops left out
   int32_t label = 0;
   int32_t labelled_nodes = 0;
   int32_t highest_node_label = -1;
@@ -143,7 +143,7 @@ class BlockSource {
   virtual std::span<const GraphShape> prefix_shapes() const { return {}; }
 
   /// Bytes (Tag::cache) that make reading quicker, beyond those that it has from the start; 0: none do.
-  virtual int64_t most_cache_bytes() const { return 0; }
+  virtual int64_t max_cache_bytes() const { return 0; }
   /// Takes so many, in place of those before. Errors: BudgetExceeded.
   virtual void resize_cache(int64_t /*bytes*/) const {}
   /// What reading an epoch would take with a cache of so many bytes and room on a disk, after shapes(); none:

@@ -68,13 +68,13 @@ BlockRunner::BlockRunner(const BlockSource& source, std::span<const GraphShape> 
       prefetcher_(source, shapes, prefetch),
       workers_(threads) {}
 
-void BlockRunner::resize(int64_t slab_bytes, const BlockSize& largest, int64_t least_bytes) {
+void BlockRunner::resize(int64_t slab_bytes, const BlockSize& largest, int64_t min_bytes) {
   for (GraphBlock& block : blocks_) block.make_room(largest, source_.room());
   for (Kept& kept : kept_) kept.block.make_room(largest, source_.room());
   prefetcher_.make_room(largest);
   slab_.resize(slab_bytes);
   slab_bytes_ = slab_.bytes();
-  least_bytes_ = least_bytes > 0 ? least_bytes : slab_bytes_;
+  min_bytes_ = min_bytes > 0 ? min_bytes : slab_bytes_;
 }
 
 std::span<const int64_t> BlockRunner::Blocks::of(int64_t block) const {

@@ -63,9 +63,9 @@ class BlockRunner {
   BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes, const BlockLimits& limits,
               int threads, int64_t prefetch, int64_t keep = 0);
 
-  /// A slab for the blocks in flight, and room for each worker's graphs; `least_bytes` of it are enough for
+  /// A slab for the blocks in flight, and room for each worker's graphs; `min_bytes` of it are enough for
   /// any one block. Errors: BudgetExceeded.
-  void resize(int64_t slab_bytes, const BlockSize& largest = {}, int64_t least_bytes = 0);
+  void resize(int64_t slab_bytes, const BlockSize& largest = {}, int64_t min_bytes = 0);
 
   /// From now on holds less while there is `pressure`, which must outlive the runner; null: never. Each
   /// decision is told on the thread that calls run().
@@ -131,13 +131,13 @@ class BlockRunner {
   void follow_pressure();
   void restore();
   void drop_blocks();
-  int64_t slab_size() const { return level_ < 2 ? slab_bytes_ : std::min(slab_bytes_, least_bytes_); }
+  int64_t slab_size() const { return level_ < 2 ? slab_bytes_ : std::min(slab_bytes_, min_bytes_); }
 
   const BlockSource& source_;
   std::span<const GraphShape> shapes_;
   const BlockLimits limits_;
   int64_t slab_bytes_ = 0;
-  int64_t least_bytes_ = 0;
+  int64_t min_bytes_ = 0;
   int64_t reruns_ = 0;
   int64_t sheds_ = 0;
   // What workers do, by the nanoseconds that it took.

@@ -21,7 +21,7 @@ class FeatureRows {
   /// is called. Returns how many. Errors: those of RowReader::read(), BudgetExceeded, Interrupted; blocks
   /// then have all rows.
   using Take = std::function<void(int64_t rows)>;
-  virtual int64_t leave_out(int64_t most, std::span<float> buffer, const Take& take) const = 0;
+  virtual int64_t leave_out(int64_t max, std::span<float> buffer, const Take& take) const = 0;
   /// From now on they have all rows.
   virtual void put_back() const = 0;
   /// The greatest magnitude in rows that are left out.

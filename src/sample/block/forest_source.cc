@@ -91,7 +91,7 @@ void ForestSource::Scratch::grow(int64_t root) {
   parent.assign(nodes, kUnreached);
   order.clear();
   order.reserve(nodes);
-  if (root != kMostNeighbours) search(static_cast<int32_t>(root));
+  if (root != kMaxNeighbours) search(static_cast<int32_t>(root));
   roots.resize(nodes);
   std::iota(roots.begin(), roots.end(), 0);
   std::sort(roots.begin(), roots.end(), [&](int32_t a, int32_t b) {

@@ -22,9 +22,9 @@ struct ForestCounts {
 /// pairs, targets and what teachers say are not reordered.
 class ForestSource : public BlockSource {
  public:
-  static constexpr int64_t kMostNeighbours = -1;
+  static constexpr int64_t kMaxNeighbours = -1;
 
-  /// `root` is a node of every graph, or kMostNeighbours. Another than node 0 is the root of trees that would
+  /// `root` is a node of every graph, or kMaxNeighbours. Another than node 0 is the root of trees that would
   /// stay as well. Reads all graphs once, and holds memory (Tag::blocks) for the largest if one changes.
   /// Errors: InputError for a graph that has no such node.
   ForestSource(std::unique_ptr<BlockSource> source, int64_t root);

@@ -105,7 +105,7 @@ void BlockSample::read(std::span<const std::byte> from) {
   get(from, pair_y, counts.pairs);
 }
 
-int64_t BlockSample::most_bytes(const GraphShape& shape, int64_t hops, int64_t edge_width) {
+int64_t BlockSample::max_bytes(const GraphShape& shape, int64_t hops, int64_t edge_width) {
   const int64_t of_nodes = int64_t{shape.nodes} * (8 + 4 + 4);  // labels, nodes, edges that lead to them
   return static_cast<int64_t>(sizeof(Counts)) + (2 * hops + 1) * 8 + of_nodes +
          int64_t{shape.edges} * 4 * (1 + edge_width) + int64_t{shape.pairs} * 12 + 8;

@@ -37,11 +37,11 @@ struct BlockSample {
   /// Its shape, and into `prefixes` those of what lies within each number of hops.
   GraphShape shape(std::span<GraphShape> prefixes) const;
 
-  /// As bytes one after the other, to be kept for some time. No more than most_bytes() of its shape.
+  /// As bytes one after the other, to be kept for some time. No more than max_bytes() of its shape.
   void write(Vector<std::byte, Tag::blocks>& to) const;
   /// What write() wrote, into the memory that this has.
   void read(std::span<const std::byte> from);
-  static int64_t most_bytes(const GraphShape& shape, int64_t hops, int64_t edge_width);
+  static int64_t max_bytes(const GraphShape& shape, int64_t hops, int64_t edge_width);
 };
 
 /// Makes the samples of blocks of seeds, which follow from their numbers and a seed alone. One a thread; what

@@ -111,7 +111,7 @@ void BulkSampler::lay_out(std::span<SampledBatch> batches, int64_t fan_out) {
   for (SampledBatch& batch : batches) batch.in.resize(batch.node.size());
   for (size_t i = 0; i < expanded_.size(); ++i)
     batches[expanded_[i].batch].in[expanded_[i].place] =
-        static_cast<uint32_t>(NeighbourChoice::most(lists_[i].degree, fan_out, options_.replace));
+        static_cast<uint32_t>(NeighbourChoice::max(lists_[i].degree, fan_out, options_.replace));
   begins_.resize(expanded_.size());
   for (size_t b = 0; b < batches.size(); ++b) {
     SampledBatch& batch = batches[b];

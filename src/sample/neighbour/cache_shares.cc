@@ -15,12 +15,12 @@ namespace {
 // The part of a block's rows that no other block wants while it is planned, roughly.
 constexpr double kOwnRows = 0.5;
 // Blocks that are sampled at a time, for each whose rows are planned: at least and at most.
-constexpr double kLeastGroup = 1.0 / 4;
-constexpr double kMostGroup = 4;
+constexpr double kMinGroup = 1.0 / 4;
+constexpr double kMaxGroup = 4;
 
 constexpr int64_t kLargestPackedGroup = 1024;
 // The smallest scratch file that is tried is this part of the largest.
-constexpr int64_t kLeastScratch = 64;
+constexpr int64_t kMinScratch = 64;
 
 // A sample as it is written.
 double note_bytes(const SampleSizes& sizes) {
@@ -59,7 +59,7 @@ ReadForBlock read_for_block(const CacheInput& input, const RowUses& uses, double
 Way by_sweeps(const CacheInput& input, const RowUses& uses) {
   const SampleSizes& sizes = input.sizes;
   const double sample = (sizes.row_places ? 20 : 12) * sizes.nodes + sizes.edge_bytes();  // as it is kept
-  const auto scratch = static_cast<double>(sizes.most_bytes);
+  const auto scratch = static_cast<double>(sizes.max_bytes);
   const double own =
       kOwnRows * sizes.nodes * static_cast<double>(input.rows.layout().row_bytes + SharedScan::kRowBytes);
   const auto all_rows = static_cast<double>(input.rows.rows * input.rows.layout().row_bytes);
@@ -78,13 +78,13 @@ Way by_sweeps(const CacheInput& input, const RowUses& uses) {
 
   constexpr int64_t kGroup = CacheShares::kGroupInMemory;
   if (input.sampled) {
-    const auto kept = static_cast<double>(kGroup * sizes.most_kept());
+    const auto kept = static_cast<double>(kGroup * sizes.max_kept());
     const double window = std::max(bytes - kept, 1.0) / (sample + own);
     return way(false, window * sample + kept, kGroup, window, 0);
   }
   // The derivatives of all_rows / window + lists / (group * window) with what a block of either costs.
   const double best = std::sqrt(lists / all_rows * (sample + own) / scratch);
-  const double group = std::clamp(best, kLeastGroup, kMostGroup);
+  const double group = std::clamp(best, kMinGroup, kMaxGroup);
   const double window = bytes / (sample + own + group * scratch);
   const double of_lists = lists / (group * window);
 
@@ -98,12 +98,12 @@ Way by_sweeps(const CacheInput& input, const RowUses& uses) {
 // What a block's rows and sample take is written once and read once, and a pass over all rows serves a round.
 Way by_packs(const CacheInput& input, const RowUses& uses, int64_t scratch, bool topology, int64_t group) {
   const SampleSizes& sizes = input.sizes;
-  const int64_t ahead = (group + 2) * (input.sampled ? sizes.most_kept() : sizes.most_bytes);
+  const int64_t ahead = (group + 2) * (input.sampled ? sizes.max_kept() : sizes.max_bytes);
   const RowLayout layout = input.rows.layout();
   const SpilledFeatures::Options packs{.bytes = input.bytes - ahead - (topology ? input.topology_bytes : 0),
                                        .scratch_bytes = scratch,
-                                       .most_rows = sizes.most_nodes,
-                                       .most_note = input.sampled ? 0 : sizes.most_note};
+                                       .max_rows = sizes.max_nodes,
+                                       .max_note = input.sampled ? 0 : sizes.max_note};
   if (packs.bytes <= 0) return {};
   const int64_t kept = SpilledFeatures::kept_rows(layout, packs);
   if (kept < 0) return {};
@@ -131,10 +131,10 @@ SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, const RowWidths&
   const auto blocks = static_cast<double>(shapes.size());
   for (const GraphShape& shape : shapes) {
     const int64_t of_rows = widths.row_places ? int64_t{shape.nodes} * 8 : 0;
-    sizes.most_bytes =
-        std::max(sizes.most_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges, edge_width) + of_rows);
-    sizes.most_nodes = std::max<int64_t>(sizes.most_nodes, shape.nodes);
-    sizes.most_note = std::max(sizes.most_note, BlockSample::most_bytes(shape, widths.hops, edge_width));
+    sizes.max_bytes =
+        std::max(sizes.max_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges, edge_width) + of_rows);
+    sizes.max_nodes = std::max<int64_t>(sizes.max_nodes, shape.nodes);
+    sizes.max_note = std::max(sizes.max_note, BlockSample::max_bytes(shape, widths.hops, edge_width));
     sizes.nodes += static_cast<double>(shape.nodes) / blocks;
     sizes.edges += static_cast<double>(shape.edges) / blocks;
   }
@@ -147,7 +147,7 @@ CacheShares divide_cache(const CacheInput& input) {
   const double sample = input.sampled ? note_bytes(input.sizes) : 0;  // is read whatever the rows do
   best.shares.bytes_read += sample;
   best.cost += sample;
-  const bool rows_fit = input.bytes - best.shares.ahead_bytes >= SharedScan::most_bytes(input.rows.layout());
+  const bool rows_fit = input.bytes - best.shares.ahead_bytes >= SharedScan::max_bytes(input.rows.layout());
   if (rows_fit) {  // and are there
     best.shares.pieces = 0;
     best.shares.bytes_read = sample;
@@ -158,7 +158,7 @@ CacheShares divide_cache(const CacheInput& input) {
     if (way.cost < best.cost) best = way;
   };
   // Packs of a smaller file need less memory.
-  for (int64_t scratch = input.scratch_bytes; scratch > input.scratch_bytes / kLeastScratch; scratch /= 2) {
+  for (int64_t scratch = input.scratch_bytes; scratch > input.scratch_bytes / kMinScratch; scratch /= 2) {
     consider(by_packs(input, uses, scratch, !input.sampled, CacheShares::kGroupInMemory));
     if (input.sampled) continue;
     for (int64_t group = 1; group <= kLargestPackedGroup; group *= 2)

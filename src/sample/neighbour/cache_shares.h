@@ -10,10 +10,10 @@ namespace plimsoll {
 
 /// How large sampled blocks are.
 struct SampleSizes {
-  int64_t most_bytes = 0;  ///< of one while it is sampled (BulkSampler::bytes_for)
-  int64_t most_nodes = 0;  ///< of one
-  int64_t most_note = 0;   ///< bytes of one that is written (BlockSample::most_bytes)
-  double nodes = 0;        ///< of one on average
+  int64_t max_bytes = 0;  ///< of one while it is sampled (BulkSampler::bytes_for)
+  int64_t max_nodes = 0;  ///< of one
+  int64_t max_note = 0;   ///< bytes of one that is written (BlockSample::max_bytes)
+  double nodes = 0;       ///< of one on average
   double edges = 0;
   int64_t edge_width = 0;   ///< values of an edge
   bool row_places = false;  ///< BlockSample::choose_rows()
@@ -22,7 +22,7 @@ struct SampleSizes {
   /// Of the edges of one on average, where each takes 4 bytes and its values.
   double edge_bytes() const { return edges * static_cast<double>(4 * (1 + edge_width)); }
   /// Of one whose sample is in memory.
-  int64_t most_kept() const { return most_note + (row_places ? 12 : 4) * most_nodes; }
+  int64_t max_kept() const { return max_note + (row_places ? 12 : 4) * max_nodes; }
 };
 
 /// How the memory of a RunCache is used; what is left is for rows.

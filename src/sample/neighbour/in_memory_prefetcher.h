@@ -24,9 +24,9 @@ namespace plimsoll {
 class InMemoryPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
-    int64_t row_bytes = 0;             ///< of the sweep: SharedScan::least_bytes() or more
+    int64_t row_bytes = 0;             ///< of the sweep: SharedScan::min_bytes() or more
     int64_t ahead_bytes = 0;           ///< for blocks whose samples are there ahead
-    int64_t most_bytes = 0;            ///< of one while its sample is made or read
+    int64_t max_bytes = 0;             ///< of one while its sample is made or read
     int64_t group = 1;                 ///< of them that are sampled at a time
     const RowSet* left_out = nullptr;  ///< rows that blocks come without; null: none
   };
@@ -51,7 +51,7 @@ class InMemoryPrefetcher final : public SamplePrefetcher {
   void plan();
   void begin_at(std::optional<int64_t> number);
   bool has_room() const {
-    return coming_bytes_ + options_.group * options_.most_bytes <= options_.ahead_bytes;
+    return coming_bytes_ + options_.group * options_.max_bytes <= options_.ahead_bytes;
   }
   void sample_group(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   void sample_ahead(const std::stop_token& stop);

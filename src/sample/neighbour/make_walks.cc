@@ -91,7 +91,7 @@ void write(const MakeWalksOptions& options, const Topology& held, DiskTopology* 
   if (disk != nullptr &&
       write_in_rounds<T>(options, *disk, room_left() / 8 * 7, set.path(), column, progress))
     return;
-  if (disk != nullptr) disk->resize(std::clamp(room_left() / 2, disk->least_bytes(), disk->most_bytes()));
+  if (disk != nullptr) disk->resize(std::clamp(room_left() / 2, disk->min_bytes(), disk->max_bytes()));
   write_whole<T>(options, held, column, progress);
 }
 

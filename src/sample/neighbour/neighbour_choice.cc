@@ -31,7 +31,7 @@ int64_t NeighbourChoice::uniform(EdgeRange list, int64_t count, bool replace, Dr
 }
 
 int64_t NeighbourChoice::choose(EdgeRange list, int64_t count, bool replace, Draws& draws, int64_t* out) {
-  const int64_t chosen = most(list.degree, count, replace);
+  const int64_t chosen = max(list.degree, count, replace);
   if (chosen == 0) return 0;
   if (count < 0 || (!replace && chosen == list.degree)) {
     std::iota(out, out + chosen, list.first);

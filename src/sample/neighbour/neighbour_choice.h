@@ -25,7 +25,7 @@ class NeighbourChoice {
   using Without = std::span<const EdgeRun>;
 
   /// The most edges that are chosen from a list of so many.
-  static int64_t most(int64_t degree, int64_t count, bool replace) {
+  static int64_t max(int64_t degree, int64_t count, bool replace) {
     if (degree == 0 || count < 0) return degree;
     return replace || count < degree ? count : degree;
   }

@@ -10,8 +10,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kSlotsAhead = 8;      // nodes whose slots are fetched ahead of their search
-constexpr int64_t kMostDraws = 65536;  // of one node with replacement, as in a recipe
+constexpr size_t kSlotsAhead = 8;     // nodes whose slots are fetched ahead of their search
+constexpr int64_t kMaxDraws = 65536;  // of one node with replacement, as in a recipe
 
 }  // namespace
 
@@ -33,9 +33,9 @@ NeighbourSampler::NeighbourSampler(const Topology& topology, NeighbourOptions op
       throw UsageError(
           fmt::format("found a fan-out of {}, expected -1 for all neighbours, 0 or more", fan_out));
   for (const int64_t fan_out : options_.fan_outs)
-    if (options_.replace && fan_out > kMostDraws)
+    if (options_.replace && fan_out > kMaxDraws)
       throw UsageError(
-          fmt::format("found a fan-out of {} with replacement, expected at most {}", fan_out, kMostDraws));
+          fmt::format("found a fan-out of {} with replacement, expected at most {}", fan_out, kMaxDraws));
   if (options_.weighted && !topology.weighted())
     throw UsageError("neighbours by weight: the graph has no weights; give it some, or sample without");
 }
@@ -89,11 +89,11 @@ void NeighbourSampler::expand(size_t first, size_t end, int64_t fan_out, Sampled
 // Appends the chosen edges of the nodes first .. end-1, and whose they are.
 void NeighbourSampler::choose(size_t first, size_t end, int64_t fan_out, SampledSubgraph& out) {
   size_t edges = out.edge.size();
-  size_t most = edges;
+  size_t max = edges;
   for (const EdgeRange& list : lists_)
-    most += static_cast<size_t>(NeighbourChoice::most(list.degree, fan_out, options_.replace));
-  out.edge.resize(most);
-  out.col.resize(most);
+    max += static_cast<size_t>(NeighbourChoice::max(list.degree, fan_out, options_.replace));
+  out.edge.resize(max);
+  out.col.resize(max);
   for (size_t i = first; i < end; ++i) {
     const EdgeRange& list = lists_[i - first];
     Draws draws(keys_[static_cast<size_t>(out.batch[i])], Purpose::neighbours,

@@ -25,7 +25,7 @@ constexpr int64_t kCountedUses = 16;
 // Of the disk: what is for samples. They are read once or twice, as rows in packs are.
 constexpr int64_t kSamplesShare = 2;
 // Samples are kept if there is room for those that validate, and for this part of an epoch.
-constexpr int64_t kLeastEpochs = 4;
+constexpr int64_t kMinEpochs = 4;
 // They are written when they are first made if so many times the memory for it is left.
 constexpr int64_t kBesideBuffers = 32;
 // Blocks whose samples have room in the largest cache: in a small graph they may take more than its rows.
@@ -95,11 +95,11 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   const bool keeps = kept_ && left >= kBesideBuffers * SampleFile::kBuffer;
   try {
     if (keeps) kept_->begin();
-    sample_all(SamplingShares::of(left, topology_, first.most_bytes, threads), keeps, shapes);
+    sample_all(SamplingShares::of(left, topology_, first.max_bytes, threads), keeps, shapes);
     if (keeps) kept_->finish();
   } catch (const BudgetExceeded&) {
     if (keeps) kept_->finish();  // those that are there stay
-    sample_all(SamplingShares::least(topology_), /*keeps=*/false, shapes);
+    sample_all(SamplingShares::min(topology_), /*keeps=*/false, shapes);
   }
 }
 
@@ -152,7 +152,7 @@ void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
 int64_t NeighbourSource::sample_file_bytes(int64_t of_block, int64_t room) const {
   const int64_t bytes = std::min(of_block * graphs(), std::min(scratch_bytes(), room) / kSamplesShare);
   const int64_t validating = graphs() - blocks_.training_blocks();
-  return bytes < of_block * (validating + blocks_.per_epoch() / kLeastEpochs) ? 0 : bytes;
+  return bytes < of_block * (validating + blocks_.per_epoch() / kMinEpochs) ? 0 : bytes;
 }
 
 Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
@@ -227,13 +227,13 @@ void NeighbourSource::append(int64_t number, GraphBlock& block) const {
   direct_.read(sample_.rows(), reinterpret_cast<float*>(place(sample_)));
 }
 
-int64_t NeighbourSource::leave_out(int64_t most, std::span<float> buffer, const Take& take) const {
+int64_t NeighbourSource::leave_out(int64_t max, std::span<float> buffer, const Take& take) const {
   const std::scoped_lock lock(cache_mutex_, mutex_);
   drop_cache();
   leave_none_out();
-  add_most_used(left_out_, uses_, most);
+  add_most_used(left_out_, uses_, max);
   const auto width = static_cast<size_t>(width_);
-  const size_t at_once = std::min(buffer.size() / width, static_cast<size_t>(sizes_.most_nodes));
+  const size_t at_once = std::min(buffer.size() / width, static_cast<size_t>(sizes_.max_nodes));
   Vector<int64_t, Tag::cache> rows;
   try {
     for (int64_t next = left_out_.next(0); next != RowSet::kNone;) {
@@ -276,12 +276,12 @@ void NeighbourSource::leave_none_out() const {
 }
 
 void NeighbourSource::resize_topology(int64_t bytes) const {
-  topology_.resize(std::clamp(bytes, topology_.least_bytes(), topology_.most_bytes()));
+  topology_.resize(std::clamp(bytes, topology_.min_bytes(), topology_.max_bytes()));
 }
 
-int64_t NeighbourSource::most_cache_bytes() const {
-  const int64_t lists_and_rows = topology_.most_bytes() + SharedScan::most_bytes(rows_.layout());
-  const int64_t samples = kSamplesAhead * sizes_.most_bytes + 2 * KeptSamples::bytes_for(sizes_.most_note);
+int64_t NeighbourSource::max_cache_bytes() const {
+  const int64_t lists_and_rows = topology_.max_bytes() + SharedScan::max_bytes(rows_.layout());
+  const int64_t samples = kSamplesAhead * sizes_.max_bytes + 2 * KeptSamples::bytes_for(sizes_.max_note);
   return lists_and_rows + lists_and_rows / 8 + samples + (1 << 20);
 }
 
@@ -295,7 +295,7 @@ void NeighbourSource::resize_cache(int64_t bytes) const {
   const std::unique_lock lock(cache_mutex_);
   drop_cache();
   if (bytes <= 0) return;
-  if (sizes_.most_bytes == 0) sizes_ = guess_sizes();
+  if (sizes_.max_bytes == 0) sizes_ = guess_sizes();
   cache_ = std::make_unique<RunCache>(rows_, sampled_from(), topology_, kept_ ? &*kept_ : nullptr,
                                       cache_options(bytes));
 }
@@ -318,7 +318,7 @@ std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) co
   bool kept = kept_.has_value();
   if (options.folder.empty()) {  // as if it had one
     options.folder = graph_.set().folder();
-    const int64_t samples = sample_file_bytes(sizes_.most_note, ScratchFile::room(options.folder));
+    const int64_t samples = sample_file_bytes(sizes_.max_note, ScratchFile::room(options.folder));
     kept = samples > 0;
     options.scratch_bytes -= samples;
   }
@@ -336,7 +336,7 @@ SampleSizes NeighbourSource::sizes_of(std::span<const GraphShape> shapes) const 
   SampleSizes sizes = SampleSizes::of(shapes, widths());
   if (!options_.negatives) return sizes;
   const int64_t pairs = std::ranges::max(shapes, {}, &GraphShape::pairs).pairs;
-  sizes.most_bytes += sampled_from().bytes_for_targets(pairs / (1 + *options_.negatives));
+  sizes.max_bytes += sampled_from().bytes_for_targets(pairs / (1 + *options_.negatives));
   return sizes;
 }
 
@@ -345,9 +345,9 @@ SampleSizes NeighbourSource::guess_sizes() const {
   sampler_.sample(0, sample_);
   const GraphShape shape = sample_.shape({});
   SampleSizes sizes = sizes_of(std::span(&shape, 1));
-  sizes.most_bytes *= 2;
-  sizes.most_nodes *= 2;
-  sizes.most_note *= 2;
+  sizes.max_bytes *= 2;
+  sizes.max_nodes *= 2;
+  sizes.max_note *= 2;
   return sizes;
 }
 
@@ -358,7 +358,7 @@ int64_t NeighbourSource::scratch_bytes() const {
 }
 
 int64_t NeighbourSource::data_bytes() const {
-  return rows_.rows * rows_.width * static_cast<int64_t>(sizeof(float)) + topology_.most_bytes();
+  return rows_.rows * rows_.width * static_cast<int64_t>(sizeof(float)) + topology_.max_bytes();
 }
 
 int64_t NeighbourSource::planned() const {

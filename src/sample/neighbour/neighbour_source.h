@@ -72,7 +72,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   /// Errors: those of the topology and of RowReader::read().
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
 
-  int64_t most_cache_bytes() const override;
+  int64_t max_cache_bytes() const override;
   /// Waits for calls of read().
   void resize_cache(int64_t bytes) const override;
   std::optional<ReadingCost> reading_cost(int64_t cache_bytes) const override;
@@ -89,7 +89,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
 
  private:
   int64_t count() const override { return graph_.nodes(); }
-  int64_t leave_out(int64_t most, std::span<float> buffer, const Take& take) const override;
+  int64_t leave_out(int64_t max, std::span<float> buffer, const Take& take) const override;
   void put_back() const override;
   float greatest_left_out() const override { return greatest_left_out_; }
 

@@ -28,7 +28,7 @@ OnDiskPrefetcher::OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<Bloc
   samples_.resize(static_cast<size_t>(group_));
   sampling_.reserve(static_cast<size_t>(group_));
   announced_.reserve(static_cast<size_t>(group_));
-  note_.reserve(static_cast<size_t>(options.packs.most_note));
+  note_.reserve(static_cast<size_t>(options.packs.max_note));
   thread_ = start_thread([this](const std::stop_token& stop) { pack_ahead(stop); });
 }
 

@@ -23,17 +23,17 @@ constexpr int64_t kWalkBytes = 2 * 4;
 constexpr int64_t kBiasedBytes = kWalkBytes + 3 * 4;
 constexpr int64_t kTogetherBytes = 8 + 16 + 2 * (8 + 8 + 8 + 4) + 1 + 73;
 // Beyond these a chance is as good as none, and at last it is no number.
-constexpr double kLeastBias = 1e-9;
-constexpr double kMostBias = 1e9;
+constexpr double kMinBias = 1e-9;
+constexpr double kMaxBias = 1e9;
 // Random numbers of a step, three a draw, after which a neighbour is chosen: without triangles one draw in p
 // and q is taken. With p or q beyond 100 or 1/100, 64 draws are enough where a short list decides.
-constexpr uint32_t kMostNumbers = 1 << 12;
+constexpr uint32_t kMaxNumbers = 1 << 12;
 constexpr uint32_t kFewNumbers = 3 << 6;
 constexpr double kUsualBias = 100;
 constexpr int64_t kShortList = 256;
 
 bool is_bias(double value) {
-  return value >= kLeastBias && value <= kMostBias;
+  return value >= kMinBias && value <= kMaxBias;
 }
 
 bool is_usual(double value) {
@@ -42,10 +42,10 @@ bool is_usual(double value) {
 
 // Calls use(part) for some of them at a time.
 template <typename Use>
-void in_parts(std::span<const uint32_t> walks, size_t most, const Use& use) {
-  for (size_t first = 0; first < walks.size(); first += most) {
+void in_parts(std::span<const uint32_t> walks, size_t max, const Use& use) {
+  for (size_t first = 0; first < walks.size(); first += max) {
     if (interrupt_requested) throw Interrupted("interrupted while random walks were made");
-    use(walks.subspan(first, std::min(most, walks.size() - first)));
+    use(walks.subspan(first, std::min(max, walks.size() - first)));
   }
 }
 
@@ -62,8 +62,8 @@ RandomWalks<T>::RandomWalks(const Topology& topology, const WalkOptions& options
   if (!is_bias(options.p) || !is_bias(options.q))
     throw UsageError(fmt::format("random walks: found p {} and q {}, expected numbers from 1e-9 to 1e9",
                                  options.p, options.q));
-  const double most = std::max({1 / options.p, 1.0, 1 / options.q});
-  chances_ = {.back = 1 / options.p / most, .near = 1 / most, .far = 1 / options.q / most};
+  const double max = std::max({1 / options.p, 1.0, 1 / options.q});
+  chances_ = {.back = 1 / options.p / max, .near = 1 / max, .far = 1 / options.q / max};
 }
 
 template <typename T>
@@ -187,14 +187,14 @@ Draws RandomWalks<T>::numbers_of(size_t walk) const {
 // Takes the first draw that is not rejected, or has it looked up, or lets the walk draw again.
 template <typename T>
 void RandomWalks<T>::decide(uint32_t walk, size_t first, size_t draws) {
-  const auto [least, most] = std::minmax(chances_.near, chances_.far);
+  const auto [min, max] = std::minmax(chances_.near, chances_.far);
   for (size_t i = first; i < first + draws; ++i) {
     if (is_to_choose(walk, used_[i])) return choose(walk);
     const int64_t to = neighbours_[i];
     numbers_[walk] = used_[i];
     const bool back = to == static_cast<int64_t>(before_[walk]);
-    if (accepted_[i] < (back ? chances_.back : least)) return go(walk, to);
-    if (back || accepted_[i] >= most) continue;
+    if (accepted_[i] < (back ? chances_.back : min)) return go(walk, to);
+    if (back || accepted_[i] >= max) continue;
     drawn_[walk] = static_cast<T>(to);
     return asked_.push_back(walk);
   }
@@ -204,7 +204,7 @@ void RandomWalks<T>::decide(uint32_t walk, size_t first, size_t draws) {
 // Rather than use the draw after which so many numbers are used.
 template <typename T>
 bool RandomWalks<T>::is_to_choose(uint32_t walk, uint32_t used) const {
-  if (numbers_[walk] >= kMostNumbers) return true;
+  if (numbers_[walk] >= kMaxNumbers) return true;
   if (numbers_[walk] >= kFewNumbers || used < kFewNumbers) return false;
   if (is_usual(options_.p) && is_usual(options_.q)) return false;
   const std::array nodes{static_cast<int64_t>(at_[walk]), static_cast<int64_t>(before_[walk])};

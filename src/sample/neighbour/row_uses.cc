@@ -38,9 +38,9 @@ double RowUses::distinct(double blocks) const {
 }
 
 double RowUses::packed(double room) const {
-  constexpr double kMostBlocks = 65536;
+  constexpr double kMaxBlocks = 65536;
   double blocks = 1;
-  while (blocks < kMostBlocks && distinct(2 * blocks) <= room) blocks *= 2;
+  while (blocks < kMaxBlocks && distinct(2 * blocks) <= room) blocks *= 2;
   for (double step = blocks / 2; step >= blocks / 64; step /= 2)
     if (distinct(blocks + step) <= room) blocks += step;
   return distinct(blocks) / blocks;

@@ -21,8 +21,8 @@ int64_t with_holes(int64_t bytes) {
 }
 
 bool has_room_to_sample(const RunCache::Options& options) {
-  const int64_t fixed = SampleFile::kBuffer + SampleFile::kPage + options.sizes.most_note;
-  return options.bytes >= fixed + 4 * with_holes(options.sizes.most_bytes);
+  const int64_t fixed = SampleFile::kBuffer + SampleFile::kPage + options.sizes.max_note;
+  return options.bytes >= fixed + 4 * with_holes(options.sizes.max_bytes);
 }
 
 CacheInput cache_input(const FeatureFile& rows, const DiskTopology& topology, bool sampled,
@@ -31,14 +31,14 @@ CacheInput cache_input(const FeatureFile& rows, const DiskTopology& topology, bo
                    .sizes = options.sizes,
                    .rows = rows,
                    .hops = options.hops,
-                   .topology_bytes = topology.most_bytes() - topology.least_bytes(),
+                   .topology_bytes = topology.max_bytes() - topology.min_bytes(),
                    .scratch_bytes = options.folder.empty()
                                         ? 0
                                         : std::min(options.scratch_bytes, ScratchFile::room(options.folder)),
                    .sampled = sampled,
                    .uses = options.uses,
                    .counted_blocks = options.counted_blocks};
-  if (sampled) input.bytes -= 2 * KeptSamples::bytes_for(options.sizes.most_note);
+  if (sampled) input.bytes -= 2 * KeptSamples::bytes_for(options.sizes.max_note);
   return input;
 }
 
@@ -47,7 +47,7 @@ CacheInput cache_input(const FeatureFile& rows, const DiskTopology& topology, bo
 RunCache::RunCache(const FeatureFile& rows, const BlockSampler::From& from, DiskTopology& topology,
                    SampleFile* kept, const Options& options)
     : rows_(rows), from_(from), topology_(topology), options_(options), kept_(kept) {
-  topology_.resize(topology_.least_bytes());
+  topology_.resize(topology_.min_bytes());
   if (!has_room_to_sample(options_)) kept_ = nullptr;
   if (kept_ != nullptr) kept_end_ = kept_->end_of(0);
   if (kept_ == nullptr || kept_end_ > 0) begin();  // else the first block that is read says which are sampled
@@ -109,10 +109,10 @@ bool RunCache::sample_from(int64_t number) {
                                   {first, blocks.training_blocks()}};
   kept_->begin();
   Vector<std::byte, Tag::blocks> sample;
-  sample.reserve(static_cast<size_t>(options_.sizes.most_note));
-  const int64_t bytes = options_.bytes - SampleFile::kBuffer - SampleFile::kPage - options_.sizes.most_note;
+  sample.reserve(static_cast<size_t>(options_.sizes.max_note));
+  const int64_t bytes = options_.bytes - SampleFile::kBuffer - SampleFile::kPage - options_.sizes.max_note;
   const auto shares =
-      SamplingShares::of(bytes, topology_, with_holes(options_.sizes.most_bytes), options_.threads);
+      SamplingShares::of(bytes, topology_, with_holes(options_.sizes.max_bytes), options_.threads);
   const auto keep = [&](std::span<const BlockSample> group, Turn& turn) {
     turn.wait();
     return std::ranges::all_of(group, [&](const BlockSample& of) {
@@ -121,7 +121,7 @@ bool RunCache::sample_from(int64_t number) {
     });
   };
   sample_blocks(from_, topology_, shares, numbers, keep);
-  topology_.resize(topology_.least_bytes());
+  topology_.resize(topology_.min_bytes());
   kept_->finish();
   give_back_freed_memory();
   kept_end_ = kept_->end_of(first);
@@ -138,36 +138,36 @@ void RunCache::begin() {
     shares = divide_cache(divided);
   }
   const SampleSizes& sizes = options_.sizes;
-  const int64_t of_block = kept_ != nullptr ? sizes.most_kept() : sizes.most_bytes;
+  const int64_t of_block = kept_ != nullptr ? sizes.max_kept() : sizes.max_bytes;
   const int64_t ahead = std::max(shares.ahead_bytes, of_block);
   const int64_t of_rows = divided.bytes - ahead - (shares.topology ? divided.topology_bytes : 0);
-  const int64_t least = topology_.least_bytes();
-  if (!scratch && of_rows < SharedScan::least_bytes(rows_.layout())) {
+  const int64_t min = topology_.min_bytes();
+  if (!scratch && of_rows < SharedScan::min_bytes(rows_.layout())) {
     kept_ = nullptr;
-    return topology_.resize(std::min(least + options_.bytes, topology_.most_bytes()));
+    return topology_.resize(std::min(min + options_.bytes, topology_.max_bytes()));
   }
-  if (shares.topology) topology_.resize(topology_.most_bytes());
+  if (shares.topology) topology_.resize(topology_.max_bytes());
   std::unique_ptr<BlockSamples> samples;
   if (kept_ == nullptr) {
     samples = std::make_unique<SampledNow>(from_);
   } else {
-    samples = std::make_unique<KeptSamples>(*kept_, sizes.most_note);
-    again_.emplace(*kept_, sizes.most_note);
+    samples = std::make_unique<KeptSamples>(*kept_, sizes.max_note);
+    again_.emplace(*kept_, sizes.max_note);
   }
   const RunOrder order(from_.blocks, kept_ != nullptr ? kept_end_ : from_.blocks.blocks());
   if (scratch) {
-    const SpilledFeatures::Options packs{of_rows, scratch->bytes(), sizes.most_nodes,
-                                         kept_ != nullptr ? 0 : sizes.most_note};
+    const SpilledFeatures::Options packs{of_rows, scratch->bytes(), sizes.max_nodes,
+                                         kept_ != nullptr ? 0 : sizes.max_note};
     coming_ = std::make_unique<OnDiskPrefetcher>(
         rows_, std::move(samples), again_ ? &*again_ : nullptr, order, std::move(*scratch), options_.uses,
         OnDiskPrefetcher::Options{packs, shares.group, options_.left_out});
   } else {
-    const int64_t of_sweep = std::min(of_rows, SharedScan::most_bytes(rows_.layout()));
-    const int64_t most_group = std::min(SamplingShares::kLargestGroup, ahead / of_block);
+    const int64_t of_sweep = std::min(of_rows, SharedScan::max_bytes(rows_.layout()));
+    const int64_t max_group = std::min(SamplingShares::kLargestGroup, ahead / of_block);
     coming_ = std::make_unique<InMemoryPrefetcher>(
         rows_, std::move(samples), order, options_.uses,
         InMemoryPrefetcher::Options{of_sweep, ahead, of_block,
-                                    std::clamp<int64_t>(shares.group, 1, most_group), options_.left_out});
+                                    std::clamp<int64_t>(shares.group, 1, max_group), options_.left_out});
   }
 }
 
@@ -175,7 +175,7 @@ void RunCache::end() {
   if (coming_) before_ = sum(before_, coming_->counters());
   coming_.reset();
   again_.reset();
-  topology_.resize(topology_.least_bytes());
+  topology_.resize(topology_.min_bytes());
 }
 
 int64_t RunCache::planned() const {

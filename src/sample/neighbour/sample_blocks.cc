@@ -12,17 +12,17 @@ namespace plimsoll {
 
 SamplingShares SamplingShares::of(int64_t bytes, const DiskTopology& topology, int64_t block_bytes,
                                   int threads) {
-  const int64_t all = topology.most_bytes();
-  const int64_t least = topology.least_bytes();
+  const int64_t all = topology.max_bytes();
+  const int64_t min = topology.min_bytes();
   for (int some = threads; some > 0; --some) {
-    const int64_t left = bytes - (all - least);
+    const int64_t left = bytes - (all - min);
     if (left >= some * CacheShares::kGroupInMemory * block_bytes)
       return {some, all, left / some, CacheShares::kGroupInMemory};
   }
   // Of the rest the larger part is left: blocks may be larger than those before, and leave holes in the heap.
   const int64_t left = std::max<int64_t>(bytes, 0);
   const auto some = static_cast<int>(std::clamp<int64_t>(left / 2 / block_bytes, 1, threads));
-  return {some, std::clamp(least + left / 2, least, all), left / 8 / some, kLargestGroup};
+  return {some, std::clamp(min + left / 2, min, all), left / 8 / some, kLargestGroup};
 }
 
 void sample_blocks(const BlockSampler::From& from, DiskTopology& topology, const SamplingShares& shares,
@@ -47,7 +47,7 @@ void sample_blocks(const BlockSampler::From& from, DiskTopology& topology, const
     if (range == numbers.end() || enough) return false;
     Own& mine = own[static_cast<size_t>(worker)];
     const int64_t count =
-        std::clamp<int64_t>(largest == 0 ? 1 : shares.group_bytes / largest, 1, shares.most_group);
+        std::clamp<int64_t>(largest == 0 ? 1 : shares.group_bytes / largest, 1, shares.max_group);
     mine.numbers.resize(static_cast<size_t>(std::min(count, range->end - next)));
     std::iota(mine.numbers.begin(), mine.numbers.end(), next);
     next += std::ssize(mine.numbers);

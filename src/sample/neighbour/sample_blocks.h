@@ -18,14 +18,14 @@ struct SamplingShares {
   int threads = 1;
   int64_t topology_bytes = 0;  ///< as DiskTopology::resize() wants them
   int64_t group_bytes = 0;     ///< of the blocks that a thread samples at a time
-  int64_t most_group = 1;      ///< of these blocks
+  int64_t max_group = 1;       ///< of these blocks
 
-  /// Of `bytes` beyond topology.least_bytes(). All of the topology stays in memory where a small group of
+  /// Of `bytes` beyond topology.min_bytes(). All of the topology stays in memory where a small group of
   /// blocks of `block_bytes` (BulkSampler::bytes_for) has room beside it, on as many threads as that takes:
   /// each hop of a group reads what is not in memory.
   static SamplingShares of(int64_t bytes, const DiskTopology& topology, int64_t block_bytes, int threads);
   /// The least: one thread with a page of each column of the topology, and one block at a time.
-  static SamplingShares least(const DiskTopology& topology) { return {1, topology.least_bytes(), 0, 1}; }
+  static SamplingShares min(const DiskTopology& topology) { return {1, topology.min_bytes(), 0, 1}; }
 };
 
 /// Blocks whose numbers follow each other.

@@ -25,10 +25,10 @@ int64_t SampleFile::file_bytes_for(int64_t samples, int64_t bytes) {
   return aligned(samples * kEndBytes) + aligned(bytes);
 }
 
-SampleFile::SampleFile(ScratchFile file, int64_t most_samples)
-    : file_(std::move(file)), most_samples_(most_samples), first_byte_(aligned(most_samples * kEndBytes)) {
+SampleFile::SampleFile(ScratchFile file, int64_t max_samples)
+    : file_(std::move(file)), max_samples_(max_samples), first_byte_(aligned(max_samples * kEndBytes)) {
   if (first_byte_ > file_.bytes())
-    throw Failure(fmt::format("a scratch file of {} bytes for {} samples", file_.bytes(), most_samples));
+    throw Failure(fmt::format("a scratch file of {} bytes for {} samples", file_.bytes(), max_samples));
 }
 
 void SampleFile::begin() {
@@ -40,7 +40,7 @@ void SampleFile::begin() {
 
 bool SampleFile::add(int64_t number, std::span<const std::byte> sample) {
   const int64_t end = data_.at + data_.waits + static_cast<int64_t>(sample.size());
-  if (samples_ == most_samples_ || aligned(end) > file_.bytes()) return false;
+  if (samples_ == max_samples_ || aligned(end) > file_.bytes()) return false;
   append(data_, sample);
   append(ends_, std::as_bytes(std::span(&end, 1)));
   if (ranges_.empty() || ranges_.back().end != number) ranges_.push_back({number, number, samples_});

@@ -26,9 +26,9 @@ class SampleFile {
 
   /// Bytes of a file with room for `samples` samples of `bytes` bytes together.
   static int64_t file_bytes_for(int64_t samples, int64_t bytes);
-  /// `most_samples`: it has room for no more. Errors: Failure (a file that has no room to say where they
+  /// `max_samples`: it has room for no more. Errors: Failure (a file that has no room to say where they
   /// are).
-  SampleFile(ScratchFile file, int64_t most_samples);
+  SampleFile(ScratchFile file, int64_t max_samples);
 
   /// Drops all samples, and takes buffers to write (kBuffer + kPage). Errors: BudgetExceeded.
   void begin();
@@ -67,7 +67,7 @@ class SampleFile {
   void read(int64_t offset, std::span<std::byte> to) const;
 
   ScratchFile file_;
-  int64_t most_samples_;
+  int64_t max_samples_;
   int64_t first_byte_;  // of samples, after the ends of all that there may be
   std::vector<Range> ranges_;
   int64_t samples_ = 0;

@@ -18,8 +18,8 @@ GraphShape shape_of_sample(const SampledBatch& sample, std::span<const int64_t> 
       source += in;
       shape.edges += in;
       shape.self_loops += loops;
-      shape.most_in = std::max(shape.most_in, in);
-      shape.most_in_without_loops = std::max(shape.most_in_without_loops, in - loops);
+      shape.max_in = std::max(shape.max_in, in);
+      shape.max_in_without_loops = std::max(shape.max_in_without_loops, in - loops);
     }
     if (hop < prefixes.size()) prefixes[hop] = shape;
   }

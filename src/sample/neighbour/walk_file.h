@@ -16,7 +16,7 @@ template <typename T>
 class WalkFile {
  public:
   /// Walks that are read together are a multiple of this.
-  static constexpr int64_t kLeastTogether = ScratchFile::kAlignment / static_cast<int64_t>(sizeof(T));
+  static constexpr int64_t kMinTogether = ScratchFile::kAlignment / static_cast<int64_t>(sizeof(T));
 
   /// Of so many walks of so many nodes each, in a folder; none where ScratchFile::make() gives none.
   static std::optional<WalkFile> make(const std::filesystem::path& folder, int64_t walks, int64_t places);

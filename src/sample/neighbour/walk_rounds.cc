@@ -16,10 +16,10 @@ int64_t starts_of_round(int64_t nodes, const WalkOptions& walks, int64_t room) {
     return starts * walks.walks_per_node <= UINT32_MAX && RandomWalks<T>::bytes_for(starts, walks) <= room;
   };
   if (!fits(1)) return 0;
-  int64_t most = 1;
+  int64_t max = 1;
   for (int64_t more = std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(nodes, 1))); more > 0; more /= 2)
-    if (most + more <= nodes && fits(most + more)) most += more;
-  const int64_t rounds = (nodes + most - 1) / most;
+    if (max + more <= nodes && fits(max + more)) max += more;
+  const int64_t rounds = (nodes + max - 1) / max;
   return (nodes + rounds - 1) / std::max<int64_t>(rounds, 1);
 }
 
@@ -32,8 +32,8 @@ bool write_in_rounds(const MakeWalksOptions& options, DiskTopology& topology, in
   const int64_t nodes = topology.nodes();
   const int64_t each = of.walks_per_node;
   const int64_t places = of.length + 1;
-  constexpr int64_t kLeast = WalkFile<T>::kLeastTogether;
-  const int64_t together = room / WalkFile<T>::bytes_for(kLeast, places) * kLeast;
+  constexpr int64_t kMin = WalkFile<T>::kMinTogether;
+  const int64_t together = room / WalkFile<T>::bytes_for(kMin, places) * kMin;
   const int64_t starts = starts_of_round<T>(nodes, of, room);
   if (together == 0 || starts == 0) return false;
   auto file = WalkFile<T>::make(folder, starts * each, places);
@@ -41,7 +41,7 @@ bool write_in_rounds(const MakeWalksOptions& options, DiskTopology& topology, in
   const int64_t spare = room - RandomWalks<T>::bytes_for(starts, of);
   for (int64_t first = 0; first < nodes; first += starts) {
     const int64_t walks = std::min(starts, nodes - first) * each;
-    topology.resize(std::min(topology.least_bytes() + spare, topology.most_bytes()));
+    topology.resize(std::min(topology.min_bytes() + spare, topology.max_bytes()));
     {
       RandomWalks<T> sampler(topology, of, options.seed, RandomWalks<T>::Reading::disk);
       Vector<int64_t, Tag::blocks> from(static_cast<size_t>(walks / std::max<int64_t>(each, 1)));
@@ -56,8 +56,8 @@ bool write_in_rounds(const MakeWalksOptions& options, DiskTopology& topology, in
         progress(first * each + walks / places * step, nodes * each);
       }
     }
-    topology.resize(topology.least_bytes());
-    file->read(std::min(together, (walks + kLeast - 1) / kLeast * kLeast),
+    topology.resize(topology.min_bytes());
+    file->read(std::min(together, (walks + kMin - 1) / kMin * kMin),
                [&](std::span<const T> some) { column.append(some); });
     progress(first * each + walks, nodes * each);
   }

@@ -16,17 +16,17 @@ namespace plimsoll {
 namespace {
 
 // METIS coarsens down to 30 nodes a part, counted in 32 bits.
-constexpr int64_t kMostParts = int64_t{1} << 26;
+constexpr int64_t kMaxParts = int64_t{1} << 26;
 // Of a node and of an entry of its row, to begin with and at most: there are at most 38 levels, of 8 bytes an
 // entry, and as much again.
 constexpr int64_t kBytesEach = 64;
-constexpr int64_t kMostBytesEach = 1024;
+constexpr int64_t kMaxBytesEach = 1024;
 
 void require_good(const Topology& topology, const MetisOptions& options) {
-  const int64_t most = std::min(topology.nodes(), kMostParts);
-  if (options.parts < 1 || options.parts > most)
+  const int64_t max = std::min(topology.nodes(), kMaxParts);
+  if (options.parts < 1 || options.parts > max)
     throw UsageError(fmt::format("partition: found {} parts, expected 1 to {} for the {} nodes of the graph",
-                                 options.parts, most, topology.nodes()));
+                                 options.parts, max, topology.nodes()));
   if (!(options.slack >= 0) || !std::isfinite(options.slack))
     throw UsageError(fmt::format("partition: found a slack of {}, expected 0 or more", options.slack));
 }
@@ -36,7 +36,7 @@ Parts partition(const Topology& topology, const MetisOptions& options) {
   if (options.parts == 1) return parts;  // METIS divides by the logarithm of it
   const SymmetricGraph graph = symmetric_graph(topology);
   const int64_t size = topology.nodes() + static_cast<int64_t>(graph.neighbours.size());
-  for (int64_t each = kBytesEach; each <= kMostBytesEach; each *= 2) {
+  for (int64_t each = kBytesEach; each <= kMaxBytesEach; each *= 2) {
     const Charge charge(Tag::columns, each * size + kMiB);  // METIS takes no allocator
     if (run_metis(graph, static_cast<int32_t>(options.parts), options.slack, charge.bytes(), parts))
       return parts;

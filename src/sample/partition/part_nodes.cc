@@ -13,10 +13,10 @@ PartNodes::PartNodes(std::span<const int32_t> parts, int64_t nodes) {
   if (static_cast<int64_t>(parts.size()) != nodes)
     throw UsageError(
         fmt::format("clusters: found the parts of {} nodes, expected those of {}", parts.size(), nodes));
-  const auto least = std::min_element(parts.begin(), parts.end());
-  if (least != parts.end() && *least < 0)
+  const auto min = std::min_element(parts.begin(), parts.end());
+  if (min != parts.end() && *min < 0)
     throw UsageError(
-        fmt::format("clusters: found part {} of node {}, expected 0 or more", *least, least - parts.begin()));
+        fmt::format("clusters: found part {} of node {}, expected 0 or more", *min, min - parts.begin()));
   const int32_t last = parts.empty() ? -1 : *std::max_element(parts.begin(), parts.end());
   part_ptr_.assign(static_cast<size_t>(last) + 2, 0);
   for (const int32_t part : parts) ++part_ptr_[static_cast<size_t>(part) + 1];

@@ -19,15 +19,15 @@ using PartColumn = Vector<T, Tag::columns>;
 
 // The part with the fewest nodes, the first of several: a tree whose leaves are the parts and whose inner
 // nodes name the better of two.
-class LeastFilled {
+class MinFilled {
  public:
-  explicit LeastFilled(int64_t parts) : filled_(static_cast<size_t>(parts), 0), winner_(2 * filled_.size()) {
+  explicit MinFilled(int64_t parts) : filled_(static_cast<size_t>(parts), 0), winner_(2 * filled_.size()) {
     for (size_t i = 0; i < filled_.size(); ++i) winner_[filled_.size() + i] = static_cast<int32_t>(i);
     for (size_t i = filled_.size() - 1; i > 0; --i) decide(i);
   }
 
   int64_t filled(int32_t part) const { return filled_[static_cast<size_t>(part)]; }
-  int32_t least() const { return winner_[1]; }
+  int32_t min() const { return winner_[1]; }
   void add(int32_t part, int64_t nodes) {
     filled_[static_cast<size_t>(part)] += nodes;
     for (size_t i = (filled_.size() + static_cast<size_t>(part)) / 2; i > 0; i /= 2) decide(i);
@@ -91,23 +91,23 @@ class Greedy {
   // neighbours x (1 - filled / capacity); parts of the same score by how little they are filled, then by
   // number.
   int32_t best() const {
-    int32_t best = filled_.least();
-    double most = 0;
+    int32_t best = filled_.min();
+    double max = 0;
     for (const int32_t part : seen_) {
       const int64_t filled = filled_.filled(part);
       const auto neighbours = static_cast<double>(neighbours_in_[static_cast<size_t>(part)]);
       const double score = neighbours * static_cast<double>(capacity_ - filled);
-      if (score < most || score == 0) continue;
-      if (score == most && std::pair(filled_.filled(best), best) < std::pair(filled, part)) continue;
+      if (score < max || score == 0) continue;
+      if (score == max && std::pair(filled_.filled(best), best) < std::pair(filled, part)) continue;
       best = part;
-      most = score;
+      max = score;
     }
     return best;
   }
 
   int64_t capacity_;
   Parts parts_;
-  LeastFilled filled_;
+  MinFilled filled_;
   PartColumn<int32_t> neighbours_in_;  // of the node at hand, in each part; 0 in between
   PartColumn<int32_t> seen_;           // parts that have any
 };

@@ -50,33 +50,33 @@ DiskTopology::DiskTopology(const GraphView& graph, const PageCache::Options& opt
         graph.set().folder().string()));
   if (weighted) weights_ = open_column(graph, "edge_weight", options);
   if (feature_width_ > 0) features_ = open_column(graph, "edge_attr", options);
-  resize(least_bytes());
+  resize(min_bytes());
 }
 
-int64_t DiskTopology::least_bytes() const {
+int64_t DiskTopology::min_bytes() const {
   int64_t bytes = 0;
-  for (const PageCache* const column : columns()) bytes += column != nullptr ? column->least_bytes() : 0;
+  for (const PageCache* const column : columns()) bytes += column != nullptr ? column->min_bytes() : 0;
   return bytes;
 }
 
-int64_t DiskTopology::most_bytes() const {
+int64_t DiskTopology::max_bytes() const {
   int64_t bytes = 0;
-  for (const PageCache* const column : columns()) bytes += column != nullptr ? column->most_bytes() : 0;
+  for (const PageCache* const column : columns()) bytes += column != nullptr ? column->max_bytes() : 0;
   return bytes;
 }
 
 void DiskTopology::resize(int64_t bytes) {
-  int64_t spare = bytes - least_bytes();
+  int64_t spare = bytes - min_bytes();
   if (spare < 0)
     throw UsageError(
-        fmt::format("a topology on disk was given {} bytes, expected {} or more", bytes, least_bytes()));
-  const auto give = [&](PageCache& column, int64_t most) {
-    const int64_t given = std::min(most, column.most_bytes() - column.least_bytes());
-    column.resize(column.least_bytes() + given);
+        fmt::format("a topology on disk was given {} bytes, expected {} or more", bytes, min_bytes()));
+  const auto give = [&](PageCache& column, int64_t max) {
+    const int64_t given = std::min(max, column.max_bytes() - column.min_bytes());
+    column.resize(column.min_bytes() + given);
     spare -= given;
   };
   for (PageCache* const column : columns())
-    if (column != nullptr) column->resize(column->least_bytes());  // before others grow
+    if (column != nullptr) column->resize(column->min_bytes());  // before others grow
   // A page of lists saves twice the reads that another saves: each neighbour is read by way of its list.
   give(*lists_, spare / 2);
   give(*neighbours_, weights_ ? spare / 2 : spare);
@@ -134,21 +134,21 @@ void DiskTopology::find(std::span<const EdgeRange> lists, std::span<const int64_
 template <typename T>
 void DiskTopology::find_in(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
                            std::span<uint8_t> found) const {
-  constexpr int64_t kMostPages = 4;
+  constexpr int64_t kMaxPages = 4;
   struct Piece {
     size_t list;
     int64_t count;
   };
   const int64_t of_page = neighbours_->numbers_per_page();
-  const auto is_long = [&](const EdgeRange& list) { return list.degree > kMostPages * of_page; };
+  const auto is_long = [&](const EdgeRange& list) { return list.degree > kMaxPages * of_page; };
   const auto long_count = static_cast<size_t>(std::ranges::count_if(lists, is_long));
-  const size_t most_pieces = lists.size() - long_count + kMostPages;
+  const size_t max_pieces = lists.size() - long_count + kMaxPages;
   Vector<int64_t, Tag::blocks> places;
   Vector<Piece, Tag::blocks> pieces;
   Vector<EdgeRange, Tag::blocks> long_lists;
   Vector<int64_t, Tag::blocks> in_long;
-  places.reserve(most_pieces);
-  pieces.reserve(most_pieces);
+  places.reserve(max_pieces);
+  pieces.reserve(max_pieces);
   long_lists.reserve(long_count);
   in_long.reserve(long_count);
   const auto search = [&] {
@@ -169,7 +169,7 @@ void DiskTopology::find_in(std::span<const EdgeRange> lists, std::span<const int
     }
     const int64_t end = lists[i].first + lists[i].degree;
     for (int64_t place = lists[i].first; place < end; place += pieces.back().count) {
-      if (places.size() == most_pieces) search();
+      if (places.size() == max_pieces) search();
       places.push_back(place);
       pieces.push_back({i, std::min(end, (place / of_page + 1) * of_page) - place});
     }

@@ -25,10 +25,10 @@ struct TopologyCounters {
 /// allows. What it gives is what CsrTopology gives, for every budget and way of reading.
 class DiskTopology final : public Topology {
  public:
-  /// Reads the graph at `folder`, with `bytes` of Tag::cache for everything: least_bytes() or more.
+  /// Reads the graph at `folder`, with `bytes` of Tag::cache for everything: min_bytes() or more.
   /// Errors: InputError (no graph, or damaged), UsageError (fewer bytes; PLIMSOLL_READ), BudgetExceeded.
   DiskTopology(const std::filesystem::path& folder, int64_t bytes, const PageCache::Options& options = {});
-  /// The same of an open graph, with least_bytes(). Gives these columns as edge values. Errors: those,
+  /// The same of an open graph, with min_bytes(). Gives these columns as edge values. Errors: those,
   /// and InputError where the graph has no weights and they are asked for.
   explicit DiskTopology(const GraphView& graph, const PageCache::Options& options = {},
                         const EdgeColumns& values = {});
@@ -46,10 +46,10 @@ class DiskTopology final : public Topology {
   int64_t edge_width() const override { return (values_.weight ? 1 : 0) + feature_width_; }
   void read_edge_values(std::span<const int64_t> edges, std::span<float> values) const override;
 
-  int64_t least_bytes() const;  ///< with one page of each column
-  int64_t most_bytes() const;   ///< with all of them: more is of no use
+  int64_t min_bytes() const;  ///< with one page of each column
+  int64_t max_bytes() const;  ///< with all of them: more is of no use
   /// Goes on with so many bytes, and begins with empty caches. Other threads may be reading.
-  /// Errors: UsageError for less than least_bytes(); BudgetExceeded: nothing is kept in memory then.
+  /// Errors: UsageError for less than min_bytes(); BudgetExceeded: nothing is kept in memory then.
   void resize(int64_t bytes);
   TopologyCounters counters() const;
 

@@ -12,8 +12,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMostNodes = int64_t{1} << 30;
-constexpr int64_t kMostEdges = int64_t{1} << 29;
+constexpr int64_t kMaxNodes = int64_t{1} << 30;
+constexpr int64_t kMaxEdges = int64_t{1} << 29;
 
 template <typename Use>
 void for_each_pair(const Topology& topology, const Use& use) {
@@ -55,12 +55,12 @@ struct Entries {
 }  // namespace
 
 SymmetricGraph symmetric_graph(const Topology& topology) {
-  if (topology.nodes() > kMostNodes || topology.edges() > kMostEdges)
+  if (topology.nodes() > kMaxNodes || topology.edges() > kMaxEdges)
     throw UsageError(
         fmt::format("METIS: found a graph of {} nodes and {} edges, expected at most {} and {}; partition it "
                     "by streaming "
                     "instead",
-                    topology.nodes(), topology.edges(), kMostNodes, kMostEdges));
+                    topology.nodes(), topology.edges(), kMaxNodes, kMaxEdges));
   Entries entries(topology);
   const auto nodes = static_cast<size_t>(topology.nodes());
   SymmetricGraph graph;

@@ -19,7 +19,7 @@ namespace plimsoll {
 namespace {
 
 // Classes are counted from 0; a label above this is taken for a mistake.
-constexpr int32_t kMostClasses = 65536;
+constexpr int32_t kMaxClasses = 65536;
 
 // The highest label of a list, which has to be labels of classes and not empty.
 int32_t highest_label(const GraphList& graphs, const char* side, std::span<const GraphShape> shapes,
@@ -28,9 +28,9 @@ int32_t highest_label(const GraphList& graphs, const char* side, std::span<const
   for (const int64_t g : graphs) {
     const GraphShape& shape = shapes[static_cast<size_t>(g)];
     const int32_t label = node_head ? shape.highest_node_label : shape.label;
-    if ((!node_head && label < 0) || label >= kMostClasses)
-      throw InputError(fmt::format("graph {} has the label {}, expected a class 0, 1, ... {}", g, label,
-                                   kMostClasses - 1));
+    if ((!node_head && label < 0) || label >= kMaxClasses)
+      throw InputError(
+          fmt::format("graph {} has the label {}, expected a class 0, 1, ... {}", g, label, kMaxClasses - 1));
     highest = std::max(highest, label);
   }
   if (highest < 0)

@@ -37,7 +37,7 @@ class Scores {
   // Leaves their memory to others. False: there are none.
   bool drop_caches() {
     if (!std::exchange(caches_, false)) return false;
-    topology_.resize(topology_.least_bytes());
+    topology_.resize(topology_.min_bytes());
     rows_.resize(0);
     return true;
   }
@@ -186,7 +186,7 @@ std::vector<LinkVerdict> judge_links(const GraphView& graph, DiskTopology& topol
   std::vector<LinkVerdict> verdicts;
   for (const std::string& name : splits) {
     const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
-    topology.resize(topology.least_bytes());  // what the judge holds comes before caches
+    topology.resize(topology.min_bytes());  // what the judge holds comes before caches
     SplitJudge judge(graph, topology, split, seed);
     const bool rehearses = options.rehearsal != nullptr;
     Scores scores(embeddings, topology, /*caches=*/!rehearses);

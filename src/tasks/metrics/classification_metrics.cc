@@ -12,7 +12,7 @@ namespace {
 
 using Column = Vector<float, Tag::columns>;
 
-constexpr int64_t kMostConfused = 64;
+constexpr int64_t kMaxConfused = 64;
 
 struct Counts {
   int64_t of_it = 0;
@@ -35,10 +35,10 @@ Vector<double, Tag::columns> log_sums(std::span<const float> logits, int64_t cla
   Vector<double, Tag::columns> sums(logits.size() / static_cast<size_t>(classes));
   for (size_t i = 0; i < sums.size(); ++i) {
     const std::span<const float> row = logits_of(logits, i, classes);
-    const double most = *std::ranges::max_element(row);
+    const double max = *std::ranges::max_element(row);
     double sum = 0;
-    for (const float logit : row) sum += std::exp(logit - most);
-    sums[i] = most + std::log(sum);
+    for (const float logit : row) sum += std::exp(logit - max);
+    sums[i] = max + std::log(sum);
   }
   return sums;
 }
@@ -86,7 +86,7 @@ ClassificationFigures classification_figures(std::span<const float> logits, std:
                                              int64_t classes) {
   ClassificationFigures figures;
   figures.items = static_cast<int64_t>(labels.size());
-  if (classes <= kMostConfused) figures.confusion.resize(static_cast<size_t>(classes * classes));
+  if (classes <= kMaxConfused) figures.confusion.resize(static_cast<size_t>(classes * classes));
   std::vector<Counts> counts(static_cast<size_t>(classes));
   int64_t right = 0;
   for (size_t i = 0; i < labels.size(); ++i) {

@@ -73,7 +73,7 @@ std::optional<double> Ranking::average_precision() const {
   return sum / static_cast<double>(positives_);
 }
 
-std::vector<CurvePoint> Ranking::roc(double least_rate) const {
+std::vector<CurvePoint> Ranking::roc(double min_rate) const {
   if (!is_defined()) return {};
   Vector<CurvePoint, Tag::columns> points;
   points.reserve(ranked_.size() + 1);
@@ -82,9 +82,9 @@ std::vector<CurvePoint> Ranking::roc(double least_rate) const {
     points.push_back({static_cast<double>(negatives) / static_cast<double>(this->negatives()),
                       static_cast<double>(positives) / static_cast<double>(positives_)});
   });
-  const double decades = -std::log10(least_rate);
+  const double decades = -std::log10(min_rate);
   return thin(points, [&](const CurvePoint& at) {
-    return CurvePoint{1 + std::log10(std::max(at.x, least_rate)) / decades, at.y};
+    return CurvePoint{1 + std::log10(std::max(at.x, min_rate)) / decades, at.y};
   });
 }
 

@@ -40,9 +40,9 @@ class Ranking {
   /// The sum of (R[n] - R[n-1]) P[n] over the distinct scores, not interpolated.
   std::optional<double> average_precision() const;
 
-  /// False-positive rate and recall from (0, 0) to (1, 1), thinned to about 200 points. `least_rate` is where
+  /// False-positive rate and recall from (0, 0) to (1, 1), thinned to about 200 points. `min_rate` is where
   /// a logarithmic axis will begin. Empty when a class is absent.
-  std::vector<CurvePoint> roc(double least_rate) const;
+  std::vector<CurvePoint> roc(double min_rate) const;
   /// Recall and precision from the highest score on, thinned in the same way.
   std::vector<CurvePoint> precision_recall() const;
   /// `bins` bins over all but the outermost 0.5 % of scores, widened to hold `levels`.

@@ -44,24 +44,24 @@ Markup drawing_of(const BlockSource& source, int64_t graph, int32_t label) {
 }
 
 // Places in a list, the first of each class before the second of any.
-std::vector<size_t> in_turn(const GraphList& graphs, std::span<const GraphShape> shapes, size_t most) {
+std::vector<size_t> in_turn(const GraphList& graphs, std::span<const GraphShape> shapes, size_t max) {
   std::map<int32_t, std::vector<size_t>> by_class;
   for (size_t i = 0; i < graphs.size(); ++i)
     by_class[shapes[static_cast<size_t>(graphs[i])].label].push_back(i);
   std::vector<size_t> places;
-  for (size_t round = 0; places.size() < std::min(most, graphs.size()); ++round)
+  for (size_t round = 0; places.size() < std::min(max, graphs.size()); ++round)
     for (const auto& [label, of] : by_class)
-      if (round < of.size() && places.size() < most) places.push_back(of[round]);
+      if (round < of.size() && places.size() < max) places.push_back(of[round]);
   return places;
 }
 
 }  // namespace
 
 std::vector<Report::Figure> tree_figures(const BlockSource& source, std::span<const GraphShape> shapes,
-                                         const SaidOfTrees& said, size_t most) {
+                                         const SaidOfTrees& said, size_t max) {
   std::vector<Report::Figure> figures;
   const size_t classes = said.classes.size();
-  for (const size_t place : in_turn(said.graphs, shapes, most)) {
+  for (const size_t place : in_turn(said.graphs, shapes, max)) {
     const int64_t graph = said.graphs[place];
     const int32_t label = shapes[static_cast<size_t>(graph)].label;
     const std::span<const float> row = said.logits.subspan(place * classes, classes);

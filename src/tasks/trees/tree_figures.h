@@ -19,6 +19,6 @@ struct SaidOfTrees {
 /// Drawings of up to `most` trees, of each class in turn, seen along the axis of their least extent: the
 /// colour is that of the class, the caption says it and what the model says. `source` has coordinates.
 std::vector<Report::Figure> tree_figures(const BlockSource& source, std::span<const GraphShape> shapes,
-                                         const SaidOfTrees& said, size_t most);
+                                         const SaidOfTrees& said, size_t max);
 
 }  // namespace plimsoll

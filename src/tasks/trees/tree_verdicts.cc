@@ -21,7 +21,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kMostDrawn = 12;
+constexpr size_t kMaxDrawn = 12;
 
 // The verdicts of one model on each list, by seed; of a guess that needs none, one.
 struct JudgedModel {
@@ -263,7 +263,7 @@ class TreeJudge {
     report.section(fmt::format("Trees of {}, and what the fine-tuned model says", list.name));
     report.figures(tree_figures(gnn_.data.source(), shapes_,
                                 {list.graphs, drawn_, class_names(asked_.data, gnn_.model.model->classes())},
-                                kMostDrawn));
+                                kMaxDrawn));
     add_run(report, run);
     return report.html();
   }

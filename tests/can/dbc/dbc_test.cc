@@ -69,7 +69,7 @@ TEST_P(OddLineTest, CostsNoOtherLine) {
   EXPECT_EQ(signals(dbc), odd.signals);
   EXPECT_EQ(signals(dbc, 292), "Last");
   EXPECT_EQ(message(dbc, 292).length, 4);
-  EXPECT_EQ(message(dbc).signals.back().most, 9);
+  EXPECT_EQ(message(dbc).signals.back().max, 9);
   if (odd.remark.empty()) {
     EXPECT_EQ(dbc.remarks().count(), 0) << remarks(dbc);
   } else {

@@ -64,9 +64,9 @@ TEST(Fusion, WhatIsBelowTheLeastEdgeAndScaleIsBenignWhateverBenignWindowsHave) {
   for (const FusedPart& part : fused_parts()) {
     const Fusion fusion = Fusion::learn(rows_of(part.name, std::vector<float>(100, -3.0F)));
     EXPECT_EQ(fusion.score(row({{part.name, 0}})), 0) << part.name;
-    EXPECT_LE(fusion.score(row({{part.name, 0.99F * part.least_scale}})), 1) << part.name;
+    EXPECT_LE(fusion.score(row({{part.name, 0.99F * part.min_scale}})), 1) << part.name;
     if (part.name == "held") continue;  // it ranks, and alarms nobody
-    EXPECT_GT(fusion.score(row({{part.name, 4 * part.least_scale}})), 1) << part.name;
+    EXPECT_GT(fusion.score(row({{part.name, 4 * part.min_scale}})), 1) << part.name;
   }
 }
 

@@ -81,13 +81,13 @@ TEST(BehaviourProfile, LooksAtNothingBetweenRuns) {
   const Recording recording;
   const BehaviourProfile apart = learn(frames, {{&recording, 0, 31}, {&recording, 31, 30}});
   EXPECT_EQ(apart.id(0).longest_gap, kGap + (kGap >> 5));
-  EXPECT_EQ(apart.id(0).most_change[0], 0);
+  EXPECT_EQ(apart.id(0).max_change[0], 0);
   EXPECT_NEAR(apart.id(0).gap_mean, scaled_log(kGap), 1e-12);
   EXPECT_TRUE(apart.has_transition(0, 1));
   EXPECT_FALSE(apart.has_transition(1, 0));
   const BehaviourProfile at_once = learn(frames, {{&recording, 0, 61}});
   EXPECT_EQ(at_once.id(0).longest_gap, 0);
-  EXPECT_EQ(at_once.id(0).most_change[0], 200);
+  EXPECT_EQ(at_once.id(0).max_change[0], 200);
   EXPECT_TRUE(at_once.has_transition(1, 0));
 }
 
@@ -101,7 +101,7 @@ TEST(BehaviourProfile, LearnsFromFramesThatAreNotLabelledAnAttack) {
                 labelled(every(kGap, 16, 40, kGap / 4), 1), labelled(every(kGap, 48, 40, kGap / 4), 1)});
   const BehaviourProfile profile = learned_from(frames);
   EXPECT_THAT(profile.vocabulary().ids().keys, ElementsAre(16, 32));
-  EXPECT_EQ(profile.id(0).least_two_gaps, 2 * kGap);
+  EXPECT_EQ(profile.id(0).min_two_gaps, 2 * kGap);
   EXPECT_TRUE(profile.has_transition(0, 1));
   EXPECT_FALSE(profile.has_transition(0, 0));
 }
@@ -120,7 +120,7 @@ TEST(BehaviourProfile, ExpectsWhatEveryRecordingWithTimesHas) {
   const std::vector<FrameWindow> runs = {{&a, 0, 30}, {&a, 30, 50}, {&b, 80, 40}, {&c, 120, 40}};
   const BehaviourProfile two = learn(frames, runs);
   EXPECT_THAT(two.expected(), ElementsAre(0));
-  EXPECT_GT(two.id(1).least_two_gaps, 0);
+  EXPECT_GT(two.id(1).min_two_gaps, 0);
   EXPECT_THAT(learn(frames, {runs[0], runs[1]}).expected(), ElementsAre(0, 1));
   b.has_time = false;
   EXPECT_THAT(learn(frames, runs).expected(), ElementsAre(0, 1));
@@ -148,7 +148,7 @@ TEST(BehaviourProfile, ComesBackFromItsTensors) {
   ASSERT_TRUE(learned.id(0).has_expectations && learned.id(1).has_expectations);
   ASSERT_EQ(learned.id(0).counter_mask[0], 0xFF);
   ASSERT_EQ(learned.id(1).counter_mask[0], 0x0F);
-  ASSERT_GT(learned.id(0).most_change[2], 0);
+  ASSERT_GT(learned.id(0).max_change[2], 0);
   ASSERT_THAT(learned.expected(), ElementsAre(0, 1));
   const auto back = BehaviourProfile::from_tensors(learned.tensors());
   ASSERT_TRUE(back.has_value());
@@ -164,12 +164,12 @@ TEST(BehaviourProfile, ComesBackFromItsTensors) {
     EXPECT_EQ(found.length, expected.length);
     EXPECT_EQ(found.byte_mean, expected.byte_mean);
     EXPECT_EQ(found.byte_units, expected.byte_units);
-    EXPECT_EQ(found.least_two_gaps, expected.least_two_gaps);
+    EXPECT_EQ(found.min_two_gaps, expected.min_two_gaps);
     EXPECT_EQ(found.longest_gap, expected.longest_gap);
     EXPECT_EQ(found.has_expectations, expected.has_expectations);
     EXPECT_EQ(found.fixed_bits, expected.fixed_bits);
     EXPECT_EQ(found.fixed_value, expected.fixed_value);
-    EXPECT_EQ(found.most_change, expected.most_change);
+    EXPECT_EQ(found.max_change, expected.max_change);
     EXPECT_EQ(found.counter_mask, expected.counter_mask);
     EXPECT_EQ(found.counter_step, expected.counter_step);
     for (int32_t m = 0; m < 2; ++m) EXPECT_EQ(back->has_transition(n, m), learned.has_transition(n, m));
@@ -200,16 +200,16 @@ void expect_refused(const std::string& name, T value) {
 }
 
 TEST(BehaviourProfile, OfTensorsHoldsWhatIsPossible) {
-  const std::vector<std::pair<std::string, int64_t>> most = {{"has_gaps", 1},
-                                                             {"has_payload", 1},
-                                                             {"has_expectations", 1},
-                                                             {"length", 64},
-                                                             {"most_change", 255},
-                                                             {"counter_mask", 255},
-                                                             {"counter_step", 255},
-                                                             {"longest_gap_ns", int64_t{1} << 41},
-                                                             {"least_two_gaps_ns", int64_t{1} << 41}};
-  for (const auto& [name, value] : most) {
+  const std::vector<std::pair<std::string, int64_t>> max = {{"has_gaps", 1},
+                                                            {"has_payload", 1},
+                                                            {"has_expectations", 1},
+                                                            {"length", 64},
+                                                            {"most_change", 255},
+                                                            {"counter_mask", 255},
+                                                            {"counter_step", 255},
+                                                            {"longest_gap_ns", int64_t{1} << 41},
+                                                            {"least_two_gaps_ns", int64_t{1} << 41}};
+  for (const auto& [name, value] : max) {
     EXPECT_TRUE(BehaviourProfile::from_tensors(damaged("profile." + name, value)).has_value()) << name;
     expect_refused("profile." + name, value + 1);
     expect_refused<int64_t>("profile." + name, -1);

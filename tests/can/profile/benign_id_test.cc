@@ -36,16 +36,16 @@ std::vector<Frame> with_payload(int count, const std::function<std::vector<uint8
 }
 
 TEST(BenignTiming, IsExpectedFromTwentyFourPairsOfGapsOn) {
-  EXPECT_EQ(timing(every(kGap, 16, 25)).least_two_gaps, 0);
+  EXPECT_EQ(timing(every(kGap, 16, 25)).min_two_gaps, 0);
   EXPECT_EQ(timing(every(kGap, 16, 25)).longest_gap, 0);
-  EXPECT_EQ(timing(every(kGap, 16, 26)).least_two_gaps, 2 * kGap);
+  EXPECT_EQ(timing(every(kGap, 16, 26)).min_two_gaps, 2 * kGap);
   EXPECT_EQ(timing(every(kGap, 16, 26)).longest_gap, kGap + kBinOfGap);
 }
 
 TEST(BenignTiming, IsExpectedUpToThreeHundredMilliseconds) {
-  EXPECT_GT(timing(every(300 * kMs, 16, 40)).least_two_gaps, 580 * kMs);
+  EXPECT_GT(timing(every(300 * kMs, 16, 40)).min_two_gaps, 580 * kMs);
   EXPECT_GT(timing(every(300 * kMs, 16, 40)).longest_gap, 300 * kMs);
-  EXPECT_EQ(timing(every(300 * kMs + 1, 16, 40)).least_two_gaps, 0);
+  EXPECT_EQ(timing(every(300 * kMs + 1, 16, 40)).min_two_gaps, 0);
   EXPECT_EQ(timing(every(300 * kMs + 1, 16, 40)).longest_gap, 0);
 }
 
@@ -55,16 +55,16 @@ TEST(BenignTiming, LeavesOneInAThousandSpansOut) {
     all[500].time_ns -= kGap / 4;  // two gaps that end there are short, the gap after it is long
     return timing(all);
   };
-  EXPECT_EQ(one_early(1001).least_two_gaps, 2 * kGap - kGap / 4);  // 999 pairs of gaps
-  EXPECT_EQ(one_early(1002).least_two_gaps, 2 * kGap);
+  EXPECT_EQ(one_early(1001).min_two_gaps, 2 * kGap - kGap / 4);  // 999 pairs of gaps
+  EXPECT_EQ(one_early(1002).min_two_gaps, 2 * kGap);
   EXPECT_EQ(one_early(1000).longest_gap, kGap + kGap / 4 + kBinOfGap);  // 999 gaps
   EXPECT_EQ(one_early(1001).longest_gap, kGap + kBinOfGap);
 }
 
 TEST(BenignTiming, OfTwoGapsIsAboveTwoFifthsOfTwoMeanGaps) {
   constexpr int64_t kShort = 1 << 20;
-  EXPECT_EQ(timing(in_turn({kShort, kShort, 5 * kShort}, 90)).least_two_gaps, 2 * kShort);
-  EXPECT_EQ(timing(in_turn({kShort, kShort, 6 * kShort}, 90)).least_two_gaps, 0);
+  EXPECT_EQ(timing(in_turn({kShort, kShort, 5 * kShort}, 90)).min_two_gaps, 2 * kShort);
+  EXPECT_EQ(timing(in_turn({kShort, kShort, 6 * kShort}, 90)).min_two_gaps, 0);
 }
 
 TEST(BenignTiming, OfSilenceIsTwoMeanGapsAtMost) {
@@ -74,9 +74,9 @@ TEST(BenignTiming, OfSilenceIsTwoMeanGapsAtMost) {
 }
 
 TEST(BenignTiming, IsNoneOfAClockThatStandsStill) {
-  EXPECT_EQ(timing(every(0, 16, 100)).least_two_gaps, 0);
+  EXPECT_EQ(timing(every(0, 16, 100)).min_two_gaps, 0);
   EXPECT_EQ(timing(every(0, 16, 100)).longest_gap, 0);
-  EXPECT_EQ(timing(every(-kGap, 16, 100)).least_two_gaps, 0);
+  EXPECT_EQ(timing(every(-kGap, 16, 100)).min_two_gaps, 0);
 }
 
 TEST(BenignPayload, IsExpectedFromTwentyFourPairsOn) {
@@ -98,7 +98,7 @@ TEST(BenignPayload, HasAGreatestChangeOfEachByte) {
                     return std::vector<uint8_t>{static_cast<uint8_t>(i % 3 * 20),
                                                 static_cast<uint8_t>(i % 2 == 0 ? 250 : 5)};
                   })).id(0);
-  EXPECT_EQ(id.most_change, (std::array<uint8_t, 8>{40, 245}));
+  EXPECT_EQ(id.max_change, (std::array<uint8_t, 8>{40, 245}));
 }
 
 TEST(BenignPayload, HasCountersOfBytesAndOfLowerNibbles) {

@@ -8,16 +8,16 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
-constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 TEST(Gap, IsNoneWhereTimeRunsBackAndNeverOverflows) {
   EXPECT_EQ(gap_ns(5, 3), 0U);
   EXPECT_EQ(gap_ns(-2, 3), 5U);
-  EXPECT_EQ(gap_ns(kLeast, kMost), std::numeric_limits<uint64_t>::max());
-  EXPECT_EQ(gap_ns(kMost, kLeast), 0U);
+  EXPECT_EQ(gap_ns(kMin, kMax), std::numeric_limits<uint64_t>::max());
+  EXPECT_EQ(gap_ns(kMax, kMin), 0U);
   EXPECT_EQ(bounded_gap_ns(-2, 3), 5);
-  EXPECT_EQ(bounded_gap_ns(kLeast, kMost), int64_t{1} << 62);
+  EXPECT_EQ(bounded_gap_ns(kMin, kMax), int64_t{1} << 62);
 }
 
 TEST(GapBins, KeepSixSignificantBits) {
@@ -30,9 +30,9 @@ TEST(GapBins, KeepSixSignificantBits) {
 
 TEST(GapBins, TakeAnySpan) {
   EXPECT_EQ(GapBins::gap_of(10, 10), 1000);
-  EXPECT_EQ(GapBins::gap_of(kMost, kLeast), 1000);
+  EXPECT_EQ(GapBins::gap_of(kMax, kMin), 1000);
   EXPECT_EQ(GapBins::gap_of(7, 1008), 1001);
-  EXPECT_EQ(GapBins::bin_of(GapBins::gap_of(kLeast, kMost)), GapBins::kBins - 1);
+  EXPECT_EQ(GapBins::bin_of(GapBins::gap_of(kMin, kMax)), GapBins::kBins - 1);
   EXPECT_EQ(GapBins::least_of(GapBins::kBins), int64_t{1} << 41);
 }
 

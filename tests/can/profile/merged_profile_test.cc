@@ -97,9 +97,9 @@ TEST(MergedProfile, IsThatOfAllDrivesAtOnceInTheBitsOfWhatIsCounted) {
     const Signal& other = apart.profile.signals().signals()[s];
     EXPECT_EQ(one.slope, other.slope);
     EXPECT_EQ(one.offset, other.offset);
-    EXPECT_GE(other.most, one.most * (1 - 1e-12)) << "nothing benign exceeds it";
-    EXPECT_LE(other.most, 1.5 * one.most + 1) << "by no more than the lines differ";
-    EXPECT_GE(other.most_mean, one.most_mean * (1 - 1e-12));
+    EXPECT_GE(other.max, one.max * (1 - 1e-12)) << "nothing benign exceeds it";
+    EXPECT_LE(other.max, 1.5 * one.max + 1) << "by no more than the lines differ";
+    EXPECT_GE(other.max_mean, one.max_mean * (1 - 1e-12));
   }
 }
 
@@ -136,7 +136,7 @@ TEST(MergedProfile, ASignalThatADriveHoldsStaysAndItsHoldCounts) {
   const Signal& speed = apart.profile.signals().of(0).front();
   EXPECT_LT(speed.first_bit, 16);
   EXPECT_EQ(speed.longest_hold, 300);
-  EXPECT_LE(speed.least, 20000U);
+  EXPECT_LE(speed.min, 20000U);
   EXPECT_GE(speed.greatest, 20000U);
 }
 
@@ -163,13 +163,13 @@ LearnedDrive with_gaps(int64_t gaps) {
 }
 
 TEST(MergedProfile, OfMoreGapsThanABinHoldsIsRefused) {
-  constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
+  constexpr int64_t kMax = std::numeric_limits<uint32_t>::max();
   ProfileSums sums;
-  const std::vector<LearnedDrive> most = {with_gaps(kMost - 25), with_gaps(25)};
-  const int64_t longest = most[1].profile.id(0).longest_gap;
+  const std::vector<LearnedDrive> max = {with_gaps(kMax - 25), with_gaps(25)};
+  const int64_t longest = max[1].profile.id(0).longest_gap;
   ASSERT_GT(longest, 0);
-  EXPECT_EQ(BehaviourProfile::merged(most, sums).id(0).longest_gap, longest);
-  const std::vector<LearnedDrive> more = {with_gaps(kMost), with_gaps(kMost)};
+  EXPECT_EQ(BehaviourProfile::merged(max, sums).id(0).longest_gap, longest);
+  const std::vector<LearnedDrive> more = {with_gaps(kMax), with_gaps(kMax)};
   EXPECT_NE(error_text<InputError>([&] {
               BehaviourProfile::merged(more, sums);
             }).find("is above 4294967295; merge fewer"),
@@ -192,7 +192,7 @@ TEST(MergedProfile, OfCountsThatDoNotFitIsRefused) {
 
 TEST(MergedProfile, OfManyIdsHasNoTransitions) {
   constexpr int kIds = 5000;
-  static_assert(kIds > BehaviourProfile::kMostIds);
+  static_assert(kIds > BehaviourProfile::kMaxIds);
   std::vector<Frame> frames;
   for (int i = 0; i < 2 * kIds; ++i) frames.push_back({i * kMs, static_cast<uint32_t>(i % kIds)});
   const LearnedDrive one = at_once({frames});

@@ -59,7 +59,7 @@ TEST(SignalModel, FindsFieldsByHowOftenTheirBitsFlip) {
 TEST(SignalModel, ACounterIsPredictedToTheBitAcrossItsOverflow) {
   const BehaviourProfile profile = learned_from(drive(2000, telling));
   const Signal& counter = profile.signals().of(0)[0];
-  EXPECT_NEAR(counter.most, 0, 1e-9);
+  EXPECT_NEAR(counter.max, 0, 1e-9);
   const auto at = [](uint64_t value) { return value << 48; };
   EXPECT_NEAR(counter.surprise(at(14), at(15), at(0)), 0, 1e-9);
   EXPECT_NEAR(counter.surprise(at(14), at(15), at(15)), 1, 1e-9);
@@ -129,7 +129,7 @@ TEST(SignalModel, FramesOfAttacksTeachNothing) {
   const BehaviourProfile profile = learned_from(attacked);
   ASSERT_EQ(profile.signals().signals().size(), benign.signals().signals().size());
   for (size_t s = 0; s < profile.signals().signals().size(); ++s)
-    EXPECT_EQ(profile.signals().signals()[s].most, benign.signals().signals()[s].most);
+    EXPECT_EQ(profile.signals().signals()[s].max, benign.signals().signals()[s].max);
 }
 
 TEST(SignalSteps, BenignTrafficIsAtZeroAndAForeignValueFarAbove) {
@@ -194,9 +194,9 @@ TEST(SignalModel, IsTheSameFromItsTensors) {
   for (size_t s = 0; s < profile.signals().signals().size(); ++s) {
     EXPECT_EQ(again->signals().signals()[s].first_bit, profile.signals().signals()[s].first_bit);
     EXPECT_EQ(again->signals().signals()[s].slope, profile.signals().signals()[s].slope);
-    EXPECT_EQ(again->signals().signals()[s].most, profile.signals().signals()[s].most);
+    EXPECT_EQ(again->signals().signals()[s].max, profile.signals().signals()[s].max);
     EXPECT_EQ(again->signals().signals()[s].longest_hold, profile.signals().signals()[s].longest_hold);
-    EXPECT_EQ(again->signals().signals()[s].most_mean, profile.signals().signals()[s].most_mean);
+    EXPECT_EQ(again->signals().signals()[s].max_mean, profile.signals().signals()[s].max_mean);
   }
 }
 
@@ -208,7 +208,7 @@ TEST(SignalModel, OfAnEarlierVersionKnowsNoHoldsAndMeans) {
   ASSERT_TRUE(profile.has_value());
   for (const Signal& signal : profile->signals().signals()) {
     EXPECT_EQ(signal.longest_hold, 0);
-    EXPECT_LT(signal.most_mean, 0);
+    EXPECT_LT(signal.max_mean, 0);
   }
 }
 

@@ -56,7 +56,7 @@ TEST(SignalPairs, WheelsAreSixPairs) {
     EXPECT_EQ(pair.second % 16, 0);
     EXPECT_EQ(pair.bits, 16);
     EXPECT_LE(std::abs(pair.middle), 1);
-    EXPECT_NEAR(pair.most, 6, 1);
+    EXPECT_NEAR(pair.max, 6, 1);
   }
 }
 
@@ -101,7 +101,7 @@ TEST(SignalPairs, IsTheSameFromItsTensor) {
   for (size_t p = 0; p < model.pairs().size(); ++p) {
     EXPECT_EQ(again.pairs()[p].second, model.pairs()[p].second);
     EXPECT_EQ(again.pairs()[p].middle, model.pairs()[p].middle);
-    EXPECT_EQ(again.pairs()[p].most, model.pairs()[p].most);
+    EXPECT_EQ(again.pairs()[p].max, model.pairs()[p].max);
   }
   EXPECT_TRUE(again.of(1).empty());
   for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{1, 0, 16, 16, 0, 1},

@@ -53,14 +53,14 @@ const std::vector<uint8_t> kOther = {1, 2, 3, 4, 5, 6, 0xF0, 0x0F};
 TEST(ArrivalModel, ABoundIsTheLeastSpanAndItsMarginReachesFromTheSecondLeastOfEightParts) {
   auto frames = drive(800);
   for (size_t k = 450; k < frames.size(); ++k) frames[k].time_ns -= 4 * kMs;  // one gap of 6 ms or so
-  const int64_t least = frames[450].time_ns - frames[449].time_ns;
+  const int64_t min = frames[450].time_ns - frames[449].time_ns;
   const Arrival steady = learned_from(drive(800)).arrivals().of(0);
   const Arrival jumped = learned_from(frames).arrivals().of(0);
-  EXPECT_EQ(steady.one.margin, ArrivalModel::kLeastMargin) << "a clockwork";
-  EXPECT_EQ(jumped.one.least_ns, least);
-  EXPECT_NEAR(jumped.one.margin,
-              std::log2(static_cast<double>(steady.one.least_ns) / static_cast<double>(least)), 1e-12);
-  EXPECT_EQ(jumped.eight.least_ns, 0) << "a regular ID has no bound of bursts";
+  EXPECT_EQ(steady.one.margin, ArrivalModel::kMinMargin) << "a clockwork";
+  EXPECT_EQ(jumped.one.min_ns, min);
+  EXPECT_NEAR(jumped.one.margin, std::log2(static_cast<double>(steady.one.min_ns) / static_cast<double>(min)),
+              1e-12);
+  EXPECT_EQ(jumped.eight.min_ns, 0) << "a regular ID has no bound of bursts";
 }
 
 TEST(ExtraFrames, NoFrameThatWasLearnedFromIsOne) {
@@ -141,7 +141,7 @@ TEST(ExtraFrames, ABurstOfAnIdThatHardlySendsIsFound) {
 
 TEST(ExtraFrames, FramesOfAttacksDoNotCountInCalibration) {
   const auto frames = added(drive(1000), 500, 0.3, kOther);
-  EXPECT_EQ(learned_from(frames).arrivals().of(0).one.least_ns, profile().arrivals().of(0).one.least_ns);
+  EXPECT_EQ(learned_from(frames).arrivals().of(0).one.min_ns, profile().arrivals().of(0).one.min_ns);
   EXPECT_GT(extra_of(frames, 450, 100), 1);
   EXPECT_LE(extra_of(frames, 450, 100, profile(), true), 1);
 }
@@ -193,7 +193,7 @@ TEST(ArrivalModel, IsTheSameFromItsTensorsAndADamagedOneIsRefused) {
   NamedTensors tensors = profile().tensors();
   const auto again = BehaviourProfile::from_tensors(tensors);
   ASSERT_TRUE(again.has_value());
-  EXPECT_EQ(again->arrivals().of(0).one.least_ns, profile().arrivals().of(0).one.least_ns);
+  EXPECT_EQ(again->arrivals().of(0).one.min_ns, profile().arrivals().of(0).one.min_ns);
   EXPECT_EQ(again->arrivals().of(0).two.margin, profile().arrivals().of(0).two.margin);
   EXPECT_EQ(again->arrivals().of(0).still, true);
   tensors["profile.arrival_margin"] = own_tensor<double>(std::vector<double>{0, 0.5, 4}, {1, 3});

@@ -45,16 +45,16 @@ class LoneSignalsTest : public testing::Test {
  protected:
   const BehaviourProfile profile_ = learned_from(drive(2000));
   int32_t longest() const {
-    int32_t most = 0;
-    for (const Signal& signal : profile_.signals().signals()) most = std::max(most, signal.longest_hold);
-    return most;
+    int32_t max = 0;
+    for (const Signal& signal : profile_.signals().signals()) max = std::max(max, signal.longest_hold);
+    return max;
   }
 };
 
 TEST_F(LoneSignalsTest, TheLongestBenignHoldIsKnown) {
   EXPECT_GE(longest(), 4);
   EXPECT_LE(longest(), 24);
-  for (const Signal& signal : profile_.signals().signals()) EXPECT_LT(signal.least, signal.greatest);
+  for (const Signal& signal : profile_.signals().signals()) EXPECT_LT(signal.min, signal.greatest);
 }
 
 TEST_F(LoneSignalsTest, OneSignalThatHoldsIsFoundByDoublings) {
@@ -123,11 +123,11 @@ std::vector<Frame> random_from(int first, int end, uint32_t last_id) {
 
 TEST_F(LoneSignalsTest, TheGreatestBenignMeanOfSurprisesIsKnown) {
   for (const Signal& signal : profile_.signals().signals()) {
-    EXPECT_GT(signal.most_mean, 0);
-    EXPECT_LT(signal.most_mean, signal.most);
+    EXPECT_GT(signal.max_mean, 0);
+    EXPECT_LT(signal.max_mean, signal.max);
   }
   const auto few = learned_from(drive(70));
-  for (const Signal& signal : few.signals().signals()) EXPECT_LT(signal.most_mean, 0);
+  for (const Signal& signal : few.signals().signals()) EXPECT_LT(signal.max_mean, 0);
 }
 
 TEST_F(LoneSignalsTest, OneSignalThatStraysIsFoundWhileItDoes) {

@@ -95,19 +95,19 @@ TEST(BusSimulator, FramesAreDueAtTheirPeriodsWithinTheJitter) {
   ASSERT_EQ(times.size(), vehicle.messages.size());
   for (const Message& message : vehicle.messages) {
     const std::vector<int64_t>& due = times[message.can_id];
-    int64_t least = due[0];
-    int64_t most = due[0];
+    int64_t min = due[0];
+    int64_t max = due[0];
     for (size_t n = 0; n < due.size(); ++n) {
       const int64_t phase = due[n] - static_cast<int64_t>(n) * message.period_us;
-      least = std::min(least, phase);
-      most = std::max(most, phase);
+      min = std::min(min, phase);
+      max = std::max(max, phase);
     }
-    EXPECT_LE(most - least, 2 * message.jitter_us);
+    EXPECT_LE(max - min, 2 * message.jitter_us);
     if (due.size() > 1000) {
-      EXPECT_GT(most - least, message.jitter_us) << "there is jitter";
+      EXPECT_GT(max - min, message.jitter_us) << "there is jitter";
     }
-    EXPECT_GE(least, 0);
-    EXPECT_LT(least, message.period_us + 2 * message.jitter_us);
+    EXPECT_GE(min, 0);
+    EXPECT_LT(min, message.period_us + 2 * message.jitter_us);
   }
 }
 

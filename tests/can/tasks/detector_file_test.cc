@@ -93,14 +93,14 @@ TEST_F(DetectorFile, CarriesWhatItDoesNotSeeAndWhatBenignTrafficDoes) {
   Detector saved = make_gat();
   saved.facts.without = {"id_index", "known"};
   const std::vector<double> mean = {0.5, 0.25, -1};
-  const std::vector<int64_t> most = {7};
+  const std::vector<int64_t> max = {7};
   saved.facts.benign = std::make_shared<NamedTensors>(NamedTensors{
-      {"profile.gap_mean", own_tensor<double>(mean, {3})}, {"timing.most", own_tensor<int64_t>(most, {1})}});
+      {"profile.gap_mean", own_tensor<double>(mean, {3})}, {"timing.most", own_tensor<int64_t>(max, {1})}});
   const Detector loaded = saved_and_loaded(saved);
   EXPECT_EQ(loaded.facts.without, saved.facts.without);
   ASSERT_EQ(loaded.facts.benign->size(), 2U);
   EXPECT_TRUE(std::ranges::equal(values_of<double>(*loaded.facts.benign, "profile.gap_mean", {3}), mean));
-  EXPECT_TRUE(std::ranges::equal(values_of<int64_t>(*loaded.facts.benign, "timing.most", {-1}), most));
+  EXPECT_TRUE(std::ranges::equal(values_of<int64_t>(*loaded.facts.benign, "timing.most", {-1}), max));
 }
 
 TEST_F(DetectorFile, OptionsThatOlderFilesLackHaveTheirDefaults) {

@@ -40,12 +40,12 @@ class DevicePredictionTest : public OnEachDevice {
     }
     for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], on_host[i], 1e-4) << i;
   }
-  void expect_same_for_all_budgets(const Predict& predict, int64_t least) {
+  void expect_same_for_all_budgets(const Predict& predict, int64_t min) {
     const std::vector<float> one = predict(&device(kRoomy), 1);
     expect_same(one, predict(nullptr, 1));
     EXPECT_EQ(predict(&device(kRoomy), kThreads), one) << "several blocks in flight";
-    EXPECT_EQ(predict(&device(least), kThreads), one) << "as little as it takes";
-    TrainingDevice& of = device(least - device(least).unit());
+    EXPECT_EQ(predict(&device(min), kThreads), one) << "as little as it takes";
+    TrainingDevice& of = device(min - device(min).unit());
     EXPECT_THROW(predict(&of, 1), Error) << "and less";
   }
 
@@ -59,7 +59,7 @@ TEST_P(DevicePredictionTest, ClassesAreTheSameForAnyDeviceBudget) {
   const GATWithJK model({.num_ids = 20, .dropout = 0.5}, 3);
   const Classification objective(model);
   TrainingDevice& of = device(kRoomy);
-  const int64_t least = PlannedEngine(input(objective, 1), &of).plan().device->min_budget - of.context();
+  const int64_t min = PlannedEngine(input(objective, 1), &of).plan().device->min_budget - of.context();
   expect_same_for_all_budgets(
       [&](TrainingDevice* device, int threads) {
         PlannedEngine engine(input(objective, threads), device);
@@ -67,7 +67,7 @@ TEST_P(DevicePredictionTest, ClassesAreTheSameForAnyDeviceBudget) {
         engine->predict(graphs_, found);
         return found;
       },
-      least);
+      min);
 }
 
 TEST_P(DevicePredictionTest, ScoresOfAnAutoencoderAreTheSameForAnyDeviceBudget) {
@@ -84,13 +84,13 @@ TEST_P(DevicePredictionTest, ScoresOfAnAutoencoderAreTheSameForAnyDeviceBudget) 
                                     std::vector<std::span<const int64_t>>{graphs_});
   };
   TrainingDevice& of = device(kRoomy);
-  const int64_t least = scorer(&of, 1)->plan().device->min_budget - of.context();
+  const int64_t min = scorer(&of, 1)->plan().device->min_budget - of.context();
   expect_same_for_all_budgets(
       [&](TrainingDevice* device, int threads) {
         const auto found = scorer(device, threads)->scores(graphs_);
         return std::vector<float>(found.begin(), found.end());
       },
-      least);
+      min);
 }
 
 }  // namespace

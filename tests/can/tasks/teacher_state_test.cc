@@ -196,8 +196,8 @@ TEST_P(TeacherStateTest, TheSmallestBudgetIsEnoughAndChangesNoBit) {
   with_teacher("offload", [&](const TeacherOutputs& teacher) {
     Ledger::process().begin_recent();
     plan(teacher, false, 2);  // BLAS makes its rooms, which a first plan may see grow
-    const int64_t least = plan(teacher, false, 2).min_budget;
-    Ledger::process().set_cap(least);
+    const int64_t min = plan(teacher, false, 2).min_budget;
+    Ledger::process().set_cap(min);
     const StageResult result = train(teacher, run);
     Ledger::process().set_cap(Ledger::kUnlimited);
     EXPECT_EQ(result.fit.plan.execution.keep, 0);
@@ -241,9 +241,9 @@ TEST_P(TeacherStateTest, ThePlanHasTheTeacherInIt) {
   EXPECT_EQ(part(offload, "parameters"), part(alone, "parameters"));
   EXPECT_LT(part(offload, "teacher"), weights / 2);
   EXPECT_LT(offload.min_budget, live.min_budget - weights / 3);
-  EXPECT_GE(offload.execution.least_bytes, alone.execution.least_bytes);
-  EXPECT_LE(offload.execution.least_bytes, live.execution.least_bytes);
-  EXPECT_LT(live.execution.least_bytes, alone.execution.least_bytes + offload.execution.least_bytes);
+  EXPECT_GE(offload.execution.min_bytes, alone.execution.min_bytes);
+  EXPECT_LE(offload.execution.min_bytes, live.execution.min_bytes);
+  EXPECT_LT(live.execution.min_bytes, alone.execution.min_bytes + offload.execution.min_bytes);
 }
 
 TEST_P(TeacherStateTest, WithoutRunningAnythingThePlanIsNeverTooSmall) {
@@ -272,7 +272,7 @@ TEST_P(TeacherStateTest, ATeacherOfZerosIsPlannedLikeOneThatIsMapped) {
   TeacherState teaching(
       std::move(model), [] {}, shapes_, split_, recipe_.training);
   const MemoryPlan planned = plan(teaching.of());
-  EXPECT_EQ(planned.execution.least_bytes, mapped.execution.least_bytes);
+  EXPECT_EQ(planned.execution.min_bytes, mapped.execution.min_bytes);
   EXPECT_EQ(part(planned, "teacher"), part(mapped, "teacher"));
   EXPECT_TRUE(planned.exact) << planned.why_inexact;
 }

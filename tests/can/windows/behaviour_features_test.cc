@@ -152,14 +152,14 @@ TEST_F(Expectations, OfPayloadAreNoneWithoutPayload) {
 }
 
 TEST_F(Expectations, SurviveAWildClock) {
-  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   // A gap of all time there is is not early, and a silence of as much is the longest.
-  EXPECT_EQ(of("early", {{kLeast, 16}, {0, 16}, {kMost, 16}}), 0);
-  EXPECT_EQ(of("early_share", {{kLeast, 16}, {0, 16}, {kMost, 16}}), 0);
-  EXPECT_EQ(of("silence", {{kLeast, 16}, {kMost, 32}}), 1);
-  EXPECT_EQ(of("surplus", {{kLeast, 16}, {kMost, 16}, {kMost, 16}}), 0);
-  EXPECT_EQ(of("silence", {{9, 16}, {kLeast, 32}}), 0);  // it runs back
+  EXPECT_EQ(of("early", {{kMin, 16}, {0, 16}, {kMax, 16}}), 0);
+  EXPECT_EQ(of("early_share", {{kMin, 16}, {0, 16}, {kMax, 16}}), 0);
+  EXPECT_EQ(of("silence", {{kMin, 16}, {kMax, 32}}), 1);
+  EXPECT_EQ(of("surplus", {{kMin, 16}, {kMax, 16}, {kMax, 16}}), 0);
+  EXPECT_EQ(of("silence", {{9, 16}, {kMin, 32}}), 0);  // it runs back
 }
 
 TEST_F(Expectations, LookAtTheFirstEightBytesOfALongPayload) {

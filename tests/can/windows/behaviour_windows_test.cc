@@ -128,8 +128,8 @@ TEST_F(Behaviour, WindowsByTimeMayBeEmpty) {
 }
 
 TEST_F(Behaviour, EverythingIsFiniteAndBoundedOnNastyFrames) {
-  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
   std::vector<Frame> same_time;
   std::vector<Frame> backwards;
   std::vector<Frame> wild;
@@ -138,7 +138,7 @@ TEST_F(Behaviour, EverythingIsFiniteAndBoundedOnNastyFrames) {
   for (int i = 0; i < 300; ++i) {
     same_time.push_back({7, static_cast<uint32_t>(i % 3), {}});
     backwards.push_back({-i * kMs, 16, {255, 255, 255, 255, 255, 255, 255, 255}});
-    wild.push_back({i % 2 == 0 ? kMost : kLeast, i % 2 == 0 ? kCanExtended | 16U : 16U, {}, kUnlabelled});
+    wild.push_back({i % 2 == 0 ? kMax : kMin, i % 2 == 0 ? kCanExtended | 16U : 16U, {}, kUnlabelled});
     unknown.push_back({i * kMs, kCanExtended | static_cast<uint32_t>(random()), {1, 2, 3}, 1});
   }
   // Of which something is expected.

@@ -30,8 +30,8 @@ class Calibrated : public BehaviourTest {
     for (const int window : attacked) frames[static_cast<size_t>(kWindow * window + 5)].label = 1;
     return frames;
   }
-  static WindowOptions calibrated(int64_t most, CalibrationFold fold = CalibrationFold::all) {
-    return {.features = "behaviour", .window = kWindow, .stride = kWindow, .calibration = {most, fold}};
+  static WindowOptions calibrated(int64_t max, CalibrationFold fold = CalibrationFold::all) {
+    return {.features = "behaviour", .window = kWindow, .stride = kWindow, .calibration = {max, fold}};
   }
   static std::vector<double> column(const GraphBlock& block, const std::string& name) {
     std::vector<double> values;

@@ -52,7 +52,7 @@ class AWindowStream : public testing::Test {
   }
 
   void compare(const FramesView& frames, const WindowOptions& options, const LearnedBefore& known = {},
-               unsigned most = 900) {
+               unsigned max = 900) {
     const auto source = open_windows(frames, options, known);
     WindowStream stream(
         options, {source->tables().vocabulary,
@@ -90,7 +90,7 @@ class AWindowStream : public testing::Test {
       };
       for (int64_t at = 0; at < recording.frames;) {
         const int64_t count =
-            std::min<int64_t>(recording.frames - at, random() % 3 == 0 ? 1 : random() % most);
+            std::min<int64_t>(recording.frames - at, random() % 3 == 0 ? 1 : random() % max);
         ASSERT_EQ(stream.add(frames.frames().part(recording.first_frame + at, count), recording.channels),
                   count);
         at += count;

@@ -189,10 +189,10 @@ TEST_P(AShortBudget, ChangesNoBit) {
   const std::vector<float> expected = bits(*one);
   // The slab is too small for some blocks: they need what the ledger has left.
   ExecutionPlan execution = plan(4, GetParam() ? "on" : "off").execution;
-  execution.slab_bytes = execution.least_bytes / 2;
+  execution.slab_bytes = execution.min_bytes / 2;
   const auto engine4 = std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits, execution);
   engine4->gradient(batch_, kTraining);
-  const int64_t alone = execution.least_bytes;
+  const int64_t alone = execution.min_bytes;
   int64_t reruns = 0;
   int refused = 0;
   for (int percent = 10; percent <= 300; percent += 10) {
@@ -268,10 +268,10 @@ TEST_F(BlockEngineTest, TheFlightFollowsTheBudget) {
   ledger.set_cap(four.speed[1].budget - 1);
   EXPECT_EQ(plan(4).execution.blocks, 1);
   ledger.set_cap(four.min_budget);
-  const MemoryPlan least = plan(4);
-  EXPECT_EQ(least.execution.blocks, 1);
-  EXPECT_EQ(least.worst.range_bytes, four.worst.range_bytes);
-  EXPECT_EQ(least.min_budget, four.min_budget);
+  const MemoryPlan min = plan(4);
+  EXPECT_EQ(min.execution.blocks, 1);
+  EXPECT_EQ(min.worst.range_bytes, four.worst.range_bytes);
+  EXPECT_EQ(min.min_budget, four.min_budget);
   ledger.set_cap(four.min_budget - 1);
   EXPECT_FALSE(plan(4).feasible);
   EXPECT_THROW(require_feasible(plan(4)), BudgetTooSmall);

@@ -97,7 +97,7 @@ TEST_F(OffloadedTeacherTest, ALargeBatchIsAskedAboutInSeveralGoes) {
   training_.batch_size = 1'000'000;
   const Says wide(Items::nodes, 100'000);
   const OffloadedTeacher of = teacher(wide);
-  EXPECT_LE(of.bytes(), OffloadedTeacher::kMostBytes + 8 * 4);
+  EXPECT_LE(of.bytes(), OffloadedTeacher::kMaxBytes + 8 * 4);
   const Says wider(Items::nodes, 1'000'000);
   EXPECT_EQ(teacher(wider).bytes(), 10 * 4'000'000 + 8 * 4);
 }
@@ -109,7 +109,7 @@ TEST_F(OffloadedTeacherTest, HasNoRoomForMoreGraphsThanThereAre) {
   const int64_t bytes = teacher(says).bytes();
   training_.batch_size = training_.block.graphs = 1'000'000'000'000;
   shapes_[0].nodes = 20'000'000;
-  EXPECT_EQ(teacher(says).most_graphs(), 4);
+  EXPECT_EQ(teacher(says).max_graphs(), 4);
   EXPECT_EQ(teacher(says).bytes(), int64_t{20'000'000 * 3} * 4 + 4 * 8);
   shapes_[0].nodes = 5;
   EXPECT_EQ(teacher(says).bytes(), bytes);

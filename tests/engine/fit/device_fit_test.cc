@@ -133,12 +133,12 @@ class DeviceFitTest : public OnEachDevice {
         << "stopped and resumed";
     // As little as it takes, and less.
     const TrainingDevice& of = device(kRoomy);
-    const int64_t least = there.fit.plan.device->min_budget - of.context();
+    const int64_t min = there.fit.plan.device->min_budget - of.context();
     const int64_t unit = of.unit();
-    const Trained tight = run(make, &device(least), kThreads);
+    const Trained tight = run(make, &device(min), kThreads);
     EXPECT_EQ(tight.weights, there.weights);
     EXPECT_EQ(tight.fit.device->lanes, 1);
-    EXPECT_THROW(run(make, &device(least - unit), 1), Error);
+    EXPECT_THROW(run(make, &device(min - unit), 1), Error);
   }
 
   TempFolder folder_;
@@ -235,8 +235,8 @@ void MixedPrecisionTest::expect_same_bits(const std::string& precision,
       EXPECT_EQ(run(make, &device(kRoomy), kThreads).weights, one.weights) << "several blocks in flight";
       EXPECT_EQ(run(make, &device(kRoomy), 2, /*stop_after=*/3).weights, one.weights)
           << "stopped and resumed";
-      const int64_t least = one.fit.plan.device->min_budget - device(kRoomy).context();
-      EXPECT_EQ(run(make, &device(least), kThreads).weights, one.weights) << "as little as it takes";
+      const int64_t min = one.fit.plan.device->min_budget - device(kRoomy).context();
+      EXPECT_EQ(run(make, &device(min), kThreads).weights, one.weights) << "as little as it takes";
       recipe_.training.precision = "32";
       const Trained full = run(make, &device(kRoomy), 1);
       recipe_.training.precision = precision;

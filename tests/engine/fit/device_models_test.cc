@@ -80,11 +80,11 @@ TEST_P(DeviceModelsTest, AnyBudgetFromTheSmallestTrainsToTheSameBits) {
     exact += plan.exact;
     if (!plan.exact && ++reasons[plan.why_inexact] == 1)
       std::fprintf(stderr, "%s: %s\n", any.what.c_str(), plan.why_inexact.c_str());
-    const int64_t least = plan.min_budget - device(kRoom).context();
+    const int64_t min = plan.min_budget - device(kRoom).context();
     for (int b = 0; b < kBudgets; ++b) {
       const int64_t more =
           b == 0 ? 0 : static_cast<int64_t>(random() % static_cast<uint64_t>(4 * plan.range + 1));
-      const Trained found = trained(of_model, graphs, recipe, device(least + more), kThreads);
+      const Trained found = trained(of_model, graphs, recipe, device(min + more), kThreads);
       const DeviceUse& use = *found.fit.device;
       EXPECT_EQ(found.weights, roomy.weights) << more << " bytes above the smallest";
       EXPECT_LE(use.measured, use.budget);

@@ -32,13 +32,13 @@ constexpr size_t kTerms = 10;
 std::array<int64_t, kTerms> terms_of(std::span<const GraphShape> shapes, const CollateOptions& options) {
   PieceCount pieces;
   BlockSize size;
-  int64_t loops = 0, items = 0, most_in = 0;
+  int64_t loops = 0, items = 0, max_in = 0;
   for (const GraphShape& shape : shapes) {
     pieces.add(shape.nodes);
     size.add(shape);
     loops += shape.self_loops;
     items += options.items == Items::labelled_nodes ? shape.labelled_nodes : 1;
-    most_in = std::max<int64_t>(most_in, options.self_loops ? shape.most_in : shape.most_in_without_loops);
+    max_in = std::max<int64_t>(max_in, options.self_loops ? shape.max_in : shape.max_in_without_loops);
   }
   pieces.end();
   const int64_t ranges = (size.nodes + AttentionRanges::kNodes - 1) / AttentionRanges::kNodes;
@@ -50,7 +50,7 @@ std::array<int64_t, kTerms> terms_of(std::span<const GraphShape> shapes, const C
           items,
           pieces.closed() ? pieces.largest() : transposed_groups(size.nodes),
           pieces.closed() ? AttentionRanges::groups_of(pieces.pieces()) : ranges,
-          most_in,
+          max_in,
           std::max<int64_t>((size.graphs + 63) / 64, 1)};
 }
 
@@ -69,9 +69,9 @@ std::vector<Block> blocks(bool closed, int count) {
   for (int b = 0; b < count; ++b) {
     std::vector<int64_t> sizes;
     const int64_t graphs = 2 + static_cast<int64_t>(random() % (b % 3 == 0 ? 200 : 40));
-    const uint64_t most = b % 4 == 0 ? 600 : b % 4 == 1 ? 5 : 70;
-    for (int64_t g = 0; g < graphs; ++g) sizes.push_back(2 + static_cast<int64_t>(random() % most));
-    if (!closed) sizes[random() % sizes.size()] = kMostPieceNodes + 1 + static_cast<int64_t>(random() % 6000);
+    const uint64_t max = b % 4 == 0 ? 600 : b % 4 == 1 ? 5 : 70;
+    for (int64_t g = 0; g < graphs; ++g) sizes.push_back(2 + static_cast<int64_t>(random() % max));
+    if (!closed) sizes[random() % sizes.size()] = kMaxPieceNodes + 1 + static_cast<int64_t>(random() % 6000);
     result.emplace_back(static_cast<uint64_t>(b), sizes);
   }
   return result;

@@ -30,7 +30,7 @@ constexpr BlockLimits kOneSample{.graphs = 1, .nodes = kNone, .edges = kNone};
 bool large(int model) {
   return model % 10 == 9;
 }
-int64_t most_seeds(int model) {
+int64_t max_seeds(int model) {
   return large(model) ? 2500 : 40;
 }
 
@@ -65,8 +65,8 @@ GnnOptions any_options(std::mt19937_64& random, int64_t layers, int model) {
 }
 
 struct Samples {
-  Samples(std::mt19937_64& random, int64_t hops, int64_t most_seeds, bool pairs)
-      : source(random(), 24, hops, most_seeds, pairs), shapes(read_shapes(source, 1)), all(shapes.size()) {
+  Samples(std::mt19937_64& random, int64_t hops, int64_t max_seeds, bool pairs)
+      : source(random(), 24, hops, max_seeds, pairs), shapes(read_shapes(source, 1)), all(shapes.size()) {
     std::iota(all.begin(), all.end(), int64_t{0});
   }
   PlanInput input(const Objective& objective, bool recompute, const char* estimation) const {
@@ -101,7 +101,7 @@ TEST_F(SamplePlanTest, PredictsThePeakOfRandomModelsToTheByte) {
   for (int m = 0; m < models(); ++m) {
     const int64_t hops = large(m) ? 2 : 1 + static_cast<int64_t>(random() % 3);
     const int64_t layers = large(m) ? 2 : 1 + static_cast<int64_t>(random() % 4);
-    const Samples samples(random, hops, most_seeds(m), of_pairs(m));
+    const Samples samples(random, hops, max_seeds(m), of_pairs(m));
     const GnnOptions options = any_options(random, layers, m);
     const Gnn model(options, 1);
     const std::unique_ptr<Objective> objective_there = objective_of(model, of_pairs(m));
@@ -140,7 +140,7 @@ TEST_F(SamplePlanTest, IsNeverUnderThePeakWithoutRunningAnything) {
   for (int m = 0; m < models(); ++m) {
     const int64_t hops = large(m) ? 2 : 1 + static_cast<int64_t>(random() % 3);
     const int64_t layers = large(m) ? 2 : 1 + static_cast<int64_t>(random() % 4);
-    const Samples samples(random, hops, most_seeds(m), of_pairs(m));
+    const Samples samples(random, hops, max_seeds(m), of_pairs(m));
     const GnnOptions options = any_options(random, layers, m);
     const Gnn model(options, 1);
     std::optional<MetaParameters> scope(std::in_place);

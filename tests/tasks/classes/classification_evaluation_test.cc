@@ -44,7 +44,7 @@ TEST(ClassificationEvaluation, ALargerBudgetIsNeverRefusedWhereASmallerOneJudges
   const int64_t step = classification_figures_bytes(kGraphs, 2) / 2;
   int64_t bytes = step;
   while (!is_judged(bytes)) bytes += step;
-  for (const int64_t least = bytes; bytes < least + 3 * kMiB; bytes += step)
+  for (const int64_t min = bytes; bytes < min + 3 * kMiB; bytes += step)
     EXPECT_TRUE(is_judged(bytes)) << bytes;
 }
 
