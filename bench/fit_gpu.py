@@ -45,10 +45,11 @@ def one(kind, arguments, graphs):
 
     graphs = plimsoll.open(graphs)
     if kind == "fit" or kind == "fit, replaced":
-        from plimsoll import _device, _torch
+        from plimsoll import _torch
+        from plimsoll._fit import device
 
         if arguments.stand_in:
-            _device._open = _torch.stand_in(1 << 30, 1 << 20)
+            device._open = _torch.stand_in(1 << 30, 1 << 20)
         size = None if arguments.stand_in else arguments.budget
         run = plimsoll.fit(
             model_of(torch, "replaced" in kind), graphs, epochs=EPOCHS, batch_size=arguments.batch,

@@ -24,7 +24,7 @@ from typing import Any
 
 import plimsoll
 import torch
-from plimsoll.steps import by_names
+from plimsoll._fit.steps import by_names
 from torch import Tensor
 from torch_geometric.data import Batch
 

@@ -95,7 +95,7 @@ def peer_batches(data, case):
 
 def train_by_hand(model, optimizer, loader):
     import torch
-    from plimsoll.steps import by_names
+    from plimsoll._fit.steps import by_names
 
     for batch in loader:
         optimizer.zero_grad()

@@ -11,81 +11,81 @@ if TYPE_CHECKING:
     from typing import Any
 
     from plimsoll import ingest, simulate
-    from plimsoll._budget import budget
+    from plimsoll._fit.budget import budget
     from plimsoll._core import version as __version__
-    from plimsoll._fit import fit
-    from plimsoll._fit_result import Fit
-    from plimsoll._from_points import from_points
+    from plimsoll._fit.fit import fit
+    from plimsoll._fit.result import Fit
+    from plimsoll.data.from_points import from_points
     from plimsoll._merge import merge
     from plimsoll._open import open as open
     from plimsoll._open import verify
-    from plimsoll._plan import Plan, plan
-    from plimsoll._run import Evaluation, TrainReport, evaluate, predict, train
-    from plimsoll._split_edges import EdgeSplit, split_edges
-    from plimsoll._windows import windows
-    from plimsoll.attention_data import Attention
-    from plimsoll.bidirectional_sampler import BidirectionalNeighborSampler
-    from plimsoll.blocks import BlockLimits
-    from plimsoll.clusters import ClusterData, ClusterLoader
-    from plimsoll.data_set import DataSet
-    from plimsoll.detect import Detector, Verdict
-    from plimsoll.dynamic_batches import DynamicBatchSampler
+    from plimsoll._fit.plan import Plan, plan
+    from plimsoll.jobs.run import Evaluation, TrainReport, evaluate, predict, train
+    from plimsoll.data.split_edges import EdgeSplit, split_edges
+    from plimsoll.can.windows import windows
+    from plimsoll.data.attention import Attention
+    from plimsoll.loaders.bidirectional_sampler import BidirectionalNeighborSampler
+    from plimsoll._fit.blocks import BlockLimits
+    from plimsoll.loaders.clusters import ClusterData, ClusterLoader
+    from plimsoll.data.data_set import DataSet
+    from plimsoll.can.detect import Detector, Verdict
+    from plimsoll.loaders.dynamic_batches import DynamicBatchSampler
     from plimsoll.errors import BudgetExceeded, Error, Failure, InputError, MissingPackage, UsageError
-    from plimsoll.exporting import export
-    from plimsoll.frames import Frame, FrameColumns, FrameFlag, Frames
-    from plimsoll.graph import Graph
-    from plimsoll.graph_set import Graphs, GraphSet
-    from plimsoll.graph_view import GraphView
-    from plimsoll.kdgat import import_kdgat
-    from plimsoll.links import LinkNeighborLoader
-    from plimsoll.loader import DataLoader
-    from plimsoll.neighbours import NeighborLoader
-    from plimsoll.predictions import Predictions
-    from plimsoll.pyg import from_pyg
-    from plimsoll.pyg_files import from_pyg_files, to_pyg_files
-    from plimsoll.random_walks import RandomWalkLoader, walks
-    from plimsoll.tables import Features, GraphRecording, Recording, Split
+    from plimsoll.can.exporting import export
+    from plimsoll.can.frames import Frame, FrameColumns, FrameFlag, Frames
+    from plimsoll.data.graph import Graph
+    from plimsoll.data.graph_set import Graphs, GraphSet
+    from plimsoll.data.graph_view import GraphView
+    from plimsoll.can.kdgat import import_kdgat
+    from plimsoll.loaders.links import LinkNeighborLoader
+    from plimsoll.loaders.data_loader import DataLoader
+    from plimsoll.loaders.neighbours import NeighborLoader
+    from plimsoll.data.predictions import Predictions
+    from plimsoll.data.from_pyg import from_pyg
+    from plimsoll.data.pyg_files import from_pyg_files, to_pyg_files
+    from plimsoll.loaders.random_walks import RandomWalkLoader, walks
+    from plimsoll.data.tables import Features, GraphRecording, Recording, Split
 
 # The module of each name. A module that is named alone is the value itself.
 _MODULES = {
     "plimsoll._core": ["__version__"],
-    "plimsoll._from_points": ["from_points"],
+    "plimsoll.data.from_points": ["from_points"],
     "plimsoll._merge": ["merge"],
     "plimsoll._open": ["open", "verify"],
-    "plimsoll._split_edges": ["EdgeSplit", "split_edges"],
-    "plimsoll._windows": ["windows"],
-    "plimsoll.attention_data": ["Attention"],
-    "plimsoll.clusters": ["ClusterData", "ClusterLoader"],
-    "plimsoll.data_set": ["DataSet"],
-    "plimsoll.detect": ["Detector", "Verdict"],
+    "plimsoll.data.split_edges": ["EdgeSplit", "split_edges"],
+    "plimsoll.can.windows": ["windows"],
+    "plimsoll.data.attention": ["Attention"],
+    "plimsoll.loaders.clusters": ["ClusterData", "ClusterLoader"],
+    "plimsoll.data.data_set": ["DataSet"],
+    "plimsoll.can.detect": ["Detector", "Verdict"],
     "plimsoll.errors": ["BudgetExceeded", "Error", "Failure", "InputError", "MissingPackage", "UsageError"],
-    "plimsoll.exporting": ["export"],
-    "plimsoll.frames": ["Frame", "FrameColumns", "FrameFlag", "Frames"],
-    "plimsoll.graph": ["Graph"],
-    "plimsoll.graph_set": ["GraphSet", "Graphs"],
-    "plimsoll.graph_view": ["GraphView"],
+    "plimsoll.can.exporting": ["export"],
+    "plimsoll.can.frames": ["Frame", "FrameColumns", "FrameFlag", "Frames"],
+    "plimsoll.data.graph": ["Graph"],
+    "plimsoll.data.graph_set": ["GraphSet", "Graphs"],
+    "plimsoll.data.graph_view": ["GraphView"],
     "plimsoll.ingest": ["ingest"],
-    "plimsoll.kdgat": ["import_kdgat"],
-    "plimsoll.loader": ["DataLoader"],
-    "plimsoll.neighbours": ["NeighborLoader"],
-    "plimsoll.predictions": ["Predictions"],
-    "plimsoll.pyg": ["from_pyg"],
-    "plimsoll.pyg_files": ["from_pyg_files", "to_pyg_files"],
-    "plimsoll.random_walks": ["RandomWalkLoader", "walks"],
+    "plimsoll.can.kdgat": ["import_kdgat"],
+    "plimsoll.loaders.data_loader": ["DataLoader"],
+    "plimsoll.loaders.neighbours": ["NeighborLoader"],
+    "plimsoll.data.predictions": ["Predictions"],
+    "plimsoll.data.from_pyg": ["from_pyg"],
+    "plimsoll.data.pyg_files": ["from_pyg_files", "to_pyg_files"],
+    "plimsoll.loaders.random_walks": ["RandomWalkLoader", "walks"],
     "plimsoll.simulate": ["simulate"],
-    "plimsoll.tables": ["Features", "GraphRecording", "Recording", "Split"],
+    "plimsoll.data.tables": ["Features", "GraphRecording", "Recording", "Split"],
 }
 _WITH_TORCH = {
-    "plimsoll._budget": ["budget"],
-    "plimsoll._fit": ["fit"],
-    "plimsoll._fit_result": ["Fit"],
-    "plimsoll._plan": ["Plan", "plan"],
-    "plimsoll._run": ["Evaluation", "TrainReport", "evaluate", "predict", "train"],
+    "plimsoll._fit.budget": ["budget"],
+    "plimsoll._fit.fit": ["fit"],
+    "plimsoll._fit.result": ["Fit"],
+    "plimsoll._fit.plan": ["Plan", "plan"],
+    "plimsoll.jobs.run": ["Evaluation", "TrainReport", "evaluate", "predict", "train"],
     "plimsoll._torch": ["_torch"],
-    "plimsoll.bidirectional_sampler": ["BidirectionalNeighborSampler"],
-    "plimsoll.blocks": ["BlockLimits"],
-    "plimsoll.dynamic_batches": ["DynamicBatchSampler"],
-    "plimsoll.links": ["LinkNeighborLoader"],
+    "plimsoll.loaders.bidirectional_sampler": ["BidirectionalNeighborSampler"],
+    "plimsoll._fit.blocks": ["BlockLimits"],
+    "plimsoll.loaders.dynamic_batches": ["DynamicBatchSampler"],
+    "plimsoll.loaders.links": ["LinkNeighborLoader"],
 }
 _MODULE_OF = {name: module for module, names in (_MODULES | _WITH_TORCH).items() for name in names}
 

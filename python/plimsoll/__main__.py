@@ -31,7 +31,7 @@ def choose_trainer() -> None:
 
 
 def main() -> None:
-    from plimsoll import _ranks, commands
+    from plimsoll.jobs import commands, ranks
 
     arguments = sys.argv[1:]
     if commands.is_ours(arguments):
@@ -39,7 +39,7 @@ def main() -> None:
     os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)
     if arguments and arguments[0] in _BY_TRAINER:
         choose_trainer()
-    _ranks.take(arguments)
+    ranks.take(arguments)
     program = Path(__file__).parent / "bin" / "plimsoll"
     os.execv(program, ["plimsoll", *arguments])
 

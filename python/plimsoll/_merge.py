@@ -6,7 +6,7 @@ from pathlib import Path
 from plimsoll import _core
 from plimsoll._open import open as open_set
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text
-from plimsoll.data_set import DataSet
+from plimsoll.data.data_set import DataSet
 
 
 def merge(

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from plimsoll import _core
 from plimsoll.arguments import PathLike
-from plimsoll.attention_data import Attention
+from plimsoll.data.attention import Attention
 from plimsoll.errors import InputError
-from plimsoll.frames import Frames
-from plimsoll.graph import Graph
-from plimsoll.graph_set import GraphSet
-from plimsoll.predictions import Predictions
+from plimsoll.can.frames import Frames
+from plimsoll.data.graph import Graph
+from plimsoll.data.graph_set import GraphSet
+from plimsoll.data.predictions import Predictions
 
 
 def open(path: PathLike) -> Frames | GraphSet | Graph | Predictions | Attention:

@@ -13,7 +13,7 @@ from plimsoll import ingest as _ingest
 from plimsoll._merge import merge
 from plimsoll.arguments import PathLike, whole
 from plimsoll.errors import UsageError
-from plimsoll.frames import Frames
+from plimsoll.can.frames import Frames
 from plimsoll.replacing import hidden_name
 
 # Of a worker's limit: Dask pauses a worker at 80 % of it.

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text, one_of, texts, thread_count, whole
-from plimsoll._ingest_graph import graph
+from plimsoll.data.ingest_graph import graph
 from plimsoll.errors import UsageError
-from plimsoll.frames import Frames
-from plimsoll.graph_set import GraphSet
+from plimsoll.can.frames import Frames
+from plimsoll.data.graph_set import GraphSet
 
 __all__ = ["can", "graph", "points"]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from plimsoll import _core
-from plimsoll._ingest_graph import FEATURE_DTYPES
+from plimsoll.data.ingest_graph import FEATURE_DTYPES
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text, one_of, texts, thread_count, whole
-from plimsoll.frames import Frames
-from plimsoll.graph import Graph
+from plimsoll.can.frames import Frames
+from plimsoll.data.graph import Graph
 
 __all__ = ["can", "graph"]
 

@@ -18,7 +18,7 @@ void become_python(char** argv) {
   static constexpr const char* kProgram =
       "import sys\n"
       "try:\n"
-      "    from plimsoll.commands import main\n"
+      "    from plimsoll.jobs.commands import main\n"
       "except ImportError as error:\n"
       "    print(f'plimsoll: {sys.executable}: {error}; this needs the Python package: pip install "
       "'\n"

@@ -7,7 +7,7 @@
 namespace plimsoll {
 
 /// What the main thread of a rank does: an Exchange writes it, and threads that watch over the ranks
-/// (python/plimsoll/_heartbeat.py) read it. Thread-safe for one writer.
+/// (python/plimsoll/jobs/heartbeat.py) read it. Thread-safe for one writer.
 class RankWatch {
  public:
   struct State {

@@ -3,7 +3,7 @@
 import plimsoll
 import torch
 from plimsoll import _operators
-from plimsoll.blocks import BlockLimits
+from plimsoll._fit.blocks import BlockLimits
 from pyg_models import Classifier, make_body
 from torch_geometric.data import Data
 

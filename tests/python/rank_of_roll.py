@@ -7,9 +7,9 @@ import signal
 import sys
 import time
 
-from plimsoll._heartbeat import stall_timeout
-from plimsoll._rank_place import place
-from plimsoll._roll import Roll, meet
+from plimsoll.jobs.heartbeat import stall_timeout
+from plimsoll.jobs.rank_place import place
+from plimsoll.jobs.roll import Roll, meet
 
 
 class Watch:

@@ -10,7 +10,7 @@ plimsoll = pytest.importorskip("plimsoll", reason="the package is not installed:
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 from gat_with_jk import GATWithJK  # noqa: E402
-from plimsoll.model_file import ModelFile  # noqa: E402
+from plimsoll.can.model_file import ModelFile  # noqa: E402
 
 TOLERANCE = 1e-5
 

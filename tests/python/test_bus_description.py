@@ -60,7 +60,7 @@ def test_one_of_several_buses_with_ranges_of_one_bound(bin_dir, run, tmp_path):
 
 def test_values_with_names_are_whole_and_fd_is_told(tmp_path):
     from package_data import plimsoll  # noqa: F401
-    from plimsoll.bus_description import _tell_fd, _whole_choices
+    from plimsoll.can.bus_description import _tell_fd, _whole_choices
 
     database = cantools.database.load_string('BO_ 5 A: 8 X\n SG_ S : 0|8@1+ (1,0) [0|1] "" X\nVAL_ 5 S 0 "Off" 1 "On" ;\n')
     signal = database.messages[0].signals[0]

@@ -120,7 +120,7 @@ def test_an_output_that_exists_stays(plimsoll, tmp_path):
 package = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
-from plimsoll import commands  # noqa: E402
+from plimsoll.jobs import commands  # noqa: E402
 from torch_geometric.data import Data, InMemoryDataset  # noqa: E402
 
 GRAPH_COLUMNS = ("node_ptr", "edge_ptr", "x", "edges", "edge_attr", "y", "node_y", "target", "node_target", "pos")

@@ -14,8 +14,8 @@ from torch.nn import functional as F  # noqa: E402
 from torch_geometric.data import Batch  # noqa: E402
 from torch_geometric.nn import GINConv, global_add_pool, models  # noqa: E402
 
-from plimsoll.blocks import BlockLimits  # noqa: E402
-from plimsoll.steps import by_names  # noqa: E402
+from plimsoll._fit.blocks import BlockLimits  # noqa: E402
+from plimsoll._fit.steps import by_names  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 

@@ -13,7 +13,7 @@ from torch.nn import functional as F  # noqa: E402
 from torch_geometric.data import Batch  # noqa: E402
 from torch_geometric.loader import DataLoader  # noqa: E402
 
-from plimsoll.blocks import BlockLimits  # noqa: E402
+from plimsoll._fit.blocks import BlockLimits  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 

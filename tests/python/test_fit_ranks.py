@@ -44,12 +44,12 @@ def test_ranks_that_differ_refuse(graphs):
 
 
 def test_lanes_that_are_too_few_or_no_power_of_two_are_refused(monkeypatch):
-    from plimsoll import _lanes
+    from plimsoll._fit.lanes import checked_lanes
 
     for lanes in (0, 3, 65, 128):
         with pytest.raises(plimsoll.UsageError, match="lanes"):
-            _lanes.checked_lanes(lanes)
-    monkeypatch.setattr("plimsoll._process_group.group_name", lambda: "0")
-    monkeypatch.setattr("plimsoll._process_group.ranks", lambda: 5)
+            checked_lanes(lanes)
+    monkeypatch.setattr("plimsoll._fit.process_group.group_name", lambda: "0")
+    monkeypatch.setattr("plimsoll._fit.process_group.ranks", lambda: 5)
     with pytest.raises(plimsoll.UsageError, match="5 ranks, but lanes is 4"):
-        _lanes.checked_lanes(4)
+        checked_lanes(4)

@@ -7,8 +7,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
 from fit_models import fitted, made_up, weights  # noqa: E402
-from plimsoll.batch_parts import graphs_in, parts_of  # noqa: E402
-from plimsoll.sizes import size_of  # noqa: E402
+from plimsoll._fit.batch_parts import graphs_in, parts_of  # noqa: E402
+from plimsoll.data.sizes import size_of  # noqa: E402
 from torch_geometric.data import Batch  # noqa: E402
 from torch_geometric.nn import GCNConv, SAGEConv, global_mean_pool  # noqa: E402
 from torch_geometric.transforms import ToSparseTensor  # noqa: E402

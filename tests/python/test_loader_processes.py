@@ -43,7 +43,7 @@ def test_next_never_waits_for_memory(folder):
 import plimsoll, re, resource, time, torch
 from plimsoll import _operators
 _operators.load()
-import plimsoll._batch
+import plimsoll.loaders.batch
 from plimsoll import _torch
 graphs = plimsoll.open({str(folder)!r})
 loader = plimsoll.DataLoader(graphs[[i % len(graphs) for i in range(60000)]], 4000)

@@ -93,18 +93,18 @@ def test_of_a_list(workers):
 
 
 def test_of_a_graph_set(tmp_path, monkeypatch):
-    from plimsoll import _batch
+    from plimsoll.loaders import batch as made_batch
 
     graphs = plimsoll.from_pyg(small(), tmp_path / "graphs")
     expected = list(plimsoll.DataLoader(graphs, 2, shuffle=True))
-    to_batch, trouble = _batch.to_batch, Trouble(*(int(batch.y[0]) for batch in (expected[1], expected[-1])))
+    to_batch, trouble = made_batch.to_batch, Trouble(*(int(batch.y[0]) for batch in (expected[1], expected[-1])))
 
     def refused(tensors, *rest):
         batch = to_batch(tensors, *rest)
         trouble(int(batch.y[0]))
         return batch
 
-    monkeypatch.setattr(_batch, "to_batch", refused)
+    monkeypatch.setattr(made_batch, "to_batch", refused)
     same(delivered(plimsoll.DataLoader(graphs, 2, shuffle=True), 2), expected)
 
 

@@ -18,9 +18,9 @@ from torch_geometric.data import Data  # noqa: E402
 from plimsoll import _operators  # noqa: E402
 
 _operators.load()
-from plimsoll._apart import Apart, _state, drawing, runs_apart  # noqa: E402
-from plimsoll.blocks import BlockLimits, BlockList  # noqa: E402
-from plimsoll.steps import by_names  # noqa: E402
+from plimsoll._fit.apart import Apart, _state, drawing, runs_apart  # noqa: E402
+from plimsoll._fit.blocks import BlockLimits, BlockList  # noqa: E402
+from plimsoll._fit.steps import by_names  # noqa: E402
 
 CROSS_ENTROPY = torch.nn.functional.cross_entropy
 

@@ -203,7 +203,7 @@ import re, time
 import numpy as np
 import plimsoll, torch
 from plimsoll import _operators, _torch
-from plimsoll._budget import naming_a_budget
+from plimsoll._fit.budget import naming_a_budget
 _operators.load()
 MIB = 1 << 20
 def tries(first, outside, pieces):
@@ -228,7 +228,7 @@ tries(64 * MIB, 0, [100 * MIB, 200 * MIB])
 
 def test_a_refusal_says_which_budget_it_was():
     """The one that refused, where others are around it; no other is named."""
-    from plimsoll._budget import naming_a_budget
+    from plimsoll._fit.budget import naming_a_budget
 
     small = _torch.anonymous() + 64 * MIB
     with pytest.raises(plimsoll.BudgetExceeded) as refusal, plimsoll.budget("3GiB"), naming_a_budget(), plimsoll.budget(small):
@@ -242,7 +242,7 @@ def test_garbage_may_leave_a_budget_while_another_is_entered():
     assert "entered" in python("""
 import os, signal, threading
 import plimsoll
-from plimsoll import _budget
+from plimsoll._fit import budget
 signal.alarm(60)
 def abandoned():
     with plimsoll.budget("64GiB"):
@@ -250,11 +250,11 @@ def abandoned():
 generator = abandoned()
 next(generator)
 with plimsoll.budget("64GiB"):
-    with _budget._moves:  # as entering has it
+    with budget._moves:  # as entering has it
         generator.close()
 ended = threading.Event()
 def holds():
-    with _budget._moves:
+    with budget._moves:
         held.set()
         ended.wait()
 held = threading.Event()

@@ -15,8 +15,9 @@ from torch.nn import functional as F  # noqa: E402
 from torch_geometric.loader import DataLoader  # noqa: E402
 
 import plimsoll.nn  # noqa: E402
-from plimsoll import _device, _torch  # noqa: E402
-from plimsoll.blocks import BlockLimits, BlockList  # noqa: E402
+from plimsoll import _torch  # noqa: E402
+from plimsoll._fit import device as of_process  # noqa: E402
+from plimsoll._fit.blocks import BlockLimits, BlockList  # noqa: E402
 
 MIB, GIB = 1 << 20, 1 << 30
 ROOMY = {"cuda": "2GiB", "stand_in": 256 * MIB}
@@ -29,12 +30,12 @@ def gpu(request, monkeypatch):
     """The device, with a roomy budget and no tensors; its `torch` is where tensors are made."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
-    monkeypatch.setattr(_device, "_open", opened.get(request.param))
-    if request.param == "stand_in" and _device._open is None:
-        _device._open = _torch.stand_in(512 * MIB, MIB)
+    monkeypatch.setattr(of_process, "_open", opened.get(request.param))
+    if request.param == "stand_in" and of_process._open is None:
+        of_process._open = _torch.stand_in(512 * MIB, MIB)
     # What a test that failed holds there is not for the next one.
     sys.last_exc = sys.last_value = sys.last_traceback = None
-    device = _device.device_of("cuda", ROOMY[request.param])
+    device = of_process.device_of("cuda", ROOMY[request.param])
     opened[request.param] = device
     yield device
     torch.set_num_threads(before)
@@ -272,12 +273,12 @@ def test_nothing_is_taken_beyond_the_budget():
     said = python("""
 import plimsoll, torch
 with plimsoll.budget("2GiB", device="cuda") as memory:
-    from plimsoll import _device
+    from plimsoll._fit import device
     free = torch.cuda.mem_get_info()[0]
     a = torch.randn(4000, 4000, device="cuda", requires_grad=True)
     for _ in range(3):
         (a @ a).relu().sum().backward()
-    print(memory.bytes, _device._open.held, free - torch.cuda.mem_get_info()[0])
+    print(memory.bytes, device._open.held, free - torch.cuda.mem_get_info()[0])
 """)
     budget, held, more = said.split()
     assert budget == str(2 * GIB) and (held == "None" or int(held) <= 2 * GIB + 32 * MIB)

@@ -11,7 +11,7 @@ from fit_models import classifier, made_up
 from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
-from plimsoll._fit_steps import Steps
+from plimsoll._fit.block_steps import Steps
 
 def large():
     torch.manual_seed(1)

@@ -15,8 +15,8 @@ from torch.nn import functional as F  # noqa: E402
 from torch_geometric.data import Batch  # noqa: E402
 
 import plimsoll.nn  # noqa: E402
-from plimsoll.blocks import BlockLimits, BlockList  # noqa: E402
-from plimsoll.steps import by_names, loss_of  # noqa: E402
+from plimsoll._fit.blocks import BlockLimits, BlockList  # noqa: E402
+from plimsoll._fit.steps import by_names, loss_of  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 

@@ -9,7 +9,7 @@ pytest.importorskip("torch_geometric")
 from fit_models import classifier, made_up  # noqa: E402
 from torch_geometric.data import Batch, Data  # noqa: E402
 
-from plimsoll.blocks import BlockLimits  # noqa: E402
+from plimsoll._fit.blocks import BlockLimits  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 

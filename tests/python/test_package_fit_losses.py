@@ -13,8 +13,8 @@ from fit_models import classifier, fitted, made_up, weights  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from torch_geometric.data import Batch, Data  # noqa: E402
 
-from plimsoll.blocks import BlockLimits  # noqa: E402
-from plimsoll.steps import by_names  # noqa: E402
+from plimsoll._fit.blocks import BlockLimits  # noqa: E402
+from plimsoll._fit.steps import by_names  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 

@@ -19,13 +19,13 @@ from torch_geometric.data import Batch, Data  # noqa: E402
 from torch_geometric.nn import global_mean_pool  # noqa: E402
 
 from plimsoll import _torch  # noqa: E402
-from plimsoll._fit_plan import Room  # noqa: E402
-from plimsoll._fit_steps import Steps  # noqa: E402
-from plimsoll._lanes import LaneSums  # noqa: E402
-from plimsoll._tries import Tries  # noqa: E402
-from plimsoll.blocks import BlockLimits  # noqa: E402
-from plimsoll.steps import by_names  # noqa: E402
-from plimsoll.trial import Trial  # noqa: E402
+from plimsoll._fit.block_plan import Room  # noqa: E402
+from plimsoll._fit.block_steps import Steps  # noqa: E402
+from plimsoll._fit.lanes import LaneSums  # noqa: E402
+from plimsoll._fit.tries import Tries  # noqa: E402
+from plimsoll._fit.blocks import BlockLimits  # noqa: E402
+from plimsoll._fit.steps import by_names  # noqa: E402
+from plimsoll._fit.trial import Trial  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 MIB = 1 << 20
@@ -41,7 +41,7 @@ def test_same_bits_for_every_budget():
 
 def test_same_bits_without_memory_of_its_own(monkeypatch):
     model, _ = fitted()
-    monkeypatch.setattr("plimsoll._fit_training.plan_blocks", lambda *_: Room(0))
+    monkeypatch.setattr("plimsoll._fit.training.plan_blocks", lambda *_: Room(0))
     assert torch.equal(weights(model), weights(fitted()[0]))
 
 
@@ -61,8 +61,8 @@ def test_a_block_that_was_refused_runs_again(monkeypatch):
                 raise plimsoll.BudgetExceeded("refused")
             return out
 
-    monkeypatch.setattr("plimsoll._fit_training.plan_blocks", lambda *_: Room(1))
-    monkeypatch.setattr("plimsoll._fit_steps.SETTLING", 0)
+    monkeypatch.setattr("plimsoll._fit.training.plan_blocks", lambda *_: Room(1))
+    monkeypatch.setattr("plimsoll._fit.block_steps.SETTLING", 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model, run = fitted(model=Refused({}), shuffle=False, couples="allow")
@@ -238,8 +238,8 @@ def test_a_budget_for_any_seed():
 
 def test_refused_tries_wait_once_for_others(monkeypatch):
     waits, settled = [], []
-    monkeypatch.setattr("plimsoll._tries.time.sleep", waits.append)
-    monkeypatch.setattr("plimsoll._tries.settle", lambda: settled.append(True))
+    monkeypatch.setattr("plimsoll._fit.tries.time.sleep", waits.append)
+    monkeypatch.setattr("plimsoll._fit.tries.settle", lambda: settled.append(True))
     tries = Tries()
     assert tries.run(lambda: "done", None) == "done" and not settled
 

@@ -19,7 +19,7 @@ from plimsoll import _operators  # noqa: E402
 _operators.load()
 import plimsoll.nn  # noqa: E402
 from plimsoll import _torch  # noqa: E402
-from plimsoll.steps import by_names  # noqa: E402
+from plimsoll._fit.steps import by_names  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 
@@ -145,9 +145,9 @@ def test_smaller_batches_tell_of_larger_ones():
     """What is not run is worked out to the byte."""
     graphs = made_up(96, loops=1)
     model = classifier("GATv2", graphs)
-    from plimsoll.planner import Needs
-    from plimsoll.sizes import size_of
-    from plimsoll.trial import Trial
+    from plimsoll._fit.planner import Needs
+    from plimsoll.data.sizes import size_of
+    from plimsoll._fit.trial import Trial
 
     needs = Needs(Trial(model, torch.optim.Adam, by_names, torch.nn.functional.cross_entropy))
     needs.run_parts(Batch.from_data_list(graphs[:32]))

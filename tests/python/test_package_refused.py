@@ -15,16 +15,16 @@ from torch.nn import functional as F  # noqa: E402
 from torch_geometric.data import Batch, Data  # noqa: E402
 
 from plimsoll import _torch  # noqa: E402
-from plimsoll._apart import InOrder  # noqa: E402
-from plimsoll._budget import settle  # noqa: E402
-from plimsoll._fit_loss import try_split  # noqa: E402
-from plimsoll._fit_plan import Room, _range, plan_blocks  # noqa: E402
-from plimsoll._fit_steps import Steps  # noqa: E402
-from plimsoll.blocks import BlockLimits, BlockList  # noqa: E402
-from plimsoll.planner import Needs  # noqa: E402
-from plimsoll.sizes import size_of  # noqa: E402
-from plimsoll.steps import by_names  # noqa: E402
-from plimsoll.trial import Trial  # noqa: E402
+from plimsoll._fit.apart import InOrder  # noqa: E402
+from plimsoll._fit.budget import settle  # noqa: E402
+from plimsoll._fit.loss import try_split  # noqa: E402
+from plimsoll._fit.block_plan import Room, _range, plan_blocks  # noqa: E402
+from plimsoll._fit.block_steps import Steps  # noqa: E402
+from plimsoll._fit.blocks import BlockLimits, BlockList  # noqa: E402
+from plimsoll._fit.planner import Needs  # noqa: E402
+from plimsoll.data.sizes import size_of  # noqa: E402
+from plimsoll._fit.steps import by_names  # noqa: E402
+from plimsoll._fit.trial import Trial  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 MIB = 1 << 20
@@ -113,7 +113,7 @@ def test_what_planning_tried_does_not_count_while_the_first_blocks_run(monkeypat
             unused = sum(layer.weight[0, 0] for layer in self.more)
             return self.classifier(x, edge_index, batch, batch_size) + 0 * unused
 
-    monkeypatch.setattr("plimsoll._fit_training.plan_blocks", planned)
+    monkeypatch.setattr("plimsoll._fit.training.plan_blocks", planned)
     fitted(model=Deep(), epochs=1)
     in_plan, after = measured
     assert after - in_plan < MIB
@@ -160,7 +160,7 @@ def test_memory_of_blocks_gives_way(monkeypatch):
     kept = []
     close = Steps.close
     monkeypatch.setattr(Steps, "close", lambda steps: kept.append(steps._memory) or close(steps))
-    monkeypatch.setattr("plimsoll._fit_training.plan_blocks", lambda *_: Room(1, 1 << 50))
+    monkeypatch.setattr("plimsoll._fit.training.plan_blocks", lambda *_: Room(1, 1 << 50))
     assert torch.equal(weights(model), weights(fitted()[0]))
 
     load, refused = BlockList.load, []
@@ -176,7 +176,7 @@ def test_memory_of_blocks_gives_way(monkeypatch):
         monkeypatch.setattr(BlockList, "load", once)
         return shares
 
-    monkeypatch.setattr("plimsoll._fit_training.plan_blocks", lambda *_: Room(1))
-    monkeypatch.setattr("plimsoll._fit_training.try_split", then_refuse)
+    monkeypatch.setattr("plimsoll._fit.training.plan_blocks", lambda *_: Room(1))
+    monkeypatch.setattr("plimsoll._fit.training.try_split", then_refuse)
     assert torch.equal(weights(model), weights(fitted()[0]))
     assert refused and kept == [None, None]

@@ -11,7 +11,7 @@ pytest.importorskip("torch_geometric")
 
 from fit_models import fitted, made_up  # noqa: E402
 from plimsoll import _torch  # noqa: E402
-from plimsoll.random_paths import extreme_draws  # noqa: E402
+from plimsoll._fit.random_paths import extreme_draws  # noqa: E402
 from torch_geometric.data import Batch  # noqa: E402
 from torch_geometric.nn import SAGEConv, global_mean_pool  # noqa: E402
 

@@ -227,11 +227,11 @@ def test_a_rank_that_never_comes_and_a_taken_port(frames, tmp_path):
 
 
 def test_a_torch_without_gloo_refuses(frames, tmp_path, monkeypatch, capsys):
-    from plimsoll import _ranks
+    from plimsoll.jobs import ranks
 
     monkeypatch.setattr("torch.distributed.is_gloo_available", lambda: False)
     with pytest.raises(SystemExit) as ended_with:
-        _ranks.take(arguments(frames, tmp_path / "run", "--ranks", "2"))
+        ranks.take(arguments(frames, tmp_path / "run", "--ranks", "2"))
     assert ended_with.value.code == 2 and "this torch has no gloo" in capsys.readouterr().err
 
 

@@ -17,7 +17,7 @@ if not dist.is_available():
     pytest.skip("this torch has no torch.distributed", allow_module_level=True)
 
 from plimsoll import UsageError  # noqa: E402
-from plimsoll._heartbeat import BEAT_S, STALL, Beat, Heartbeats, stall_timeout  # noqa: E402
+from plimsoll.jobs.heartbeat import BEAT_S, STALL, Beat, Heartbeats, stall_timeout  # noqa: E402
 
 TIMEOUT_S = 4
 LIMIT_S = 60

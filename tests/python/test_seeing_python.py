@@ -45,10 +45,10 @@ def test_modules_sum_to_the_peak_to_the_byte(body):
 def test_a_batch_that_was_not_run_has_modules_too():
     """Worked out from the tapes of smaller ones, to the byte."""
     graphs = made_up(96, loops=1)
-    from plimsoll.planner import Needs
-    from plimsoll.sizes import size_of
-    from plimsoll.steps import by_names
-    from plimsoll.trial import Trial
+    from plimsoll._fit.planner import Needs
+    from plimsoll.data.sizes import size_of
+    from plimsoll._fit.steps import by_names
+    from plimsoll._fit.trial import Trial
 
     needs = Needs(Trial(classifier("GATv2", graphs), torch.optim.Adam, by_names, torch.nn.functional.cross_entropy))
     needs.run_parts(Batch.from_data_list(graphs[:32]))

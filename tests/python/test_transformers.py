@@ -13,10 +13,10 @@ from torch_geometric.nn import GINConv, GPSConv, TransformerConv, global_mean_po
 from plimsoll import _operators  # noqa: E402
 
 _operators.load()
-from plimsoll.planner import Needs  # noqa: E402
-from plimsoll.sizes import size_of  # noqa: E402
-from plimsoll.steps import by_names  # noqa: E402
-from plimsoll.trial import Trial  # noqa: E402
+from plimsoll._fit.planner import Needs  # noqa: E402
+from plimsoll.data.sizes import size_of  # noqa: E402
+from plimsoll._fit.steps import by_names  # noqa: E402
+from plimsoll._fit.trial import Trial  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 

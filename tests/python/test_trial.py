@@ -6,8 +6,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 
 from fit_models import classifier, made_up, weights  # noqa: E402
-from plimsoll.steps import by_names  # noqa: E402
-from plimsoll.trial import Trial  # noqa: E402
+from plimsoll._fit.steps import by_names  # noqa: E402
+from plimsoll._fit.trial import Trial  # noqa: E402
 from torch_geometric.data import Batch  # noqa: E402
 
 

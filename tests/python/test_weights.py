@@ -10,8 +10,8 @@ plimsoll = pytest.importorskip("plimsoll", reason="the package is not installed:
 torch = pytest.importorskip("torch")
 pytest.importorskip("torch_geometric")
 from gat_with_jk import LARGE, SMALL, GATWithJK  # noqa: E402
-from plimsoll.kdgat import kdgat_names  # noqa: E402
-from plimsoll.model_file import ModelFile  # noqa: E402
+from plimsoll.can.kdgat import kdgat_names  # noqa: E402
+from plimsoll.can.model_file import ModelFile  # noqa: E402
 from vgae_twin import LARGE as LARGE_VGAE  # noqa: E402
 from vgae_twin import SMALL as SMALL_VGAE  # noqa: E402
 from vgae_twin import GraphAutoencoderNeighborhood  # noqa: E402

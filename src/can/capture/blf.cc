@@ -21,7 +21,6 @@ namespace {
 constexpr size_t kFileHeader = 144;
 constexpr size_t kContainerHeader = 16;                  // after it: method, size
 constexpr size_t kWindow = 256 << 10;                    // of bytes seen at once
-constexpr int64_t kMaxTime = 9'000'000'000'000'000'000;  // in the year 2255
 constexpr int kMaxStrange = 8;                           // bytes between objects that are no zeros
 constexpr int kMaxPadding = 3;                           // bytes between objects that are no more than that
 constexpr size_t kChecksum = 4;                          // bytes at the end of zlib data

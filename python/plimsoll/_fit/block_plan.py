@@ -1,0 +1,194 @@
+"""The plan of `plimsoll.fit`: the smallest budget, and how many blocks may run at once."""
+
+from __future__ import annotations
+
+import gc
+import math
+from contextlib import suppress
+from typing import NamedTuple
+
+import torch
+from torch_geometric.data import Data
+
+from plimsoll import _torch
+from plimsoll._fit.apart import THREAD_BYTES
+from plimsoll._fit.budget import SPREAD, settle, smallest_budget
+from plimsoll._fit.result import Fit
+from plimsoll._fit.lanes import LaneSums
+from plimsoll._fit.on_device import DeviceTrial
+from plimsoll._fit.blocks import Block, BlockList
+from plimsoll.errors import BudgetExceeded, UsageError
+from plimsoll._fit.planner import Need, Needs, counts_of_parts, worst_of
+from plimsoll.data.sizes import Size
+from plimsoll._fit.steps import Forward, Loss
+from plimsoll._fit.trial import Trial, batch_bytes, bytes_of, tensors_in
+
+
+_MIB = 1 << 20
+_LARGEST = 64  # blocks whose places are worked out
+
+
+def _sizes_of(blocks: BlockList, epochs: range) -> dict[Size, Block]:
+    """Of all blocks of these epochs, with one of each."""
+    sizes: dict[Size, Block] = {}
+    for epoch in epochs:
+        for batch in blocks.batches(epoch):
+            for block in batch:
+                sizes.setdefault(block.size, block)
+    return sizes
+
+
+def _worst(needs: Needs, blocks: BlockList, sizes: dict[Size, Block]) -> Need:
+    """The need of the block that takes most."""
+
+    def load(size: Size, count: int | None = None) -> Data | None:
+        try:
+            return blocks.load(sizes[size].graphs[:count])
+        except BudgetExceeded as refusal:
+            needs.leave_out(refusal)
+            return None
+
+    for size in {max(sizes, key=lambda size: size.nodes), max(sizes, key=lambda size: size.edges)}:
+        for count in counts_of_parts(size.graphs):
+            if (batch := load(size, count)) is not None:
+                needs.run(batch, may_fail=count < blocks.min_graphs)
+            del batch  # before the next
+    return worst_of(needs, sizes, load)
+
+
+class Room(NamedTuple):
+    """What a budget has room for."""
+
+    blocks: int = 0  #: that have memory of their own, at once; 0 where not even one has
+    optimizer: int = 0  #: bytes that it takes while it steps
+
+
+def plan_on_device(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    blocks: BlockList,
+    epochs: range,
+    forward: Forward,
+    loss: Loss,
+    found: Fit,
+    budget: int,
+    lanes: int,
+    tried: int,
+    device: _torch.Device,
+) -> Room:
+    """Room for blocks that run on the device one after the other, with no memory of their own here; `tried` as of
+    `plan_blocks`.
+
+    Errors: `BudgetExceeded`, which names the smallest budget of the device, or of the process.
+    """
+    sizes = _sizes_of(blocks, epochs)
+    held_before = _torch.held()
+    device.warm_up()
+    needs = Needs(DeviceTrial(model, optimizer, forward, loss, device))
+    resident = device.in_use
+    worst = _worst(needs, blocks, sizes)
+    largest = sorted(sizes, key=lambda size: needs.of(size).step)[-_LARGEST:]
+    packed = max(needs.packed(size) for size in largest)
+    state = needs.trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state)))
+    copies = needs.trial.parameters + needs.trial.optimizer_state
+    host_batch, step_bytes = batch_bytes(blocks.load(sizes[worst.size].graphs)), needs.trial.optimizer_step
+    del needs
+    gc.collect()
+    with suppress(UsageError):  # where the caller has tensors there, it stays as it was measured before
+        device.measure_again()
+    # Operators may ask for other pieces in large blocks than in small ones.
+    region = resident + packed + packed // 64 + _MIB + 2 * bytes_of([*model.buffers()])  # which are kept for a second try
+    found.device_planned = device.context + region
+    need = device.context + -(-region // device.unit) * device.unit
+    found.device_smallest_budget = need + 2 * device.unit  # kernels that only some blocks use are loaded later
+    text = _torch.format_bytes
+    if need > device.budget:
+        raise BudgetExceeded(
+            f"the device: a block of {worst.size} needs {text(packed)} there, at {worst.operation or 'its start'}, beside "
+            f"{text(device.context + resident)} of driver, libraries and weights; the smallest device budget that works is "
+            f"{found.device_smallest_budget} bytes ({text(found.device_smallest_budget)}); give that, or smaller blocks"
+        )
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    gradients = bytes_of(parameters) + LaneSums.bytes_for(parameters, lanes)
+    settle()
+    outside = _torch.outside() + held_before
+    found.planned = outside + max(tried, copies, state + gradients + step_bytes + 2 * host_batch * 9 // 8)
+    found.smallest_budget = smallest_budget(found.planned)
+    if smallest_budget(found.planned, spread=0) > budget:
+        raise BudgetExceeded(
+            f"the process needs {text(found.planned)} beside what is on the device; the smallest budget that works is "
+            f"{found.smallest_budget >> 20} MiB; give that, or smaller blocks"
+        )
+    return Room(0, step_bytes)
+
+
+def plan_blocks(
+    model: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    blocks: BlockList,
+    epochs: range,
+    forward: Forward,
+    loss: Loss,
+    found: Fit,
+    budget: int,
+    lanes: int,
+    tried: int,
+    threads: int,
+) -> Room:
+    """Room for up to `threads` blocks, where `tried` bytes were held before the plan.
+
+    Errors: `BudgetExceeded`, which names the smallest budget.
+    """
+    sizes = _sizes_of(blocks, epochs)
+    held_before = _torch.held()
+    needs = Needs(Trial(model, optimizer, forward, loss))
+    worst = _worst(needs, blocks, sizes)
+    trial = needs.trial
+    gradients = LaneSums.bytes_for([parameter for parameter in trial.model.parameters() if parameter.requires_grad], lanes)
+    # Buffers are kept for a second try of a block. Before that, the trial has a copy of the model and the optimizer.
+    state = trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state))) + gradients + bytes_of([*model.buffers()])
+    state = max(state, trial.parameters + trial.optimizer_state)
+    parameters = bytes_of([*trial.model.parameters()])
+    most = needs.of(blocks.largest_possible())
+    range_bytes, step_bytes = _range(needs, worst), trial.optimizer_step
+    # Without the trial, which would be counted as the process's while the first blocks run, if malloc kept it.
+    del needs, trial
+    settle()
+    outside = _torch.outside() + held_before
+    # A batch of a graph_set lies in buffers that are up to an eighth larger than its tensors.
+    need = outside + state + worst.batch * 9 // 8
+    found.planned = max(need + worst.step, outside + tried)
+    found.smallest_budget = smallest_budget(found.planned)
+    found.smallest_budget_any_seed = max(
+        found.smallest_budget, smallest_budget(outside + state + most.batch * 9 // 8 + most.step)
+    )
+    if smallest_budget(found.planned, spread=0) > budget:
+        text = _torch.format_bytes
+        raise BudgetExceeded(
+            f"a block of {worst.size} needs {text(worst.step)} at {worst.operation or 'its start'}, beside {text(need)} "
+            f"of the process; the smallest budget that works is {found.smallest_budget >> 20} MiB; give that, or smaller "
+            "blocks"
+        )
+    # Memory that is kept for blocks leaves as much free as the smallest budget does, for what a process holds more than planned.
+    room = budget - _torch.slack(budget) - SPREAD
+    # The memory of blocks is still held when gradients that were copied from it are added up, and when the optimizer steps.
+    beside = max(parameters, step_bytes)
+    if need + range_bytes + beside > room:
+        return Room(0, step_bytes)
+    # Each thread has a block, its batch and its gradients, and one block waits.
+    each = range_bytes + worst.batch * 9 // 8 + parameters + THREAD_BYTES
+    at_once = max(len(batch) for batch in blocks.batches(0))
+    workers = min(threads, at_once, (room - need - worst.batch * 9 // 8 - step_bytes) // each)
+    if workers > 1:
+        found.planned = need + worst.batch * 9 // 8 + workers * each
+    return Room(max(1, int(workers)), step_bytes)
+
+
+def _range(needs: Needs, worst: Need) -> int:
+    """What the memory of one block has to hold: its tensors lie apart in it, so that it is more than they take at once."""
+    tapes = needs.tapes.values()
+    largest = max(tape.recording.packed() for tape in tapes)
+    if worst.run:
+        return largest
+    apart = max(tape.recording.packed() / tape.step for tape in tapes)
+    return max(largest, math.ceil(worst.step * apart))

@@ -1,0 +1,194 @@
+"""How the loss of a batch comes from the losses of its blocks."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from plimsoll.errors import UsageError
+from plimsoll._fit.steps import Loss, one_number
+
+_CLASS_LOSSES = (torch.nn.CrossEntropyLoss, torch.nn.NLLLoss)
+_CLASS_FUNCTIONS = (torch.nn.functional.cross_entropy, torch.nn.functional.nll_loss)
+
+
+class LossShares(NamedTuple):
+    """The loss of a batch is the sum of its blocks' losses; for a mean, each times `share(y)` and divided by the sum of
+    the shares."""
+
+    mean: bool = True
+    weight: Tensor | None = None  #: f32 [classes], of `y`'s classes
+    ignore_index: int | None = None  #: of a loss over classes, the one that does not count
+    weights: Callable[[Data], Any] | None = None  #: gives the share of a block, where `y` does not say it
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether the share of targets is how many rows they have."""
+        return not self.mean or self.ignore_index is None
+
+    @property
+    def known_late(self) -> bool:
+        """Whether shares are known only when a block has run."""
+        return self.weights is not None
+
+    def share(self, y: Tensor) -> float:
+        if self.counts_rows or y.is_floating_point():
+            return float(len(y) if y.dim() else 1)
+        y = y.long()  # torch would take uint8 for a mask
+        counted = y != self.ignore_index
+        if self.weight is None:
+            return float(counted.sum())
+        classes = y[counted]
+        if classes.numel() and not 0 <= int(classes.min()) <= int(classes.max()) < len(self.weight):
+            raise UsageError(
+                f"the loss has weights of {len(self.weight)} classes, and y has the classes {int(classes.min())} to {int(classes.max())}; "
+                f"expected one weight a class, and y from 0 to {len(self.weight) - 1}"
+            )
+        return float(self.weight.double()[classes].sum())
+
+    @staticmethod
+    def counted(_: Data) -> float:
+        """Stands for `weights` where the loss gives a sum and a count."""
+        raise AssertionError("the loss gives its own count")
+
+
+def shares_of(loss: Loss) -> LossShares:
+    """What a loss says of itself: torch's class losses, as modules, functions or a `functools.partial` of these.
+    Others are taken for a plain mean over rows, or a sum where they have a `reduction` of "sum".
+
+    Errors: `UsageError` for `reduction="none"`, and for what is no function.
+    """
+    _require_function(loss)
+    keywords: dict[str, Any] = {}
+    inner: Any = loss
+    while isinstance(inner, functools.partial):
+        keywords = {**inner.keywords, **keywords}
+        inner = inner.func
+    is_module = isinstance(inner, torch.nn.Module)
+
+    def setting(name: str, default: Any) -> Any:
+        return getattr(inner, name, default) if is_module else keywords.get(name, default)
+
+    reduction = setting("reduction", "mean")
+    if reduction == "none":
+        raise UsageError('the loss has reduction="none"; expected "mean" or "sum", one number for a batch')
+    if reduction == "sum":
+        return LossShares(mean=False)
+    if isinstance(inner, _CLASS_LOSSES) or inner in _CLASS_FUNCTIONS:
+        return LossShares(weight=setting("weight", None), ignore_index=setting("ignore_index", -100))
+    return LossShares()
+
+
+def _require_function(loss: Any) -> None:
+    if isinstance(loss, type) and issubclass(loss, torch.nn.Module):
+        raise UsageError(f"loss is the class {loss.__name__}; expected one of it: loss={loss.__name__}()")
+    if not callable(loss):
+        raise UsageError(
+            f"loss={loss!r}: expected a function of the model's output and y, such as torch.nn.functional.cross_entropy or mse_loss"
+        )
+
+
+def value_and_share(result: Any, batch: Data | None, y: Tensor, shares: LossShares) -> tuple[float, float]:
+    """The loss of a block and its share in that of the batch, from what the loss gave. Errors: `UsageError`."""
+    value, share = loss_and_share(result, batch, y, shares)
+    return float(value.detach()), share
+
+
+def loss_and_share(result: Any, batch: Data | None, y: Tensor, shares: LossShares) -> tuple[Tensor, float]:
+    """The same with the loss as a tensor: a mean, or a sum where `shares.mean` is False.
+
+    Errors: `UsageError` for what is no number, nor a sum and a count.
+    """
+    if shares.weights is LossShares.counted:
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise UsageError(f"loss gave {type(result).__name__} for a block, and a sum and a count for another; expected the latter")
+        total, count = one_number(result[0]), float(result[1])
+        _require_weight(count, "the count that loss gave")
+        return total / count if count else total * 0.0, count
+    value = one_number(result)
+    if shares.weights is None:
+        return value, shares.share(torch.as_tensor(y))
+    assert batch is not None
+    return value, _weight(shares.weights(batch))
+
+
+def _weight(given: Any) -> float:
+    if isinstance(given, Tensor) and given.numel() != 1:
+        raise UsageError(f"weights gave a tensor of shape {tuple(given.shape)}; expected one number for the batch, as its .sum()")
+    try:
+        weight = float(given)
+    except (TypeError, ValueError):
+        raise UsageError(f"weights gave {given!r}; expected one number for the batch") from None
+    return _require_weight(weight, "weights gave")
+
+
+def _require_weight(weight: float, what: str) -> float:
+    if not math.isfinite(weight) or weight < 0:
+        raise UsageError(f"{what}: is {weight}; expected how many items the loss of the batch is a mean over, 0 or more")
+    return weight
+
+
+def require_split(loss: Loss, out: Tensor, y: Tensor, shares: LossShares) -> None:
+    """Compares the loss of some rows with that of their halves, by classes where `y` has them.
+
+    `out` are the model's rows for the targets `y`. Errors: `UsageError` for a loss that is something else than the
+    mean or the sum of its rows, such as one over pairs of rows.
+    """
+    rows = len(y) if y.dim() else 1
+    if not isinstance(out, Tensor) or not out.dim() or len(out) != rows or rows < 2:
+        return  # nothing says which part of `out` is of which target
+    order = torch.arange(rows)
+    if y.dim() == 1:
+        order = torch.argsort(y, stable=True)
+    # Rows without a target, which sort to an end, are in one half.
+    halves = order[: rows // 2], order[rows // 2 :]
+
+    def values(out: Tensor) -> list[tuple[float, float]]:
+        found = []
+        for some in (order, *halves):
+            with torch.random.fork_rng(devices=[]), torch.no_grad():
+                torch.default_generator.manual_seed(0)
+                found.append(value_and_share(loss(out[some], y[some]), None, y[some], shares))
+        return found
+
+    tolerance = 1e-5
+    try:
+        whole, *parts = values(out.double() if out.is_floating_point() else out)
+    except (RuntimeError, ValueError):  # a loss of another dtype, such as one with class weights
+        whole, *parts = values(out.float() if out.is_floating_point() else out)
+    require_sum(whole, parts, rows, shares, tolerance, "rows")
+
+
+def require_sum(
+    whole: tuple[float, float],
+    parts: Sequence[tuple[float, float]],
+    count: int,
+    shares: LossShares,
+    tolerance: float,
+    items: str = "graphs",
+) -> None:
+    """Errors: `UsageError` where the losses of parts do not come to that of the whole; each is a value and a share."""
+    total = sum((share if shares.mean else 1.0) * value for value, share in parts if share)
+    denominator = sum(share for _, share in parts) if shares.mean else 1.0
+    if not denominator or not math.isfinite(whole[0]):
+        return
+    if shares.mean and abs(denominator - whole[1]) > tolerance * abs(whole[1]):
+        raise UsageError(
+            f"the weight of {count} {items} is {whole[1]:.6g} and that of two parts comes to {denominator:.6g}; expected the sum: "
+            "weights, or the count that loss gives, is how many items the loss is a mean over"
+        )
+    if abs(total / denominator - whole[0]) <= tolerance * abs(whole[0]) + 1e-6:
+        return
+    raise UsageError(
+        f"the loss of {count} {items} is {whole[0]:.6g} and that of two parts comes to {total / denominator:.6g}: it is neither "
+        "a mean over the rows of y nor a sum, so that it cannot be taken block by block. Class weights and ignore_index: "
+        "give torch.nn.CrossEntropyLoss(weight=...) itself, or functools.partial(cross_entropy, weight=...). A mean over other "
+        "items, such as those of a mask: weights=lambda batch: batch.train_mask.sum(), or a loss that gives the sum and the count. "
+        'A loss over pairs of rows: a block of the whole batch, block=plimsoll.BlockLimits(batch_size, ...), or reduction="sum"'
+    )

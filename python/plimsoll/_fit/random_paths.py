@@ -1,0 +1,132 @@
+"""Models that choose at random which operations run, as those with stochastic depth do, and what such a step takes at most."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from torch.overrides import TorchFunctionMode
+from torch_geometric.data import Data
+
+from plimsoll._fit import other_random
+from plimsoll._fit.callers_random import CallersRandom
+from plimsoll.errors import BudgetExceeded
+from plimsoll._fit.plain_forward import draws, plain
+from plimsoll._fit.trial import Draws, Tape, Trial
+
+_UNIFORM = {torch.rand, torch.rand_like, torch.Tensor.uniform_}
+_BERNOULLI = {torch.bernoulli, torch.Tensor.bernoulli, torch.Tensor.bernoulli_}
+_WORDS = 624  # numbers of 32 bits that the Mersenne Twister of Python and NumPy gives before it makes new ones
+_HIGH_WORD = 0x12DD9BB3  # a state from which it gives 32 bits that are all one
+_SEEDS = 6
+
+
+class _Extremes(TorchFunctionMode):  # type: ignore[misc]
+    def __init__(self, high: bool) -> None:
+        super().__init__()
+        self._high = high
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if func in _UNIFORM:
+            result.detach().fill_(1.0 - torch.finfo(result.dtype).eps / 2 if self._high else 0.0)
+        elif func in _BERNOULLI:
+            result.detach().fill_(self._high)
+        return result
+
+
+@contextmanager
+def extreme_draws(high: bool) -> Iterator[None]:
+    """Inside, uniform numbers of torch, and the first of Python's `random` and NumPy's, are all at one end of their range."""
+    words = [_HIGH_WORD if high else 0] * _WORDS
+    random.setstate((3, (*words, 0), None))
+    np.random.set_state(("MT19937", np.array(words, np.uint32), 0, 0, 0.0))
+    with _Extremes(high):
+        yield
+
+
+@contextmanager
+def seeded_draws(seed: int) -> Iterator[None]:
+    """Inside, what torch, Python's `random` and NumPy draw follows from the seed."""
+    torch.manual_seed(seed)
+    other_random.seed(seed)
+    yield
+
+
+class RandomPaths:
+    """Steps of a trial where random numbers decide which operations run.
+
+    A step is recorded with all numbers high, with all low, and with a few seeds. Where they differ, the trial draws from one end of
+    the range from then on, so that steps on all batches run the same operations. Where other draws run modules that this end does
+    not, `factor` is how much more all modules take together, each at its largest.
+    """
+
+    def __init__(self) -> None:
+        self.found = False
+        self.factor = 1.0
+        self._others: list[Draws] = []
+
+    def look(self, trial: Trial, batch: Data, tape: Tape) -> None:
+        """Compares steps on a batch with the one that `tape` has. Errors: as of `Trial.record`."""
+        if trial.on_device or not _draws(trial, batch):
+            return
+        ends = _recorded(trial, batch, [partial(extreme_draws, high) for high in (True, False)])
+        seeds = _recorded(trial, batch, [partial(seeded_draws, seed) for seed in range(_SEEDS)])
+        others = ends | seeds
+        self.found = any(_profile(other) != _profile(tape) for other in others.values())
+        if not self.found:
+            return
+        trial.draws = max(ends or seeds, key=lambda draws: others[draws].step)
+        chosen = others.pop(trial.draws)
+        if any(other.step > chosen.step or not _held(other).keys() <= _held(chosen).keys() for other in others.values()):
+            self._others = list(others)
+
+    def record(self, trial: Trial, batch: Data) -> Tape:
+        """The tape of a step on a batch; brings `factor` up to date."""
+        tape = trial.record(batch)
+        if self._others:
+            held = _held(tape)
+            for other in map(_held, _recorded(trial, batch, self._others).values()):
+                held = {name: max(held.get(name, 0), other.get(name, 0)) for name in held | other}
+            self.factor = max(self.factor, sum(held.values()) / tape.step)
+        return tape
+
+    def at_most(self, step: int) -> int:
+        """Bytes that a step takes with any draws, where one with these of the trial takes `step`."""
+        return math.ceil(step * self.factor)
+
+
+def _recorded(trial: Trial, batch: Data, ways: Sequence[Draws]) -> dict[Draws, Tape]:
+    """Steps with these draws, without those on which the model does not run, as where all nodes are left out."""
+    tapes = {}
+    for draws in ways:
+        try:
+            tapes[draws] = trial.record(batch, draws)
+        except BudgetExceeded:
+            raise
+        except Exception:
+            continue
+    return tapes
+
+
+def _draws(trial: Trial, batch: Data) -> bool:
+    """Whether a forward pass draws random numbers besides dropout."""
+    trial.model.train(trial.training)
+    with CallersRandom([]):
+        return draws(trial.model, batch, plain(trial.forward))
+
+
+def _held(tape: Tape) -> dict[str, int]:
+    """Bytes at the peak of a step by module."""
+    return dict(tape.recording.by_module()[2])
+
+
+def _profile(tape: Tape) -> tuple[Any, ...]:
+    """What two steps on one batch have in common if they ran the same operations."""
+    return tape.recording.peak(), tape.recording.by_module()[3], sorted(tape.recording.held_at_peak())

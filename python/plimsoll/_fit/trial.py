@@ -1,0 +1,279 @@
+"""Steps of training that are run for what they take of memory, on a copy of the model."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import torch
+from torch import Tensor
+from torch.utils.hooks import RemovableHandle
+from torch_geometric.data import Data
+
+from plimsoll import _core, _torch
+from plimsoll._fit.budget import settle
+from plimsoll._fit.callers_random import CallersRandom
+from plimsoll._fit.device import generators, loss_on, moved, on_device
+from plimsoll.errors import BudgetExceeded, UsageError
+from plimsoll.data.sizes import Size, size_of
+from plimsoll._fit.steps import Forward, Loss, loss_of
+
+T = TypeVar("T")
+R = TypeVar("R")
+Optimizer: TypeAlias = torch.optim.Optimizer | Callable[[Iterable[Tensor]], torch.optim.Optimizer]
+#: Inside, random numbers are drawn in another way.
+Draws: TypeAlias = Callable[[], AbstractContextManager[None]]
+
+
+class Tape(NamedTuple):
+    """What a step on one batch takes beside the batch, in bytes as the ledger enters them."""
+
+    size: Size
+    recording: _torch.Recording
+    batch: int  #: bytes of the batch's tensors
+    buffers: dict[str, int] = {}  #: bytes of those fields that lie in buffers of a loader
+
+    @property
+    def step(self) -> int:
+        return self.recording.peak()[0]
+
+
+def require_plain_step(optimizer: torch.optim.Optimizer) -> None:
+    """Errors: `UsageError` for one that steps otherwise than the others."""
+    if isinstance(optimizer, torch.optim.LBFGS | torch.optim.SparseAdam):
+        raise UsageError(f"{type(optimizer).__name__}: wants a closure, or sparse gradients; expected another optimizer")
+
+
+class Trial:
+    """A copy of a model and its optimizer that steps are tried on; the caller's are not touched.
+
+    What it leaves behind: the generators of torch, Python and NumPy are as they were. Not thread-safe. With a `device` all of it is there. Errors:
+    `UsageError` where model and optimizer cannot be copied.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        optimizer: Optimizer,
+        forward: Forward,
+        loss: Loss,
+        training: bool = True,
+        device: _torch.Device | None = None,
+        in_buffer: Callable[[str], bool] | None = None,
+    ) -> None:
+        """`in_buffer` says which fields of a batch lie in buffers of a loader."""
+        self.forward, self._loss, self.training, self._device = forward, loss, training, device
+        self.on_device = device is not None
+        self.draws: Draws = nullcontext  #: how steps draw random numbers
+        self._in_buffer = in_buffer
+        with self._there():
+            if isinstance(optimizer, torch.optim.Optimizer):
+                self.model, self.optimizer = copied((model, optimizer))
+            else:
+                self.model = copied(model)
+                # Prediction has none, and a model for it may have no parameters.
+                self.optimizer = optimizer(self.model.parameters() if training else [torch.nn.Parameter(torch.empty(0))])
+            require_plain_step(self.optimizer)
+            _keep_weights(self.optimizer)
+            self.optimizer.zero_grad(set_to_none=True)
+            if device is not None:
+                self._loss = loss_on(loss, device)
+                self.model.to(device.torch)
+                self.optimizer.load_state_dict(self.optimizer.state_dict())  # where its parameters are
+        self._stepped = False
+        self.optimizer_step = 0  #: bytes that the optimizer takes in a step and gives back, after the first
+
+    @property
+    def parameters(self) -> int:
+        """Bytes of parameters and buffers."""
+        return self.bytes_of([*self.model.parameters(), *self.model.buffers()])
+
+    @property
+    def optimizer_state(self) -> int:
+        """Bytes of what the optimizer keeps from step to step; 0 before the first."""
+        return self.bytes_of(list(tensors_in(self.optimizer.state)))
+
+    def bytes_of(self, tensors: list[Tensor]) -> int:
+        """As the ledger enters them, or as they lie on the device."""
+        if self._device is None:
+            return bytes_of(tensors)
+        return bytes_of([tensor for tensor in tensors if str(tensor.device) == self._device.torch], on_device_bytes)
+
+    def _there(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._device is None else on_device(self._device)
+
+    def record(self, batch: Data, draws: Draws | None = None) -> Tape:
+        """The tape of a step on this batch, whose random numbers are drawn as `draws` says. Errors: `BudgetExceeded`; what the model or the loss raises."""
+        # A backward pass in this thread, whose recording it is.
+        in_thread = nullcontext() if self._device is None else torch.autograd.set_multithreading_enabled(False)
+        draws = draws or self.draws
+        with CallersRandom(generators(self._device)), torch.enable_grad(), self._there(), in_thread:
+            if self._device is not None:
+                batch = moved(batch, self._device)
+            if self.training and not self._stepped:  # makes the optimizer's state
+                with draws():
+                    self._step(batch)
+                self._stepped = True
+            recording = _torch.Recording()
+            hooks = list(self._name_modules())
+            try:
+                with draws():
+                    recording.begin(self._device)
+                    self._step(batch)
+            finally:
+                recording.end()
+                for hook in hooks:
+                    hook.remove()
+                self.optimizer.zero_grad(set_to_none=True)
+                # Steps on batches of other sizes would not take up what this one's tensors leave.
+                settle()
+        if self._device is not None:
+            return Tape(size_of(batch), recording, self.bytes_of(list(tensors_in(batch.to_dict()))))
+        buffers = {} if self._in_buffer is None else buffers_in(batch, self._in_buffer)
+        return Tape(size_of(batch), recording, batch_bytes(batch), buffers)
+
+    def _name_modules(self) -> Iterator[RemovableHandle]:
+        # Each that is called says so, however it ends. Parts of a fused layer are left out: with hooks it would run as
+        # PyTorch Geometric's, which takes more memory.
+        whole = ""
+        for name, module in self.model.named_modules():
+            if whole and name.startswith(whole):
+                continue
+            if type(module).__module__.startswith("plimsoll.nn") and hasattr(module, "propagate"):
+                whole = f"{name}."
+            if not name:
+                continue
+            yield module.register_forward_pre_hook(lambda *_, name=name: _torch.enter_module(name))
+            yield module.register_forward_hook(lambda *_: _torch.leave_module(), always_call=True)
+
+    def _step(self, batch: Data) -> None:
+        self.model.train(self.training)
+        if not self.training:
+            with torch.no_grad():
+                self.forward(self.model, batch)
+            return
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = loss_of(self.model, batch, self.forward, within("loss", self._loss))
+        if not loss.requires_grad:
+            raise UsageError("the loss requires no gradient; expected a model with parameters that do, and a loss of its output")
+        loss.backward()
+        if not any(parameter.grad is not None for parameter in self.model.parameters()):
+            raise UsageError("no parameter of the model has a gradient; expected forward to use the model it is given")
+        self._step_optimizer()
+
+    def _step_optimizer(self) -> None:
+        outer, before = _torch.begin_peak(), _torch.held()
+        try:
+            within("optimizer", self.optimizer.step)()
+        finally:
+            self.optimizer_step = _torch.peak() - before
+            _torch.end_peak(outer)
+
+
+def _keep_weights(optimizer: torch.optim.Optimizer) -> None:
+    """Steps have a rate of zero then: what a model runs may depend on its weights, which are to stay those of the caller."""
+    for group in optimizer.param_groups:
+        if isinstance(rate := group.get("lr"), Tensor):
+            group["lr"] = torch.zeros_like(rate)
+        elif rate is not None:
+            group["lr"] = 0.0
+
+
+def within(module: str, function: Callable[..., R]) -> Callable[..., R]:
+    """The function, which is a module by this name to a recording."""
+
+    def call(*arguments: Any) -> R:
+        _torch.enter_module(module)
+        try:
+            return function(*arguments)
+        finally:
+            _torch.leave_module()
+
+    return call
+
+
+def copied(value: T) -> T:
+    """A deep copy of a model, or of it and its optimizer, whose tensors are in the ledger. Errors: `UsageError` where there can be
+    none."""
+    # torch copies storages that are not of parameters past its allocator, unless they are copied already.
+    storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in _without_parameters(value)}
+    memo: dict[Any, Any] = {"torch": {key: _in_ledger(storage) for key, storage in storages.items()}}
+    try:
+        return copy.deepcopy(value, memo)
+    except BudgetExceeded:
+        raise
+    except (RuntimeError, TypeError) as error:
+        raise UsageError(f"planning works on a copy of the model, which cannot be made: {error}") from error
+
+
+def _without_parameters(value: object) -> Iterator[Tensor]:
+    """Tensors on the CPU of a model or optimizer, or of several, that are no parameters."""
+    for part in value if isinstance(value, tuple) else (value,):
+        if isinstance(part, torch.nn.Module):
+            found = list(part.buffers())
+        else:
+            found = list(tensors_in(part.state)) if isinstance(part, torch.optim.Optimizer) else []
+        yield from (tensor for tensor in found if tensor.layout is torch.strided and tensor.device.type == "cpu")
+
+
+def _in_ledger(storage: torch.UntypedStorage) -> torch.UntypedStorage:
+    """A copy of it that torch's allocator has made."""
+    copied_storage = torch.empty(storage.nbytes(), dtype=torch.uint8).untyped_storage()
+    copied_storage.copy_(storage)
+    return copied_storage
+
+
+def bytes_of(tensors: Iterable[Tensor], of: Callable[[int], int] = _torch.tensor_bytes) -> int:
+    """As the ledger enters them; what shares memory is counted once."""
+    tensors = [part for tensor in tensors for part in dense_parts(tensor)]
+    storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors}
+    return sum(map(of, storages.values()))
+
+
+def dense_parts(tensor: Tensor) -> list[Tensor]:
+    """A tensor itself, or those that a sparse one consists of."""
+    if tensor.layout is torch.strided:
+        return [tensor]
+    if tensor.layout is torch.sparse_coo:
+        return [tensor._indices(), tensor._values()]
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        return [tensor.crow_indices(), tensor.col_indices(), tensor.values()]
+    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        return [tensor.ccol_indices(), tensor.row_indices(), tensor.values()]
+    raise UsageError(f"a tensor of layout {tensor.layout} cannot be planned; expected edge_index, or a sparse tensor in COO, CSR or CSC")
+
+
+def on_device_bytes(asked: int) -> int:
+    """What a tensor takes of a device, whose pieces are aligned to 256 bytes."""
+    return -(-asked // 256) * 256
+
+
+def batch_bytes(batch: Data) -> int:
+    """Bytes of its fields, and of what a `Batch` remembers to be taken apart again."""
+    remembered = [getattr(batch, name, None) for name in ("_slice_dict", "_inc_dict")]
+    return bytes_of(list(tensors_in([batch.to_dict(), *remembered])))
+
+
+def buffers_in(batch: Data, in_buffer: Callable[[str], bool]) -> dict[str, int]:
+    """Bytes of its fields that lie in buffers of a loader, and of where the edges of each graph begin."""
+    fields = batch.to_dict()
+    fields["edge_ptr"] = (getattr(batch, "_slice_dict", None) or {}).get("edge_index")
+    return {
+        name: value.untyped_storage().nbytes() for name, value in fields.items() if isinstance(value, Tensor) and in_buffer(name)
+    }
+
+
+def rounding(asked: int) -> int:
+    """How much more the ledger enters for a tensor in a loader's buffer than for torch's of these bytes."""
+    return max(_core.batch_buffer_bytes(asked) - _torch.tensor_bytes(asked), 0)
+
+
+def tensors_in(value: Any) -> Iterable[Tensor]:
+    """Those in dictionaries and lists, at any depth."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (dict, list, tuple)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from tensors_in(item)

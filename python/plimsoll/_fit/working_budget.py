@@ -1,0 +1,57 @@
+"""Refusals of a budget that name one that works, which a plan without that budget finds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, suppress
+from typing import TypeVar
+
+from plimsoll._fit.budget import budget as budget_of_process
+from plimsoll._fit.budget import naming_a_budget
+from plimsoll.arguments import Budget
+from plimsoll.errors import BudgetExceeded, Error
+
+R = TypeVar("R")
+_NAMED = "smallest budget that works"
+
+
+def prepared_within(
+    budget: Budget,
+    enter: ExitStack,
+    context: AbstractContextManager[object],
+    prepare: Callable[[ExitStack], R],
+    smallest: Callable[[R], int],
+) -> tuple[budget_of_process, R]:
+    """The budget, which is in force until `enter` is left, as is `context`, and what `prepare` gives within it.
+
+    Errors: `BudgetExceeded`, which names the budget that `smallest` gives for what is prepared without this budget.
+    """
+    try:
+        with ExitStack() as own:
+            memory = own.enter_context(budget_of_process(budget))
+            own.enter_context(context)
+            with naming_a_budget():
+                ready = prepare(own)
+            enter.enter_context(own.pop_all())
+            return memory, ready
+    except BudgetExceeded as error:
+        refused = error
+
+    def smallest_of_all() -> int:
+        with budget_of_process(), ExitStack() as own:
+            return smallest(prepare(own))
+
+    raise with_working_budget(refused, budget, smallest_of_all)
+
+
+def with_working_budget(refused: BudgetExceeded, budget: Budget, smallest: Callable[[], int]) -> BudgetExceeded:
+    """The refusal, whose text names the smallest budget where it does not yet and `smallest` finds one."""
+    if budget is None or _NAMED in str(refused) or "device budget" in str(refused):
+        return refused
+    refused.free_frames()
+    with suppress(Error):  # there is no memory to find out, or something else is wrong, which another budget will show
+        least = smallest()
+        text = re.sub(r"; give (more than|a budget of) [^;]*$", "", str(refused))
+        refused.args = (f"{text}; the {_NAMED} is {least >> 20} MiB",)
+    return refused

@@ -1,0 +1,340 @@
+"""From PyTorch Geometric: `from_pyg`."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import shutil
+import tempfile
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll import _core
+from plimsoll.arguments import Budget, PathLike, Progress, budget_text, texts
+from plimsoll.data.columns import array_of, class_of, features_of, node_classes, positions, targets_of, whole_numbers
+from plimsoll.data.pyg_data import is_data, write_data
+from plimsoll.data.data_set import DataSet
+from plimsoll.errors import Failure, UsageError
+from plimsoll.data.graph import Graph
+from plimsoll.data.graph_set import GraphSet
+from plimsoll.replacing import hidden_name
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
+Made = TypeVar("Made", bound=DataSet)
+
+_STORED = {"x", "edge_index", "edge_attr", "y", "node_y", "pos", "num_nodes"}
+_PROGRESS_GRAPHS = 256
+_WAITING_BYTES = 1 << 20
+_MOST_NODES = 2**31 - 1  # of a graph, whose edges are i32
+
+
+@overload
+def from_pyg(
+    dataset: Data, path: PathLike, *, leave_out: Iterable[str] = (), force: bool = False, budget: Budget = None
+) -> Graph: ...
+@overload
+def from_pyg(
+    dataset: Iterable[Data] | Mapping[str, Iterable[Data]],
+    path: PathLike,
+    *,
+    leave_out: Iterable[str] = (),
+    force: bool = False,
+    budget: Budget = None,
+    progress: Progress = None,
+    tables: Mapping[str, Any] | None = None,
+) -> GraphSet: ...
+def from_pyg(
+    dataset: Any,
+    path: PathLike,
+    *,
+    leave_out: Iterable[str] = (),
+    force: bool = False,
+    budget: Budget = None,
+    progress: Progress = None,
+    tables: Mapping[str, Any] | None = None,
+) -> GraphSet | Graph:
+    """Writes a PyTorch Geometric data set of small graphs to a `graph_set`, or one `Data` to a `graph`, which is opened.
+
+    `dataset` is anything that gives `Data` objects one after the other, or a mapping of split names to such; it is
+    read once, a graph at a time; first graphs without an answer wait for one that has, beyond 1 MiB in a temporary file
+    (`TMPDIR`). Of each graph are stored `x` [n, F], `edge_index` [2, e], `edge_attr` [e, K] (both
+    features may be missing, or have one axis where they have one column), the class `y` of the graph, one whole
+    number, -1 where there is none, and `node_y` [n], classes of its nodes, -1 where there is none. Floating-point numbers
+    are targets of regression, NaN where unknown, and so are several labels, whole numbers or bool in T columns: `y` [1]
+    or [1, T] goes into the column `target`, where a graph without has NaN, and `node_y` [n] or [n, T] into
+    `node_target`; the class of a graph that has targets may be in `graph_y`. A graph without `edge_index` has no edges.
+    `pos` [n, 2] or [n, 3] is where nodes lie; z is 0 where there are two. All graphs have the same of them. All of these are stored as f32: values that f32 cannot hold are
+    refused, as is anything else that a graph has, unless `leave_out` names it.
+
+    One `Data` by itself is one large graph: `x`, `edge_index`, `edge_attr`, `edge_weight` [e], classes of nodes in `y` [n],
+    and splits as `train_mask`, `val_mask` and `test_mask` [n], or as `train_idx`, `valid_idx` and `test_idx`. Edges are
+    sorted by target; the column `edge_id` has their order in `edge_index`, in which `Graph.to_pyg` and loaders count them.
+
+    An output that has the same columns already is opened, with a warning. `force` replaces one that exists. `budget` is for the buffers of the columns, 1.75 MiB at most.
+    `progress` is called with the graphs done and in all, 0 where their number is not known. `tables` are `features`,
+    `recordings` and `vocabulary` as the manifest of a `graph_set` has them (docs/formats/graph-set.md); without them
+    features are called x_0, x_1, ... and edge_attr_0, ..., and there are no others.
+    Errors: `UsageError` that names the graph, `Failure`, `BudgetExceeded`; the output is then as it was.
+    """
+    left_out = set(texts("leave_out", leave_out))
+    if is_data(dataset):
+        return unless_there(path, force, lambda out: write_data(dataset, out, left_out, force, budget), Graph)
+    _require_one_type(dataset, "dataset")
+    splits = dict(dataset) if isinstance(dataset, Mapping) else {"all": dataset}
+    if wrong := [name for name in splits if not isinstance(name, str) or not name]:
+        raise UsageError(f"dataset: names a split {wrong[0]!r}, expected a text")
+    def write(out: Path) -> GraphSet:
+        read = lambda data, where: _graph(data, left_out, where)  # noqa: E731
+        return write_graphs(splits, read, out, "torch_geometric", force, budget, progress, tables)
+
+    return unless_there(path, force, write, GraphSet)
+
+
+def unless_there(path: PathLike, force: bool, write: Callable[[Path], Made], kind: type[Made]) -> Made:
+    """What `write` writes, at `path`; a data set of the same columns that is there already is opened, with a warning.
+
+    Errors: `Failure` for an output of other content, unless `force` replaces a data set, and what `write` raises.
+    """
+    path = Path(path)
+    if force or not os.path.lexists(path):
+        return write(path)
+    other = Failure(f"{path} exists already and has other content; give another path, or force=True to replace it")
+    if (there := _content(path)) is None:
+        raise Failure(f"{path} exists already and is no data set; give another path")
+    made = path.with_name(f"{hidden_name(path)}{os.getpid()}")
+    try:
+        write(made).close()
+        if _content(made) != there:
+            raise other
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    warnings.warn(f"{path} has these graphs already; nothing was written", stacklevel=3)
+    return kind(path)
+
+
+def _content(folder: Path) -> Any:
+    """What a data set's manifest says but for what it was made from; None where there is none."""
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        manifest.pop("provenance", None)
+        return manifest
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+def write_graphs(
+    splits: Mapping[str, Iterable[Any]],
+    read: Callable[[Any, str], Columns],
+    path: PathLike,
+    source: str,
+    force: bool,
+    budget: Budget,
+    progress: Progress,
+    tables: Mapping[str, Any] | None = None,
+) -> GraphSet:
+    """Writes what `read(graph, where)` makes of graphs, one by one; the rest as `from_pyg`."""
+    path = Path(path)
+    sized = [graphs for graphs in splits.values() if isinstance(graphs, Sized)]
+    total = sum(map(len, sized)) if len(sized) == len(splits) else 0
+    counts: list[tuple[str, int]] = []
+
+    def graphs_read() -> Iterator[Columns]:
+        done = 0
+        for name, graphs in splits.items():
+            before = done
+            for data in graphs:
+                yield read(data, f"graph {done}" + (f" (of split {name!r})" if len(splits) > 1 else ""))
+                done += 1
+                if progress is not None and done % _PROGRESS_GRAPHS == 0:
+                    progress(done, total)
+            counts.append((name, done - before))
+
+    writer: _core.GraphWriter | None = None
+    try:
+        for number, graph in enumerate(_with_targets(graphs_read())):
+            if writer is None:
+                first = graph
+                widths = graph.x.shape[1], graph.edge_attr.shape[1], len(graph.target), graph.node_target.shape[1]
+                writer = _core.GraphWriter(path, force, *widths, budget_text(budget))
+            writer.append(*_like(first, graph, number))
+        if writer is None:
+            raise UsageError(f"{path}: the data set has no graphs; expected one at least")
+        if progress is not None:
+            progress(number + 1, total)
+        named = {"node": _names("x", first.x), "edge": _names("edge_attr", first.edge_attr)}
+        without: dict[str, Any] = {"features": named, "recordings": [], "vocabulary": []}
+        rest = without if tables is None else _tables(tables, _splits(counts), named)
+        writer.publish(json.dumps({"splits": _splits(counts), **rest}), source)
+    except BaseException:
+        if writer is not None:
+            writer.abandon()
+        raise
+    return GraphSet(path)
+
+
+class Columns(NamedTuple):
+    """What a graph has in each column."""
+
+    nodes: int
+    x: NDArray[np.float32]
+    edges: NDArray[np.int32]
+    edge_attr: NDArray[np.float32]
+    y: int
+    node_y: NDArray[np.int64] | None
+    target: NDArray[np.float32]
+    node_target: NDArray[np.float32]
+    pos: NDArray[np.float32] | None
+
+
+def _graph(data: Data, left_out: set[str], where: str) -> Columns:
+    _require_one_type(data, where)
+    if not hasattr(data, "to_dict") or not hasattr(data, "edge_index"):
+        raise UsageError(f"{where}: is {type(data).__name__}, expected torch_geometric.data.Data with edge_index")
+    given = data.to_dict().items()
+    values: dict[str, Any] = {key: value for key, value in given if value is not None and key not in left_out}
+    y, node_y = values.get("y"), values.get("node_y")
+    target = targets_of(y, 1, f"{where}: y")
+    label = values.pop("graph_y", None) if target.shape[1] else y
+    unknown = sorted(values.keys() - _STORED)
+    if "adj_t" in unknown:
+        raise UsageError(f"{where}: has adj_t and no edge_index; leave torch_geometric.transforms.ToSparseTensor out")
+    if unknown:
+        raise UsageError(
+            f"{where}: has {', '.join(unknown)}, which a graph_set has no columns for; leave_out={unknown} leaves it out"
+        )
+    nodes = int(data.num_nodes or 0)
+    if nodes > _MOST_NODES:
+        raise UsageError(f"{where}: has {nodes} nodes, expected {_MOST_NODES} at most; plimsoll.ingest.graph takes larger ones")
+    edges = _edges(values.get("edge_index"), nodes, where)
+    node_target = targets_of(node_y, nodes, f"{where}: node_y")
+    return Columns(
+        nodes,
+        features_of(values.get("x"), nodes, f"{where}: x"),
+        edges,
+        features_of(values.get("edge_attr"), len(edges), f"{where}: edge_attr"),
+        class_of(label, where),
+        None if node_y is None or node_target.shape[1] else node_classes(node_y, nodes, f"{where}: node_y"),
+        target[0],
+        node_target,
+        None if values.get("pos") is None else positions(values["pos"], f"{where}: pos", nodes),
+    )
+
+
+def _require_one_type(data: Any, where: str) -> None:
+    if "HeteroData" in {base.__name__ for base in type(data).__mro__}:
+        raise UsageError(f"{where}: is HeteroData, expected Data; types of nodes and edges are not there yet: data.to_homogeneous()")
+
+
+def _edges(value: Any, nodes: int, where: str) -> NDArray[np.int32]:
+    if value is None:
+        return np.empty((0, 2), np.int32)
+    edge_index = array_of(value, f"{where}: edge_index")
+    count = edge_index.shape[-1] if edge_index.ndim else 0
+    edges = whole_numbers(edge_index, (2, count), f"{where}: edge_index")
+    if edges.size and not (edges.min() >= 0 and edges.max() < nodes):
+        raise UsageError(
+            f"{where}: edge_index names nodes {edges.min()} to {edges.max()}, expected 0 to {nodes - 1}: "
+            f"there are {nodes} nodes"
+        )
+    return np.ascontiguousarray(edges.T, dtype=np.int32)
+
+
+def _with_targets(graphs: Iterator[Columns]) -> Iterator[Columns]:
+    """The same graphs. First ones without an answer wait, in a temporary file if they are many, for one that has targets."""
+    with tempfile.SpooledTemporaryFile(_WAITING_BYTES) as file:
+        waiting, answered = 0, None
+        for graph in graphs:
+            if graph.y != -1 or len(graph.target) or graph.node_y is not None or graph.node_target.shape[1]:
+                answered = graph
+                break
+            try:
+                pickle.dump(graph, file)
+            except OSError as error:
+                raise Failure(f"{tempfile.gettempdir()}: graphs without targets wait here: {error}; set TMPDIR") from error
+            waiting += 1
+        file.seek(0)
+        for _ in range(waiting):
+            yield _filled(pickle.load(file), 0 if answered is None else len(answered.target))
+    if answered is not None:
+        yield answered
+    yield from graphs
+
+
+def _filled(graph: Columns, targets: int) -> Columns:
+    """With so many unknown targets where it has no answer."""
+    if len(graph.target) or graph.y != -1:
+        return graph
+    return graph._replace(target=np.full(targets, np.nan, np.float32))
+
+
+def _like(first: Columns, graph: Columns, number: int) -> Columns:
+    """The graph, with unknown targets where it has none. Errors: `UsageError` for other columns than the first has."""
+    graph = _filled(graph, len(first.target))
+    widths, expected = (
+        (
+            *(g.x.shape[1], g.edge_attr.shape[1], g.node_y is not None, len(g.target), g.node_target.shape[1]),
+            g.pos is not None,
+        )
+        for g in (graph, first)
+    )
+    if widths != expected:
+        raise UsageError(
+            f"graph {number}: has (node features, edge features, node_y, targets, targets of nodes, pos) {widths}, the "
+            f"first graph {expected}; expected the same of all"
+        )
+    return graph
+
+
+def _splits(counts: list[tuple[str, int]]) -> list[dict[str, Any]]:
+    first = 0
+    splits = []
+    for name, graphs in counts:
+        splits.append({"name": name, "first_graph": first, "graphs": graphs})
+        first += graphs
+    return splits
+
+
+def _tables(tables: Mapping[str, Any], splits: list[dict[str, Any]], named: dict[str, list[str]]) -> dict[str, Any]:
+    """Those that go into the manifest, `named` if they had none. Errors: `UsageError`, so that nothing is published that
+    cannot be opened."""
+    try:
+        features = {kind: texts(kind, tables["features"][kind]) for kind in ("node", "edge")}
+        for kind, names in features.items():
+            if names and len(names) != len(named[kind]):
+                raise UsageError(
+                    f"tables: features name {len(names)} columns of each {kind}, expected {len(named[kind])}, as the graphs have"
+                )
+        found = {"features": features, "recordings": list(tables["recordings"]), "vocabulary": list(tables["vocabulary"])}
+        if "channels" in tables:
+            found["channels"] = texts("channels", tables["channels"])
+        ranges = {split["name"]: (split["first_graph"], split["first_graph"] + split["graphs"]) for split in splits}
+        expected = 0
+        for recording in found["recordings"]:
+            first, end = recording["first_graph"], recording["first_graph"] + recording["graphs"]
+            begin, last = ranges.get(recording["split"], (0, -1))
+            if first != expected or end < first or (end > first and not begin <= first <= end <= last):
+                raise UsageError(
+                    f"tables: recording {recording['name']!r} of split {recording['split']!r} has the graphs {first} to "
+                    f"{end - 1}, expected to begin at {expected} and to lie in its split"
+                )
+            expected = end
+    except (KeyError, TypeError) as error:
+        raise UsageError(
+            f"tables: {error!r}; expected features, recordings and vocabulary as a manifest has them "
+            "(docs/formats/graph-set.md)"
+        ) from error
+    if found["recordings"] and expected != (graphs := sum(split["graphs"] for split in splits)):
+        raise UsageError(f"tables: recordings have other graphs than the {graphs} there are")
+    return found
+
+
+def _names(column: str, array: NDArray[np.float32]) -> list[str]:
+    return [f"{column}_{i}" for i in range(array.shape[1])]

@@ -1,0 +1,76 @@
+"""Neighbours for PyTorch Geometric's loaders, sampled in C++ from the files of a graph. `Graph.sampler` makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+import torch
+from torch import Tensor
+from torch_geometric.sampler import BaseSampler, EdgeSamplerInput, NegativeSampling, NodeSamplerInput, SamplerOutput
+from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample
+
+from plimsoll import _core
+from plimsoll.arguments import whole
+from plimsoll.errors import UsageError
+from plimsoll.data.graph_columns import GraphColumns
+from plimsoll.loaders.repeated_seeds import sample_at_once
+from plimsoll.data.sampling import sampling_options, set_sampling
+
+
+class NeighborSampler(BaseSampler):  # type: ignore[misc]
+    """What `Graph.sampler` says: samples around nodes for `NodeLoader` and around edges for `LinkLoader`.
+
+    Nodes are those of `Graph.to_pyg` and `Graph.stores`, and edges those of `Graph.to_pyg`. It holds nothing but the mapping; in other processes
+    it opens the graph by its path. A seed that comes twice is two nodes, as in PyTorch Geometric. Errors of sampling:
+    `UsageError` for a node that is not there, and for times; `InputError` for a damaged graph; `BudgetExceeded`.
+    """
+
+    def __init__(
+        self,
+        graph: GraphColumns,
+        num_neighbors: Iterable[int],
+        replace: bool = False,
+        subgraph_type: str = "directional",
+        disjoint: bool = False,
+        weight_attr: str | None = None,
+        seed: int | None = None,
+        exclude_targets: bool = False,
+    ) -> None:
+        self.graph = graph
+        self._exclude_targets = bool(exclude_targets)
+        self.seed = None if seed is None else whole("seed", seed, 0, 2**64 - 1)
+        self._options = sampling_options(num_neighbors, replace, subgraph_type, disjoint, weight_attr)
+        self._sample(torch.empty(0, dtype=torch.int64))  # what cannot be sampled is refused here
+
+    @property
+    def edge_permutation(self) -> Tensor | None:
+        """The user's number of each edge that is sampled; None: its place."""
+        return None if self.graph.edge_id is None else self.graph.tensor("edge_id")
+
+    def sample_from_nodes(self, index: NodeSamplerInput) -> SamplerOutput:
+        return node_sample(index, self._sample)
+
+    def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None) -> SamplerOutput:
+        targets = torch.stack([index.row, index.col], dim=1) if self._exclude_targets else None
+        sample = partial(self._sample, targets=targets)
+        return edge_sample(index, sample, self.graph.num_nodes, self._options["disjoint"], None, neg_sampling)
+
+    def _sample(self, seeds: Tensor, times: Tensor | None = None, targets: Tensor | None = None) -> SamplerOutput:
+        if times is not None:
+            raise UsageError("times of seeds: a graph has none; leave them out")
+        loading = _core.NeighbourLoading()
+        set_sampling(loading.sampling, self._options)
+        loading.columns = False
+        loading.batching.seed = int(torch.randint(2**63 - 1, ())) if self.seed is None else self.seed
+        if targets is not None:
+            loading.set_targets(targets.to(torch.int64).contiguous().numpy())
+        if len(seeds) == 0:
+            loading.batching.batch_size = 1
+            _core.Neighbours(self.graph._mapping, seeds.to(torch.int64).numpy(), loading)  # refuses what cannot be sampled
+            return SamplerOutput(seeds, seeds, seeds, seeds)
+        options, nodes = self._options, seeds.to(torch.int64).contiguous().numpy()
+        both_ways = options["subgraph_type"] == "bidirectional"
+        tensors, _ = sample_at_once(self.graph._mapping, nodes, loading, options["disjoint"], both_ways, epoch=0)
+        counts = (tensors[name].tolist() if name in tensors else None for name in ("num_sampled_nodes", "num_sampled_edges"))
+        return SamplerOutput(tensors["n_id"], *tensors["edge_index"], tensors["e_id"], tensors.get("batch"), *counts)

@@ -1,0 +1,96 @@
+"""To PyTorch Geometric: what `Graphs.to_pyg` and `Graph.to_pyg` give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll.errors import MissingPackage
+from plimsoll.data.graph_columns import SPLITS, GraphColumns
+from plimsoll.data.graph_view import GraphView
+
+if TYPE_CHECKING:
+    import torch
+    from torch_geometric.data import Data
+
+
+def require_pyg(what: str) -> None:
+    """Errors: `MissingPackage` without torch or PyTorch Geometric."""
+    try:
+        import torch_geometric.data  # noqa: F401
+    except ImportError as error:
+        raise MissingPackage(f"{what}: {error}; install both: pip install torch torch_geometric") from error
+
+
+def to_data(graph: GraphView) -> Data:
+    """What `Graphs.to_pyg` says."""
+    require_pyg("to_pyg")
+    import torch
+    from torch_geometric.data import Data
+
+    def copied(column: NDArray[Any]) -> torch.Tensor | None:
+        return torch.from_numpy(column.copy()) if column.shape[1] else None
+
+    def targets(rows: NDArray[np.float32]) -> torch.Tensor:
+        return torch.from_numpy(rows.copy()).squeeze(-1) if rows.shape[-1] == 1 else torch.from_numpy(rows.copy())
+
+    data = Data(
+        x=copied(graph.x),
+        edge_index=torch.from_numpy(np.ascontiguousarray(graph.edge_index, dtype=np.int64)),
+        edge_attr=copied(graph.edge_attr),
+        y=torch.tensor([graph.y]) if graph.target is None else targets(graph.target[np.newaxis]),
+        pos=None if graph.pos is None else torch.from_numpy(graph.pos.copy()),
+    )
+    if data.x is None:
+        data.num_nodes = graph.num_nodes
+    if graph.node_target is not None:
+        data.node_y = targets(graph.node_target)
+    elif graph.node_y is not None:
+        data.node_y = torch.from_numpy(graph.node_y.copy())
+    return data
+
+
+def to_giant_data(graph: GraphColumns) -> Data:
+    """What `Graph.to_pyg` says."""
+    require_pyg("to_pyg")
+    import torch
+    from torch_geometric.data import Data
+
+    def column(name: str) -> torch.Tensor | None:
+        return graph.tensor(name) if graph._mapping.has_column(name) else None
+
+    def features() -> torch.Tensor | None:
+        if graph.num_node_features == 0 or graph.features_dtype == "f32":
+            return column("x")
+        return torch.from_numpy(graph.x_rows(0, graph.num_nodes))
+
+    degrees = graph.tensor("indptr").diff()
+    edge_index = torch.empty(2, graph.num_edges, dtype=torch.int64)
+    neighbours, nodes = edge_index if graph.direction == "in" else reversed(edge_index.unbind())
+    neighbours.copy_(graph.tensor("indices"))
+    nodes.copy_(torch.repeat_interleave(degrees, output_size=graph.num_edges))
+    edge_attr, edge_weight = column("edge_attr"), column("edge_weight")
+    if (ids := column("edge_id")) is not None:
+        place = places_of(ids)
+        edge_index = edge_index[:, place]
+        edge_attr, edge_weight = (None if rows is None else rows[place] for rows in (edge_attr, edge_weight))
+    data = Data(x=features(), edge_index=edge_index, edge_attr=edge_attr, y=column("y"))
+    if edge_weight is not None:
+        data.edge_weight = edge_weight
+    for name in (f"{split}_idx" for split in SPLITS):
+        if graph._mapping.has_column(name):
+            data[name] = column(name)
+    if data.x is None:
+        data.num_nodes = graph.num_nodes
+    return data
+
+
+def places_of(numbers: torch.Tensor) -> torch.Tensor:
+    """Where each of 0 .. E-1 stands in `numbers` i64 [E], which has each once."""
+    import torch
+
+    places = torch.empty_like(numbers)
+    places[numbers] = torch.arange(len(numbers))
+    return places

@@ -1,0 +1,124 @@
+"""The verbs of the command line that are of Python: `convert` of graphs, `import` and `export` of weights, `sync`.
+
+`plimsoll` becomes this where it is asked for one of them, or for ranks of a run, and `python -m plimsoll` calls it at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from plimsoll.jobs import ranks
+from plimsoll.errors import Error
+
+VERBS = ("convert", "import", "export", "sync")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Does what the arguments say and ends the process with the exit code of the command line."""
+    if arguments and arguments[0] == "sync":
+        from plimsoll.sync.__main__ import main as sync
+
+        sys.exit(sync(arguments[1:]))
+    ranks.take(arguments)
+    try:
+        options = _parser().parse_args(arguments)
+        done = options.work(options)
+    except Error as error:
+        print(f"plimsoll: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    print(json.dumps(done) if options.json else "\n".join(f"{key}: {value}" for key, value in done.items()))
+    sys.exit(0)
+
+
+def is_ours(arguments: Sequence[str]) -> bool:
+    """Whether a verb and its arguments are for this module; `convert` of frames is the program's."""
+    if not arguments or arguments[0] not in VERBS:
+        return False
+    if arguments[0] != "convert":
+        return True
+    sources = [Path(argument) for argument in arguments[1:] if not argument.startswith("-")]
+    return any(source.is_file() or (source.is_dir() and not _is_frames(source)) for source in sources[:1])
+
+
+def _is_frames(folder: Path) -> bool:
+    try:
+        return bool(json.loads((folder / "manifest.json").read_text())["kind"] == "frames")
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("plimsoll")
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+
+    convert = verbs.add_parser("convert", help="graphs to files of PyTorch Geometric, and back")
+    convert.add_argument("source", metavar="SOURCE", help="a graph_set, a .pt file or a folder of them; .arxml, .kcd or .sym, which become a DBC")
+    convert.add_argument("--out", required=True, metavar="PATH")
+    convert.add_argument("--leave-out", nargs="+", default=[], metavar="NAME", help="attributes that there is no column for")
+    convert.add_argument("--trust", action="store_true", help="load files that may run code, too")
+    convert.add_argument("--bus", metavar="NAME", help="of a description of several buses")
+    convert.add_argument("--budget", metavar="SIZE")
+    convert.set_defaults(work=_convert)
+
+    imported = verbs.add_parser("import", help="weights of a KD-GAT checkpoint to a model file")
+    imported.add_argument("system", choices=["kdgat"])
+    imported.add_argument("checkpoint", metavar="CHECKPOINT", help="a Lightning checkpoint, or a state_dict")
+    imported.add_argument("--out", metavar="FILE", help="default: CHECKPOINT with the ending .safetensors")
+    imported.add_argument("--data", metavar="DIR", help="the frames or compat windows that trained it, for its vocabulary")
+    imported.set_defaults(work=_import)
+
+    exported = verbs.add_parser("export", help="a model file to a state_dict or to ONNX")
+    exported.add_argument("model", metavar="MODEL", help="a model.safetensors or detector.safetensors")
+    exported.add_argument("--to", required=True, choices=["state_dict", "onnx"])
+    exported.add_argument("--out", metavar="FILE", help="default: MODEL with the ending .pt or .onnx")
+    exported.set_defaults(work=_export)
+
+    for verb in (convert, imported, exported):
+        verb.add_argument("--force", action="store_true", help="replace an existing output")
+        verb.add_argument("--json", action="store_true", help="the summary as JSON")
+    return parser
+
+
+def _convert(options: argparse.Namespace) -> dict[str, object]:
+    from plimsoll.can.bus_description import ENDINGS, to_dbc
+    from plimsoll.data.graph_set import GraphSet
+    from plimsoll.data.pyg_files import from_pyg_files, to_pyg_files
+
+    source = Path(options.source)
+    if source.suffix.lower() in ENDINGS:
+        return {"out": options.out, "messages": to_dbc(source, options.out, bus=options.bus, force=options.force)}
+    if (source / "manifest.json").exists():
+        graphs = GraphSet(source)
+        to_pyg_files(graphs, options.out, force=options.force)
+    else:
+        graphs = from_pyg_files(
+            source, options.out, leave_out=options.leave_out, trust=options.trust, force=options.force, budget=options.budget
+        )
+    return {"out": options.out, "graphs": len(graphs), "splits": list(graphs.splits)}
+
+
+def _import(options: argparse.Namespace) -> dict[str, object]:
+    from plimsoll.arguments import require_other_file
+    from plimsoll.errors import Failure
+    from plimsoll.can.kdgat import import_kdgat
+
+    out = Path(options.out or Path(options.checkpoint).with_suffix(".safetensors"))
+    require_other_file(out, options.checkpoint)
+    if out.exists() and not options.force:
+        raise Failure(f"{out} exists already; give --force to replace it")
+    model = import_kdgat(options.checkpoint, out, data=options.data)
+    parameters = sum(values.size for name, values in model.weights.items() if "running_" not in name)
+    return {"out": str(out), "model": model.kind, "parameters": parameters, "config": model.config,
+            "vocabulary": len(model.facts.get("vocabulary.ids", ()))}
+
+
+def _export(options: argparse.Namespace) -> dict[str, object]:
+    from plimsoll.can.exporting import export
+
+    out = Path(options.out or Path(options.model).with_suffix(".onnx" if options.to == "onnx" else ".pt"))
+    export(options.model, out, to=options.to, force=options.force)
+    return {"out": str(out), "to": options.to}

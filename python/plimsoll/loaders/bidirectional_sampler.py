@@ -1,0 +1,112 @@
+"""Neighbours along edges in both directions, for PyTorch Geometric's loaders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NoReturn
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.sampler import BaseSampler, EdgeSamplerInput, NegativeSampling, NodeSamplerInput, SamplerOutput
+from torch_geometric.sampler.neighbor_sampler import node_sample
+
+from plimsoll.data.pyg_data import edges_of, is_data
+from plimsoll.errors import UsageError
+from plimsoll.data.graph import Graph
+from plimsoll.data.samplers import NeighborSampler
+from plimsoll.data.sampling import sampling_options
+
+
+class BidirectionalNeighborSampler(BaseSampler):  # type: ignore[misc]
+    """`torch_geometric.sampler.BidirectionalNeighborSampler` without pyg-lib: each hop samples `num_neighbors` of the sources of
+    a node's edges, and as many of the targets.
+
+        sampler = plimsoll.BidirectionalNeighborSampler(data, [10, 5])
+        loader = torch_geometric.loader.NodeLoader(data, sampler, batch_size=64)
+
+    Edges of a batch keep their direction, and each is there once. `data` is a `torch_geometric.data.Data`; two copies of its
+    edges, 12 bytes each, are in a temporary folder as long as the sampler lives. `weight_attr` is an attribute of `data`:
+    neighbours are sampled in proportion to it. `seed` is as of `Graph.sampler`. `num_sampled_nodes` and `num_sampled_edges` are
+    counts by hop. Errors: `UsageError`, also for `disjoint`, times, samples around edges, induced and bidirectional subgraphs,
+    seeds that come twice in a batch, and a `Graph`, whose files have the neighbours of one direction.
+    """
+
+    edge_permutation = None
+
+    def __init__(
+        self,
+        data: Data,
+        num_neighbors: Iterable[int],
+        subgraph_type: str = "directional",
+        replace: bool = False,
+        disjoint: bool = False,
+        temporal_strategy: str = "uniform",
+        time_attr: None = None,
+        weight_attr: str | None = None,
+        is_sorted: bool = False,
+        share_memory: bool = False,
+        directed: bool = True,
+        *,
+        seed: int | None = None,
+    ) -> None:
+        if not is_data(data):
+            remedy = "; give graph.to_pyg(), as its files have the neighbours of one direction" if isinstance(data, Graph) else ""
+            raise UsageError(f"data: is {type(data).__name__}, expected a torch_geometric.data.Data{remedy}")
+        if time_attr is not None or disjoint or not directed or str(getattr(subgraph_type, "value", subgraph_type)) != "directional":
+            raise UsageError(
+                f"time_attr={time_attr!r}, disjoint={disjoint}, directed={directed}, subgraph_type={subgraph_type!r}: expected None, "
+                "False, True and 'directional'; plimsoll.NeighborLoader has disjoint and the other subgraphs in one direction"
+            )
+        self.num_neighbors: list[int] = sampling_options(num_neighbors, replace, "directional", False, None)["num_neighbors"]
+        backward = Data(edge_index=data.edge_index.flip(0), num_nodes=data.num_nodes)
+        if weight_attr is not None:
+            backward[weight_attr] = data.get(weight_attr)
+        weight = None if weight_attr is None else "edge_weight"
+        # One sampler for each hop and direction: along the edges, then against them.
+        graphs = [edges_of(one, weight_attr) for one in (data, backward)]
+        self._hops = [
+            [NeighborSampler(graph, [count], replace, weight_attr=weight, seed=seed) for graph in graphs]
+            for count in self.num_neighbors
+        ]
+
+    def sample_from_nodes(self, index: NodeSamplerInput) -> SamplerOutput:
+        return node_sample(index, self._sample)
+
+    def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None) -> NoReturn:
+        raise UsageError("samples around edges in both directions are not there yet; plimsoll.LinkNeighborLoader follows one direction")
+
+    def _sample(self, seeds: Tensor, times: Tensor | None = None) -> SamplerOutput:
+        seeds = seeds.to(torch.int64)
+        if times is not None:
+            raise UsageError("times of seeds: are not there yet; leave them out")
+        if len(seeds.unique()) < len(seeds):
+            raise UsageError("a seed comes twice in a batch; expected seeds that differ, as plimsoll.NeighborLoader has them twice")
+        nodes, edges = seeds, torch.empty(3, 0, dtype=torch.int64)  # sources, targets and places in edge_index
+        node_counts, edge_counts, first = [len(seeds)], [], 0
+        for samplers in self._hops:
+            before = edges.shape[1]
+            edges = _first_of_each(torch.cat([edges, *(_edges_around(nodes[first:], *one) for one in zip(samplers, (False, True)))], 1), 2)
+            first = len(nodes)
+            nodes = _first_of_each(torch.cat([nodes, edges[:2, before:].flatten()])[None], 0)[0]
+            node_counts.append(len(nodes) - first)
+            edge_counts.append(edges.shape[1] - before)
+        by_number, order = nodes.sort()
+        sources, targets = order[torch.searchsorted(by_number, edges[:2].contiguous())]
+        return SamplerOutput(nodes, sources, targets, edges[2], None, node_counts, edge_counts)
+
+
+def _edges_around(nodes: Tensor, sampler: NeighborSampler, reverse: bool) -> Tensor:
+    """i64 [3, M]: source, target and place of the edges that are sampled around these nodes."""
+    out = sampler.sample_from_nodes(NodeSamplerInput(None, nodes))
+    places = out.edge if sampler.edge_permutation is None else sampler.edge_permutation[out.edge]
+    ends = out.node[out.row], out.node[out.col]
+    return torch.stack([*(reversed(ends) if reverse else ends), places])
+
+
+def _first_of_each(columns: Tensor, row: int) -> Tensor:
+    """The columns that have a number in `row` which no column before them has, in their order."""
+    numbers, inverse = columns[row].unique(return_inverse=True)
+    places = torch.arange(columns.shape[1])
+    first = places.new_full((len(numbers),), columns.shape[1]).scatter_reduce(0, inverse, places, "amin")
+    return columns[:, first.sort()[0]]

@@ -1,0 +1,196 @@
+"""Batches of a data set's graphs for PyTorch Geometric, within a memory budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll import _core
+from plimsoll.arguments import accept_loader_options, texts, whole
+from plimsoll.data.pyg_data import is_data, one_graph
+from plimsoll.loaders.drawn_order import require_sampler
+from plimsoll.loaders.epochs import EpochLoader
+from plimsoll.errors import UsageError
+from plimsoll.data.graph_set import Graphs, as_graphs
+from plimsoll.loaders.list_batches import ListBatches
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from torch_geometric.data import Batch
+
+_NO_LIMIT = 2**63 - 1
+
+
+class DataLoader(EpochLoader["Batch"]):
+    """Goes over graphs of a `GraphSet` in batches: `for batch in loader` is an epoch.
+
+    A batch is what `torch_geometric.loader.DataLoader` makes of the same graphs, a `torch_geometric.data.Batch`: `x`
+    f32 [N, F], `edge_index` i64 [2, E], `edge_attr` f32 [E, K], `y` i64 [B], `pos` f32 [N, 3] and `node_y` i64 [N] where
+    the data set has them, `batch` i64 [N], `ptr` i64 [B+1]. Tensors are copies and may be written to. C++ makes them, the
+    next ones on a thread of its own while the caller works with this one; there are no worker processes.
+
+    - `dataset`: a `GraphSet`, `Graphs` chosen of one (`graphs[graphs.splits["train"].slice]`), or torch's `Subset` or
+      `ConcatDataset` of these. Any other sequence, such as a list of `Data` or a data set of PyTorch Geometric, is taken as well: its items
+      are fetched on the caller's thread, or by `num_workers` processes, put together by PyTorch Geometric, and are not
+      in the ledger; `max_bytes` is for graphs of a `GraphSet` alone.
+    - `batch_size`: graphs a batch at most; None: as many as the other limits allow.
+    - `shuffle`: the order of an epoch depends on `(seed, epoch)` alone, and not on torch's generator.
+    - `sampler`, `batch_sampler`: samplers of torch or PyTorch Geometric, or lists, for a list or data set of `Data`: numbers of
+      graphs in their order, such as `ImbalancedSampler`, or those of whole batches, such as `DynamicBatchSampler`. An epoch
+      is drawn with torch's generator seeded from `(seed, epoch)`, and comes again. Of a `GraphSet` give `graphs[numbers]`.
+    - `follow_batch`, `exclude_keys`: as in PyTorch Geometric.
+    - `max_nodes`, `max_edges`, `max_bytes`: a batch closes before it would exceed one. `max_bytes`, a number or text
+      such as "16MiB", counts the bytes of all tensors, those of `ptr`, `batch` and of where the edges of each graph
+      begin included. A graph that exceeds one by itself is a `UsageError`; `skip_too_big` leaves it out.
+    - `min_steps_per_epoch`: `batch_size` becomes at most m / min_steps_per_epoch, rounded down, for an epoch of m
+      graphs a rank; so there are at least that many batches. Fewer graphs are a `UsageError`.
+    - `drop_last`: leaves the last batch out where it has fewer than `batch_size` graphs.
+    - `seed`: a whole number, 0 or more, below 2^64.
+    - `rank`, `num_replicas`: which of how many processes this is; by default as torch.distributed says when an epoch
+      begins, and 0 of 1 without it. As in `DistributedSampler` each gets every num_replicas-th graph of the same
+      order, which begins again where it does not divide, or with `drop_last` ends sooner. All have the same number
+      of batches: where limits give a rank fewer, its first come again, or with `drop_last` the others leave out theirs.
+    - `pin_memory`: batches lie in pinned memory, where there is CUDA; elsewhere a warning, as in torch.
+    - `prefetch_factor`: the most batches that are made ahead, together at most 16 MiB or one batch; 0: no thread.
+    - `as_numpy`: a batch is a dictionary of NumPy arrays of the same names, dtypes and shapes, and `edge_ptr` i64 [B+1];
+      neither torch nor PyTorch Geometric is needed. Their memory is freed as that of tensors is.
+    - `num_workers`, `persistent_workers` and others that say how torch's loader makes batches are accepted; graphs of a
+      `GraphSet` need no processes.
+
+    Memory: tensors of batches stand in the ledger under the tag `blocks` until they are freed, as do batches made
+    ahead. A refusal ends making ahead until the next batch is delivered. A batch that the ledger refuses when it is
+    asked for is `BudgetExceeded` at once, whose text says how many bytes delivered batches hold; `live_bytes` is that
+    number. `next` then makes the same batch again, also where it was the caller's own code that was refused memory.
+    After another error of that code it goes on with the batch after it, as in torch.
+
+    Each `iter(loader)` is an epoch: 0, 1, ... in the order in which their first batches are asked for; `set_epoch` names
+    another for the next to begin. Epochs of one loader that run at the same time are independent, and `state_dict` is
+    about the one begun last. One thread at a time may ask an epoch for batches. A loader can be pickled: the copy opens
+    the data set by its path and begins with the coming epoch. A child of `fork()` goes on with a thread of its own.
+
+    Errors: `UsageError` for arguments, and a closed data set; `InputError` for a damaged one, when the graph comes;
+    `MissingPackage` without torch or PyTorch Geometric, when an epoch begins.
+    """
+
+    def __init__(
+        self,
+        dataset: Graphs | Sequence[Any],
+        batch_size: int | None = 1,
+        shuffle: bool = False,
+        follow_batch: Iterable[str] | None = None,
+        exclude_keys: Iterable[str] | None = None,
+        *,
+        max_nodes: int | None = None,
+        max_edges: int | None = None,
+        max_bytes: int | str | None = None,
+        skip_too_big: bool = False,
+        min_steps_per_epoch: int = 0,
+        drop_last: bool = False,
+        seed: int = 0,
+        rank: int | None = None,
+        num_replicas: int | None = None,
+        pin_memory: bool = False,
+        prefetch_factor: int | None = 2,
+        as_numpy: bool = False,
+        sampler: Iterable[int] | None = None,
+        batch_sampler: Iterable[Iterable[int]] | None = None,
+        **others: Any,
+    ) -> None:
+        others.pop("collate_fn", None)  # as PyTorch Geometric, for Lightning
+        self._graphs = as_graphs(dataset)
+        if self._graphs is not None:
+            others |= {"sampler": sampler, "batch_sampler": batch_sampler}
+        self._processes = accept_loader_options(others)
+        if self._graphs is None:
+            if is_data(dataset):
+                raise UsageError(one_graph(dataset))
+            if not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")):
+                raise UsageError(
+                    f"dataset: is {type(dataset).__name__}, expected graphs of a plimsoll.GraphSet, or a list or data set of "
+                    "Data; plimsoll.from_pyg(dataset, path) makes a GraphSet of anything that is iterated over"
+                )
+            if as_numpy:
+                raise UsageError("as_numpy: only of graphs of a plimsoll.GraphSet")
+            if max_bytes is not None:
+                raise UsageError("max_bytes: only of graphs of a plimsoll.GraphSet; give max_nodes or max_edges")
+        if batch_size is None and max_nodes is None and max_edges is None and max_bytes is None:
+            raise UsageError("batch_size=None: expected a number, or one of max_nodes, max_edges and max_bytes")
+        if sampler is not None:
+            require_sampler("sampler", sampler, {"shuffle=True": shuffle, "batch_sampler": batch_sampler is not None})
+        if batch_sampler is not None:
+            limits = {"batch_size": batch_size != 1, "max_nodes": max_nodes is not None, "max_edges": max_edges is not None}
+            others_given = {"shuffle=True": shuffle, "drop_last=True": drop_last, "min_steps_per_epoch": min_steps_per_epoch > 0}
+            require_sampler("batch_sampler", batch_sampler, limits | others_given)
+        self.sampler, self.batch_sampler = sampler, batch_sampler
+        self.dataset = dataset
+        self._has_x = self._graphs is not None and self._graphs.graph_set.num_node_features > 0
+        self.follow_batch = texts("follow_batch", follow_batch or [])
+        self.exclude_keys = texts("exclude_keys", exclude_keys or [])
+        options = {
+            "batch_size": _limit("batch_size", batch_size),
+            "shuffle": bool(shuffle),
+            "max_nodes": _limit("max_nodes", max_nodes),
+            "max_edges": _limit("max_edges", max_edges),
+            "max_bytes": None if max_bytes is None else _core.parse_size(str(max_bytes)),
+            "skip_too_big": bool(skip_too_big),
+            "min_steps_per_epoch": whole("min_steps_per_epoch", min_steps_per_epoch, 0),
+            "drop_last": bool(drop_last),
+            "seed": whole("seed", seed, 0, 2**64 - 1),
+        }
+        super().__init__(options, rank, num_replicas, pin_memory, prefetch_factor)
+        self._numpy = bool(as_numpy)
+
+    def _make(self) -> _core.Batches | ListBatches:
+        if self._graphs is None:
+            from torch_geometric.loader.dataloader import Collater
+
+            collate = Collater(self.dataset, self.follow_batch or None, self.exclude_keys or None)
+            return ListBatches(self.dataset, self._options, collate, self._processes, self.sampler, self.batch_sampler)
+        batching = _core.Batching()
+        options = self._options
+        batching.graphs, batching.nodes, batching.edges, batching.bytes = (
+            _NO_LIMIT if options[name] is None else options[name]
+            for name in ("batch_size", "max_nodes", "max_edges", "max_bytes")
+        )
+        batching.skip_too_big, batching.shuffle = options["skip_too_big"], options["shuffle"]
+        batching.drop_last, batching.min_steps = options["drop_last"], options["min_steps_per_epoch"]
+        batching.seed = options["seed"]
+        return _core.Batches(self._graphs.graph_set._mapping, self._indices(), self.exclude_keys, batching)
+
+    def _finish(self, tensors: dict[str, Tensor]) -> Batch:
+        if self._graphs is None:
+            return tensors  # put together already
+        from plimsoll.loaders.batch import to_batch
+
+        return to_batch(tensors, self._has_x, self.follow_batch, self.exclude_keys)
+
+    def _in_buffer(self, field: str) -> bool:
+        from plimsoll.loaders.batch import FIELDS
+
+        return self._graphs is not None and field in (*FIELDS, "batch", "ptr", "edge_ptr")
+
+    def _closed(self) -> bool:
+        return self._graphs is not None and self._graphs.graph_set.closed
+
+    def _identity(self) -> str:
+        if self._graphs is None:
+            return f"{type(self.dataset).__name__} of {len(self.dataset)}"
+        return _core.identity(self._graphs.graph_set._mapping, self._indices())
+
+    def _indices(self) -> NDArray[np.int64]:
+        assert self._graphs is not None
+        indices = self._graphs.indices
+        if isinstance(indices, range):
+            return np.arange(indices.start, indices.stop, indices.step, dtype=np.int64)
+        return np.asarray(indices, dtype=np.int64)
+
+    def __repr__(self) -> str:
+        of = f"{len(self.dataset)} of {type(self.dataset).__name__}" if self._graphs is None else repr(self._graphs)
+        return f"DataLoader({of}, {self._given()})"
+
+
+def _limit(name: str, value: int | None) -> int | None:
+    return None if value is None else whole(name, value, 1)

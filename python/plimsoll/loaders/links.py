@@ -1,0 +1,123 @@
+"""Batches around edges: PyTorch Geometric's `LinkLoader` over neighbours that C++ samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.loader import LinkLoader
+from torch_geometric.sampler import SamplerOutput
+
+from plimsoll.arguments import one_of
+from plimsoll.data.pyg_data import is_data
+from plimsoll.errors import UsageError
+from plimsoll.data.graph import Graph
+from plimsoll.loaders.neighbours import graph_of
+from plimsoll.data.samplers import NeighborSampler
+from plimsoll.data.sampling import subgraph_of
+from plimsoll.data.stores import add_edge_columns
+
+
+class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
+    """Goes over edges to predict in batches, each with neighbours sampled around their ends, and negative edges.
+
+    It is PyTorch Geometric's `LinkLoader`, a `torch.utils.data.DataLoader`, over `Graph.sampler`: no pyg-lib is needed.
+    Batches have the fields of its `LinkNeighborLoader`: those of `plimsoll.NeighborLoader`, and `edge_label_index` i64
+    [2, B], `edge_label` [B], `input_id`; or `src_index`, `dst_pos_index` and `dst_neg_index` of triplets.
+
+    - `data`: a `Graph`, its `stores()`, or a `Data`, as of `plimsoll.NeighborLoader`.
+    - `num_neighbors`, `replace`, `subgraph_type`, `directed`, `disjoint`, `weight_attr`: likewise.
+    - `edge_label_index`: i64 [2, n], sources and targets; the name of a split of `Graph.edge_splits`; None: all edges.
+    - `edge_label`, `neg_sampling`, `neg_sampling_ratio`, `transform` and everything else: as of PyTorch Geometric's; order,
+      negative edges and worker processes are torch's.
+    - `seed`: as of `Graph.sampler`.
+    - `exclude_targets`: the edges of `edge_label_index` that a batch predicts, and their reverses, are not sampled for it; as
+      `sampling.exclude_targets` of a recipe. PyTorch Geometric's loader leaves them in.
+
+    Errors: `UsageError`, also for types of nodes and times, which are not there yet; those of `NeighborLoader`.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        num_neighbors: Iterable[int],
+        edge_label_index: ArrayLike | Tensor | str | None = None,
+        edge_label: Tensor | None = None,
+        edge_label_time: None = None,
+        replace: bool = False,
+        subgraph_type: str = "directional",
+        disjoint: bool = False,
+        temporal_strategy: str = "uniform",
+        neg_sampling: Any = None,
+        neg_sampling_ratio: float | None = None,
+        time_attr: None = None,
+        weight_attr: str | None = None,
+        transform: Callable[[Data], Data] | None = None,
+        *,
+        seed: int | None = None,
+        exclude_targets: bool = False,
+        is_sorted: bool = False,
+        directed: bool = True,
+        **options: Any,
+    ) -> None:
+        if edge_label_time is not None or time_attr is not None:
+            raise UsageError("edge_label_time, time_attr: times are not there yet; PyTorch Geometric's loader has them")
+        subgraph_type = subgraph_of(subgraph_type, directed)
+        source, self._graph = graph_of(data, weight_attr)
+        weight = "edge_weight" if weight_attr is not None and source is not None else weight_attr
+        sampler = NeighborSampler(self._graph, num_neighbors, replace, subgraph_type, disjoint, weight, seed, exclude_targets)
+        pairs = _pairs(self._graph, source, edge_label_index)
+        super().__init__(
+            self._graph.stores() if source is None else source,
+            sampler,
+            pairs if is_data(source) else (None, pairs),
+            edge_label,
+            neg_sampling=neg_sampling,
+            neg_sampling_ratio=neg_sampling_ratio,
+            transform=self._transform,
+            **options,
+        )
+        self._of_graph, self._then = source is None, transform
+
+    def filter_fn(self, out: SamplerOutput) -> Data:
+        self._edges = out.edge
+        return super().filter_fn(out)
+
+    def _transform(self, batch: Data) -> Data:
+        if self._of_graph and self._edges is not None:
+            batch = add_edge_columns(self._graph, batch, self._edges)
+        return batch if self._then is None else self._then(batch)
+
+
+def _pairs(graph: Graph, source: Data | None, given: Any) -> Tensor:
+    """Sources and targets, i64 [2, n]. Errors: `UsageError`."""
+    if given is None:
+        pairs: Tensor | None = (graph.to_pyg() if source is None or not is_data(source) else source).edge_index
+        return torch.empty(2, 0, dtype=torch.int64) if pairs is None else pairs
+    if not isinstance(given, str):
+        try:
+            found = torch.as_tensor(given)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise UsageError(f"edge_label_index: cannot become a tensor: {error}; expected whole numbers of shape [2, n]") from error
+        whole_numbers = not found.numel() or not (found.is_floating_point() or found.is_complex() or found.dtype == torch.bool)
+        if found.dim() != 2 or len(found) != 2 or not whole_numbers:
+            raise UsageError(
+                f"edge_label_index: is {found.dtype} of shape {list(found.shape)}, expected whole numbers of shape [2, n]"
+            )
+        return found.long()
+    if source is not None:
+        raise UsageError(f"edge_label_index={given!r}: a Data has no splits of edges by name; give pairs [2, n], or None for all edges")
+    splits = graph.edge_splits
+    if not splits:
+        raise UsageError(
+            f"edge_label_index={given!r}: {graph.path} has no edges to predict; plimsoll.split_edges makes some, or give pairs"
+        )
+    named = torch.from_numpy(splits[one_of("edge_label_index", given, tuple(splits))].copy()).t()
+    return named if graph.direction == "in" else named.flip(0)
+
+
+__all__ = ["LinkNeighborLoader"]

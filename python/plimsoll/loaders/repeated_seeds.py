@@ -1,0 +1,128 @@
+"""Batches around seeds that come twice in one batch, as PyTorch Geometric has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll import _core
+from plimsoll.loaders.list_batches import ListBatches, ListStream
+
+_OF_NODES = ("n_id", "x", "y")
+_OF_EDGES = ("e_id", "edge_attr", "edge_weight")
+Sample = Callable[[NDArray[np.int64], int], tuple[dict[str, Any], _core.Neighbours]]
+
+
+class SeedBatches(ListBatches):
+    """What `_core.Neighbours` is for seeds that differ, for seeds that repeat, and for the order of a sampler. `sample` makes the
+    batch of some numbers of seeds in an epoch, on the caller's thread."""
+
+    def __init__(self, count: int, options: dict[str, Any], sampler: Iterable[int] | None, sample: Sample) -> None:
+        super().__init__(range(count), options, list, {}, sampler)
+        self._sample = sample
+        self._delivered: list[_core.Neighbours] = []  # what made batches that are not freed
+
+    @property
+    def live_bytes(self) -> int:
+        return sum(made.live_bytes for made in self._delivered)
+
+    def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> ListStream:
+        def batch(numbers: list[int]) -> dict[str, Any]:
+            tensors, made = self._sample(np.array(numbers, np.int64), epoch)
+            self._delivered = [*(one for one in self._delivered if one.live_bytes), made]
+            return tensors
+
+        return ListStream(lambda batches: map(batch, batches), self._batches(epoch, rank, ranks), first)
+
+
+def sample_at_once(
+    mapping: _core.Mapping, seeds: NDArray[np.int64], loading: _core.NeighbourLoading, disjoint: bool, both_ways: bool, epoch: int,
+    numpy: bool = False,
+) -> tuple[dict[str, Any], _core.Neighbours]:  # fmt: skip
+    """One batch of all these seeds, and what made it; `both_ways` where the subgraph is bidirectional.
+
+    Errors: `UsageError` for a node that is not there; `InputError`; `BudgetExceeded`.
+    """
+    different, places = (seeds, None) if disjoint or not repeats(seeds) else once_each(seeds)
+    if places is not None and both_ways:
+        loading.sampling.set_subgraph("directional")
+    loading.batching.batch_size, loading.batching.shuffle = max(len(different), 1), False
+    made = _core.Neighbours(mapping, different, loading)
+    batch: dict[str, Any] = made.next(made.stream(epoch, 0, 1, 0, 0), numpy)
+    if places is not None:
+        batch = with_repeats(batch, places)
+        if both_ways:
+            batch = with_reverses(batch)
+    return batch, made
+
+
+def repeats(seeds: NDArray[np.int64] | None) -> bool:
+    """Whether a node is there twice."""
+    if seeds is None or (np.diff(seeds) > 0).all():
+        return False
+    return len(np.unique(seeds)) < len(seeds)
+
+
+def once_each(seeds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The seeds without repetition, in the order in which they come first, and the place of each seed among them."""
+    _, first, places = np.unique(seeds, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return seeds[np.sort(first)], rank[places.reshape(-1)]
+
+
+def with_repeats(batch: dict[str, Any], places: NDArray[np.int64]) -> dict[str, Any]:
+    """A batch of seeds that differ, as one of all seeds; `places` says which of them each is.
+
+    As in PyTorch Geometric each seed is a node of the batch and has the edges into its node to itself. An edge from a node that is
+    a seed several times leads from the first of these. Both copies of a seed have the same neighbours, as what is sampled
+    for a node follows from the seed of the loader, the epoch and the node.
+    """
+    seeds = int(places.max()) + 1
+    added = len(places) - seeds
+    rows, columns = np.asarray(batch["edge_index"])
+    nodes = np.concatenate([places, np.arange(seeds, len(batch["n_id"]))])
+    new_number = np.concatenate([np.unique(places, return_index=True)[1], np.arange(seeds, len(batch["n_id"])) + added])
+    # The edges of each node lie together, in the order of the nodes.
+    by_column = np.argsort(columns, kind="stable")
+    counts = np.bincount(columns, minlength=len(batch["n_id"]))
+    first = np.cumsum(counts) - counts
+    lengths = counts[nodes]
+    ends = np.cumsum(lengths)
+    edges = by_column[np.arange(int(ends[-1])) - np.repeat(ends - lengths, lengths) + np.repeat(first[nodes], lengths)]
+    edge_index = np.stack([new_number[rows[edges]], np.repeat(np.arange(len(nodes)), lengths)])
+    out = dict(batch)
+    out.update({name: batch[name][nodes] for name in _OF_NODES if name in batch})
+    out.update({name: batch[name][edges] for name in _OF_EDGES if name in batch})
+    out["edge_index"] = _like(batch["edge_index"], edge_index)
+    for name, more in (("num_sampled_nodes", added), ("num_sampled_edges", len(edges) - len(rows))):
+        if name in batch and len(batch[name]):
+            out[name] = _like(batch[name], np.asarray(batch[name]))
+            out[name][0] += more
+    return out
+
+
+def with_reverses(batch: dict[str, Any]) -> dict[str, Any]:
+    """The same batch with the reverse of each edge, as PyTorch Geometric makes it bidirectional."""
+    import torch
+    from torch_geometric.sampler.utils import to_bidirectional
+
+    rows, columns = torch.from_numpy(np.asarray(batch["edge_index"]).copy())
+    places = torch.arange(len(rows))
+    rows, columns, places = to_bidirectional(rows, columns, rows, columns, places, places)
+    out = {name: value for name, value in batch.items() if not name.startswith("num_sampled")}
+    out.update({name: batch[name][places.numpy()] for name in _OF_EDGES if name in batch})
+    out["edge_index"] = _like(batch["edge_index"], torch.stack([rows, columns]).numpy())
+    return out
+
+
+def _like(given: Any, array: NDArray[np.int64]) -> Any:
+    if isinstance(given, np.ndarray):
+        return array.copy()
+    import torch
+
+    return torch.from_numpy(array.copy())
