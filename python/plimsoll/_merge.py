@@ -1,3 +1,5 @@
+"""Shards of one data set, joined: `plimsoll.merge`."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

@@ -1,15 +1,17 @@
+"""Data sets of every kind, opened and verified: `plimsoll.open` and `plimsoll.verify`."""
+
 from __future__ import annotations
 
 from pathlib import Path
 
 from plimsoll import _core
 from plimsoll.arguments import PathLike
-from plimsoll.data.attention import Attention
-from plimsoll.errors import InputError
 from plimsoll.can.frames import Frames
+from plimsoll.data.attention import Attention
 from plimsoll.data.graph import Graph
 from plimsoll.data.graph_set import GraphSet
 from plimsoll.data.predictions import Predictions
+from plimsoll.errors import InputError
 
 
 def open(path: PathLike) -> Frames | GraphSet | Graph | Predictions | Attention:

@@ -9,6 +9,7 @@ import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 from plimsoll.errors import MissingPackage
 
@@ -35,19 +36,18 @@ def folder_of(torch_version: str) -> Path:
     return folder
 
 
-def load() -> None:
-    """Loads plimsoll._torch. From then on torch's CPU tensors are entered in the ledger.
+def load() -> ModuleType:
+    """Loads plimsoll._torch and returns it. From then on torch's CPU tensors are entered in the ledger.
 
     Errors: `MissingPackage` where torch cannot be imported, or is none that the package was built for.
     """
     if "plimsoll._torch" in sys.modules:
-        return
+        return sys.modules["plimsoll._torch"]
     try:
         import torch
     except ImportError as error:
         raise MissingPackage(f"{error}; install it: pip install torch") from error
-    import plimsoll
-    import plimsoll._core  # the ledger, and what errors are translated to
+    from plimsoll import _core  # noqa: F401  the ledger, and what errors are translated to
 
     folder = folder_of(torch.__version__)
     files = [folder / f"_torch{suffix}" for suffix in EXTENSION_SUFFIXES if (folder / f"_torch{suffix}").exists()]
@@ -62,4 +62,4 @@ def load() -> None:
     except BaseException:
         del sys.modules["plimsoll._torch"]
         raise
-    plimsoll._torch = module
+    return module

@@ -12,8 +12,9 @@ from plimsoll import errors
 from plimsoll import ingest as _ingest
 from plimsoll._merge import merge
 from plimsoll.arguments import PathLike, whole
-from plimsoll.errors import UsageError
 from plimsoll.can.frames import Frames
+from plimsoll.can.ingest import as_list
+from plimsoll.errors import UsageError
 from plimsoll.replacing import hidden_name
 
 # Of a worker's limit: Dask pauses a worker at 80 % of it.
@@ -50,7 +51,7 @@ def ingest(
     count = whole("shards", threads if shards is None else shards, 1)
     folder = Path(out).absolute().parent / f"{hidden_name(Path(out))}shards"
     paths = [folder / f"{number}-of-{count}" for number in range(1, count + 1)] if count > 1 else [Path(out).absolute()]
-    listed = [str(Path(source).absolute()) for source in _ingest._listed(sources)]
+    listed = [str(Path(source).absolute()) for source in as_list(sources)]
     futures = [
         client.submit(_make_shard, listed, str(path), f"{number}/{count}", budget, force and count == 1, options, pure=False)
         for number, path in enumerate(paths, start=1)

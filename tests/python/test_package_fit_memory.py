@@ -21,11 +21,11 @@ from torch_geometric.nn import global_mean_pool  # noqa: E402
 from plimsoll import _torch  # noqa: E402
 from plimsoll._fit.block_plan import Room  # noqa: E402
 from plimsoll._fit.block_steps import Steps  # noqa: E402
-from plimsoll._fit.lanes import LaneSums  # noqa: E402
-from plimsoll._fit.tries import Tries  # noqa: E402
 from plimsoll._fit.blocks import BlockLimits  # noqa: E402
+from plimsoll._fit.lanes import LaneSums  # noqa: E402
 from plimsoll._fit.steps import by_names  # noqa: E402
 from plimsoll._fit.trial import Trial  # noqa: E402
+from plimsoll._fit.tries import Tries  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 MIB = 1 << 20

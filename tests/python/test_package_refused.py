@@ -16,15 +16,15 @@ from torch_geometric.data import Batch, Data  # noqa: E402
 
 from plimsoll import _torch  # noqa: E402
 from plimsoll._fit.apart import InOrder  # noqa: E402
-from plimsoll._fit.budget import settle  # noqa: E402
-from plimsoll._fit.loss import try_split  # noqa: E402
 from plimsoll._fit.block_plan import Room, _range, plan_blocks  # noqa: E402
 from plimsoll._fit.block_steps import Steps  # noqa: E402
 from plimsoll._fit.blocks import BlockLimits, BlockList  # noqa: E402
+from plimsoll._fit.budget import settle  # noqa: E402
+from plimsoll._fit.loss import try_split  # noqa: E402
 from plimsoll._fit.planner import Needs  # noqa: E402
-from plimsoll.data.sizes import size_of  # noqa: E402
 from plimsoll._fit.steps import by_names  # noqa: E402
 from plimsoll._fit.trial import Trial  # noqa: E402
+from plimsoll.data.sizes import size_of  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 MIB = 1 << 20

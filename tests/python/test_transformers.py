@@ -14,9 +14,9 @@ from plimsoll import _operators  # noqa: E402
 
 _operators.load()
 from plimsoll._fit.planner import Needs  # noqa: E402
-from plimsoll.data.sizes import size_of  # noqa: E402
 from plimsoll._fit.steps import by_names  # noqa: E402
 from plimsoll._fit.trial import Trial  # noqa: E402
+from plimsoll.data.sizes import size_of  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 

@@ -2,3 +2,7 @@
 
 Its name has an underscore because `plimsoll.fit` is the function: a folder `fit` would replace it when a module is imported.
 """
+
+from plimsoll import _operators
+
+_operators.load()

@@ -20,9 +20,9 @@ from torch_geometric.data import Data
 from plimsoll import _torch
 from plimsoll._fit import other_random
 from plimsoll._fit.batch_statistics import is_batch_norm, uncounted
-from plimsoll.errors import BudgetExceeded
 from plimsoll._fit.steps import Forward, Loss, is_compiled, loss_of
 from plimsoll._fit.trial import copied
+from plimsoll.errors import BudgetExceeded
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -20,8 +20,8 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 from torch_geometric.data import Data
 
-from plimsoll.errors import UsageError
 from plimsoll._fit.steps import Forward
+from plimsoll.errors import UsageError
 
 _SIGNATURE = inspect.signature(F.batch_norm)
 #: Identifies a call in every forward pass of a model: its first tensor of its own, and how often that was used before.

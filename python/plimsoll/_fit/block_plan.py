@@ -12,16 +12,16 @@ from torch_geometric.data import Data
 
 from plimsoll import _torch
 from plimsoll._fit.apart import THREAD_BYTES
+from plimsoll._fit.blocks import Block, BlockList
 from plimsoll._fit.budget import SPREAD, settle, smallest_budget
-from plimsoll._fit.result import Fit
 from plimsoll._fit.lanes import LaneSums
 from plimsoll._fit.on_device import DeviceTrial
-from plimsoll._fit.blocks import Block, BlockList
-from plimsoll.errors import BudgetExceeded, UsageError
 from plimsoll._fit.planner import Need, Needs, counts_of_parts, worst_of
-from plimsoll.data.sizes import Size
+from plimsoll._fit.result import Fit
 from plimsoll._fit.steps import Forward, Loss
 from plimsoll._fit.trial import Trial, batch_bytes, bytes_of, tensors_in
+from plimsoll.data.sizes import Size
+from plimsoll.errors import BudgetExceeded, UsageError
 
 
 _MIB = 1 << 20

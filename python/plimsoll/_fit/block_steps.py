@@ -19,20 +19,20 @@ from torch_geometric.data import Data
 from plimsoll import _torch
 from plimsoll._fit import other_random
 from plimsoll._fit.apart import Apart, InOrder, drawing
-from plimsoll._fit.budget import SETTLING, settle
-from plimsoll._fit.loss import counts
+from plimsoll._fit.batch_statistics import BatchStatistics
 from plimsoll._fit.block_plan import Room
+from plimsoll._fit.blocks import Block, BlockList
+from plimsoll._fit.budget import SETTLING, settle
+from plimsoll._fit.lanes import LaneSums, require_unchanged
+from plimsoll._fit.loss import counts
+from plimsoll._fit.loss_shares import LossShares, loss_and_share
+from plimsoll._fit.on_device import OnDevice
+from plimsoll._fit.parameter_hooks import ParameterHooks
 from plimsoll._fit.progress import FitProgress
 from plimsoll._fit.result import Fit
-from plimsoll._fit.lanes import LaneSums, require_unchanged
-from plimsoll._fit.on_device import OnDevice
-from plimsoll._fit.batch_statistics import BatchStatistics
-from plimsoll._fit.blocks import Block, BlockList
+from plimsoll._fit.steps import Forward, Loss, let_compiled_sizes_vary
 from plimsoll.errors import BudgetExceeded, Failure, UsageError
 from plimsoll.journal import RunJournal
-from plimsoll._fit.loss_shares import LossShares, loss_and_share
-from plimsoll._fit.parameter_hooks import ParameterHooks
-from plimsoll._fit.steps import Forward, Loss, let_compiled_sizes_vary
 
 _RERUNS = 3  # of a block that was refused memory
 

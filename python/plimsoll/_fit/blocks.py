@@ -13,12 +13,12 @@ from torch_geometric.data import Batch, Data
 from plimsoll import _core
 from plimsoll._fit import other_random
 from plimsoll._fit.apart import drawing
-from plimsoll.loaders.batch import Collator
 from plimsoll.arguments import texts, whole
-from plimsoll.data.pyg_data import is_data, one_graph
-from plimsoll.errors import UsageError
 from plimsoll.data.graph_set import Graphs, as_graphs
+from plimsoll.data.pyg_data import is_data, one_graph
 from plimsoll.data.sizes import Size, rows_of, sizes_and_targets_of
+from plimsoll.errors import UsageError
+from plimsoll.loaders.batch import Collator
 
 
 class BlockLimits(NamedTuple):

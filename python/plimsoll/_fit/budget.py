@@ -11,7 +11,8 @@ from contextlib import ContextDecorator, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from plimsoll import _operators
+from plimsoll import _torch
+from plimsoll._fit.device import device_of
 from plimsoll.arguments import Budget as Size
 from plimsoll.arguments import budget_text
 from plimsoll.errors import BudgetExceeded, UsageError
@@ -32,8 +33,6 @@ SETTLING = 1.2
 def smallest_budget(peak: int, spread: int = SPREAD) -> int:
     """The least budget, in whole MiB, that a process with this peak works with, and others that run the same: slack is
     kept free beside it. With `spread` 0 this process alone."""
-    from plimsoll import _torch
-
     mib = 1 << 20
     peak += spread
     size = -(-peak // mib) * mib
@@ -46,8 +45,6 @@ def smallest_budget(peak: int, spread: int = SPREAD) -> int:
 def naming_a_budget() -> Iterator[None]:
     """A refusal inside names a budget to try, with which what was refused has room; more may follow it, which only a plan
     knows. That of a device, or of a budget that was entered inside, is left as it is."""
-    from plimsoll import _torch
-
     try:
         yield
     except BudgetExceeded as refused:
@@ -100,8 +97,6 @@ def settle() -> None:
     """Gives back what is kept of freed memory, and measures for all budgets in force what the process holds outside of the
     ledger: it counts from then on, whatever it was in the last second. For moments when all that the ledger has was
     written to."""
-    from plimsoll import _torch
-
     _torch.give_back_freed_memory()
     for each in _budgets():
         if (process := each._process) is not None:
@@ -135,9 +130,6 @@ class budget(ContextDecorator):
     """
 
     def __init__(self, size: Size = None, *, device: str | torch.device = "cpu") -> None:
-        _operators.load()
-        from plimsoll import _torch
-
         self._size, self._device = size, str(device)
         self._text = budget_text(size)
         self.bytes = _torch.budget_bytes(self._text) if self._device == "cpu" else 0
@@ -155,13 +147,9 @@ class budget(ContextDecorator):
         return budget(self._size, device=self._device)  # calls may be nested, and run in several threads
 
     def __enter__(self) -> budget:
-        from plimsoll import _torch
-
         if self._process is not None or self._gpu is not None:
             raise UsageError("this budget is in force already; make another to nest them")
         if self._device != "cpu":
-            from plimsoll._fit.device import device_of
-
             self._gpu = device_of(self._device, self._size)
             assert self._gpu is not None
             self.bytes = self._gpu.budget
@@ -178,8 +166,6 @@ class budget(ContextDecorator):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        from plimsoll import _torch
-
         held = True
         if self._gpu is not None:
             self._gpu.leave()
@@ -201,8 +187,6 @@ class budget(ContextDecorator):
     def _end_peak(self) -> None:
         """Leaves, with the peak since this budget was entered. The ledger has one since the last that was, which keeps that
         before it; and budgets of several threads may be left in any order."""
-        from plimsoll import _torch
-
         with _moves:
             _in_force.pop(self._number, None)
             later = [each for each in _budgets() if each._number > self._number]
@@ -213,8 +197,6 @@ class budget(ContextDecorator):
                 _torch.end_peak(self._outer_peak)
 
     def __str__(self) -> str:
-        from plimsoll import _torch
-
         if self._process is not None or self._gpu is not None:
             return f"a budget of {_torch.format_bytes(self.bytes)}, in force"
         return (

@@ -15,10 +15,10 @@ from torch_geometric.data import Data
 
 from plimsoll._fit.batch_statistics import BatchNormCalls, is_batch_norm, with_given_statistics
 from plimsoll._fit.coupling_gradients import modules_by_gradient
-from plimsoll.errors import BudgetExceeded
 from plimsoll._fit.plain_forward import batch_in_double, draws, in_double, plain
 from plimsoll._fit.steps import Forward
 from plimsoll._fit.trial import copied, tensors_in
+from plimsoll.errors import BudgetExceeded
 
 _TOLERANCE = {torch.float64: 1e-8, torch.float32: 1e-4}
 

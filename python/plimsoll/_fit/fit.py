@@ -10,25 +10,25 @@ from typing import NamedTuple
 import torch
 from torch_geometric.data import Data
 
+from plimsoll._fit.block_steps import Steps
+from plimsoll._fit.blocks import BlockLimits, BlockList
 from plimsoll._fit.budget import limit, naming_a_budget
 from plimsoll._fit.callers_random import CallersRandom
 from plimsoll._fit.device import device_of, generators, same_bits_each_time
+from plimsoll._fit.lanes import checked_lanes, require_agreement
+from plimsoll._fit.loss_shares import shares_of
+from plimsoll._fit.process_group import is_first_rank, ranks
 from plimsoll._fit.progress import FitProgress
 from plimsoll._fit.result import Fit
+from plimsoll._fit.steps import Forward, Loss, by_names, is_compiled, require_cpu
 from plimsoll._fit.training import Training as _Training
-from plimsoll._fit.lanes import checked_lanes, require_agreement
-from plimsoll._fit.process_group import is_first_rank, ranks
-from plimsoll._fit.block_steps import Steps
+from plimsoll._fit.trial import Optimizer, require_plain_step
 from plimsoll._fit.tries import Tries
 from plimsoll._fit.working_budget import prepared_within
 from plimsoll.arguments import Budget, PathLike, Progress, whole
-from plimsoll._fit.blocks import BlockLimits, BlockList
-from plimsoll.errors import UsageError
 from plimsoll.data.graph_set import Graphs
+from plimsoll.errors import UsageError
 from plimsoll.journal import RunJournal
-from plimsoll._fit.loss_shares import shares_of
-from plimsoll._fit.steps import Forward, Loss, by_names, is_compiled, require_cpu
-from plimsoll._fit.trial import Optimizer, require_plain_step
 
 
 _TRAINED_LOSS = (

@@ -16,8 +16,8 @@ import torch
 import torch.distributed as dist
 
 from plimsoll._fit import process_group
-from plimsoll.arguments import whole
 from plimsoll._fit.blocks import BlockList
+from plimsoll.arguments import whole
 from plimsoll.errors import UsageError
 
 #: As kMaxLanes of the engine.

@@ -12,11 +12,11 @@ from torch_geometric.data import Data
 
 from plimsoll._fit.batch_parts import parts_of
 from plimsoll._fit.blocks import BlockList
-from plimsoll.errors import BudgetExceeded, UsageError
 from plimsoll._fit.loss_shares import LossShares, require_sum, require_split, value_and_share
 from plimsoll._fit.plain_forward import batch_in_double, draws, in_double, plain
 from plimsoll._fit.steps import Forward, Loss
 from plimsoll._fit.trial import copied
+from plimsoll.errors import BudgetExceeded, UsageError
 
 _GRAPHS = 16  # that rows of targets are taken of
 _UNUSUAL = 4  # graphs with missing targets among them

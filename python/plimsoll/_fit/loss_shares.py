@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from plimsoll.errors import UsageError
 from plimsoll._fit.steps import Loss, one_number
+from plimsoll.errors import UsageError
 
 _CLASS_LOSSES = (torch.nn.CrossEntropyLoss, torch.nn.NLLLoss)
 _CLASS_FUNCTIONS = (torch.nn.functional.cross_entropy, torch.nn.functional.nll_loss)

@@ -12,10 +12,10 @@ from torch_geometric.data import Data
 
 from plimsoll import _torch
 from plimsoll._fit.device import generators, loss_on, moved, on_device, seed
-from plimsoll.errors import UsageError
-from plimsoll.data.sizes import size_of
 from plimsoll._fit.steps import Forward, Loss, loss_of
 from plimsoll._fit.trial import Draws, Optimizer, Tape, Trial, within
+from plimsoll.data.sizes import size_of
+from plimsoll.errors import UsageError
 
 
 class OnDevice:

@@ -18,17 +18,17 @@ from plimsoll._fit.budget import budget as budget_of_process
 from plimsoll._fit.budget import limit as limit_in_force
 from plimsoll._fit.budget import naming_a_budget, smallest_budget
 from plimsoll._fit.device import device_of, generators
-from plimsoll._fit.working_budget import with_working_budget
-from plimsoll.arguments import Budget
-from plimsoll.errors import BudgetExceeded, UsageError
-from plimsoll.loaders.epochs import EpochLoader
-from plimsoll.data.graph_set import Graphs, as_graphs
 from plimsoll._fit.module_memory import ModuleMemory
 from plimsoll._fit.planner import Needs, graphs_of, largest_batch, worst_of
 from plimsoll._fit.sharding import Share, checked, share_of
-from plimsoll.data.sizes import Size, size_of, sizes_of
 from plimsoll._fit.steps import Forward, Loss, by_names, require_cpu
 from plimsoll._fit.trial import Optimizer, Trial, bytes_of, tensors_in
+from plimsoll._fit.working_budget import with_working_budget
+from plimsoll.arguments import Budget
+from plimsoll.data.graph_set import Graphs, as_graphs
+from plimsoll.data.sizes import Size, size_of, sizes_of
+from plimsoll.errors import BudgetExceeded, UsageError
+from plimsoll.loaders.epochs import EpochLoader
 
 Batches: TypeAlias = Data | Iterable[Data]
 _MIB = 1 << 20

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from torch_geometric.data import Batch, Data
 
 from plimsoll import _torch
-from plimsoll._fit.budget import settle
 from plimsoll._fit.batch_parts import graphs_in, parts_of
-from plimsoll.errors import BudgetExceeded
+from plimsoll._fit.budget import settle
 from plimsoll._fit.module_memory import ModuleMemory, module_memory
 from plimsoll._fit.random_paths import RandomPaths
-from plimsoll.data.sizes import Size, size_of
 from plimsoll._fit.trial import Tape, Trial, rounding
+from plimsoll.data.sizes import Size, size_of
+from plimsoll.errors import BudgetExceeded
 
 _PARTS = (0.75, 0.5, 0.375, 0.25, 0.125)  # of a batch, tried beside it, and
 _FEW = (1, 2, 3, 5)  # of its graphs, which tell of all where the budget has no room for more

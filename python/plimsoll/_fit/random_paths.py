@@ -16,9 +16,9 @@ from torch_geometric.data import Data
 
 from plimsoll._fit import other_random
 from plimsoll._fit.callers_random import CallersRandom
-from plimsoll.errors import BudgetExceeded
 from plimsoll._fit.plain_forward import draws, plain
 from plimsoll._fit.trial import Draws, Tape, Trial
+from plimsoll.errors import BudgetExceeded
 
 _UNIFORM = {torch.rand, torch.rand_like, torch.Tensor.uniform_}
 _BERNOULLI = {torch.bernoulli, torch.Tensor.bernoulli, torch.Tensor.bernoulli_}

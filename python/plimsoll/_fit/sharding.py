@@ -8,9 +8,9 @@ from typing import NamedTuple
 import torch
 
 from plimsoll import _torch
+from plimsoll._fit.trial import Trial, tensors_in
 from plimsoll.arguments import one_of, whole
 from plimsoll.errors import UsageError
-from plimsoll._fit.trial import Trial, tensors_in
 
 
 class Share(NamedTuple):

@@ -11,23 +11,23 @@ from numpy.typing import NDArray
 
 from plimsoll import _torch
 from plimsoll._fit.apart import Apart, drawing, runs_apart
-from plimsoll._fit.budget import limit
-from plimsoll._fit.loss import try_split
-from plimsoll._fit.block_plan import Room, plan_blocks, plan_on_device
-from plimsoll._fit.result import Fit
-from plimsoll._fit.block_steps import Steps
-from plimsoll._fit.on_device import OnDevice
-from plimsoll._fit.process_group import ranks
-from plimsoll._fit.tries import Tries
 from plimsoll._fit.batch_parts import parts_of
 from plimsoll._fit.batch_statistics import with_given_statistics
+from plimsoll._fit.block_plan import Room, plan_blocks, plan_on_device
+from plimsoll._fit.block_steps import Steps
 from plimsoll._fit.blocks import BlockList
+from plimsoll._fit.budget import limit
 from plimsoll._fit.coupling import Couplings, couplings
-from plimsoll.errors import BudgetExceeded, UsageError
-from plimsoll.journal import RunJournal
+from plimsoll._fit.loss import try_split
 from plimsoll._fit.loss_shares import LossShares
+from plimsoll._fit.on_device import OnDevice
+from plimsoll._fit.process_group import ranks
+from plimsoll._fit.result import Fit
 from plimsoll._fit.steps import Forward, Loss, is_compiled, loss_of
 from plimsoll._fit.trial import copied
+from plimsoll._fit.tries import Tries
+from plimsoll.errors import BudgetExceeded, UsageError
+from plimsoll.journal import RunJournal
 
 
 class Training:

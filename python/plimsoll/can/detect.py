@@ -8,9 +8,9 @@ from pathlib import Path
 
 from plimsoll import _core
 from plimsoll.arguments import PathLike, texts
-from plimsoll.errors import UsageError
 from plimsoll.can.frames import FrameColumns, Frames
 from plimsoll.data.tables import Recording
+from plimsoll.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from plimsoll.arguments import PathLike, one_of, require_other_file
-from plimsoll.errors import Error, Failure, InputError, MissingPackage
 from plimsoll.can.kdgat import kdgat_names
 from plimsoll.can.model_file import GAT, VGAE, ModelFile
+from plimsoll.errors import Error, Failure, InputError, MissingPackage
 from plimsoll.replacing import new_file
 
 FORMATS = ("state_dict", "onnx")

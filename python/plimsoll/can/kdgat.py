@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll.arguments import PathLike
-from plimsoll.errors import InputError, MissingPackage
 from plimsoll.can.frames import Frames
-from plimsoll.data.graph_set import GraphSet
 from plimsoll.can.model_file import GAT, VGAE, ModelFile
+from plimsoll.data.graph_set import GraphSet
+from plimsoll.errors import InputError, MissingPackage
 
 Weights = Mapping[str, NDArray[np.float32]]
 

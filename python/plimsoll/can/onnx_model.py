@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll.errors import MissingPackage, UsageError
 from plimsoll.can.model_file import GAT, VGAE, ModelFile
+from plimsoll.errors import MissingPackage, UsageError
 
 _OPSET = 18  # the first whose ScatterND takes maxima
 _SLOPE = 0.2  # of LeakyReLU in attention, as PyTorch Geometric's

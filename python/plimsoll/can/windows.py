@@ -1,3 +1,5 @@
+"""Frames cut into windows, whose graphs become a `graph_set`: `plimsoll.windows`."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

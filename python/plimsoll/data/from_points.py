@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, whole
 from plimsoll.data.columns import class_of, features_of, positions, targets_of
-from plimsoll.errors import UsageError
-from plimsoll.data.graph_set import GraphSet
 from plimsoll.data.from_pyg import Columns, write_graphs
+from plimsoll.data.graph_set import GraphSet
+from plimsoll.errors import UsageError
 
 
 def from_points(

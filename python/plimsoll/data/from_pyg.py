@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text, texts
 from plimsoll.data.columns import array_of, class_of, features_of, node_classes, positions, targets_of, whole_numbers
-from plimsoll.data.pyg_data import is_data, write_data
 from plimsoll.data.data_set import DataSet
-from plimsoll.errors import Failure, UsageError
 from plimsoll.data.graph import Graph
 from plimsoll.data.graph_set import GraphSet
+from plimsoll.data.pyg_data import is_data, write_data
+from plimsoll.errors import Failure, UsageError
 from plimsoll.replacing import hidden_name
 
 if TYPE_CHECKING:

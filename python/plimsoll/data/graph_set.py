@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from plimsoll.data.data_set import DataSet
-from plimsoll.errors import InputError, UsageError
 from plimsoll.data.graph_view import GraphView
 from plimsoll.data.tables import Features, GraphRecording, Split
+from plimsoll.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

@@ -1,3 +1,5 @@
+"""Edge lists and tables of nodes, read into a `graph`: `plimsoll.ingest.graph`."""
+
 from __future__ import annotations
 
 import os

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, budget_text
 from plimsoll.data.columns import array_of, features_of, node_classes, whole_numbers
-from plimsoll.errors import UsageError
 from plimsoll.data.graph import Graph
 from plimsoll.data.graph_columns import SPLITS
+from plimsoll.errors import UsageError
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plimsoll.arguments import Budget, PathLike, Progress
-from plimsoll.errors import Failure, InputError, UsageError
-from plimsoll.data.graph_set import GraphSet
 from plimsoll.data.from_pyg import from_pyg
-from plimsoll.replacing import failures_of, new_folder
+from plimsoll.data.graph_set import GraphSet
 from plimsoll.data.to_pyg import require_pyg
+from plimsoll.errors import Failure, InputError, UsageError
+from plimsoll.replacing import failures_of, new_folder
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -243,6 +243,3 @@ def _separated(joined: Data, slices: dict[Any, Any], file: Path) -> Iterator[Dat
         except Exception as error:  # slices and columns may be of any type
             raise InputError(f"{file}: graph {i}: {error}; its slices do not fit its columns") from error
         yield graph
-
-
-__all__ = ["from_pyg_files", "to_pyg_files"]

@@ -12,10 +12,10 @@ from torch_geometric.sampler.neighbor_sampler import edge_sample, node_sample
 
 from plimsoll import _core
 from plimsoll.arguments import whole
-from plimsoll.errors import UsageError
 from plimsoll.data.graph_columns import GraphColumns
-from plimsoll.loaders.repeated_seeds import sample_at_once
+from plimsoll.data.repeated_seeds import sample_at_once
 from plimsoll.data.sampling import sampling_options, set_sampling
+from plimsoll.errors import UsageError
 
 
 class NeighborSampler(BaseSampler):  # type: ignore[misc]

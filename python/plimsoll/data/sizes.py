@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Data
 
-from plimsoll.errors import UsageError
 from plimsoll.data.graph_set import Graphs, GraphSet
+from plimsoll.errors import UsageError
 
 _EDGES_AT_ONCE = 1 << 16
 

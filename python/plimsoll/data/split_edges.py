@@ -1,3 +1,5 @@
+"""Edges of a graph held out of training: `plimsoll.split_edges`."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -10,9 +10,9 @@ from torch_geometric.data import Data, EdgeAttr, TensorAttr
 from torch_geometric.data import FeatureStore as PygFeatureStore
 from torch_geometric.data import GraphStore as PygGraphStore
 
-from plimsoll.errors import UsageError
 from plimsoll.data.graph_columns import GraphColumns
 from plimsoll.data.to_pyg import places_of
+from plimsoll.errors import UsageError
 
 
 class FeatureStore(PygFeatureStore):  # type: ignore[misc]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll.errors import MissingPackage
 from plimsoll.data.graph_columns import SPLITS, GraphColumns
 from plimsoll.data.graph_view import GraphView
+from plimsoll.errors import MissingPackage
 
 if TYPE_CHECKING:
     import torch

@@ -11,8 +11,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from plimsoll.jobs import ranks
 from plimsoll.errors import Error
+from plimsoll.jobs import ranks
 
 VERBS = ("convert", "import", "export", "sync")
 

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, NoReturn
 
+from plimsoll.errors import Error, UsageError
 from plimsoll.jobs.heartbeat import stall_timeout
 from plimsoll.jobs.rank_place import Place, place
 from plimsoll.jobs.roll import INTERRUPTED, Roll, meet
-from plimsoll.errors import Error, UsageError
 
 if TYPE_CHECKING:
     from plimsoll._torch import RankWatch

@@ -16,9 +16,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plimsoll.errors import Failure, UsageError
 from plimsoll.jobs.heartbeat import ALIVE_S, BEAT_S, STALL, Beat, Heartbeats
 from plimsoll.jobs.rank_place import Place
-from plimsoll.errors import Failure, UsageError
 
 if TYPE_CHECKING:
     from torch.distributed import Store

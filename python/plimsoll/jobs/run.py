@@ -16,8 +16,8 @@ from plimsoll._fit.budget import budget as budget_of_process
 from plimsoll._fit.budget import limit
 from plimsoll._fit.process_group import group_name, ranks
 from plimsoll.arguments import Budget, PathLike, Progress, texts, thread_count, whole
-from plimsoll.errors import BudgetExceeded, UsageError
 from plimsoll.data.predictions import Predictions
+from plimsoll.errors import BudgetExceeded, UsageError
 
 Request = TypeVar("Request", _torch.TrainRequest, _torch.EvaluateRequest, _torch.PredictionRequest)
 Done = TypeVar("Done")

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NoReturn
 
+from plimsoll import _torch  # noqa: F401  first: where torch is missing, it says how to install it
+
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.sampler import BaseSampler, EdgeSamplerInput, NegativeSampling, NodeSamplerInput, SamplerOutput
 from torch_geometric.sampler.neighbor_sampler import node_sample
 
-from plimsoll.data.pyg_data import edges_of, is_data
-from plimsoll.errors import UsageError
 from plimsoll.data.graph import Graph
+from plimsoll.data.pyg_data import edges_of, is_data
 from plimsoll.data.samplers import NeighborSampler
 from plimsoll.data.sampling import sampling_options
+from plimsoll.errors import UsageError
 
 
 class BidirectionalNeighborSampler(BaseSampler):  # type: ignore[misc]

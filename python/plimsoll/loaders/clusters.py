@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import Budget, accept_loader_options, budget_text, one_of, whole
-from plimsoll.errors import UsageError
 from plimsoll.data.graph import Graph
+from plimsoll.data.to_pyg import require_pyg
+from plimsoll.errors import UsageError
 from plimsoll.loaders.list_batches import ListBatches
 from plimsoll.loaders.neighbours import NeighborLoader, graph_of
-from plimsoll.data.to_pyg import require_pyg
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from plimsoll.data.graph import Graph
 from plimsoll.data.pyg_data import edges_of
 from plimsoll.errors import UsageError
-from plimsoll.data.graph import Graph
 
 
 def are_stores(value: Any) -> bool:

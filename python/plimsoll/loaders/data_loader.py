@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import accept_loader_options, texts, whole
+from plimsoll.data.graph_set import Graphs, as_graphs
 from plimsoll.data.pyg_data import is_data, one_graph
+from plimsoll.errors import UsageError
 from plimsoll.loaders.drawn_order import require_sampler
 from plimsoll.loaders.epochs import EpochLoader
-from plimsoll.errors import UsageError
-from plimsoll.data.graph_set import Graphs, as_graphs
 from plimsoll.loaders.list_batches import ListBatches
 
 if TYPE_CHECKING:

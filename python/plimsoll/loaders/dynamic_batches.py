@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from plimsoll import _torch  # noqa: F401  first: where torch is missing, it says how to install it
+
 import numpy as np
 import torch
 from numpy.typing import NDArray

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from plimsoll import _torch  # noqa: F401  first: where torch is missing, it says how to install it
+
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
@@ -13,13 +15,13 @@ from torch_geometric.loader import LinkLoader
 from torch_geometric.sampler import SamplerOutput
 
 from plimsoll.arguments import one_of
-from plimsoll.data.pyg_data import is_data
-from plimsoll.errors import UsageError
 from plimsoll.data.graph import Graph
-from plimsoll.loaders.neighbours import graph_of
+from plimsoll.data.pyg_data import is_data
 from plimsoll.data.samplers import NeighborSampler
 from plimsoll.data.sampling import subgraph_of
 from plimsoll.data.stores import add_edge_columns
+from plimsoll.errors import UsageError
+from plimsoll.loaders.neighbours import graph_of
 
 
 class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
@@ -118,6 +120,3 @@ def _pairs(graph: Graph, source: Data | None, given: Any) -> Tensor:
         )
     named = torch.from_numpy(splits[one_of("edge_label_index", given, tuple(splits))].copy()).t()
     return named if graph.direction == "in" else named.flip(0)
-
-
-__all__ = ["LinkNeighborLoader"]

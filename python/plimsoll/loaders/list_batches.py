@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plimsoll import _core
-from plimsoll.loaders.drawn_order import DrawnOrder
 from plimsoll.errors import UsageError
+from plimsoll.loaders.drawn_order import DrawnOrder
 
 if TYPE_CHECKING:
     from plimsoll.loaders.size_limits import SizeLimits

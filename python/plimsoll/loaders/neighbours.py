@@ -10,15 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import accept_loader_options, one_of, whole
-from plimsoll.loaders.custom_stores import are_stores, edges_of_stores, filtered
-from plimsoll.data.pyg_data import edges_of, is_data
-from plimsoll.loaders.drawn_order import require_sampler
-from plimsoll.loaders.epochs import EpochLoader
-from plimsoll.errors import UsageError
 from plimsoll.data.graph import Graph
-from plimsoll.loaders.repeated_seeds import SeedBatches, repeats, sample_at_once
+from plimsoll.data.pyg_data import edges_of, is_data
+from plimsoll.data.repeated_seeds import repeats, sample_at_once
 from plimsoll.data.sampling import sampling_options, set_sampling, subgraph_of
 from plimsoll.data.to_pyg import require_pyg
+from plimsoll.errors import UsageError
+from plimsoll.loaders.custom_stores import are_stores, edges_of_stores, filtered
+from plimsoll.loaders.drawn_order import require_sampler
+from plimsoll.loaders.epochs import EpochLoader
+from plimsoll.loaders.seed_batches import SeedBatches
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from plimsoll import _core
 from plimsoll.arguments import whole
-from plimsoll.data.pyg_data import is_data
-from plimsoll.loaders.epochs import Epoch, EpochLoader
-from plimsoll.errors import UsageError
 from plimsoll.data.graph import Graph
+from plimsoll.data.pyg_data import is_data
+from plimsoll.errors import UsageError
+from plimsoll.loaders.epochs import Epoch, EpochLoader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -175,6 +175,3 @@ def _require_graph(graph: Any) -> None:
 def _walker(graph: Graph, length: int, walks_per_node: int, p: float, q: float, seed: int) -> _core.Walker:
     length, walks_per_node = whole("length", length, 0, _MOST), whole("walks_per_node", walks_per_node, 1, _MOST)
     return _core.Walker(graph._mapping, length, walks_per_node, p, q, whole("seed", seed, 0, 2**64 - 1))
-
-
-__all__ = ["RandomWalkLoader", "walks"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from plimsoll.errors import UsageError
 from plimsoll.data.sizes import sizes_of
+from plimsoll.errors import UsageError
 
 _NO_LIMIT = 2**62
 

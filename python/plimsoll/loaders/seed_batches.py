@@ -1,0 +1,36 @@
+"""Batches around seeds that repeat, or that come in the order of a sampler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll import _core
+from plimsoll.loaders.list_batches import ListBatches, ListStream
+
+Sample = Callable[[NDArray[np.int64], int], tuple[dict[str, Any], _core.Neighbours]]
+
+
+class SeedBatches(ListBatches):
+    """What `_core.Neighbours` is for seeds that differ, for seeds that repeat, and for the order of a sampler. `sample` makes the
+    batch of some numbers of seeds in an epoch, on the caller's thread."""
+
+    def __init__(self, count: int, options: dict[str, Any], sampler: Iterable[int] | None, sample: Sample) -> None:
+        super().__init__(range(count), options, list, {}, sampler)
+        self._sample = sample
+        self._delivered: list[_core.Neighbours] = []  # what made batches that are not freed
+
+    @property
+    def live_bytes(self) -> int:
+        return sum(made.live_bytes for made in self._delivered)
+
+    def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> ListStream:
+        def batch(numbers: list[int]) -> dict[str, Any]:
+            tensors, made = self._sample(np.array(numbers, np.int64), epoch)
+            self._delivered = [*(one for one in self._delivered if one.live_bytes), made]
+            return tensors
+
+        return ListStream(lambda batches: map(batch, batches), self._batches(epoch, rank, ranks), first)
