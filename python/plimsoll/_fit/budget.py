@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from plimsoll import _torch
-from plimsoll._fit.device import device_of
 from plimsoll.arguments import Budget as Size
 from plimsoll.arguments import budget_text
 from plimsoll.errors import BudgetExceeded, UsageError
@@ -150,6 +149,8 @@ class budget(ContextDecorator):
         if self._process is not None or self._gpu is not None:
             raise UsageError("this budget is in force already; make another to nest them")
         if self._device != "cpu":
+            from plimsoll._fit.device import device_of  # imports PyTorch Geometric, which takes 90 MiB
+
             self._gpu = device_of(self._device, self._size)
             assert self._gpu is not None
             self.bytes = self._gpu.budget
