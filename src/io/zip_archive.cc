@@ -201,10 +201,4 @@ int64_t ZipArchive::bytes() const {
   return static_cast<int64_t>(state_->file.bytes().size());
 }
 
-std::string ZipArchive::hash() const {
-  Hasher hasher;
-  hasher.add(state_->file.bytes());
-  return hasher.hex64();
-}
-
 }  // namespace plimsoll

@@ -29,8 +29,7 @@ class ZipArchive {
   /// by deflate), BudgetExceeded; read() gives the first as well, also when the checksum is another.
   std::unique_ptr<InputStream> open(int64_t member) const;
 
-  int64_t bytes() const;     ///< of the file
-  std::string hash() const;  ///< XXH3-64 of the file
+  int64_t bytes() const;  ///< of the file
 
  private:
   struct State;

@@ -19,11 +19,11 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kFileHeader = 144;
-constexpr size_t kContainerHeader = 16;                  // after it: method, size
-constexpr size_t kWindow = 256 << 10;                    // of bytes seen at once
-constexpr int kMaxStrange = 8;                           // bytes between objects that are no zeros
-constexpr int kMaxPadding = 3;                           // bytes between objects that are no more than that
-constexpr size_t kChecksum = 4;                          // bytes at the end of zlib data
+constexpr size_t kContainerHeader = 16;  // after it: method, size
+constexpr size_t kWindow = 256 << 10;    // of bytes seen at once
+constexpr int kMaxStrange = 8;           // bytes between objects that are no zeros
+constexpr int kMaxPadding = 3;           // bytes between objects that are no more than that
+constexpr size_t kChecksum = 4;          // bytes at the end of zlib data
 
 // Nanoseconds since 1970 of a SYSTEMTIME, read as UTC; 0 where it is none.
 int64_t system_time_ns(const uint8_t* at) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/blocks/block_engine.h"
+#include "engine/blocks/block_terms.h"
 #include "engine/data/epoch_order.h"
 #include "engine/plan/planned_device.h"
 
