@@ -16,7 +16,8 @@ namespace plimsoll {
 
 namespace {
 
-using Openers = std::map<std::string, OpenedData (*)(const std::filesystem::path&, const Recipe&)>;
+using Openers =
+    std::map<std::string, OpenedData (*)(const std::filesystem::path&, const Recipe&, const MessageIds&)>;
 
 Openers& openers() {
   static Openers all;
@@ -102,7 +103,8 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
 }  // namespace
 
 void register_opener(const std::string& kind,
-                     OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe)) {
+                     OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe,
+                                        const MessageIds& vocabulary)) {
   openers()[kind] = open;
 }
 
@@ -116,7 +118,7 @@ TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& re
   }
   const auto opener = openers().find(kind);
   if (opener != openers().end())
-    take(opener->second(folder, recipe));
+    take(opener->second(folder, recipe, options.vocabulary));
   else
     open_graph_set(folder, recipe, options);
   hide_features(recipe);

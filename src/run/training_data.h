@@ -12,6 +12,7 @@
 #include "sample/block/forest_source.h"
 #include "sample/block/graph_set_source.h"
 #include "sample/neighbour/neighbour_source.h"
+#include "store/message_ids.h"
 
 namespace plimsoll {
 
@@ -23,6 +24,9 @@ struct DataOptions {
       {};  ///< of one giant graph: pairs are judged, so many without an edge for each
   Targets targets = Targets::none;  ///< of a graph_set
   bool forests = false;             ///< its graphs become forests from pretraining.root (ForestSource)
+  /// The nodes that a trained model knows, by index, for data whose graphs are made on the fly; empty: the
+  /// data's own.
+  MessageIds vocabulary = {};
 };
 
 /// A data set of a kind that this module does not know, opened by the module that does.
@@ -37,7 +41,8 @@ struct OpenedData {
 /// Has data sets of a kind opened by `open`. A program calls it when it starts (cli/known_tasks.h), before
 /// other threads do. Errors of `open`: those of TrainingData.
 void register_opener(const std::string& kind,
-                     OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe));
+                     OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe,
+                                        const MessageIds& vocabulary));
 
 /// A data set as training sees it: graphs of a `graph_set`, blocks of seeds of one giant `graph` with their
 /// neighbours, or graphs made on the fly of data of another kind.

@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kFigures = 4;  // windows drawn of a list
+constexpr size_t kDrawnWindows = 4;  // of each list
 constexpr int64_t kColumns = 14;
 constexpr int64_t kBufferBytes = int64_t{256} << 10;  // of a column that is written
 
@@ -226,7 +226,7 @@ void write_attention(const std::filesystem::path& out, AttendedWindows& attended
 
 std::vector<Report::Figure> suspicious_windows(AttendedWindows& attended, const JudgedList& list,
                                                std::span<const float> scores) {
-  std::vector<int64_t> highest(std::min(kFigures, list.graphs.size()));
+  std::vector<int64_t> highest(std::min(kDrawnWindows, list.graphs.size()));
   const auto score_of = [&](int64_t graph) { return scores[static_cast<size_t>(graph)]; };
   std::ranges::partial_sort_copy(list.graphs, highest, std::greater<>(), score_of, score_of);
   std::vector<Report::Figure> figures;

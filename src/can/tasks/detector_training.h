@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "can/tasks/detector_file.h"
+#include "can/tasks/window_data.h"
 #include "engine/data/split.h"
 #include "run/task.h"
 

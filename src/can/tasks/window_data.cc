@@ -70,8 +70,9 @@ WindowData::Opened WindowData::open(const std::filesystem::path& folder, const R
   return opened;
 }
 
-OpenedData open_window_data(const std::filesystem::path& folder, const Recipe& recipe) {
-  return WindowData::open(folder, recipe, {}).data;
+OpenedData open_window_data(const std::filesystem::path& folder, const Recipe& recipe,
+                            const MessageIds& vocabulary) {
+  return WindowData::open(folder, recipe, {.known = {.vocabulary = vocabulary}}).data;
 }
 
 WindowData::WindowData(const std::filesystem::path& folder, const Recipe& recipe, WindowDataOptions options)

@@ -32,7 +32,8 @@ class WindowData : public TrainingData {
   int64_t calibration_gap() const { return calibration_gap_; }
 
  private:
-  friend OpenedData open_window_data(const std::filesystem::path& folder, const Recipe& recipe);
+  friend OpenedData open_window_data(const std::filesystem::path& folder, const Recipe& recipe,
+                                     const MessageIds& vocabulary);
   struct Opened;
   WindowData(const std::filesystem::path& folder, const Recipe& recipe, Opened opened);
   static Opened open(const std::filesystem::path& folder, const Recipe& recipe, WindowDataOptions options);
@@ -43,6 +44,7 @@ class WindowData : public TrainingData {
 };
 
 /// The same for a task that knows graphs alone (run/training_data.h:register_opener).
-OpenedData open_window_data(const std::filesystem::path& folder, const Recipe& recipe);
+OpenedData open_window_data(const std::filesystem::path& folder, const Recipe& recipe,
+                            const MessageIds& vocabulary);
 
 }  // namespace plimsoll

@@ -112,10 +112,10 @@ TrainedGnn::TrainedGnn(const std::filesystem::path& file, const Recipe& recipe,
                        const std::filesystem::path& set, const GnnTask& task)
     : model(load_gnn(file)),
       data((require_kind(set, recipe, task.kinds), set), recipe,
-           {.known = {.vocabulary = model.vocabulary},
-            .negatives = GnnTraining::negatives(recipe, task),
+           {.negatives = GnnTraining::negatives(recipe, task),
             .targets = task.targets,
-            .forests = task.forests}) {
+            .forests = task.forests,
+            .vocabulary = model.vocabulary}) {
   require_same_features(model, data.source());
 }
 
