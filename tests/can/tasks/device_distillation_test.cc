@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "can/tasks/distill.h"
-#include "on_each_device.h"
+#include "engine/on_each_device.h"
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
 

@@ -5,7 +5,7 @@
 
 #include "can/tasks/scorer.h"
 #include "nn/classification.h"
-#include "on_each_device.h"
+#include "engine/on_each_device.h"
 #include "support/random_graphs.h"
 
 // What a model says of graphs is the same on a device for any budget there and any number of blocks in

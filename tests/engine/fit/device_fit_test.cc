@@ -20,7 +20,7 @@
 #include "nn/reconstruction.h"
 #include "nn/sgmp.h"
 #include "nn/vgae.h"
-#include "on_each_device.h"
+#include "engine/on_each_device.h"
 #include "support/fake_nvml.h"
 #include "support/ledger_cap.h"
 #include "support/random_graphs.h"

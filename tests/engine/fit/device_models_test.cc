@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "engine/fit/fit.h"
-#include "on_each_device.h"
+#include "engine/on_each_device.h"
 #include "support/any_model.h"
 #include "support/temp_folder.h"
 
