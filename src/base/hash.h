@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// XXH3 of a stream of bytes, given in any number of pieces. Not thread-safe.
+/// Computes XXH3 of a stream of bytes, which is added in any number of parts. Not thread-safe.
 class Hasher {
  public:
   Hasher();
@@ -22,9 +22,9 @@ class Hasher {
     add(values.data(), values.size_bytes());
   }
 
-  /// XXH3-64 as 16 hex digits: the checksum of a column or a source file.
+  /// Returns XXH3-64 as 16 hex digits: the checksum of a column or a source file.
   std::string hex64() const;
-  /// XXH3-128 as 32 hex digits: the identity of weights and of a recording's content.
+  /// Returns XXH3-128 as 32 hex digits: the identity of weights and of a recording's content.
   std::string hex128() const;
 
  private:

@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// XXH3-64 of some bytes; another seed gives another hash.
+/// Returns XXH3-64 of `bytes`. The hash depends on `seed`.
 uint64_t hash64(std::string_view bytes, uint64_t seed);
 
 }  // namespace plimsoll

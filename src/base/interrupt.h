@@ -7,11 +7,11 @@
 
 namespace plimsoll {
 
-/// Set once the process was asked to stop, by whoever catches signals (cli/interrupt.h); never set in a
-/// program that catches its own. Work that takes long looks at it and throws Interrupted.
+/// True once the process was asked to stop. The code that catches signals sets it (cli/interrupt.h); a
+/// program with its own signal handlers never does. Long operations check it and throw Interrupted.
 inline std::atomic<bool> interrupt_requested = false;
 
-/// Errors: Interrupted once the process was asked to stop, "interrupted while WHAT".
+/// Errors: Interrupted, "interrupted while WHAT", once the process was asked to stop.
 inline void throw_if_interrupted(const char* what) {
   if (interrupt_requested) throw Interrupted(std::string("interrupted while ") + what);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The one place where nlohmann-json enters. ordered_json keeps keys as written: manifests are the same bytes
-// each time.
+// The only header that includes nlohmann-json. ordered_json keeps the order of keys, so manifests are the
+// same bytes each time.
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -11,12 +11,11 @@
 namespace plimsoll {
 using Json = nlohmann::ordered_json;
 
-/// Keeps the parse of a file's text within limits. No deeper than 100 levels: copying, comparing and printing
-/// go down level by level on the stack. No more than 4,096 keys an object: each is looked for among those
-/// before it.
+/// Limits the parse of a file's text. At most 100 levels, because copying, comparing and printing recurse on
+/// the stack. At most 4,096 keys per object, because each new key is compared with all earlier ones.
 class JsonLimits {
  public:
-  /// To be asked at each event of the parse; false from the first one on that goes too far.
+  /// Checks one event of the parse. Returns false from the first event that exceeds a limit.
   bool keeps(int depth, Json::parse_event_t event);
   bool passed() const { return passed_; }
 
@@ -25,16 +24,18 @@ class JsonLimits {
   static constexpr int kMaxKeys = 4096;
 
   bool passed_ = false;
-  std::array<int, kDeepest + 2> keys_{};  // of the objects that are open, by depth
+  std::array<int, kDeepest + 2> keys_{};  // Keys of the open objects, by depth.
 };
 
-/// Errors: UsageError for anything but a whole number of 64 bits; Json itself converts fractions, and one
-/// beyond 64 bits has no conversion.
+/// Returns the number as int64. Errors: UsageError for anything but a whole number of 64 bits. The conversion
+/// of nlohmann-json truncates fractions and is undefined beyond 64 bits.
 int64_t whole_number(const Json& json);
-/// The same of an array of them. Errors: also UsageError for what is no array.
+/// Returns an array of whole numbers. Errors: UsageError for a value that is not an array, or as
+/// whole_number() for an element.
 std::vector<int64_t> whole_numbers(const Json& json);
 
-/// The JSON in a file's text. Discarded (Json::is_discarded) when it is none, or passes JsonLimits.
+/// Parses the text of a file. The result is discarded (Json::is_discarded) if the text is not JSON or exceeds
+/// JsonLimits.
 Json parse_json(std::string_view text);
 
 }  // namespace plimsoll

@@ -10,10 +10,10 @@
 namespace plimsoll {
 namespace {
 
-// Hands out what a stream is given, in pieces.
-class Pieces : public std::streambuf {
+// A stream buffer that passes on each part that is written to it.
+class CallbackBuffer : public std::streambuf {
  public:
-  explicit Pieces(const std::function<void(std::string_view)>& take) : take_(take) {
+  explicit CallbackBuffer(const std::function<void(std::string_view)>& take) : take_(take) {
     setp(buffer_.data(), buffer_.data() + buffer_.size());
   }
 
@@ -54,9 +54,9 @@ bool is_utf8(std::string_view text) {
 }
 
 void write_json(const Json& json, int indent, const std::function<void(std::string_view)>& take) {
-  Pieces pieces(take);
-  std::ostream stream(&pieces);
-  stream.exceptions(std::ios::badbit);  // what `take` throws goes on
+  CallbackBuffer buffer(take);
+  std::ostream stream(&buffer);
+  stream.exceptions(std::ios::badbit);  // Rethrows what `take` throws.
   stream << std::setw(indent) << json << std::flush;
 }
 

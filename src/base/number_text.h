@@ -9,11 +9,11 @@
 
 namespace plimsoll {
 
-// Numbers as text, with a point whatever the locale of the process: std::stod and streams follow the one of
-// the program that loads the library.
+// Numbers as text with a decimal point in every locale. std::stod and streams follow the locale of the
+// program that loads the library.
 
-/// The finite number that `text` is, whole, without blanks; a plus sign may come first. None where it is no
-/// such number, or beyond T.
+/// Parses all of `text` as a finite number. No blanks are allowed; one leading plus sign is. Returns nullopt
+/// if `text` is not such a number or T cannot represent it.
 template <typename T>
 std::optional<T> parse_number(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
@@ -24,7 +24,7 @@ std::optional<T> parse_number(std::string_view text) {
   return value;
 }
 
-/// The double of the shortest digits that give `value` back: 0.1 for 0.1F.
+/// Returns the double with the shortest digits that convert back to `value`: 0.1 for 0.1F.
 inline double shortest_double(float value) {
   std::array<char, 32> digits;
   const auto [end, failed] = std::to_chars(digits.data(), digits.data() + digits.size(), value);

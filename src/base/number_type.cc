@@ -22,8 +22,8 @@ T load(const std::byte* from, size_t index) {
   return value;
 }
 
-// Sign, exponent and fraction move to their places in f32. A subnormal is its fraction times 2^-24, which
-// keeps to normal numbers and so does not depend on whether the processor flushes others to zero.
+// Moves sign, exponent and fraction to their places in f32. A subnormal is its fraction times 2^-24. This
+// uses only normal numbers, so it does not depend on whether the processor flushes subnormals to zero.
 float from_f16(uint16_t half) {
   const uint32_t sign = uint32_t{half & 0x8000U} << 16;
   const uint32_t magnitude = half & 0x7FFFU;
@@ -41,7 +41,7 @@ uint16_t to_f16(float value) {
   const uint32_t magnitude = bits & 0x7FFFFFFFU;
   if (magnitude > 0x7F800000U) return static_cast<uint16_t>(sign | 0x7E00U);   // NaN
   if (magnitude >= 0x477FF000U) return static_cast<uint16_t>(sign | 0x7C00U);  // 65520 rounds to infinity
-  if (magnitude < 0x38800000U) {                                               // below the normal numbers
+  if (magnitude < 0x38800000U) {  // Below the normal numbers of f16.
     const float scaled = std::bit_cast<float>(magnitude) * 0x1p24F;
     return static_cast<uint16_t>(sign | static_cast<uint16_t>(std::nearbyint(scaled)));
   }
@@ -52,7 +52,7 @@ uint16_t to_f16(float value) {
 uint16_t to_bf16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   if ((bits & 0x7FFFFFFFU) > 0x7F800000U)
-    return static_cast<uint16_t>(bits >> 16 | 0x0040U);  // NaN stays one
+    return static_cast<uint16_t>(bits >> 16 | 0x0040U);  // NaN stays NaN.
   return static_cast<uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
 }
 
@@ -81,13 +81,13 @@ __attribute__((target("avx,f16c"))) void widen_f16_in_eights(const std::byte* fr
 using WidenF16 = void (*)(const std::byte*, std::span<float>);
 WidenF16 choose_widen_f16() {
 #if defined(__x86_64__)
-  // Every processor with AVX2 has F16C, which clang 14 cannot ask for.
+  // Every processor with AVX2 has F16C. clang 14 cannot check for F16C itself.
   if (__builtin_cpu_supports("avx2")) return widen_f16_in_eights;
 #endif
   return widen_f16;
 }
 
-// Calls visit(rounded) with a function that rounds a value to what is stored of the type.
+// Calls visit(rounded) with a function that rounds a value to the stored form of the type.
 template <typename Visit>
 auto with_rounding(NumberType type, const Visit& visit) {
   switch (type) {

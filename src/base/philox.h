@@ -6,8 +6,8 @@
 namespace plimsoll {
 
 /// Philox4x32-10, the counter-based generator of Salmon et al., "Parallel random numbers: as easy as 1, 2,
-/// 3", SC 2011. A number depends on its key and counter alone, never on what was drawn before: any thread may
-/// draw any number at any time, and a block that is run again draws the same ones.
+/// 3", SC 2011. A number depends only on its key and counter, never on earlier draws: any thread may draw any
+/// number at any time, and running a block again draws the same numbers.
 class Philox {
  public:
   using Counter = std::array<uint32_t, 4>;
@@ -15,7 +15,7 @@ class Philox {
   explicit constexpr Philox(uint64_t key)
       : key_{static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)} {}
 
-  /// Four independent 32-bit numbers.
+  /// Returns four independent 32-bit numbers.
   constexpr Counter operator()(Counter c) const {
     uint32_t k0 = key_[0];
     uint32_t k1 = key_[1];
@@ -34,8 +34,7 @@ class Philox {
   std::array<uint32_t, 2> key_;
 };
 
-/// What a random number is for; it is part of the counter, so that no two uses share a number. Never
-/// renumber.
+/// The use of a random number. It is part of the counter, so that no two uses share a number. Never renumber.
 enum class Purpose : uint32_t {
   permutation = 1,
   initial_weights = 2,
@@ -53,14 +52,14 @@ enum class Purpose : uint32_t {
   unrelated_nodes = 14
 };
 
-/// Counter words of the numbers 4*quad .. 4*quad+3 of one (purpose, layer, epoch, item) stream.
-/// layer < 65536; item is, for example, the index of a graph in its data set.
+/// Returns the counter of the numbers 4*quad .. 4*quad+3 in the stream of one (purpose, layer, epoch, item).
+/// `layer` is below 65536. `item` is, for example, the index of a graph in its data set.
 constexpr Philox::Counter philox_counter(Purpose purpose, uint32_t layer, uint32_t epoch, uint32_t item,
                                          uint32_t quad) {
   return {quad, item, epoch, static_cast<uint32_t>(purpose) << 16 | layer};
 }
 
-/// Uniform in [0, 1) with 24 bits.
+/// Returns a number that is uniform in [0, 1), with 24 bits.
 constexpr float uniform(uint32_t bits) {
   return static_cast<float>(bits >> 8) * 0x1p-24F;
 }

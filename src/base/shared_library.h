@@ -4,14 +4,14 @@
 
 namespace plimsoll {
 
-/// A shared library that is loaded where it is first needed (cmake/loaded.cmake says why it is not linked).
-/// It stays loaded.
+/// A shared library that is loaded on first use and stays loaded. cmake/loaded.cmake says why it is not
+/// linked.
 class SharedLibrary {
  public:
-  /// `name`: its SONAME. `remedy` ends the error for a missing library: "install that library, or ...".
+  /// `name` is the SONAME. `remedy` ends the error for a missing library: "install that library, or ...".
   SharedLibrary(std::string name, std::string remedy);
 
-  /// The function of this name. Errors: Failure, where the library or the function is missing.
+  /// Returns the function named `symbol`. Errors: Failure if the library or the function is missing.
   template <typename Function>
   Function function(const char* symbol) const {
     return reinterpret_cast<Function>(find(symbol));

@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// Text of a file, for an error: its first `most` characters, those that do not print as \x00.
+/// Returns a file's text for use in an error: its first `max` characters, with unprintable ones as \x00.
 std::string shown(std::string_view text, size_t max = 40);
 
 }  // namespace plimsoll

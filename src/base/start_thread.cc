@@ -31,7 +31,7 @@ int64_t stack_bytes() {
   return static_cast<int64_t>(bytes);
 }
 
-// Of this process: pages of address space, and of data with its stacks (proc(5), statm).
+// Pages of this process: its address space, and its data with stacks (proc(5), statm).
 struct Pages {
   int64_t all = 0;
   int64_t data = 0;
@@ -44,8 +44,9 @@ Pages pages_held() {
   return pages;
 }
 
-// All that stand, memory first: the system does not say which it was, and processes have a limit everywhere.
-std::string limits_that_stand() {
+// Names all limits in force, memory first. The system does not say which one applied, and processes are
+// limited everywhere.
+std::string limits_in_force() {
   const int64_t page = sysconf(_SC_PAGESIZE);
   const Pages pages = pages_held();
   std::string limits;
@@ -66,6 +67,6 @@ ThreadRefused::ThreadRefused(const std::system_error& error)
     : Error(4, fmt::format("the system started no further thread ({}), which takes {} for its stack; limits: "
                            "{}; raise the one that is "
                            "reached, or lower --threads",
-                           error.code().message(), format_bytes(stack_bytes()), limits_that_stand())) {}
+                           error.code().message(), format_bytes(stack_bytes()), limits_in_force())) {}
 
 }  // namespace plimsoll

@@ -8,14 +8,14 @@
 
 namespace plimsoll {
 
-/// The system refused a thread: a limit on processes, on address space or on data. Exit 4.
+/// The system refused to start a thread because of a limit on processes, address space or data. Exit code 4.
 class ThreadRefused : public Error {
  public:
-  /// Names the limits that stand: the system says no more than "try again".
+  /// Names the limits in force, because the system says only "try again".
   explicit ThreadRefused(const std::system_error& error);
 };
 
-/// Starts a thread that runs `work(stop_token)` or `work()`. Errors: ThreadRefused; nothing was started then.
+/// Starts a thread that runs `work(stop_token)` or `work()`. Errors: ThreadRefused, with no thread started.
 template <typename Work>
 std::jthread start_thread(Work&& work) {
   try {

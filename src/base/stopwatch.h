@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// Counts seconds since it was made.
+/// Measures the seconds since its construction.
 class Stopwatch {
  public:
   double seconds() const {

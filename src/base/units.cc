@@ -54,7 +54,7 @@ std::string format_bytes(int64_t bytes) {
   if (std::abs(value) < 1000) return fmt::format("{} B", bytes);
   static constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   size_t unit = 0;
-  // From 999.5 on three digits would round up to a fourth.
+  // From 999.5 on, three digits would round up to 1000.
   for (value /= kKiB; std::abs(value) >= 999.5 && unit + 1 < kUnits.size(); value /= kKiB) ++unit;
   return fmt::format("{:.3g} {}", value, kUnits[unit]);
 }

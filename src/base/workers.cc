@@ -77,13 +77,13 @@ class OrderedRun {
   const Workers::Take& take_;
   const Workers::Work& work_;
   std::mutex taking_;
-  int64_t next_taken_ = 0;  // guarded by taking_
-  bool ended_ = false;      // guarded by taking_
+  int64_t next_taken_ = 0;  // Guarded by taking_.
+  bool ended_ = false;      // Guarded by taking_.
   std::mutex mutex_;
   std::condition_variable moved_;
-  int64_t next_done_ = 0;                                      // guarded by mutex_
-  int64_t failed_item_ = std::numeric_limits<int64_t>::max();  // guarded by mutex_
-  std::exception_ptr error_;                                   // guarded by mutex_
+  int64_t next_done_ = 0;                                      // Guarded by mutex_.
+  int64_t failed_item_ = std::numeric_limits<int64_t>::max();  // Guarded by mutex_.
+  std::exception_ptr error_;                                   // Guarded by mutex_.
 };
 
 void Turn::wait() {
@@ -93,11 +93,12 @@ void Turn::wait() {
 struct Workers::State {
   std::mutex mutex;
   std::condition_variable changed;
-  OrderedRun* run = nullptr;  // guarded by mutex
-  int64_t generation = 0;     // guarded by mutex; counts runs, so that a thread takes part in each once
-  int busy = 0;               // guarded by mutex; helpers still in the present run
-  bool closing = false;       // guarded by mutex
-  std::vector<std::jthread> helpers;  // the last: they end before what they wait on
+  OrderedRun* run = nullptr;  // Guarded by mutex.
+  int64_t generation = 0;     // Guarded by mutex. Counts runs, so that a thread takes part in each once.
+  int busy = 0;               // Guarded by mutex. Number of helpers still in the current run.
+  bool closing = false;       // Guarded by mutex.
+  // Declared last, so that the threads end before the members they wait on.
+  std::vector<std::jthread> helpers;
 
   void close() {
     {
@@ -127,7 +128,7 @@ Workers::Workers(int threads) : state_(std::make_unique<State>()) {
     for (int i = 1; i < threads; ++i)
       state_->helpers.push_back(start_thread([state = state_.get(), i] { state->help(i); }));
   } catch (...) {
-    state_->close();  // those that did start would wait for work, and be waited for, for ever
+    state_->close();  // The threads that did start would wait for work, and joining them would never end.
     throw;
   }
 }

@@ -11,12 +11,12 @@ class OrderedRun;
 /// The turn of one item in Workers::run_ordered.
 class Turn {
  public:
-  /// Returns when all items before this one are done: what follows happens in order, one item at a time.
-  /// Throws Stopped when an earlier item failed, so that this one unwinds; let it pass.
+  /// Returns when all earlier items are done. Code after the call runs in the order of the items, one item at
+  /// a time. Throws Stopped when an earlier item failed, to unwind this one; do not catch it.
   void wait();
   struct Stopped {};
 
-  /// Which of the threads works on this item, 0 .. threads()-1: an index for scratch memory.
+  /// Index of the thread that works on this item, 0 .. threads()-1. It can index scratch memory.
   int worker() const { return worker_; }
 
  private:
@@ -27,15 +27,15 @@ class Turn {
   int worker_;
 };
 
-/// A fixed number of threads, the caller's among them, that live as long as this object.
-/// One run at a time; a run may not start another on the same Workers.
+/// A fixed number of threads, including the caller's, that live as long as this object. It does one run at a
+/// time, and a run must not start another one on the same Workers.
 class Workers {
  public:
-  /// Work on one item. Called from several threads at once.
+  /// Works on one item. Called from several threads at once.
   using Work = std::function<void(int64_t item, Turn& turn)>;
 
-  /// Fetches item `item` for a worker; false when there is none. Called in the order of the items, one at a
-  /// time.
+  /// Fetches item `item` for a worker. Returns false when there are no more items. Called in the order of the
+  /// items, by one thread at a time.
   using Take = std::function<bool(int64_t item, int worker)>;
 
   /// Errors: ThreadRefused.
@@ -46,19 +46,18 @@ class Workers {
 
   int threads() const;
 
-  /// Runs work(item, turn) for the items 0 .. items-1, which are taken in order.
+  /// Calls work(item, turn) for the items 0 .. items-1, which are taken in order.
   ///
-  /// What work does before turn.wait() runs at the same time as other items; what it does after happens in
-  /// the order of the items. A thread ends its item before it takes another, so at most threads() items are
-  /// alive. A sum, a file or a gradient written after turn.wait() is therefore the same for any number of
-  /// threads.
+  /// Code before turn.wait() runs at the same time as other items. Code after it runs in the order of the
+  /// items. A thread ends its item before it takes another, so at most threads() items are active. A sum, a
+  /// file or a gradient written after turn.wait() is therefore the same for any number of threads.
   ///
-  /// The first exception, in the order of the items, ends the run: no new item starts, earlier ones end,
-  /// later ones unwind at turn.wait(), and then it is thrown to the caller.
+  /// The first exception, in the order of the items, ends the run: no new item starts, earlier items end,
+  /// later ones unwind at turn.wait(), and then the exception is thrown to the caller.
   void run_ordered(int64_t items, const Work& work);
 
-  /// The same for items whose number is not known: each is fetched, in order, by the thread that will work on
-  /// it. An exception from `take` is that of the item it was asked for.
+  /// Runs an unknown number of items. Each is fetched, in order, by the thread that works on it. An exception
+  /// from `take` counts as the exception of the item that it was to fetch.
   void run_stream(const Take& take, const Work& work);
 
  private:

@@ -22,7 +22,7 @@ std::vector<uint8_t> counting_bytes(size_t count) {
   return bytes;
 }
 
-// What `xxhsum -H3` and the Python package xxhash say.
+// The expected values are those of `xxhsum -H3` and the Python package xxhash.
 TEST(Hasher, GivesTheKnownValuesOfXxh3) {
   EXPECT_EQ(Hasher().hex64(), "2d06800538d394c2");
   EXPECT_EQ(Hasher().hex128(), "99aa06d3014798d86001c324468d497f");

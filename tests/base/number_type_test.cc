@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-using Half = _Float16;  // the compiler's own conversions are the oracle
+using Half = _Float16;  // The compiler's own conversions are the reference.
 
 uint32_t bits(float value) {
   return std::bit_cast<uint32_t>(value);
@@ -64,7 +64,7 @@ TEST(NumberType, RoundsToTheNearestHalf) {
 TEST(NumberType, Bf16IsTheUpperHalfRoundedToEven) {
   EXPECT_EQ(rounded<uint16_t>(NumberType::bf16, 1.F), 0x3F80);
   EXPECT_EQ(rounded<uint16_t>(NumberType::bf16, std::bit_cast<float>(0x3F808000U)),
-            0x3F80);  // a tie, to even
+            0x3F80);  // A tie rounds to even.
   EXPECT_EQ(rounded<uint16_t>(NumberType::bf16, std::bit_cast<float>(0x3F818000U)), 0x3F82);
   EXPECT_EQ(rounded<uint16_t>(NumberType::bf16, std::bit_cast<float>(0x3F808001U)), 0x3F81);
   EXPECT_TRUE(std::isnan(std::bit_cast<float>(

@@ -31,9 +31,9 @@ std::vector<int64_t> first_numbers(int64_t count) {
   return numbers;
 }
 
-// In a process of its own, whose address space has room for some stacks and not for all.
+// Runs in a process of its own, whose address space has room for some of the stacks only.
 void start_more_than_fit(int threads) {
-  alarm(20);  // waiting for ever is what it did
+  alarm(20);  // Without the fix the call waited for ever.
   int64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   const auto bytes = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + (int64_t{40} << 20));
@@ -60,12 +60,12 @@ INSTANTIATE_TEST_SUITE_P(Threads, WorkersOfManySizes, testing::Values(1, 2, 4, 8
 TEST_P(WorkersOfManySizes, WhatFollowsTheWaitHappensInTheOrderOfTheItems) {
   Workers workers(GetParam());
   EXPECT_EQ(workers.threads(), GetParam());
-  std::vector<int64_t> order;  // not guarded: only one item at a time may be after its wait
+  std::vector<int64_t> order;  // Not guarded: at most one item at a time is past its wait.
   workers.run_ordered(200, [&](int64_t item, Turn& turn) {
     dawdle(item);
     turn.wait();
     order.push_back(item);
-    turn.wait();  // a second wait is nothing
+    turn.wait();  // A second wait does nothing.
   });
   EXPECT_EQ(order, first_numbers(200));
 }
@@ -211,7 +211,7 @@ TEST_P(WorkersOfManySizes, ManyTinyRunsNeitherHangNorLoseItems) {
 
 TEST_P(WorkersOfManySizes, AStreamIsFetchedInOrderUntilItEnds) {
   Workers workers(GetParam());
-  std::vector<int64_t> fetched;  // not guarded: fetched one at a time
+  std::vector<int64_t> fetched;  // Not guarded: items are fetched one at a time.
   std::vector<int64_t> order;
   workers.run_stream(
       [&](int64_t item, int) {
@@ -254,7 +254,8 @@ TEST_P(WorkersOfManySizes, AnExceptionOfFetchingIsThatOfTheItem) {
 
 TEST_P(WorkersOfManySizes, AWorkerHasItsNumberToItself) {
   Workers workers(GetParam());
-  std::vector<int64_t> item_of(static_cast<size_t>(GetParam()), -1);  // not guarded: one each
+  std::vector<int64_t> item_of(static_cast<size_t>(GetParam()),
+                               -1);  // Not guarded: each item has its own element.
   std::atomic<int> mixed = 0;
   workers.run_stream(
       [&](int64_t item, int worker) {
