@@ -22,13 +22,13 @@ void raise_cap_to_limits(int64_t outside_ledger) {
 struct BudgetCaps::State {
   std::mutex mutex;
   int64_t works = 0;
-  int64_t bytes = 0;       // the sum of their budgets
-  int64_t foundation = 0;  // what the ledger held when the first of them began
+  int64_t bytes = 0;       // Sum of the budgets of all works.
+  int64_t foundation = 0;  // What the ledger held when the first work began.
   int64_t limit = Ledger::kUnlimited;
-  int64_t found = Ledger::kUnlimited;  // the cap that somebody else had set
-  int64_t beside = 0;                  // bytes that the ledger has not, of what it could have
+  int64_t found = Ledger::kUnlimited;  // The cap that other code had set.
+  int64_t beside = 0;                  // Bytes that Beside objects take away from the cap.
   int64_t applied = Ledger::kUnlimited;
-  int lifted = 0;  // how many Lifted live
+  int lifted = 0;  // Number of Lifted objects alive.
 
   void apply() {
     if (lifted > 0) return;
@@ -42,7 +42,7 @@ struct BudgetCaps::State {
   }
 };
 
-BudgetCaps::BudgetCaps() : state_(*new State) {}  // never destroyed, like the ledger
+BudgetCaps::BudgetCaps() : state_(*new State) {}  // Never destroyed, like the ledger.
 
 BudgetCaps& BudgetCaps::process() {
   static auto& caps = *new BudgetCaps;

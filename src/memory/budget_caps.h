@@ -5,26 +5,27 @@
 
 namespace plimsoll {
 
-/// Bytes of a budget's text, as for --budget; "" is the default budget of the command line. Errors:
+/// Parses a budget as for --budget and returns bytes; "" is the default budget of the command line. Errors:
 /// UsageError.
 int64_t budget_bytes(const std::string& text);
 
-/// Raises the cap of the ledger to what the limits found (memory/limits.h) leave beside `outside_ledger`
-/// bytes; one above that stays. It is for good, but where BudgetCaps has budgets.
+/// Raises the cap of the ledger to the usable limit (memory/limits.h) minus `outside_ledger` bytes. A higher
+/// cap stays. The new cap is permanent unless BudgetCaps has budgets.
 void raise_cap_to_limits(int64_t outside_ledger);
 
-/// Budgets of one process together, and the cap of its ledger that follows from them. Thread-safe.
+/// Combines the budgets of one process into the cap of its ledger. Thread-safe.
 class BudgetCaps {
  public:
   static BudgetCaps& process();
 
-  /// One more piece of work with a budget of its own (BudgetScope).
+  /// Registers a piece of work with a budget of its own (BudgetScope).
   void add_work(int64_t bytes);
   void remove_work(int64_t bytes);
-  /// What all of the ledger may hold, whatever work there is (ProcessBudget).
+  /// Limits the whole ledger, whatever work there is (ProcessBudget).
   void limit(int64_t cap);
 
-  /// While it lives the ledger has so many bytes less: its owner takes them beside it.
+  /// Lowers the cap of the ledger by `bytes` while it lives, for memory that its owner takes outside the
+  /// ledger.
   class Beside {
    public:
     explicit Beside(int64_t bytes) : bytes_(bytes) { process().add_beside(bytes_); }
@@ -36,7 +37,7 @@ class BudgetCaps {
     const int64_t bytes_;
   };
 
-  /// While it lives no budget holds, and the ledger has what the limits found leave, to find out which budget
+  /// Suspends all budgets while it lives and raises the cap to the usable limit, to find out which budget
   /// works.
   class Lifted {
    public:

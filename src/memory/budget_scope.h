@@ -5,13 +5,13 @@
 
 namespace plimsoll {
 
-/// A budget for a piece of work in a process that is not ours alone: what the work may enter in the ledger of
-/// the process, whatever else the process holds. Scopes that live at the same time have the sum of their
-/// budgets together, and none of them lifts a cap that was there before. Thread-safe.
+/// A budget for a piece of work in a process that Plimsoll shares with other code. It bounds what the work
+/// may enter in the ledger of the process, whatever else the process holds. Scopes that live at the same time
+/// share the sum of their budgets. No scope raises a cap that was set before. Thread-safe.
 class BudgetScope {
  public:
-  /// `text` as for --budget; "" is the default budget of the command line, at most `most` if that is not 0.
-  /// Errors: UsageError (not a size).
+  /// `text` is a size as for --budget. "" is the default budget of the command line, but at most `max` unless
+  /// that is 0. Errors: UsageError (not a size).
   explicit BudgetScope(const std::string& text, int64_t max = 0);
   ~BudgetScope();
   BudgetScope(const BudgetScope&) = delete;

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// What stands before each piece; as large as malloc's alignment, which the piece keeps.
+// Stored before each allocation. It is as large as malloc's alignment, so the allocation stays aligned.
 struct alignas(16) Header {
   int64_t bytes;
   Tag tag;
@@ -37,7 +37,7 @@ void ledger_free(void* data) noexcept {
   if (data == nullptr) return;
   auto* const header = static_cast<Header*>(data) - 1;
   const Header was = *header;
-  std::free(header);  // first: what stands nowhere would pass for another's memory
+  std::free(header);  // Freed first: memory without an entry would count as memory of other code.
   Ledger::process().give(was.tag, was.bytes);
 }
 

@@ -12,7 +12,8 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kPieceStep = 4096;
-// A piece that is larger by more is left for others, rather than cut.
+// A kept buffer that is larger than the request by more than this factor is left for larger ones instead of
+// being cut.
 constexpr int64_t kMaxCut = 4;
 
 int64_t whole_pages(int64_t bytes) {
@@ -21,10 +22,10 @@ int64_t whole_pages(int64_t bytes) {
 
 struct Kept {
   std::mutex mutex;
-  int64_t keeping = 0;                   // guarded by mutex, as all below
-  int64_t max = 0;                       // bytes, unless keeping
-  int64_t bytes = 0;                     // of pieces
-  std::multimap<int64_t, void*> pieces;  // by size
+  int64_t keeping = 0;                   // Guarded by mutex, as all members below.
+  int64_t max = 0;                       // Maximum of `bytes` while `keeping` is 0.
+  int64_t bytes = 0;                     // Total size of the kept buffers.
+  std::multimap<int64_t, void*> pieces;  // Kept buffers by size.
 
   void drop() noexcept {
     const std::lock_guard lock(mutex);
@@ -38,14 +39,14 @@ struct Kept {
     pieces.clear();
     bytes = 0;
   }
-  // Whether there is room for one more, after all others went where they take too much.
+  // Returns whether one more buffer may be kept. Drops all others if they take too much.
   bool make_room(int64_t size) noexcept {
     if (keeping > 0) return true;
     if (size > max) return false;
     if (bytes > max - size) drop_locked();
     return true;
   }
-  // False, with nothing done, where the ledger or the list has no room for it.
+  // Keeps a buffer. Returns false, with nothing changed, if the ledger or the list has no space for it.
   bool keep(void* piece, int64_t size) noexcept {
     if (!Ledger::process().add_spare(size)) return false;
     try {
@@ -62,17 +63,18 @@ struct Kept {
 Kept& kept();
 
 Kept* make_kept() {
-  // A child of fork() has the thread that forked alone: nobody may hold the lock meanwhile.
+  // Only the forking thread exists in a child of fork(), so no other thread may hold the lock during the
+  // fork.
   pthread_atfork([] { kept().mutex.lock(); }, [] { kept().mutex.unlock(); }, [] { kept().mutex.unlock(); });
   return new Kept;
 }
 
 Kept& kept() {
-  static Kept& all = *make_kept();  // never destroyed: tensors are freed until the end
+  static Kept& all = *make_kept();  // Never destroyed: tensors are freed until the process ends.
   return all;
 }
 
-// Of the smallest that is large enough, cut to size.
+// Takes the smallest kept buffer that is large enough and cuts it to size. Returns null if there is none.
 void* take_kept(int64_t bytes) {
   Kept& all = kept();
   const std::lock_guard lock(all.mutex);

@@ -7,17 +7,17 @@
 
 namespace plimsoll {
 
-/// Large pieces of memory, each mapped for itself, of which freed ones are kept for those that come: their
-/// pages need not be asked of the system, and cleared by it, again. What is kept stands in the ledger of the
-/// process as spare (Ledger::add_spare), and goes back to the system where the cap leaves no room for it. All
-/// functions are thread-safe, and the child of a fork() may call them.
+/// Allocates large buffers, each mapped separately, and keeps freed ones for reuse, so that the system need
+/// not map and clear their pages again. Kept buffers are spare bytes in the ledger of the process
+/// (Ledger::add_spare). They return to the system when the cap leaves no space for them. All functions are
+/// thread-safe, and the child of a fork() may call them.
 class CachingAllocator {
  public:
-  /// From so many bytes on it is worth it.
+  /// Minimum size in bytes for which caching is worthwhile.
   static constexpr int64_t kMin = int64_t{256} << 10;
 
-  /// Freed pieces are kept while one of these lives. What was kept without one goes back to the system first,
-  /// so that a budget starts without it.
+  /// Freed buffers are kept while an object of this class lives. The first one returns earlier kept buffers
+  /// to the system, so that a budget starts without them.
   class Keeping {
    public:
     Keeping();
@@ -25,19 +25,19 @@ class CachingAllocator {
     Keeping(const Keeping&) = delete;
     Keeping& operator=(const Keeping&) = delete;
   };
-  /// Has freed pieces kept without that, too, but no more than so many bytes: where there is no room for one
-  /// more, all go back to the system.
+  /// Keeps freed buffers without a Keeping as well, up to `bytes`. If one more does not fit, all kept ones
+  /// return to the system.
   static void keep_at_most(int64_t bytes);
   static bool keeping();
-  /// Gives what is kept back to the system.
+  /// Returns all kept buffers to the system.
   static void drop() noexcept;
 
-  /// A piece of so many bytes, aligned to a page, that the caller has entered in the ledger; null where the
-  /// system has none.
+  /// Returns a page-aligned buffer of `bytes`, which the caller has entered in the ledger, or null if the
+  /// system has no memory.
   static void* take(int64_t bytes);
-  /// Gives it back and strikes it out of the ledger; `bytes` as it was taken, under the same tag. A piece
-  /// that goes back to the system stands in the ledger until it is there, or it would pass for memory of
-  /// others.
+  /// Frees a buffer and removes it from the ledger. `bytes` and `tag` are those it was taken with. A buffer
+  /// that returns to the system leaves the ledger only after it is unmapped, otherwise it would count as
+  /// memory of other code.
   static void give(void* piece, int64_t bytes, Tag tag) noexcept;
 };
 

@@ -13,22 +13,22 @@ std::optional<int64_t> as_limit(std::optional<int64_t> value) {
   return value && *value > 0 && *value < kNoLimit ? value : std::nullopt;
 }
 
-// The path and all its parents, the mount last.
+// Returns the path and all its parents, the mount last.
 std::vector<std::string> with_parents(std::string path) {
   std::vector<std::string> paths;
-  // A process outside of what the namespace shows has a path with dots.
+  // The path of a process outside the namespace's root contains dots.
   if (path.find("/..") != std::string::npos) path.clear();
   for (; path.size() > 1 && path.front() == '/'; path.resize(path.rfind('/'))) paths.push_back(path);
   paths.emplace_back("");
   return paths;
 }
 
-// Beside a v1 hierarchy the second version has a mount of its own.
+// In a hybrid hierarchy, v2 has a mount of its own next to v1.
 std::string mount_of(const std::string& root, bool v2) {
   if (!v2) return root + "/sys/fs/cgroup/memory";
-  const std::string beside = root + "/sys/fs/cgroup/unified";
+  const std::string unified = root + "/sys/fs/cgroup/unified";
   std::error_code ignored;
-  return std::filesystem::exists(beside, ignored) ? beside : root + "/sys/fs/cgroup";
+  return std::filesystem::exists(unified, ignored) ? unified : root + "/sys/fs/cgroup";
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t kUntouched = 16 * kMiB;
 constexpr int64_t kPageCache = 64 * kMiB;
 
-// What the next thread gets, touched or not.
+// Returns the stack size of the next thread, whether or not its pages are touched.
 int64_t stack_bytes() {
   pthread_attr_t attributes;
   size_t bytes = 8 * kMiB;
@@ -25,24 +25,26 @@ int64_t stack_bytes() {
   return static_cast<int64_t>(bytes);
 }
 
-// About the Enforcement that lives, and the threads that came unannounced.
+// Guards the state of the Enforcement that lives and of threads that it did not count.
 std::mutex enforce_mutex;
-struct Unannounced {
-  int64_t limit = 0;  // guarded by enforce_mutex; RLIMIT_DATA without them; 0: there is no Enforcement
-  rlim_t hard = 0;    // guarded by enforce_mutex; nothing goes above what was in force before
-  int now = 0;        // guarded by enforce_mutex
-  int max = 0;        // guarded by enforce_mutex
+struct EnforcementState {
+  // Guarded by enforce_mutex. RLIMIT_DATA without those threads; 0 without an Enforcement.
+  int64_t limit = 0;
+  // Guarded by enforce_mutex. The limit that was in force before, which is never exceeded.
+  rlim_t hard = 0;
+  int now = 0;  // Guarded by enforce_mutex.
+  int max = 0;  // Guarded by enforce_mutex.
 };
-Unannounced unannounced;
+EnforcementState enforcement;
 
 void set_limit() {
-  if (unannounced.limit == 0) return;
-  constexpr int64_t kKeptByLibc = 40 * kMiB;  // nptl's stack cache
+  if (enforcement.limit == 0) return;
+  constexpr int64_t kKeptByLibc = 40 * kMiB;  // Size of the stack cache of glibc (nptl).
   const int64_t stack = stack_bytes();
-  const int64_t stacks = std::max(unannounced.now * stack, std::min(unannounced.max * stack, kKeptByLibc));
+  const int64_t stacks = std::max(enforcement.now * stack, std::min(enforcement.max * stack, kKeptByLibc));
   rlimit limit{};
   if (getrlimit(RLIMIT_DATA, &limit) != 0) return;
-  limit.rlim_cur = std::min(unannounced.hard, static_cast<rlim_t>(unannounced.limit + stacks));
+  limit.rlim_cur = std::min(enforcement.hard, static_cast<rlim_t>(enforcement.limit + stacks));
   setrlimit(RLIMIT_DATA, &limit);
 }
 
@@ -50,14 +52,14 @@ void set_limit() {
 
 ThreadStacks::ThreadStacks(int threads) : threads_(threads) {
   const std::lock_guard lock(enforce_mutex);
-  unannounced.now += threads_;
-  unannounced.max = std::max(unannounced.max, unannounced.now);
+  enforcement.now += threads_;
+  enforcement.max = std::max(enforcement.max, enforcement.now);
   set_limit();
 }
 
 ThreadStacks::~ThreadStacks() {
   const std::lock_guard lock(enforce_mutex);
-  unannounced.now -= threads_;
+  enforcement.now -= threads_;
   set_limit();
 }
 
@@ -76,15 +78,15 @@ Enforcement::Enforcement(int64_t budget, int threads_to_come) : group_(budget + 
       std::min<rlim_t>(before_.rlim_cur, static_cast<rlim_t>(data_limit(budget, threads_to_come)));
   if (setrlimit(RLIMIT_DATA, &limit) != 0) return;
   rlimit_data_ = static_cast<int64_t>(limit.rlim_cur);
-  unannounced.limit = rlimit_data_;
-  unannounced.hard = before_.rlim_cur;
-  unannounced.max = unannounced.now;
+  enforcement.limit = rlimit_data_;
+  enforcement.hard = before_.rlim_cur;
+  enforcement.max = enforcement.now;
 }
 
 Enforcement::~Enforcement() {
   if (rlimit_data_ == 0) return;
   const std::lock_guard lock(enforce_mutex);
-  unannounced.limit = 0;
+  enforcement.limit = 0;
   setrlimit(RLIMIT_DATA, &before_);
 }
 

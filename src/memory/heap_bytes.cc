@@ -10,7 +10,7 @@ int64_t text_bytes(const std::string& text) {
   return heap_piece(sizeof(std::string)) + heap_bytes(text);
 }
 
-// Of one step of parsing, with the room that an array or object keeps for what may come.
+// Returns the bytes of one step of parsing, including spare capacity of the array or object.
 int64_t bytes_of_step(Json::parse_event_t event, const Json& parsed) {
   switch (event) {
     case Json::parse_event_t::object_start:
@@ -30,11 +30,11 @@ int64_t bytes_of_step(Json::parse_event_t event, const Json& parsed) {
 int64_t heap_bytes(const std::filesystem::path& path) {
   int64_t bytes = heap_bytes(path.native());
   int64_t parts = 0;
-  for (const std::filesystem::path& part : path) {  // a path keeps its parts beside its text
+  for (const std::filesystem::path& part : path) {  // A path stores its parts in addition to its text.
     bytes += heap_bytes(part.native());
     ++parts;
   }
-  // The list of parts keeps half as much again for what may come.
+  // The list of parts has up to half as much spare capacity.
   constexpr size_t kPart = sizeof(std::filesystem::path) + sizeof(size_t);
   return bytes + (parts > 1 ? heap_piece(static_cast<size_t>(parts) * kPart * 3 / 2 + 8) : 0);
 }

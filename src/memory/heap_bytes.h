@@ -10,32 +10,33 @@
 
 namespace plimsoll {
 
-/// What malloc takes for a piece, as glibc rounds it.
+/// Returns the bytes that malloc takes for an allocation, as glibc rounds it.
 inline int64_t heap_piece(size_t bytes) {
   return bytes == 0 ? 0 : std::max<int64_t>(32, static_cast<int64_t>((bytes + 8 + 15) / 16 * 16));
 }
 
-/// What such a thing holds on the heap, itself left out.
+/// Returns the bytes that an object holds on the heap, without the object itself.
 inline int64_t heap_bytes(const std::string& text) {
-  constexpr size_t kWithin = 15;  // of the string itself
+  constexpr size_t kWithin = 15;  // Characters stored in the string object itself.
   return text.capacity() <= kWithin ? 0 : heap_piece(text.capacity() + 1);
 }
 int64_t heap_bytes(const std::filesystem::path& path);
 int64_t heap_bytes(const Json& json);
 
-/// parse_json() of base/json.h, with the tree charged as it grows; at the end `charge` holds what the tree
-/// does beside what it held before. Errors: BudgetExceeded.
+/// parse_json() of base/json.h, with the tree charged as it grows. At the end `charge` has grown by the size
+/// of the tree. Errors: BudgetExceeded.
 Json parse_json(std::string_view text, Charge& charge);
 
-/// Rows of a table on their way into a manifest, in the ledger. Not thread-safe. Errors: BudgetExceeded.
+/// Rows of a table on their way into a manifest, entered in the ledger. Not thread-safe. Errors:
+/// BudgetExceeded.
 class JsonTable {
  public:
   void push_back(Json row) {
-    // While the array grows there are two of it.
+    // The array exists twice while it grows.
     charge_.add(heap_bytes(row) + 3 * static_cast<int64_t>(sizeof(Json)));
     rows_.push_back(std::move(row));
   }
-  /// The rows, which stay charged as long as the table lives.
+  /// Returns the rows. They stay charged as long as the table lives.
   Json take() { return std::move(rows_); }
 
  private:

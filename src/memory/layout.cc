@@ -15,17 +15,16 @@ struct Placed {
   int32_t piece;
 };
 
-// Places of pieces in one order of placing them; returns the bytes that hold all.
+// Sets the places of pieces that are placed in this order. Returns the bytes that hold all.
 int64_t place_greedily(const Tape& tape, std::span<const PlannedPiece> pieces,
                        const std::vector<int32_t>& order, std::vector<int64_t>& places) {
   places.assign(pieces.size(), 0);
-  std::vector<Placed> placed;  // ascending
-  std::vector<Placed> beside;
+  std::vector<Placed> placed;  // Sorted by begin.
   int64_t high = 0;
   for (const int32_t i : order) {
     const int64_t room = pieces[static_cast<size_t>(i)].bytes;
     const Tape::Piece& piece = tape.pieces[static_cast<size_t>(i)];
-    int64_t end = 0;  // of what lies below the gap looked at
+    int64_t end = 0;  // Highest end of the pieces below the gap.
     int64_t best = -1;
     int64_t best_gap = 0;
     for (const Placed& other : placed) {
@@ -48,7 +47,7 @@ int64_t place_greedily(const Tape& tape, std::span<const PlannedPiece> pieces,
   return high;
 }
 
-// Looks for an order of placing pieces that needs few bytes.
+// Searches for an order of placing pieces that needs few bytes.
 class Search {
  public:
   Search(const Tape& tape, std::span<const PlannedPiece> pieces, std::vector<int32_t> order)
@@ -59,7 +58,7 @@ class Search {
   }
 
   std::vector<int64_t> best() {
-    // The longest-lived first, and the largest first.
+    // First try the longest-lived first, then the largest first.
     std::ranges::stable_sort(order_, [&](int32_t a, int32_t b) {
       return std::pair(lifetime(a), bytes(a)) > std::pair(lifetime(b), bytes(b));
     });
@@ -73,7 +72,7 @@ class Search {
   }
 
  private:
-  // No layout is smaller than the bound; one that is so near is not worth a search.
+  // No layout is smaller than the bound. A layout this close to it needs no further search.
   int64_t good_enough() const { return bound_ + bound_ / 256; }
   int64_t bytes(int32_t i) const { return pieces_[static_cast<size_t>(i)].bytes; }
   int64_t lifetime(int32_t i) const {
@@ -90,9 +89,9 @@ class Search {
     return high;
   }
 
-  // What lies highest goes earlier, again and again (Joslin and Clements, "Squeaky Wheel" Optimization,
-  // 1999), by steps of made-up length; a layout that is a little worse is taken now and then. Small pieces
-  // fit in anywhere: they come last, and take no part.
+  // Repeatedly moves the piece that ends highest to an earlier position (Joslin and Clements, "Squeaky Wheel"
+  // Optimization, 1999), by pseudo-random distances. A slightly worse layout is accepted now and then. Small
+  // pieces fit anywhere, so they come last and do not take part.
   void improve() {
     const auto small = std::ranges::find_if(order_, [&](int32_t i) { return bytes(i) < bound_ / 128; });
     std::vector<int32_t> kept(order_.begin(), small);
@@ -119,7 +118,7 @@ class Search {
     place(order_);
   }
 
-  // The same numbers each time: a layout is part of what a plan says.
+  // Returns the same pseudo-random numbers each time, because a layout is part of a plan's output.
   int64_t draw(int64_t below) {
     state_ = state_ * 6364136223846793005U + 1442695040888963407U;
     return static_cast<int64_t>((state_ >> 33) % static_cast<uint64_t>(below));
@@ -139,7 +138,7 @@ class Search {
 }  // namespace
 
 Layout::Layout(const Tape& tape, std::span<const PlannedPiece> pieces) {
-  // What has no bytes at the largest sizes has none at others, and would only be in the way.
+  // A piece without bytes at the maximum sizes has none at others, so it needs no place.
   for (size_t i = 0; i < pieces.size(); ++i)
     if (pieces[i].bytes > 0) order_.push_back(static_cast<int32_t>(i));
   const std::vector<int64_t> places = Search(tape, pieces, order_).best();
@@ -150,7 +149,8 @@ Layout::Layout(const Tape& tape, std::span<const PlannedPiece> pieces) {
   for (size_t i = 0; i < order_.size(); ++i) {
     const Tape::Piece& piece = tape.pieces[static_cast<size_t>(order_[i])];
     const size_t first = below_.size();
-    // From the nearest: what lies below one of those that are kept, and is held at once with it, follows.
+    // Search from the nearest piece down. A piece that is held together with one of those already kept lies
+    // below that one, so it need not be kept.
     for (size_t j = i; j-- > 0;) {
       const Tape::Piece& other = tape.pieces[static_cast<size_t>(order_[j])];
       if (!held_at_once(piece, other)) continue;

@@ -11,33 +11,33 @@
 
 namespace plimsoll {
 
-/// What a buffer is for. Every buffer over a page is entered in the ledger under one of these.
+/// The purpose of a buffer. Every buffer over a page is entered in the ledger under one of these.
 enum class Tag : uint8_t {
-  ingest,       ///< text, decompression windows and frames on their way to disk
-  output,       ///< buffers of files being written
-  columns,      ///< whole columns held in memory: vocabularies, shapes, permutations, scores
-  cache,        ///< rows of files: a cache of them, what is planned of it, buffers they are read into
-  blocks,       ///< blocks of graphs as they come from a BlockSource
-  parameters,   ///< model parameters
-  gradients,    ///< gradient sums
-  optimizer,    ///< optimizer state
-  activations,  ///< the slab: tensors of forward and backward, and gradients waiting for their turn
-  other,        ///< anything torch allocates outside a tag's scope
+  ingest,       ///< Text, decompression windows and frames on their way to disk.
+  output,       ///< Buffers of files being written.
+  columns,      ///< Whole columns held in memory: vocabularies, shapes, permutations, scores.
+  cache,        ///< Rows of files: a cache of them, its index, and the buffers they are read into.
+  blocks,       ///< Blocks of graphs from a BlockSource.
+  parameters,   ///< Model parameters.
+  gradients,    ///< Gradient sums.
+  optimizer,    ///< Optimizer state.
+  activations,  ///< The slab: tensors of forward and backward, and gradients waiting to be added.
+  other,        ///< Anything that torch allocates outside a tag's scope.
 };
 inline constexpr int kTags = 10;
 const char* tag_name(Tag tag);
 
-/// Thrown when an entry would pass the cap: a typed, recoverable event, not the end of the process.
+/// Thrown when an entry would exceed the cap: a typed, recoverable error instead of the end of the process.
 class BudgetExceeded : public Error {
  public:
-  /// `free` is negative where more is held than `cap`.
+  /// `free` is negative if more than `cap` is held.
   BudgetExceeded(Tag tag, int64_t asked, int64_t free, int64_t cap);
-  /// The same refusal, with what became of it in front: "WHAT; out of budget: ...".
+  /// Repeats a refusal with its consequence in front: "WHAT; out of budget: ...".
   BudgetExceeded(const std::string& what, const BudgetExceeded& refusal);
   Tag tag() const { return tag_; }
   int64_t bytes_asked() const { return asked_; }
   int64_t bytes_free() const { return std::max<int64_t>(free_, 0); }
-  /// By how much the budget must grow at least, with what others in the process hold beyond it.
+  /// Minimum bytes by which the budget must grow, including what other code in the process holds beyond it.
   int64_t bytes_missing() const { return asked_ - free_; }
 
  private:
@@ -46,7 +46,7 @@ class BudgetExceeded : public Error {
   int64_t free_;
 };
 
-/// The one book of memory: bytes taken under each tag, their high-water marks, and a hard cap on the sum.
+/// Accounts for memory: bytes taken under each tag, their high-water marks, and a hard cap on the sum.
 /// Thread-safe; taking and giving are a few atomic operations and never wait.
 class Ledger {
  public:
@@ -56,40 +56,40 @@ class Ledger {
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  /// Enters bytes under a tag. Errors: BudgetExceeded, with nothing entered, if the sum would pass the cap.
+  /// Enters bytes under a tag. Errors: BudgetExceeded, with nothing entered, if the sum would exceed the cap.
   void take(Tag tag, int64_t bytes);
-  /// Strikes out bytes that were taken under the same tag, by any thread.
+  /// Removes bytes that any thread took under the same tag.
   void give(Tag tag, int64_t bytes) noexcept;
 
-  /// Bytes that nobody uses, such as freed memory that is kept for what comes: they count for the cap, and
-  /// neither for held() nor for peaks. False, with nothing entered, if the sum would pass the cap.
+  /// Enters freed memory kept for reuse. It counts against the cap, not in held() or the peaks. Returns
+  /// false, with nothing entered, if the sum would exceed the cap.
   bool add_spare(int64_t bytes) noexcept;
   void remove_spare(int64_t bytes) noexcept { spare_.fetch_sub(bytes, std::memory_order_relaxed); }
   int64_t spare() const { return spare_.load(std::memory_order_relaxed); }
-  /// What gives up all that is spare: called, on any thread, where an entry finds no room beside it, or the
-  /// cap falls.
+  /// Sets the function that gives up all spare memory. It is called on any thread when an entry does not fit
+  /// next to the spare memory, or when the cap falls.
   void on_short(void (*give_up)()) { give_up_.store(give_up); }
 
-  /// The sum of what is taken.
+  /// The sum of all entries.
   int64_t held() const { return held_.load(std::memory_order_relaxed); }
   int64_t held(Tag tag) const { return by_tag_[index(tag)].held.load(std::memory_order_relaxed); }
   int64_t peak() const { return peak_.load(std::memory_order_relaxed); }
   int64_t peak(Tag tag) const { return by_tag_[index(tag)].peak.load(std::memory_order_relaxed); }
-  /// The high-water marks since begin_recent(), for measuring one piece of work.
+  /// Starts the high-water marks of one piece of work, recent_peak().
   void begin_recent();
   int64_t recent_peak() const { return recent_peak_.load(std::memory_order_relaxed); }
   int64_t recent_peak(Tag tag) const { return by_tag_[index(tag)].recent.load(std::memory_order_relaxed); }
-  /// Ends a piece of work within another: the mark of the outer one, which was `outer` when the inner one
-  /// began, goes on from the higher of both. Those of tags stay the inner one's.
+  /// Ends a piece of work within another. The mark of the outer one, which was `outer` when the inner one
+  /// began, continues from the higher of both. The marks of tags stay those of the inner one.
   void end_recent(int64_t outer) {
     if (recent_peak() < outer) recent_peak_.store(outer, std::memory_order_relaxed);
   }
 
   int64_t cap() const { return cap_.load(std::memory_order_relaxed); }
-  /// A cap below what is held refuses every new entry and takes nothing away.
+  /// A cap below held() refuses every new entry and frees nothing.
   void set_cap(int64_t cap);
 
-  /// The book of this process: torch's tensors and our own buffers.
+  /// The ledger of this process, for torch's tensors and Plimsoll's own buffers.
   static Ledger& process();
 
  private:
@@ -97,7 +97,7 @@ class Ledger {
   struct Entry {
     std::atomic<int64_t> held{0};
     std::atomic<int64_t> peak{0};
-    std::atomic<int64_t> recent{0};  // peak since begin_recent()
+    std::atomic<int64_t> recent{0};  // Peak since begin_recent().
   };
 
   void give_up_spare(int64_t coming) noexcept;

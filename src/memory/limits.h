@@ -6,24 +6,25 @@
 
 namespace plimsoll {
 
-/// One bound on the memory of this process and where it was found.
+/// One bound on the memory of this process and its source.
 struct Limit {
-  std::string source;  ///< "SLURM_MEM_PER_NODE", "cgroup v1 /slurm/job_7", "RLIMIT_DATA", "MemAvailable"
-  int64_t bytes = 0;   ///< the limit itself
-  int64_t others = 0;  ///< what other processes hold of it
+  /// Examples: "SLURM_MEM_PER_NODE", "cgroup v1 /slurm/job_7", "RLIMIT_DATA", "MemAvailable".
+  std::string source;
+  int64_t bytes = 0;   ///< The limit itself.
+  int64_t others = 0;  ///< The part of it that other processes hold.
   int64_t usable() const { return bytes - others; }
 };
 
-/// Every bound that applies: SLURM's variables, memory cgroups v1 and v2 with all parents, RLIMIT_DATA and
-/// RLIMIT_AS, and the memory that the system has to give. Never empty on Linux. `root` is where /proc and
-/// /sys stand; tests give a tree of their own.
+/// Returns every bound that applies: SLURM's variables, memory cgroups v1 and v2 with all parents,
+/// RLIMIT_DATA and RLIMIT_AS, and the memory that the system has available. Never empty on Linux. `root` is
+/// the folder of /proc and /sys; tests pass a tree of their own.
 std::vector<Limit> find_limits(const std::string& root = "");
 
-/// What this process may use at most: the least usable limit, in bytes.
+/// Returns the maximum bytes this process may use: the minimum over the limits of their usable part.
 int64_t usable_memory(const std::vector<Limit>& limits);
 
-/// The default budget, in bytes: the least usable limit, less 64 MiB for the page cache, and half of one
-/// below 128 MiB.
+/// Returns the default budget in bytes: usable_memory() minus 64 MiB for the page cache, or half of it below
+/// 128 MiB.
 int64_t default_budget(const std::vector<Limit>& limits);
 
 }  // namespace plimsoll

@@ -21,8 +21,9 @@ MappedBytes::MappedBytes(Tag tag, int64_t bytes) : tag_(tag) {
     ledger.give(tag, bytes);
     throw BudgetExceeded(tag, bytes, 0, ledger.cap());
   }
-  // Rows are read here and there: a miss of the address cache costs as much as the row. Within the mapping,
-  // so that no more is held than was entered; where the system has no huge pages, nothing changes.
+  // Rows are read at random, where a TLB miss costs as much as the row, so huge pages are requested. They
+  // stay within the mapping, so no more is held than was entered. Without huge pages in the system, nothing
+  // changes.
   if (bytes >= kHugePage) ::madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   data_ = static_cast<std::byte*>(data);
   bytes_ = bytes;

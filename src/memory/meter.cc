@@ -46,7 +46,8 @@ Meter::Meter() : floor_(process_memory().anonymous), peak_(floor_) {
     while (!wake.wait_for(lock, stop, std::chrono::milliseconds(20), [&] { return stop.stop_requested(); }))
       try {
         sample();
-      } catch (const std::exception&) {  // no memory for the text of a file; the next sample may find memory
+        // No memory for the text of a file. The next sample may find memory.
+      } catch (const std::exception&) {
       }
   });
 }

@@ -8,24 +8,25 @@
 
 namespace plimsoll {
 
-/// What the kernel says this process holds, in bytes (proc_pid_status(5)).
+/// Memory that this process holds, in bytes, as the kernel reports it (proc_pid_status(5)).
 struct ProcessMemory {
-  int64_t anonymous = 0;    ///< RssAnon: what a budget is about; 0 only where the system does not say
-  int64_t file_backed = 0;  ///< RssFile: page cache that is mapped, elastic
-  int64_t shared = 0;       ///< RssShmem: shared anonymous memory and tmpfs
+  int64_t anonymous = 0;    ///< RssAnon, which a budget bounds; 0 only if the system does not report it.
+  int64_t file_backed = 0;  ///< RssFile: mapped page cache, which the kernel can reclaim.
+  int64_t shared = 0;       ///< RssShmem: shared anonymous memory and tmpfs.
 };
 
-/// Zeros where the system does not say. `root` is where /proc stands; tests give a tree of their own.
+/// Returns zeros if the system does not report them. `root` is the folder of /proc; tests pass a tree of
+/// their own.
 ProcessMemory process_memory(const std::string& root = "");
 
-/// What the memory cgroup of this process is charged, in bytes: all its processes, page cache included.
+/// Bytes charged to the memory cgroup of this process: all its processes, page cache included.
 struct CgroupMemory {
-  std::string source;           ///< "cgroup v1 /slurm/job_7", named as in Limit
-  int64_t bytes = 0;            ///< memory.usage_in_bytes, memory.current
-  std::optional<int64_t> peak;  ///< since the group was made; v2 has it from Linux 5.19
+  std::string source;           ///< Name as in Limit: "cgroup v1 /slurm/job_7".
+  int64_t bytes = 0;            ///< From memory.usage_in_bytes or memory.current.
+  std::optional<int64_t> peak;  ///< Peak since the group was made. v2 has it from Linux 5.19.
 };
 
-/// The nearest group that counts memory; none where the system shows none.
+/// Returns the nearest group that counts memory, or nullopt if the system shows none.
 std::optional<CgroupMemory> cgroup_memory(const std::string& root = "");
 
 /// Samples the anonymous memory of the process on a thread of its own, every 20 ms.
@@ -36,9 +37,10 @@ class Meter {
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
 
-  /// The anonymous memory when the meter was made, in bytes: before any data, if it is made before.
+  /// Anonymous memory in bytes when the meter was made. It excludes data if the meter is made before any
+  /// data.
   int64_t floor() const { return floor_; }
-  /// The highest anonymous memory seen so far, in bytes; a sample, so a short peak may be missed.
+  /// Returns the highest anonymous memory sampled so far, in bytes. A short peak may be missed.
   int64_t peak_anonymous();
 
  private:

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 namespace plimsoll {
-// Takes [place, place + size) out of what is free, if all of it is.
+// Takes [place, place + size) if all of it is free.
 bool Packing::occupy(int64_t place, int64_t size) {
   if (place + size > capacity_) return false;
   if (place >= end_) {
@@ -28,8 +28,8 @@ bool Packing::occupy(int64_t place, int64_t size) {
   return true;
 }
 
-// give() may not allocate: it runs where tensors end, out of destructors. There is a hole before each piece
-// at most.
+// Reserves holes for give(), which must not allocate because destructors call it. There is at most one hole
+// before each piece.
 void Packing::make_room_for_holes() {
   const size_t holes = pieces_ + 2;
   if (holes_.capacity() < holes) holes_.reserve(2 * holes);

@@ -6,17 +6,17 @@
 
 namespace plimsoll {
 
-/// Where one piece of a piece of work goes, as planned (memory/layout.h).
+/// Planned place of one piece of memory (memory/layout.h).
 struct PlannedPiece {
   int64_t place = 0;
   int64_t bytes = 0;
-  bool workspace = false;  ///< a stretch for many short-lived pieces
+  bool workspace = false;  ///< A stretch for many short-lived pieces.
 };
 
-/// Places pieces in a stretch of bytes 0 .. capacity. Pieces that come as planned get their planned places;
-/// from the first that does not, each goes to the smallest hole that it fits, else after all others. The
-/// same takes and gives get the same places in any stretch that is long enough, so what one run of a piece of
-/// work needs, every run of it needs. Not thread-safe.
+/// Places pieces in a stretch of bytes 0 .. capacity. Pieces that arrive as planned get their planned places.
+/// From the first piece that does not, each goes to the smallest hole that it fits, or after all others. The
+/// same takes and gives get the same places in any stretch that is long enough, so every run of a piece of
+/// work needs the same bytes. Not thread-safe.
 class Packing {
  public:
   static constexpr int64_t kAlignment = 64;
@@ -24,27 +24,28 @@ class Packing {
     return (bytes + kAlignment - 1) / kAlignment * kAlignment;
   }
 
-  /// `plan`: the pieces in the order in which they will be taken; must outlive all takes.
+  /// `plan` has the pieces in the order in which they will be taken. It must outlive all takes.
   explicit Packing(int64_t capacity, std::span<const PlannedPiece> plan = {})
       : capacity_(capacity), plan_(plan), planned_(!plan.empty()) {}
 
-  /// Where `bytes` go, a multiple of kAlignment; -1 where there is no room. No bytes need no place, but are a
-  /// step of the plan.
+  /// Returns the place of `bytes`, a multiple of kAlignment, or -1 if they do not fit. A take of 0 bytes
+  /// needs no place but is a step of the plan.
   int64_t take(int64_t bytes);
-  /// The planned stretch for short-lived pieces, if that is what comes next and it is free; else no bytes.
+  /// Returns the planned stretch for short-lived pieces, if that is the next step of the plan and it is free;
+  /// else a piece without bytes.
   PlannedPiece take_workspace();
   /// Returns a piece with the bytes it was taken with. Allocates nothing.
   void give(int64_t place, int64_t bytes) noexcept;
-  /// What follows is not as planned.
+  /// Stops following the plan.
   void leave_plan() { plan_ = {}; }
 
   int64_t capacity() const { return capacity_; }
-  int64_t in_use() const { return in_use_; }  ///< bytes, rounded up to kAlignment
-  int64_t high() const { return high_; }      ///< the end of the last piece there ever was
-  /// Whether there was a plan that did not hold.
+  int64_t in_use() const { return in_use_; }  ///< Bytes in use, rounded up to kAlignment.
+  int64_t high() const { return high_; }      ///< End of the last piece there ever was.
+  /// Whether a plan was given and then left.
   bool left_plan() const { return planned_ && plan_.empty(); }
 
-  /// By how much capacity() is too small for `bytes` after all others; 0 where it is not.
+  /// Bytes that capacity() lacks to place `bytes` after all other pieces; 0 if they fit.
   int64_t missing(int64_t bytes) const;
   void grow(int64_t capacity) { capacity_ = capacity; }
 
@@ -59,12 +60,12 @@ class Packing {
   int64_t capacity_;
   std::span<const PlannedPiece> plan_;
   bool planned_;
-  size_t next_ = 0;    // of the plan
-  size_t pieces_ = 0;  // taken and not given, but for those of no bytes
+  size_t next_ = 0;    // Next step of the plan.
+  size_t pieces_ = 0;  // Number of pieces taken and not given back, except those without bytes.
   int64_t in_use_ = 0;
-  int64_t end_ = 0;  // of the last piece; what is after is free and no hole
+  int64_t end_ = 0;  // End of the last piece. The bytes after it are free and not a hole.
   int64_t high_ = 0;
-  std::vector<Hole> holes_;  // ascending, never touching each other or end_
+  std::vector<Hole> holes_;  // Ascending. Holes never touch each other or end_.
 };
 
 }  // namespace plimsoll

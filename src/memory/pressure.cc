@@ -44,7 +44,8 @@ PressureWatch::PressureWatch() {
     do {
       try {
         look(std::chrono::steady_clock::now());
-      } catch (const std::exception&) {  // no memory to read what the kernel says: whoever works sees that
+        // No memory to read the kernel's files. Threads that do the work will see the shortage themselves.
+      } catch (const std::exception&) {
       }
     } while (
         !wake.wait_for(lock, stop, std::chrono::milliseconds(250), [&] { return stop.stop_requested(); }));

@@ -11,22 +11,24 @@
 
 namespace plimsoll {
 
-/// Whether the system has too little memory left for this process to go on as planned, whoever took it.
+/// Whether the system has too little memory left for this process to continue as planned, whoever took it.
 /// Thread-safe.
 class Pressure {
  public:
   virtual ~Pressure() = default;
-  /// 0: none. 1: hold nothing that can be read again. 2: hold no more than the work needs at least.
+  /// Level 0: no pressure. 1: hold nothing that can be read again. 2: hold only the minimum that the work
+  /// needs.
   virtual int level() const = 0;
-  /// Where memory is short, in words; of the last time where it no longer is.
+  /// Says where memory is short, or was short the last time.
   virtual std::string reason() const = 0;
-  /// What the process has given back because of it, and takes again when it is over.
+  /// Sets how many bytes the process has given back because of pressure and will take again afterwards.
   virtual void set_given_back(int64_t bytes) = 0;
 };
 
-/// Follows the signs of pressure over time. The level rises by one with each look at which memory is short,
-/// and falls to 0 when for some seconds it would not have been short either with all that was given back:
-/// five at first, twice as many after each time that it came again, up to five minutes.
+/// Follows the signs of pressure over time. The level rises by one with each look at which memory is short.
+/// It falls to 0 when memory has not been short for some seconds, and would not have been short with all
+/// given-back bytes held either. This takes five seconds at first, twice as long after each return of
+/// pressure, and at most five minutes.
 class PressureGauge : public Pressure {
  public:
   using Time = PsiMonitor::Time;
@@ -45,10 +47,10 @@ class PressureGauge : public Pressure {
   Time last_short_;
   std::chrono::seconds calm_{5};
   mutable std::mutex mutex_;
-  std::string reason_;  // guarded by mutex_
+  std::string reason_;  // Guarded by mutex_.
 };
 
-/// The gauge of this process, looked at every 250 ms on a thread of its own.
+/// The gauge of this process. A thread of its own looks every 250 ms.
 class PressureWatch : public PressureGauge {
  public:
   PressureWatch();

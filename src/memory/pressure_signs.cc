@@ -10,14 +10,14 @@
 namespace plimsoll {
 namespace {
 
-// A limit has to leave a 32nd, for what the kernel holds beside anonymous memory and for what comes between
-// two looks: at least 16 MiB. At most 28 MiB, of which twice stays below the 64 MiB that a default budget
-// leaves: a run is not to be alarmed by itself.
+// Minimum bytes that a limit must leave for the kernel's other memory and for growth between two looks: a
+// 32nd, at least 16 MiB, and at most 28 MiB. Twice that is less than the 64 MiB that a default budget leaves,
+// so a run does not alarm itself.
 int64_t bound_of(int64_t limit) {
   return std::clamp<int64_t>(limit / 32, 16 * kMiB, 28 * kMiB);
 }
 
-// The same for the whole system, where other programs are used to more.
+// The bound for the whole system. It is larger, because other programs expect more free memory.
 int64_t bound_of_system(int64_t total) {
   return std::min<int64_t>(total / 20, 512 * kMiB);
 }
@@ -39,7 +39,7 @@ std::optional<std::string> PressureSigns::Look::short_of(int64_t more) const {
 
 PressureSigns::PressureSigns(const std::string& root)
     : root_(root), group_stalls_(pressure_file(root)), system_stalls_(root + "/proc/pressure/memory") {
-  look({});  // counters count from now
+  look({});  // Stores the counters' initial values.
 }
 
 PressureSigns::Look PressureSigns::look(PsiMonitor::Time now) {
@@ -60,7 +60,7 @@ bool PressureSigns::rises(const std::string& counter, std::optional<int64_t> val
 }
 
 void PressureSigns::look_at(const MemoryGroup& group, bool stalled, Look& look) {
-  // Those of its own limit: that of a neighbour is no concern of ours.
+  // Uses the events of the group's own limit where the kernel has them. A neighbour's limit does not matter.
   const bool local = group.field("memory.events.local", "max").has_value();
   const auto event = [&](const char* file, const char* key) {
     return rises(fmt::format("{} {}", group.name(), key), group.field(file, key));
@@ -71,7 +71,7 @@ void PressureSigns::look_at(const MemoryGroup& group, bool stalled, Look& look) 
   const bool max = event(events, "max");
   const bool oom = event(events, "oom");
   const bool killed = event("memory.oom_control", "oom_kill");
-  // Anonymous memory that comes back from swap: what has no place is no longer page cache.
+  // Anonymous memory returns from swap, so more than page cache is short of memory.
   const bool swapped = event("memory.stat", "workingset_refault_anon") && stalled;
 
   auto limit = group.limit();

@@ -11,21 +11,21 @@
 
 namespace plimsoll {
 
-/// What the kernel says about memory getting short, for the groups of this process and the whole system.
+/// Signs of the kernel that memory gets short, for the groups of this process and for the whole system.
 ///
-/// Page cache is not held against anybody: it goes when its place is needed. What counts is what a limit
-/// leaves beside anonymous memory, whoever holds it. PsiMonitor and the events of a group come from page
-/// cache as well, in runs that are well, so they raise no alarm alone: they double the bound below which
-/// there is one. Not thread-safe.
+/// Page cache does not count, because the kernel reclaims it when needed. What counts is how much a limit
+/// leaves next to anonymous memory, whoever holds it. PsiMonitor and the events of a group also react to page
+/// cache in healthy runs, so they raise no alarm alone: they double the bound below which there is one. Not
+/// thread-safe.
 class PressureSigns {
  public:
   explicit PressureSigns(const std::string& root);
 
-  /// One look at all of them.
+  /// The signs at one time.
   class Look {
    public:
-    /// Where it would be short if `more` bytes were held, in words: "cgroup v1 /job: 12.0 MiB of 512 MiB left
-    /// beside 498 MiB anonymous"; none where it would not.
+    /// Says where memory would be short if `more` bytes were held: "cgroup v1 /job: 12.0 MiB of 512 MiB left
+    /// beside 498 MiB anonymous". Returns nullopt if it would not be short.
     std::optional<std::string> short_of(int64_t more) const;
 
    private:
@@ -34,7 +34,7 @@ class PressureSigns {
       std::string text;
       int64_t left = 0;
       int64_t bound = 0;
-      bool is_short = false;  // whatever is left
+      bool is_short = false;  // True regardless of the bytes left.
     };
     std::vector<Place> places_;
   };
@@ -48,7 +48,7 @@ class PressureSigns {
   std::string root_;
   PsiMonitor group_stalls_;
   PsiMonitor system_stalls_;
-  std::map<std::string, int64_t> counters_;  // as last seen
+  std::map<std::string, int64_t> counters_;  // Last values of the kernel's counters.
 };
 
 }  // namespace plimsoll

@@ -22,11 +22,11 @@ namespace plimsoll {
 namespace {
 
 constexpr auto kInterval = std::chrono::milliseconds(20);
-// What malloc keeps of small pieces is worth asking for from so many bytes on.
+// Minimum growth outside the ledger, in bytes, at which trimming malloc is worthwhile.
 constexpr int64_t kTrimBeyond = kMiB;
 
-/// What each budget that lives leaves to the ledger; the smallest holds.
-class Leavings {
+/// The caps of all living budgets. The smallest one applies.
+class BudgetCapsByOwner {
  public:
   void set(const ProcessBudget* budget, int64_t cap) {
     const std::lock_guard lock(mutex_);
@@ -38,8 +38,8 @@ class Leavings {
     caps_.erase(budget);
     apply();
   }
-  static Leavings& process() {
-    static auto& all = *new Leavings;
+  static BudgetCapsByOwner& process() {
+    static auto& all = *new BudgetCapsByOwner;
     return all;
   }
 
@@ -61,8 +61,8 @@ int64_t ProcessBudget::slack(int64_t budget) {
 
 int64_t ProcessBudget::outside_ledger() {
   const Ledger& ledger = Ledger::process();
-  // What is being taken or given back may stand in neither, or in both, for a moment: it must not be taken
-  // for another's memory.
+  // Memory that is being taken or given back may be counted nowhere, or twice, for a moment. It must not pass
+  // for memory of other code.
   int64_t min = INT64_MAX;
   for (int sample = 0; sample < 3; ++sample) {
     if (sample > 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -75,11 +75,11 @@ int64_t ProcessBudget::outside_ledger() {
 }
 
 ProcessBudget::Registration::~Registration() {
-  if (getpid() == budget->process_) Leavings::process().remove(budget);
+  if (getpid() == budget->process_) BudgetCapsByOwner::process().remove(budget);
 }
 
 ProcessBudget::ProcessBudget(const std::string& text) : bytes_(budget_bytes(text)), process_(getpid()) {
-  // What is freed goes back, so that nobody holds it.
+  // Freed memory returns to the system, so that nobody holds it.
   return_large_buffers();
   give_back_freed_memory();
   floor_ = outside_ledger();
@@ -91,19 +91,20 @@ ProcessBudget::ProcessBudget(const std::string& text) : bytes_(budget_bytes(text
                "takes unseen; give more than {}",
                format_bytes(bytes_), format_bytes(floor_), format_bytes(slack(bytes_)), format_bytes(need)));
   measure();
-  // It has all it needs of memory before anything else of the process may run out of it.
-  std::latch begun(1);
-  thread_ = start_thread([this, &begun](const std::stop_token& stop) {
+  // The thread allocates all it needs before other code of the process may run out of memory.
+  std::latch started(1);
+  thread_ = start_thread([this, &started](const std::stop_token& stop) {
     measure();
-    begun.count_down();
+    started.count_down();
     watch(stop);
   });
-  begun.wait();
+  started.wait();
   relief_ = std::make_unique<Shrinker>([this] { trim(); });
 }
 
 ProcessBudget::~ProcessBudget() {
-  if (getpid() != process_) {  // a child of fork() has no such thread, nor one that would unlock a Shrinker
+  // A child of fork() has neither the thread nor one that would unlock a Shrinker.
+  if (getpid() != process_) {
     thread_.detach();
     std::ignore = relief_.release();
     return;
@@ -115,7 +116,7 @@ ProcessBudget::~ProcessBudget() {
 }
 
 int64_t ProcessBudget::peak_anonymous() {
-  // A child of fork() has no thread that would unlock what was locked when it began.
+  // A child of fork() has no thread that would unlock a mutex locked during the fork.
   if (getpid() != process_) return process_memory().anonymous;
   measure();
   const std::lock_guard lock(mutex_);
@@ -143,7 +144,7 @@ void ProcessBudget::measure() {
   apply();
 }
 
-// What malloc gives back is in none of the samples any more, however much of the ledger's is untouched now.
+// Subtracts what malloc returned from all samples, even if memory of the ledger is untouched now.
 void ProcessBudget::trim() {
   if (getpid() != process_) return;
   const std::lock_guard lock(mutex_);
@@ -155,11 +156,11 @@ void ProcessBudget::trim() {
 }
 
 void ProcessBudget::apply() {
-  // The most of a second, and never less than at the begin: what the ledger has and nobody has touched yet
-  // hides as much that it has not. Below zero is what others hold beyond the budget, so that a refusal says
-  // so.
+  // The maximum of about a second, and at least the value at the start, because untouched memory of the
+  // ledger hides as much memory outside it. The cap is negative if other code holds more than the budget, so
+  // that a refusal says so.
   const int64_t outside = std::max(floor_, *std::ranges::max_element(outside_));
-  Leavings::process().set(this, bytes_ - slack(bytes_) - outside);
+  BudgetCapsByOwner::process().set(this, bytes_ - slack(bytes_) - outside);
 }
 
 void ProcessBudget::watch(const std::stop_token& stop) {
@@ -168,7 +169,8 @@ void ProcessBudget::watch(const std::stop_token& stop) {
   while (!stopped_->wait_for(lock, stop, kInterval, [] { return false; }) && !stop.stop_requested()) {
     try {
       measure();
-    } catch (const std::exception&) {  // no memory to read what the kernel says: the next time, then
+      // No memory to read the kernel's files. The next measurement may succeed.
+    } catch (const std::exception&) {
     }
   }
 }

@@ -15,37 +15,37 @@
 
 namespace plimsoll {
 
-/// A budget for all that this process holds, while it lives, in a program that is not ours alone: the
-/// ledger's cap is what the budget leaves beside the anonymous memory that the ledger does not have (the
-/// interpreter, libraries, tensors of before). A thread of its own measures that again every 20 ms, so that
-/// the cap falls when others take more, and when a tensor is refused it gives back first what malloc keeps of
-/// freed memory. Of several that live at once the smallest holds. Thread-safe.
+/// A budget for all that this process holds, while it lives, in a program that Plimsoll shares with other
+/// code. The ledger's cap is the budget minus the anonymous memory outside the ledger (the interpreter,
+/// libraries, earlier tensors). A thread measures that every 20 ms, so that the cap falls when other code
+/// takes more. When a tensor is refused, freed memory that malloc keeps is returned to the system first. If
+/// several live at a time, the smallest cap applies. Thread-safe.
 class ProcessBudget {
  public:
-  /// `text` as for --budget; "" is the default budget of the command line. Errors: UsageError (not a size);
-  /// Error with exit code 4 where the process holds more already.
+  /// `text` is a size as for --budget; "" is the default budget of the command line. Errors: UsageError (not
+  /// a size); Error with exit code 4 if the process already holds more.
   explicit ProcessBudget(const std::string& text);
   ~ProcessBudget();
   ProcessBudget(const ProcessBudget&) = delete;
   ProcessBudget& operator=(const ProcessBudget&) = delete;
 
-  /// The most of the process's anonymous memory that was seen, in bytes; a sample, so a short peak may be
+  /// Returns the maximum anonymous memory of the process that was sampled, in bytes. A short peak may be
   /// missed.
   int64_t peak_anonymous();
 
-  /// Gives back what malloc keeps and measures anew: what was outside of the ledger before, such as freed
-  /// memory that tensors take up again, counts no more. For a moment at which all that the ledger has was
-  /// written to, as what nobody has touched yet hides as much of what others hold.
+  /// Returns malloc's freed memory to the system and measures again, so that earlier memory outside the
+  /// ledger, such as freed memory that tensors reuse, no longer counts. Call it when all memory in the ledger
+  /// has been written to, because untouched bytes of the ledger hide as many bytes of other code.
   void settle();
 
-  /// Kept free of a budget so large for what is taken between two measurements, and page tables: 8 MiB and a
-  /// fiftieth.
+  /// Bytes of a budget that are kept free for page tables and for what is taken between two measurements: 8
+  /// MiB and a fiftieth.
   static int64_t slack(int64_t budget);
-  /// Anonymous bytes of the process that the ledger does not have.
+  /// Returns the anonymous bytes of the process that are not in the ledger.
   static int64_t outside_ledger();
 
  private:
-  /// Its cap, among those of all that live, while it lives.
+  /// Removes this budget's cap when it is destroyed.
   struct Registration {
     const ProcessBudget* budget;
     ~Registration();
@@ -53,16 +53,17 @@ class ProcessBudget {
   void watch(const std::stop_token& stop);
   void measure();
   void trim();
-  void apply();  // with mutex_ held
+  void apply();  // Requires mutex_.
 
   int64_t bytes_;
   CachingAllocator::Keeping keeping_;
   const pid_t process_;
   std::mutex mutex_;
-  // Not ended in a child of fork(): that would wait for the thread that waits for it.
+  // Not destroyed in a child of fork(), because the destructor would wait for a thread that does not exist
+  // there.
   std::condition_variable_any* stopped_ = new std::condition_variable_any;
-  int64_t floor_ = 0;                  // outside of the ledger when it began
-  std::array<int64_t, 64> outside_{};  // guarded by mutex_, as all below; the latest samples
+  int64_t floor_ = 0;                  // Bytes outside the ledger at the start.
+  std::array<int64_t, 64> outside_{};  // Guarded by mutex_, as all members below. The latest samples.
   size_t samples_ = 0;
   int64_t peak_anonymous_ = 0;
   Registration registration_{this};

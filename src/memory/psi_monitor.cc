@@ -12,13 +12,13 @@
 namespace plimsoll {
 namespace {
 
-// The shortest window that the kernel grants to everybody (EINVAL below it), and a tenth of it, in
-// microseconds.
+// The shortest window that the kernel grants to unprivileged processes (EINVAL below it), and a tenth of it,
+// in microseconds.
 constexpr std::chrono::microseconds kWindow = std::chrono::seconds(2);
 constexpr std::chrono::microseconds kShare = kWindow / 10;
 constexpr char kTrigger[] = "some 200000 2000000";
 
-// "some avg10=0.00 avg60=0.00 avg300=0.00 total=1053775"
+// Parses the line "some avg10=0.00 avg60=0.00 avg300=0.00 total=1053775".
 std::optional<int64_t> total_stalled(const std::string& path) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {
@@ -29,8 +29,8 @@ std::optional<int64_t> total_stalled(const std::string& path) {
   return std::nullopt;
 }
 
-// A file of a test would take the words of a trigger as its text.
-bool is_of_the_kernel(int file) {
+// Writing a trigger to a regular file, as in tests, would change its text.
+bool is_kernel_file(int file) {
   struct statfs system {};
   return ::fstatfs(file, &system) == 0 &&
          (system.f_type == PROC_SUPER_MAGIC || system.f_type == CGROUP2_SUPER_MAGIC);
@@ -41,7 +41,7 @@ bool is_of_the_kernel(int file) {
 PsiMonitor::PsiMonitor(const std::string& file) : file_(file) {
   trigger_ = ::open(file.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   if (trigger_ < 0) return;
-  if (!is_of_the_kernel(trigger_) || ::write(trigger_, kTrigger, sizeof(kTrigger)) < 0) close_trigger();
+  if (!is_kernel_file(trigger_) || ::write(trigger_, kTrigger, sizeof(kTrigger)) < 0) close_trigger();
 }
 
 PsiMonitor::~PsiMonitor() {
@@ -65,7 +65,7 @@ bool PsiMonitor::seen(Time now) {
 void PsiMonitor::ask_trigger(Time now) {
   pollfd asked{trigger_, POLLPRI, 0};
   if (::poll(&asked, 1, 0) <= 0) return;
-  // POLLERR: the group is gone. It would be there again at once, for ever.
+  // POLLERR means that the group is gone. It would be reported again at once, for ever.
   if ((asked.revents & POLLERR) != 0) {
     close_trigger();
   } else if ((asked.revents & POLLPRI) != 0) {

@@ -7,21 +7,21 @@
 
 namespace plimsoll {
 
-/// Whether tasks have stalled for want of memory: the kernel's pressure stall information (PSI). By a trigger
-/// where one may be set, else by the running total of the file; where there is neither, never. Not
-/// thread-safe.
+/// Reports whether tasks have stalled for lack of memory: the kernel's pressure stall information (PSI). It
+/// uses a trigger where one may be set, else the running total of the file. Without either it reports no
+/// stall. Not thread-safe.
 class PsiMonitor {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  /// `file`: memory.pressure of a group, or /proc/pressure/memory.
+  /// `file` is memory.pressure of a group, or /proc/pressure/memory.
   explicit PsiMonitor(const std::string& file);
   ~PsiMonitor();
   PsiMonitor(const PsiMonitor&) = delete;
   PsiMonitor& operator=(const PsiMonitor&) = delete;
 
-  /// Whether tasks stalled for a tenth of the two seconds before `now` or, by trigger, of two seconds that
-  /// ended in these. Never waits.
+  /// Returns whether tasks stalled for a tenth of the two seconds before `now`, or, with a trigger, of a
+  /// two-second window that ended within them. Never waits.
   bool seen(Time now);
 
  private:
@@ -31,9 +31,9 @@ class PsiMonitor {
 
   std::string file_;
   int trigger_ = -1;
-  std::optional<Time> last_;      // when a stall was seen
-  std::optional<Time> since_;     // when total_ was read
-  std::optional<int64_t> total_;  // microseconds
+  std::optional<Time> last_;      // Time of the last stall seen.
+  std::optional<Time> since_;     // Time when total_ was read.
+  std::optional<int64_t> total_;  // Microseconds.
 };
 
 }  // namespace plimsoll

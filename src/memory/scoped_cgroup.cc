@@ -26,13 +26,13 @@ bool names_memory(const std::string& file) {
   return false;
 }
 
-// Whether a child of this group can be given a limit, as far as its files tell.
-bool shares_memory_out(const MemoryGroup& group) {
+// Whether a child of this group can have a limit, as far as its files say.
+bool can_limit_children(const MemoryGroup& group) {
   return group.v2 ? names_memory(group.folder + "/cgroup.controllers")
                   : group.number("memory.limit_in_bytes").has_value();
 }
 
-// Of processes that are gone. A group that is in use cannot be removed, whatever its name says.
+// Removes groups of dead processes. A group in use cannot be removed, whatever its name.
 void remove_stale(const MemoryGroup& parent) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(parent.folder, ignored)) {
@@ -47,7 +47,7 @@ void remove_stale(const MemoryGroup& parent) {
 
 ScopedCgroup::ScopedCgroup(int64_t bytes, const std::string& root) {
   for (const MemoryGroup& group : memory_groups(root)) {
-    if (!shares_memory_out(group)) continue;
+    if (!can_limit_children(group)) continue;
     parent_ = group;
     remove_stale(parent_);
     const std::string child = fmt::format("/{}{}", kPrefix, ::getpid());
@@ -72,9 +72,9 @@ bool ScopedCgroup::write(const std::string& path, const std::string& text) {
   return done;
 }
 
-// "0" is the process that writes.
+// Writing "0" to cgroup.procs moves the process that writes.
 bool ScopedCgroup::make(int64_t bytes) {
-  ::rmdir(group_.folder.c_str());  // of a dead process with our number
+  ::rmdir(group_.folder.c_str());  // A dead process with this PID may have left it.
   if (::mkdir(group_.folder.c_str(), 0755) != 0) {
     refusal_ = fmt::format("cannot make {}: {}", group_.folder, std::strerror(errno));
     return false;
@@ -82,7 +82,8 @@ bool ScopedCgroup::make(int64_t bytes) {
   const std::string procs = group_.folder + "/cgroup.procs";
   if (!group_.v2)
     return write(group_.folder + "/memory.limit_in_bytes", std::to_string(bytes)) && write(procs, "0");
-  // A group of the second version shares memory out only when no process is in it: we go first.
+  // A v2 group can enable a controller for children only while no process is in it, so this process moves
+  // first.
   const std::string control = parent_.folder + "/cgroup.subtree_control";
   if (!write(procs, "0")) return false;
   if (!names_memory(control)) enabled_ = write(control, "+memory");

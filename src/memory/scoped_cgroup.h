@@ -8,18 +8,18 @@
 namespace plimsoll {
 
 /// A memory cgroup for this process alone: a child of its own group, into which it moves. The destructor
-/// moves it back and removes the group. What a killed process left behind is removed by the next one that
-/// makes a group beside it.
+/// moves it back and removes the group. A group left behind by a killed process is removed by the next
+/// process that makes one under the same parent.
 class ScopedCgroup {
  public:
-  /// `bytes`: its limit, page cache included. A refusal is no error: name() is empty and refusal() says why.
-  /// `root` is where /proc and /sys stand; tests give a tree of their own.
+  /// `bytes` is its limit, page cache included. A refusal is not an error: name() is empty and refusal() says
+  /// why. `root` is the folder of /proc and /sys; tests pass a tree of their own.
   explicit ScopedCgroup(int64_t bytes, const std::string& root = "");
   ~ScopedCgroup();
   ScopedCgroup(const ScopedCgroup&) = delete;
   ScopedCgroup& operator=(const ScopedCgroup&) = delete;
 
-  /// "cgroup v1 /job/plimsoll_4711"
+  /// Returns a name such as "cgroup v1 /job/plimsoll_4711", or "" if the group was refused.
   std::string name() const { return made_ ? group_.name() : ""; }
   const std::string& refusal() const { return refusal_; }
 
@@ -31,7 +31,7 @@ class ScopedCgroup {
   MemoryGroup parent_;
   MemoryGroup group_;
   bool made_ = false;
-  bool enabled_ = false;  // v2: the parent shares memory out because of us
+  bool enabled_ = false;  // v2: this object enabled the memory controller in the parent.
   std::string refusal_;
 };
 

@@ -9,38 +9,38 @@
 namespace plimsoll {
 namespace {
 
-struct Givers {
+struct Shrinkers {
   const pid_t process = getpid();
   std::mutex mutex;
-  std::map<const Shrinker*, std::function<void()>> all;  // guarded by mutex
+  std::map<const Shrinker*, std::function<void()>> all;  // Guarded by mutex.
 };
 
-Givers& givers() {
-  static auto& those = *new Givers;  // never destroyed: tensors are made until the end
-  return those;
+Shrinkers& shrinkers() {
+  static auto& registered = *new Shrinkers;  // Never destroyed: tensors are made until the process ends.
+  return registered;
 }
 
 }  // namespace
 
 Shrinker::Shrinker(std::function<void()> give_up) {
-  const std::lock_guard lock(givers().mutex);
-  givers().all.emplace(this, std::move(give_up));
+  const std::lock_guard lock(shrinkers().mutex);
+  shrinkers().all.emplace(this, std::move(give_up));
 }
 
 Shrinker::~Shrinker() {
-  const std::lock_guard lock(givers().mutex);
-  givers().all.erase(this);
+  const std::lock_guard lock(shrinkers().mutex);
+  shrinkers().all.erase(this);
 }
 
 bool Shrinker::ask() {
-  std::unique_lock lock(givers().mutex, std::defer_lock);
-  // A child of fork() has no thread that would unlock what was locked when it began.
-  if (getpid() == givers().process)
+  std::unique_lock lock(shrinkers().mutex, std::defer_lock);
+  // A child of fork() has no thread that would unlock a mutex locked during the fork.
+  if (getpid() == shrinkers().process)
     lock.lock();
   else if (!lock.try_lock())
     return false;
-  if (givers().all.empty()) return false;
-  for (const auto& [giver, give_up] : givers().all) give_up();
+  if (shrinkers().all.empty()) return false;
+  for (const auto& [shrinker, give_up] : shrinkers().all) give_up();
   return true;
 }
 

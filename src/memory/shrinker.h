@@ -4,19 +4,19 @@
 
 namespace plimsoll {
 
-/// While it lives, what `give_up` lets go of gives way to whoever is refused memory, such as batches that
-/// were made ahead. `give_up` is called from any thread, never by two at once; it must not take memory of the
-/// ledger, make or end a Shrinker, nor wait for a thread that asks. Thread-safe.
+/// Registers `give_up`, which frees memory that can be spared, such as batches made ahead, when any thread is
+/// refused memory. `give_up` is called from any thread, never by two at a time. It must not take memory of
+/// the ledger, construct or destroy a Shrinker, or wait for a thread that calls ask(). Thread-safe.
 class Shrinker {
  public:
   explicit Shrinker(std::function<void()> give_up);
-  /// Waits for a call of it to end.
+  /// Waits for a running call of `give_up` to end.
   ~Shrinker();
   Shrinker(const Shrinker&) = delete;
   Shrinker& operator=(const Shrinker&) = delete;
 
-  /// Asks all that live to give up what they can, and waits until they have; false where there is none: then
-  /// it is not worth asking the ledger again.
+  /// Calls all registered functions and returns true. Returns false if there are none: then asking the ledger
+  /// again is useless.
   static bool ask();
 };
 

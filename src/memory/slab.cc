@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-// What a slab shares with its ranges: the memory, which goes back when all of them are gone.
+// The memory that a slab shares with its ranges. It is freed when all of them are gone.
 struct SlabRing {
   SlabRing();
   ~SlabRing();
@@ -22,38 +22,38 @@ struct SlabRing {
   SlabRing& operator=(const SlabRing&) = delete;
 
   char* base = nullptr;
-  int64_t reserved = 0;  // addresses after base
+  int64_t reserved = 0;  // Bytes of addresses after base.
   std::mutex mutex;
   std::condition_variable changed;
-  int64_t bytes = 0;  // guarded by mutex; addresses after base that may be used and are in the ledger
-  std::deque<std::unique_ptr<SlabRange::State>> ranges;  // guarded by mutex; oldest first
+  int64_t bytes = 0;  // Guarded by mutex. Bytes after base that may be used and are in the ledger.
+  std::deque<std::unique_ptr<SlabRange::State>> ranges;  // Guarded by mutex. Oldest first.
 
-  // Both with the mutex.
+  // Both require the mutex.
   void forget_ended() noexcept;
   void change_size(int64_t size);
 };
 
-// Guarded by its mutex, but for what never changes.
+// Guarded by its mutex, except for const members.
 struct SlabRange::State {
   State(Slab* owner, std::shared_ptr<SlabRing> its_ring, char* first_byte, int64_t bytes, bool may_grow,
         std::span<const PlannedPiece> plan)
       : slab(owner), ring(std::move(its_ring)), base(first_byte), grows(may_grow), packing(bytes, plan) {}
 
-  Slab* slab;  // null: the slab is gone, these pieces are not
+  Slab* slab;  // Null if the slab is gone and pieces remain.
   const std::shared_ptr<SlabRing> ring;
   char* const base;
   const bool grows;
   std::mutex mutex;
   Packing packing;
-  PlannedPiece workspace;            // the stretch of the operator at work, without bytes outside one
-  Packing short_lived = Packing(0);  // places in it
+  PlannedPiece workspace;            // The stretch of the running operator; no bytes outside one.
+  Packing short_lived = Packing(0);  // Places in the workspace.
   std::unique_ptr<TapeRecorder> recorder;
   bool ended = false;
 
   bool holds_workspace(int64_t place) const {
     return place >= workspace.place && place < workspace.place + workspace.bytes;
   }
-  // A place for the room, or -1.
+  // Returns a place for `room` bytes, or -1.
   int64_t take(int64_t room) {
     if (workspace.bytes > 0) {
       const int64_t place = short_lived.take(room);
@@ -88,13 +88,13 @@ bool is_empty(SlabRange::State& state) {
   return state.ended && state.packing.in_use() == 0;
 }
 
-// Bytes that keep an ended range; -1 for one that has not ended.
+// Returns the bytes of pieces that keep an ended range, or -1 for a range that has not ended.
 int64_t outlived(SlabRange::State& state) {
   const std::lock_guard lock(state.mutex);
   return state.ended ? state.packing.in_use() : -1;
 }
 
-// A range that has ended leaves the ring. Without one, its slab has ended and left the range to its pieces.
+// Removes an ended range from the ring. Without a ring, the slab has ended and left the range to its pieces.
 void let_go(SlabRange::State* state, const std::shared_ptr<SlabRing>& ring) noexcept {
   if (!ring) {
     delete state;
@@ -154,7 +154,7 @@ Slab::~Slab() {
   const std::lock_guard lock(ring_->mutex);
   for (std::unique_ptr<SlabRange::State>& state : ring_->ranges) {
     const std::lock_guard state_lock(state->mutex);
-    // Whoever gave the last piece of this one waits for the ring, and finds it empty.
+    // The thread that gave back the last piece of this range waits for the ring and will find it empty.
     if (state->ended && state->packing.in_use() == 0) continue;
     state.release()->slab = nullptr;
   }
@@ -176,11 +176,11 @@ void SlabRing::change_size(int64_t size) {
       ledger.give(Tag::activations, size - bytes);
       throw BudgetExceeded(Tag::activations, size - bytes, 0, ledger.cap());
     }
-    // What is promised is there: no page of it is asked for in the midst of a step. Before Linux 5.14 it
-    // comes page by page.
+    // Allocates the pages now, so that none is requested during a step. Before Linux 5.14, pages are
+    // allocated when touched.
     madvise(first, count, MADV_POPULATE_WRITE);
   } else if (size < bytes) {
-    // A new mapping of the same addresses: the pages go back, and the system no longer counts them as data.
+    // Mapping the same addresses again returns the pages, and the system no longer counts them as data.
     if (mmap(first, count, PROT_NONE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) ==
         MAP_FAILED)
       return;
@@ -211,7 +211,7 @@ void Slab::wait_for_older(std::unique_lock<std::mutex>& lock) {
     }
     kept += bytes;
   }
-  ring_->forget_ended();  // some may have ended since the caller looked
+  ring_->forget_ended();  // Some may have ended since the caller looked.
   if (kept == 0 || ring_->ranges.empty()) return;
   throw Failure(
       fmt::format("{} of tensors outlive the blocks they were made in, so their memory cannot be "
@@ -219,7 +219,8 @@ void Slab::wait_for_older(std::unique_lock<std::mutex>& lock) {
                   format_bytes(kept)));
 }
 
-// After the newest range, or at the start when that is free; -1 while older ranges are in the way.
+// Returns a place after the newest range, or at the start if that is free; -1 while older ranges are in the
+// way.
 int64_t Slab::find_room(int64_t bytes) const {
   if (ring_->ranges.empty()) return bytes <= ring_->bytes ? 0 : -1;
   const int64_t oldest = ring_->ranges.front()->base - ring_->base;
@@ -262,7 +263,7 @@ void Slab::end_range(SlabRange::State* state) noexcept {
       ring = state->ring;
       if (state->packing.left_plan()) state->slab->unforeseen_.fetch_add(1, std::memory_order_relaxed);
     } else if (state->packing.in_use() > 0) {
-      return;  // the last of its pieces lets it go
+      return;  // Giving back its last piece will free it.
     }
   }
   let_go(state, ring);
@@ -275,7 +276,7 @@ SlabPiece Slab::take_piece(int64_t bytes) {
   std::unique_lock lock(state->mutex);
   int64_t place = state->take(room);
   if (place < 0 && state->grows) {
-    lock.unlock();  // the slab's mutex comes first everywhere
+    lock.unlock();  // Lock order: the slab's mutex comes before that of a range.
     SlabRing& ring = *state->ring;
     const std::lock_guard ring_lock(ring.mutex);
     lock.lock();
@@ -294,7 +295,8 @@ SlabPiece Slab::take_piece(int64_t bytes) {
 
 void Slab::give_piece(const SlabPiece& piece) noexcept {
   SlabRange::State* const state = piece.owner;
-  std::shared_ptr<SlabRing> ring;  // the slab may end on another thread once the state is unlocked
+  // Keeps the ring alive, because the slab may end on another thread once the state is unlocked.
+  std::shared_ptr<SlabRing> ring;
   {
     const std::lock_guard lock(state->mutex);
     state->give(static_cast<char*>(piece.data) - state->base, piece.bytes);

@@ -15,9 +15,9 @@ namespace plimsoll {
 
 struct SlabRing;
 
-/// A contiguous range of a slab that one block has to itself. Pieces are taken from it and given back by any
-/// thread. It ends with its scope; pieces that are still taken then stay valid, and keep its bytes. Range and
-/// slab may end in any order.
+/// A contiguous range of a slab that belongs to one block. Any thread may take pieces from it and give them
+/// back. The range ends with its scope; pieces still taken then stay valid and keep its bytes. Range and slab
+/// may end in any order.
 class SlabRange {
  public:
   SlabRange() = default;
@@ -25,11 +25,11 @@ class SlabRange {
   SlabRange& operator=(SlabRange&& other) noexcept;
   ~SlabRange();
 
-  /// The most of the range that was in use, holes included, in bytes: a range of that size is enough.
+  /// Maximum bytes of the range that were in use, holes included. A range of that size is enough.
   int64_t high() const;
-  /// Writes down all that is taken and given from now on.
+  /// Starts to record all pieces that are taken and given back.
   void record();
-  /// What was written down so far.
+  /// Returns what has been recorded so far.
   Tape tape() const;
 
   struct State;
@@ -43,7 +43,7 @@ class SlabRange {
   State* state_ = nullptr;
 };
 
-/// How much a block needs, and where its pieces go; without pieces each goes where there is room.
+/// Size of a block's range and places of its pieces. Without pieces, each goes wherever it fits.
 struct RangePlan {
   int64_t bytes = 0;
   Vector<PlannedPiece, Tag::blocks> pieces;
@@ -56,42 +56,42 @@ struct SlabPiece {
   SlabRange::State* owner = nullptr;
 };
 
-/// One stretch of memory, entered in the ledger of the process as a whole under Tag::activations, from which
-/// blocks take ranges in their order: a ring. Its pages stay with the process, so that after the first blocks
-/// nothing of a block's memory is asked of the system. Thread-safe, except where said.
+/// One stretch of memory, entered in the ledger of the process as a whole under Tag::activations. Blocks take
+/// ranges from it in their order, as from a ring. Its pages stay with the process, so that after the first
+/// blocks no memory of a block is requested from the system. Thread-safe, except where noted.
 class Slab {
  public:
-  /// Sets addresses aside, no memory. Errors: Failure where the system has none.
+  /// Reserves addresses but no memory. Errors: Failure if the system has none.
   Slab();
-  /// Pieces that are still taken stay valid: the memory goes back with the last of them.
+  /// Pieces that are still taken stay valid. The memory is freed with the last of them.
   ~Slab();
   Slab(const Slab&) = delete;
   Slab& operator=(const Slab&) = delete;
 
-  /// Makes it `bytes` large; those it loses go back to the system. No range may live. Errors:
+  /// Resizes the slab to `bytes`. Bytes it loses return to the system. No range may live. Errors:
   /// BudgetExceeded, with nothing changed.
   void resize(int64_t bytes);
   int64_t bytes() const;
 
-  /// The next range of the ring; waits for older ones to end. The plan must outlive the range. Errors:
-  /// BudgetExceeded when the slab is smaller; Failure when it would wait for ever, because a block has ended
-  /// and its pieces have not.
+  /// Takes the next range of the ring; waits for older ones to end. The plan must outlive the range. Errors:
+  /// BudgetExceeded if the slab is smaller than the range; Failure if it would wait for ever because a block
+  /// has ended but its pieces have not.
   SlabRange take(const RangePlan& plan);
   SlabRange take(int64_t bytes) { return take({bytes, {}}); }
-  /// All of the slab, which grows as the plan or pieces need it and the ledger allows, and then stays as
-  /// large: for measuring a block and for one that has to run alone. Waits like take(). Errors:
+  /// Takes all of the slab, which grows as the plan or pieces need and the ledger allows, and keeps its new
+  /// size. For measuring a block, and for a block that has to run alone. Waits like take(). Errors:
   /// BudgetExceeded.
   SlabRange take_all(const RangePlan& plan = {});
 
-  /// Takes a piece for `bytes` and a header of kTensorHeader, 64-byte aligned, out of the range that this
-  /// thread works in. Its data is null when no bytes are asked for, when there is no such range, or it is
-  /// full and cannot grow. Errors: BudgetExceeded where a range that grows may not.
+  /// Takes a piece for `bytes` and a header of kTensorHeader, 64-byte aligned, from the current range of this
+  /// thread. Its data is null if `bytes` is 0, if there is no such range, or if the range is full and cannot
+  /// grow. Errors: BudgetExceeded if the ledger refuses to let the range grow.
   static SlabPiece take_piece(int64_t bytes);
   static void give_piece(const SlabPiece& piece) noexcept;
 
-  /// How many pieces found their range full since the slab was made.
+  /// Number of pieces that found their range full since the slab was made.
   int64_t overflows() const { return overflows_.load(std::memory_order_relaxed); }
-  /// How many ranges were not used as planned.
+  /// Number of ranges that were not used as planned.
   int64_t unforeseen() const { return unforeseen_.load(std::memory_order_relaxed); }
 
  private:
@@ -117,8 +117,8 @@ class RangeScope {
   SlabRange::State* before_;
 };
 
-/// Is told of a thread's WorkspaceScopes, the outermost alone: whoever gives the thread memory beside its
-/// range.
+/// Is notified of the outermost WorkspaceScopes of a thread. For code that gives the thread memory outside
+/// its range.
 class WorkspaceListener {
  public:
   virtual ~WorkspaceListener() = default;
@@ -126,9 +126,9 @@ class WorkspaceListener {
   virtual void end_workspace() noexcept = 0;
 };
 
-/// While it lives, pieces that this thread takes out of its range are temporary: all are given back before it
-/// ends, and together they are one piece of the range. For what an operator needs while it runs and only
-/// then, whose number and sizes depend on more than a block's counts. May be nested, where only the outermost
+/// While it lives, pieces that this thread takes from its range are temporary: all are given back before it
+/// ends, and together they are one piece of the range. For memory that an operator needs only while it runs,
+/// in numbers and sizes that depend on more than a block's counts. Scopes may be nested; only the outermost
 /// counts.
 class WorkspaceScope {
  public:
@@ -137,14 +137,14 @@ class WorkspaceScope {
   WorkspaceScope(const WorkspaceScope&) = delete;
   WorkspaceScope& operator=(const WorkspaceScope&) = delete;
 
-  /// Whether this thread is inside one.
+  /// Returns whether this thread is inside a scope.
   static bool inside();
-  /// From now on it is told of this thread's; null: nobody is. Not inside one.
+  /// Sets the listener of this thread's scopes, or removes it with null. Must not be called inside a scope.
   static void tell(WorkspaceListener* listener);
 
  private:
   SlabRange::State* range_ = nullptr;
-  TapeRecorder* recorder_ = nullptr;  // without a range
+  TapeRecorder* recorder_ = nullptr;  // Set if the thread has no range.
 };
 
 }  // namespace plimsoll

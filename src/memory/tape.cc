@@ -85,7 +85,7 @@ void TapeRecorder::take(int64_t place, int64_t bytes, int64_t room) {
     return;
   }
   const auto index = static_cast<int64_t>(tape.pieces.size());
-  // No bytes are never given back.
+  // Pieces without bytes are never given back.
   if (bytes > 0) held_.push_back({place, bytes, room, index, -1});
   tape.pieces.push_back({.bytes = bytes,
                          .room = Packing::round_up(room),
@@ -95,7 +95,7 @@ void TapeRecorder::take(int64_t place, int64_t bytes, int64_t room) {
 }
 
 void TapeRecorder::give(int64_t place) noexcept {
-  // From the newest: most pieces do not live long.
+  // Search from the newest, because most pieces are short-lived.
   const auto found =
       std::find_if(held_.rbegin(), held_.rend(), [&](const Held& h) { return h.place == place; });
   if (found == held_.rend()) return;
@@ -136,7 +136,7 @@ void TapeRecorder::end_workspace() noexcept {
   }
 }
 
-// What was to be short-lived and is not becomes a piece of its own.
+// Pieces that outlive their workspace become pieces of the tape.
 void TapeRecorder::keep_what_outlives_the_workspace() {
   for (Held& held : held_) {
     if (held.in_workspace < 0) continue;

@@ -11,8 +11,8 @@
 namespace plimsoll {
 namespace {
 
-// Solves rows x coefficients = values for many values. Rows and columns that depend on others are left out:
-// their coefficients are 0.
+// Solves rows x coefficients = values for many right-hand sides. Rows and columns that depend on others are
+// left out; their coefficients are 0.
 class AffineSolver {
  public:
   explicit AffineSolver(std::span<const Terms> rows) : rows_(rows), columns_(rows.front().size()) {
@@ -36,7 +36,8 @@ class AffineSolver {
     }
   }
 
-  // The constant is raised until no value is underestimated. *residual is how far the worst estimate was off.
+  // Returns coefficients whose constant is raised until no value is underestimated. *residual is the maximum
+  // error before that.
   std::vector<double> solve(std::vector<double> values, double* residual) const {
     const std::vector<double> given = values;
     std::vector<double> found(columns_, 0.0);
@@ -64,15 +65,15 @@ class AffineSolver {
  private:
   struct Step {
     size_t column, row;
-    std::vector<double> pivot;   // the row as it was
-    std::vector<double> factor;  // of it in the others
+    std::vector<double> pivot;   // The pivot row at this step.
+    std::vector<double> factor;  // Multiples of it subtracted from the other rows.
   };
   std::span<const Terms> rows_;
   size_t columns_;
   std::vector<Step> steps_;
 };
 
-// The first place at which two tapes are not the same sequence.
+// Returns the first position at which two tapes differ in their sequence.
 std::optional<size_t> first_difference(const Tape& a, const Tape& b) {
   for (size_t i = 0; i < std::min(a.pieces.size(), b.pieces.size()); ++i) {
     const Tape::Piece& p = a.pieces[i];
@@ -116,9 +117,9 @@ TapeModel::TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms, 
 
 void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
   const AffineSolver solver(terms);
-  const auto values = [&](size_t piece, auto of) {
+  const auto values = [&](size_t piece, auto field) {
     std::vector<double> list;
-    for (const Tape& tape : tapes) list.push_back(static_cast<double>(of(tape.pieces[piece])));
+    for (const Tape& tape : tapes) list.push_back(static_cast<double>(field(tape.pieces[piece])));
     return list;
   };
   for (size_t i = 0; i < tape_.pieces.size(); ++i) {
@@ -131,7 +132,7 @@ void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
           fmt::format("what {} allocates is no affine function of counts",
                       tape_.pieces[i].operation.empty() ? "an operation" : tape_.pieces[i].operation);
     if (tape_.pieces[i].workspace) {
-      // Places in a workspace are those of Packing: what it loses beyond a fixed sum a piece is added.
+      // Places in a workspace are those of Packing. What they lose beyond a fixed sum per piece is added.
       const auto lost = static_cast<double>(lost_per_piece());
       double missing = 0;
       for (size_t p = 0; p < tapes.size(); ++p)
@@ -145,7 +146,8 @@ void TapeModel::fit(std::span<const Tape> tapes, std::span<const Terms> terms) {
   }
 }
 
-// Non-negative, never below what a probe took in ranges without a plan, and a quarter more.
+// Fits non-negative coefficients that never give less than a probe took in ranges without a plan, plus a
+// quarter.
 void TapeModel::fit_envelope(std::span<const Tape> tapes, std::span<const Terms> terms) {
   std::vector<double> high;
   for (const Tape& tape : tapes) {

@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// A piece is taken or given.
+// A piece is taken or given back.
 struct Change {
   size_t piece;
   bool taken;

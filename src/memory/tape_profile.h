@@ -9,25 +9,26 @@
 
 namespace plimsoll {
 
-/// Which modules of a model hold the bytes of a tape, and when.
+/// Bytes of a tape by module of the model, at the peak and over time.
 struct TapeProfile {
-  /// Bytes held at the peak by module, the largest first; their sum is the peak. What belongs to no module is
-  /// "".
+  /// Bytes held at the peak by module, the largest first. They sum to the peak. "" stands for bytes of no
+  /// module.
   std::vector<std::pair<std::string, int64_t>> at_peak;
   int64_t peak = 0;
-  std::string operation;   ///< that comes to the peak
-  int32_t peak_event = 0;  ///< number of the event
+  std::string operation;   ///< Operation that reaches the peak.
+  int32_t peak_event = 0;  ///< Number of the event.
   int32_t events = 0;
 
-  /// What is held over the tape, thinned to a few points; each is the highest of its stretch of events, so
-  /// that the peak is one of them. The modules that hold most at the peak one by one, and last all others as
-  /// "others".
+  /// Modules of the timeline `series`: those that hold most at the peak, and last all others as "others". The
+  /// timeline is thinned to a few points. Each is the maximum of its stretch of events, so the peak is one of
+  /// them.
   std::vector<std::string> modules;
-  std::vector<int32_t> at;                   ///< events of the points
+  std::vector<int32_t> at;                   ///< Events of the points.
   std::vector<std::vector<int64_t>> series;  ///< [modules][points]
 };
 
-/// `bytes`: of each piece. `points`: at most; `max_modules`: that the timeline tells apart.
+/// `bytes` has the size of each piece. `points` is the maximum number of points, `max_modules` that of
+/// modules shown separately.
 TapeProfile profile_tape(const Tape& tape, const std::vector<int64_t>& bytes, size_t points = 240,
                          size_t max_modules = 6);
 

@@ -12,8 +12,8 @@
 
 namespace plimsoll {
 
-/// A standard allocator that enters what it hands out in the ledger of the process, 64-byte aligned.
-/// resize() leaves new numbers uninitialised, as a buffer that is about to be filled wants it.
+/// A standard allocator that enters its allocations in the ledger of the process. They are 64-byte aligned.
+/// resize() leaves new numbers uninitialised, for buffers that are about to be filled.
 template <typename T, Tag kTag>
 class LedgerAllocator {
  public:
@@ -31,7 +31,7 @@ class LedgerAllocator {
   T* allocate(size_t count) {
     const auto bytes = static_cast<int64_t>(count * sizeof(T));  // NOLINT: of a pointer too
     Ledger::process().take(kTag, bytes);
-    // Aligned by hand: glibc's aligned_alloc does not find its own freed pieces again, so the heap grows.
+    // Aligned by hand: glibc's aligned_alloc does not reuse its own freed pieces, so the heap would grow.
     void* const piece = std::malloc(static_cast<size_t>(bytes) + kAlignment + sizeof(void*));
     if (piece == nullptr) {
       Ledger::process().give(kTag, bytes);
@@ -61,8 +61,8 @@ class LedgerAllocator {
   friend bool operator==(const LedgerAllocator&, const LedgerAllocator&) { return true; }
 };
 
-/// A std::vector whose bytes stand in the ledger under a tag. Throws BudgetExceeded where std::bad_alloc is
-/// usual.
+/// A std::vector whose bytes are entered in the ledger under a tag. Throws BudgetExceeded instead of
+/// std::bad_alloc.
 template <typename T, Tag kTag>
 using Vector = std::vector<T, LedgerAllocator<T, kTag>>;
 

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdint>
 
-/// How often this program has called operator new (memory/packing_test.cc replaces it), and the call that
-/// finds no memory; 0: none.
+/// Number of calls of operator new in this program (memory/packing_test.cc replaces it), and the call that
+/// fails; 0 for none.
 extern std::atomic<int64_t> allocations;
 extern std::atomic<int64_t> refused_allocation;

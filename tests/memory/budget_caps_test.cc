@@ -14,7 +14,7 @@ int64_t cap() {
   return Ledger::process().cap();
 }
 
-// As ProcessBudget does, all the while, in a thread of its own.
+// Sets a limit repeatedly on a thread of its own, as ProcessBudget does.
 class BudgetCapsTest : public testing::Test {
  protected:
   void TearDown() override {
@@ -32,7 +32,7 @@ TEST_F(BudgetCapsTest, WhatIsBesideTheLedgerFollowsALimitThatMoves) {
     caps_.limit(80 * kMiB);
     EXPECT_EQ(cap(), 70 * kMiB);
     const BudgetCaps::Beside more(75 * kMiB);
-    EXPECT_EQ(cap(), -5 * kMiB);  // a refusal says how much is missing
+    EXPECT_EQ(cap(), -5 * kMiB);  // A refusal says how much is missing.
   }
   EXPECT_EQ(cap(), 80 * kMiB);
 }

@@ -16,7 +16,7 @@
 namespace plimsoll {
 namespace {
 
-// As the allocator of tensors does.
+// Takes and gives back a buffer as the allocator of tensors does.
 class Piece {
  public:
   explicit Piece(int64_t bytes) : bytes_(bytes) {
@@ -54,7 +54,7 @@ TEST(CachingAllocator, AreUsedAgainCutToSize) {
     EXPECT_EQ(spare(), 0);
   }
   EXPECT_EQ(spare(), kMiB / 2 + 4096);
-  const Piece tiny(kMiB / 16);  // not worth cutting
+  const Piece tiny(kMiB / 16);  // The kept buffer is not worth cutting.
   EXPECT_EQ(spare(), kMiB / 2 + 4096);
 }
 
@@ -77,7 +77,7 @@ TEST(CachingAllocator, AreKeptUpToALimitWithoutABudget) {
     const Piece piece(kMiB);
     EXPECT_EQ(spare(), 0);
   }
-  { const Piece piece(5 * kMiB / 2); }  // more than there is room for beside it
+  { const Piece piece(5 * kMiB / 2); }  // Does not fit next to the kept buffers.
   EXPECT_EQ(spare(), 5 * kMiB / 2) << "the other went";
   { const Piece piece(4 * kMiB); }
   EXPECT_EQ(spare(), 5 * kMiB / 2) << "what is too large drives nothing out";
@@ -91,7 +91,7 @@ TEST(CachingAllocator, AreKeptUpToALimitWithoutABudget) {
   CachingAllocator::keep_at_most(0);
 }
 
-// As the workers of a loader are made, while other threads make tensors.
+// Workers of a loader are forked in the same way while other threads make tensors.
 TEST(CachingAllocator, TheChildOfAForkTakesPieces) {
   CachingAllocator::keep_at_most(kMiB);
   std::atomic<bool> over = false;

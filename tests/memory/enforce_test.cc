@@ -91,7 +91,8 @@ TEST(ThreadStacks, TakeAddressesWhileTheyLive) {
       const ThreadStacks more(16);
       EXPECT_EQ(soft_limit(), without + 32 * stack);
     }
-    EXPECT_EQ(soft_limit(), without + std::min<int64_t>(32 * stack, 40 * kMiB));  // glibc keeps as much
+    // The size of glibc's stack cache.
+    EXPECT_EQ(soft_limit(), without + std::min<int64_t>(32 * stack, 40 * kMiB));
   }
   EXPECT_EQ(soft_limit(), before);
   const ThreadStacks without_enforcement(16);
@@ -116,7 +117,7 @@ TEST(ScopedCgroup, OfV1IsMadeBelowOursAndThoseOfDeadProcessesGo) {
     EXPECT_TRUE(fs::exists(parent / "plimsoll_1")) << "that process lives";
     EXPECT_TRUE(fs::exists(parent / "plimsoll_x"));
     EXPECT_TRUE(fs::exists(parent / "other_1999999999"));
-    fs::remove_all(parent / name);  // files of a real group are no obstacle
+    fs::remove_all(parent / name);  // The files of a real group do not prevent its removal.
     fs::create_directory(parent / name);
   }
   EXPECT_EQ(text_of(parent / "cgroup.procs"), "0");
@@ -156,7 +157,7 @@ TEST(ScopedCgroup, WhereThereIsNoneOrNoRightToOneItSaysSo) {
   EXPECT_NE(refused.refusal().find("cannot make"), std::string::npos) << refused.refusal();
 }
 
-// On the system itself, where it is allowed.
+// Runs on the real system, where that is allowed.
 TEST(ScopedCgroup, HoldsThisProcessWhileItLives) {
   std::string name;
   {

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kSlurmVariables[] = {"SLURM_MEM_PER_NODE", "SLURM_MEM_PER_CPU", "SLURM_CPUS_ON_NODE",
                                            "SLURM_MEM_PER_GPU", "SLURM_GPUS_ON_NODE"};
 
-/// A system of our own: a tree of /proc and /sys, and no SLURM.
+/// A made-up system: a tree of /proc and /sys, without SLURM.
 class Limits : public testing::Test {
  protected:
   void SetUp() override {
@@ -55,7 +55,7 @@ TEST_F(Limits, MemAvailableIsATotalOfWhichOthersHoldAPart) {
   const auto limit = find("MemAvailable");
   ASSERT_TRUE(limit);
   EXPECT_EQ(limit->bytes, 4 * kGiB);
-  // All that is not available is held by others, except for what we hold ourselves.
+  // Memory that is not available is held by others, except for this process's own.
   EXPECT_LE(limit->others, 3 * kGiB);
   EXPECT_NEAR(static_cast<double>(limit->others), static_cast<double>(3 * kGiB - process_memory().anonymous),
               16.0 * kMiB);

@@ -20,9 +20,9 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kPiece = 64 * kMiB;
-constexpr int64_t kSlack = 4 * kMiB;  // what the program itself may do meanwhile
+constexpr int64_t kSlack = 4 * kMiB;  // Bytes that the program itself may take meanwhile.
 
-/// 64 MiB of memory, every page of it touched: anonymous, unless mapped with other flags or from a file.
+/// 64 MiB of memory with every page touched. It is anonymous unless mapped with other flags or from a file.
 class TouchedMemory {
  public:
   explicit TouchedMemory(int flags = MAP_PRIVATE | MAP_ANONYMOUS)
@@ -42,7 +42,7 @@ class TouchedMemory {
   void* data_;
 };
 
-/// A system of our own: a tree of /proc and /sys.
+/// A made-up system: a tree of /proc and /sys.
 class MadeUpSystem : public testing::Test {
  protected:
   void write(const std::string& path, const std::string& text) {
@@ -134,7 +134,7 @@ TEST(ProcessMemory, TouchedMemoryIsAnonymousAndGoesWhenFreed) {
     const TouchedMemory memory;
     const int64_t during = process_memory().anonymous;
     EXPECT_GE(during, before + kPiece - kSlack);
-#ifndef __SANITIZE_THREAD__  // which holds several bytes for each that is touched
+#ifndef __SANITIZE_THREAD__  // The thread sanitizer holds several bytes for each that is touched.
     EXPECT_LE(during, before + kPiece + kSlack);
 #endif
   }
@@ -189,7 +189,7 @@ TEST(Meter, ItsThreadSeesAPeakThatIsOverWhenAsked) {
   Meter meter;
   {
     const TouchedMemory memory;
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // ten samples
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // Ten samples.
   }
   EXPECT_LE(process_memory().anonymous, before + kSlack);
   EXPECT_GE(meter.peak_anonymous(), before + kPiece - kSlack);

@@ -22,7 +22,7 @@ void* operator new(size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
   ++allocations;
   return std::malloc(bytes);
 }
-// g++ 12 would inline them alone, and then warn that free() gets memory of new.
+// g++ 12 would inline only this operator, and then warn that free() gets memory of new.
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
@@ -56,7 +56,7 @@ TEST(Packing, APieceTakesTheSmallestHoleThatItFits) {
   EXPECT_EQ(packing.high(), 960);
 }
 
-// give() is noexcept: many pieces make many holes, none of which may ask for memory.
+// give() is noexcept: many pieces make many holes, none of which may allocate memory.
 TEST(Packing, GivingBackAllocatesNothing) {
   Packing packing(int64_t{1} << 30);
   std::vector<int64_t> places;
@@ -90,7 +90,7 @@ TEST(Packing, RefusesWhatDoesNotFitAndSaysWhatIsMissing) {
   EXPECT_EQ(packing.take(65), 192);
 }
 
-// Whatever is taken and given: pieces never overlap, and places do not depend on the capacity.
+// Whatever is taken and given back, pieces never overlap, and places do not depend on the capacity.
 TEST(Packing, RandomPiecesNeverOverlapAndPlacesDoNotDependOnCapacity) {
   std::mt19937 random(5);
   Packing narrow(1 << 20);

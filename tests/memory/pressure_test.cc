@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A system of our own, looked at when the test says so.
+/// A made-up system that is looked at when the test says so.
 class MadeUpPressure : public testing::Test {
  protected:
   void SetUp() override { write("proc/meminfo", "MemTotal: 4194304 kB\nMemAvailable: 4000000 kB\n"); }
@@ -106,7 +106,7 @@ TEST_F(MadeUpPressure, ItIsNotOverWhileWhatWasGivenBackWouldBringItAgain) {
   EXPECT_EQ(next(), 1);
   EXPECT_EQ(next(), 2);
   gauge().set_given_back(40 * kMiB);
-  v1(512 * kMiB, 460 * kMiB);  // our own
+  v1(512 * kMiB, 460 * kMiB);  // The group's own limit.
   EXPECT_EQ(after(seconds(60)), 2);
   v1(512 * kMiB, 455 * kMiB);
   EXPECT_EQ(after(seconds(60)), 0);

@@ -173,8 +173,8 @@ TEST(Slab, ARangeMayOutliveTheSlab) {
   }
 }
 
-// Tensors of a thread of their own outlive the slab, in all orders of what ends: ranges that are empty, that
-// become empty while the slab ends, and that stay. For the thread and address sanitizers too.
+// Tensors on another thread outlive the slab, in all orders of ending: empty ranges, ranges that become empty
+// while the slab ends, and ranges that stay. Also run under the thread and address sanitizers.
 TEST(Slab, MayEndWhilePiecesAreGivenBackOnOtherThreads) {
   const int64_t before = Ledger::process().held(Tag::activations);
   constexpr int64_t kRanges = 4;
@@ -231,7 +231,7 @@ TEST(Slab, AWholeSlabGrowsAsFarAsTheLedgerAllows) {
   for (const SlabPiece& piece : pieces) Slab::give_piece(piece);
 }
 
-// Blocks of many sizes on four threads: each finds its memory as it left it.
+// Runs blocks of many sizes on four threads. Each finds its memory as it left it.
 TEST(Slab, BlocksOnManyThreadsNeverShareMemory) {
   Slab slab;
   slab.resize(kMiB);

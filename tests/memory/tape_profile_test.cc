@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-// a: [0, 3), b: [1, 4), c: [2, never)
+// Lifetimes: a [0, 3), b [1, 4), c [2, never).
 Tape three_pieces() {
   Tape tape;
   tape.pieces = {{.bytes = 10, .taken = 0, .given = 3, .operation = "linear", .module = "a"},
@@ -51,7 +51,7 @@ TEST(TapeProfile, OfNothingIsNothing) {
   EXPECT_EQ(profile_tape(Tape(), {}).peak, 0);
 }
 
-// Made-up tapes: modules sum to the peak, and a thinned timeline still has it.
+// Uses made-up tapes: modules sum to the peak, and a thinned timeline still contains it.
 TEST(TapeProfile, SumsToThePeakToTheByteHoweverItIsThinned) {
   std::mt19937 draw(1);
   for (int round = 0; round < 50; ++round) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kLongName = "a name that does not fit into a string without memory of its own";
 
-// A workspace ends in a destructor. What it cannot write down must not get lost, nor end the process.
+// A workspace ends in a destructor. If it cannot be recorded, that must neither be lost nor end the process.
 TEST(TapeRecorder, AWorkspaceThatEndsWithoutMemoryIsToldByTheNextTake) {
   set_current_operation(kLongName);
   int64_t refusals = 0;
