@@ -10,8 +10,9 @@
 namespace plimsoll {
 namespace {
 
-// What statx says; 0 where kernel or file system do not say it (before Linux 6.1), or where it is "never".
-int64_t told_alignment([[maybe_unused]] int file) {
+// Returns the alignment that statx reports, or 0 if the kernel (before Linux 6.1) or the file system reports
+// none.
+int64_t reported_alignment([[maybe_unused]] int file) {
 #ifdef STATX_DIOALIGN
   struct statx status {};
   if (::statx(file, "", AT_EMPTY_PATH, STATX_DIOALIGN, &status) == 0 &&
@@ -26,9 +27,9 @@ bool reads_at(int file, int64_t alignment) {
   return ::pread(file, sector.data() + alignment, static_cast<size_t>(alignment), alignment) >= 0;
 }
 
-// Of a descriptor with O_DIRECT; 0 if there is none.
+// Returns the alignment of a descriptor with O_DIRECT, or 0 if it cannot read.
 int64_t alignment_of(int file) {
-  if (const int64_t told = told_alignment(file); told > 0) return told;
+  if (const int64_t reported = reported_alignment(file); reported > 0) return reported;
   for (const int64_t tried : {512, 4096})
     if (reads_at(file, tried)) return tried;
   return 0;

@@ -8,20 +8,20 @@
 
 namespace plimsoll {
 
-/// A file for reads at offsets that are multiples of `alignment`, of lengths and into memory that are, too.
+/// A file to read at offsets, with lengths and into memory that are multiples of `alignment`.
 struct AlignedFile {
   File file;
   int64_t alignment = 1;
-  int64_t bytes = 0;  ///< its size when it was opened
+  int64_t bytes = 0;  ///< Size of the file when it was opened.
   FileIdentity identity = {};
-  bool direct = false;  ///< reads pass the page cache by
+  bool direct = false;  ///< Whether reads bypass the page cache.
 };
 
-/// Through the page cache: any offset will do. Errors: InputError (not there), Failure.
+/// Opens a file through the page cache, with any alignment. Errors: InputError (no such file), Failure.
 AlignedFile open_buffered(const std::filesystem::path& path);
 
-/// With O_DIRECT, aligned to the sectors of the device; none where the file system has no such thing.
-/// Errors: as above.
+/// Opens a file with O_DIRECT, aligned to the sectors of the device. Returns nullopt if the file system does
+/// not support it. Errors: those of open_buffered().
 std::optional<AlignedFile> open_direct(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -32,7 +32,7 @@ class Unmarked : public InputStream {
 
   std::unique_ptr<InputStream> stream_;
   std::array<char, 3> first_{};
-  std::string_view held_;  // of first_, what was not yet given
+  std::string_view held_;  // The part of first_ that has not been read yet.
   bool begun_ = false;
 };
 

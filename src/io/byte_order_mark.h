@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-/// The same bytes without the mark EF BB BF that some editors and spreadsheets put before UTF-8. The hash
-/// stays that of the file.
+/// Returns a stream without the mark EF BB BF that some editors and spreadsheets put before UTF-8. The hash
+/// remains that of the file.
 std::unique_ptr<InputStream> without_byte_order_mark(std::unique_ptr<InputStream> stream);
 
 }  // namespace plimsoll

@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// A field of RFC 4180: the text, in quotes where it needs them.
+/// Returns `text` as a field of RFC 4180, in quotes if needed.
 std::string csv_field(std::string_view text);
 
 }  // namespace plimsoll

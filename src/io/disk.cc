@@ -26,7 +26,7 @@ int as_result(const std::error_code& failed) {
   return failed ? refuse(failed.value()) : 0;
 }
 
-// A network's file system sends locks of files to its server, but keeps those of folders on each machine.
+// Network file systems send locks of files to the server, but keep locks of folders on each machine.
 bool is_of_this_machine(int file) {
   constexpr std::array<int64_t, 7> kLocal = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,       BTRFS_SUPER_MAGIC,
                                              TMPFS_MAGIC,      OVERLAYFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
@@ -82,7 +82,7 @@ class Disk : public FileSystem {
   }
   int remove_file(const fs::path& path) override { return ::unlink(path.c_str()); }
   int remove_folder(const fs::path& path) override { return ::rmdir(path.c_str()); }
-  // Destructors call it, and it makes a name for each file that it finds.
+  // Catches bad_alloc: destructors call it, and it allocates a name for each file that it finds.
   int remove_tree(const fs::path& path) override {
     try {
       std::error_code failed;

@@ -27,9 +27,9 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kPiece = 2 * kMiB;
 constexpr int64_t kMaxBytes = 512 * kMiB;
 constexpr std::chrono::milliseconds kLongest{500};
-constexpr int kAtOnce = 4;  // pieces, as whoever reads ahead has some under way
+constexpr int kAtOnce = 4;  // Requests under way, as when reading ahead.
 
-// Bytes a second of `move`, which reads or writes a piece at an offset below `bytes`.
+// Returns the bytes per second of `move`, which reads or writes a chunk at an offset below `bytes`.
 double speed_of(int64_t bytes, const std::function<void(int64_t offset, std::span<std::byte>)>& move) {
   const int64_t pieces = std::min(bytes, kMaxBytes) / kPiece;
   if (pieces == 0) return 0;
@@ -47,7 +47,7 @@ double speed_of(int64_t bytes, const std::function<void(int64_t offset, std::spa
   return static_cast<double>(done * kPiece) / seconds.count();
 }
 
-// Rows a second that lie far apart.
+// Returns the rows per second for rows that lie far apart.
 double scattered_rows(const std::filesystem::path& file, const RowLayout& layout) {
   constexpr int64_t kRows = 4096;
   RowReader reader(file, layout);

@@ -6,15 +6,15 @@
 
 namespace plimsoll {
 
-/// What a disk gives and takes past the page cache; 0: it could not be measured, as where the file system is
-/// memory.
+/// Speed of a disk without the page cache. 0 stands for a value that could not be measured, for example
+/// because the file system is memory.
 struct DiskSpeed {
-  double read = 0;   ///< bytes a second, in long pieces
-  double write = 0;  ///< likewise
-  double rows = 0;   ///< scattered rows a second
+  double read = 0;   ///< Bytes per second in long reads.
+  double write = 0;  ///< Bytes per second in long writes.
+  double rows = 0;   ///< Scattered rows per second.
 };
 
-/// Reads a file of rows from its start and here and there, and writes a scratch file beside it, each for up
+/// Reads a file of rows sequentially and at random, and writes a scratch file in the same folder, each for up
 /// to half a second. Errors: those of RowReader, Failure (reading or writing).
 DiskSpeed measure_disk(const std::filesystem::path& file, const RowLayout& rows);
 

@@ -28,7 +28,7 @@ bool advance(const AlignedFile& file, const Extent& extent, int64_t& done, int64
                               std::strerror(static_cast<int>(-got))));
   if (done + got >= extent.needed) return true;
   const int64_t end = extent.offset + done + got;
-  got -= got % file.alignment;  // a direct read goes on where a sector begins
+  got -= got % file.alignment;  // A direct read continues at the beginning of a sector.
   done += got;
   if (got == 0)
     throw InputError(fmt::format(

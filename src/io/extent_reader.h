@@ -11,28 +11,28 @@
 
 namespace plimsoll {
 
-/// A stretch of a file that is read in one piece.
+/// A stretch of a file that is read at once.
 struct Extent {
-  int64_t offset = 0;  ///< in bytes, a multiple of the file's alignment
-  int64_t bytes = 0;   ///< likewise
-  int64_t needed = 0;  ///< of these from the start, what has to be there: the file may end after it
-  int64_t first = 0;   ///< first .. last-1 of what was asked for lie in it
+  int64_t offset = 0;  ///< In bytes, a multiple of the file's alignment.
+  int64_t bytes = 0;   ///< In bytes, a multiple of the file's alignment.
+  int64_t needed = 0;  ///< Minimum bytes from the start that the file must have. It may end after them.
+  int64_t first = 0;   ///< The items first .. last-1 of the request lie in this extent.
   int64_t last = 0;
 };
 
-/// A long read is slower by a third where it begins in the middle of a page (bench/results/giant.md): an
-/// extent of so many bytes or more is made one of whole pages.
+/// Minimum bytes of an extent that is extended to whole pages. A long read that begins in the middle of a
+/// page is slower by a third (bench/results/giant.md).
 inline constexpr int64_t kLongExtent = 4 * 4096;
 
-/// Equal pieces of one buffer (Tag::cache), aligned to pages, that extents are read into.
+/// Equal buffers for extents, aligned to pages, in one allocation (Tag::cache).
 class ReadBuffers {
  public:
   ReadBuffers(int count, int64_t bytes);
   static int64_t taken(int count, int64_t bytes) {
     return count * bytes + kPage;
-  }  ///< of the ledger, in bytes
+  }  ///< Bytes entered in the ledger.
   int count() const { return count_; }
-  int64_t bytes() const { return bytes_; }  ///< of one
+  int64_t bytes() const { return bytes_; }  ///< Bytes of one buffer.
   std::byte* operator[](int buffer) { return first_ + buffer * bytes_; }
 
  private:
@@ -44,37 +44,38 @@ class ReadBuffers {
   int64_t bytes_;
 };
 
-/// A way to read many extents of one file at a time. One call at a time.
+/// Reads many extents of one file at a time. Calls must not overlap.
 class ExtentReader {
  public:
-  /// The next extent to read, no longer than a buffer; false when there is none. Never called twice at once,
-  /// and not again when it has thrown.
+  /// Sets the next extent to read, no longer than a buffer. Returns false when there are no more. Calls never
+  /// overlap, and it is not called again after it has thrown.
   using Next = std::function<bool(Extent&)>;
-  /// Gets the bytes of an extent, which are gone when it returns. Maybe called on several threads at once, in
-  /// any order. May not throw.
+  /// Receives the bytes of an extent, which are valid during the call only. May be called on several threads
+  /// at once, in any order. Must not throw.
   using Use = std::function<void(const Extent&, const std::byte*)>;
 
   virtual ~ExtentReader() = default;
   /// Errors: Failure (the disk's, with file, offset and reason; an extent that is longer than a buffer),
-  /// InputError (the file ends early), and those of `next`; nothing is being read any more when it throws.
+  /// InputError (the file ends early), and those of `next`. No read is under way when it throws.
   virtual void read(const Next& next, const Use& use) = 0;
 };
 
-/// By io_uring, with as many reads under way as there are buffers. None where the kernel refuses a ring.
-/// `file` has to outlive the reader.
+/// Reads by io_uring, with up to `buffers` reads under way. Returns null if the kernel refuses a ring. `file`
+/// must outlive the reader.
 std::unique_ptr<ExtentReader> make_ring_reader(const AlignedFile& file, int buffers, int64_t buffer_bytes);
 
-/// Of the stack of a thread that reads, as far as it is touched: 7 to 8 KiB measured.
+/// Bytes of a reading thread's stack that are touched: 7 to 8 KiB measured.
 constexpr int64_t kPoolStackBytes = 12 * 1024;
 
-/// By pread, with a thread for each buffer, the caller's among them; their stacks are in the ledger.
+/// Reads by pread, with a thread for each buffer, including the caller's. The stacks of the threads are in
+/// the ledger.
 std::unique_ptr<ExtentReader> make_pool_reader(const AlignedFile& file, int buffers, int64_t buffer_bytes);
 
-/// Errors: Failure if an extent is longer than a buffer, into whose neighbour it would be read.
+/// Errors: Failure if an extent is longer than a buffer, because reading it would overwrite the next buffer.
 void require_room(const AlignedFile& file, const Extent& extent, int64_t buffer_bytes);
 
-/// What a read of an extent gave: `got` bytes, or -errno, after the `done` that were there. Adds to `done`;
-/// true if the extent is complete, false if the rest is to be read. Errors: as those of read().
+/// Handles the result of a read of an extent: `got` bytes, or -errno, after the first `done` bytes. Adds to
+/// `done`. Returns true if the extent is complete, false if the rest must be read. Errors: those of read().
 bool advance(const AlignedFile& file, const Extent& extent, int64_t& done, int64_t got);
 
 }  // namespace plimsoll

@@ -17,14 +17,14 @@ namespace {
 constexpr int64_t kWriteBuffer = 256 << 10;
 constexpr int64_t kMinReadBuffer = 32 << 10;
 constexpr int64_t kMaxReadBuffer = 1 << 20;
-constexpr size_t kMaxRuns = 256;  // merged at once; each has an open file
+constexpr size_t kMaxRuns = 256;  // Maximum number of runs merged at a time. Each has an open file.
 constexpr size_t kLongestNumber = 10;
 constexpr uint64_t kLow = 0xFFFFFFFF;
 
 using Keys = Vector<uint64_t, Tag::ingest>;
 using Order = Vector<uint32_t, Tag::ingest>;
 
-// The upper half of a key moves down to where the lower half has bits in use; the order stays.
+// Moves the upper half of a key down to the used bits of the lower half. The order of keys stays.
 uint64_t packed(uint64_t key, int low_bits) {
   return low_bits == 32 ? key : (key >> 32) << low_bits | (key & kLow);
 }
@@ -32,14 +32,13 @@ uint64_t unpacked(uint64_t key, int low_bits) {
   return low_bits == 32 ? key : (key >> low_bits) << 32 | (key & ((uint64_t{1} << low_bits) - 1));
 }
 
-// Gives the memory back, which `= {}` does not.
+// Frees the memory, which `= {}` does not.
 template <typename T>
 void let_go(Vector<T, Tag::ingest>& vector) {
   Vector<T, Tag::ingest>().swap(vector);
 }
 
-// Sorts by the bytes of the keys from the lowest up, each time stably; bytes that are all the same are left
-// out.
+// Sorts stably by each byte of the keys, from the lowest up. Bytes that are the same in all keys are skipped.
 void radix_sort(Keys& keys, Keys& keys_scratch, Order& order, Order& order_scratch, size_t count) {
   std::array<std::array<uint32_t, 256>, 8> counts{};
   for (size_t i = 0; i < count; ++i)
@@ -238,7 +237,7 @@ void ExternalSort::seal() {
   release();
   const auto fan_in = static_cast<size_t>(
       std::clamp<int64_t>((options_.memory - kWriteBuffer) / kMinReadBuffer, 2, kMaxRuns));
-  // Neighbouring runs are merged, so that records with the same key stay in their order.
+  // Only neighbouring runs are merged, so records with equal keys stay in their order.
   while (runs_.size() > fan_in) {
     const size_t rounds = (runs_.size() + fan_in - 1) / fan_in;
     for (size_t round = 0; round < rounds; ++round) {
@@ -249,13 +248,13 @@ void ExternalSort::seal() {
   }
 }
 
-// Puts one run in the place of `count` runs from `first` on.
+// Replaces `count` runs from `first` on by one run.
 void ExternalSort::merge(size_t first, size_t count) {
   if (count < 2) return;
   Run merged{.path = next_path(), .low_bits = 0};
   for (size_t i = first; i < first + count; ++i)
     merged.low_bits = std::max(merged.low_bits, runs_[i].low_bits);
-  runs_.push_back(merged);  // so that it is removed whatever happens
+  runs_.push_back(merged);  // Added at once, so that it is removed whatever happens.
   {
     Reader reader(*this, first, count);
     File file = File::create(merged.path, *options_.files);
@@ -338,8 +337,8 @@ bool ExternalSort::Reader::advance() {
   return true;
 }
 
-// Sends a run up the tournament: at each inner node the later record stays behind. A place without a run yet
-// takes what comes, and the climb ends there.
+// Sends a run up the tournament. At each inner node the later record stays behind. A node without a run takes
+// the arriving one, and the climb ends there.
 void ExternalSort::Reader::play(size_t run) {
   const size_t runs = readers_.size();
   const auto earlier = [&](size_t a, size_t b) {

@@ -15,25 +15,26 @@
 
 namespace plimsoll {
 
-/// Sorts more records than memory holds: a 64-bit key and a payload of fixed size each. What fits in `memory`
-/// is sorted at once and written as a run, in one sequence; the runs are then merged. Records with the same
-/// key stay in the order in which they were added, so what comes out does not depend on the memory. Keys
-/// that fit in memory never touch the disk.
+/// Sorts more records than memory holds. A record has a 64-bit key and a payload of fixed size. Records that
+/// fit in `memory` are sorted and written as a run, sequentially; the runs are then merged. Records with
+/// equal keys keep the order in which they were added, so the result does not depend on the memory. Keys that
+/// fit in memory never touch the disk.
 ///
-/// A run holds differences of keys, of as many bits as its keys have in use, so that a sorted list of edges
-/// takes about the bytes on disk that its finished column does.
+/// A run stores differences of keys, in as many bits as its keys use, so a sorted list of edges takes about
+/// as many bytes on disk as its finished column.
 ///
-/// Memory stands under Tag::ingest. Not thread-safe. Errors of all: Failure (disk), BudgetExceeded,
-/// InputError (a run that was taken and is damaged).
+/// Memory is entered under Tag::ingest. Not thread-safe. Errors of all members: Failure (disk),
+/// BudgetExceeded, InputError (a damaged run of another sort).
 class ExternalSort {
  public:
   struct Options {
-    std::filesystem::path folder;                       ///< for the runs; it must be there
-    std::string name;                                   ///< of this sort among those of the folder
-    size_t payload = 0;                                 ///< bytes a record
-    int64_t memory = 0;                                 ///< bytes for adding, and again for merging
-    int64_t max = std::numeric_limits<int64_t>::max();  ///< records that can come, so that less is taken
-    bool unique = false;  ///< of records with the same key the first is kept alone
+    std::filesystem::path folder;  ///< Folder for the runs, which must exist.
+    std::string name;              ///< Name of this sort, unique in the folder.
+    size_t payload = 0;            ///< Bytes per record.
+    int64_t memory = 0;            ///< Bytes for adding, and again for merging.
+    /// Maximum number of records. A small one saves memory.
+    int64_t max = std::numeric_limits<int64_t>::max();
+    bool unique = false;  ///< Keep only the first of records with equal keys.
     FileSystem* files = &FileSystem::disk();
   };
   class Reader;
@@ -51,24 +52,26 @@ class ExternalSort {
     if (options_.payload > 0) keep_payload(payload);
     ++count_;
   }
-  /// Adds the records of a run that another sort wrote with the same payload, from byte `begin` of a file to
-  /// its end. The file stays, and has to be there as long as the records are wanted.
+  /// Adds the records of a run that another sort with the same payload wrote, from byte `begin` of a file to
+  /// its end. The file is not removed and must exist as long as the records are read.
   void take_run(const std::filesystem::path& path, int64_t begin);
-  /// All has been added; memory that is not needed any more is given back.
+  /// Ends adding and frees memory that is no longer needed.
   void seal();
-  /// The records in order; after seal(), as often as wanted, each Reader for itself.
+  /// Returns a reader of the records in order. Call it after seal(), any number of times. The readers are
+  /// independent.
   Reader read() const;
-  /// Gives all records, after seal(), as one run, piece by piece. Its bytes do not depend on the memory.
+  /// Writes all records as one run, in parts. Call it after seal(). The bytes of the run do not depend on the
+  /// memory.
   void write_run(const std::function<void(std::span<const std::byte>)>& write) const;
-  /// Deletes the runs, and gives the memory back. No Reader may be in use.
+  /// Deletes the runs and frees the memory. No Reader may be in use.
   void remove();
 
  private:
   struct Run {
     std::filesystem::path path;
     int low_bits = 32;
-    int64_t begin = 0;   // of the records in the file
-    bool taken = false;  // the file is another's
+    int64_t begin = 0;   // Offset of the records in the file.
+    bool taken = false;  // Whether the file belongs to another sort.
   };
   class RunWriter;
   class RunReader;
@@ -84,16 +87,16 @@ class ExternalSort {
   size_t run_buffer(size_t runs) const;
 
   Options options_;
-  size_t capacity_ = 0;  // records in memory
+  size_t capacity_ = 0;  // Maximum number of records in memory.
   size_t count_ = 0;
   Vector<uint64_t, Tag::ingest> keys_, keys_scratch_;
-  Vector<uint32_t, Tag::ingest> order_, order_scratch_;  // with payloads alone
+  Vector<uint32_t, Tag::ingest> order_, order_scratch_;  // Used only with payloads.
   Vector<std::byte, Tag::ingest> payloads_;
   std::deque<Run> runs_;
   int64_t named_ = 0;
 };
 
-/// Gives the records of a sealed ExternalSort, which must outlive it. Not thread-safe.
+/// Reads the records of a sealed ExternalSort, which must outlive it. Not thread-safe.
 class ExternalSort::Reader {
  public:
   ~Reader();
@@ -112,12 +115,13 @@ class ExternalSort::Reader {
   void play(size_t run);
 
   const ExternalSort* sort_;
-  size_t at_ = 0;  // in memory
+  size_t at_ = 0;  // Position in the records in memory.
   bool begun_ = false;
   uint64_t key_ = 0;
   const std::byte* payload_ = nullptr;
   std::vector<RunReader> readers_;
-  std::vector<size_t> losers_;  // a tournament of the runs: who lost at each inner node; [0] the winner
+  // A tournament of the runs: the loser at each inner node, and the winner at [0].
+  std::vector<size_t> losers_;
 };
 
 }  // namespace plimsoll

@@ -11,38 +11,39 @@
 
 namespace plimsoll {
 
-/// A file itself, whose name may be that of another one later.
+/// Identifies a file itself. Its name may later belong to another file.
 struct FileIdentity {
   uint64_t device = 0;
   uint64_t inode = 0;
   bool operator==(const FileIdentity&) const = default;
 };
 
-/// An open file; closed with its scope. Movable, not thread-safe. Errors: Failure that names the path, the
+/// An open file, closed with its scope. Movable, not thread-safe. Errors: Failure that names the path, the
 /// reason and, for a full disk, the remedy.
 class File {
  public:
-  /// For reading. Errors: InputError if it is not there.
+  /// Opens a file for reading. Errors: InputError if it does not exist.
   static File open(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
-  /// For writing, from nothing.
+  /// Creates an empty file for writing, in place of any existing one.
   static File create(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
-  /// For reading, and for writing over what is there; made where it is missing.
+  /// Opens a file for reading and for overwriting its bytes. Creates it if it does not exist.
   static File update(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
-  /// For writing, under a name of its own beside `path` (make_beside), which path() tells.
+  /// Creates a file for writing under a name of its own next to `path` (make_beside). path() returns the
+  /// name.
   static File create_beside(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
   ~File();
 
-  /// Reads up to `bytes`; 0 at the end.
+  /// Reads up to `bytes` bytes. Returns 0 at the end.
   size_t read(void* data, size_t bytes);
-  /// Appends to what write() wrote.
+  /// Appends to the bytes written before.
   void write(const void* data, size_t bytes);
-  /// Writes over what is there already.
+  /// Overwrites existing bytes.
   void write_at(int64_t offset, const void* data, size_t bytes);
-  /// What was written is on the disk when this returns.
+  /// Returns once all written bytes are on the disk.
   void sync();
-  /// As FileSystem::lock().
+  /// Locks the file as FileSystem::lock() does.
   int lock() { return files_->lock(descriptor_, path_); }
   int descriptor() const { return descriptor_; }
   const std::string& path() const { return path_; }
@@ -57,8 +58,8 @@ class File {
   int64_t written_ = 0;
 };
 
-/// A whole file mapped for reading: pages come and go with the page cache and cost no budget.
-/// The bytes stay valid as long as the object lives.
+/// A whole file mapped for reading. Its pages belong to the page cache and do not count against the budget.
+/// The bytes are valid as long as the object lives.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -69,9 +70,9 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::string& path() const { return path_; }
-  /// No other file has it as long as this one is mapped.
+  /// Unique as long as this file is mapped.
   const FileIdentity& identity() const { return identity_; }
-  /// The process lets go of its pages, which stay in the page cache; who reads the bytes has them again.
+  /// Removes the pages from the process. They stay in the page cache, and reading the bytes maps them again.
   void release() const noexcept;
 
  private:
@@ -82,13 +83,13 @@ class MappedFile {
   FileIdentity identity_;
 };
 
-/// A small file as text. Errors: InputError if it is not there, Failure if it cannot be read.
+/// Returns a small file as text. Errors: InputError if it does not exist, Failure if it cannot be read.
 std::string read_text(const std::filesystem::path& path, FileSystem& files = FileSystem::disk());
 
-/// Replaces a file whole or not at all: `fill` writes it under a temporary name; sync, rename, sync of the
-/// folder. If anything up to the rename fails, the old file stays and the temporary one goes. If the sync of
-/// the folder fails, the new one is there, but a power failure may bring back the old. Errors: Failure, and
-/// those of `fill`.
+/// Replaces a file whole or not at all. `fill` writes it under a temporary name; then follow sync, rename,
+/// and sync of the folder. If anything up to the rename fails, the old file stays and the temporary one is
+/// removed. If the sync of the folder fails, the new file is in place, but a power failure may bring back the
+/// old one. Errors: Failure, and those of `fill`.
 void replace_file(const std::filesystem::path& path, const std::function<void(File&)>& fill,
                   FileSystem& files = FileSystem::disk());
 void write_text(const std::filesystem::path& path, const std::string& text,

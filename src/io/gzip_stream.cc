@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// The first bytes of a file, of which there may be one.
+// Checks the first bytes of a file, which may be as few as one.
 bool is_gzip(std::span<const char> bytes) {
   constexpr std::string_view kMagic = "\x1F\x8B";
   return kMagic.starts_with(std::string_view(bytes.data(), std::min(bytes.size(), kMagic.size())));
@@ -42,7 +42,7 @@ class GzipStream : public InputStream {
       if (source_.bytes_read() == std::ssize(held_) && !is_gzip(held_))
         throw InputError(source_.path() +
                          ": found no gzip data, expected it by its name; rename it, or fetch the file again");
-      // A gzip file may be several members, one after the other.
+      // A gzip file may consist of several members.
       if (member_ended_) inflater_.reset();
       const Inflater::Step step = inflater_.run(held_, {data + filled, bytes - filled});
       if (step.damage != nullptr)
@@ -62,7 +62,7 @@ class GzipStream : public InputStream {
  private:
   SourceReader source_;
   Vector<char, Tag::ingest> in_;
-  std::span<const char> held_;  // of it, not inflated yet
+  std::span<const char> held_;  // The part of the input that is not inflated yet.
   Inflater inflater_{Inflater::Wrapper::gzip};
   bool member_ended_ = false;
   AtCut at_cut_;

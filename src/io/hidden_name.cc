@@ -7,15 +7,15 @@
 namespace plimsoll {
 
 std::string hidden_prefix(const std::filesystem::path& path, const char* tag) {
-  constexpr size_t kMaxName = 255;    // NAME_MAX of Linux
-  constexpr size_t kMaxNumbers = 13;  // a process, which has up to 7 digits, a point and a number
+  constexpr size_t kMaxName = 255;    // NAME_MAX of Linux.
+  constexpr size_t kMaxNumbers = 13;  // A process number of up to 7 digits, a dot and a number.
   const std::string ending = fmt::format(".{}.", tag);
   std::string name = fmt::format(".{}", path.filename().string());
   size_t size = std::min(name.size(), kMaxName - kMaxNumbers - ending.size());
   const auto continues_character = [&] {
     return size < name.size() && (static_cast<unsigned char>(name[size]) & 0xC0U) == 0x80U;
   };
-  while (size > 1 && continues_character()) --size;  // some file systems refuse half a character of UTF-8
+  while (size > 1 && continues_character()) --size;  // Some file systems refuse half a UTF-8 character.
   name.resize(size);
   return name + ending;
 }

@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-/// What the hidden names of make_beside() begin with, .NAME.TAG. A NAME that would leave no room for the rest
-/// of a name is cut short.
+/// Returns the prefix of make_beside()'s hidden names, .NAME.TAG. A long NAME is cut to leave space for the
+/// rest of the name.
 std::string hidden_prefix(const std::filesystem::path& path, const char* tag);
 
 }  // namespace plimsoll

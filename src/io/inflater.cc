@@ -11,7 +11,7 @@ namespace plimsoll {
 
 struct Inflater::State {
   z_stream stream{};
-  int64_t refused = 0;  // bytes of the last piece that the ledger refused to zlib
+  int64_t refused = 0;  // Bytes of the last allocation that the ledger refused to zlib.
 
   [[noreturn]] void fail_for_memory() const {
     const int64_t cap = Ledger::process().cap();
@@ -41,7 +41,7 @@ Inflater::~Inflater() {
 
 Inflater::Step Inflater::run(std::span<const char> in, std::span<char> out) {
   z_stream& stream = state_->stream;
-  constexpr size_t kMax = size_t{1} << 30;  // of uInt
+  constexpr size_t kMax = size_t{1} << 30;  // Maximum for zlib's uInt.
   in = in.first(std::min(in.size(), kMax));
   out = out.first(std::min(out.size(), kMax));
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));

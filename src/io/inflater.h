@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// zlib's inflate, piece by piece: memory does not depend on what is inflated (about 40 KiB, in the ledger
-/// under Tag::ingest). Not thread-safe. Errors: BudgetExceeded.
+/// zlib's inflate of a stream. Its memory does not depend on the data (about 40 KiB, in the ledger under
+/// Tag::ingest). Not thread-safe. Errors: BudgetExceeded.
 class Inflater {
  public:
   enum class Wrapper : uint8_t { zlib, gzip };
@@ -18,14 +18,14 @@ class Inflater {
   Inflater& operator=(const Inflater&) = delete;
 
   struct Step {
-    size_t taken = 0;              ///< bytes of `in`
-    size_t given = 0;              ///< bytes of `out`
-    bool ended = false;            ///< the data ends here: reset() before more is inflated
-    const char* damage = nullptr;  ///< what is wrong with the data, if anything is
+    size_t taken = 0;              ///< Bytes read from `in`.
+    size_t given = 0;              ///< Bytes written to `out`.
+    bool ended = false;            ///< The data ends here. Call reset() before inflating more.
+    const char* damage = nullptr;  ///< Description of damage in the data, or null.
   };
-  /// Until `in` is used up, `out` is full or the data ends.
+  /// Inflates until `in` is used up, `out` is full or the data ends.
   Step run(std::span<const char> in, std::span<char> out);
-  /// Other data follow.
+  /// Prepares for other data.
   void reset();
 
  private:

@@ -6,8 +6,10 @@
 
 namespace plimsoll {
 
-std::unique_ptr<InputStream> open_zstd(const std::filesystem::path& path, AtCut at_cut);  // io/zstd_stream.cc
-std::unique_ptr<InputStream> open_gzip(const std::filesystem::path& path, AtCut at_cut);  // io/gzip_stream.cc
+// Defined in io/zstd_stream.cc.
+std::unique_ptr<InputStream> open_zstd(const std::filesystem::path& path, AtCut at_cut);
+// Defined in io/gzip_stream.cc.
+std::unique_ptr<InputStream> open_gzip(const std::filesystem::path& path, AtCut at_cut);
 
 namespace {
 

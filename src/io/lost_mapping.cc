@@ -13,7 +13,8 @@
 namespace plimsoll {
 namespace {
 
-// What a signal handler can read: no lock, no memory that moves. `path` is set last and taken away first.
+// An entry that a signal handler can read: no lock, no memory that moves. `path` is set last and removed
+// first.
 struct Place {
   std::atomic<bool> taken{false};
   std::atomic<uintptr_t> begin{0};
@@ -38,7 +39,7 @@ void on_lost_page(int, siginfo_t* info, void*) {
     path = name;
     found = true;
   }
-  if (!found && info->si_code != BUS_ADRERR) {  // no page of a file: as without us
+  if (!found && info->si_code != BUS_ADRERR) {  // Not a page of a file: behave as without this handler.
     std::signal(SIGBUS, SIG_DFL);
     return;
   }

@@ -5,13 +5,13 @@
 
 namespace plimsoll {
 
-/// From now on a mapped file that is made shorter while it is read, or whose disk fails, ends the process
-/// with exit code 3 and a sentence that names the file, in place of SIGBUS: a run can go on from its last
+/// Handles SIGBUS of mapped files that are shortened while they are read, or whose disk fails. The process
+/// then ends with exit code 3 and a sentence that names the file, so that a run can continue from its last
 /// checkpoint. For programs; a library leaves the signal to its user.
 void report_lost_mappings();
 
-/// A place among the mapped files that can be named so; files beyond the first few hundred are ended without
-/// a name. Thread-safe.
+/// An entry in the list of mapped files that the sentence can name. Beyond the first few hundred files it
+/// names none. Thread-safe.
 class MappingPlace {
  public:
   MappingPlace() = default;

@@ -41,8 +41,8 @@ NewFolder::~NewFolder() {
   files_.close(lock_);
 }
 
-// Whose process is gone has no lock any more, which is true in other containers, too, where the number of the
-// process says nothing.
+// A folder whose process is gone has no lock any more. That also holds in other containers, where the process
+// number says nothing.
 void NewFolder::remove_abandoned() {
   const std::string begin = hidden_prefix(folder_, "tmp");
   const fs::path around = folder_.parent_path();
@@ -57,7 +57,7 @@ void NewFolder::remove_abandoned() {
   }
 }
 
-// False if another process took it for an abandoned one before it had its lock.
+// Returns false if another process removed the folder as abandoned before this one had its lock.
 bool NewFolder::make_temporary() {
   temporary_ = make_beside(folder_, "tmp", [&](const fs::path& name) { return files_.make_folder(name); });
   lock_ = files_.open(temporary_, FileSystem::Open::read);
@@ -86,8 +86,8 @@ void NewFolder::publish() {
   try {
     sync_folder(folder_.parent_path(), files_);
   } catch (...) {
-    // Nobody knows which of the two a power failure would leave: back to the one that was there. If even that
-    // fails, what now has the temporary name may be the old folder, and stays.
+    // It is unknown which of the two a power failure would leave, so go back to the old state. If even that
+    // fails, the temporary name may belong to the old folder, which is kept.
     published_ = exchange ? files_.rename(temporary_, folder_, Rename::exchange) != 0
                           : rename_to_free(folder_, temporary_, files_) != 0;
     throw;

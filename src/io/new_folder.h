@@ -7,26 +7,27 @@
 
 namespace plimsoll {
 
-/// A folder that appears whole or not at all: it is filled under a temporary name beside its own, and
-/// publish() syncs and renames it. Without publish() the destructor removes it and the folders made to hold
-/// it. Files in it must be synced by who writes them. What a process that was killed left under such a name
-/// is removed by the next that makes a folder of the same name, on file systems of this machine; on those of
-/// a network nobody can tell whether another machine still fills it. Not thread-safe. Errors: Failure.
+/// A folder that appears whole or not at all. It is filled under a temporary name next to its own, and
+/// publish() syncs and renames it. Without publish() the destructor removes it and the parent folders made
+/// for it. Callers must sync the files they write in it. A folder left by a killed process is removed by the
+/// next one that makes a folder of the same name, on file systems of this machine only: on network file
+/// systems, another machine might still be filling it. Not thread-safe. Errors: Failure.
 class NewFolder {
  public:
-  /// `replace` lets publish() exchange what has the name atomically and then delete that.
+  /// `replace` lets publish() exchange an existing folder or file atomically and then delete the old one.
   NewFolder(const std::filesystem::path& folder, bool replace, FileSystem& files = FileSystem::disk());
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
 
-  const std::filesystem::path& name() const { return folder_; }     ///< as it will be called
-  const std::filesystem::path& path() const { return temporary_; }  ///< where it is until published
+  const std::filesystem::path& name() const { return folder_; }     ///< Final name of the folder.
+  const std::filesystem::path& path() const { return temporary_; }  ///< Path until it is published.
   FileSystem& files() const { return files_; }
-  /// A folder in it, which may be there already; returns where it is until published.
+  /// Makes a folder in it, or uses an existing one. Returns its path until publication.
   std::filesystem::path add_folder(const std::filesystem::path& name);
-  /// Errors also when the name is taken and is not to be replaced. After an error all is as it was before, or
-  /// can be made so: an old folder that cannot be deleted is named, or lies under the temporary name.
+  /// Publishes the folder. Errors: Failure also if the name exists and must not be replaced. After an error
+  /// the old state is kept or recoverable: an old folder that cannot be deleted is named in the error, or is
+  /// stored under the temporary name.
   void publish();
 
  private:
@@ -37,10 +38,10 @@ class NewFolder {
   FileSystem& files_;
   std::filesystem::path folder_;
   std::filesystem::path temporary_;
-  int lock_ = -1;  // the temporary folder, open: its lock says that this process lives
+  int lock_ = -1;  // The temporary folder, open. Its lock says that this process lives.
   bool replace_;
   bool published_ = false;
-  std::vector<std::filesystem::path> around_;  // made to hold it
+  std::vector<std::filesystem::path> around_;  // Parent folders made for it.
   std::vector<std::filesystem::path> inside_;
 };
 

@@ -26,7 +26,7 @@ InputError bad(const std::string& path, const std::string& what) {
   return InputError(path + ": not a usable .npy file: " + what);
 }
 
-// Writes what ends at byte `end` of the data, and has whole pieces of the file go to the disk meanwhile.
+// Writes data that ends at byte `end`, and starts writing whole chunks of the file to the disk.
 void write_on(File& file, const void* data, size_t bytes, int64_t end) {
   file.write(data, bytes);
   const int64_t last = end / kWriteBackBytes;
@@ -35,7 +35,7 @@ void write_on(File& file, const void* data, size_t bytes, int64_t end) {
     start_write_back(file, kNpyDataOffset + first * kWriteBackBytes, (last - first) * kWriteBackBytes);
 }
 
-// The text after "'key':" in the header's Python dictionary.
+// Returns the text after "'key':" in the header's Python dictionary.
 std::string_view field(std::string_view header, std::string_view key, const std::string& path) {
   const size_t at = header.find(fmt::format("'{}':", key));
   if (at == std::string_view::npos) throw bad(path, fmt::format("the header has no '{}'", key));
@@ -142,7 +142,7 @@ NpyWriter::NpyWriter(const std::filesystem::path& path, std::string dtype, std::
 void NpyWriter::append_bytes(const void* data, size_t bytes) {
   const auto* at = static_cast<const char*>(data);
   while (bytes > 0) {
-    // Hashed, a piece is in the processor's cache when it is written.
+    // Hashing a chunk brings it into the processor's cache before it is written.
     const size_t piece = std::min(bytes, kPieceBytes);
     hasher_.add(at, piece);
     if (filled_ + piece > buffer_.size()) flush();

@@ -15,17 +15,17 @@
 
 namespace plimsoll {
 
-/// The element type and shape of a .npy file, in NumPy's own words.
+/// The element type and shape of a .npy file, in NumPy's notation.
 struct NpyShape {
   std::string dtype;           ///< "<i8", "<f4", "|u1", ...
-  std::vector<int64_t> shape;  ///< C order; shape[0] counts rows
+  std::vector<int64_t> shape;  ///< C order; shape[0] is the number of rows.
 
   int64_t rows() const { return shape.empty() ? 1 : shape[0]; }
   int64_t elements() const;
   bool operator==(const NpyShape&) const = default;
 };
 
-/// NumPy's name of a C++ type on a little-endian machine.
+/// Returns NumPy's name of a C++ type on a little-endian machine.
 template <typename T>
 const char* npy_dtype() {
   if constexpr (std::is_same_v<T, int64_t>) return "<i8";
@@ -35,22 +35,23 @@ const char* npy_dtype() {
   if constexpr (std::is_same_v<T, float>) return "<f4";
 }
 
-/// NumPy's name of a type of numbers; "<u2", the bits, for bf16, which NumPy does not have.
+/// Returns NumPy's name of a number type. bf16, which NumPy does not have, is stored as bits, "<u2".
 const char* npy_dtype(NumberType type);
-/// The type whose numbers a column of this dtype holds, if its values are f32 or narrower.
+/// Returns the number type of a column of this dtype, or nullopt if its values are not f32 or narrower.
 std::optional<NumberType> npy_number_type(const std::string& dtype);
 
-/// Whether these are the whole numbers of IDs and classes: i64, i32, u32 or u8.
+/// Returns whether the dtype is one of the whole numbers of IDs and classes: i64, i32, u32 or u8.
 bool npy_is_whole(const std::string& dtype);
 
-/// Bytes of one element; 0 if the dtype is none of those above.
+/// Returns the bytes of one element, or 0 if the dtype is none of those above.
 int64_t npy_item_bytes(const std::string& dtype);
 
-/// The header is padded so that data starts here: aligned for every use, and whole pages can be mapped.
+/// Offset at which data starts, after a padded header. It is aligned for every use, and whole pages can be
+/// mapped.
 inline constexpr int64_t kNpyDataOffset = 4096;
 
-/// Writes one .npy file (version 1.0, C order, little-endian) row by row, of a length that is known at the
-/// end. Not thread-safe. Errors: Failure (disk), BudgetExceeded (its buffer of 256 KiB, Tag::output).
+/// Writes one .npy file (version 1.0, C order, little-endian) row by row. Its length need not be known in
+/// advance. Not thread-safe. Errors: Failure (disk), BudgetExceeded (its buffer of 256 KiB, Tag::output).
 class NpyWriter {
  public:
   /// `row` is the shape of one row: {} for a vector, {8} for a matrix with 8 columns.
@@ -61,7 +62,7 @@ class NpyWriter {
   void append(std::span<const T> values) {
     append_bytes(values.data(), values.size_bytes());
   }
-  /// Writes header and the rest of the data, and syncs the file. Nothing may be appended after.
+  /// Writes the header and the rest of the data, and syncs the file. Nothing may be appended after it.
   NpyShape finish();
   /// XXH3-64 of the data bytes.
   std::string checksum() const { return hasher_.hex64(); }
@@ -78,7 +79,7 @@ class NpyWriter {
   Hasher hasher_;
 };
 
-/// A .npy file mapped for reading. Errors: InputError that names the file and what is wrong with it.
+/// A .npy file mapped for reading. Errors: InputError that names the file and the fault.
 class NpyView {
  public:
   NpyView() = default;
@@ -87,10 +88,10 @@ class NpyView {
   const NpyShape& shape() const { return shape_; }
   const MappedFile& file() const { return file_; }
   std::span<const std::byte> data() const { return data_; }
-  /// Where data begins in the file, in bytes.
+  /// Offset of the data in the file, in bytes.
   int64_t offset() const { return data_.data() - file_.bytes().data(); }
 
-  /// All elements in C order. Errors: InputError if the dtype is not T's.
+  /// Returns all elements in C order. Errors: InputError if the dtype is not that of T.
   template <typename T>
   std::span<const T> values() const {
     require_dtype(npy_dtype<T>());
@@ -105,9 +106,10 @@ class NpyView {
   std::span<const std::byte> data_;
 };
 
-/// A header as it stands in the file, 4096 bytes; and its reading, which accepts any .npy of version 1 or 2.
+/// Returns a header of 4096 bytes as it is stored in the file.
 std::string npy_header(const NpyShape& shape);
-/// `path` is for the error texts. Returns the offset at which data starts.
+/// Parses a header of any .npy file of version 1 or 2. `path` is for the error texts. Returns the offset at
+/// which data starts.
 int64_t parse_npy_header(std::span<const std::byte> bytes, const std::string& path, NpyShape& shape);
 
 }  // namespace plimsoll

@@ -20,10 +20,10 @@ class PoolReader : public ExtentReader {
         addresses_(buffers - 1),
         workers_(buffers) {}
 
-  // A thread takes extents until there are none: as items of their own they would wake all threads each time.
+  // A thread takes extents until there are none. One item per extent would wake all threads each time.
   void read(const Next& next, const Use& use) override {
     std::mutex mutex;
-    bool more = true;  // guarded by mutex
+    bool more = true;  // Guarded by mutex.
     workers_.run_ordered(buffers_.count(), [&](int64_t buffer, Turn&) {
       std::byte* const data = buffers_[static_cast<int>(buffer)];
       Extent extent;

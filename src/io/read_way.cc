@@ -17,26 +17,26 @@ constexpr int64_t kPageBytes = 4096;
 constexpr int kMaxThreads = 16;
 constexpr int kMaxQueued = 256;
 
-bool is_direct(ReadWay way) {
-  return way == ReadWay::ring_direct || way == ReadWay::pool_direct;
+bool is_direct(ReadMethod method) {
+  return method == ReadMethod::ring_direct || method == ReadMethod::pool_direct;
 }
-bool is_ring(ReadWay way) {
-  return way == ReadWay::ring_direct || way == ReadWay::ring;
+bool is_ring(ReadMethod method) {
+  return method == ReadMethod::ring_direct || method == ReadMethod::ring;
 }
 
-// Random reads a second over some milliseconds; 0 if the way is refused.
-double probe(const std::filesystem::path& path, ReadWay way) {
+// Returns the random reads per second over some milliseconds, or 0 if the method is refused.
+double probe(const std::filesystem::path& path, ReadMethod method) {
   using Clock = std::chrono::steady_clock;
   constexpr int kReads = 128;
   constexpr auto kLong = std::chrono::milliseconds(5);
-  const auto opened = open_way(path, way, kPageBytes, kMaxQueued * kPageBytes);
+  const auto opened = open_method(path, method, kPageBytes, kMaxQueued * kPageBytes);
   if (!opened) return 0;
   const int64_t pages = opened->file->bytes / kPageBytes;
   uint64_t state = 1;
   int64_t reads = 0;
   int left = 0;
   const auto next = [&](Extent& extent) {
-    state = state * 6364136223846793005U + 1442695040888963407U;  // Knuth's: any scatter will do
+    state = state * 6364136223846793005U + 1442695040888963407U;  // Knuth's constants. Any scatter will do.
     extent = {static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(pages)) * kPageBytes, kPageBytes,
               kPageBytes};
     return left-- > 0;
@@ -45,47 +45,47 @@ double probe(const std::filesystem::path& path, ReadWay way) {
     left = kReads;
     opened->reader->read(next, [](const Extent&, const std::byte*) {});
   };
-  round();  // threads and pages come up
+  round();  // Starts threads and touches pages.
   const auto start = Clock::now();
   for (; Clock::now() - start < kLong; reads += kReads) round();
   return static_cast<double>(reads) / std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Where a probe says nothing: too small a file. The first that is allowed.
-ReadWay first_allowed(const std::filesystem::path& path) {
-  for (const ReadWay way : {ReadWay::ring_direct, ReadWay::pool_direct, ReadWay::ring})
-    if (open_way(path, way, kPageBytes, kPageBytes)) return way;
-  return ReadWay::pool;
+// Returns the first method that is allowed. Used if the file is too small to measure.
+ReadMethod first_allowed(const std::filesystem::path& path) {
+  for (const ReadMethod method : {ReadMethod::ring_direct, ReadMethod::pool_direct, ReadMethod::ring})
+    if (open_method(path, method, kPageBytes, kPageBytes)) return method;
+  return ReadMethod::pool;
 }
 
-ReadWay quickest(const std::filesystem::path& path) {
-  // Threads cost processor time that the caller wants: they have to be clearly better.
+ReadMethod quickest(const std::filesystem::path& path) {
+  // Threads take processor time from the caller, so they must be clearly faster.
   constexpr double kClearly = 1.25;
-  for (const auto& [ring, pool] :
-       {std::pair(ReadWay::ring_direct, ReadWay::pool_direct), std::pair(ReadWay::ring, ReadWay::pool)}) {
+  for (const auto& [ring, pool] : {std::pair(ReadMethod::ring_direct, ReadMethod::pool_direct),
+                                   std::pair(ReadMethod::ring, ReadMethod::pool)}) {
     const double by_ring = probe(path, ring);
     const double by_pool = probe(path, pool);
     if (by_ring > 0 || by_pool > 0) return by_pool > kClearly * by_ring ? pool : ring;
   }
-  return ReadWay::pool;
+  return ReadMethod::pool;
 }
 
 }  // namespace
 
-const char* way_name(ReadWay way) {
-  return kNames[static_cast<size_t>(way)];
+const char* method_name(ReadMethod method) {
+  return kNames[static_cast<size_t>(method)];
 }
 
-ReadWay way_from_name(const std::string& name) {
+ReadMethod method_from_name(const std::string& name) {
   for (size_t i = 0; i < kNames.size(); ++i)
-    if (name == kNames[i]) return static_cast<ReadWay>(i);
+    if (name == kNames[i]) return static_cast<ReadMethod>(i);
   throw UsageError(fmt::format("'{}' is no way to read; expected one of {}", name, fmt::join(kNames, ", ")));
 }
 
-std::optional<OpenedWay> open_way(const std::filesystem::path& path, ReadWay way, int64_t longest,
-                                  int64_t buffer_bytes) {
-  OpenedWay opened;
-  if (is_direct(way)) {
+std::optional<OpenedMethod> open_method(const std::filesystem::path& path, ReadMethod method, int64_t longest,
+                                        int64_t buffer_bytes) {
+  OpenedMethod opened;
+  if (is_direct(method)) {
     auto file = open_direct(path);
     if (!file) return std::nullopt;
     opened.file = std::make_unique<AlignedFile>(std::move(*file));
@@ -95,20 +95,20 @@ std::optional<OpenedWay> open_way(const std::filesystem::path& path, ReadWay way
   const int64_t alignment = opened.file->alignment;
   const int64_t in_sectors = (longest + 2 * (alignment - 1)) / alignment * alignment;
   const int64_t room = in_sectors < kLongExtent ? in_sectors : in_sectors + 2 * kPageBytes;
-  const int64_t max = is_ring(way) ? kMaxQueued : kMaxThreads;
-  const int64_t stack = is_ring(way) ? 0 : kPoolStackBytes;
+  const int64_t max = is_ring(method) ? kMaxQueued : kMaxThreads;
+  const int64_t stack = is_ring(method) ? 0 : kPoolStackBytes;
   const auto buffers = static_cast<int>(std::clamp(buffer_bytes / (room + stack), int64_t{1}, max));
-  opened.reader = is_ring(way) ? make_ring_reader(*opened.file, buffers, room)
-                               : make_pool_reader(*opened.file, buffers, room);
+  opened.reader = is_ring(method) ? make_ring_reader(*opened.file, buffers, room)
+                                  : make_pool_reader(*opened.file, buffers, room);
   if (!opened.reader) return std::nullopt;
   opened.buffer_bytes = ReadBuffers::taken(buffers, room) + (buffers - 1) * stack;
   return opened;
 }
 
-ReadWay choose_way(const std::filesystem::path& path) {
+ReadMethod choose_method(const std::filesystem::path& path) {
   static std::mutex mutex;
-  static std::map<uint64_t, ReadWay> chosen;  // by device
-  if (const char* const forced = std::getenv("PLIMSOLL_READ")) return way_from_name(forced);
+  static std::map<uint64_t, ReadMethod> chosen;  // By device.
+  if (const char* const forced = std::getenv("PLIMSOLL_READ")) return method_from_name(forced);
   const AlignedFile file = open_buffered(path);
   if (file.bytes < 256 * kPageBytes) return first_allowed(path);
   const std::lock_guard lock(mutex);

@@ -15,11 +15,12 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kManifest = "manifest.json";
-// Kinds of folders that a manifest of ours names, runs aside.
+// Kinds of data sets that Plimsoll's manifests name, without runs.
 constexpr std::array<std::string_view, 7> kDataSets = {"frames",      "graph_set", "graph",    "edge_shard",
                                                        "predictions", "walks",     "attention"};
 
-// What the text of a manifest says of its kind, which we write first: a manifest may be large, or damaged.
+// Returns the kind in the first bytes of a manifest, where Plimsoll writes it. The whole manifest may be
+// large, or damaged.
 std::string_view kind_in(std::string_view text) {
   for (const std::string_view word : {"{", "\"kind\"", ":", "\""}) {
     text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
@@ -34,7 +35,7 @@ std::string_view kind_of_manifest(const fs::path& path, std::array<char, 256>& h
   return kind_in({head.data(), file.read(head.data(), head.size())});
 }
 
-// What systems leave in folders.
+// Files that systems leave in folders.
 bool is_left_by_system(const std::string& name) {
   return name == ".DS_Store" || name == "Thumbs.db" || name == "desktop.ini" || name.starts_with(".nfs");
 }
@@ -45,7 +46,7 @@ std::vector<std::string> names_of_users(std::vector<std::string> names) {
   return names;
 }
 
-// The first that is no part of a data set. A manifest that is whole names the columns.
+// Returns the first name that does not belong to a data set. A complete manifest names the columns.
 std::optional<fs::path> other_than_data_set(const fs::path& folder, const std::vector<std::string>& names,
                                             std::string_view kind, FileSystem& files) {
   const std::string manifest = read_text(folder / kManifest, files);
@@ -59,7 +60,7 @@ std::optional<fs::path> other_than_data_set(const fs::path& folder, const std::v
   return std::nullopt;
 }
 
-// The first file, of those below too, that the output will not have.
+// Returns the first file, at any depth, that the output will not have.
 std::optional<fs::path> other_than(const WillHold& will_hold, const fs::path& folder, const fs::path& below,
                                    FileSystem& files) {
   for (const std::string& name :
@@ -92,7 +93,7 @@ void require_replaceable(const fs::path& out, const WillHold& will_hold, FileSys
   const auto found = files.names_in(out);
   if (!found) {
     const int opened = files.open(out, FileSystem::Open::read);
-    if (opened < 0 && errno == ENOENT) return;  // a link to nothing
+    if (opened < 0 && errno == ENOENT) return;  // A dangling link.
     if (opened < 0) throw file_failure("cannot read what is to be replaced,", out);
     files.close(opened);
     throw Failure(out.string() + " is a file, and the output a folder; name another output");

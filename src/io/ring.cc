@@ -12,13 +12,13 @@ namespace plimsoll {
 struct Ring::State {
   io_uring ring{};
   bool locked = false;
-  unsigned under_way = 0;  // that next() did not tell of
+  unsigned under_way = 0;  // Requests that next() has not returned.
 };
 
 std::unique_ptr<Ring> Ring::make(int entries) {
   auto state = std::make_unique<State>();
   const auto count = static_cast<unsigned>(entries);
-  // Without interrupts of the thread that waits anyway; Linux 5.19.
+  // The thread waits anyway, so it need not be interrupted. Needs Linux 5.19.
   if (::io_uring_queue_init(count, &state->ring, IORING_SETUP_COOP_TASKRUN) != 0 &&
       ::io_uring_queue_init(count, &state->ring, 0) != 0)
     return nullptr;

@@ -7,35 +7,36 @@
 
 namespace plimsoll {
 
-/// Reads and writes of files that are under way while their caller goes on, by io_uring. What is under way
-/// uses memory of the caller's, who waits for it. Not thread-safe.
+/// Asynchronous reads and writes of files by io_uring. They use memory of the caller, who waits for them. Not
+/// thread-safe.
 class Ring {
  public:
-  /// For so many at a time; none where the kernel refuses.
+  /// Makes a ring for `entries` requests at a time. Returns null if the kernel refuses.
   static std::unique_ptr<Ring> make(int entries);
   ~Ring();
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  /// Spares the kernel to look for the pages of this memory at each read, if it allows: there may be a limit
-  /// on locked memory. From then on all reads go there.
+  /// Registers memory, so that the kernel need not look up its pages at each read. It has no effect if a
+  /// limit on locked memory forbids it. All later reads must go to this memory.
   void keep_locked(std::byte* data, int64_t bytes);
 
-  /// Has them done from the next submit() on. `id` is told when one is done. There is room for it.
+  /// Queue a request for the next submit(). next() returns `id` when it is done. There must be a free entry.
   void read(int file, int64_t offset, std::byte* data, int64_t bytes, uint64_t id);
   void write(int file, int64_t offset, const std::byte* data, int64_t bytes, uint64_t id);
-  /// Waits until so many are done, of those that are under way. 0, or what errno would be: the kernel takes
-  /// no more then.
+  /// Submits queued requests and waits until `wait_for` of those under way are done. Returns 0, or an errno
+  /// value if the kernel takes no more.
   int submit(int wait_for);
-  /// Without the kernel's help, as submit() fails: waits until all that it has taken is done, of which next()
-  /// tells. What it has not taken is never done, as long as nothing is submitted.
+  /// Waits, without a system call that could fail as submit() does, until all requests that the kernel has
+  /// taken are done; next() then returns them. Requests that it has not taken are never done unless something
+  /// is submitted again.
   void settle();
 
   struct Done {
     uint64_t id = 0;
-    int64_t result = 0;  ///< bytes, or -errno
+    int64_t result = 0;  ///< Bytes, or -errno.
   };
-  /// One that is done and was not told of, if there is one.
+  /// Returns a finished request that it has not returned before, if there is one.
   std::optional<Done> next();
 
  private:

@@ -23,7 +23,7 @@ class RingReader : public ExtentReader {
   void read(const Next& next, const Use& use) override {
     if (!ring_) start(Ring::make(buffers_.count()));
     if (!ring_) throw Failure(fmt::format("cannot read {}: io_uring is refused", file_.file.path()));
-    std::exception_ptr error;  // the first; what is under way ends before it is thrown
+    std::exception_ptr error;  // The first error. Reads under way end before it is thrown.
     for (bool more = true;;) {
       try {
         while (more && !free_.empty()) more = queue_next(next);
@@ -34,7 +34,7 @@ class RingReader : public ExtentReader {
       const bool goes_on = submit_and_wait(error);
       reap(use, error);
       if (!goes_on) {
-        ring_.reset();  // with what the kernel did not take
+        ring_.reset();  // Also drops requests that the kernel did not take.
         break;
       }
       if (error) more = false;
@@ -74,8 +74,8 @@ class RingReader : public ExtentReader {
                 read.extent.bytes - read.done, static_cast<uint64_t>(buffer));
   }
 
-  // Waits for some at a time, which spares calls and leaves most of the queue with the device.
-  // False: the kernel takes no more, and nothing is being read any more.
+  // Waits for several requests at a time, which saves calls and keeps most of the queue with the device.
+  // Returns false if the kernel takes no more; then no read is under way.
   bool submit_and_wait(std::exception_ptr& error) {
     const int enough = std::clamp(under_way() / 4, 1, 16);
     errno = ring_->submit(enough);
@@ -105,7 +105,7 @@ class RingReader : public ExtentReader {
   const AlignedFile& file_;
   ReadBuffers buffers_;
   std::vector<Read> reads_;  // [buffers]
-  std::vector<int> free_;    // buffers that nothing is read into
+  std::vector<int> free_;    // Buffers without a read under way.
   std::unique_ptr<Ring> ring_;
 };
 

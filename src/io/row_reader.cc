@@ -17,16 +17,16 @@ RowReader::RowReader(const std::filesystem::path& path, const RowLayout& layout,
     : layout_(layout),
       longest_gap_(options.longest_gap),
       longest_extent_(std::max(options.longest_piece, layout.row_bytes)),
-      way_(options.way ? *options.way : choose_way(path)) {
-  auto opened = open_way(path, way_, longest_extent_, options.buffer_bytes);
+      method_(options.way ? *options.way : choose_method(path)) {
+  auto opened = open_method(path, method_, longest_extent_, options.buffer_bytes);
   if (!opened) {
     if (options.way || std::getenv("PLIMSOLL_READ") != nullptr)
       throw Failure(fmt::format("cannot read {} by {}: kernel or file system refuse it; unset PLIMSOLL_READ",
-                                path.string(), way_name(way_)));
+                                path.string(), method_name(method_)));
   }
-  // What was chosen on this device may be forbidden to this thread.
-  for (const ReadWay way : {ReadWay::pool_direct, ReadWay::pool})
-    if (!opened) opened = open_way(path, way_ = way, longest_extent_, options.buffer_bytes);
+  // The method chosen for this device may be forbidden to this thread.
+  for (const ReadMethod method : {ReadMethod::pool_direct, ReadMethod::pool})
+    if (!opened) opened = open_method(path, method_ = method, longest_extent_, options.buffer_bytes);
   opened_ = std::move(*opened);
   if (layout.file && opened_.file->identity != *layout.file)
     throw InputError(path.string() + ": has been replaced since its data set was opened; start again");
@@ -46,7 +46,7 @@ void RowReader::require(int64_t row) const {
                                  opened_.file->file.path(), row, layout_.rows));
 }
 
-// The extent of the rows from wanted[extent.last] on.
+// Sets the extent of the rows from wanted[extent.last] on.
 bool RowReader::next(std::span<const WantedRow> wanted, Extent& extent) const {
   const int64_t sector = opened_.file->alignment;
   const auto begin_of = [&](const WantedRow& wanted_row) {
@@ -75,8 +75,8 @@ bool RowReader::next(std::span<const WantedRow> wanted, Extent& extent) const {
 }
 
 void RowReader::read(std::span<WantedRow> wanted) {
-  read(wanted, [this](const WantedRow& one, const std::byte* data) {
-    std::memcpy(one.data, data, static_cast<size_t>(layout_.bytes_of(one.row)));
+  read(wanted, [this](const WantedRow& row, const std::byte* data) {
+    std::memcpy(row.data, data, static_cast<size_t>(layout_.bytes_of(row.row)));
   });
 }
 
@@ -100,9 +100,9 @@ void RowReader::read(std::span<WantedRow> wanted, const Use& use) {
     return true;
   };
   const auto use_rows = [&](const Extent& extent, const std::byte* data) {
-    for (const WantedRow& one :
+    for (const WantedRow& row :
          wanted.subspan(static_cast<size_t>(extent.first), static_cast<size_t>(extent.last - extent.first)))
-      use(one, data + (layout_.offset + one.row * layout_.row_bytes - extent.offset));
+      use(row, data + (layout_.offset + row.row * layout_.row_bytes - extent.offset));
   };
   opened_.reader->read(next_extent, use_rows);
 }

@@ -19,7 +19,7 @@ bool is_memory(const struct statfs& disk) {
   return disk.f_type == TMPFS_MAGIC || disk.f_type == RAMFS_MAGIC;
 }
 
-// Some file systems have no files without names (O_TMPFILE): there it loses its name at once.
+// On file systems without unnamed files (O_TMPFILE), the file is unlinked right after it is made.
 int open_without_name(const std::filesystem::path& folder) {
   const int file = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (file >= 0) return file;
@@ -52,7 +52,7 @@ std::optional<ScratchFile> ScratchFile::make(const std::filesystem::path& folder
   if (descriptor < 0) return std::nullopt;
   ScratchFile file(descriptor, bytes, folder.string());
   if (::fallocate(descriptor, 0, 0, bytes) != 0) return std::nullopt;
-  // Where there is no such thing, it goes through the page cache.
+  // Without O_DIRECT, the file goes through the page cache.
   [[maybe_unused]] const int direct = ::fcntl(descriptor, F_SETFL, O_DIRECT);
   return file;
 }

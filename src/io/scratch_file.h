@@ -9,28 +9,29 @@
 
 namespace plimsoll {
 
-/// Where scratch files may lie.
+/// Space for scratch files.
 struct ScratchSpace {
-  std::filesystem::path folder = {};  ///< that is there; empty: nowhere
-  std::optional<int64_t> bytes = {};  ///< of all together at most; none: as many as they are of use
+  std::filesystem::path folder = {};  ///< An existing folder; empty for no scratch files.
+  /// Maximum bytes of all files together; nullopt for as many as are useful.
+  std::optional<int64_t> bytes = {};
 };
 
-/// A file without a name that goes with its scope, or with the process however it ends. It passes the page
-/// cache by where the file system allows: offsets, lengths and memory are multiples of kAlignment. Any number
-/// of threads may call it at once.
+/// A file without a name that is deleted with its scope, or with the process however it ends. It bypasses the
+/// page cache if the file system allows it, so offsets, lengths and memory must be multiples of kAlignment.
+/// Thread-safe.
 class ScratchFile {
  public:
   static constexpr int64_t kAlignment = 4096;
 
-  /// Whether the file system of a folder is memory (tmpfs), which no budget counts.
+  /// Returns whether the file system of a folder is memory (tmpfs), which no budget counts.
   static bool is_in_memory(const std::filesystem::path& folder);
-  /// Free bytes on the disk of a folder; 0 if that is memory or cannot be asked.
+  /// Returns the free bytes on the disk of a folder; 0 if that is memory or unknown.
   static int64_t free_bytes(const std::filesystem::path& folder);
-  /// The largest file that make() makes in a folder at this moment: half of free_bytes(), so that as much is
-  /// left to others.
+  /// Returns the maximum size of a file that make() makes in a folder at this moment: half of free_bytes(),
+  /// so that as much is left to others.
   static int64_t room(const std::filesystem::path& folder);
-  /// `bytes` of the disk on which a folder lies, all taken at once; none where there is no room() for them or
-  /// they cannot be taken.
+  /// Makes a file of `bytes` on the disk of a folder, allocated at once. Returns nullopt if room() is smaller
+  /// or they cannot be allocated.
   static std::optional<ScratchFile> make(const std::filesystem::path& folder, int64_t bytes);
   ScratchFile(ScratchFile&& other) noexcept;
   ScratchFile& operator=(ScratchFile&& other) noexcept;

@@ -7,11 +7,11 @@
 
 namespace plimsoll {
 
-/// Files that could not be written beside a result. The result is worth reporting without them, so their
-/// errors are kept until it is reported.
+/// Collects errors of files that could not be written in addition to a result. The result is worth reporting
+/// without them, so their errors are kept until it is reported.
 class Unsaved {
  public:
-  /// Runs `save`, and keeps the text of its Failure. Errors: all others of `save`.
+  /// Calls `save` and keeps the text of its Failure. Errors: all others of `save`.
   void attempt(const std::function<void()>& save) {
     try {
       save();
@@ -20,7 +20,7 @@ class Unsaved {
       text_ += error.what();
     }
   }
-  /// The texts of all that failed, a line each; empty if everything was saved.
+  /// Texts of all failures, one per line; empty if everything was saved.
   const std::string& text() const { return text_; }
 
  private:

@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kDecompressorBytes = 16 << 10;  // its tables
+constexpr int64_t kDecompressorBytes = 16 << 10;  // Size of its tables.
 
 }  // namespace
 

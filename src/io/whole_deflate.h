@@ -9,8 +9,8 @@ struct libdeflate_decompressor;
 
 namespace plimsoll {
 
-/// Inflates zlib data that is there whole, at more than twice the speed of Inflater. Not thread-safe. Errors:
-/// BudgetExceeded.
+/// Inflates zlib data that is in memory as a whole, at more than twice the speed of Inflater. Not
+/// thread-safe. Errors: BudgetExceeded.
 class WholeInflater {
  public:
   WholeInflater();
@@ -18,8 +18,8 @@ class WholeInflater {
   WholeInflater(const WholeInflater&) = delete;
   WholeInflater& operator=(const WholeInflater&) = delete;
 
-  /// Fills `out`. False where the data is damaged or unpacks to another size: an Inflater tells why. What
-  /// lies after the end of the data is left out.
+  /// Fills `out`. Returns false if the data is damaged or unpacks to another size; an Inflater can tell why.
+  /// Bytes after the end of the data are ignored.
   bool run(std::span<const char> in, std::span<char> out);
 
  private:

@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-/// Has the kernel start to write bytes of a file that have been written to it, without waiting, so that a
-/// sync at the end has little left to do. Where the system cannot, nothing happens. Any thread.
+/// Asks the kernel to start writing bytes of a file to the disk, without waiting, so that a final sync has
+/// little left to do. Does nothing if the system cannot. Thread-safe.
 void start_write_back(const File& file, int64_t offset, int64_t bytes);
 
 }  // namespace plimsoll

@@ -47,14 +47,14 @@ void WriteBehind::write(std::byte* buffer, int64_t offset, int64_t bytes) {
   if (error_) std::rethrow_exception(error_);
 }
 
-// Takes back what has been written; waits for one if it is told to.
+// Collects finished writes. Waits for one if `wait` is true.
 void WriteBehind::reap(bool wait) {
   const bool goes_on = ring_->submit(wait && under_way() > 0 ? 1 : 0) == 0;
   if (!goes_on) ring_->settle();
   while (const std::optional<Ring::Done> done = ring_->next())
     complete(done->id, std::max<int64_t>(done->result, 0));
   if (goes_on) return;
-  ring_.reset();  // with what the kernel did not take
+  ring_.reset();  // Also drops requests that the kernel did not take.
   for (size_t id = 0; id < writes_.size(); ++id)
     if (writes_[id].buffer != nullptr) complete(id, 0);
 }
@@ -62,7 +62,7 @@ void WriteBehind::reap(bool wait) {
 void WriteBehind::complete(size_t id, int64_t written) {
   const Write write = std::exchange(writes_[id], {});
   try {
-    // What is left, or failed, once more: the second time says why.
+    // Writes an incomplete or failed part again. A second failure throws with its reason.
     if (written < write.bytes)
       file_.write(write.offset + written,
                   {write.buffer + written, static_cast<size_t>(write.bytes - written)});

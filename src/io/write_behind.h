@@ -12,31 +12,30 @@
 
 namespace plimsoll {
 
-/// Writes to a scratch file that are under way while their caller goes on: by io_uring, or one by one where
-/// the kernel refuses a ring. Not thread-safe. Errors of all its members: those of ScratchFile, of any write
-/// before.
+/// Asynchronous writes to a scratch file: by io_uring, or one by one if the kernel refuses a ring. Not
+/// thread-safe. Errors of all members: those of ScratchFile, for any earlier write.
 class WriteBehind {
  public:
-  /// So many buffers of `bytes` bytes (Tag::cache), a multiple of ScratchFile::kAlignment, of which up to
-  /// `under_way` are being written at a time. The file has to outlive it.
+  /// Makes `buffers` buffers of `bytes` bytes (Tag::cache), a multiple of ScratchFile::kAlignment. Up to
+  /// `under_way` of them are being written at a time. `file` must outlive it.
   WriteBehind(ScratchFile& file, int64_t buffers, int64_t bytes, int under_way);
-  /// Waits for what is under way.
+  /// Waits for the writes under way.
   ~WriteBehind();
   WriteBehind(const WriteBehind&) = delete;
   WriteBehind& operator=(const WriteBehind&) = delete;
 
   int64_t buffer_bytes() const { return bytes_; }
-  /// A buffer of the caller's until it is written; waits for one. There has to be one that is not the
-  /// caller's.
+  /// Returns a buffer that belongs to the caller until it is passed to write(). Waits for one. At least one
+  /// must not belong to the caller.
   std::byte* take();
-  /// Has the first bytes of a buffer that was taken written.
+  /// Starts writing the first bytes of a buffer from take().
   void write(std::byte* buffer, int64_t offset, int64_t bytes);
-  /// Waits until all is written.
+  /// Waits until everything is written.
   void finish();
 
  private:
   struct Write {
-    std::byte* buffer = nullptr;  // none: it is done
+    std::byte* buffer = nullptr;  // Null if the write is done.
     int64_t offset = 0;
     int64_t bytes = 0;
   };
@@ -48,10 +47,10 @@ class WriteBehind {
   int64_t bytes_;
   MappedBytes memory_;
   std::vector<std::byte*> free_;
-  std::vector<Write> writes_;        // by id
-  std::vector<size_t> free_writes_;  // of these
+  std::vector<Write> writes_;        // Indexed by id.
+  std::vector<size_t> free_writes_;  // Indices into writes_.
   std::exception_ptr error_;
-  std::unique_ptr<Ring> ring_;  // none: one by one
+  std::unique_ptr<Ring> ring_;  // Null for writes one by one.
 };
 
 }  // namespace plimsoll

@@ -17,7 +17,7 @@ namespace {
 // The functions of libzip, which is loaded when the first archive is opened (cmake/loaded.cmake says why).
 class Library {
  private:
-  // First: the functions are found in it.
+  // Declared first, because the functions are looked up in it.
   SharedLibrary library_{PLIMSOLL_LIBZIP,
                          "install that library, or unpack the archive and name the folder instead"};
 
@@ -55,11 +55,11 @@ class Library {
   Library() = default;
 };
 
-constexpr int64_t kLibraryBytes = 512 * kKiB;  // of the library itself and those it brings
-constexpr int64_t kMemberBytes = 512;          // an entry of the directory, its name and its place in a table
-constexpr int64_t kStreamBytes = 96 * kKiB;    // the window of deflate, 32 KiB, its state and a buffer
-constexpr int64_t kLongestEnd = 22 + 0xFFFF;   // the record at the end, with a comment
-constexpr int64_t kLocator = 20;               // what stands before that record in a zip64 archive
+constexpr int64_t kLibraryBytes = 512 * kKiB;  // The library itself and the libraries that it loads.
+constexpr int64_t kMemberBytes = 512;  // An entry of the directory with its name and its place in a table.
+constexpr int64_t kStreamBytes = 96 * kKiB;   // The window of deflate, 32 KiB, its state and a buffer.
+constexpr int64_t kLongestEnd = 22 + 0xFFFF;  // The end record with its comment.
+constexpr int64_t kLocator = 20;              // Bytes of the locator before that record in a zip64 archive.
 
 int64_t count(std::string_view text, std::string_view mark) {
   int64_t found = 0;
@@ -68,8 +68,8 @@ int64_t count(std::string_view text, std::string_view mark) {
   return found;
 }
 
-// What the library may take for the directory of members. It makes room for as many as an archive claims to
-// have, or begins to describe, and keeps their names and comments.
+// Returns an upper bound of what the library takes for the directory of members. It allocates for as many as
+// an archive claims to have, or begins to describe, and keeps their names and comments.
 int64_t max_directory_bytes(std::string_view text, const std::string& path) {
   constexpr std::string_view kEntry = "PK\1\2";
   constexpr std::string_view kEnd = "PK\5\6";
@@ -126,7 +126,7 @@ class MemberStream : public InputStream {
     throw InputError(fmt::format("{}: damaged zip data ({}); fetch the archive again", path_, reason));
   }
 
-  Charge memory_;  // of the library, which takes no allocator: by an upper bound
+  Charge memory_;  // Upper bound of the library's memory, because the library accepts no allocator.
   std::string path_;
   zip_file_t* file_;
   Hasher hasher_;

@@ -10,26 +10,28 @@
 
 namespace plimsoll {
 
-/// A zip archive opened for reading. Members are read as streams and never unpacked to disk, so that their
-/// names, whatever they hold, are only compared. The file is mapped; what the library holds beside it is
-/// entered in the ledger under Tag::ingest. Not thread-safe.
+/// A zip archive opened for reading. Members are read as streams and never unpacked to disk, so their names,
+/// whatever they contain, are only compared. The file is mapped. Other memory of the library is entered in
+/// the ledger under Tag::ingest. Not thread-safe.
 class ZipArchive {
  public:
-  /// Errors: InputError (not there, not a zip archive, cut off, damaged, zip64), BudgetExceeded.
+  /// Errors: InputError (no such file, not a zip archive, incomplete, damaged, zip64), BudgetExceeded.
   explicit ZipArchive(const std::filesystem::path& path);
   ~ZipArchive();
   ZipArchive(const ZipArchive&) = delete;
   ZipArchive& operator=(const ZipArchive&) = delete;
 
   int64_t members() const;
-  /// The name of a member, with its folders; folders end with a slash. Valid as long as the archive.
+  /// Returns the name of a member with its folders. Names of folders end with a slash. Valid as long as the
+  /// archive.
   std::string_view name(int64_t member) const;
-  /// The bytes of a member; its bytes_read() and source_hash() are of what was unpacked. The archive must
-  /// outlive it; several may be open at once. Errors: InputError (damaged, encrypted, packed otherwise than
-  /// by deflate), BudgetExceeded; read() gives the first as well, also when the checksum is another.
+  /// Returns the bytes of a member. Its bytes_read() and source_hash() refer to the unpacked bytes. The
+  /// archive must outlive it; several may be open at once. Errors: InputError (damaged, encrypted, or
+  /// compressed by a method other than deflate), BudgetExceeded. read() throws InputError as well, also for a
+  /// wrong checksum.
   std::unique_ptr<InputStream> open(int64_t member) const;
 
-  int64_t bytes() const;  ///< of the file
+  int64_t bytes() const;     ///< Bytes of the file.
 
  private:
   struct State;

@@ -1,5 +1,5 @@
-// The advanced constructor takes an allocator; it is exported by the shared library but declared as "static
-// only".
+// The advanced constructor takes an allocator. The shared library exports it, but its header declares it as
+// "static only".
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -26,7 +26,7 @@ class ZstdStream : public InputStream {
     };
     context_ = ZSTD_createDCtx_advanced({allocate, [](void*, void* data) { ledger_free(data); }, &refused_});
     if (context_ == nullptr) fail_for_memory();
-    // Any window that zstd can write: the ledger decides what fits, not zstd's own limit of 128 MiB.
+    // Allows any window that zstd can write. The ledger decides what fits, not zstd's own limit of 128 MiB.
     ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, ZSTD_WINDOWLOG_MAX);
   }
   ~ZstdStream() override { ZSTD_freeDCtx(context_); }
@@ -80,8 +80,9 @@ class ZstdStream : public InputStream {
   Vector<char, Tag::ingest> in_;
   ZSTD_inBuffer input_{nullptr, 0, 0};
   ZSTD_DCtx* context_ = nullptr;
-  bool open_frame_ = true;  // also before the first: a file of no bytes holds no frame, so it is cut off
-  int64_t refused_ = 0;     // bytes of the last piece that the ledger refused to zstd
+  // True also before the first frame: an empty file has no frame, so it is incomplete.
+  bool open_frame_ = true;
+  int64_t refused_ = 0;  // Bytes of the last allocation that the ledger refused to zstd.
   AtCut at_cut_;
   bool cut_off_ = false;
 };

@@ -45,7 +45,7 @@ class PageCache {
   static constexpr int64_t kPageBytes = 4096;
 
   struct Options {
-    std::optional<ReadWay> way;       ///< choose_way() where none is given
+    std::optional<ReadMethod> way;    ///< choose_method() where none is given
     int64_t page_bytes = kPageBytes;  ///< a power of two, a multiple of number_bytes
   };
 

@@ -21,11 +21,11 @@ namespace {
 
 struct Record {
   uint64_t key = 0;
-  uint32_t number = 0;  // in the order of adding
+  uint32_t number = 0;  // Position in the order of adding.
   bool operator==(const Record&) const = default;
 };
 
-// Keys with repetitions; `bits` says which are in use.
+// Makes keys with repetitions; `bits` says which bits are used.
 std::vector<Record> made_up(size_t count, uint64_t bits) {
   std::vector<Record> records(count);
   for (uint32_t i = 0; i < count; ++i) {
@@ -70,7 +70,7 @@ class ExternalSortTest : public testing::Test {
   TempFolder folder_;
 };
 
-// The bytes of a run after `begin` others, in a file.
+// Writes a run to a file, after `begin` other bytes.
 std::filesystem::path write_run(const ExternalSort& sort, const std::filesystem::path& path, size_t begin) {
   std::ofstream file(path, std::ios::binary);
   file << std::string(begin, 'x');
@@ -81,7 +81,7 @@ std::filesystem::path write_run(const ExternalSort& sort, const std::filesystem:
 }
 
 TEST_F(ExternalSortTest, RunsOfOthersAreMergedInTheirOrder) {
-  constexpr size_t kBegin = 70'000;  // more than a buffer
+  constexpr size_t kBegin = 70'000;  // More than a buffer.
   const std::filesystem::path others = folder_ / "others";
   std::filesystem::create_directory(others);
   for (const uint64_t bits : {~uint64_t{0}, uint64_t{0x7F}}) {
@@ -98,10 +98,11 @@ TEST_F(ExternalSortTest, RunsOfOthersAreMergedInTheirOrder) {
       EXPECT_EQ(read_text(of_memory[0]), read_text(of_memory[1]));
       paths.push_back(of_memory[0]);
     }
-    for (const int64_t memory : {int64_t{64} << 20, int64_t{0}}) {  // 0: runs are merged to fewer first
+    // With 0, runs are merged to fewer first.
+    for (const int64_t memory : {int64_t{64} << 20, int64_t{0}}) {
       ExternalSort sort(options(memory));
       for (size_t part = 0; part < 4; ++part) {
-        if (part == 2) {  // what is added itself stays in its place
+        if (part == 2) {  // Records added directly keep their place between the runs.
           for (size_t i = 10'000; i < 15'000; ++i) sort.add(records[i].key, &records[i].number);
           continue;
         }
@@ -177,7 +178,7 @@ TEST_F(ExternalSortTest, TakesNoMoreMemoryThanItMay) {
 }
 
 TEST_F(ExternalSortTest, EdgesTakeTheirBytesOnDisk) {
-  // 100,000 edges of 2^16 nodes in one run: 32 bits a key are in use, so a difference takes about 15.
+  // 100,000 edges of 2^16 nodes in one run use 32 bits per key, so a difference takes about 15.
   ExternalSort::Options plain = options(1 << 30);
   plain.payload = 0;
   plain.max = 50'000;

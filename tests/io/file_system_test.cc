@@ -26,7 +26,7 @@ using testing::StartsWith;
 using Open = FileSystem::Open;
 using Rename = FileSystem::Rename;
 
-// What is asked of the disk is asked of its twin in memory.
+// Runs the same requests on the disk and on its twin in memory.
 class FileSystemTest : public testing::TestWithParam<const char*> {
  protected:
   FileSystemTest() {
@@ -47,7 +47,7 @@ class FileSystemTest : public testing::TestWithParam<const char*> {
     EXPECT_EQ(files().write(file, 0, text.data(), text.size()), static_cast<int64_t>(text.size()));
     files().close(file);
   }
-  // The text of a file, or the reason why there is none.
+  // Returns the text of a file, or the reason why there is none.
   std::string read(const std::string& name) {
     const int file = files().open(at(name), Open::read);
     if (file < 0) return std::strerror(errno);

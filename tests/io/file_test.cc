@@ -164,7 +164,7 @@ TEST_F(FileTest, AReaderSeesTheOldTextOrTheNewNeverAPart) {
   EXPECT_EQ(torn, 0);
 }
 
-// Bytes of a mapping that the process has, by /proc/self/smaps.
+// Returns the resident bytes of a mapping, from /proc/self/smaps.
 int64_t resident(std::span<const std::byte> mapping) {
   std::ifstream smaps("/proc/self/smaps");
   const std::string begin = fmt::format("{:x}-", reinterpret_cast<uintptr_t>(mapping.data()));
@@ -181,9 +181,9 @@ TEST_F(FileTest, WhatIsReleasedIsReadAgain) {
   write_text(folder_ / "a", text);
   const MappedFile mapped(folder_ / "a");
   const auto sum = [&] {
-    int64_t of = 0;
-    for (const std::byte byte : mapped.bytes()) of += static_cast<int64_t>(byte);
-    return of;
+    int64_t total = 0;
+    for (const std::byte byte : mapped.bytes()) total += static_cast<int64_t>(byte);
+    return total;
   };
   EXPECT_EQ(sum(), int64_t{'x'} << 20);
   EXPECT_EQ(resident(mapped.bytes()), 1 << 20);

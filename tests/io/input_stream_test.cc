@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Text that compresses, but not to nothing: some hundred KiB stay.
+// Returns text that compresses to some hundred KiB, not to nothing.
 std::string made_up_text(size_t lines) {
   std::string text;
   uint64_t state = 1;
@@ -133,7 +133,8 @@ TEST_P(InputStreamOfForm, AFolderOrAFileThatCannotBeReadIsAnErrorThatNamesIt) {
   EXPECT_EQ(error_text<InputError>([&] { read_all(folder); }),
             folder.string() + ": is a folder, expected a file");
   const auto broken = folder_ / (std::string("broken.csv") + GetParam().ending);
-  std::filesystem::create_symlink("/proc/self/mem", broken);  // nothing is mapped at its beginning
+  // Reading it fails, because nothing is mapped at address 0.
+  std::filesystem::create_symlink("/proc/self/mem", broken);
   EXPECT_EQ(error_text<Failure>([&] { read_all(broken); }),
             "cannot read " + broken.string() + ": Input/output error");
   EXPECT_EQ(Ledger::process().held(), 0);
@@ -186,7 +187,7 @@ TEST_P(CompressedStream, ASecondPartThatIsCutOffIsFoundToo) {
 TEST_P(CompressedStream, AChangedBitIsAnInputErrorThatNamesTheFile) {
   const std::string text = made_up_text(300);
   const std::string bytes = pack(text);
-  const size_t begin = 12;  // flags and times of the headers mean nothing for the content
+  const size_t begin = 12;  // Flags and times of the headers do not change the content.
   for (size_t at = begin; at < bytes.size(); at += 7) {
     std::string damaged = bytes;
     damaged[at] = static_cast<char>(damaged[at] ^ 0x10);
@@ -228,7 +229,7 @@ TEST_P(CompressedStream, ABudgetAnywhereBelowTheNeedIsARefusalOfTheBudget) {
 TEST(ZstdStream, AWindowThatDoesNotFitIsARefusalOfTheBudgetWhateverItsSize) {
   const TempFolder folder;
   const auto path = folder / "long.zst";
-  // Frame headers alone: no content size, windows of 2^27 and 2^31 bytes (zstd --long=31).
+  // Only frame headers: no content size, windows of 2^27 and 2^31 bytes (zstd --long=31).
   for (const int log : {27, 31}) {
     std::string frame = "\x28\xb5\x2f\xfd";
     frame += '\0';

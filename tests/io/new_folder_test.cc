@@ -23,7 +23,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A file at the top and one in a folder that is made for it.
+// Writes a file at the top and one in a new folder.
 void fill(NewFolder& folder, const std::string& text) {
   for (const auto& path : {folder.path() / "top", folder.add_folder("in/side") / "deep"}) {
     File file = File::create(path, folder.files());
@@ -46,7 +46,7 @@ class NewFolderTest : public testing::Test {
   void SetUp() override { make_folders("/place", memory_); }
   std::string top() { return read_text("/place/out/top", memory_); }
   size_t names_in_place() { return memory_.tree("/place").size() - memory_.tree("/place/out").size() - 1; }
-  // How many calls it takes to replace "old" by "new".
+  // Returns the number of calls that replace "old" by "new".
   static int calls_to_replace() {
     MemoryFiles memory;
     make_folders("/place", memory);
@@ -81,7 +81,7 @@ TEST_F(NewFolderTest, AFileInItsPlaceStays) {
   EXPECT_EQ(read_text("/place/out", memory_), "a file");
 }
 
-// Someone put it there while the new one was made.
+// Another process put it there while the new one was made.
 TEST_F(NewFolderTest, WhatNobodyHereWroteStays) {
   publish("old")(memory_);
   write_text("/place/out/in/notes", "precious", memory_);
@@ -102,7 +102,7 @@ TEST_F(NewFolderTest, AnEmptyFolderInItsPlaceIsKeptByFileSystemsOfAnyKind) {
   EXPECT_TRUE(is_empty_folder(memory_, "/place/out"));
 }
 
-// Nobody knows then which of the two a power failure would leave.
+// It is unknown then which of the two a power failure would leave.
 TEST_F(NewFolderTest, WhenItsNameCannotBeSyncedAllIsAsItWasBefore) {
   FaultyFiles counting(memory_);
   publish("old")(counting);
@@ -123,7 +123,7 @@ TEST_F(NewFolderTest, WhenItsNameCannotBeSyncedAllIsAsItWasBefore) {
 TEST_F(NewFolderTest, WhenEvenThatFailsBothStay) {
   publish("old")(memory_);
   const int sync = calls_to_replace() - 2;
-  FaultyFiles no_way_back(memory_, {Fault::error, sync, EIO});  // does not see the call that fails first
+  FaultyFiles no_way_back(memory_, {Fault::error, sync, EIO});  // Does not see the call that fails first.
   FaultyFiles faulty(no_way_back, {Fault::error, sync, EIO});
   EXPECT_THROW(publish("new")(faulty), Failure);
   EXPECT_EQ(no_way_back.struck(), "rename");

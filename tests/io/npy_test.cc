@@ -132,7 +132,7 @@ TEST_F(Npy, ThePiecesInWhichRowsAreAppendedDoNotShow) {
   const std::string whole = write_in({values.size()});
   EXPECT_EQ(whole.substr(4096, values.size()), std::string(values.begin(), values.end()));
   EXPECT_EQ(write_in({1}), whole);
-  // Around the 262,144 bytes of the buffer.
+  // Sizes around the 262,144 bytes of the buffer.
   EXPECT_EQ(write_in({262'143, 1, 1}), whole);
   EXPECT_EQ(write_in({262'143, 2}), whole);
   EXPECT_EQ(write_in({262'144}), whole);
@@ -144,7 +144,7 @@ TEST_F(Npy, TheChecksumIsThatOfTheDataBytes) {
   const std::vector<uint8_t> values = {'a', 'b', 'c'};
   writer.append(std::span<const uint8_t>(values));
   writer.finish();
-  EXPECT_EQ(writer.checksum(), "78af5f94892f3950");  // XXH3-64 of "abc"
+  EXPECT_EQ(writer.checksum(), "78af5f94892f3950");  // XXH3-64 of "abc".
 }
 
 TEST_F(Npy, NoRowsAndRowsOfNoWidthAreKept) {

@@ -23,17 +23,17 @@
 
 namespace {
 
-uint32_t told_sector = 0;  // what devices are said to have; 0: what they have
+uint32_t reported_sector = 0;  // Sector size that devices report; 0 for the real one.
 
 }  // namespace
 
-// In the place of the C library's.
+// Replaces the C library's function.
 extern "C" int statx(int folder, const char* path, int flags, unsigned mask, struct statx* status) {
   const auto result = static_cast<int>(::syscall(SYS_statx, folder, path, flags, mask, status));
 #ifdef STATX_DIOALIGN
-  if (result == 0 && told_sector > 0 && (mask & STATX_DIOALIGN) != 0) {
+  if (result == 0 && reported_sector > 0 && (mask & STATX_DIOALIGN) != 0) {
     status->stx_mask |= STATX_DIOALIGN;
-    status->stx_dio_mem_align = status->stx_dio_offset_align = told_sector;
+    status->stx_dio_mem_align = status->stx_dio_offset_align = reported_sector;
   }
 #endif
   return result;
@@ -44,7 +44,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr ReadWay kWays[] = {ReadWay::ring_direct, ReadWay::pool_direct, ReadWay::ring, ReadWay::pool};
+constexpr ReadMethod kMethods[] = {ReadMethod::ring_direct, ReadMethod::pool_direct, ReadMethod::ring,
+                                   ReadMethod::pool};
 
 std::string random_bytes(int64_t count, uint32_t seed) {
   std::mt19937 random(seed);
@@ -53,9 +54,9 @@ std::string random_bytes(int64_t count, uint32_t seed) {
   return bytes;
 }
 
-class RowReaderTest : public testing::TestWithParam<ReadWay> {
+class RowReaderTest : public testing::TestWithParam<ReadMethod> {
  protected:
-  // What a reader gives for these rows, one after the other.
+  // Returns what a reader gives for these rows, one after the other.
   static std::string read(RowReader& reader, const std::vector<int64_t>& rows) {
     const auto row_bytes = static_cast<size_t>(reader.layout().row_bytes);
     std::string out(rows.size() * row_bytes, '?');
@@ -73,10 +74,10 @@ class RowReaderTest : public testing::TestWithParam<ReadWay> {
                  static_cast<size_t>(layout.row_bytes));
     return out;
   }
-  // A refused way is not there to be tested: no io_uring, or a file system without O_DIRECT.
-  bool refused() { return !open_way(file_, GetParam(), 4096, 4096); }
+  // Whether the method cannot be tested here: no io_uring, or a file system without O_DIRECT.
+  bool refused() { return !open_method(file_, GetParam(), 4096, 4096); }
 
-  // Whether the file can be read in sectors of so many bytes, and not of more alone.
+  // Whether the file can be read in sectors of `sector` bytes, and not only of more.
   bool reads_at(int64_t sector) {
     RowReader reader(file_, {sector, sector, 1}, {GetParam()});
     std::string out(static_cast<size_t>(sector), '?');
@@ -99,7 +100,7 @@ TEST_P(RowReaderTest, GivesTheBytesOfAPlainRead) {
     const RowLayout layout{row_bytes % 2 == 0 ? 4096 : 77, row_bytes, 300};
     const std::string bytes = random_bytes(layout.offset + layout.rows * row_bytes + row_bytes % 3, 1);
     write_bytes(file_, bytes);
-    if (refused()) GTEST_SKIP() << way_name(GetParam()) << " is refused here";
+    if (refused()) GTEST_SKIP() << method_name(GetParam()) << " is refused here";
     for (const int64_t buffers : {1, 16 * 1024, 1024 * 1024}) {
       RowReader reader(file_, layout, {GetParam(), buffers, 2048});
       for (const size_t count : {0, 1, 5, 150, 900}) {
@@ -121,15 +122,15 @@ TEST_P(RowReaderTest, RowsNearFourPagesFitTheirBuffers) {
       const RowLayout layout{4096, row_bytes, kRows};
       const std::string bytes = random_bytes(layout.offset + kRows * row_bytes, 12);
       write_bytes(file_, bytes);
-      told_sector = sector;
+      reported_sector = sector;
       const bool is_refused = refused() || !reads_at(sector);
-      told_sector = 0;
+      reported_sector = 0;
       if (is_refused)
-        GTEST_SKIP() << way_name(GetParam()) << " in sectors of " << sector << " is refused here";
+        GTEST_SKIP() << method_name(GetParam()) << " in sectors of " << sector << " is refused here";
       for (const int64_t buffers : {1, 1024 * 1024}) {
-        told_sector = sector;
+        reported_sector = sector;
         RowReader reader(file_, layout, {GetParam(), buffers});
-        told_sector = 0;
+        reported_sector = 0;
         std::vector<int64_t> rows(kRows);
         std::iota(rows.begin(), rows.end(), 0);
         for (int round = 0; round < 4; ++round) {
@@ -144,9 +145,9 @@ TEST_P(RowReaderTest, RowsNearFourPagesFitTheirBuffers) {
 
 TEST_P(RowReaderTest, ReadsARowOnceAndNeighboursTogether) {
   write_bytes(file_, random_bytes(4096 + 64 * 512, 2));
-  if (refused()) GTEST_SKIP() << way_name(GetParam()) << " is refused here";
+  if (refused()) GTEST_SKIP() << method_name(GetParam()) << " is refused here";
   RowReader reader(file_, {4096, 512, 64}, {GetParam(), 64 * 1024, 1024});
-  read(reader, {9, 3, 9, 4, 3, 40});  // the gap from 4 to 9 is 2048 bytes, too long
+  read(reader, {9, 3, 9, 4, 3, 40});  // The gap from 4 to 9 is 2048 bytes, too long.
   EXPECT_EQ(reader.counts().reads, 3);
   EXPECT_EQ(reader.counts().bytes_read, 4 * 512);
   EXPECT_EQ(reader.counts().bytes_wanted, 4 * 512);
@@ -157,7 +158,7 @@ TEST_P(RowReaderTest, ReadsARowOnceAndNeighboursTogether) {
 
 TEST_P(RowReaderTest, FileCutShortWhileOpenIsAnErrorAndNoSignal) {
   write_bytes(file_, random_bytes(100 * 1000, 3));
-  if (refused()) GTEST_SKIP() << way_name(GetParam()) << " is refused here";
+  if (refused()) GTEST_SKIP() << method_name(GetParam()) << " is refused here";
   RowReader reader(file_, {0, 1000, 100}, {GetParam()});
   const std::string kept = read(reader, {1, 20, 39});
   std::filesystem::resize_file(file_, 40'100);
@@ -173,7 +174,7 @@ TEST_P(RowReaderTest, FileCutShortWhileOpenIsAnErrorAndNoSignal) {
 
 TEST_P(RowReaderTest, RowsThatAreNotThereAreAnError) {
   write_bytes(file_, random_bytes(1000, 5));
-  if (refused()) GTEST_SKIP() << way_name(GetParam()) << " is refused here";
+  if (refused()) GTEST_SKIP() << method_name(GetParam()) << " is refused here";
   RowReader reader(file_, {0, 100, 10}, {GetParam()});
   for (const int64_t row : {-1, 10})
     EXPECT_EQ(
@@ -193,7 +194,7 @@ TEST_P(RowReaderTest, RowsThatAreNotThereAreAnError) {
 
 TEST_P(RowReaderTest, LedgerHoldsItsBuffersAndGetsThemBack) {
   write_bytes(file_, random_bytes(1000, 6));
-  if (refused()) GTEST_SKIP() << way_name(GetParam()) << " is refused here";
+  if (refused()) GTEST_SKIP() << method_name(GetParam()) << " is refused here";
   const int64_t before = Ledger::process().held();
   {
     const RowReader reader(file_, {0, 100, 10}, {GetParam(), 64 * 1024});
@@ -204,40 +205,40 @@ TEST_P(RowReaderTest, LedgerHoldsItsBuffersAndGetsThemBack) {
   EXPECT_EQ(Ledger::process().held(), before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, RowReaderTest, testing::ValuesIn(kWays), [](const auto& one) {
-  std::string name = way_name(one.param);
+INSTANTIATE_TEST_SUITE_P(Ways, RowReaderTest, testing::ValuesIn(kMethods), [](const auto& method) {
+  std::string name = method_name(method.param);
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
 
-using ReadWayTest = RowReaderTest;
+using ReadMethodTest = RowReaderTest;
 
-TEST_F(ReadWayTest, ForbiddenRingIsReplaced) {
+TEST_F(ReadMethodTest, ForbiddenRingIsReplaced) {
   const std::string bytes = random_bytes(2 << 20, 8);
   write_bytes(file_, bytes);
   const RowLayout layout{0, 512, 4096};
-  const RowReader before(file_, layout);  // what is remembered of the device may be a ring
+  const RowReader before(file_, layout);  // The method remembered for the device may use a ring.
   std::thread([&] {
-    forbid_call(SYS_io_uring_setup, EPERM);  // as in a container
-    EXPECT_FALSE(open_way(file_, ReadWay::ring, 4096, 4096));
+    forbid_call(SYS_io_uring_setup, EPERM);  // Containers forbid the call in this way.
+    EXPECT_FALSE(open_method(file_, ReadMethod::ring, 4096, 4096));
     RowReader reader(file_, layout);
-    EXPECT_TRUE(reader.way() == ReadWay::pool_direct || reader.way() == ReadWay::pool)
-        << way_name(reader.way());
+    EXPECT_TRUE(reader.method() == ReadMethod::pool_direct || reader.method() == ReadMethod::pool)
+        << method_name(reader.method());
     EXPECT_EQ(read(reader, {5, 4000, 6}), expected(bytes, layout, {5, 4000, 6}));
-    EXPECT_THAT(error_text<Failure>([&] { RowReader(file_, layout, {ReadWay::ring}); }),
+    EXPECT_THAT(error_text<Failure>([&] { RowReader(file_, layout, {ReadMethod::ring}); }),
                 HasSubstr("cannot read " + file_.string() + " by ring: "));
     write_bytes(folder_ / "small", "x");
-    EXPECT_NE(choose_way(folder_ / "small"), ReadWay::ring_direct);
+    EXPECT_NE(choose_method(folder_ / "small"), ReadMethod::ring_direct);
   }).join();
 }
 
-// Where nothing is mapped, the memory of a process reads like a bad block. (It has no O_DIRECT; what becomes
-// of errors is the same with it.)
-TEST_F(ReadWayTest, BadBlockIsAFailureWithFileAndOffset) {
+// At unmapped addresses, the memory of a process reads like a bad block. (It has no O_DIRECT, but errors are
+// handled in the same way.)
+TEST_F(ReadMethodTest, BadBlockIsAFailureWithFileAndOffset) {
   std::string good = random_bytes(4096, 4);
   const auto here = static_cast<int64_t>(reinterpret_cast<intptr_t>(good.data()));
-  for (const ReadWay way : {ReadWay::ring, ReadWay::pool}) {
-    const auto opened = open_way("/proc/self/mem", way, 4096, 64 * 1024);
+  for (const ReadMethod method : {ReadMethod::ring, ReadMethod::pool}) {
+    const auto opened = open_method("/proc/self/mem", method, 4096, 64 * 1024);
     if (!opened) continue;
     int at = 0;
     const auto next = [&](Extent& extent) {
@@ -247,14 +248,14 @@ TEST_F(ReadWayTest, BadBlockIsAFailureWithFileAndOffset) {
     const std::string text =
         error_text<Failure>([&] { opened->reader->read(next, [](const Extent&, const std::byte*) {}); });
     EXPECT_EQ(text, "cannot read /proc/self/mem: 4096 bytes at byte 4096: Input/output error")
-        << way_name(way);
+        << method_name(method);
   }
 }
 
-TEST_F(ReadWayTest, ExtentThatIsLongerThanItsBufferIsAFailure) {
+TEST_F(ReadMethodTest, ExtentThatIsLongerThanItsBufferIsAFailure) {
   write_bytes(file_, random_bytes(64 * 1024, 9));
-  for (const ReadWay way : kWays) {
-    const auto opened = open_way(file_, way, 4096, 16 * 1024);
+  for (const ReadMethod method : kMethods) {
+    const auto opened = open_method(file_, method, 4096, 16 * 1024);
     if (!opened) continue;
     int at = 0;
     const auto next = [&](Extent& extent) {
@@ -262,17 +263,17 @@ TEST_F(ReadWayTest, ExtentThatIsLongerThanItsBufferIsAFailure) {
       return at++ < 20;
     };
     const auto read_all = [&] { opened->reader->read(next, [](const Extent&, const std::byte*) {}); };
-    EXPECT_THAT(error_text<Failure>(read_all), HasSubstr("longer than its buffer")) << way_name(way);
-    EXPECT_LT(at, 20) << way_name(way);
+    EXPECT_THAT(error_text<Failure>(read_all), HasSubstr("longer than its buffer")) << method_name(method);
+    EXPECT_LT(at, 20) << method_name(method);
   }
 }
 
-// The kernel takes nothing more while reads are under way: they end before the error is thrown.
-TEST_F(ReadWayTest, RingThatFailsLeavesNoReadUnderWay) {
+// The kernel takes no more requests while reads are under way. They end before the error is thrown.
+TEST_F(ReadMethodTest, RingThatFailsLeavesNoReadUnderWay) {
   const std::string bytes = random_bytes(256 * 4096, 10);
   write_bytes(file_, bytes);
-  for (const ReadWay way : {ReadWay::ring_direct, ReadWay::ring}) {
-    const auto opened = open_way(file_, way, 4096, 64 * 4096);
+  for (const ReadMethod method : {ReadMethod::ring_direct, ReadMethod::ring}) {
+    const auto opened = open_method(file_, method, 4096, 64 * 4096);
     if (!opened) continue;
     std::thread([&] {
       int64_t asked = 0, used = 0;
@@ -293,17 +294,17 @@ TEST_F(ReadWayTest, RingThatFailsLeavesNoReadUnderWay) {
   }
 }
 
-TEST_F(ReadWayTest, FileSystemWithoutDirectReadsIsReadThroughThePageCache) {
-  EXPECT_FALSE(open_way("/proc/self/mem", ReadWay::ring_direct, 4096, 4096));
-  EXPECT_FALSE(open_way("/proc/self/mem", ReadWay::pool_direct, 4096, 4096));
-  const ReadWay way = choose_way("/proc/self/mem");
-  EXPECT_TRUE(way == ReadWay::ring || way == ReadWay::pool);
+TEST_F(ReadMethodTest, FileSystemWithoutDirectReadsIsReadThroughThePageCache) {
+  EXPECT_FALSE(open_method("/proc/self/mem", ReadMethod::ring_direct, 4096, 4096));
+  EXPECT_FALSE(open_method("/proc/self/mem", ReadMethod::pool_direct, 4096, 4096));
+  const ReadMethod method = choose_method("/proc/self/mem");
+  EXPECT_TRUE(method == ReadMethod::ring || method == ReadMethod::pool);
 }
 
-TEST_F(ReadWayTest, EnvironmentNamesTheWay) {
+TEST_F(ReadMethodTest, EnvironmentNamesTheWay) {
   write_bytes(file_, "0123456789");
   ::setenv("PLIMSOLL_READ", "pool", 1);
-  EXPECT_EQ(RowReader(file_, {0, 1, 10}).way(), ReadWay::pool);
+  EXPECT_EQ(RowReader(file_, {0, 1, 10}).method(), ReadMethod::pool);
   ::setenv("PLIMSOLL_READ", "fast", 1);
   EXPECT_EQ(error_text<UsageError>([&] {
               RowReader(file_, {0, 1, 10});

@@ -71,7 +71,7 @@ TEST_F(ScratchFileTest, ErrorsNameTheFolder) {
               AllOf(HasSubstr(folder_.path().string()), HasSubstr("byte 16384")));
 }
 
-// What the kernel does not take any more is written one by one.
+// Writes that the kernel no longer takes are done one by one.
 TEST_F(WriteBehindTest, RingThatFailsLosesNothing) {
   ScratchFile file = *ScratchFile::make(folder_.path(), 64 * kPage);
   std::thread([&] {
@@ -116,7 +116,7 @@ TEST_F(WriteBehindTest, AnErrorComesToWhoGoesOn) {
   WriteBehind writes(file, 2, kPage, 2);
   std::byte* const buffer = writes.take();
   const auto fail = [&] {
-    writes.write(buffer, -kPage, kPage);  // no such place
+    writes.write(buffer, -kPage, kPage);  // An impossible offset.
     writes.finish();
   };
   EXPECT_THAT(error_text<Failure>(fail), HasSubstr("cannot write"));

@@ -57,7 +57,7 @@ TEST_F(Zip, MembersAreReadWhateverThePieces) {
     EXPECT_EQ(read_all(*stream, piece), text);
     EXPECT_EQ(stream->bytes_read(), static_cast<int64_t>(text.size()));
   }
-  // Two at once, in turns.
+  // Reads two members in turns.
   const auto first = archive.open(1);
   const auto second = archive.open(1);
   std::string a(100, '\0');
@@ -82,7 +82,7 @@ TEST_F(Zip, OneThatIsCutOffAnywhereIsRefused) {
   const std::string bytes = zip_of({{"one", long_text()}, {"two", "text"}});
   for (size_t size = 0; size < bytes.size(); size += size < bytes.size() - 150 ? bytes.size() / 40 : 1) {
     write(bytes.substr(0, size));
-    if (size == 0) {  // an empty file is an archive without members
+    if (size == 0) {  // An empty file is an archive without members.
       EXPECT_NO_THROW(read());
       continue;
     }
@@ -96,7 +96,7 @@ TEST_F(Zip, DamagedDataIsRefused) {
   flip_bit(path_, bytes.size() / 2);
   EXPECT_THAT(refusal(), HasSubstr("damaged zip data"));
   write(zip_of({{"one", "text", 0}}));
-  flip_bit(path_, 34);  // the text, whose checksum is another then
+  flip_bit(path_, 34);  // Changes the text, so its checksum is wrong.
   EXPECT_THAT(refusal(), HasSubstr(":one: damaged zip data"));
 }
 
@@ -127,14 +127,14 @@ TEST_F(Zip, ADirectoryIsPaidForBeforeItIsRead) {
   const LedgerCap cap(1 << 20);
   EXPECT_THROW(ZipArchive{path_}, BudgetExceeded);
 
-  // One with long names.
+  // An archive with long names.
   write(zip_of({{std::string(60'000, 'a'), ""}, {std::string(60'000, 'b'), ""}}));
   {
     const ZipArchive archive(path_);
     EXPECT_GE(Ledger::process().held(Tag::ingest), 2 * 60'000 + 96 * 1024);
   }
 
-  // One that claims to have more than it describes.
+  // An archive that claims more members than it describes.
   std::string bytes = zip_of({{"one", "text"}});
   for (const size_t at : {14U, 12U}) bytes[bytes.size() - at] = bytes[bytes.size() - at + 1] = '\xFF';
   write(bytes);

@@ -21,7 +21,7 @@ namespace {
 using testing::HasSubstr;
 using Places = std::vector<int64_t>;
 
-class PageCacheTest : public testing::TestWithParam<ReadWay> {
+class PageCacheTest : public testing::TestWithParam<ReadMethod> {
  protected:
   static constexpr int64_t kOffset = 128;
 
@@ -61,7 +61,7 @@ class PageCacheTest : public testing::TestWithParam<ReadWay> {
     }
     return places;
   }
-  bool refused() { return !open_way(file_, GetParam(), 4096, 4096); }
+  bool refused() { return !open_method(file_, GetParam(), 4096, 4096); }
 
   TempFolder folder_;
   std::filesystem::path file_ = folder_ / "numbers";
@@ -83,14 +83,14 @@ TEST_P(PageCacheTest, GivesTheNumbersOfTheFileForEveryBudget) {
     }
   };
   write_numbers<int64_t>(1);
-  if (refused()) GTEST_SKIP() << way_name(GetParam()) << " is refused here";
+  if (refused()) GTEST_SKIP() << method_name(GetParam()) << " is refused here";
   hold(int64_t{});
   hold(uint32_t{});
 }
 
 TEST_P(PageCacheTest, FileCutShortWhileOpenIsAnErrorAndNoSignal) {
   const NumberLayout layout = write_numbers<int64_t>(4'000);
-  if (refused()) GTEST_SKIP() << way_name(GetParam()) << " is refused here";
+  if (refused()) GTEST_SKIP() << method_name(GetParam()) << " is refused here";
   PageCache cache(file_, layout, {GetParam(), 64});
   cache.resize(cache.bytes_for(20));
   expect_numbers<int64_t>(cache, {1, 2, 50});
@@ -106,10 +106,10 @@ TEST_P(PageCacheTest, FileCutShortWhileOpenIsAnErrorAndNoSignal) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, PageCacheTest,
-                         testing::Values(ReadWay::ring_direct, ReadWay::pool_direct, ReadWay::ring,
-                                         ReadWay::pool),
+                         testing::Values(ReadMethod::ring_direct, ReadMethod::pool_direct, ReadMethod::ring,
+                                         ReadMethod::pool),
                          [](const auto& one) {
-                           std::string name = way_name(one.param);
+                           std::string name = method_name(one.param);
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
@@ -132,7 +132,7 @@ TEST_F(PlainPageCacheTest, WithRoomForAllItEndsWithTheWholeFileInMemory) {
 }
 
 TEST_F(PlainPageCacheTest, APageIsReadOnceACall) {
-  PageCache cache(file_, write_numbers<int64_t>(10'000), {ReadWay::pool, 64});
+  PageCache cache(file_, write_numbers<int64_t>(10'000), {ReadMethod::pool, 64});
   cache.resize(cache.min_bytes());
   expect_numbers<int64_t>(cache, {5'000, 7, 5'001, 6, 5'000, 9'999, 9'998});
   const PageCounters counters = cache.counters();

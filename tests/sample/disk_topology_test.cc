@@ -198,7 +198,7 @@ TEST_F(DiskTopologyTest, EveryWayOfReadingGivesTheSame) {
   const GiantGraph graph = weighted_graph(1'000);
   const auto folder = write<int64_t>(graph);
   for (const char* name : {"ring-direct", "pool-direct", "ring", "pool"}) {
-    if (!open_way(folder / "indptr.npy", way_from_name(name), 4096, 4096)) continue;
+    if (!open_method(folder / "indptr.npy", method_from_name(name), 4096, 4096)) continue;
     ::setenv("PLIMSOLL_READ", name, 1);
     DiskTopology topology(folder, 100'000'000, kSmallPages);
     topology.resize(topology.min_bytes() + 4'000);
