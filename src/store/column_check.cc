@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// What changes when a file is written to, or another one takes its name.
+// Returns values that change when a file is written to, or when another file takes its name.
 Json facts_of(const std::filesystem::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) throw file_failure("cannot stat", path);
@@ -60,16 +60,16 @@ Json check_columns(const DataSetView& set, const ColumnCheck& check) {
   const bool large = bytes > check.max_bytes;
   Json columns = Json::object();
   int64_t total = 0;
-  std::vector<std::string> wanted;
+  std::vector<std::string> checked;
   for (const auto& [name, column] : set.columns()) {
     columns[name] = facts_of(set.folder() / set.manifest()["columns"][name]["file"].get<std::string>());
-    const bool other = check.known.contains(name) && check.known[name] != columns[name];
-    if (large && !check.full && !other) continue;
-    wanted.push_back(name);
+    const bool changed = check.known.contains(name) && check.known[name] != columns[name];
+    if (large && !check.full && !changed) continue;
+    checked.push_back(name);
     total += static_cast<int64_t>(column.data().size());
   }
   int64_t done = 0;
-  for (const std::string& name : wanted)
+  for (const std::string& name : checked)
     require_checksum(set, name, column_checksum(set.columns().at(name), [&](int64_t read) {
                        check.progress(done += read, total);
                      }));

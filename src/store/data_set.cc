@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-// The newest version of each kind, of which a set has the oldest that can say what it holds.
+// Returns the newest version of a kind. A set has the oldest version that can express its content.
 int newest_version(const std::string& kind) {
   const DataKind* const known = find_data_kind(kind);
   return known != nullptr ? known->newest_version : 1;
@@ -39,7 +39,7 @@ Json read_manifest(const std::filesystem::path& folder, Charge& charge) {
                      ": not a data set: it has no manifest.json; `plimsoll ingest can` makes one");
   std::error_code unknown;
   const auto size = std::filesystem::file_size(path, unknown);
-  // While the text grows there are two of it.
+  // The text exists twice while it grows.
   std::optional<Charge> text(std::in_place, Tag::columns, unknown ? 0 : 2 * static_cast<int64_t>(size));
   Json manifest = parse_json(read_text(path), charge);
   text.reset();
@@ -87,12 +87,12 @@ void DataSetWriter::rewrite(const std::string& name, const char* dtype, const st
   const auto found = std::ranges::find(columns_, name, &std::pair<std::string, NpyWriter>::first);
   if (found == columns_.end()) throw Failure("no column '" + name + "'; this is an error of the program");
   const std::filesystem::path path = folder_.path() / (name + ".npy");
-  const std::filesystem::path beside = folder_.path() / (name + ".again.npy");
+  const std::filesystem::path temporary = folder_.path() / (name + ".again.npy");
   found->second.finish();
-  NpyWriter again(beside, dtype, row, files());
+  NpyWriter again(temporary, dtype, row, files());
   fill(NpyView(path), again);
-  if (files().rename(beside, path, FileSystem::Rename::replace) != 0)
-    throw file_failure("cannot rename", beside);
+  if (files().rename(temporary, path, FileSystem::Rename::replace) != 0)
+    throw file_failure("cannot rename", temporary);
   found->second = std::move(again);
 }
 

@@ -14,9 +14,9 @@ namespace {
 const DataKindRegistration kGraphKind(
     {.name = "graph", .rows = "edges", .newest_version = 2, .verify = verify_graph});
 
-constexpr int kNarrowVersion = 2;  // of a graph whose features are narrow
+constexpr int kNarrowVersion = 2;  // Version of a graph with narrow features.
 
-// The width of a column whose rows are of any width; 0 where there is no such column.
+// Returns the width of a column with rows of any width, or 0 without such a column.
 int64_t width(const DataSetView& set, const std::string& name) {
   const auto found = set.columns().find(name);
   if (found == set.columns().end()) return 0;
@@ -211,20 +211,20 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, "graph"
     throw damaged("class_names are not as many as classes");
 }
 
-// What the manifest says of x is what the column is.
+// Checks that the manifest's entry for x agrees with the column.
 void GraphView::require_narrow_x() const {
   const Json& manifest = set_.manifest();
   const Json narrow = manifest.value(Json::json_pointer("/narrow/x"), Json());
   const bool is_narrow = x_values_.type != NumberType::f32;
   const int64_t version = manifest.at("format_version");
-  const std::string said = narrow.is_object() && narrow.value("type", Json()).is_string()
-                               ? narrow["type"].get<std::string>()
-                               : "f32";
-  if (said == name_of(x_values_.type) && (version == kNarrowVersion) == is_narrow) return;
+  const std::string declared = narrow.is_object() && narrow.value("type", Json()).is_string()
+                                   ? narrow["type"].get<std::string>()
+                                   : "f32";
+  if (declared == name_of(x_values_.type) && (version == kNarrowVersion) == is_narrow) return;
   throw InputError(fmt::format(
       "{}: column 'x' is {}, expected {} as the manifest of format version {} says; the data set is damaged, "
       "make it again",
-      set_.folder().string(), name_of(x_values_.type), said, version));
+      set_.folder().string(), name_of(x_values_.type), declared, version));
 }
 
 std::string_view GraphView::name(int64_t node) const {

@@ -13,54 +13,55 @@
 
 namespace plimsoll {
 
-/// The splits a graph can have, in the order of the data set: column NAME_idx.
+/// The splits of a graph, in their order in the data set. Their columns are called NAME_idx.
 inline constexpr std::array<const char*, 3> kGraphSplits = {"train", "valid", "test"};
 
-/// The name of a split's column of edges, NAME_edges; `split` counts in kGraphSplits.
+/// Returns the name of a split's column of edges, NAME_edges. `split` is an index into kGraphSplits.
 std::string edges_column(size_t split);
 
-/// What a graph says of itself, beside the columns.
+/// Metadata of a graph, in addition to the columns.
 struct GraphTables {
-  std::string direction = "in";  ///< which neighbours a row holds: "in": sources of its edges; "out": targets
-  int64_t classes = 0;           ///< of y, whose values are -1 .. classes-1; 0 without y
-  std::vector<std::string> class_names = {};  ///< [classes], or empty
+  /// Neighbours in a row: "in" for sources of its edges, "out" for targets.
+  std::string direction = "in";
+  int64_t classes = 0;  ///< Number of classes in y, whose values are -1 .. classes-1; 0 without y.
+  std::vector<std::string> class_names = {};  ///< [classes], or empty.
   std::vector<std::string> node_features = {};
   std::vector<std::string> edge_features = {};
 };
 
-/// Writes a `graph` (docs/formats/graph.md) as a stream: nothing is kept but a buffer for each column. V
-/// nodes, E edges, F node and K edge features. A column is there when something is appended to it; publish()
-/// refuses columns that do not agree. Not thread-safe. Errors of all: Failure (disk), BudgetExceeded.
+/// Writes a `graph` (docs/formats/graph.md) as a stream, with a buffer for each column. V nodes, E edges, F
+/// node and K edge features. A column exists if something is appended to it. publish() refuses columns that
+/// do not agree. Not thread-safe. Errors of all members: Failure (disk), BudgetExceeded.
 class GraphWriter {
  public:
   GraphWriter(const std::filesystem::path& folder, bool replace, FileSystem& files = FileSystem::disk());
 
-  /// A folder for scratch files, gone when the graph is published or given up. Who makes files in it removes
-  /// them before publish().
+  /// A folder for scratch files, removed when the graph is published or discarded. Callers must remove their
+  /// files before publish().
   std::filesystem::path scratch() const { return set_.path(); }
   FileSystem& files() const { return set_.files(); }
 
-  /// The rows of the next nodes end at these edges: indptr without its first 0.
+  /// Appends the indices of edges at which the rows of the next nodes end: indptr without its first 0.
   void append_row_ends(std::span<const int64_t> ends);
-  /// Neighbours of the next edges: of u32, or of i64 where there are more than 2^32 nodes.
+  /// Appends the neighbours of the next edges: as u32, or as i64 for more than 2^32 nodes.
   void append_indices(std::span<const uint32_t> indices);
   void append_indices(std::span<const int64_t> indices);
   void append_edge_weight(std::span<const float> weights);
-  /// Whole rows of `features` values each.
+  /// Appends whole rows of `features` values each.
   void append_edge_attr(std::span<const float> values, int64_t features);
-  /// The user's numbers of the next edges, each of 0 .. E-1 once.
+  /// Appends the user's numbers of the next edges. Each of 0 .. E-1 must occur once.
   void append_edge_id(std::span<const int64_t> ids);
   void append_x(std::span<const float> values, int64_t features);
-  /// How x is stored, where not as f32; before the first of it.
+  /// Sets the stored type of x, if it is not f32. Call it before the first append_x().
   void store_x(const StoredAs& as) { narrow_x_ = NarrowColumn(as); }
   void append_y(std::span<const int64_t> classes);
-  /// The user's numbers of the next nodes.
+  /// Appends the user's numbers of the next nodes.
   void append_node_id(std::span<const int64_t> ids);
-  /// The user's name of the next node.
+  /// Appends the user's name of the next node.
   void append_node_name(std::string_view name);
-  /// The next nodes of a split, ascending; `split` counts in kGraphSplits.
+  /// Appends the next nodes of a split, ascending. `split` is an index into kGraphSplits.
   void append_split(size_t split, std::span<const int64_t> nodes);
-  /// The next edges of a split, each the neighbour and the node in whose row it is, or was.
+  /// Appends the next edges of a split, each as the neighbour and the node in whose row it is, or was.
   void append_split_edges(size_t split, std::span<const int64_t> edges);
 
   int64_t nodes() const { return nodes_; }
@@ -87,15 +88,15 @@ class GraphWriter {
   std::array<NpyWriter*, kGraphSplits.size()> splits_{};
   std::array<NpyWriter*, kGraphSplits.size()> split_edges_{};
   int64_t nodes_ = 0;
-  int64_t edges_ = 0;  // where the last row ends
+  int64_t edges_ = 0;  // Edge at which the last row ends.
 };
 
-/// A `graph` opened for reading: spans of mapped columns, valid as long as it lives. Immutable, so any number
-/// of threads may read.
+/// A `graph` opened for reading, as spans of mapped columns that are valid as long as it lives. Immutable, so
+/// any number of threads may read it.
 class GraphView {
  public:
-  /// Errors: InputError (no graph; columns that do not agree). What lies in the columns is not read: that is
-  /// `plimsoll verify`.
+  /// Errors: InputError (no graph; columns that do not agree). The content of the columns is not read;
+  /// `plimsoll verify` does that.
   explicit GraphView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }
@@ -106,20 +107,21 @@ class GraphView {
   int64_t edge_features() const { return edge_features_; }
 
   std::span<const int64_t> indptr() const { return indptr_; }  ///< [V+1]
-  /// [E], one of the two; the other is empty.
+  /// [E]. One of the two is empty.
   std::span<const uint32_t> indices() const { return indices_; }
   std::span<const int64_t> wide_indices() const { return wide_indices_; }
-  /// The neighbour of an edge.
+  /// Returns the neighbour of an edge.
   int64_t neighbour(int64_t edge) const {
     const auto at = static_cast<size_t>(edge);
     return wide_indices_.empty() ? static_cast<int64_t>(indices_[at]) : wide_indices_[at];
   }
   std::span<const float> edge_weight() const { return edge_weight_; }  ///< [E], or empty
   std::span<const float> edge_attr() const { return edge_attr_; }      ///< [E, K], or empty
-  std::span<const int64_t> edge_id() const { return edge_id_; }        ///< [E], or empty: the edge itself
-  /// How rows of x are stored; width 0: there are none.
+  /// [E], or empty if the number of an edge is its index.
+  std::span<const int64_t> edge_id() const { return edge_id_; }
+  /// How the rows of x are stored. Its width is 0 without x.
   const RowValues& x_values() const { return x_values_; }
-  /// The rows of x from node `first` on, as f32 [nodes, F] into `rows`.
+  /// Copies the rows of x from node `first` on, as f32 [nodes, F], into `rows`.
   void copy_x(int64_t first, std::span<float> rows) const {
     x_values_.widen(x_.data() + first * x_values_.row_bytes(), rows);
   }
@@ -127,16 +129,16 @@ class GraphView {
   std::span<const std::byte> x_bytes() const { return x_; }
   std::span<const int64_t> y() const { return y_; }  ///< [V], or empty
   std::span<const int64_t> split(size_t split) const { return splits_[split]; }
-  /// [n, 2] of a split the edges to be predicted, each a neighbour and a node; or empty.
+  /// [n, 2]: the edges of a split to predict, each as a neighbour and a node; or empty.
   std::span<const int64_t> split_edges(size_t split) const { return split_edges_[split]; }
 
-  /// Whether the user has names (texts) for nodes.
+  /// Whether the nodes have names (texts) given by the user.
   bool has_names() const { return !name_ptr_.empty(); }
   std::string_view name(int64_t node) const;
   std::span<const int64_t> name_ptr() const { return name_ptr_; }  ///< [V+1], or empty
-  /// The user's number of a node: that of the column node_id, or the node itself.
+  /// Returns the user's number of a node: that of the column node_id, or the node itself.
   int64_t id(int64_t node) const { return node_id_.empty() ? node : node_id_[static_cast<size_t>(node)]; }
-  std::span<const int64_t> node_id() const { return node_id_; }  ///< [V], or empty: as stored
+  std::span<const int64_t> node_id() const { return node_id_; }  ///< [V] as stored, or empty.
 
  private:
   void read_tables();

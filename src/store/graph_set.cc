@@ -47,7 +47,7 @@ GraphRange from_json(const Json& json, bool recording) {
   return range;
 }
 
-// Columns other than the first are as wide as the manifest's shape says; the width is free, the rank is not.
+// Returns the width of a column from its shape in the manifest. The width is free, the rank is not.
 int64_t columns_of(const DataSetView& set, const std::string& name) {
   const auto found = set.columns().find(name);
   const bool matrix = found != set.columns().end() && found->second.shape().shape.size() == 2;
@@ -56,7 +56,7 @@ int64_t columns_of(const DataSetView& set, const std::string& name) {
   return found->second.shape().shape[1];
 }
 
-// What is wrong with ranges that are to stand one after the other and hold all graphs; "" where nothing is.
+// Returns the fault in ranges that must be consecutive and cover all graphs; "" if there is none.
 std::string fault_in(const std::vector<GraphRange>& ranges, const char* what, int64_t graphs) {
   int64_t next = 0;
   for (const GraphRange& range : ranges) {
@@ -68,11 +68,11 @@ std::string fault_in(const std::vector<GraphRange>& ranges, const char* what, in
   return next == graphs ? "" : fmt::format("the {}s cover {} of {} graphs", what, next, graphs);
 }
 
-// Splits that overlap, and recordings of a split other than the one they lie in, would have graphs judge what
-// they trained.
+// Returns the fault in the tables. With splits that overlap, or recordings outside their split, graphs would
+// be evaluated on training data.
 std::string fault_in(const GraphSetTables& tables, int64_t graphs) {
   std::string fault = fault_in(tables.splits, "split", graphs);
-  if (!fault.empty() || tables.recordings.empty()) return fault;  // graphs need not come from recordings
+  if (!fault.empty() || tables.recordings.empty()) return fault;  // Graphs need not come from recordings.
   fault = fault_in(tables.recordings, "recording", graphs);
   auto split = tables.splits.begin();
   for (const GraphRange& recording : tables.recordings) {
@@ -85,6 +85,42 @@ std::string fault_in(const GraphSetTables& tables, int64_t graphs) {
                           recording.name, recording.split);
   }
   return fault;
+}
+
+struct RowWidths {
+  int64_t node;
+  int64_t edge;
+};
+
+// Returns the fault in the lengths of columns; "" if they agree.
+std::string fault_in_lengths(const DataSetView& set, const GraphSpans& graphs, const RowWidths& features,
+                             const TargetWidths& targets) {
+  const size_t count = graphs.y.size();
+  if (graphs.node_ptr.size() != count + 1 || graphs.edge_ptr.size() != count + 1)
+    return "node_ptr and edge_ptr must have one element more than y";
+  const auto ends = [](std::span<const int64_t> pointers) {
+    return std::pair(pointers.front(), pointers.back());
+  };
+  const auto in_rows = [](std::span<const float> values, int64_t width) {
+    return width == 0 ? 0 : static_cast<int64_t>(values.size()) / width;
+  };
+  const auto nodes = features.node == 0 ? graphs.node_ptr.back() : in_rows(graphs.x, features.node);
+  if (ends(graphs.node_ptr) != std::pair<int64_t, int64_t>(0, nodes))
+    return "node_ptr does not run from 0 to the number of rows of x";
+  if (set.has_column("node_y") && static_cast<int64_t>(graphs.node_y.size()) != nodes)
+    return "node_y and x differ in length";
+  if (targets.graph > 0 && in_rows(graphs.target, targets.graph) != graphs.graphs())
+    return "target and y differ in length";
+  if (targets.node > 0 && in_rows(graphs.node_target, targets.node) != nodes)
+    return "node_target and x differ in length";
+  if (set.has_column("pos") && in_rows(graphs.pos, kCoordinates) != nodes)
+    return "pos and x differ in length";
+  if (ends(graphs.edge_ptr) != std::pair<int64_t, int64_t>(0, static_cast<int64_t>(graphs.edges.size() / 2)))
+    return "edge_ptr does not run from 0 to the number of edges";
+  if (features.edge != 0 &&
+      graphs.edge_attr.size() / static_cast<size_t>(features.edge) != graphs.edges.size() / 2)
+    return "edges and edge_attr differ in length";
+  return "";
 }
 
 }  // namespace
@@ -196,7 +232,7 @@ void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
                    {"vocabulary", vocabulary.take()},
                    {"provenance", std::move(provenance)}};
   if (!tables.vocabulary.channels.empty()) manifest["channels"] = tables.vocabulary.channels;
-  // What stands in pos is not in x: a reader that does not know the column would train without it.
+  // Coordinates in pos are not in x, so a reader that does not know the column must not train without it.
   set_.publish(std::move(manifest), pos_ == nullptr ? 1 : 2);
 }
 
@@ -218,36 +254,12 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
   find_target("target", targets_.graph, graphs_.target);
   find_target("node_target", targets_.node, graphs_.node_target);
   if (set_.has_column("pos")) graphs_.pos = set_.column<float>("pos", {kCoordinates});
-  const size_t graphs = graphs_.y.size();
   const auto damaged = [&](const std::string& what) {
     return InputError(fmt::format("{}: {}; the data set is damaged, make it again", folder.string(), what));
   };
-  if (graphs_.node_ptr.size() != graphs + 1 || graphs_.edge_ptr.size() != graphs + 1)
-    throw damaged("node_ptr and edge_ptr must have one element more than y");
-  const auto ends = [](std::span<const int64_t> pointers) {
-    return std::pair(pointers.front(), pointers.back());
-  };
-  const auto nodes =
-      node_features_ == 0 ? graphs_.node_ptr.back() : static_cast<int64_t>(graphs_.x.size()) / node_features_;
-  if (ends(graphs_.node_ptr) != std::pair<int64_t, int64_t>(0, nodes))
-    throw damaged("node_ptr does not run from 0 to the number of rows of x");
-  if (set_.has_column("node_y") && static_cast<int64_t>(graphs_.node_y.size()) != nodes)
-    throw damaged("node_y and x differ in length");
-  const auto in_rows = [](std::span<const float> values, int64_t width) {
-    return width == 0 ? 0 : static_cast<int64_t>(values.size()) / width;
-  };
-  if (targets_.graph > 0 && in_rows(graphs_.target, targets_.graph) != graphs_.graphs())
-    throw damaged("target and y differ in length");
-  if (targets_.node > 0 && in_rows(graphs_.node_target, targets_.node) != nodes)
-    throw damaged("node_target and x differ in length");
-  if (set_.has_column("pos") && in_rows(graphs_.pos, kCoordinates) != nodes)
-    throw damaged("pos and x differ in length");
-  if (ends(graphs_.edge_ptr) !=
-      std::pair<int64_t, int64_t>(0, static_cast<int64_t>(graphs_.edges.size() / 2)))
-    throw damaged("edge_ptr does not run from 0 to the number of edges");
-  if (edge_features_ != 0 &&
-      graphs_.edge_attr.size() / static_cast<size_t>(edge_features_) != graphs_.edges.size() / 2)
-    throw damaged("edges and edge_attr differ in length");
+  const std::string length_fault =
+      fault_in_lengths(set_, graphs_, {node_features_, edge_features_}, targets_);
+  if (!length_fault.empty()) throw damaged(length_fault);
   try {
     tables_ = tables_of_manifest(set_.manifest(), charge_);
   } catch (const UsageError& error) {
@@ -260,7 +272,7 @@ GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "
   };
   require_names(tables_.node_features, "x", node_features_);
   require_names(tables_.edge_features, "edge_attr", edge_features_);
-  const std::string fault = fault_in(tables_, static_cast<int64_t>(graphs));
+  const std::string fault = fault_in(tables_, graphs_.graphs());
   if (!fault.empty()) throw damaged("manifest.json: " + fault);
 }
 

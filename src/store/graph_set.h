@@ -11,67 +11,69 @@
 
 namespace plimsoll {
 
-/// Consecutive graphs as columns (docs/formats/graph-set.md); a view of somebody else's memory.
-/// Pointers count from node_ptr[0] and edge_ptr[0], which need not be 0. G graphs, N nodes, E edges.
+/// Consecutive graphs as columns (docs/formats/graph-set.md), as a view of memory that others own. Pointers
+/// count from node_ptr[0] and edge_ptr[0], which need not be 0. G graphs, N nodes, E edges.
 struct GraphSpans {
   std::span<const int64_t> node_ptr;  ///< [G+1]
   std::span<const int64_t> edge_ptr;  ///< [G+1]
   std::span<const float> x;           ///< [N, F]
-  std::span<const int32_t> edges;     ///< [E, 2]: source, target, local to the graph
+  std::span<const int32_t> edges;     ///< [E, 2]: source and target, local to the graph.
   std::span<const float> edge_attr;   ///< [E, K]
   std::span<const int64_t> y;         ///< [G]
   std::span<const int64_t> node_y =
-      {};                              ///< [N] class of a node, -1 where unlabelled; or empty: no such column
-  std::span<const float> target = {};  ///< [G, T] to be predicted, NaN where unknown; or empty: likewise
-  std::span<const float> node_target = {};  ///< [N, T]; likewise
-  std::span<const float> pos = {};          ///< [N, 3] where a node lies; or empty: likewise
+      {};  ///< [N] class of a node, -1 if unlabelled; empty without this column.
+  /// [G, T] values to predict, NaN if unknown; empty without this column.
+  std::span<const float> target = {};
+  /// [N, T] values to predict, NaN if unknown; empty without this column.
+  std::span<const float> node_target = {};
+  std::span<const float> pos = {};  ///< [N, 3] coordinates of a node; empty without this column.
 
   int64_t graphs() const { return static_cast<int64_t>(y.size()); }
 };
 
-/// A run of graphs with a name: a split, or a recording within one.
+/// A range of graphs with a name: a split, or a recording within one.
 struct GraphRange {
   std::string name;
-  std::string split;  ///< for a recording
+  std::string split;  ///< Split of a recording.
   int64_t first_graph = 0;
   int64_t graphs = 0;
-  std::optional<std::string> attack;   ///< for a recording
-  std::optional<std::string> copy_of;  ///< for a recording: "split/name" of one with the same content
-  std::string content = {};            ///< for a recording: equal for copies
+  std::optional<std::string> attack;   ///< Attack of a recording.
+  std::optional<std::string> copy_of;  ///< "split/name" of a recording with the same content.
+  std::string content = {};            ///< Hash of a recording's content, equal for copies.
 
-  int64_t bytes() const;  ///< what it takes in a list that grows
+  int64_t bytes() const;  ///< Bytes that it takes in a growing list.
 };
 
-/// What a graph_set says about its graphs, beside the columns.
+/// Metadata of a graph_set, in addition to the columns.
 struct GraphSetTables {
   std::vector<GraphRange> splits;
   std::vector<GraphRange> recordings;
   std::vector<std::string> node_features;
   std::vector<std::string> edge_features;
-  MessageIds vocabulary;  ///< empty where nodes are not IDs
-  /// Those of the features that compare with what was learned of known IDs: 0 for an ID that is not known,
-  /// and for an edge of one.
+  MessageIds vocabulary;  ///< Empty if nodes are not IDs.
+  /// Features that compare with what was learned of known IDs. They are 0 for an unknown ID, and for its
+  /// edges.
   std::vector<std::string> of_known_ids = {};
 };
 
-/// How many numbers are to be predicted of a graph, and of a node; 0: there is no such column.
+/// Number of values to predict per graph, and per node; 0 without such a column.
 struct TargetWidths {
   int64_t graph = 0;
   int64_t node = 0;
 };
 
-inline constexpr int64_t kCoordinates = 3;  ///< of a node: x, y, z
+inline constexpr int64_t kCoordinates = 3;  ///< Coordinates of a node: x, y, z.
 
 /// Writes a `graph_set`. Not thread-safe.
 class GraphSetWriter {
  public:
-  /// F node features and K edge features a row.
+  /// `node_features` and `edge_features` are F and K, the widths of the rows of x and edge_attr.
   GraphSetWriter(const std::filesystem::path& folder, bool replace, int64_t node_features,
                  int64_t edge_features, const TargetWidths& targets = {},
                  FileSystem& files = FileSystem::disk());
 
-  /// The columns node_y and pos are written if graphs come with them. Errors: Failure (disk; either of some
-  /// nodes only).
+  /// Appends graphs. The columns node_y and pos are written if graphs have them. Errors: Failure (disk; only
+  /// some nodes have them).
   void append(const GraphSpans& graphs);
   void publish(const GraphSetTables& tables, Json provenance);
 
@@ -83,8 +85,8 @@ class GraphSetWriter {
   NpyWriter& edges_;
   NpyWriter& edge_attr_;
   NpyWriter& y_;
-  NpyWriter* node_y_ = nullptr;  // made when the first class of a node comes
-  NpyWriter* pos_ = nullptr;     // likewise
+  NpyWriter* node_y_ = nullptr;  // Made when the first class of a node arrives.
+  NpyWriter* pos_ = nullptr;     // Made when the first coordinates arrive.
   NpyWriter* target_ = nullptr;
   NpyWriter* node_target_ = nullptr;
   int64_t nodes_ = 0;
@@ -97,8 +99,8 @@ class GraphSetWriter {
 /// A `graph_set` opened for reading.
 class GraphSetView {
  public:
-  /// Errors: InputError (no graph_set; columns that do not agree; splits or recordings that overlap, leave
-  /// graphs out or do not fit each other). What lies in the columns is not read: that is `plimsoll verify`.
+  /// Errors: InputError (no graph_set; columns that do not agree; splits or recordings that overlap, omit
+  /// graphs or do not match each other). The content of the columns is not read; `plimsoll verify` does that.
   explicit GraphSetView(const std::filesystem::path& folder);
 
   const DataSetView& set() const { return set_; }
@@ -111,7 +113,7 @@ class GraphSetView {
  private:
   DataSetView set_;
   GraphSpans graphs_;
-  Charge charge_{Tag::columns};  // of the tables
+  Charge charge_{Tag::columns};  // Memory of the tables.
   GraphSetTables tables_;
   int64_t node_features_ = 0;
   int64_t edge_features_ = 0;

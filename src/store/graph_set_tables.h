@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-/// `splits`, `recordings`, `features` and `vocabulary` of the manifest of a `graph_set`; `charge` holds what
-/// the ranges take. Errors: UsageError where one is missing or is not what it should be.
+/// Parses `splits`, `recordings`, `features` and `vocabulary` of a `graph_set` manifest. `charge` holds the
+/// memory of the ranges. Errors: UsageError if one is missing or invalid.
 GraphSetTables tables_of_manifest(const Json& manifest, Charge& charge);
 
 }  // namespace plimsoll

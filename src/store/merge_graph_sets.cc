@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Errors: InputError that names both where a column of one is wider than of the other, or there is none.
+// Errors: InputError that names both sets if a column has different widths in them, or exists in one only.
 void require_same_widths(const GraphSetView& first, const GraphSetView& more) {
   const auto require = [&](const char* what, int64_t expected, int64_t found) {
     if (found != expected)
@@ -25,7 +25,7 @@ void require_same_widths(const GraphSetView& first, const GraphSetView& more) {
   require("numbers to be predicted of a node (node_target)", first.targets().node, more.targets().node);
 }
 
-// Of the same rows in each shard, with the graphs that lie in it.
+// Adds the graph counts of a shard's ranges. The ranges must be the same as in `sum`. Errors: InputError.
 void add_ranges(std::vector<GraphRange>& sum, const std::vector<GraphRange>& more, const fs::path& folder) {
   const auto same = [](const GraphRange& a, const GraphRange& b) {
     return a.name == b.name && a.split == b.split && a.content == b.content;

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// The provenance that a single process gives.
+// Returns the provenance that a single process would write.
 Json merged_provenance(const std::vector<ShardFolder>& shards, bool own_sources) {
   Json provenance = shards.front().provenance;
   provenance.at("options").erase("shard");
@@ -26,7 +26,7 @@ Json merged_provenance(const std::vector<ShardFolder>& shards, bool own_sources)
 
 Merged merge_shards(const MergeRequest& request) {
   const std::vector<ShardFolder> shards = open_shards(request.shards);
-  const std::string name = shards.front().apart.at("kind");
+  const std::string name = shards.front().common.at("kind");
   const DataKind* const kind = find_data_kind(name);
   if (kind == nullptr || kind->merge == nullptr)
     throw InputError(fmt::format("{}: shards of kind '{}' cannot be merged, those of {} can",
@@ -38,7 +38,7 @@ RowMerge::RowMerge(const MergeRequest& request, bool own_sources)
     : request_(request),
       shards_(open_shards(request.shards)),
       provenance_(merged_provenance(shards_, own_sources)),
-      merged_{.kind = shards_.front().apart.at("kind")} {
+      merged_{.kind = shards_.front().common.at("kind")} {
   merged_.already_there = is_made_already(request.out, request.force, provenance_, request.shards);
 }
 

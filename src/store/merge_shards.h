@@ -10,44 +10,45 @@
 namespace plimsoll {
 
 struct MergeRequest {
-  std::vector<std::filesystem::path> shards = {};  ///< in any order
+  std::vector<std::filesystem::path> shards = {};  ///< In any order.
   std::filesystem::path out = {};
-  bool force = false;  ///< replace an existing output
-  /// Bytes of columns read and in all; may throw to end it. Each byte is read twice: to check it, and to
-  /// copy it.
+  bool force = false;  ///< Replace an existing output.
+  /// Called with the bytes of columns read and the total; may throw to stop. Each byte is read twice: to
+  /// check it, and to copy it.
   std::function<void(int64_t, int64_t)> progress = [](int64_t, int64_t) {};
   FileSystem& files = FileSystem::disk();
 };
 
 struct Merged {
-  bool already_there = false;  ///< the output held just this: nothing was done
+  /// The output existed already with the same provenance, so nothing was done.
+  bool already_there = false;
   std::string kind;
-  int64_t rows = 0;   ///< frames, graphs or edges
-  int64_t bytes = 0;  ///< of columns
+  int64_t rows = 0;   ///< Frames, graphs or edges.
+  int64_t bytes = 0;  ///< Bytes of all columns.
 };
 
-/// Makes of the shards of one data set the set that a single process would have made, byte for byte, as their
-/// kind does it (store/data_kind.h). Their checksums are compared first. Errors: InputError, which names the
-/// shard: missing, given twice, of another set, damaged, no shard, of a kind that has no shards; Failure
-/// (disk; the output exists).
+/// Merges the shards of one data set into the set that a single process would have made, byte for byte, by
+/// the operation of their kind (store/data_kind.h). Checksums of the shards are checked first. Errors:
+/// InputError that names the shard: missing, given twice, of another set, damaged, no shard, of a kind
+/// without shards; Failure (disk; the output exists).
 Merged merge_shards(const MergeRequest& request);
 
 /// The merge of a kind whose shards hold consecutive rows. Not thread-safe.
 class RowMerge {
  public:
-  /// `own_sources`: each shard was made from sources of its own, and the whole from all of them. Errors:
-  /// those of open_shards().
+  /// `own_sources` says that each shard was made from its own sources, and the whole from all of them.
+  /// Errors: those of open_shards().
   RowMerge(const MergeRequest& request, bool own_sources);
 
   const std::vector<ShardFolder>& shards() const { return shards_; }
-  /// Whether the output is there already, made from the same.
+  /// Whether the output exists already with the same provenance.
   bool is_done() const { return merged_.already_there; }
-  /// All sets that will be read; checks their columns. Errors: InputError.
+  /// Checks the columns of all sets that will be read. Errors: InputError.
   void check(const std::vector<const DataSetView*>& sets);
-  /// So many more bytes were copied.
+  /// Reports that `bytes` more bytes were copied.
   void add(int64_t bytes) { request_.progress(done_ += bytes, 2 * merged_.bytes); }
   Json take_provenance() { return std::move(provenance_); }
-  /// What merge_shards() gives, for a set of so many rows.
+  /// Returns the result of merge_shards() for a set of `rows` rows.
   Merged result(int64_t rows);
 
  private:
@@ -58,7 +59,7 @@ class RowMerge {
   int64_t done_ = 0;
 };
 
-/// The bytes of all columns.
+/// Returns the bytes of all columns.
 int64_t column_bytes(const DataSetView& set);
 
 }  // namespace plimsoll

@@ -8,11 +8,12 @@
 
 namespace plimsoll {
 
-/// The JSON in a key of a file's metadata. Errors: InputError that names file and key where it is missing, no
-/// JSON, or beyond JsonLimits.
+/// Parses the JSON in a key of a file's metadata. Errors: InputError that names file and key if it is
+/// missing, not JSON, or beyond JsonLimits.
 Json metadata_json(const SafetensorsView& file, const std::string& key);
 
-/// What `read` makes of that JSON. Errors: the same, also for a Json::exception and a UsageError of `read`.
+/// Returns the result of `read` for that JSON. Errors: InputError as above, also for a Json::exception and a
+/// UsageError of `read`.
 template <typename Read>
 auto read_metadata(const SafetensorsView& file, const std::string& key, const Read& read) {
   const auto wrong = [&](const std::exception& error) {

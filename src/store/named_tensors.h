@@ -12,27 +12,28 @@ namespace plimsoll {
 
 /// A tensor that owns its bytes.
 struct OwnedTensor {
-  std::string dtype;  ///< "F32", "F64" or "I64"
+  std::string dtype;  ///< "F32", "F64" or "I64".
   std::vector<int64_t> shape;
-  Vector<std::byte, Tag::columns> data;  ///< row-major, little-endian
+  Vector<std::byte, Tag::columns> data;  ///< Row-major, little-endian.
 
   TensorSpan span() const { return {dtype, shape, data}; }
 };
 
-/// What a model file carries beside parameters, by name. Immutable once made: any number of threads may read.
+/// Tensors of a model file in addition to parameters, by name. Immutable once made, so any number of threads
+/// may read them.
 using NamedTensors = std::map<std::string, OwnedTensor>;
 
-/// A copy of `values`; T is float, double or int64_t.
+/// Returns a copy of `values`. T is float, double or int64_t.
 template <typename T>
 OwnedTensor own_tensor(std::span<const T> values, std::vector<int64_t> shape);
 
-/// The values of a tensor that must have this shape, where -1 stands for any size. Errors: InputError that
-/// names the tensor, what it is and what was expected.
+/// Returns the values of a tensor that must have this shape, in which -1 stands for any size. Errors:
+/// InputError with the tensor's name, what it is and what was expected.
 template <typename T>
 std::span<const T> values_of(const NamedTensors& tensors, const std::string& name,
                              const std::vector<int64_t>& shape);
 
-/// Copies of a file's tensors whose names begin with `prefix`, and not with `without`.
+/// Copies a file's tensors whose names begin with `prefix` and not with `without`.
 NamedTensors own_tensors(const SafetensorsView& file, const std::string& prefix,
                          const std::string& without = " ");
 

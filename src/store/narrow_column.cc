@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kNumbersAtOnce = 16 * 1024;
 constexpr float kMaxI8 = 127;
 
-// Calls take(first number, how many) for whole rows, some at a time.
+// Calls take(first number, count) for chunks of whole rows.
 template <typename Take>
 void each_piece(size_t numbers, int64_t features, const Take& take) {
   const auto width = static_cast<size_t>(features);
@@ -36,13 +36,13 @@ StoredAs StoredAs::parse(const std::string& word) {
 void NarrowColumn::look_at(std::span<const float> values, int64_t features) {
   features_ = features;
   const auto look = [&](bool& survive, NumberType type) {
-    if (survive && wanted_.type.value_or(type) == type) survive = survives(type, values);
+    if (survive && requested_.type.value_or(type) == type) survive = survives(type, values);
   };
   look(u8_, NumberType::u8);
   look(i8_, NumberType::i8);
   look(f16_, NumberType::f16);
   look(bf16_, NumberType::bf16);
-  if (wanted_.type != NumberType::i8 || !wanted_.scale.empty()) return;
+  if (requested_.type != NumberType::i8 || !requested_.scale.empty()) return;
   largest_.resize(static_cast<size_t>(features), 0);
   for (size_t i = 0; i < values.size(); ++i) {
     float& largest = largest_[i % largest_.size()];
@@ -51,7 +51,7 @@ void NarrowColumn::look_at(std::span<const float> values, int64_t features) {
 }
 
 std::optional<NumberType> NarrowColumn::chosen() const {
-  if (wanted_.type) return *wanted_.type;
+  if (requested_.type) return *requested_.type;
   if (u8_) return NumberType::u8;
   if (i8_) return NumberType::i8;
   if (f16_) return NumberType::f16;
@@ -62,8 +62,8 @@ Json NarrowColumn::store(DataSetWriter& set, const std::string& name) {
   const NumberType type = *chosen();
   if (type == NumberType::f32 || features_ == 0) return {};
   RowValues stored{.type = type, .width = features_};
-  if (type == NumberType::i8 && (!i8_ || !wanted_.scale.empty())) {
-    Vector<float, Tag::columns> scale(wanted_.scale.begin(), wanted_.scale.end());
+  if (type == NumberType::i8 && (!i8_ || !requested_.scale.empty())) {
+    Vector<float, Tag::columns> scale(requested_.scale.begin(), requested_.scale.end());
     if (scale.empty())
       for (const float largest : largest_) scale.push_back(largest / kMaxI8 > 0 ? largest / kMaxI8 : 1);
     set.column<float>(scale_column(name)).append(std::span<const float>(scale));

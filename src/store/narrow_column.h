@@ -10,40 +10,41 @@
 
 namespace plimsoll {
 
-/// How a column of features is to be stored. `type` none: in the fewest bits that keep every bit of every
-/// value; else in this type, rounded where it has to be.
+/// How to store a column of features. Without `type`: in the fewest bits that keep every bit of every value.
+/// Else in this type, with rounding if needed.
 struct StoredAs {
   std::optional<NumberType> type = NumberType::f32;
-  /// [F] of i8; empty: the greatest magnitude of each feature over 127, or none where every value survives.
+  /// [F] for i8. Empty for the maximum magnitude of each feature over 127, or no scale if every value
+  /// survives.
   std::span<const float> scale = {};
 
-  /// "auto", "f32", "f16", "bf16" or "i8". Errors: UsageError.
+  /// Parses "auto", "f32", "f16", "bf16" or "i8". Errors: UsageError.
   static StoredAs parse(const std::string& word);
 };
 
-/// Looks at the rows of an f32 column [rows, F] while they are written, and stores it again in a narrow type.
+/// Observes the rows of an f32 column [rows, F] while they are written, and then stores it in a narrow type.
 /// Not thread-safe.
 class NarrowColumn {
  public:
-  explicit NarrowColumn(StoredAs wanted = {}) : wanted_(wanted) {}
+  explicit NarrowColumn(StoredAs requested = {}) : requested_(requested) {}
 
   void look_at(std::span<const float> values, int64_t features);
-  /// Once all were written to the column `name`: stores them in the type that was found or is wanted. Gives
-  /// what the manifest says of it, {"type", "exact", "xxh3_f32"} and "largest_error" where values were
-  /// rounded; null: the column is f32 as it is. Errors: Failure (disk), InputError (a value that the type has
-  /// no room for).
+  /// Stores the complete column `name` in the chosen or requested type. Returns its entry in the manifest:
+  /// {"type", "exact", "xxh3_f32"}, and "largest_error" if values were rounded; null if the column stays f32.
+  /// Errors: Failure (disk), InputError (a value that the type cannot hold).
   Json store(DataSetWriter& set, const std::string& name);
 
  private:
   std::optional<NumberType> chosen() const;
 
-  StoredAs wanted_;
+  StoredAs requested_;
   int64_t features_ = 0;
-  bool u8_ = true, i8_ = true, f16_ = true, bf16_ = true;  // every value so far survives as it
-  Vector<float, Tag::output> largest_;                     // [F] magnitudes, where i8 is wanted
+  // Whether every value so far survives in this type.
+  bool u8_ = true, i8_ = true, f16_ = true, bf16_ = true;
+  Vector<float, Tag::output> largest_;  // [F] maximum magnitudes, for i8.
 };
 
-/// XXH3-64 of a column as f32, [rows, F]: what "xxh3_f32" of a narrow one has to be.
+/// Returns XXH3-64 of a column [rows, F] as f32, which must equal "xxh3_f32" of a narrow column.
 std::string f32_checksum(const DataSetView& set, const std::string& name);
 
 }  // namespace plimsoll

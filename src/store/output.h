@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// Whether the output is there already, made of just that, so that there is nothing to do; never with
-/// `force`. To be asked before the work. Errors: those of require_free() where something else is there.
+/// Returns whether the output exists already with this provenance, so that there is nothing to do; never with
+/// `force`. Call it before the work. Errors: those of require_free() if something else exists.
 bool is_made_already(const std::filesystem::path& out, bool force, const Json& provenance,
                      const std::vector<std::filesystem::path>& sources, const WillHold& will_hold = {});
 

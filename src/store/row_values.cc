@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kWidenedAtOnce = 512;  // numbers that are taken out of the way of their own widening
+constexpr size_t kWidenedAtOnce = 512;  // Numbers copied away before they are widened in their own place.
 
 }  // namespace
 
@@ -29,7 +29,8 @@ std::byte* RowValues::packed_in(std::span<float> rows) const {
          static_cast<int64_t>(rows.size()) * bytes_of(type);
 }
 
-// Numbers lie at the end and are wider at the start, so that none is written over before it was taken.
+// The packed numbers are at the end of the memory and are widened from its start, so none is overwritten
+// before it is copied.
 void RowValues::widen_in_place(std::span<float> rows) const {
   if (type == NumberType::f32) return;
   const std::byte* from = packed_in(rows);

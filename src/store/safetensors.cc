@@ -13,17 +13,18 @@
 namespace plimsoll {
 namespace {
 
-constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // the format's own limit
-constexpr int kMaxEvents = 1000;   // of parsing one entry: hundreds of dimensions, or keys of metadata
-constexpr size_t kMaxShown = 200;  // characters of a name
-// What a model of usual size has is part of the slack of a plan.
+constexpr uint64_t kMaxHeaderBytes = 100'000'000;  // Limit of the format.
+// Maximum parse events of one entry: enough for hundreds of dimensions, or keys of metadata.
+constexpr int kMaxEvents = 1000;
+constexpr size_t kMaxShown = 200;  // Maximum characters of a name in an error.
+// Headers of models of usual size are part of the slack of a plan.
 constexpr int64_t kUsualHeld = 64 << 10;
-// Bytes that are held while a header is parsed, by its length: at most a text as it grows, twice its size and
-// the size before that; the value made of it; what is kept.
+// Bytes held while a header is parsed, per byte of its length: a growing text takes twice its size plus its
+// size before; the parsed value takes one; the result takes one.
 constexpr int64_t kParsing = 5;
 constexpr const char* kMetadata = "__metadata__";
 
-// Of what a file says, however its header is written.
+// Returns the checksum of the content, which does not depend on how the header is written.
 std::string checksum_of(const std::map<std::string, TensorSpan>& tensors, const TensorMetadata& metadata) {
   Hasher hasher;
   const auto add_number = [&](uint64_t number) { hasher.add(&number, sizeof(number)); };
@@ -87,9 +88,9 @@ InputError unusable(const std::string& path, const std::string& what) {
   return InputError(path + ": not a usable safetensors file: " + what);
 }
 
-constexpr int64_t kNodeBytes = 240;  // of an entry in a map, with what malloc adds to its pieces
+constexpr int64_t kNodeBytes = 240;  // Bytes of an entry in a map, with the overhead of malloc.
 
-// Both say what the entries take.
+// Both functions return the bytes that the entries take.
 int64_t add_tensor(const std::string& name, TensorSpan tensor, const std::string& path,
                    std::map<std::string, TensorSpan>& tensors) {
   const size_t bytes = name.size() + tensor.dtype.size() + tensor.shape.size() * sizeof(int64_t);
@@ -153,8 +154,8 @@ SafetensorsView::SafetensorsView(const std::filesystem::path& path) : file_(path
   check();
 }
 
-// Entries are taken one by one, and thrown away: in a tree of all of them each would be looked for among
-// those before it.
+// Entries are processed one by one and discarded. In a tree of all entries, each key would be compared with
+// all earlier ones.
 void SafetensorsView::read_header(std::string_view text, std::span<const std::byte> data) {
   using Event = Json::parse_event_t;
   Charge parsing(Tag::parameters, kParsing * std::max<int64_t>(std::ssize(text) - kUsualHeld, 0));
@@ -188,7 +189,7 @@ void SafetensorsView::charge(int64_t bytes) {
   if (held_ > kUsualHeld) charge_.add(held_ - kUsualHeld - charge_.bytes());
 }
 
-// As the format demands: data of tensors that share it would grow when each gets a copy.
+// The format demands it: tensors that share data would take more memory when each gets a copy.
 void SafetensorsView::require_no_gaps(std::span<const std::byte> data) const {
   std::vector<const std::pair<const std::string, TensorSpan>*> in_order;
   const Charge charge(
@@ -197,8 +198,8 @@ void SafetensorsView::require_no_gaps(std::span<const std::byte> data) const {
   in_order.reserve(tensors_.size());
   for (const auto& tensor : tensors_) in_order.push_back(&tensor);
   const auto place = [](const auto* tensor) {
-    const std::span<const std::byte> of = tensor->second.data;
-    return std::pair(of.data(), of.size());
+    const std::span<const std::byte> bytes = tensor->second.data;
+    return std::pair(bytes.data(), bytes.size());
   };
   std::ranges::sort(in_order, {}, place);
   const std::byte* next = data.data();
@@ -216,14 +217,14 @@ void SafetensorsView::require_no_gaps(std::span<const std::byte> data) const {
 }
 
 void SafetensorsView::check() const {
-  const auto said = metadata_.find(kChecksum);
-  if (said == metadata_.end()) return;  // of an older version, or another tool
+  const auto stored = metadata_.find(kChecksum);
+  if (stored == metadata_.end()) return;  // Written by an older version or another tool.
   const std::string found = checksum_of(tensors_, metadata_);
-  if (found != said->second)
+  if (found != stored->second)
     throw InputError(fmt::format(
         "{}: its tensors and metadata have the checksum {}, it says {}: the file is damaged; fetch it or "
         "train it again (who changes it on purpose leaves '{}' out)",
-        path(), found, said->second, kChecksum));
+        path(), found, stored->second, kChecksum));
 }
 
 const TensorSpan& SafetensorsView::tensor(const std::string& name) const {

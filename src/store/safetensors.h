@@ -12,28 +12,28 @@
 
 namespace plimsoll {
 
-/// One tensor of a safetensors file, or about to become one: a view of somebody else's memory.
+/// One tensor of a safetensors file, or one to be written: a view of memory that others own.
 struct TensorSpan {
   std::string dtype;  ///< "F32", "I64", ...
   std::vector<int64_t> shape;
-  std::span<const std::byte> data;  ///< row-major, little-endian
+  std::span<const std::byte> data;  ///< Row-major, little-endian.
 };
 
 using TensorMetadata = std::map<std::string, std::string>;
-inline constexpr const char* kChecksum = "plimsoll.checksum";  ///< key of the metadata
+inline constexpr const char* kChecksum = "plimsoll.checksum";  ///< Key in the metadata.
 
 /// Writes a safetensors file (github.com/huggingface/safetensors, format section of its README): tensors in
 /// the order of their names, data 64-byte aligned; temporary name, sync, rename. Equal tensors and metadata
-/// give equal bytes. Adds kChecksum to the metadata, in place of one that is given
+/// give equal bytes. Sets kChecksum in the metadata and replaces any given one
 /// (docs/formats/safetensors.md#the-checksum).
 void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorSpan>& tensors,
                        const TensorMetadata& metadata, FileSystem& files = FileSystem::disk());
 
-/// A safetensors file mapped for reading. What it keeps of the header is in the ledger.
+/// A safetensors file mapped for reading. The parsed header is in the ledger.
 class SafetensorsView {
  public:
-  /// Checks the checksum, if the file has one. Errors: InputError that names the file and what is wrong with
-  /// it; BudgetExceeded.
+  /// Checks the checksum, if the file has one. Errors: InputError that names the file and the fault;
+  /// BudgetExceeded.
   explicit SafetensorsView(const std::filesystem::path& path);
 
   const std::map<std::string, TensorSpan>& tensors() const { return tensors_; }
@@ -42,7 +42,7 @@ class SafetensorsView {
   /// Errors: InputError that names the missing tensor or key.
   const TensorSpan& tensor(const std::string& name) const;
   const std::string& meta(const std::string& key) const;
-  /// As MappedFile's: the tensors stay, and their pages come again when they are read.
+  /// Releases the pages as MappedFile does. The tensors stay valid, and reading them maps their pages again.
   void release() const noexcept { file_.release(); }
 
  private:
@@ -52,7 +52,7 @@ class SafetensorsView {
   void check() const;
 
   MappedFile file_;
-  int64_t held_ = 0;  // by what follows
+  int64_t held_ = 0;  // Bytes of the members below.
   Charge charge_{Tag::parameters};
   std::map<std::string, TensorSpan> tensors_;
   TensorMetadata metadata_;

@@ -9,21 +9,21 @@
 
 namespace plimsoll {
 
-/// Part `number` of `of` of the work of making one data set, 1 and 1 for all of it. The parts are sets of
-/// their own, of which merge_shards() makes the one that a single process would have made.
+/// Part `number` of `shards` of the work of making one data set; 1 of 1 is all of it. Each part is a data set
+/// of its own. merge_shards() makes them into the set that a single process would have made.
 struct Shard {
   int64_t number = 1;
-  int64_t of = 1;
+  int64_t shards = 1;
 
-  bool is_all() const { return of == 1; }
-  /// "2/8". Errors: UsageError.
+  bool is_all() const { return shards == 1; }
+  /// Parses a text such as "2/8". Errors: UsageError.
   static Shard parse(const std::string& text);
-  /// The consecutive items that belong to it: [first, end). Items weigh, and shards weigh about the same; one
-  /// may have none.
+  /// Returns the consecutive items of this shard: [first, end). Shards have about the same total weight. One
+  /// may be empty.
   std::pair<size_t, size_t> items(std::span<const int64_t> weights) const;
-  /// The same of `count` items that weigh the same.
+  /// Returns the range of this shard among `count` items of equal weight.
   std::pair<int64_t, int64_t> items(int64_t count) const;
-  /// The entry "shard" of a provenance's options. `all` identifies what all shards are made from.
+  /// Returns the entry "shard" of a provenance's options. `all` identifies the sources of all shards.
   Json to_json(const std::string& all) const;
 };
 

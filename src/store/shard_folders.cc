@@ -21,13 +21,13 @@ ShardFolder open_shard(const fs::path& folder) {
     Json options = shard.provenance.at("options");
     const Json entry = options.at("shard");
     shard.number = whole_number(entry.at("number"));
-    shard.of = whole_number(entry.at("of"));
+    shard.shards = whole_number(entry.at("of"));
     options.erase("shard");
-    shard.apart = {{"kind", manifest.at("kind")},
-                   {"tool", shard.provenance.at("tool")},
-                   {"options", std::move(options)},
-                   {"all", entry.at("all")},
-                   {"of", shard.of}};
+    shard.common = {{"kind", manifest.at("kind")},
+                    {"tool", shard.provenance.at("tool")},
+                    {"options", std::move(options)},
+                    {"all", entry.at("all")},
+                    {"of", shard.shards}};
   } catch (const Json::exception&) {
     throw InputError(
         folder.string() +
@@ -49,20 +49,20 @@ std::vector<ShardFolder> open_shards(const std::vector<fs::path>& folders) {
   const ShardFolder& first = shards.front();
   std::map<int64_t, const ShardFolder*> by_number;
   for (const ShardFolder& shard : shards) {
-    for (const auto& [key, value] : first.apart.items())
-      if (shard.apart.at(key) != value)
+    for (const auto& [key, value] : first.common.items())
+      if (shard.common.at(key) != value)
         throw InputError(fmt::format("{} is no shard of the set of {}: its '{}' is {}, expected {}",
                                      shard.folder.string(), first.folder.string(), key,
-                                     shard.apart.at(key).dump(), value.dump()));
+                                     shard.common.at(key).dump(), value.dump()));
     const auto [known, fresh] = by_number.emplace(shard.number, &shard);
     if (!fresh)
       throw InputError(fmt::format("{} and {} are both shard {}/{}", known->second->folder.string(),
-                                   shard.folder.string(), shard.number, shard.of));
+                                   shard.folder.string(), shard.number, shard.shards));
   }
-  for (int64_t number = 1; number <= first.of; ++number)
+  for (int64_t number = 1; number <= first.shards; ++number)
     if (!by_number.contains(number))
-      throw InputError(fmt::format("shard {}/{} is missing; make it with --shard {}/{}", number, first.of,
-                                   number, first.of));
+      throw InputError(fmt::format("shard {}/{} is missing; make it with --shard {}/{}", number, first.shards,
+                                   number, first.shards));
   std::ranges::sort(shards, {}, &ShardFolder::number);
   return shards;
 }

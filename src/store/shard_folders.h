@@ -8,19 +8,18 @@
 
 namespace plimsoll {
 
-/// A data set that is part `number` of `of` of another one.
+/// A data set that is part `number` of `shards` of another one.
 struct ShardFolder {
   std::filesystem::path folder;
   int64_t number = 0;
-  int64_t of = 0;
-  Json provenance = {};  ///< with "shard"
+  int64_t shards = 0;
+  Json provenance = {};  ///< Includes "shard".
   /// What all shards of a set have in common: "kind", "tool", "options", "all", "of".
-  Json apart = {};
+  Json common = {};
 };
 
-/// All shards of one set, in their order, from folders in any order. Only manifests are read. Errors:
-/// InputError, which names the shard: missing, given twice, of another set, no shard; UsageError (none
-/// given).
+/// Returns all shards of one set in their order, from folders in any order. Only manifests are read. Errors:
+/// InputError that names the shard: missing, given twice, of another set, no shard; UsageError (none given).
 std::vector<ShardFolder> open_shards(const std::vector<std::filesystem::path>& folders);
 
 }  // namespace plimsoll

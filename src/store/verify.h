@@ -8,12 +8,11 @@
 
 namespace plimsoll {
 
-/// Where a list of findings ends, however many there are.
+/// Maximum number of findings in a list.
 inline constexpr size_t kMaxFindings = 20;
 
-/// Reads a data set through and through: every checksum, every offset, every index, every flag.
-/// Returns what is wrong, one sentence each; nothing if the data set is whole.
-/// Errors: InputError when it cannot even be opened.
+/// Reads the whole data set: every checksum, offset, index and flag. Returns the faults as one sentence each;
+/// empty if the data set is sound. Errors: InputError if it cannot be opened.
 std::vector<std::string> verify_data_set(const std::filesystem::path& folder);
 
 }  // namespace plimsoll

@@ -10,7 +10,7 @@ namespace {
 
 using Findings = std::vector<std::string>;
 
-// The first element for which `wrong` holds.
+// Returns the index of the first element for which `wrong` holds, or -1.
 template <typename T, typename Wrong>
 int64_t find_first(std::span<const T> values, const Wrong& wrong) {
   const auto found = std::find_if(values.begin(), values.end(), wrong);
@@ -39,7 +39,7 @@ void verify_topology(const GraphView& graph, Findings& findings) {
     }
 }
 
-// Whether a row has a neighbour; rows ascend.
+// Returns whether a row contains a neighbour. Rows ascend.
 bool has_edge(const GraphView& graph, int64_t node, int64_t neighbour) {
   int64_t low = graph.indptr()[static_cast<size_t>(node)];
   int64_t high = graph.indptr()[static_cast<size_t>(node) + 1];
@@ -53,7 +53,7 @@ bool has_edge(const GraphView& graph, int64_t node, int64_t neighbour) {
   return low < graph.indptr()[static_cast<size_t>(node) + 1] && graph.neighbour(low) == neighbour;
 }
 
-// Edges that train are edges of the graph, and those that were held out are not.
+// Checks that training edges are edges of the graph, and that held-out edges are not.
 void verify_split_edges(const GraphView& graph, size_t split, Findings& findings) {
   const std::span<const int64_t> edges = graph.split_edges(split);
   const auto wrong = [&](size_t row, const char* what) {
@@ -66,9 +66,9 @@ void verify_split_edges(const GraphView& graph, size_t split, Findings& findings
       return wrong(at / 2, "names no node of the graph");
     if (at > 0 && (edges[at - 1] > node || (edges[at - 1] == node && edges[at - 2] >= neighbour)))
       return wrong(at / 2, "does not ascend, by node and neighbour");
-    const bool there = has_edge(graph, node, neighbour);
-    if (split == 0 && !there) return wrong(at / 2, "is no edge of the graph");
-    if (split > 0 && (there || has_edge(graph, neighbour, node)))
+    const bool is_edge = has_edge(graph, node, neighbour);
+    if (split == 0 && !is_edge) return wrong(at / 2, "is no edge of the graph");
+    if (split > 0 && (is_edge || has_edge(graph, neighbour, node)))
       return wrong(at / 2, "is an edge of the graph, and was to be held out");
   }
 }
@@ -79,7 +79,7 @@ void verify_finite(std::span<const float> values, const char* name, Findings& fi
     findings.push_back(fmt::format("column '{}' holds a value that is not finite, the {}th", name, at));
 }
 
-// Some rows at a time, and the proof that a narrow column is what was given.
+// Checks x in chunks of rows, and that a narrow column has the checksum of the original values.
 void verify_x(const GraphView& graph, Findings& findings) {
   if (graph.node_features() == 0) return;
   constexpr int64_t kRowsAtOnce = 256;
@@ -100,7 +100,7 @@ void verify_x(const GraphView& graph, Findings& findings) {
         fmt::format("column 'x': as f32 its checksum is {}, the manifest says {}", found, expected.dump()));
 }
 
-// That each number stands once follows from sums of hashes, which need no memory.
+// Compares sums of hashes to check that each number occurs once. This needs no memory.
 void verify_edge_ids(std::span<const int64_t> ids, Findings& findings) {
   const auto edges = static_cast<int64_t>(ids.size());
   const auto mixed = [](int64_t number) {
@@ -143,7 +143,7 @@ void verify_graph(const std::filesystem::path& folder, Findings& findings) {
   if (odd >= 0)
     findings.push_back(fmt::format("node {}: y {} is neither -1 (unlabelled) nor below the {} classes", odd,
                                    graph.y()[static_cast<size_t>(odd)], classes));
-  const bool sound = findings.empty();  // rows rise and ascend
+  const bool sound = findings.empty();  // Row ends do not fall, and rows ascend.
   for (size_t split = 0; sound && split < kGraphSplits.size(); ++split)
     verify_split_edges(graph, split, findings);
   for (size_t split = 0; split < kGraphSplits.size(); ++split) {

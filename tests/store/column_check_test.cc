@@ -38,7 +38,8 @@ TEST_F(ColumnCheckOfGraphs, AChangedBitOfAnyColumnIsRefusedByItsName) {
   const Json columns = read_manifest(folder_)["columns"];
   for (const auto& [name, column] : columns.items()) {
     const auto path = folder_ / (name + ".npy");
-    const size_t at = name.ends_with("_ptr") ? 4096 + 8 : 4096;  // the ends of pointers are looked at anyway
+    // Opening checks the first and last pointer, so an inner one is changed.
+    const size_t at = name.ends_with("_ptr") ? 4096 + 8 : 4096;
     flip_bit(path, at);
     EXPECT_THAT(refusal(), AllOf(HasSubstr("column '" + name + "'"), HasSubstr("make the set again")));
     flip_bit(path, at);
@@ -52,12 +53,12 @@ TEST_F(ColumnCheckOfGraphs, OfALargeSetTheChecksumsAreCheckedWhereItsFilesAreOth
   EXPECT_EQ(read["columns"]["x"]["bytes"], std::filesystem::file_size(x_));
   const std::string bytes = read_bytes(x_);
   flip_bit(x_, 4096);
-  check(large);  // nothing is known of its files
+  check(large);  // Nothing is known of its files.
   large.known = read["columns"];
   EXPECT_THAT(refusal(large), HasSubstr("column 'x'"));
   EXPECT_THAT(refusal({.full = true, .max_bytes = 0}), HasSubstr("column 'x'"));
   write_bytes(x_, bytes);
-  EXPECT_NE(check(large)["columns"]["x"], read["columns"]["x"]);  // another file of the same data
+  EXPECT_NE(check(large)["columns"]["x"], read["columns"]["x"]);  // It is another file with the same data.
   large.known = check(large)["columns"];
   int64_t total = 0;
   large.progress = [&](int64_t, int64_t all) { total = all; };

@@ -98,7 +98,7 @@ TEST_F(DataSet, AnExceptionLeavesNothing) {
 }
 
 TEST_F(DataSet, ARefusalOfTheBudgetLeavesNothing) {
-  const LedgerCap cap(300 * 1024);  // one column's buffer, not two
+  const LedgerCap cap(300 * 1024);  // Enough for the buffer of one column, not of two.
   EXPECT_THROW(publish(), BudgetExceeded);
   EXPECT_THAT(names_in(parent_.path()), IsEmpty());
   EXPECT_EQ(Ledger::process().held(), 0);
@@ -154,7 +154,8 @@ TEST_F(DataSet, NothingIsLeftOnTheDiskWhateverFails) {
   for (int at = 0;; ++at) {
     FaultyFiles files(FileSystem::disk(), {Fault::error, at, EIO});
     EXPECT_THROW(write(files), Failure) << "call " << at;
-    if (files.struck().empty() || files.struck() == "remove_tree") break;  // of the old one, the last call
+    // The last call removes the old set.
+    if (files.struck().empty() || files.struck() == "remove_tree") break;
     ASSERT_THAT(names_in(parent_.path()), ElementsAre("set")) << files.struck() << ", call " << at;
     ASSERT_EQ(first_value(), 1);
   }
@@ -247,7 +248,7 @@ TEST_F(DataSet, AFolderWithoutAManifestIsNoDataSet) {
   EXPECT_THROW(read_manifest(folder_), InputError);
 }
 
-// Publishes, changes the manifest, and expects that it is refused by name.
+// Publishes a set, changes its manifest, and expects an error that names the folder.
 class DamagedManifest : public DataSet {
  protected:
   void expect_refused(const std::string& text) const {

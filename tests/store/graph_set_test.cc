@@ -156,7 +156,7 @@ TEST_F(GraphSet, SplitsAndRecordingsThatShareOrLeaveOutGraphsAreRefused) {
   }
   expect_refused("recordings", 2, "split", "train",
                  "recording 'copy' of split 'train' has graphs in another");
-  Json manifest = good;  // a recording on both sides
+  Json manifest = good;  // A recording in two splits.
   manifest["recordings"].erase(1);
   manifest["recordings"][0]["graphs"] = 8;
   manifest["recordings"][1]["first_graph"] = 8;
@@ -168,14 +168,15 @@ TEST_F(GraphSet, SplitsAndRecordingsThatShareOrLeaveOutGraphsAreRefused) {
 TEST_F(GraphSet, ThePiecesInWhichGraphsAreAppendedDoNotShow) {
   const GraphColumns columns = made_up_graphs(10);
   write_made_up_graphs(folder_, columns);
-  const std::string whole = read_bytes(folder_ / "manifest.json");  // it has every column's checksum
+  // It contains the checksum of every column.
+  const std::string whole = read_bytes(folder_ / "manifest.json");
   for (const size_t piece : {1U, 3U, 9U}) {
     GraphSetWriter writer(folder_, true, 3, 2);
     writer.append(
         {std::span(columns.node_ptr).first(1), std::span(columns.edge_ptr).first(1), {}, {}, {}, {}});
     for (size_t first = 0; first < 10; first += piece) {
       const size_t count = std::min<size_t>(piece, 10 - first);
-      // Pointers stay as they are: a view need not begin at 0.
+      // Pointers stay unchanged, because a view need not begin at 0.
       const GraphSpans all = columns.spans();
       const auto at = [](std::span<const int64_t> pointers, size_t i) {
         return static_cast<size_t>(pointers[i]);
@@ -229,7 +230,7 @@ TEST_F(GraphSet, PointersThatDoNotSpanTheColumnsAreRefused) {
                                   const std::string& about) {
     GraphColumns columns = made_up_graphs(10);
     damage(columns);
-    // Written column by column: the writer of graph sets computes pointers of its own.
+    // Written column by column, because the writer of graph sets computes the pointers itself.
     DataSetWriter writer(folder_, true);
     writer.column<int64_t>("node_ptr").append(columns.spans().node_ptr);
     writer.column<int64_t>("edge_ptr").append(columns.spans().edge_ptr);
@@ -268,7 +269,7 @@ TEST_F(GraphSet, NamesThatAreNotAsManyAsColumnsAreRefused) {
   tables.edge_features.pop_back();
   write_made_up_graphs(folder_, made_up_graphs(10), tables);
   EXPECT_THAT(refusal(), HasSubstr("features names 1 columns of edge_attr, which has 2"));
-  tables.edge_features.clear();  // who made it gave none
+  tables.edge_features.clear();  // The caller gave no names.
   write_made_up_graphs(folder_, made_up_graphs(10), tables);
   EXPECT_NO_THROW(GraphSetView{folder_});
 }

@@ -18,7 +18,7 @@ using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// The graph of docs/formats/graph.md, and what is known of it.
+// The graph of docs/formats/graph.md with all its columns.
 struct Columns {
   std::vector<int64_t> ends = {2, 3, 3, 4};
   std::vector<uint32_t> indices = {1, 3, 0, 1};

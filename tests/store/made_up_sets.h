@@ -20,7 +20,7 @@ struct GraphColumns {
   GraphSpans spans() const { return {node_ptr, edge_ptr, x, edges, edge_attr, y}; }
 };
 
-/// Valid graphs of 1 to 5 nodes and up to 8 edges; graph 2 has no edges.
+/// Makes valid graphs of 1 to 5 nodes and up to 8 edges. Graph 2 has no edges.
 inline GraphColumns made_up_graphs(int64_t count) {
   GraphColumns columns;
   for (int64_t g = 0; g < count; ++g) {
@@ -40,7 +40,7 @@ inline GraphColumns made_up_graphs(int64_t count) {
   return columns;
 }
 
-/// What describes `made_up_graphs(10)`.
+/// Describes `made_up_graphs(10)`.
 inline GraphSetTables made_up_tables() {
   GraphSetTables tables;
   const auto range = [](const char* name, const char* split, int64_t first, int64_t graphs) {

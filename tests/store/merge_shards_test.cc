@@ -22,7 +22,7 @@ using testing::Pair;
 TEST(Shard, IsReadAsItIsWritten) {
   const Shard shard = Shard::parse("2/8");
   EXPECT_EQ(shard.number, 2);
-  EXPECT_EQ(shard.of, 8);
+  EXPECT_EQ(shard.shards, 8);
   EXPECT_TRUE(Shard::parse("1/1").is_all());
   for (const char* wrong : {"", "2", "0/3", "4/3", "1/0", "-1/3", "a/b", "1/3x", "1/3/5", "1/999999999999"})
     EXPECT_THAT(error_text<UsageError>([&] { Shard::parse(wrong); }), HasSubstr("expected I/N")) << wrong;
@@ -32,10 +32,10 @@ TEST(Shard, ItemsAreSharedOutInOrderAndOnceEach) {
   const std::vector<std::vector<int64_t>> lists = {
       {}, {5}, {0, 0, 0}, {1, 1, 1, 1}, {100, 1, 1, 1}, {1, 1, 1, 100}, {3, 0, 9, 2, 7}};
   for (const auto& weights : lists)
-    for (int64_t of = 1; of <= 6; ++of) {
+    for (int64_t shards = 1; shards <= 6; ++shards) {
       size_t next = 0;
-      for (int64_t number = 1; number <= of; ++number) {
-        const auto [first, end] = Shard{number, of}.items(weights);
+      for (int64_t number = 1; number <= shards; ++number) {
+        const auto [first, end] = Shard{number, shards}.items(weights);
         EXPECT_EQ(first, next);
         EXPECT_GE(end, first);
         next = end;

@@ -23,7 +23,7 @@ constexpr int64_t kFeatures = 3;
 
 class NarrowColumnTest : public testing::Test {
  protected:
-  // Nodes without edges.
+  // Writes a graph of nodes without edges.
   void write(const std::vector<float>& x, const std::string& dtype) const {
     GraphWriter writer(folder_, true);
     writer.store_x(StoredAs::parse(dtype));
@@ -79,7 +79,7 @@ TEST_F(NarrowColumnTest, TakesTheFewestBitsThatKeepEveryValue) {
   expect_exact({0.5, 0x1p-24F, 65504, 1, 2, 3}, "f16");
   expect_exact({0.5, 0x1p100F, -3, 1, 2, 3}, "bf16");
   expect_exact({0.5, 0.1F, -3, 1, 2, 3}, "f32");
-  expect_exact({0, 1, 2, 3, 4, 0.1F}, "f32");  // the last alone
+  expect_exact({0, 1, 2, 3, 4, 0.1F}, "f32");  // Only the last value does not survive.
   expect_exact({}, "f32");
 }
 
@@ -119,24 +119,26 @@ TEST_F(NarrowColumnTest, RefusesAValueThatTheTypeHasNoRoomFor) {
 
 TEST_F(NarrowColumnTest, AManifestThatSaysSomethingElseIsRefused) {
   for (const auto& change : std::vector<std::function<void(Json&)>>{
-           [](Json& said) { said["narrow"]["x"]["type"] = "bf16"; },
-           [](Json& said) { said["narrow"]["x"]["type"] = 3; }, [](Json& said) { said.erase("narrow"); },
-           [](Json& said) {
-             said["narrow"] = {{"x", nullptr}};
+           [](Json& manifest) { manifest["narrow"]["x"]["type"] = "bf16"; },
+           [](Json& manifest) { manifest["narrow"]["x"]["type"] = 3; },
+           [](Json& manifest) { manifest.erase("narrow"); },
+           [](Json& manifest) {
+             manifest["narrow"] = {{"x", nullptr}};
            },
-           [](Json& said) { said["narrow"] = 7; }, [](Json& said) { said["format_version"] = 1; }}) {
+           [](Json& manifest) { manifest["narrow"] = 7; },
+           [](Json& manifest) { manifest["format_version"] = 1; }}) {
     write({0, 1, 2, 3, 4, 0.5F}, "auto");
     change_manifest(change);
     EXPECT_THAT(error_text<InputError>([&] { GraphView{folder_}; }), HasSubstr("damaged"));
   }
   write({0, 1, 2, 3, 4, 0.5F}, "auto");
-  change_manifest([](Json& said) { said["format_version"] = 3; });
+  change_manifest([](Json& manifest) { manifest["format_version"] = 3; });
   EXPECT_THAT(error_text<InputError>([&] { GraphView{folder_}; }), HasSubstr("which reads 1 to 2"));
 }
 
 TEST_F(NarrowColumnTest, TheProofIsVerified) {
   write({0, 1, 2, 3, 4, 0.5F}, "auto");
-  change_manifest([](Json& said) { said["narrow"]["x"]["xxh3_f32"] = "0123456789abcdef"; });
+  change_manifest([](Json& manifest) { manifest["narrow"]["x"]["xxh3_f32"] = "0123456789abcdef"; });
   EXPECT_THAT(verify_data_set(folder_), testing::ElementsAre(HasSubstr("as f32 its checksum is")));
 }
 
@@ -145,7 +147,7 @@ TEST_F(NarrowColumnTest, AScaleThatDoesNotFitIsRefused) {
   NpyWriter scale(folder_ / "x_scale.npy", npy_dtype<float>(), {});
   scale.append(std::span<const float>(std::vector<float>{1, 2}));
   scale.finish();
-  change_manifest([](Json& said) { said["columns"]["x_scale"]["shape"] = {2}; });
+  change_manifest([](Json& manifest) { manifest["columns"]["x_scale"]["shape"] = {2}; });
   EXPECT_THAT(error_text<InputError>([&] { GraphView{folder_}; }), HasSubstr("one for each feature of i8"));
 }
 

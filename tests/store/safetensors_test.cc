@@ -38,7 +38,7 @@ class Safetensors : public testing::Test {
                        {"empty", span_of("F32", {0, 4}, std::vector<float>())}},
                       metadata);
   }
-  // A file with this header and `data` bytes after it.
+  // Makes a file with this header and `data` bytes after it.
   std::string with_header(const std::string& header, size_t data = 0) const {
     std::string file(8, '\0');
     const uint64_t length = header.size();
@@ -188,7 +188,8 @@ TEST_F(Safetensors, AFileThatIsCutOffAnywhereIsRefused) {
   EXPECT_NE(refusal(whole.substr(0, whole.size() - 1)), "");
 }
 
-// Each is looked for by name: what does not grow with the logarithm takes hours here, until ctest ends it.
+// Each key is looked up by name. A lookup that is not logarithmic would take hours, until ctest ends the
+// test.
 TEST_F(Safetensors, AHeaderOfAMillionKeysIsReadInTime) {
   std::string header = "{";
   for (int t = 0; t < 1'000'000; ++t)
@@ -284,8 +285,8 @@ TEST_F(Safetensors, AnyBitThatTurnsIsNoticed) {
   std::memcpy(&header, whole.data(), 8);
   const size_t key = whole.find("plimsoll.checksum");
   for (size_t byte = 8; byte < whole.size(); ++byte) {
-    if (byte < 8 + header && whole[byte] == ' ') continue;  // what fills the header up may be any blank
-    if (byte >= key && byte < key + 17) continue;           // as that of a file without a checksum
+    if (byte < 8 + header && whole[byte] == ' ') continue;  // Padding of the header may be any blank.
+    if (byte >= key && byte < key + 17) continue;  // A changed key makes it a file without a checksum.
     for (const int bit : {0, 1, 7}) {
       std::string damaged = whole;
       damaged[byte] = static_cast<char>(damaged[byte] ^ (1 << bit));
@@ -306,7 +307,7 @@ TEST_F(Safetensors, AFileWithoutAChecksumIsRead) {
   EXPECT_EQ(old.metadata().size(), 2U);
 }
 
-// As one that is calibrated is written: with the metadata of the model before it.
+// A calibrated model is written like this: with the metadata of the model before it.
 TEST_F(Safetensors, AChecksumThatIsGivenIsReplaced) {
   write();
   const TensorMetadata metadata = SafetensorsView(path_).metadata();
