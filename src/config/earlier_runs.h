@@ -6,12 +6,12 @@
 
 namespace plimsoll {
 
-/// A recipe as versions took it that did not know the keys which came later: a run that they made goes on,
-/// and is evaluated, under the same rules.
+/// Returns the recipe with the values that earlier versions, without the later keys, used. Runs of these
+/// versions continue, and are evaluated, under the same rules.
 Recipe with_earlier_rules(Recipe recipe);
 
-/// The recipe in the folder of a run, with_earlier_rules() where it has no rule of its own. Errors: as
-/// load_recipe().
+/// Loads the recipe in the folder of a run, with with_earlier_rules() for the keys that it lacks. Errors:
+/// those of load_recipe().
 Recipe load_run_recipe(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -9,8 +9,8 @@ namespace plimsoll {
 namespace {
 
 struct ForeignName {
-  std::string_view name;   // the last part of a key; with a dot after it a section
-  std::string_view value;  // empty: any
+  std::string_view name;   // The last part of a key, or a section followed by a dot.
+  std::string_view value;  // Empty for any value.
   std::string_view instead;
 };
 
@@ -23,7 +23,8 @@ constexpr std::string_view kSameBits = "nothing: a run gives the same bits each 
 constexpr std::string_view kNoTemporal =
     "nothing: there is no temporal stage; data.features: behaviour uses time";
 
-// One line a name, in the order of docs/from-kdgat.md. Values come before the line for any value.
+// One line per name, in the order of docs/from-kdgat.md. Lines for a value come before the line for any
+// value.
 constexpr auto kForeignNames = std::to_array<ForeignName>({
     // Memory.
     {"safety_factor", "", "nothing: --budget is kept exactly, so no share of memory is left idle"},

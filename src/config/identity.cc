@@ -9,8 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// The keys of the first version. Nothing is added to this list or removed from it: every run that was made
-// since would have another identity.
+// The keys of the first version. Never add or remove a key: every existing run would get another identity.
 constexpr auto kFrozenKeys = std::to_array<std::string_view>({"seed",
                                                               "task",
                                                               "model",

@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// Distance of optimal string alignment, row by row of its table.
+// Returns the distance of optimal string alignment, computed row by row.
 size_t errors(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1), above, above_that;
   std::iota(row.begin(), row.end(), size_t{0});

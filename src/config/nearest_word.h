@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// The one of `words` that `word` was perhaps to be: a letter too many, left out, another one, or two that
-/// changed places count as one error each, and it has the fewest; of several it is the first. "" where all
-/// have more than `most`.
+/// Returns the one of `words` that `word` was probably meant to be: the first one with the fewest errors. An
+/// extra letter, a missing one, a different one, and two swapped ones count as one error each. Returns "" if
+/// all have more than `max` errors.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& words,
                          size_t max = std::string::npos);
 

@@ -5,7 +5,8 @@
 
 namespace plimsoll {
 
-// Sizes: KD-GAT, graphids/config/models; old_teacher: the models behind its surviving metrics of Feb 2026.
+// Sizes from KD-GAT, graphids/config/models. old_teacher: the models behind its surviving metrics of Feb
+// 2026.
 
 void apply_preset(Recipe::Gat& gat, const std::string& preset) {
   if (preset == "small") {
@@ -37,8 +38,8 @@ void apply_preset(Recipe::Training::Block& block, const std::string& preset) {
   if (preset == "cpu") {
     block = {};
   } else if (preset == "gpu") {
-    // What an H200 ran a large GAT and a large autoencoder with (bench/results/gpu.md);
-    // seeds are not measured.
+    // Sizes with which an H200 ran a large GAT and a large autoencoder (bench/results/gpu.md). `seeds` is not
+    // measured.
     block = {.graphs = 512, .nodes = 65'536, .edges = 262'144, .seeds = 1024};
   } else {
     throw UsageError(fmt::format("no preset '{}' of training.block; expected cpu or gpu", preset));

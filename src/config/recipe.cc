@@ -22,16 +22,16 @@
 namespace plimsoll {
 namespace {
 
-// A value as it was written, and where. A list has names in place of the text.
+// A value as it was written, and where. A list has `names` in addition to the text.
 struct Written {
-  std::string text;  // of a list: its values, with commas between
+  std::string text;  // For a list: its values, separated by commas.
   std::string where;
   std::optional<std::vector<std::string>> names = {};
 };
 using WrittenValues = std::map<std::string, Written>;
 
-// Notes where documents begin, and nothing else.
-class DocumentStarts final : public YAML::EventHandler {
+// Records the lines where documents begin.
+class DocumentLines final : public YAML::EventHandler {
  public:
   std::vector<int> lines;
 
@@ -48,14 +48,14 @@ class DocumentStarts final : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// The line of the second document of a text, if it has one. YAML::LoadAll never ends for some texts that are
-// no UTF-8.
+// Returns the line of the second document of a text, if it has one. YAML::LoadAll never ends for some texts
+// that are not UTF-8.
 std::optional<int> second_document(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
-  DocumentStarts starts;
-  while (starts.lines.size() < 2 && parser.HandleNextDocument(starts)) continue;
-  return starts.lines.size() < 2 ? std::nullopt : std::optional(starts.lines[1]);
+  DocumentLines documents;
+  while (documents.lines.size() < 2 && parser.HandleNextDocument(documents)) continue;
+  return documents.lines.size() < 2 ? std::nullopt : std::optional(documents.lines[1]);
 }
 
 std::vector<std::string> known_keys() {
@@ -70,13 +70,13 @@ bool is_known(const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-// A section of ours may be called as a key of another system is.
+// A section of a recipe may have the name of another system's key.
 bool is_section(const std::string& key) {
   const std::vector<std::string> keys = known_keys();
   return std::ranges::any_of(keys, [&](const std::string& known) { return known.starts_with(key + "."); });
 }
 
-// Its first key, as an override or in a recipe: a preset, if the value is one.
+// Returns the first key of a section, as an override or in a recipe, with `value` if that names a preset.
 std::string key_of_section(const std::string& section, std::string_view value, bool is_override) {
   std::string key, text = "...";
   Recipe recipe;
@@ -103,7 +103,7 @@ std::string answer_to(const std::string& key, std::string_view value, const std:
                      nearest_word(key, known_keys()));
 }
 
-// What is wrong with keys: all of it is told at once, as a file of another system has many of them.
+// Collects the faults of keys and reports all of them at once, because a file of another system has many.
 class UnknownKeys {
  public:
   void add(const std::string& key, std::string_view value, const std::string& where) {
@@ -120,7 +120,7 @@ class UnknownKeys {
   int count_ = 0;
 };
 
-// The names of a list; nothing where the node is no list of names.
+// Returns the names of a list, or nullopt if the node is not a list of names.
 std::optional<std::vector<std::string>> names_of(const YAML::Node& node) {
   if (!node.IsSequence()) return std::nullopt;
   std::vector<std::string> names;
@@ -142,14 +142,14 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
     const std::string where = fmt::format("{}:{}:{}", name, mark.line + 1, mark.column + 1);
     if (!entry.first.IsScalar()) throw UsageError(where + ": a key must be a name");
     const std::string key = prefix + entry.first.as<std::string>();
-    // An anchor may stand for a map around it: deeper than all keys, a map has to be an error.
+    // An anchor may stand for a map around it, so a map deeper than all keys must be an error.
     constexpr auto kDeepest = 3;
     if (entry.second.IsMap() && (is_section(key) || instead_of(key).empty()) &&
         std::count(key.begin(), key.end(), '.') < kDeepest) {
       flatten(entry.second, key + ".", name, values, unknown);
       continue;
     }
-    if (entry.second.IsNull() && is_section(key)) continue;  // all of its keys are commented out
+    if (entry.second.IsNull() && is_section(key)) continue;  // All of its keys are commented out.
     if (!is_known(key)) {
       unknown.add(key, entry.second.IsScalar() ? entry.second.as<std::string>() : "", where);
       continue;
@@ -174,14 +174,14 @@ void require_word(const std::string& key, std::string_view words, const Written&
           ? " (bf16-mixed and 16-mixed on a GPU; on the CPU other precisions are slower; memory is "
             "saved by training.block instead)"
           : "";
-  // A key of ours without a section may be one of another system's, with words of its own.
+  // A key without a section may also exist in another system, with other words.
   const bool shared = key.find('.') == std::string::npos;
   const std::string_view instead = shared ? instead_of(key, written.text) : "";
   throw UsageError(fmt::format("{}: {} is '{}', expected {}{}{}{}", written.where, key, written.text, words,
                                reason, instead.empty() ? "" : "; instead: ", instead));
 }
 
-// true and false are on and off where these are the words, and 32-true is what Lightning calls 32.
+// Translates true and false to on and off where these are the words, and Lightning's 32-true to 32.
 std::string own_word(std::string_view words, const std::string& text) {
   if (words.ends_with("|on|off") && (text == "true" || text == "false")) return text == "true" ? "on" : "off";
   return words.starts_with("32|") && text == "32-true" ? "32" : text;
@@ -252,14 +252,14 @@ void set(const std::string& key, WindowLength& value, const Range& frames, const
   }
 }
 
-// A list of YAML, as it stands in a file or as the text of an override; or a single value.
+// Parses a YAML list, from a file or the text of an override, or a single value.
 std::vector<std::string> as_names(const std::string& key, const Written& written) {
   if (written.names) return *written.names;
   std::optional<std::vector<std::string>> names;
   try {
     names = names_of(YAML::Load(written.text));
   } catch (const YAML::Exception&) {
-    // Not YAML: a name that looks like it.
+    // Not YAML, but a name that looks like it.
   }
   if (!names && written.text.starts_with('['))
     throw UsageError(
@@ -274,7 +274,7 @@ void set(const std::string& key, std::vector<std::string>& value, Names, const W
 void set(const std::string& key, std::vector<int64_t>& value, const EachInRange& numbers,
          const Written& written) {
   value.clear();
-  Written list = written;  // "80, 40" does for [80, 40]
+  Written list = written;  // "80, 40" is accepted for [80, 40].
   if (!list.text.starts_with('[')) list.text = "[" + list.text + "]";
   for (const std::string& number : as_names(key, list))
     set(key, value.emplace_back(), Range{numbers.min, numbers.max}, Written{number, written.where});
@@ -288,7 +288,7 @@ std::string text_of(const Value& value) {
 std::string text_of(const std::vector<int64_t>& numbers) {
   return fmt::format("[{}]", fmt::join(numbers, ", "));
 }
-// A word, or any text: in quotes where YAML would read it otherwise.
+// Returns a word or any text, in quotes if YAML would read it otherwise.
 std::string text_of(const std::string& value) {
   YAML::Emitter text;
   text << value;
@@ -303,35 +303,35 @@ std::string text_of(const std::vector<std::string>& names) {
   return text.c_str();
 }
 
-// Keys in which presets differ.
+// Returns the keys in which presets differ.
 std::vector<std::string> keys_of_presets() {
   std::vector<std::string> keys;
-  const auto add = [&](const std::string& section, const auto& visit_section, auto one, auto other) {
+  const auto add = [&](const std::string& section, const auto& visit_section, auto first, auto second) {
     std::vector<std::string> values;
-    visit_section(section, one,
+    visit_section(section, first,
                   [&](const auto&, const auto& value, const auto&) { values.push_back(text_of(value)); });
     size_t i = 0;
-    visit_section(section, other, [&](const std::string& key, const auto& value, const auto&) {
+    visit_section(section, second, [&](const std::string& key, const auto& value, const auto&) {
       if (text_of(value) != values[i++]) keys.push_back(key);
     });
   };
-  const auto preset = [](auto of, const char* name) {
-    apply_preset(of, name);
-    return of;
+  const auto preset = [](auto model, const char* name) {
+    apply_preset(model, name);
+    return model;
   };
   const auto gat = [](const auto&... arguments) { visit_gat(arguments...); };
   const auto vgae = [](const auto&... arguments) { visit_vgae(arguments...); };
   const auto block = [](const auto&... arguments) { visit_block(arguments...); };
-  for (const std::string of : {"", "teacher."}) {
-    add(of + "gat", gat, preset(Recipe::Gat(), "small"), preset(Recipe::Gat(), "large"));
-    add(of + "vgae", vgae, preset(Recipe::Vgae(), "small"), preset(Recipe::Vgae(), "large"));
+  for (const std::string prefix : {"", "teacher."}) {
+    add(prefix + "gat", gat, preset(Recipe::Gat(), "small"), preset(Recipe::Gat(), "large"));
+    add(prefix + "vgae", vgae, preset(Recipe::Vgae(), "small"), preset(Recipe::Vgae(), "large"));
   }
   using Block = Recipe::Training::Block;
   add("training.block", block, preset(Block(), "cpu"), preset(Block(), "gpu"));
   return keys;
 }
 
-// A preset of an override takes the place of the sizes that the file has; those of overrides stay.
+// A preset in an override replaces the sizes in the file. Sizes in overrides stay.
 void drop_sizes_of_file(WrittenValues& values, const std::vector<std::string>& overridden) {
   const auto is_overridden = [&](const std::string& key) {
     return std::ranges::find(overridden, key) != overridden.end();
@@ -342,7 +342,7 @@ void drop_sizes_of_file(WrittenValues& values, const std::vector<std::string>& o
   }
 }
 
-// The stride of windows by time is the window unless it is given.
+// The default stride of windows by time is the window.
 void settle_windows(Recipe::Data& data, const WrittenValues& values) {
   const auto where = [&](const char* key) {
     const auto found = values.find(key);

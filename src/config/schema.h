@@ -8,16 +8,16 @@
 
 namespace plimsoll {
 
-/// Calls visit(key, value, check) for every key of a recipe, in the order in which they are printed. The one
-/// place that lists the keys: reading, overriding, printing and checking all go through it. `check` is a
-/// Range for numbers (of frames, for the lengths of windows), a Choice for words, and Names for lists of
+/// The only list of the keys of a recipe: visit_recipe() calls visit(key, value, check) for every key, in the
+/// order in which they are printed. Reading, overriding, printing and checking all go through it. `check` is
+/// a Range for numbers (of frames, for the lengths of windows), a Choice for words, and Names for lists of
 /// them.
 struct Range {
   double min;
   double max;
 };
 struct Choice {
-  std::string_view words;  ///< "time|recording"
+  std::string_view words;  ///< Allowed words: "time|recording".
 };
 /// "true" or "false".
 struct Flag {};
@@ -26,14 +26,14 @@ struct EachInRange {
   double min;
   double max;
 };
-/// The name of a preset, which sets the keys of its section that follow it.
+/// The name of a preset, which sets the later keys of its section.
 template <typename Model>
 struct Preset {
   Model& model;
   std::string_view words;
 };
-struct Names {};  ///< of what the data has
-struct Text {};   ///< any
+struct Names {};  ///< Names that occur in the data.
+struct Text {};   ///< Any text.
 /// "auto", or a number in range.
 struct AutoOr {
   double min;

@@ -16,7 +16,7 @@ std::string place(const std::string& name, const YAML::Node& node) {
   return fmt::format("{}:{}:{}", name, node.Mark().line + 1, node.Mark().column + 1);
 }
 
-// A text of several lines stands for several.
+// A text of several lines stands for several texts.
 std::vector<std::string> lines_of(const YAML::Node& node, const std::string& key, const std::string& name) {
   std::vector<std::string> lines;
   const auto add = [&](const YAML::Node& text) {
@@ -38,10 +38,10 @@ std::string line_of(const YAML::Node& node, const std::string& key, const std::s
   return lines.empty() ? std::string() : lines.front();
 }
 
-// SLURM tells a job of its limit a minute before it, and may do so earlier.
-constexpr int64_t kShortestLimit = 2;  // minutes
+// Minimum limit. SLURM signals a job a minute before its limit, and may do so earlier.
+constexpr int64_t kShortestLimit = 2;  // Minutes.
 
-// The time of --time=TIME, --time TIME, -t TIME or -tTIME; nothing for another option.
+// Returns the time of --time=TIME, --time TIME, -t TIME or -tTIME; empty for another option.
 std::string time_in(const std::string& option) {
   for (const std::string_view start : {"--time=", "--time ", "-t"})
     if (option.starts_with(start)) {

@@ -8,26 +8,26 @@ namespace plimsoll {
 
 enum class WindowUnit : uint8_t { frames, nanoseconds };
 
-/// A window or stride as it is written: "100" frames, or time as "250us", "50ms" or "1.5s".
+/// A window or stride as it is written: "100" frames, or a time such as "250us", "50ms" or "1.5s".
 struct WindowLength {
   int64_t value;
   WindowUnit unit;
 
-  /// What a window by time may last, in nanoseconds.
+  /// Bounds of a window by time, in nanoseconds.
   static constexpr int64_t kMinTime = 1000;
   static constexpr int64_t kMaxTime = int64_t{3600} * 1'000'000'000;
-  /// From one window of frames to the next.
+  /// Maximum frames from one window of frames to the next.
   static constexpr int64_t kMaxStride = 1'000'000'000;
 
-  /// Errors: UsageError that shows what is understood.
+  /// Errors: UsageError that lists the accepted forms.
   static WindowLength parse(std::string_view text);
-  /// The shortest way to write it with a whole number.
+  /// Returns the shortest notation with a whole number.
   std::string text() const;
   friend bool operator==(const WindowLength&, const WindowLength&) = default;
 };
 
-/// Number of windows after a window that share a part with it, where one begins every `stride`: a window and
-/// the next one after these have nothing in common. Both lengths are of one unit, and above 0.
+/// Returns the number of windows after a window that overlap it, if one begins every `stride`. The window and
+/// the next one after these are disjoint. Both lengths are in the same unit, and above 0.
 constexpr int64_t overlapping_windows(int64_t window, int64_t stride) {
   return (window - 1) / stride;
 }

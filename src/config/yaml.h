@@ -1,5 +1,5 @@
 #pragma once
 
-// The one place where yaml-cpp enters.
+// The only header that includes yaml-cpp.
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>

@@ -9,7 +9,7 @@ namespace plimsoll {
 
 std::string yaml_of(const RecipeValues& values) {
   std::string yaml;
-  std::vector<std::string> open;  // the sections that the last line stands in
+  std::vector<std::string> open;  // Sections of the last line.
   for (const auto& [name, value] : values) {
     std::string_view key = name;
     std::vector<std::string> parts;

@@ -6,10 +6,10 @@
 
 namespace plimsoll {
 
-/// Keys, such as "training.batch_size", with their values as YAML has them.
+/// Keys, such as "training.batch_size", with their values as YAML.
 using RecipeValues = std::vector<std::pair<std::string, std::string>>;
 
-/// The keys as YAML, in sections. Keys of a section follow each other.
+/// Returns the keys as YAML, in sections. Keys of a section must be consecutive.
 std::string yaml_of(const RecipeValues& values);
 
 }  // namespace plimsoll

@@ -12,10 +12,10 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// It is in the processor's cache from reading to writing.
+// A chunk stays in the processor's cache from reading to writing.
 constexpr size_t kPiece = 256 * kKiB;
 
-// Hashes what belongs to the data of a column.
+// Hashes the data of a column without its header.
 class DataHash {
  public:
   explicit DataHash(int64_t offset) : skip_(static_cast<size_t>(offset)) {}
@@ -51,7 +51,7 @@ std::string copy_column(const NpyView& column, const fs::path& target, int64_t f
     File& read = at < from ? file : source;
     const size_t got =
         read.read(piece.data(), std::min(kPiece, static_cast<size_t>((at < from ? from : bytes) - at)));
-    if (got == 0) break;  // shortened meanwhile: the checksum tells
+    if (got == 0) break;  // The file was shortened meanwhile. The checksum will show it.
     hash.add(piece.data(), got);
     if (at >= from) file.write_at(at, piece.data(), got);
     at += static_cast<int64_t>(got);

@@ -10,7 +10,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Bytes of files in a folder, whatever they are.
+// Returns the bytes of all files in a folder.
 int64_t bytes_below(const fs::path& folder) {
   int64_t bytes = 0;
   std::error_code failed;
@@ -19,8 +19,8 @@ int64_t bytes_below(const fs::path& folder) {
   return bytes;
 }
 
-// The name of the copy that an entry of the root belongs to: it ends in a hyphen and 16 hex digits. Nothing
-// for others.
+// Returns the name of the copy that an entry of the root belongs to, which ends in a hyphen and 16 hex
+// digits; empty for other entries.
 std::string copy_of(std::string entry) {
   for (const std::string_view ending : {".part", ".boot"})
     if (entry.starts_with('.') && entry.ends_with(ending))
@@ -43,12 +43,12 @@ std::vector<std::string> copies_in(const fs::path& root, FileSystem& files) {
 bool has_hash_of_name(const fs::path& folder, FileSystem& files) {
   try {
     return folder.filename().string().ends_with(ending_of_copies(folder, files));
-  } catch (const Error&) {  // no manifest.json, or none that can be read
+  } catch (const Error&) {  // manifest.json is missing or cannot be read.
     return false;
   }
 }
 
-// Columns and a manifest, all of them or some.
+// Returns whether a part holds nothing but columns and a manifest.
 bool holds_columns_alone(const fs::path& part, FileSystem& files) {
   const auto names = files.names_in(part);
   return names && std::ranges::all_of(*names, [&](const std::string& name) {
@@ -63,10 +63,10 @@ void remove(const fs::path& path, FileSystem& files) {
 }  // namespace
 
 Eviction evict(const fs::path& data, const fs::path& root, FileSystem& files) {
-  const std::string wanted = data.empty() ? std::string() : copy_place(data, root).name;
+  const std::string copy_name = data.empty() ? std::string() : copy_place(data, root).name;
   Eviction done;
   for (const std::string& name : copies_in(root, files)) {
-    if (!wanted.empty() && name != wanted) continue;
+    if (!copy_name.empty() && name != copy_name) continue;
     const CopyPlace place{root, name};
     CopyLock lock(place, files);
     if (!lock.try_lock()) continue;
@@ -83,9 +83,9 @@ Eviction evict(const fs::path& data, const fs::path& root, FileSystem& files) {
       }
     }
     if (files.exists(place.whole())) {
-      if (has_boot || name == wanted || has_hash_of_name(place.whole(), files)) {
+      if (has_boot || name == copy_name || has_hash_of_name(place.whole(), files)) {
         copy.bytes += bytes_below(place.whole());
-        // Should this be stopped half-way, the next call knows the rest as a part.
+        // If this is stopped half-way, the next call finds the rest as a part.
         const bool renamed = rename_to_free(place.whole(), place.part(), files) == 0;
         remove(renamed ? place.part() : place.whole(), files);
         deletes = true;

@@ -17,14 +17,14 @@ struct Evicted {
 
 struct Eviction {
   std::vector<Evicted> deleted;
-  std::vector<std::string>
-      left;  ///< entries of the root that have the name of a copy, or a part, and are none
+  /// Names in the root that look like copies, or parts of copies, but are not.
+  std::vector<std::string> left;
 };
 
-/// Deletes copies below the root that stage() made: those of `data`, or all where it is empty. One that a
-/// process is making is left. What has the name of a copy is deleted only if its manifest.json has the hash
-/// in that name; also, as what a stopped machine left, if a boot file of the copy is there, and for `data`.
-/// Errors: Failure; InputError where `data` is no data set.
+/// Deletes copies below the root that stage() made: those of `data`, or all if it is empty. A copy that a
+/// process is making is kept. A folder named like a copy is deleted only if its manifest.json has the hash in
+/// that name, or if the copy has a boot file (it may be left by a stopped machine), or if it is the copy of
+/// `data`. Errors: Failure; InputError if `data` is no data set.
 Eviction evict(const std::filesystem::path& data, const std::filesystem::path& root,
                FileSystem& files = FileSystem::disk());
 

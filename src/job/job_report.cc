@@ -37,7 +37,7 @@ Json read_run_manifest(const fs::path& run) {
   return manifest;
 }
 
-// The journals of all stages, one after the other.
+// Adds up the journals of all stages, one after the other.
 JournalSums sums_of(const fs::path& run) {
   std::vector<fs::path> journals;
   std::error_code failed;
@@ -50,7 +50,7 @@ JournalSums sums_of(const fs::path& run) {
   return sums;
 }
 
-// Peaks by tag over all starts, and what the plan of the stage that needs most has.
+// Returns peaks by tag over all starts, and those of the plan of the stage that needs most.
 Json memory_of(const Json& manifest) {
   std::map<std::string, int64_t> by_tag;
   int64_t ledger = 0, anonymous = 0, floor = 0;
@@ -101,8 +101,8 @@ Json processors_of(const Json& manifest) {
           {"major_faults", static_cast<int64_t>(faults)}};
 }
 
-// What the next job of this kind needs: the planned peak or, where that is more, the smallest budget, as many
-// processors as were busy, the time it took.
+// Returns what the next job of this kind needs: the planned peak or, if larger, the smallest budget; as many
+// processors as were busy; the time it took.
 Json advice_of(const Json& report, bool finished) {
   const int64_t planned = bytes_at(report, "/memory/planned_peak_bytes");
   const int64_t given = bytes_at(report, "/memory/budget_bytes");
@@ -112,8 +112,8 @@ Json advice_of(const Json& report, bool finished) {
   const double busy = number_at(report, "/processors/utilisation") * threads;
   constexpr double kMargin = 1.3, kIdle = 0.25, kMinute = 60;
   // A processor that was idle all the time is not needed.
-  const double wanted = threads - busy >= 1 ? std::ceil(busy + kIdle) : threads;
-  const int cpus = std::max(1, static_cast<int>(std::min(wanted, threads)));
+  const double needed = threads - busy >= 1 ? std::ceil(busy + kIdle) : threads;
+  const int cpus = std::max(1, static_cast<int>(std::min(needed, threads)));
   Json advice = {{"budget_bytes", budget}, {"mem_mib", memory_mib(budget, cpus)}, {"cpus", cpus}};
   advice["minutes"] = finished ? Json(static_cast<int64_t>(
                                      std::ceil(number_at(report, "/processors/seconds") * kMargin / kMinute)))

@@ -7,11 +7,12 @@
 
 namespace plimsoll {
 
-/// What a run used of what its job had, from its manifest and its journals: the fields of `job-report --json`
-/// (docs/command-line.md). What the run does not tell is null. Errors: InputError where `run` is no run.
+/// Returns what a run used of its job's resources, from its manifest and its journals: the fields of
+/// `job-report --json` (docs/command-line.md). Unknown values are null. Errors: InputError if `run` is no
+/// run.
 Json job_report(const std::filesystem::path& run);
 
-/// The same for people.
+/// Formats the report for people.
 std::string job_report_text(const Json& report);
 
 }  // namespace plimsoll

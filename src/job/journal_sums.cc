@@ -12,7 +12,7 @@ void JournalSums::add(const Json& event) {
     reruns_ += reruns_of_start_;
     reruns_of_start_ = 0;
   }
-  // So far, of one process.
+  // The count is cumulative within one process.
   reruns_of_start_ = std::max(reruns_of_start_, bytes_at(event, "/reruns"));
   pressure_ += name == "pressure" ? 1 : 0;
   interruptions_ += name == "interrupted" ? 1 : 0;
@@ -27,14 +27,14 @@ void JournalSums::add(const Json& event) {
 }
 
 void JournalSums::add_device(const Json& event) {
-  const Json of = at_or_null(event, "/device");
-  if (!of.is_object()) return;
-  if (at_or_null(of, "/name").is_string()) name_ = of.at("name").get<std::string>();
-  budget_ = std::max(budget_, bytes_at(of, "/budget_bytes"));
-  planned_ = std::max(planned_, bytes_at(of, "/planned_peak_bytes"));
-  held_ = std::max(held_, bytes_at(of, "/process_bytes"));
-  if (at_or_null(event, "/event") != "progress" || !at_or_null(of, "/busy").is_number()) return;
-  busy_ += number_at(of, "/busy");
+  const Json entry = at_or_null(event, "/device");
+  if (!entry.is_object()) return;
+  if (at_or_null(entry, "/name").is_string()) name_ = entry.at("name").get<std::string>();
+  budget_ = std::max(budget_, bytes_at(entry, "/budget_bytes"));
+  planned_ = std::max(planned_, bytes_at(entry, "/planned_peak_bytes"));
+  held_ = std::max(held_, bytes_at(entry, "/process_bytes"));
+  if (at_or_null(event, "/event") != "progress" || !at_or_null(entry, "/busy").is_number()) return;
+  busy_ += number_at(entry, "/busy");
   ++samples_;
 }
 

@@ -7,17 +7,17 @@
 
 namespace plimsoll {
 
-/// What the journals of a run say in all. Takes one event at a time, so that a journal of weeks takes no more
+/// Totals over the journals of a run. It takes one event at a time, so that a journal of weeks takes no more
 /// memory than one of minutes. Not thread-safe.
 class JournalSums {
  public:
-  /// Events in the order in which they were written, one journal after the other.
+  /// Adds an event. Events must come in the order in which they were written, one journal after the other.
   void add(const Json& event);
 
-  /// Of memory that ran short, and of waits: `reruns`, `pressure`, `interruptions`, `damaged_checkpoints`,
-  /// and `rows`, null where no rows were read.
+  /// Returns totals about shortage of memory and waits: `reruns`, `pressure`, `interruptions`,
+  /// `damaged_checkpoints`, and `rows`, null if no rows were read.
   Json journal() const;
-  /// What NVML said of the GPU; null where the run had none, or no NVML.
+  /// Returns what NVML reported about the GPU; null if the run had no GPU, or no NVML.
   Json device() const;
 
  private:
@@ -27,9 +27,9 @@ class JournalSums {
   double waited_s_ = 0, stalled_s_ = 0, bytes_read_ = 0;
   bool reads_rows_ = false;
 
-  std::string name_;  // of the GPU; empty: none
+  std::string name_;  // Name of the GPU; empty for none.
   int64_t budget_ = 0, planned_ = 0, held_ = 0, samples_ = 0;
-  double busy_ = 0;  // the sum of all samples
+  double busy_ = 0;  // Sum of all samples.
 };
 
 }  // namespace plimsoll

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// A number at a path of names, such as "/reading/waited_s"; 0 where there is none.
+/// Returns the number at a path of names, such as "/reading/waited_s"; 0 if there is none.
 inline double number_at(const Json& json, const char* path) {
   const Json::json_pointer pointer(path);
   return json.contains(pointer) && json.at(pointer).is_number() ? json.at(pointer).get<double>() : 0;
@@ -14,7 +14,7 @@ inline int64_t bytes_at(const Json& json, const char* path) {
   return static_cast<int64_t>(number_at(json, path));
 }
 
-/// What stands at a path of names; null where nothing does.
+/// Returns the value at a path of names; null if there is none.
 inline Json at_or_null(const Json& json, const char* path) {
   const Json::json_pointer pointer(path);
   return json.contains(pointer) ? json.at(pointer) : Json();

@@ -13,8 +13,8 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kMinute = 60;
-constexpr int64_t kShortest = 3;  // minutes
-// Before the limit; SLURM may send it up to a minute early.
+constexpr int64_t kShortest = 3;  // Minutes.
+// Time before the limit at which SLURM signals the job. It may do so up to a minute earlier.
 constexpr int64_t kSecondsToStop = 60;
 
 std::string clock(int64_t minutes) {
@@ -23,7 +23,7 @@ std::string clock(int64_t minutes) {
   return minutes < kDay ? time : fmt::format("{}-{}", minutes / kDay, time);
 }
 
-// In a file name that sbatch expands.
+// Escapes a name for a file name that sbatch expands.
 std::string as_pattern(const std::string& name) {
   std::string pattern;
   for (const char c : name) pattern.append(c == '%' ? 2 : 1, c);
@@ -61,9 +61,9 @@ std::string reasons(const SlurmJob& job) {
   return text;
 }
 
-// The shell runs a trap once its foreground command has ended: what takes long runs in the background, and
-// what the shell is told first it passes on. A second signal would end the program before its checkpoint; its
-// trap may run within that of the first.
+// The shell runs a trap only when its foreground command has ended, so long commands run in the background
+// and the first signal is passed on to them. A second signal would end the program before its checkpoint; its
+// trap may run within the trap of the first.
 constexpr const char* kSignals = R"(
 asked= early= child=
 pass_on() {
@@ -111,13 +111,12 @@ std::string shell_word(const std::string& text) {
 }
 
 int64_t memory_mib(int64_t budget, int threads, int64_t page_cache) {
-  // Measured beside runs of 1 and 2 threads: 1.3 to 1.5 MiB with the kernel's share
-  // (bench/results/cluster.md).
+  // Measured with runs of 1 and 2 threads: 1.3 to 1.5 MiB with the kernel's share (bench/results/cluster.md).
   constexpr int64_t kShellAndStep = 1664 * kKiB;
-  constexpr int64_t kThread = 64 * kKiB;  // stacks and tasks of the kernel, of a thread in each pool
-  constexpr int64_t kPageTables = 512;    // 8 bytes for each page of 4 KiB
-  const int64_t beside = kShellAndStep + threads * kThread + budget / kPageTables;
-  return (budget + beside + page_cache + kMiB - 1) / kMiB;
+  constexpr int64_t kThread = 64 * kKiB;  // The kernel's stacks and tasks of a thread in each pool.
+  constexpr int64_t kPageTables = 512;    // 8 bytes for each page of 4 KiB.
+  const int64_t overhead = kShellAndStep + threads * kThread + budget / kPageTables;
+  return (budget + overhead + page_cache + kMiB - 1) / kMiB;
 }
 
 int64_t limit_minutes(const SlurmJob& job) {

@@ -34,7 +34,7 @@ int64_t bytes_of(const DataSetView& set) {
   return bytes;
 }
 
-// What is wrong with a copy that is there; nothing: it is equal.
+// Returns the fault of an existing copy, or nullopt if it is equal.
 std::optional<std::string> fault_of(const fs::path& copy, bool verify_all) {
   try {
     const DataSetView set(copy);
@@ -55,16 +55,16 @@ void require_room(const StageRequest& request, int64_t needed) {
       request.root.string(), request.data.string(), needed, format_bytes(needed), free, format_bytes(free)));
 }
 
-// One data set on its way into a folder.
+// Copies one data set into a folder.
 class Copy {
  public:
   Copy(const StageRequest& request, const DataSetView& set, fs::path part, bool sync)
       : request_(request), set_(set), part_(std::move(part)), sync_(sync), all_(bytes_of(set)) {}
 
   void require_room_for_rest() const {
-    int64_t there = 0;
-    for (const auto& [name, column] : set_.columns()) there += bytes_copied(column, target_of(column));
-    require_room(request_, all_ - there);
+    int64_t copied = 0;
+    for (const auto& [name, column] : set_.columns()) copied += bytes_copied(column, target_of(column));
+    require_room(request_, all_ - copied);
   }
 
   void run(Staged& staged) {
@@ -89,7 +89,7 @@ class Copy {
     request_.progress(done_ += bytes, all_);
   }
 
-  // Two at a time: while one is hashed the other is written.
+  // Two at a time: while one is hashed, the other is written.
   void copy_columns() {
     std::vector<std::string> names;
     for (const auto& [name, column] : set_.columns()) names.push_back(name);
@@ -98,7 +98,7 @@ class Copy {
         const std::string& name = names[static_cast<size_t>(item)];
         copy(name, set_.columns().at(name));
       });
-    } catch (const InputError&) {  // the set is damaged
+    } catch (const InputError&) {  // The set is damaged.
       request_.files.remove_tree(part_);
       throw;
     }
@@ -109,7 +109,7 @@ class Copy {
     const int64_t before = bytes_copied(column, target_of(column));
     const auto advanced = [&](int64_t bytes) { advance(bytes); };
     std::string found = copy_column(column, target_of(column), before, sync_, advanced, request_.files);
-    if (found != expected && before > 0) {  // what was there may be of a disk that lost power
+    if (found != expected && before > 0) {  // The existing bytes may have been damaged by a power failure.
       advance(-static_cast<int64_t>(column.file().bytes().size()));
       found = copy_column(column, target_of(column), 0, sync_, advanced, request_.files);
     } else {
@@ -128,12 +128,12 @@ class Copy {
   fs::path part_;
   bool sync_;
   int64_t all_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // Guards the members below.
   int64_t done_ = 0;
   int64_t resumed_ = 0;
 };
 
-// Before anything of the copy. Half a text is that of no boot.
+// Written before anything of the copy. Half a text matches no boot.
 void write_boot(const CopyPlace& place, const std::string& boot, FileSystem& files) {
   File file = File::create(place.boot(), files);
   file.write(boot.data(), boot.size());
@@ -141,7 +141,7 @@ void write_boot(const CopyPlace& place, const std::string& boot, FileSystem& fil
   sync_folder(place.root, files);
 }
 
-// Copies, and gives the copy its name.
+// Copies the data set, and gives the copy its name.
 void copy_to(const CopyPlace& place, const StageRequest& request, const DataSetView& set, bool alone,
              Staged& staged) {
   FileSystem& files = request.files;
@@ -149,8 +149,8 @@ void copy_to(const CopyPlace& place, const StageRequest& request, const DataSetV
     return files.make_folder(name);
   });
   try {
-    // On a disk of this machine the copy is as good before it is synced, until the machine stops.
-    const std::string boot = boot_of(place.root, files);
+    // On a disk of this machine, an unsynced copy is good until the machine stops.
+    const std::string boot = boot_id(place.root, files);
     Copy copy(request, set, part, boot.empty());
     copy.require_room_for_rest();
     if (!boot.empty()) write_boot(place, boot, files);
@@ -161,13 +161,13 @@ void copy_to(const CopyPlace& place, const StageRequest& request, const DataSetV
       files.remove_tree(part);
     }
     if (boot.empty()) sync_folder(place.root, files);
-  } catch (const Failure&) {  // a full disk is not left full
+  } catch (const Failure&) {  // Do not leave a full disk full.
     files.remove_tree(part);
     files.remove_file(place.boot());
     throw;
   } catch (...) {
     files.remove_file(place.boot());
-    if (!alone) files.remove_tree(part);  // nobody would find it
+    if (!alone) files.remove_tree(part);  // No later call would find it.
     throw;
   }
 }
@@ -195,7 +195,7 @@ bool lies_in_memory(fs::path folder) {
 
 std::optional<fs::path> staged_copy(const fs::path& data, const fs::path& root, FileSystem& files) {
   const CopyPlace place = copy_place(data, root);
-  if (!files.exists(place.whole()) || !is_sure(place, files)) return std::nullopt;
+  if (!files.exists(place.whole()) || !is_copy_reliable(place, files)) return std::nullopt;
   return fault_of(place.whole(), false) ? std::nullopt : std::optional(place.whole());
 }
 
@@ -214,10 +214,10 @@ Staged stage(const StageRequest& request) {
   Staged staged{.folder = place.whole(), .bytes = bytes_of(set)};
   make_folders(request.root, files);
   CopyLock lock(place, files);
-  bool said = false;
+  bool reported = false;
   while (!lock.try_lock()) {
-    if (!said) request.say("another process copies " + request.data.string() + "; waiting for it");
-    said = true;
+    if (!reported) request.say("another process copies " + request.data.string() + "; waiting for it");
+    reported = true;
     request.progress(0, staged.bytes);
     std::this_thread::sleep_for(kLookAgain);
   }
@@ -225,10 +225,10 @@ Staged stage(const StageRequest& request) {
     request.say(fmt::format("{} has no locks ({}): other jobs may copy the same set at the same time",
                             request.root.string(), std::strerror(errno)));
   if (files.exists(place.whole())) {
-    const bool sure = is_sure(place, files);
-    const auto fault = fault_of(place.whole(), request.verify_all || !sure);
+    const bool reliable = is_copy_reliable(place, files);
+    const auto fault = fault_of(place.whole(), request.verify_all || !reliable);
     if (!fault) {
-      if (!sure) files.remove_file(place.boot());  // all of it came from the disk
+      if (!reliable) files.remove_file(place.boot());  // All bytes were read back from the disk.
       return staged;
     }
     request.say(*fault + "; copied again");

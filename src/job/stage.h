@@ -11,51 +11,54 @@
 
 namespace plimsoll {
 
-/// Where copies of data sets lie: the folder that PLIMSOLL_CACHE names. None: the variable is not set.
+/// Returns the folder of copies of data sets, which PLIMSOLL_CACHE names, or nullopt if the variable is not
+/// set.
 std::optional<std::filesystem::path> staging_root();
 
-/// The root that the word `scratch` stands for: PLIMSOLL_CACHE, else `plimsoll` below SLURM_TMPDIR, TMPDIR or
+/// Returns the root for the word `scratch`: PLIMSOLL_CACHE, else `plimsoll` below SLURM_TMPDIR, TMPDIR or
 /// /tmp, whichever is set first.
 std::filesystem::path scratch_root();
 
-/// Whether a folder, or the nearest above it that is there, lies in memory (tmpfs), which a job's limit
+/// Returns whether a folder, or its nearest existing parent, is in memory (tmpfs), which a job's limit
 /// counts.
 bool lies_in_memory(std::filesystem::path folder);
 
 struct StageRequest {
-  std::filesystem::path data;  ///< a data set
-  std::filesystem::path root;  ///< made where it is missing
-  bool verify_all = false;     ///< a copy that is there has its checksums checked
-  /// Bytes copied and in all, after each piece; while another process copies, (0, all) now and then. May
-  /// throw to end it: what is copied stays, and the next call goes on from there. Called on other threads,
-  /// one at a time.
+  std::filesystem::path data;  ///< A data set.
+  std::filesystem::path root;  ///< Created if it is missing.
+  bool verify_all = false;     ///< Check the checksums of an existing copy.
+  /// Called with the bytes copied and the total after each chunk; while another process copies, with (0,
+  /// total) now and then. It may throw to stop: the copied bytes stay, and the next call continues from
+  /// there. Called on other threads, one at a time.
   std::function<void(int64_t, int64_t)> progress = [](int64_t, int64_t) {};
-  /// A sentence for people, such as whom it waits for.
+  /// Called with a sentence for people, for example about a wait.
   std::function<void(const std::string&)> say = [](const std::string&) {};
-  /// Bytes that may still be written below the root; none: as the file system says.
+  /// Returns the bytes that may still be written below the root. Without it, the file system is asked.
   std::function<int64_t()> free_bytes = {};
   FileSystem& files = FileSystem::disk();
 };
 
 struct Staged {
-  std::filesystem::path folder;  ///< ROOT/NAME-XXXXXXXXXXXXXXXX; X is XXH3-64 of the set's manifest.json
-  int64_t bytes = 0;             ///< of all its files
-  int64_t copied = 0;            ///< bytes written by this call; 0: the copy was there
-  int64_t resumed = 0;           ///< bytes that an earlier call had left
+  /// ROOT/NAME-XXXXXXXXXXXXXXXX, where X is XXH3-64 of the set's manifest.json.
+  std::filesystem::path folder;
+  int64_t bytes = 0;    ///< Bytes of all its files.
+  int64_t copied = 0;   ///< Bytes written by this call; 0 if the copy existed.
+  int64_t resumed = 0;  ///< Bytes that an earlier call had left.
 };
 
-/// Copies a data set below the root, unless an equal one is there. All bytes are compared with the checksums
-/// of the manifest as they are copied. The copy appears whole or not at all; one process copies, others wait
-/// for it, if the file system has locks that all of them see. Errors: InputError for a set that is damaged;
-/// Failure, among others where fewer bytes are free than are needed; nothing is written then.
+/// Copies a data set below the root, unless an equal copy exists. All bytes are compared with the checksums
+/// of the manifest as they are copied. The copy appears whole or not at all. One process copies and others
+/// wait for it, if the file system has locks that all of them see. Errors: InputError for a damaged set;
+/// Failure, also if fewer bytes are free than needed, with nothing written.
 Staged stage(const StageRequest& request);
 
-/// The copy of a data set below a root, if it is whole. Errors: InputError where `data` is no data set.
+/// Returns the copy of a data set below a root, if it is whole. Errors: InputError if `data` is no data set.
 std::optional<std::filesystem::path> staged_copy(const std::filesystem::path& data,
                                                  const std::filesystem::path& root,
                                                  FileSystem& files = FileSystem::disk());
 
-/// What a verb reads for `data`: the copy below PLIMSOLL_CACHE, which stderr is told of, else `data`.
+/// Returns what a verb reads for `data`: the copy below PLIMSOLL_CACHE, which is reported on stderr, else
+/// `data`.
 std::filesystem::path nearest_copy(const std::filesystem::path& data);
 
 }  // namespace plimsoll

@@ -26,22 +26,22 @@ CopyPlace copy_place(const fs::path& data, const fs::path& root) {
   if (!named.has_filename()) named = named.parent_path();
   std::string name = named.filename().string();
   const std::string ending = ending_of_copies(data);
-  if (!name.ends_with(ending)) name += ending;  // it may be a copy itself
+  if (!name.ends_with(ending)) name += ending;  // `data` may be a copy itself.
   return {root, name};
 }
 
-std::string boot_of(const fs::path& folder, FileSystem& files) {
+std::string boot_id(const fs::path& folder, FileSystem& files) {
   const int opened = files.open(folder, FileSystem::Open::read);
   if (opened < 0) return {};
-  // Folders have locks on file systems of this machine alone.
+  // Only file systems of this machine have locks of folders.
   const bool of_this_machine = files.lock(opened, folder) == 0 || errno == EWOULDBLOCK;
   files.close(opened);
   const fs::path boot = "/proc/sys/kernel/random/boot_id";
   return of_this_machine && fs::exists(boot) ? read_text(boot) : std::string();
 }
 
-bool is_sure(const CopyPlace& place, FileSystem& files) {
-  return !files.exists(place.boot()) || read_text(place.boot(), files) == boot_of(place.root, files);
+bool is_copy_reliable(const CopyPlace& place, FileSystem& files) {
+  return !files.exists(place.boot()) || read_text(place.boot(), files) == boot_id(place.root, files);
 }
 
 CopyLock::CopyLock(const CopyPlace& place, FileSystem& files) : files_(files), path_(place.lock()) {}
@@ -58,7 +58,7 @@ bool CopyLock::try_lock() {
       return true;
     }
     if (errno == EWOULDBLOCK) return false;
-    if (errno == ESTALE) continue;  // who had it has deleted it
+    if (errno == ESTALE) continue;  // The process that had the lock has deleted the file.
     excludes_ = false;
     return true;
   }

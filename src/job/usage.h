@@ -4,9 +4,9 @@
 
 namespace plimsoll {
 
-/// What this process used of the machine so far: {"cpu_seconds", "read_bytes", "written_bytes" (of disks),
-/// "major_faults" (pages that were waited for), "slurm_job", "slurm_restart"}; null where the system does not
-/// say.
+/// Returns what this process has used of the machine so far: {"cpu_seconds", "read_bytes", "written_bytes"
+/// (of disks), "major_faults" (pages that were waited for), "slurm_job", "slurm_restart"}. Unknown values are
+/// null.
 Json usage_json();
 
 }  // namespace plimsoll

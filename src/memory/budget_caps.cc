@@ -26,7 +26,7 @@ struct BudgetCaps::State {
   int64_t foundation = 0;  // What the ledger held when the first work began.
   int64_t limit = Ledger::kUnlimited;
   int64_t found = Ledger::kUnlimited;  // The cap that other code had set.
-  int64_t beside = 0;                  // Bytes that Beside objects take away from the cap.
+  int64_t reserved = 0;                  // Bytes that Reservation objects take away from the cap.
   int64_t applied = Ledger::kUnlimited;
   int lifted = 0;  // Number of Lifted objects alive.
 
@@ -35,7 +35,7 @@ struct BudgetCaps::State {
     Ledger& ledger = Ledger::process();
     if (ledger.cap() != applied) found = ledger.cap();
     int64_t base = std::min(found, limit);
-    if (base != Ledger::kUnlimited) base -= beside;
+    if (base != Ledger::kUnlimited) base -= reserved;
     const int64_t under = std::min(foundation, base);
     applied = works == 0 ? base : under + std::min(bytes, base - under);
     ledger.set_cap(applied);
@@ -63,9 +63,9 @@ void BudgetCaps::remove_work(int64_t bytes) {
   state_.apply();
 }
 
-void BudgetCaps::add_beside(int64_t bytes) {
+void BudgetCaps::reserve(int64_t bytes) {
   const std::lock_guard lock(state_.mutex);
-  state_.beside += bytes;
+  state_.reserved += bytes;
   state_.apply();
 }
 

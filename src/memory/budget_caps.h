@@ -26,12 +26,12 @@ class BudgetCaps {
 
   /// Lowers the cap of the ledger by `bytes` while it lives, for memory that its owner takes outside the
   /// ledger.
-  class Beside {
+  class Reservation {
    public:
-    explicit Beside(int64_t bytes) : bytes_(bytes) { process().add_beside(bytes_); }
-    ~Beside() { process().add_beside(-bytes_); }
-    Beside(const Beside&) = delete;
-    Beside& operator=(const Beside&) = delete;
+    explicit Reservation(int64_t bytes) : bytes_(bytes) { process().reserve(bytes_); }
+    ~Reservation() { process().reserve(-bytes_); }
+    Reservation(const Reservation&) = delete;
+    Reservation& operator=(const Reservation&) = delete;
 
    private:
     const int64_t bytes_;
@@ -52,7 +52,7 @@ class BudgetCaps {
 
  private:
   BudgetCaps();
-  void add_beside(int64_t bytes);
+  void reserve(int64_t bytes);
   void lift();
   void settle();
   struct State;

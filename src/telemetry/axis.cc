@@ -42,7 +42,7 @@ std::vector<double> ticks(const Axis& axis) {
 Axis axis_over(std::string label, const std::vector<double>& values) {
   Axis axis;
   axis.label = std::move(label);
-  double min = 0;  // of those above 0
+  double min = 0;  // Minimum of the values above 0.
   double max = 0;
   for (const double value : values) {
     if (!std::isfinite(value)) continue;

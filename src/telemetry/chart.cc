@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// Of the drawing, in units of its view box: about pixels.
+// Size of the drawing in units of its view box, about pixels.
 constexpr double kWidth = 440;
 constexpr double kHeight = 300;
 constexpr double kLeft = 58;
@@ -33,7 +33,7 @@ double place_y(const Axis& axis, double value) {
 }
 
 std::string tick_text(const Axis& axis, double tick) {
-  // A sum of steps may miss zero by a hair.
+  // A sum of steps may miss zero slightly.
   if (std::abs(tick) < 1e-9 * (axis.high - axis.low)) tick = 0;
   return axis.percent ? fmt::format("{:.6g} %", tick * 100) : fmt::format("{:.6g}", tick);
 }
@@ -64,7 +64,7 @@ void draw_axes(Markup& out, const Axis& x, const Axis& y) {
 
 struct LegendEntry {
   std::string label;
-  std::string sample;  // what is drawn in 22 x 10
+  std::string sample;  // Markup of a sample of 22 x 10.
 };
 
 void draw_legend(Markup& out, const std::vector<LegendEntry>& entries) {
@@ -104,7 +104,7 @@ Markup draw(const LineChart& chart) {
   begin(out, kHeight, chart.y.label + " over " + chart.x.label);
   draw_axes(out, chart.x, chart.y);
   std::vector<LegendEntry> legend;
-  for (const bool faint : {true, false})  // below the others
+  for (const bool faint : {true, false})  // Drawn below the others.
     for (const LineChart::Series& series : chart.series)
       if (series.stroke.faint == faint) draw_path(out, chart, series);
   for (const LineChart::Series& series : chart.series)
@@ -122,8 +122,8 @@ Markup draw(const LineChart& chart) {
 
 namespace {
 
-// Transparent strips over the areas, one for each value of `at` but none narrower than a unit: a strip tells
-// the values at its highest stack to those who point at it, and needs no script.
+// Draws transparent strips over the areas, one for each value of `at` but none narrower than a unit. A strip
+// shows the values at its highest stack on hover, without a script.
 void draw_strips(Markup& out, const StackedAreas& chart, const std::vector<double>& sums) {
   for (size_t first = 0; first < chart.at.size();) {
     const double left = place_x(chart.x, chart.at[first]);
@@ -213,7 +213,7 @@ Markup draw(const Histogram& chart) {
         {series.label,
          fmt::format("<rect class=\"area c{}\" x=\"1\" y=\"1\" width=\"20\" height=\"8\"/>", series.colour)});
   }
-  // Labels of lines that are close stand on both sides of them; where there is no room, one below the other.
+  // Labels of close lines are placed on both sides of them, or one below the other if there is no space.
   constexpr double kLabel = 50;
   std::vector<Histogram::Level> levels = chart.levels;
   std::ranges::sort(levels, {}, &Histogram::Level::at);
@@ -235,7 +235,7 @@ Markup draw(const ByteBars& chart) {
   constexpr double kBar = 18;
   constexpr double kRow = 44;
   constexpr double kBegin = 8;
-  constexpr double kFirst = 22;  // below the limit's label
+  constexpr double kFirst = 22;  // Below the limit's label.
   const auto sum_of = [](const ByteBars::Bar& bar) {
     int64_t sum = 0;
     for (const ByteBars::Part& part : bar.parts) sum += part.bytes;
@@ -243,7 +243,7 @@ Markup draw(const ByteBars& chart) {
   };
   int64_t max = 1;
   for (const ByteBars::Bar& bar : chart.bars) max = std::max({max, sum_of(bar), bar.measured.value_or(0)});
-  // A budget of many times the need would leave nothing of the bars to see.
+  // If the budget is many times the need, the bars would be too small to see.
   const bool in_sight = chart.limit && *chart.limit <= 2 * max;
   const int64_t end = in_sight ? std::max(max, *chart.limit) : max;
   const double last = static_cast<double>(end) * 1.03;

@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-// Charts as inline SVG with a legend in HTML below. Colours and strokes are classes of the style sheet of
-// telemetry/report.cc, so a chart follows the page into the dark and onto paper. All texts are escaped here.
+// Charts as inline SVG with an HTML legend below. Colours and strokes are classes of the style sheet of
+// telemetry/report.cc, so a chart follows the page into dark mode and print. All texts are escaped here.
 
 struct ChartPoint {
   double x;
@@ -20,37 +20,38 @@ struct ChartPoint {
 
 struct Axis {
   enum class Scale : uint8_t { linear, log };
-  std::string label;  ///< with the unit
+  std::string label;  ///< Includes the unit.
   double low = 0;
   double high = 1;
   Scale scale = Scale::linear;
-  bool percent = false;  ///< shares, written as per cent
-  bool whole = false;    ///< ticks at whole numbers alone
+  bool percent = false;  ///< Values are shares, written as per cent.
+  bool whole = false;    ///< Ticks only at whole numbers.
 };
 
-/// An axis that holds all of `values`, from 0 on, or by decades where they span more than a factor of 30.
+/// Returns an axis that holds all of `values`: linear from 0 on, or logarithmic if they span more than a
+/// factor of 30.
 Axis axis_over(std::string label, const std::vector<double>& values);
 
-/// Round numbers on an axis: steps of 1, 2 or 5 times a power of ten; on a logarithmic axis powers of ten,
-/// with 2 and 5 between where there are few.
+/// Returns round numbers on an axis: steps of 1, 2 or 5 times a power of ten. A logarithmic axis has powers
+/// of ten, with 2 and 5 in between if there are few.
 std::vector<double> ticks(const Axis& axis);
 
-/// How a series is drawn: one of kColours colours that differ for the colour-blind too.
+/// How a series is drawn: one of kColours colours that colour-blind readers can tell apart.
 struct Stroke {
   int colour = 0;
   bool dashed = false;
-  bool faint = false;  ///< thin and light, as of a second seed
+  bool faint = false;  ///< Thin and light, for example for a second seed.
   static constexpr int kColours = 7;
 };
 
 struct LineChart {
   struct Series {
-    std::string label;  ///< empty: in no legend, as of a second seed
+    std::string label;  ///< Empty for no entry in the legend, for example for a second seed.
     Stroke stroke;
     std::vector<ChartPoint> points;
-    bool steps = false;  ///< a value holds until the next point
+    bool steps = false;  ///< A value holds until the next point.
   };
-  /// A point of interest, with a text that shows when it is pointed at.
+  /// A point of interest, with a text that is shown on hover.
   struct Mark {
     ChartPoint at;
     int colour = 0;
@@ -62,15 +63,15 @@ struct LineChart {
   std::vector<Series> series;
   std::vector<Mark> marks;
 };
-/// What lies beyond an axis is drawn at its end.
+/// Points beyond an axis are drawn at its end.
 Markup draw(const LineChart& chart);
 
-/// What several series come to together: areas one above the other, the first at the bottom. A value holds
-/// until the next point. The drawing tells the values where a reader points at it.
+/// The sum of several series: areas one above the other, the first at the bottom. A value holds until the
+/// next point. The drawing shows the values on hover.
 struct StackedAreas {
   struct Series {
     std::string label;
-    std::vector<double> values;  ///< one for each of `at`
+    std::vector<double> values;  ///< One for each of `at`.
   };
   Axis x;
   Axis y;
@@ -79,7 +80,7 @@ struct StackedAreas {
 };
 Markup draw(const StackedAreas& chart);
 
-/// Counts in equally wide bins of x, as shares of each series.
+/// Counts in bins of x of equal width, as shares of each series.
 struct Histogram {
   struct Series {
     std::string label;
@@ -92,11 +93,11 @@ struct Histogram {
   };
   Axis x;
   std::vector<Series> series;
-  std::vector<Level> levels;  ///< vertical lines
+  std::vector<Level> levels;  ///< Vertical lines.
 };
 Markup draw(const Histogram& chart);
 
-/// Bytes as horizontal bars, each made of parts and with a mark where they were measured, against one limit.
+/// Bytes as horizontal bars, each made of parts, with a mark for the measured bytes, against one limit.
 struct ByteBars {
   struct Part {
     std::string label;
@@ -109,11 +110,11 @@ struct ByteBars {
   };
   std::vector<Bar> bars;
   std::string limit_name;
-  std::optional<int64_t> limit;  ///< drawn where the bars leave it in sight, else told in words
+  std::optional<int64_t> limit;  ///< Drawn if it fits the scale of the bars, else written as text.
 };
 Markup draw(const ByteBars& chart);
 
-/// A confusion matrix: rows what is true, columns what was said, shades by the share of the row.
+/// A confusion matrix: rows are true classes, columns predictions, shades the share of the row.
 struct Confusion {
   int64_t true_positives = 0;
   int64_t false_positives = 0;

@@ -17,8 +17,8 @@ constexpr double kLabelRadius = 178;
 constexpr double kMinNode = 3;
 constexpr double kMaxNode = 15;
 constexpr double kMaxWidth = 7;
-constexpr double kArrow = 9;    // length
-constexpr double kBend = 0.35;  // how far an edge bends to the middle
+constexpr double kArrow = 9;    // Length.
+constexpr double kBend = 0.35;  // How far an edge bends towards the middle.
 constexpr size_t kMaxLabels = 64;
 
 struct Place {
@@ -38,7 +38,7 @@ double most_of(const auto& shares) {
   return max > 0 ? max : 1;
 }
 
-// A curve that ends at the rim of its target, with an arrowhead there.
+// Draws a curve that ends at the rim of its target with an arrowhead.
 void draw_edge(Markup& out, const GraphChart& chart, const GraphChart::Edge& edge, double relative,
                double node_radius) {
   const auto& nodes = chart.nodes;
@@ -67,7 +67,7 @@ void draw_node(Markup& out, const GraphChart& chart, size_t n, double radius) {
       node.colour % Stroke::kColours, at.x, at.y, radius, escaped(node.label), node.share * 100);
   put(out, "</circle>");
   if (chart.nodes.size() > kMaxLabels && radius < kMaxNode / 2) return;
-  // Along the ray, so that labels of neighbours do not meet; never upside down.
+  // Along the ray, so that labels of neighbours do not overlap; never upside down.
   const Place label = on_circle(n, chart.nodes.size(), kLabelRadius);
   double degrees = 360.0 * static_cast<double>(n) / static_cast<double>(chart.nodes.size()) - 90;
   const bool left = degrees > 90;
@@ -84,7 +84,7 @@ Markup draw(const GraphChart& chart) {
     if (edge.source != edge.target && edge.share > 0) edges.push_back(edge);
   std::ranges::stable_sort(edges, std::greater<>(), &GraphChart::Edge::share);
   if (edges.size() > GraphChart::kMaxEdges) edges.resize(GraphChart::kMaxEdges);
-  std::ranges::reverse(edges);  // the greatest on top
+  std::ranges::reverse(edges);  // The largest is drawn on top.
   const double max = most_of(edges);
   const double max_node = most_of(chart.nodes);
   // Nodes of a full circle must not hide their neighbours.

@@ -7,16 +7,16 @@
 
 namespace plimsoll {
 
-/// A small directed graph on a circle, as inline SVG in the style of telemetry/chart.h: the larger a share,
-/// the larger the node and the wider the edge.
+/// A small directed graph on a circle, as inline SVG in the style of telemetry/chart.h. A larger share makes
+/// a larger node and a wider edge.
 struct GraphChart {
   struct Node {
     std::string label;
-    double share = 0;  ///< 0 .. 1
-    int colour = 0;    ///< one of Stroke::kColours
+    double share = 0;  ///< 0 .. 1.
+    int colour = 0;    ///< One of Stroke::kColours.
   };
   struct Edge {
-    int32_t source = 0;  ///< of `nodes`
+    int32_t source = 0;  ///< Index into `nodes`.
     int32_t target = 0;
     double share = 0;
   };
@@ -25,9 +25,9 @@ struct GraphChart {
     int colour = 0;
   };
   std::vector<Node> nodes;
-  std::vector<Edge> edges;  ///< an edge from a node to itself is not drawn
+  std::vector<Edge> edges;  ///< Edges from a node to itself are not drawn.
   std::vector<Legend> legend;
-  static constexpr size_t kMaxEdges = 64;  ///< those of the greatest shares are drawn
+  static constexpr size_t kMaxEdges = 64;  ///< Only the edges with the largest shares are drawn.
 };
 Markup draw(const GraphChart& chart);
 

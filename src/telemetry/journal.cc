@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// After the last newline.
+// Returns the offset after the last newline.
 int64_t end_of_lines(const File& file) {
   std::array<char, 4096> piece;
   int64_t end = ::lseek(file.descriptor(), 0, SEEK_END);

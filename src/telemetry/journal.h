@@ -9,23 +9,23 @@
 
 namespace plimsoll {
 
-/// A file of JSON lines, one an event, each in the file as soon as it is written. Every line is whole: one
-/// that a killed process or a full disk cut short is taken away. Not thread-safe.
+/// A file of JSON lines, one per event, each written to the file at once. Every line is whole: a line cut
+/// short by a killed process or a full disk is removed. Not thread-safe.
 class Journal {
  public:
-  /// Goes on after the last whole line, if the file is there. Errors: Failure.
+  /// Continues after the last whole line if the file exists. Errors: Failure.
   explicit Journal(const std::filesystem::path& path);
-  /// One that keeps nothing: of a rank that writes no files.
+  /// A journal that keeps nothing, for ranks that write no files.
   Journal() = default;
-  /// Adds {"time": seconds since 1970, "event": event, ...fields}. An event that cannot be written ends
-  /// nothing: stderr is told the first time, and the next one is tried again.
+  /// Adds {"time": seconds since 1970, "event": event, ...fields}. If an event cannot be written, stderr says
+  /// so the first time, the work continues, and the next event is tried again.
   void write(const std::string& event, const Json& fields);
 
  private:
   void append(const std::string& line);
 
   std::optional<File> file_;
-  int64_t end_ = 0;  // of the last whole line, in bytes
+  int64_t end_ = 0;  // End of the last whole line, in bytes.
   bool told_ = false;
 };
 

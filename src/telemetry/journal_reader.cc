@@ -10,7 +10,8 @@ void JournalReader::read(const std::function<void(const Json& event)>& take) {
   if (!file) return;
   if (static_cast<int64_t>(file.tellg()) < end_) end_ = 0;
   file.seekg(end_);
-  for (std::string line; std::getline(file, line) && !file.eof();) {  // at the end there is no newline yet
+  // The last line may not have its newline yet.
+  for (std::string line; std::getline(file, line) && !file.eof();) {
     end_ += static_cast<int64_t>(line.size()) + 1;
     const Json event = parse_json(line);
     if (event.is_object()) take(event);

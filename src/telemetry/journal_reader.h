@@ -14,13 +14,13 @@ class JournalReader {
  public:
   explicit JournalReader(std::filesystem::path path) : path_(std::move(path)) {}
 
-  /// Gives the events that have come since the last call, whole lines alone; those that are no JSON objects
-  /// are passed over. A journal that is missing has none; one that got shorter is read from its start.
+  /// Passes on the events since the last call, whole lines only. Lines that are not JSON objects are skipped.
+  /// A missing journal has no events; one that became shorter is read from its start.
   void read(const std::function<void(const Json& event)>& take);
 
  private:
   const std::filesystem::path path_;
-  int64_t end_ = 0;  // of what was read, in bytes
+  int64_t end_ = 0;  // End of the bytes read.
 };
 
 }  // namespace plimsoll

@@ -14,7 +14,7 @@ Json frames_of(const Tape::Piece& piece) {
   return Json::array({{{"name", piece.operation}, {"filename", piece.module}, {"line", 0}}});
 }
 
-// Little-endian.
+// Appends a little-endian number.
 void put_number(std::string& out, uint64_t number, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(number >> (8 * i) & 0xff);
 }
@@ -46,15 +46,15 @@ void put_value(std::string& out, const Json& value) {
   switch (value.type()) {
     case Json::value_t::object:
       out += "}(";  // EMPTY_DICT, MARK
-      for (const auto& [key, of] : value.items()) {
+      for (const auto& [key, member] : value.items()) {
         put_text(out, key);
-        put_value(out, of);
+        put_value(out, member);
       }
       out += 'u';  // SETITEMS
       break;
     case Json::value_t::array:
       out += "](";  // EMPTY_LIST, MARK
-      for (const Json& of : value) put_value(out, of);
+      for (const Json& element : value) put_value(out, element);
       out += 'e';  // APPENDS
       break;
     case Json::value_t::string:
@@ -80,7 +80,7 @@ void put_value(std::string& out, const Json& value) {
 Json memory_snapshot(const Tape& tape, const std::vector<int64_t>& bytes,
                      const std::vector<int64_t>& places) {
   std::vector<Json> events(static_cast<size_t>(tape.events));
-  std::vector<Json> left;  // at the end
+  std::vector<Json> left;  // Freed at the end.
   int64_t end = 0;
   for (size_t i = 0; i < tape.pieces.size(); ++i) {
     const Tape::Piece& piece = tape.pieces[i];

@@ -7,10 +7,10 @@ namespace plimsoll {
 
 /// A metrics.csv: numbers by column and epoch.
 struct MetricsTable {
-  std::vector<std::string> names;           ///< of the columns
-  std::vector<std::vector<double>> values;  ///< [columns][epochs]; NaN where there is no number
+  std::vector<std::string> names;           ///< Names of the columns.
+  std::vector<std::vector<double>> values;  ///< [columns][epochs]; NaN for a missing number.
 
-  /// The values of a column; empty where there is none of this name.
+  /// Returns the values of a column; empty if no column has this name.
   std::vector<double> column(const std::string& name) const;
 };
 

@@ -52,7 +52,7 @@ void Progress::draw(int64_t done, int64_t total, const std::string& note, double
   line += fmt::format(" {}/{} {}[{}<{}, {}/s{}]", shown(done), shown(total), what_.empty() ? "" : what_ + " ",
                       clock_time(elapsed), clock_time(left), shown(static_cast<int64_t>(rate)),
                       note.empty() ? "" : ", " + note);
-  // fmt::print would end the work with an error where the terminal is gone.
+  // fmt::print would throw, and so end the work, if the terminal is gone.
   std::fputs(fmt::format("{}{}{}", terminal_ ? "\r\x1b[K" : "", line, terminal_ ? "" : "\n").c_str(), stderr);
   std::fflush(stderr);
   drawn_ = true;

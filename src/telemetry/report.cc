@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// Colours of data are those of Okabe and Ito (2008), lighter in the dark.
+// Colours of data are those of Okabe and Ito (2008), lighter in dark mode.
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark; --page: #fff; --text: #1c2329; --soft: #5b6770; --rule: #dfe4e8;
   --band: #f4f6f8; --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b0578d; --c4: #c98a00; --c5: #4a9fd4;

@@ -8,19 +8,19 @@
 
 namespace plimsoll {
 
-/// A page of headings, tables and charts: one HTML file that needs no other and no network, light or dark as
-/// the reader has it, and fit for a phone and for paper. It has no scripts and is well-formed XML too. Texts
-/// are escaped here. Not thread-safe.
+/// A page of headings, tables and charts: one HTML file that needs no other file and no network, light or
+/// dark as the reader prefers, suitable for a phone and for paper. It has no scripts and is also well-formed
+/// XML. Texts are escaped here. Not thread-safe.
 class Report {
  public:
-  /// Cells of a table; a heading that begins with '<' is that of a column of text, others are of numbers. A
-  /// table whose headings are all "<" has none.
+  /// Cells of a table. A heading that begins with '<' marks a column of text; others are of numbers. A table
+  /// whose headings are all "<" has no heading row.
   struct Table {
     enum class Kind : uint8_t {
       plain,
-      group,   ///< one cell, over the whole width: what the next rows have in common
-      aside,   ///< set apart: figures of others
-      chosen,  ///< in bold
+      group,   ///< One cell over the whole width: what the next rows have in common.
+      aside,   ///< Set apart, for published figures of others.
+      chosen,  ///< In bold.
     };
     struct Row {
       std::vector<std::string> cells;
@@ -31,25 +31,25 @@ class Report {
   };
   struct Figure {
     std::string title;
-    Markup chart;  ///< as telemetry/chart.h makes it
+    Markup chart;  ///< Made by telemetry/chart.h.
     bool small = false;
   };
 
   Report(std::string title, std::string subtitle)
       : title_(std::move(title)), subtitle_(std::move(subtitle)) {}
 
-  /// A section, which the contents at the top name.
+  /// Starts a section, which is listed in the contents at the top.
   void section(std::string_view title);
   void heading(std::string_view title);
   void paragraph(std::string_view text);
   void table(const Table& table);
   void figures(const std::vector<Figure>& figures);
-  /// Starts, or ends, what is shown only when its summary is clicked; printed in any case.
+  /// Start and end content that is shown only when its summary is clicked. It is always printed.
   void begin_details(std::string_view summary);
   void end_details();
   void preformatted(std::string_view text);
 
-  /// The whole file.
+  /// Returns the whole file.
   Markup html() const;
 
  private:

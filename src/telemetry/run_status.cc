@@ -11,31 +11,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kLock = "/run.lock";  // run/run_lock.h
+constexpr std::string_view kLock = "/run.lock";  // Defined in run/run_lock.h.
 
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
-  std::error_code error;  // a process may end, or be another user's
+  std::error_code error;  // A process may end, or belong to another user.
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error))
     entries.push_back(at->path());
   std::ranges::sort(entries);
   return entries;
 }
 
-// Whether it is a run that another one replaces (run/run_folder.h): it is kept until that one is whole.
+// Returns whether the run is being replaced by another one (run/run_folder.h). It is kept until the other is
+// whole.
 bool is_put_aside(const fs::path& folder) {
   const std::string name = folder.filename().string();
   return name.starts_with('.') && name.find(".old.") != std::string::npos;
 }
 
-// The number of the process that a text names; 0 where it is none.
+// Returns the process number in a text, or 0 if it is none.
 int64_t pid_of(const std::string& text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() ? number : 0;
 }
 
-// The kinds of events that say how a stage is going.
+// Returns the kind of an event for the state of a stage.
 std::string kind_of(const std::string& event) {
   if (event == "start" || event == "resume") return "start";
   if (event == "epoch" || event == "progress" || event == "end" || event == "interrupted" ||

@@ -17,8 +17,8 @@ struct LiveRun {
   int64_t process = 0;
 };
 
-/// All of them that the system shows to this user, by the locks that their processes hold open. `root` is
-/// where /proc stands; tests give a tree of their own.
+/// Returns all live runs that the system shows to this user, found by the locks that their processes hold
+/// open. `root` is the folder of /proc; tests pass a tree of their own.
 std::vector<LiveRun> find_live_runs(const std::string& root = "");
 
 /// Follows a run by the journals of its stages, and by /proc. Not thread-safe.
@@ -27,22 +27,23 @@ class RunStatus {
   explicit RunStatus(std::filesystem::path folder, std::string root = "")
       : folder_(std::move(folder)), root_(std::move(root)) {}
 
-  /// What is known now, as `plimsoll top --json` has it (docs/seeing.md). `process`: that trains it; 0: none.
+  /// Returns the current state as `plimsoll top --json` prints it (docs/seeing.md). `process` trains the run;
+  /// 0 for none.
   Json look(int64_t process);
 
  private:
-  // What the journal of a stage has said last, by the kind of event.
+  // The latest events in the journal of a stage, by kind.
   struct Stage {
     JournalReader journal;
     Json last = Json::object();
-    double time = 0;  // of its last event
+    double time = 0;  // Time of its last event.
     std::string state = "running";
   };
   void read(Stage& stage);
 
   const std::filesystem::path folder_;
   const std::string root_;
-  std::map<std::string, Stage> stages_;  // by "seed-42/gat"
+  std::map<std::string, Stage> stages_;  // By "seed-42/gat".
 };
 
 }  // namespace plimsoll

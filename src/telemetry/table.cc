@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// Characters of a UTF-8 text: bytes that do not continue one.
+// Returns the number of UTF-8 characters: bytes that do not continue one.
 size_t width(const std::string& text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char byte) { return (byte & 0xC0) != 0x80; }));

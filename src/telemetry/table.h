@@ -5,11 +5,11 @@
 
 namespace plimsoll {
 
-/// A table of text for people: columns as wide as their cells, numbers to the right. Cells are UTF-8 without
-/// tabs.
+/// A text table for people: columns as wide as their cells, numbers aligned to the right. Cells are UTF-8
+/// without tabs.
 class Table {
  public:
-  /// A column whose heading begins with '<' is set to the left; the '<' is not shown.
+  /// A column whose heading begins with '<' is aligned to the left. The '<' is not shown.
   explicit Table(std::vector<std::string> headings);
   void add(std::vector<std::string> row);
   std::string text() const;

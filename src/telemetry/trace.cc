@@ -11,14 +11,14 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kLongestEvent = 2048;  // a span and a counter of each tag
+constexpr size_t kLongestEvent = 2048;  // Bytes of a span and a counter of each tag.
 
-// From 1 on: thread 0 is the idle one.
+// Threads count from 1, because thread 0 is the idle one.
 int thread_of(int track) {
   return track - SpanSink::kRun + 1;
 }
 
-// Microseconds, as the format has times; whole numbers are written in a fifth of the time of a double.
+// Microseconds, the unit of the format. Whole numbers are written in a fifth of the time of a double.
 struct Time {
   explicit Time(std::chrono::nanoseconds time) : whole(time.count() / 1000), rest(time.count() % 1000) {}
   explicit Time(SpanSink::Clock::time_point at) : Time(std::chrono::nanoseconds(at.time_since_epoch())) {}
@@ -26,7 +26,7 @@ struct Time {
   int64_t rest;
 };
 
-// Appends a line, and asks for no memory: those that come while steps are traced are short.
+// Appends a line without allocating, because lines written while steps are traced are short.
 template <typename... Args>
 void put_line(Markup& out, fmt::format_string<Args...> format, Args&&... args) {
   fmt::memory_buffer line;
@@ -81,7 +81,7 @@ void Trace::span(int track, const char* name, Clock::time_point begin, Clock::ti
   if (buffer_.size() + kLongestEvent > static_cast<size_t>(kBufferBytes)) write_buffer();
 }
 
-// One track a tag, where it has changed.
+// Writes one track per tag, for tags that have changed.
 void Trace::put_counters(Clock::time_point at) {
   for (int t = 0; t < kTags; ++t) {
     const auto tag = static_cast<Tag>(t);
@@ -98,7 +98,7 @@ void Trace::write_buffer() {
   try {
     file_->write(buffer_.data(), buffer_.size());
   } catch (const Failure& error) {
-    std::fprintf(stderr, "plimsoll: the trace ends early: %s\n", error.what());  // fmt::print may throw
+    std::fprintf(stderr, "plimsoll: the trace ends early: %s\n", error.what());  // fmt::print may throw.
     file_.reset();
   }
   buffer_.clear();
@@ -112,7 +112,7 @@ void Trace::flush() {
 void Trace::close() {
   const std::lock_guard lock(mutex_);
   if (!file_) return;
-  // An event that says nothing ends the list without a comma.
+  // An empty event ends the list without a comma.
   buffer_ += "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_labels\",\"args\":{\"labels\":\"complete\"}}\n]\n";
   write_buffer();
   file_.reset();

@@ -14,9 +14,9 @@
 
 namespace plimsoll {
 
-/// A trace that Perfetto opens: JSON trace events (Google, "Trace Event Format", 2016), one a line of an
-/// array that may end anywhere, so that a killed process leaves a readable one. A track for each worker, the
-/// reader and the run, and a counter of memory by tag. Thread-safe.
+/// A trace that Perfetto opens: JSON trace events (Google, "Trace Event Format", 2016), one per line of an
+/// array that may end anywhere, so that a killed process leaves a readable one. It has a track for each
+/// worker, the reader and the run, and a counter of memory by tag. Thread-safe.
 class Trace : public SpanSink {
  public:
   /// Bytes of its buffer, which is entered in the ledger.
@@ -26,12 +26,12 @@ class Trace : public SpanSink {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  /// Writes into a new file from now on. Errors: Failure.
+  /// Starts writing to a new file. Errors: Failure.
   void open(const std::filesystem::path& path, const std::string& title, int workers);
-  /// What cannot be written is lost, and stderr is told once.
+  /// Events that cannot be written are lost, and stderr says so once.
   void span(int track, const char* name, Clock::time_point begin, Clock::time_point end,
             const Size& size) override;
-  /// Writes what is buffered.
+  /// Writes the buffered events.
   void flush();
   /// Ends the file.
   void close();

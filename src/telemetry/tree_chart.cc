@@ -16,7 +16,7 @@ struct Cell {
   int64_t y = 0;
 };
 
-// Whole units, the greater extent over the whole side; y grows upwards.
+// Returns places in whole units. The greater extent fills the whole side; y grows upwards.
 Vector<Cell, Tag::output> cells_of(const Vector<ChartPoint, Tag::output>& nodes) {
   const auto [left, right] = std::ranges::minmax_element(nodes, {}, &ChartPoint::x);
   const auto [bottom, top] = std::ranges::minmax_element(nodes, {}, &ChartPoint::y);
@@ -45,8 +45,8 @@ Markup draw(const TreeChart& chart) {
   for (const int32_t parent : chart.parent)
     if (parent >= 0) ++children[static_cast<size_t>(parent)];
   put(out, "<path class=\"line branch c{}\" d=\"", chart.colour % Stroke::kColours);
-  size_t drawn_to = cells.size();                   // the node where the pen is, if one is drawn
-  Vector<size_t, Tag::output> shown(cells.size());  // of each node the one that stands for it
+  size_t drawn_to = cells.size();                   // The node at which the pen is, or cells.size().
+  Vector<size_t, Tag::output> shown(cells.size());  // For each node, the node drawn in its place.
   for (size_t n = 0; n < cells.size(); ++n) {
     shown[n] = n;
     if (chart.parent[n] < 0) continue;

@@ -8,12 +8,13 @@
 
 namespace plimsoll {
 
-/// A tree as it lies in a plane, as inline SVG in the style of telemetry/chart.h. Points along a stretch that
-/// would fall on each other are left out.
+/// A tree in a plane, as inline SVG in the style of telemetry/chart.h. Points along a stretch that would
+/// coincide are left out.
 struct TreeChart {
   Vector<ChartPoint, Tag::output> nodes;
-  Vector<int32_t, Tag::output> parent;  ///< of each node, a lower number; -1 of a root
-  int colour = 0;                       ///< one of Stroke::kColours
+  /// The parent of each node, which has a lower number; -1 for a root.
+  Vector<int32_t, Tag::output> parent;
+  int colour = 0;  ///< One of Stroke::kColours.
 };
 Markup draw(const TreeChart& chart);
 

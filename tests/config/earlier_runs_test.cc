@@ -23,8 +23,8 @@ TEST(EarlierRuns, IdentityHasLaterKeysWhereTheyDiffer) {
   EXPECT_THAT(before, HasSubstr("  embargo: 1\n"));
 }
 
-// A later key that the recipe of an older version lacks is what that version did; the recipe of a newer run
-// has it.
+// If an older recipe lacks a later key, the key has the value that the older version used. The recipe of a
+// newer run has the key.
 TEST(EarlierRuns, TheRecipeOfARunIsReadByItsOwnRules) {
   TempFolder folder;
   const auto read = [&](const std::string& text) {

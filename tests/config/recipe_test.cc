@@ -38,7 +38,7 @@ class DecimalComma : public std::numpunct<char> {
 
 TEST(Recipe, NumbersHaveAPointWhateverTheLocaleOfTheProgramIs) {
   const std::locale before =
-      std::locale::global(std::locale(std::locale::classic(), new DecimalComma));  // the locale deletes it
+      std::locale::global(std::locale(std::locale::classic(), new DecimalComma));  // The locale deletes it.
   const std::string text = recipe_yaml(parse("split: {validation: 0.25}", {"training.learning_rate=1.5e-3"}));
   std::locale::global(before);
   EXPECT_THAT(text, HasSubstr("validation: 0.25"));
@@ -79,7 +79,7 @@ TEST(Recipe, IsReadInAnyLayoutOfYaml) {
   EXPECT_EQ(recipe.seed, 7);
 }
 
-// Sets the key to a value that is not its default, where it has another.
+// Sets the key to a value other than its default, if it can have one.
 struct Change {
   std::string only;
   template <typename Number>
@@ -229,7 +229,7 @@ TEST(Presets, SetTheKeysThatFollowAndLeaveThoseThatAreGiven) {
   EXPECT_EQ(recipe.vgae.hidden, (std::vector<int64_t>{480, 240}));
   EXPECT_EQ(parse("").teacher.gat.hidden, 48) << "a teacher is large";
   EXPECT_EQ(parse("", {"gat.preset=large", "gat.heads=2"}).gat.heads, 2);
-  // One of an override takes the place of the sizes of the file, and of nothing else.
+  // A preset in an override replaces only the sizes of the file.
   const Recipe replaced =
       parse("gat: {embedding: 8, hidden: 24, jk: max}", {"gat.layers=7", "gat.preset=large"});
   EXPECT_EQ(replaced.gat.embedding, 16);
@@ -349,7 +349,7 @@ TEST(Errors, ANameOfAnotherSystemIsAnsweredInAnySection) {
   EXPECT_THAT(refusal("", {"gat.use_cugraph=true"}), HasSubstr("instead: nothing: attention is fused"));
   EXPECT_THAT(refusal("auxiliaries: [{type: kd, alpha: 0.7}]"), HasSubstr("task: distillation"));
   EXPECT_THAT(refusal("model: vgae"), HasSubstr("expected gnn|sgmp|gtmp; instead: task: autoencoder"));
-  // A key of a section is ours alone, whatever another system calls so.
+  // A key of a section is never taken for another system's key of the same name.
   const std::string error = refusal("paths: {mode: coded}");
   EXPECT_THAT(error, HasSubstr("expected corrected|reference"));
   EXPECT_THAT(error, testing::Not(HasSubstr("instead")));
@@ -485,14 +485,14 @@ TEST(Recipe, TheEmbargoIsAutoOrAWholeNumber) {
                 testing::AllOf(HasSubstr("split.embargo"), HasSubstr(wrong), HasSubstr(", or auto")));
 }
 
-// A window and the first one that is not among these have no part in common, and all of these have.
+// A window overlaps all of these, and is disjoint from the first one after them.
 TEST(WindowLength, OverlappingWindowsAreThoseThatShareAPart) {
   for (int64_t window = 1; window < 40; ++window)
     for (int64_t stride = 1; stride < 60; ++stride) {
       const int64_t overlap = overlapping_windows(window, stride);
       EXPECT_GE((overlap + 1) * stride, window) << window << " " << stride;
       EXPECT_TRUE(overlap == 0 || overlap * stride < window) << window << " " << stride;
-      EXPECT_EQ(overlap, (window + stride - 1) / stride - 1);  // as the pages have it
+      EXPECT_EQ(overlap, (window + stride - 1) / stride - 1);  // The formula in the documentation.
     }
 }
 

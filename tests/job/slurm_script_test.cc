@@ -41,7 +41,7 @@ TEST(SlurmScript, AsksForWhatThePlanSays) {
 
 TEST(SlurmScript, MemoryIsTheBudgetAndWhatTheJobTakesBesideIt) {
   EXPECT_EQ(memory_mib(100 * kMiB, 1, 0),
-            102);  // 1.7 MiB of the shell, the step and a thread, 0.2 of page tables
+            102);  // 1.7 MiB of the shell, the step and a thread, 0.2 of page tables.
   EXPECT_EQ(memory_mib(512 * kMiB, 8), 512 + 4 + 64);
   EXPECT_EQ(memory_mib(64 * kGiB, 8), 64 * 1024 + 128 + 3 + 64);
 }
@@ -92,7 +92,7 @@ TEST(SlurmScript, WordsOfTheShell) {
   EXPECT_EQ(shell_word(""), "''");
 }
 
-// The script runs under bash, with programs of ours in place of plimsoll and scontrol.
+// Runs the script under bash, with test programs in place of plimsoll and scontrol.
 class SlurmScriptRun : public testing::Test {
  protected:
   SlurmScriptRun() {
@@ -107,12 +107,12 @@ class SlurmScriptRun : public testing::Test {
     std::ofstream(path) << "#!/bin/bash\n" << body << "\n";
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   }
-  // The exit code; `signal` goes to the shell alone after a moment.
+  // Returns the exit code. `signal` is sent to the shell alone after a moment.
   int run(const std::string& signal) const {
-    return run_beside(signal.empty() ? std::string() : kStarted + "kill -" + signal + " $pid; ");
+    return run_with(signal.empty() ? std::string() : kStarted + "kill -" + signal + " $pid; ");
   }
-  // The same with commands that know the shell as $pid.
-  int run_beside(const std::string& commands) const {
+  // Returns the exit code. The commands know the shell as $pid.
+  int run_with(const std::string& commands) const {
     write("job", slurm_script(asked_).substr(std::string("#!/bin/bash\n").size()));
     const std::string job = (folder_ / "job").string();
     const std::string command = "cd " + folder_.path().string() +
@@ -133,7 +133,7 @@ class SlurmScriptRun : public testing::Test {
   SlurmJob asked_;
 };
 
-// Trains until it is told to stop, as the real one does.
+// Trains until it is asked to stop, as the real program does.
 constexpr const char* kTrainer = R"(
 echo "$1" >> "LOG"
 test "$1" = train || exit 0
@@ -172,18 +172,17 @@ TEST_F(SlurmScriptRun, TermStopsInOrderAndLeavesTheQueueToSlurm) {
   EXPECT_EQ(logged(), "stage\ntrain\nstopped\n");
 }
 
-// The trainer takes its time to stop; a second signal would end the real one at once.
+// The trainer takes some time to stop. A second signal would end the real one at once.
 TEST_F(SlurmScriptRun, OnlyTheFirstSignalIsPassedOn) {
   write("plimsoll", "test \"$1\" = train || exit 0; got=; for s in USR1 TERM; do trap \"got=1; echo $s >> " +
                         log() +
                         "\" $s; done; touch started; "
                         "until test -e enough && test -n \"$got\"; do sleep 0.02; done; exit 75");
-  EXPECT_EQ(run_beside(kStarted + "kill -USR1 $pid; sleep 0.1; kill -TERM $pid; sleep 0.2; touch enough; "),
-            0);
+  EXPECT_EQ(run_with(kStarted + "kill -USR1 $pid; sleep 0.1; kill -TERM $pid; sleep 0.2; touch enough; "), 0);
   EXPECT_EQ(logged(), "USR1\nrequeue 7\n");
 }
 
-// The shell sleeps before each command, so also before it has noted what it started.
+// The shell sleeps before each command, also before it has recorded what it started.
 TEST_F(SlurmScriptRun, ASignalBeforeTheShellKnowsItsChildIsPassedOn) {
   asked_.stages = false;
   asked_.site.setup = {"set -T", "trap 'sleep 0.2' DEBUG"};

@@ -31,7 +31,7 @@ class StageTest : public testing::Test {
   }
 
   StageRequest request() const { return {.data = data_, .root = root_}; }
-  // Ends the copy as a kill would, when so many bytes are copied.
+  // Ends the copy as a kill would, once `bytes` bytes are copied.
   Staged stage_until(int64_t bytes) const {
     StageRequest killed = request();
     killed.progress = [bytes](int64_t done, int64_t) {
@@ -44,7 +44,7 @@ class StageTest : public testing::Test {
     for (const auto& entry : fs::directory_iterator(data_))
       EXPECT_EQ(bytes_of(copy / entry.path().filename()), bytes_of(entry.path()));
   }
-  // All but what says in which boot a copy was made.
+  // Counts everything except the boot file of a copy.
   size_t entries() const {
     size_t entries = 0;
     for (const auto& entry : fs::directory_iterator(root_)) entries += entry.path().extension() != ".boot";
@@ -124,12 +124,12 @@ TEST_F(StageTest, RefusesADiskWithoutRoomBeforeItWrites) {
     EXPECT_THAT(error.what(), HasSubstr("--evict"));
   }
   EXPECT_TRUE(fs::is_empty(root_));
-  // What is there already needs no room.
+  // Existing bytes need no space.
   EXPECT_THROW(stage_until(1), std::runtime_error);
   int64_t needed = 0;
   full.free_bytes = [&] { return needed; };
   for (const auto& entry : fs::directory_iterator(data_)) needed += static_cast<int64_t>(entry.file_size());
-  needed -= 4096;  // at least a header was copied
+  needed -= 4096;  // At least a header was copied.
   EXPECT_NO_THROW(stage(full));
 }
 
@@ -154,14 +154,14 @@ TEST_F(StageTest, ACopyOfAnotherBootIsComparedOnce) {
   const Staged first = stage(request());
   const CopyPlace place = copy_place(data_, root_);
   ASSERT_TRUE(fs::exists(place.boot()));
-  EXPECT_TRUE(is_sure(place));
+  EXPECT_TRUE(is_copy_reliable(place));
   write_text(place.boot(), "another boot\n");
   EXPECT_FALSE(staged_copy(data_, root_).has_value());
   EXPECT_EQ(stage(request()).copied, 0);
   EXPECT_FALSE(fs::exists(place.boot()));
   EXPECT_TRUE(staged_copy(data_, root_).has_value());
 
-  // What was never written is zero after the power was lost.
+  // Bytes that were never written are zero after a power failure.
   write_text(place.boot(), "another boot\n");
   {
     std::fstream file(first.folder / "x.npy", std::ios::in | std::ios::out | std::ios::binary);
@@ -170,7 +170,7 @@ TEST_F(StageTest, ACopyOfAnotherBootIsComparedOnce) {
   }
   EXPECT_EQ(stage(request()).copied, first.bytes);
   expect_equal(first.folder);
-  EXPECT_TRUE(is_sure(place));
+  EXPECT_TRUE(is_copy_reliable(place));
 }
 
 TEST_F(StageTest, ADamagedCopyIsMadeAgain) {
@@ -211,9 +211,9 @@ TEST_F(StageTest, EvictsCopiesAndNothingElse) {
   const fs::path other = folder_.path() / "other";
   write_made_up_graphs(other);
   stage({.data = other, .root = root_});
-  const Eviction one = evict(data_, root_);
-  ASSERT_EQ(one.deleted.size(), 1U);
-  EXPECT_EQ(one.deleted.front().bytes, staged.bytes);
+  const Eviction eviction = evict(data_, root_);
+  ASSERT_EQ(eviction.deleted.size(), 1U);
+  EXPECT_EQ(eviction.deleted.front().bytes, staged.bytes);
   EXPECT_FALSE(staged_copy(data_, root_).has_value());
   EXPECT_TRUE(staged_copy(other, root_).has_value());
   const Eviction all = evict({}, root_);
@@ -250,14 +250,14 @@ TEST_F(StageTest, EvictsCopiesThatAreDamagedOrNotDone) {
   EXPECT_EQ(evict({}, root_).deleted.size(), 1U);
   EXPECT_TRUE(fs::is_empty(root_));
 
-  // As after a loss of power, where the boot file tells whose it is.
+  // After a power failure, the boot file shows whose it is.
   stage(request());
   write_text(place.whole() / "manifest.json", std::string(100, '\0'));
   ASSERT_TRUE(fs::exists(place.boot()));
   EXPECT_EQ(evict({}, root_).deleted.size(), 1U);
   EXPECT_TRUE(fs::is_empty(root_));
 
-  // Without it the data set does.
+  // Without the boot file, the data set does.
   stage(request());
   fs::remove(place.boot());
   fs::remove(place.whole() / "manifest.json");
@@ -288,7 +288,8 @@ TEST_F(StageTest, NearestCopyFollowsTheVariable) {
   ::unsetenv("PLIMSOLL_CACHE");
 }
 
-// Each call to the file system fails once: what has the name of the copy is whole, and the next call goes on.
+// Each call to the file system fails once. A folder with the name of the copy is whole, and the next call
+// continues.
 TEST_F(StageTest, NoFaultLeavesAPartUnderTheName) {
   FaultyFiles counting(FileSystem::disk());
   StageRequest whole = request();

@@ -24,28 +24,28 @@ class BudgetCapsTest : public testing::Test {
   BudgetCaps& caps_ = BudgetCaps::process();
 };
 
-TEST_F(BudgetCapsTest, WhatIsBesideTheLedgerFollowsALimitThatMoves) {
+TEST_F(BudgetCapsTest, AReservationFollowsALimitThatMoves) {
   caps_.limit(100 * kMiB);
   {
-    const BudgetCaps::Beside beside(10 * kMiB);
+    const BudgetCaps::Reservation reserved(10 * kMiB);
     EXPECT_EQ(cap(), 90 * kMiB);
     caps_.limit(80 * kMiB);
     EXPECT_EQ(cap(), 70 * kMiB);
-    const BudgetCaps::Beside more(75 * kMiB);
+    const BudgetCaps::Reservation more(75 * kMiB);
     EXPECT_EQ(cap(), -5 * kMiB);  // A refusal says how much is missing.
   }
   EXPECT_EQ(cap(), 80 * kMiB);
 }
 
-TEST_F(BudgetCapsTest, NothingIsBesideWhereThereIsNoBudget) {
-  const BudgetCaps::Beside beside(10 * kMiB);
+TEST_F(BudgetCapsTest, AReservationDoesNothingWithoutABudget) {
+  const BudgetCaps::Reservation reserved(10 * kMiB);
   EXPECT_EQ(cap(), Ledger::kUnlimited);
 }
 
 TEST_F(BudgetCapsTest, ACapOfOthersIsLowerMeanwhile) {
   Ledger::process().set_cap(50 * kMiB);
   {
-    const BudgetCaps::Beside beside(10 * kMiB);
+    const BudgetCaps::Reservation reserved(10 * kMiB);
     EXPECT_EQ(cap(), 40 * kMiB);
   }
   EXPECT_EQ(cap(), 50 * kMiB);

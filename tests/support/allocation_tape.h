@@ -16,12 +16,12 @@
 
 namespace plimsoll {
 
-/// Torch's CPU allocator for a test program: writes down what one thread takes and gives back, pieces of no
-/// bytes too. Never undone.
+/// Torch's CPU allocator for a test program. It records what one thread takes and gives back, including
+/// pieces of 0 bytes. It stays in place.
 class AllocationTape final : public c10::Allocator {
  public:
-  /// A piece of so many bytes taken or, with -1, given back. What is taken within a WorkspaceScope is one
-  /// event, with the most that was held at once.
+  /// A piece of `bytes` bytes taken, or given back with -1. Everything taken within a WorkspaceScope is one
+  /// event, with the maximum held at a time.
   struct Event {
     int64_t piece;
     int64_t bytes;
@@ -57,7 +57,7 @@ class AllocationTape final : public c10::Allocator {
  private:
   struct Front {
     int64_t bytes;
-    int64_t piece;  // -1: taken while nothing was written down
+    int64_t piece;  // -1 for a piece taken while nothing was recorded.
     bool workspace;
   };
   static constexpr size_t kFront = 64;
@@ -66,7 +66,7 @@ class AllocationTape final : public c10::Allocator {
     bool on = false;
     Events events;
     int64_t pieces = 0;
-    int64_t in_workspace = 0;  // bytes
+    int64_t in_workspace = 0;  // Bytes.
     int64_t scope = -1;
 
     void take(Front& front) {
@@ -77,7 +77,7 @@ class AllocationTape final : public c10::Allocator {
         return;
       }
       in_workspace += front.bytes;
-      // Scopes that follow each other with nothing between them count as one.
+      // Consecutive scopes with nothing between them count as one.
       if (events.empty() || !events.back().workspace) events.push_back({-2, 0, true});
       events.back().bytes = std::max(events.back().bytes, in_workspace);
     }
@@ -108,15 +108,15 @@ class AllocationTape final : public c10::Allocator {
   Tape tape_;
 };
 
-/// One block of several: its terms, and what was written down.
+/// One block of several: its terms and its recorded events.
 template <size_t kTerms>
 struct TapeOf {
   std::array<int64_t, kTerms> terms;
   AllocationTape::Events events;
 };
 
-/// All tapes have the same events, the sizes of each an exact affine function of the terms, of which the
-/// first is 1. Fewer blocks than terms say nothing.
+/// Expects all tapes to have the same events, with sizes that are exact affine functions of the terms. The
+/// first term is 1. Needs at least as many blocks as terms.
 template <size_t kTerms>
 void expect_affine(const std::vector<TapeOf<kTerms>>& blocks) {
   using Row = std::vector<int64_t>;
@@ -132,7 +132,7 @@ void expect_affine(const std::vector<TapeOf<kTerms>>& blocks) {
           << " of " << first[e].bytes << " bytes, but " << other[e].piece << " of " << other[e].bytes;
     ASSERT_EQ(first.size(), other.size()) << "block " << b;
   }
-  // Modulo a prime, so without rounding: elimination in the terms, of which some may say the same.
+  // Elimination modulo a prime, so without rounding. Some terms may depend on others.
   std::vector<Row> rows;
   for (const TapeOf<kTerms>& block : blocks) {
     Row& row = rows.emplace_back(block.terms.begin(), block.terms.end());

@@ -30,7 +30,7 @@
 namespace plimsoll {
 
 /// A variational graph autoencoder's body, after Kipf and Welling, "Variational Graph Auto-Encoders", 2016:
-/// features are rebuilt from a code with noise, and the code is held near a normal distribution.
+/// features are reconstructed from a noisy code, and the code is held near a normal distribution.
 class VgaeLike : public Objective {
  public:
   VgaeLike(int64_t layers, int64_t hidden, uint64_t seed) : parameters_(seed) {
@@ -121,7 +121,7 @@ struct KdGatModel {
   static constexpr std::array kNames = {"vgae small",     "vgae large",   "vgae edges",  "vgae errors",
                                         "vgae distilled", "gat large",    "gatv2 edges", "gat lstm",
                                         "gat max",        "gat distilled"};
-  // Of a distilled one: zeros, as wide as what its teacher says.
+  // Teacher outputs of a distilled model: zeros, as wide as its teacher's.
   CachedTeacher::Column teacher_of(const std::string& name) const {
     if (name == "vgae distilled")
       return {.values = {}, .width = kTeacherLatent + OddGraphs::kFeatures - 1, .of_nodes = true};
@@ -179,10 +179,10 @@ struct AnyModel {
   std::unique_ptr<Objective> objective;
   CachedTeacher::Column teacher;
   std::string what;
-  bool trains = true;  // no recipe trains what scores windows
+  bool trains = true;  // False for a model that only scores windows: no recipe trains it.
 };
 
-/// Random graphs, with what a teacher said of them where a model wants it.
+/// Random graphs, with teacher outputs if a model needs them.
 struct AnyGraphs {
   AnyGraphs(std::mt19937_64& random, const std::vector<int64_t>& sizes, const CachedTeacher::Column& column)
       : odd(random(), sizes), shapes(read_shapes(odd, 1)), all(shapes.size()) {
@@ -197,7 +197,7 @@ struct AnyGraphs {
   std::optional<CachedTeacher> taught;
 };
 
-/// Sizes of graphs with heavy tails, one-node graphs and graphs without edges among them.
+/// Makes sizes of graphs with heavy tails, including one-node graphs and graphs without edges.
 inline std::vector<int64_t> odd_sizes(std::mt19937_64& random, size_t count) {
   std::lognormal_distribution<double> size(2.0, 1.2);
   std::vector<int64_t> sizes;

@@ -33,7 +33,7 @@ struct Capture {
   std::optional<std::string> attack = {};
 };
 
-/// The frames as columns.
+/// Returns the frames as columns.
 inline FrameBatch batch_of(const std::vector<Frame>& frames) {
   FrameBatch batch;
   for (const Frame& frame : frames) {
@@ -48,14 +48,14 @@ inline FrameBatch batch_of(const std::vector<Frame>& frames) {
   return batch;
 }
 
-/// `count` frames of one ID, a period apart.
+/// Makes `count` frames of one ID, `period` apart.
 inline std::vector<Frame> every(int64_t period, uint32_t can_id, int count, int64_t start = 0) {
   std::vector<Frame> frames;
   for (int i = 0; i < count; ++i) frames.push_back({start + i * period, can_id});
   return frames;
 }
 
-/// All of them in the order of time.
+/// Merges lists of frames in the order of time.
 inline std::vector<Frame> together(const std::vector<std::vector<Frame>>& all) {
   std::vector<Frame> frames;
   for (const auto& some : all) frames.insert(frames.end(), some.begin(), some.end());
@@ -63,14 +63,14 @@ inline std::vector<Frame> together(const std::vector<std::vector<Frame>>& all) {
   return frames;
 }
 
-/// The profile of frames that follow each other in one recording.
+/// Returns the profile of consecutive frames of one recording.
 inline BehaviourProfile learned_from(const std::vector<Frame>& frames, const Recording& recording = {}) {
   const FrameBatch batch = batch_of(frames);
   const FrameWindow run{&recording, 0, std::ssize(frames)};
   return BehaviourProfile::learn(batch.spans(), {&run, 1});
 }
 
-/// Sets of made-up frames, and what their behaviour graphs hold.
+/// Sets of made-up frames, and their behaviour graphs.
 class BehaviourTest : public ::testing::Test {
  protected:
   FramesView make(const std::vector<Capture>& captures) {

@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// A CRC of 8 bits, bit by bit: as its definition has it, for tests.
+/// A CRC of 8 bits, computed bit by bit as its definition says, for tests.
 struct Check {
   uint8_t polynomial;
   uint8_t start;
@@ -31,7 +31,7 @@ inline constexpr Check kSmbus{0x07, 0, 0, false};
 inline constexpr Check kAutosar{0x2F, 0xFF, 0xFF, false};
 inline constexpr Check kMaxim{0x31, 0, 0, true};
 
-/// The first eight bytes, the first one highest; zeros after the last.
+/// Returns the first eight bytes, the first one highest, padded with zeros.
 inline uint64_t packed(std::span<const uint8_t> bytes) {
   uint64_t payload = 0;
   for (size_t b = 0; b < 8; ++b) payload = payload << 8 | (b < bytes.size() ? bytes[b] : 0);

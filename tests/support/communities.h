@@ -11,7 +11,8 @@
 
 namespace plimsoll {
 
-/// Undirected; nine of ten edges within a community, and numbers that do not tell which it is.
+/// Makes an undirected graph. Nine of ten edges stay within a community, and node numbers do not reveal the
+/// community.
 inline GiantGraph communities(int64_t nodes, int64_t count) {
   std::mt19937 random(1);
   std::vector<std::set<int64_t>> lists(static_cast<size_t>(nodes));
@@ -25,7 +26,7 @@ inline GiantGraph communities(int64_t nodes, int64_t count) {
   return GiantGraph(lists);
 }
 
-/// How many nodes the largest of `count` parts has.
+/// Returns the number of nodes in the largest of `count` parts.
 inline int64_t largest(std::span<const int32_t> parts, int64_t count) {
   std::vector<int64_t> nodes(static_cast<size_t>(count));
   for (const int32_t part : parts) ++nodes.at(static_cast<size_t>(part));

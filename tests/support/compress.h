@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// One zstd frame, with a checksum as the command line tool writes it.
+/// Returns one zstd frame, with a checksum as the command line tool writes it.
 inline std::string zstd_frame(const std::string& text) {
   ZSTD_CCtx* const context = ZSTD_createCCtx();
   ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
@@ -20,7 +20,7 @@ inline std::string zstd_frame(const std::string& text) {
   return frame;
 }
 
-/// One gzip member.
+/// Returns one gzip member.
 inline std::string gzip_member(const std::string& text) {
   z_stream stream{};
   constexpr int kGzipWindow = 15 + 16;

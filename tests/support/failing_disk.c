@@ -1,5 +1,5 @@
-// A disk that fails, for a program under test: LD_PRELOAD=failing_disk.so FAILING_FILE=x.npy FAILING_FROM=400000
-// makes each pread() of a file whose name ends so fail with EIO where it comes to that byte.
+// A disk that fails, for a program under test. LD_PRELOAD=failing_disk.so FAILING_FILE=x.npy
+// FAILING_FROM=400000 makes each pread() of a file whose name ends in x.npy fail with EIO from that byte on.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -4,12 +4,12 @@
 
 namespace plimsoll {
 
-/// The library that tests/device/fake_nvml.cc makes, in place of NVML; it is one for the process.
+/// The library that tests/device/fake_nvml.cc makes, in place of NVML. The process has one.
 struct FakeNvml {
   static constexpr const char* kLibrary = PLIMSOLL_FAKE_NVML;
   static constexpr const char* kBus = "00000000:01:00.0";
 
-  /// All that it says from now on: without processes.
+  /// Sets everything that it reports from now on. It reports no processes.
   static void set(unsigned long long used, unsigned int percent, bool fails = false) {
     library().function<void (*)(bool, unsigned long long, unsigned int)>("fake_nvml_set")(fails, used,
                                                                                           percent);

@@ -15,14 +15,14 @@
 
 namespace plimsoll {
 
-/// Publishes one thing, over and over on a file system in memory, and lets each of its calls go wrong in
-/// every way. Whatever happens, what was at `out` before or what is to be there is there whole.
+/// Publishes one thing repeatedly on a file system in memory, and makes each of its calls fail in every way.
+/// Whatever happens, either the old or the new content is whole at `out`.
 class FaultTrials {
  public:
   using Step = std::function<void(FileSystem&)>;
   using Tree = std::map<std::string, std::string>;
 
-  /// `before` puts there what is to be replaced, or nothing; `publish` writes to `out`, below /place.
+  /// `before` creates what is to be replaced, or nothing. `publish` writes to `out`, below /place.
   FaultTrials(std::filesystem::path out, const Step& before, Step publish)
       : out_(std::move(out)), publish_(std::move(publish)) {
     make_folders("/place", before_);
@@ -37,7 +37,7 @@ class FaultTrials {
     EXPECT_EQ(extra_names(files), 0U);
   }
 
-  /// Puts what was published on the disk, for a reader that wants it there.
+  /// Copies what was published to the disk, for a reader that needs it there.
   void export_to(const std::filesystem::path& folder) const {
     for (const auto& [name, bytes] : new_) {
       const std::filesystem::path path = folder.string() + name;
@@ -61,16 +61,16 @@ class FaultTrials {
  private:
   static constexpr uint32_t kPowerFailures = 20;
 
-  // Names beside the output, which nobody asked for.
+  // Counts unexpected names next to the output.
   size_t extra_names(MemoryFiles& files) const {
     const Tree all = files.tree("/place");
     const Tree here = files.tree(out_);
-    size_t around = 1;  // /place itself, and what was made to hold the output
+    size_t around = 1;  // Number of expected names: /place itself, and folders made for the output.
     if (!here.empty())
       for (auto at = out_.parent_path(); at != "/place"; at = at.parent_path()) ++around;
     return all.size() - here.size() - around;
   }
-  // Publishes with the fault; says whether it struck and gives the text of the error.
+  // Publishes with the fault. Says whether it struck, with the text of the error.
   struct Outcome {
     std::string struck;
     std::string error;
@@ -96,14 +96,15 @@ class FaultTrials {
       SCOPED_TRACE("call " + std::to_string(fault.at) + " fails: " + std::strerror(fault.reason));
       MemoryFiles files = before_;
       const Outcome outcome = attempt(files, fault);
-      if (outcome.struck.empty()) {  // what is full when nothing more is written does no harm
+      if (outcome.struck.empty()) {  // A full disk does no harm when nothing more is written.
         EXPECT_EQ(fault.kind, Fault::full);
         EXPECT_EQ(files.tree(out_), new_);
         continue;
       }
       EXPECT_THAT(outcome.error, testing::HasSubstr("/place"));
       EXPECT_THAT(outcome.error, testing::HasSubstr(std::strerror(fault.reason)));
-      // With the new one in place, the last call makes a file's new name last, or deletes the old folder.
+      // When the new content is in place, the last call makes a file's new name durable, or deletes the old
+      // folder.
       const bool deleting = outcome.struck == "remove_tree";
       const bool done = fault.at == calls_ - 1 && files.tree(out_) == new_;
       EXPECT_EQ(files.tree(out_), done ? new_ : old_) << outcome.struck;

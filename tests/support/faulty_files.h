@@ -8,31 +8,32 @@
 
 namespace plimsoll {
 
-/// What goes wrong, at which call.
+/// What fails, at which call.
 struct Fault {
   enum Kind {
     none,
-    error,        ///< that call does nothing and fails
-    short_write,  ///< that call, if it writes, writes half of what it was given
-    full,         ///< from that call on the disk is full: the first write is short, all others and what makes
-                  ///< files or folders fail
-    kill,         ///< that call and all later ones do nothing: the process is gone
+    error,        ///< The call does nothing and fails.
+    short_write,  ///< The call, if it writes, writes half of the bytes.
+    /// The disk is full from that call on: the first write is short, and all later writes and calls that make
+    /// files or folders fail.
+    full,
+    kill,  ///< The call and all later ones do nothing: the process is gone.
   };
   Kind kind = none;
-  int at = 0;           ///< calls before it
-  int reason = ENOSPC;  ///< of an error
+  int at = 0;           ///< Number of calls before it.
+  int reason = ENOSPC;  ///< errno of an error.
 };
 
-/// Passes calls on to another file system, all but those that are to go wrong. exists(), names_in(),
-/// lock(), whose errors end nothing, and close() never do, and are not counted. Threads may share it; calls()
-/// and struck() are for when they are done.
+/// Passes calls on to another file system, except those that are to fail. exists(), names_in(), lock(), whose
+/// errors end nothing, and close() never fail and are not counted. Threads may share it; calls() and struck()
+/// may be called when they are done.
 class FaultyFiles : public FileSystem {
  public:
   using Path = std::filesystem::path;
   explicit FaultyFiles(FileSystem& under, Fault fault = {}) : under_(under), fault_(fault) {}
 
   int calls() const { return calls_; }
-  /// The call that went wrong; empty if none did.
+  /// The call that failed; empty if none did.
   const std::string& struck() const { return struck_; }
 
   int open(const Path& path, Open how) override {
@@ -67,7 +68,7 @@ class FaultyFiles : public FileSystem {
   int sync_folder(const Path& path) override { return fails("sync_folder") ? -1 : under_.sync_folder(path); }
 
  private:
-  // Of a write; one that is not cut is counted by fails().
+  // Whether a write is cut. A write that is not cut is counted by fails().
   bool is_cut() {
     const std::lock_guard lock(mutex_);
     const bool cut = (fault_.kind == Fault::short_write && calls_ == fault_.at) ||
@@ -92,7 +93,7 @@ class FaultyFiles : public FileSystem {
   FileSystem& under_;
   const Fault fault_;
   std::mutex mutex_;
-  int calls_ = 0;  // guarded by mutex_, as the next
+  int calls_ = 0;  // Guarded by mutex_, as the next member.
   std::string struck_;
 };
 

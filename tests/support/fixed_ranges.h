@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// The same range for every block; tensors go where there is room.
+/// Gives every block the same range. Tensors go wherever they fit.
 class FixedRanges : public RangePlanner {
  public:
   explicit FixedRanges(int64_t bytes) : bytes_(bytes) {}

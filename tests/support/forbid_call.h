@@ -9,9 +9,9 @@
 
 namespace plimsoll {
 
-/// A system call fails with this error for the calling thread, from now on.
+/// Makes a system call fail with this error for the calling thread, from now on.
 inline void forbid_call(uint32_t call, uint32_t error) {
-  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),  // the number of the call
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),  // The number of the call.
                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};

@@ -1,11 +1,11 @@
-// A disk that is full from some moment on, for a program under test and all processes it starts:
+// A disk that becomes full at some moment, for a program under test and all processes it starts:
 // LD_PRELOAD=full_disk.so, and
 //   FULL_DISK_UNDER   the folder that is on this disk
-//   FULL_DISK_COUNTER a file of 8 bytes, where calls that make or change something on this disk are counted
-//   FULL_DISK_FROM    the number of the first call that fails with ENOSPC, as do all after it
-//   FULL_DISK_SIGNAL  if set, that call alone sends this signal to its process, and none fails
-// Calls that delete something are not counted and work. To rename needs hardly any room: it fails where it is
-// the first call that does, and works after it.
+//   FULL_DISK_COUNTER a file of 8 bytes with the number of calls that make or change something on this disk
+//   FULL_DISK_FROM    the number of the first call that fails with ENOSPC, as do all later ones
+//   FULL_DISK_SIGNAL  if set, that call sends this signal to its process instead, and none fails
+// Calls that delete something are not counted and succeed. Renaming needs hardly any space: it fails if it is
+// the first call that fails, and succeeds after it.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -42,7 +42,7 @@ static int is_below(const char* path) {
   return strncmp(path, under, length) == 0 && (path[length] == '/' || path[length] == '\0');
 }
 
-// Whether a call for this path fails; one that needs no room fails once.
+// Whether a call for this path fails. One that needs no space fails at most once.
 static int fails_once_or_more(const char* path, int needs_room) {
   const int before = errno;
   uint64_t* const calls = counter();

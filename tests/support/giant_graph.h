@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// A graph as a data set of kind `graph` has it: lists of neighbours, ascending and without repetition.
+/// A graph in the form of a data set of kind `graph`: lists of neighbours, ascending and without repetition.
 struct GiantGraph {
   std::vector<int64_t> indptr{0};
   std::vector<int64_t> indices;
@@ -29,22 +29,22 @@ struct GiantGraph {
   int64_t degree(int64_t v) const {
     return indptr[static_cast<size_t>(v) + 1] - indptr[static_cast<size_t>(v)];
   }
-  bool has_edge(int64_t of, int64_t neighbour) const {
-    const auto begin = indices.begin() + indptr[static_cast<size_t>(of)];
-    return std::binary_search(begin, begin + degree(of), neighbour);
+  bool has_edge(int64_t node, int64_t neighbour) const {
+    const auto begin = indices.begin() + indptr[static_cast<size_t>(node)];
+    return std::binary_search(begin, begin + degree(node), neighbour);
   }
-  /// The edge that leads from `neighbour` to `of`, which is there.
-  int64_t edge(int64_t of, int64_t neighbour) const {
-    const auto begin = indices.begin() + indptr[static_cast<size_t>(of)];
-    return std::lower_bound(begin, begin + degree(of), neighbour) - indices.begin();
+  /// Returns the edge from `neighbour` to `node`, which must exist.
+  int64_t edge(int64_t node, int64_t neighbour) const {
+    const auto begin = indices.begin() + indptr[static_cast<size_t>(node)];
+    return std::lower_bound(begin, begin + degree(node), neighbour) - indices.begin();
   }
-  /// The node in whose list an edge is.
+  /// Returns the node whose list contains an edge.
   int64_t owner(int64_t edge) const {
     return std::upper_bound(indptr.begin(), indptr.end(), edge) - indptr.begin() - 1;
   }
 };
 
-/// Degrees from 0 to many: node v draws about nodes / (v + 1) neighbours; every seventh has none.
+/// Makes degrees from 0 to many: node v draws about nodes / (v + 1) neighbours. Every seventh has none.
 inline GiantGraph skewed_graph(int64_t nodes, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<std::set<int64_t>> lists(static_cast<size_t>(nodes));
@@ -54,7 +54,7 @@ inline GiantGraph skewed_graph(int64_t nodes, uint32_t seed) {
   return GiantGraph(lists);
 }
 
-/// One node with so many neighbours, which have none.
+/// Makes one node with `leaves` neighbours, which have none.
 inline GiantGraph star(int64_t leaves) {
   std::vector<std::set<int64_t>> lists(static_cast<size_t>(leaves) + 1);
   for (int64_t leaf = 1; leaf <= leaves; ++leaf) lists[0].insert(leaf);

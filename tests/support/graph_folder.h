@@ -8,9 +8,9 @@
 
 namespace plimsoll {
 
-/// A `graph` of made-up columns: x[v] = (v, 2v, -v) and zeros, y[v] = v % 3, stored as is said, and of four
-/// nodes two train, one validates and one tests. Edges have the weights of the graph, if it has any, and
-/// edge_attr[e] = (e, 2e, ...) of so many numbers.
+/// Writes a `graph` of made-up columns: x[v] = (v, 2v, -v) and zeros, stored as requested, and y[v] = v % 3.
+/// Of four nodes two train, one validates and one tests. Edges have the weights of the graph, if it has any,
+/// and edge_attr[e] = (e, 2e, ...) of the requested width.
 inline void write_graph(const std::filesystem::path& folder, const GiantGraph& graph, size_t features = 3,
                         const StoredAs& as = {}, int64_t edge_features = 0) {
   GraphWriter writer(folder, true);

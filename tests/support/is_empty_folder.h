@@ -6,7 +6,7 @@
 
 namespace plimsoll {
 
-/// Whether a folder is there and has nothing in it.
+/// Returns whether a folder exists and is empty.
 inline bool is_empty_folder(FileSystem& files, const std::filesystem::path& path) {
   const auto names = files.names_in(path);
   return names && names->empty();

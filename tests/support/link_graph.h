@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// An undirected graph of so many nodes, without self-loops: v has edges to about 1 / 3 of the nodes near it.
+/// Makes an undirected graph without self-loops: v has edges to about a third of the nodes near it.
 inline GiantGraph undirected_graph(int64_t nodes, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<std::set<int64_t>> lists(static_cast<size_t>(nodes));
@@ -21,8 +21,8 @@ inline GiantGraph undirected_graph(int64_t nodes, uint32_t seed) {
   return GiantGraph(lists);
 }
 
-/// A `graph` with features x[v] = (v, 2v), and if asked for weights and edge features that tell the edge's
-/// place.
+/// Writes a `graph` with features x[v] = (v, 2v) and, if requested, weights and edge features that identify
+/// the edge's place.
 inline void write_plain_graph(const std::filesystem::path& folder, const GiantGraph& graph,
                               bool edge_columns = false) {
   GraphWriter writer(folder, true);

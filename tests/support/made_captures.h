@@ -40,13 +40,13 @@ class Bytes {
   std::string text;
 };
 
-/// A small capture of kMadeFrames frames with the IDs 0x100, 0x101 and so on and 8 bytes each, a ms apart,
-/// laid out by the specification of its format.
+/// A small capture of kMadeFrames frames with the IDs 0x100, 0x101 and so on and 8 bytes each, a ms apart, as
+/// the specification of its format says.
 struct MadeCapture {
-  std::string name;  ///< of the file
+  std::string name;  ///< Name of the file.
   std::string bytes;
   std::vector<std::pair<size_t, size_t>>
-      records;  ///< first byte and end of each frame's, where they are plain
+      records;  ///< First byte and end of each frame's record, if they are not compressed.
 };
 constexpr int kMadeFrames = 6;
 
@@ -127,7 +127,7 @@ inline MadeCapture made_pcapng() {
 inline std::string made_blf_object(int i) {
   Bytes object;
   object.add_text("LOBJ").add(uint16_t{32}).add(uint16_t{1}).add(56U).add(86U);
-  object.add(2U).fill(4).add(uint64_t{1'000'000} * static_cast<uint64_t>(i));  // ns
+  object.add(2U).fill(4).add(uint64_t{1'000'000} * static_cast<uint64_t>(i));  // Nanoseconds.
   object.add(uint16_t{1}).add(uint8_t{0}).add(uint8_t{8}).add(0x100U + static_cast<uint32_t>(i));
   return object.add_text(made_payload(i)).add(0U).fill(4).text;
 }
@@ -135,11 +135,11 @@ inline std::string made_blf_object(int i) {
 inline Bytes made_blf_header() {
   Bytes file;
   file.add_text("LOGG").add(144U).fill(32);
-  for (const uint16_t part : {2023, 11, 2, 14, 22, 13, 20, 0}) file.add(part);  // SYSTEMTIME
+  for (const uint16_t part : {2023, 11, 2, 14, 22, 13, 20, 0}) file.add(part);  // A SYSTEMTIME.
   return file.fill(144 - file.size());
 }
 
-/// Objects without a container.
+/// Makes objects without a container.
 inline MadeCapture made_blf() {
   Bytes file = made_blf_header();
   MadeCapture made{"made.blf", {}, {}};
@@ -152,7 +152,7 @@ inline MadeCapture made_blf() {
   return made;
 }
 
-/// Two containers of zlib data.
+/// Makes two containers of zlib data.
 inline MadeCapture made_packed_blf() {
   Bytes file = made_blf_header();
   for (int first = 0; first < kMadeFrames; first += kMadeFrames / 2) {
@@ -171,8 +171,8 @@ inline MadeCapture made_packed_blf() {
   return {"packed.blf", file.text, {}};
 }
 
-/// MDF 4 as loggers write it: what records are made of, then records. With `unfinished` flags the last block
-/// has no length.
+/// Makes MDF 4 as loggers write it: the description of records, then records. With `unfinished` flags, the
+/// last block has no length.
 inline MadeCapture made_mf4(uint16_t unfinished) {
   Bytes file;
   file.add_text(unfinished != 0 ? "UnFinMF " : "MDF     ").add_text("4.10    ").add_text("made    ").fill(4);

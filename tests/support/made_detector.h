@@ -13,15 +13,15 @@
 
 namespace plimsoll {
 
-/// A small detector that nobody trained: one layer of one head and one channel, over IDs of a known period.
+/// A small untrained detector: one layer of one head and one channel, over IDs of a known period.
 struct MadeDetector {
   std::string features = "behaviour";
   std::vector<std::string> without = {"id_index"};
-  std::vector<uint32_t> ids = {0x100, 0x200};      ///< that the model has embeddings of
-  std::vector<uint32_t> profile = {0x100, 0x200};  ///< none: no profile
+  std::vector<uint32_t> ids = {0x100, 0x200};      ///< IDs with an embedding in the model.
+  std::vector<uint32_t> profile = {0x100, 0x200};  ///< IDs of the profile; empty for no profile.
   bool calibrated = false;
   bool fused = true;
-  TensorMetadata more = {};  ///< metadata in front of its own
+  TensorMetadata more = {};  ///< Metadata in front of its own.
 
   void write(const std::filesystem::path& path) const {
     std::map<std::string, TensorSpan> tensors;

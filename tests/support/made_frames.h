@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// The next frames of a source, at most `count`.
+/// Returns the next frames of a source, at most `count`.
 inline std::vector<CanFrame> take(FrameSource& source, size_t count) {
   std::vector<CanFrame> frames;
   for (CanFrame frame; frames.size() < count && source.next(frame);) frames.push_back(frame);
@@ -30,7 +30,7 @@ class MadeFrames : public FrameSource {
   size_t at_ = 0;
 };
 
-/// XXH3-64 of all that the frames hold.
+/// Returns XXH3-64 of the whole content of the frames.
 inline std::string hash_of(const std::vector<CanFrame>& frames) {
   Hasher hasher;
   for (const CanFrame& frame : frames) {

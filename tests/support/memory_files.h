@@ -12,8 +12,8 @@
 
 namespace plimsoll {
 
-/// A file system in memory that can lose power: what was not synced may then be gone. Paths begin at its
-/// root, with or without a slash; there are no links.
+/// A file system in memory that can lose power: unsynced data may then be gone. Paths begin at its root, with
+/// or without a slash. There are no links.
 class MemoryFiles : public FileSystem {
  public:
   using Path = std::filesystem::path;
@@ -22,7 +22,7 @@ class MemoryFiles : public FileSystem {
   MemoryFiles(MemoryFiles&&) = default;
   MemoryFiles& operator=(MemoryFiles&&) = default;
   MemoryFiles& operator=(const MemoryFiles& other) { return *this = MemoryFiles(other); }
-  /// The same state again, without the open files.
+  /// Copies the state without the open files.
   MemoryFiles(const MemoryFiles& other) : FileSystem() {
     std::map<NodePtr, NodePtr> twin_of;
     nodes_.clear();
@@ -128,9 +128,9 @@ class MemoryFiles : public FileSystem {
     return 0;
   }
 
-  /// What a disk may hold after the power failed now. Seed 0: nothing but what was synced; seed 1: all;
-  /// others draw for each folder whether changes of its names since its last sync happened, and for each file
-  /// whether its bytes are those of its last sync, all, a part, or zeros.
+  /// Sets the content to what a disk may hold after a power failure now. Seed 0: only synced data. Seed 1:
+  /// everything. Other seeds draw for each folder whether changes of its names since its last sync happened,
+  /// and for each file whether its bytes are those of its last sync, all, a part, or zeros.
   void lose_power(uint32_t seed) {
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       Node& node = *nodes_[i];
@@ -146,7 +146,8 @@ class MemoryFiles : public FileSystem {
     }
   }
 
-  /// All that is at and below a path: the bytes of files by their path below it, folders end in a slash.
+  /// Returns everything at and below a path: the bytes of files by their relative path. Folders end in a
+  /// slash.
   std::map<std::string, std::string> tree(const Path& path) {
     std::map<std::string, std::string> all;
     if (const Node* const node = find(path)) list(*node, "", all);
@@ -179,7 +180,7 @@ class MemoryFiles : public FileSystem {
     nodes_.push_back(node);
     return names[name_of(path)] = node;
   }
-  // Null with errno set if nothing is there.
+  // Returns null with errno set if nothing exists there.
   Node* find(const Path& path) {
     Node* node = nodes_.front().get();
     for (const Path& part : path.relative_path()) {
@@ -210,7 +211,8 @@ class MemoryFiles : public FileSystem {
     for (const auto& [child, below] : node.names) list(*below, name + "/" + child, all);
   }
 
-  std::vector<NodePtr> nodes_{std::make_shared<Node>()};  // all there ever were; the root is the first
+  // All nodes there ever were. The root is the first.
+  std::vector<NodePtr> nodes_{std::make_shared<Node>()};
   std::vector<OpenFile> open_;
 };
 

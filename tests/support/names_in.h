@@ -7,8 +7,7 @@
 
 namespace plimsoll {
 
-/// Names of what lies in a folder, sorted, hidden files among them: temporaries that were left behind show
-/// here.
+/// Returns the sorted names in a folder, including hidden files, so that leftover temporary files are found.
 inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder))

@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-inline constexpr int64_t kFeatures = 512;  // so that a small cache is small
+inline constexpr int64_t kFeatures = 512;  // Wide enough to make a small cache small.
 
 /// Blocks of seeds of one graph whose features are its nodes' numbers.
 class NeighbourBlocksTest : public testing::Test {
@@ -30,7 +30,7 @@ class NeighbourBlocksTest : public testing::Test {
              .scratch = scratch,
              .row_places = row_places}};
   }
-  // Of the blocks of a run: each epoch, and after it those that validate.
+  // Returns the blocks of a run in order: each epoch, followed by the validation blocks.
   static std::vector<int64_t> run_order(const NeighbourSource& source, int64_t epochs) {
     std::vector<int64_t> order;
     const int64_t epoch = source.blocks().per_epoch();
@@ -46,7 +46,7 @@ class NeighbourBlocksTest : public testing::Test {
     return block;
   }
 
-  // Until the thread has sampled so many blocks ahead.
+  // Waits until the thread has sampled `planned` blocks ahead.
   static void wait_for(const NeighbourSource& source, int64_t planned) {
     for (int i = 0; i < 10'000 && source.planned() < planned; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

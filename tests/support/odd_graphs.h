@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// Random graphs with self-loops, edges twice, and hubs, of labelled nodes: their first feature is an index
-/// below 5, labels of graphs are below 3. A negative size is a graph of so many nodes without edges.
+/// Random graphs of labelled nodes with self-loops, repeated edges and hubs. The first feature is an index
+/// below 5, and labels of graphs are below 3. A negative size -n makes a graph of n nodes without edges.
 class OddGraphs : public BlockSource {
  public:
   static constexpr int64_t kFeatures = 3;
@@ -41,13 +41,13 @@ class OddGraphs : public BlockSource {
     }
   }
 
-  // All of them as one block.
+  // Returns all of them as one block.
   const GraphBlock& block() const { return block_; }
 
  private:
   uint64_t draw(int64_t below) { return random_() % static_cast<uint64_t>(below); }
 
-  // Without edges where `nodes` is negative.
+  // Adds a graph, without edges if `nodes` is negative.
   void add(int64_t nodes) {
     if (block_.node_ptr.empty()) block_.clear();
     const bool none = nodes < 0;

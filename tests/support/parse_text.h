@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// The text of a capture as a file's only piece, parsed.
+/// Parses the text of a capture as the only part of a file.
 inline ParsedPiece parse_text(const std::string& text, const FormatOptions& options = {}, bool skip = false) {
   CapturePiece piece;
   piece.buffer.assign(text.begin(), text.end());
@@ -22,7 +22,7 @@ inline ParsedPiece parse_text(const std::string& text, const FormatOptions& opti
   return parsed;
 }
 
-/// "LINE:COLUMN: found '...', expected ..." or "no error".
+/// Returns "LINE:COLUMN: found '...', expected ..." or "no error".
 inline std::string error_of(const std::string& text, const FormatOptions& options = {}) {
   const ParsedPiece parsed = parse_text(text, options);
   if (!parsed.error) return "no error";

@@ -7,7 +7,8 @@
 
 namespace plimsoll {
 
-/// Small random graphs in the shape of CAN windows: 11 node features of which the first is an ID below `ids`.
+/// Small random graphs in the shape of CAN windows: 11 node features, of which the first is an ID below
+/// `ids`.
 class RandomGraphs : public BlockSource {
  public:
   RandomGraphs(int64_t graphs, int64_t ids, uint32_t seed) {

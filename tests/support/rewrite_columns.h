@@ -8,8 +8,7 @@
 
 namespace plimsoll {
 
-/// Gives the columns of a data set other names of files and headers of 128 bytes, as other programs write
-/// them.
+/// Gives the columns of a data set other file names and headers of 128 bytes, as other programs write them.
 inline void rewrite_columns(const std::filesystem::path& folder) {
   constexpr size_t kLong = 4096, kShort = 128;
   Json manifest = parse_json(read_bytes(folder / "manifest.json"));

@@ -8,9 +8,9 @@
 
 namespace plimsoll {
 
-/// Random samples around seeds, in the order of hops: nodes without neighbours, hops that reach no further
-/// node, self-loops and edges twice among them. Most seeds have labels below 3, no other node has one; with
-/// `pairs` there are some pairs of seeds to be judged, too.
+/// Random samples around seeds, in the order of hops, including nodes without neighbours, hops that reach no
+/// new node, self-loops and repeated edges. Most seeds have labels below 3; no other node has one. With
+/// `pairs`, there are also some pairs of seeds to predict.
 class SampleSource : public BlockSource {
  public:
   static constexpr int64_t kFeatures = 5;

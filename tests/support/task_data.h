@@ -13,7 +13,7 @@
 
 namespace plimsoll {
 
-/// A split of graphs that follow each other.
+/// Makes a split of consecutive graphs.
 inline GraphRange range_of(const std::string& name, int64_t first, int64_t graphs) {
   GraphRange range;
   range.name = name;
@@ -22,8 +22,8 @@ inline GraphRange range_of(const std::string& name, int64_t first, int64_t graph
   return range;
 }
 
-/// A graph_set with every column that a task on small graphs asks for: trees whose parents come first, with
-/// positions, classes and targets of graphs and of nodes, and 3 node features.
+/// Writes a graph_set with every column that a task on small graphs needs: trees whose parents come first,
+/// with positions, classes and targets of graphs and of nodes, and 3 node features.
 inline void write_trees(const std::filesystem::path& folder, int64_t graphs, uint32_t seed,
                         const std::vector<GraphRange>& splits = {}) {
   std::mt19937 random(seed);
@@ -59,7 +59,7 @@ inline void write_trees(const std::filesystem::path& folder, int64_t graphs, uin
   writer.publish(tables, make_provenance("made up", {}));
 }
 
-/// One giant graph of random degrees with heavy tails, without direction: of its nodes half train, a quarter
+/// Writes one giant undirected graph of random degrees with heavy tails. Half of its nodes train, a quarter
 /// validates, and every tenth edge is split for link prediction.
 inline void write_giant(const std::filesystem::path& folder, int64_t nodes, int64_t features, uint32_t seed) {
   std::mt19937 random(seed);

@@ -16,7 +16,7 @@ class TempFolder {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
     std::string name = std::string("plimsoll_") + test->test_suite_name() + "_" + test->name() + "_" +
                        std::to_string(::getpid());
-    std::replace(name.begin(), name.end(), '/', '_');  // in the names of tests with parameters
+    std::replace(name.begin(), name.end(), '/', '_');  // Names of tests with parameters contain slashes.
     path_ = std::filesystem::path(::testing::TempDir()) / name;
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);

@@ -15,15 +15,15 @@
 
 namespace plimsoll {
 
-/// What ends a rank that is killed.
+/// Ends a rank that is killed.
 struct Killed : std::exception {};
 
-/// Ranks that are threads of one process: what they send lies in queues meanwhile.
+/// Ranks that are threads of one process. Their messages wait in queues.
 class ThreadRanks {
  public:
   explicit ThreadRanks(int ranks) : ranks_(ranks) {}
 
-  /// Calls work(exchange) on a thread for each rank, and throws what the lowest rank has thrown.
+  /// Calls work(exchange) on a thread for each rank, and throws the exception of the lowest rank.
   void run(const std::function<void(Exchange&)>& work) {
     std::vector<std::exception_ptr> errors(static_cast<size_t>(ranks_));
     {
@@ -45,7 +45,7 @@ class ThreadRanks {
       if (error) std::rethrow_exception(error);
   }
 
-  /// Of a rank nothing is heard from now on; it ends where it talks to another one next.
+  /// Silences a rank from now on. It ends when it next talks to another rank.
   void kill(int rank) {
     const std::lock_guard lock(mutex_);
     killed_[rank] = true;
@@ -72,7 +72,7 @@ class ThreadRanks {
         std::unique_lock lock(all_.mutex_);
         if (all_.killed_[rank_]) throw Killed();
         std::deque<Message>& queue = all_.sent_[{from, rank_}];
-        all_.changed_.wait(lock, [&, of = from] { return !queue.empty() || all_.gone_[of]; });
+        all_.changed_.wait(lock, [&, sender = from] { return !queue.empty() || all_.gone_[sender]; });
         if (queue.empty()) throw RankLost("rank " + std::to_string(from) + " has ended");
         if (queue.front().size() != bytes.size()) throw Failure("another number of bytes than was sent");
         std::ranges::copy(queue.front(), bytes.begin());
@@ -92,8 +92,8 @@ class ThreadRanks {
   const int ranks_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::pair<int, int>, std::deque<Message>> sent_;  // guarded by mutex_
-  std::map<int, bool> gone_, killed_;                        // guarded by mutex_
+  std::map<std::pair<int, int>, std::deque<Message>> sent_;  // Guarded by mutex_.
+  std::map<int, bool> gone_, killed_;                        // Guarded by mutex_.
 };
 
 }  // namespace plimsoll

@@ -16,10 +16,11 @@
 
 namespace plimsoll {
 
-/// A data set, damaged on purpose, and what verify_data_set() says of it.
+/// A data set that is damaged on purpose, and the findings of verify_data_set().
 class Verify : public testing::Test {
  protected:
-  // Changes one element of a column, and the checksum in the manifest so that it alone does not tell.
+  // Changes one element of a column and its checksum in the manifest, so that the checksum does not reveal
+  // it.
   template <typename T>
   void set(const std::string& column, size_t index, T value) const {
     const auto path = folder_ / (column + ".npy");
@@ -52,7 +53,7 @@ class Verify : public testing::Test {
         flip_bit(path, at, 1);
         try {
           expect_finding("column '" + name + "': its checksum");
-        } catch (const InputError&) {  // first and last pointers are looked at when a set is opened
+        } catch (const InputError&) {  // Opening a set checks the first and last pointers.
           EXPECT_THAT(name, testing::HasSubstr("_ptr"));
         }
         flip_bit(path, at, 1);

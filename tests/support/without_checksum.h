@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// The bytes of a safetensors file without its checksum, which would hide from a test what else is found in a
-/// file that it changes.
+/// Returns the bytes of a safetensors file without its checksum, so that a test can reach other checks on a
+/// changed file.
 inline std::string without_checksum(std::string bytes) {
   const size_t entry = bytes.find(R"("plimsoll.checksum":)");
   EXPECT_NE(entry, std::string::npos);

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Writes a file as it is given, without any of the care that the code under test takes.
+/// Writes a file as given, without the care of the code under test.
 inline void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }

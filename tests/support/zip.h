@@ -9,12 +9,12 @@
 
 namespace plimsoll {
 
-/// One member of a zip archive to be written. What it says of itself may be untrue.
+/// A member of a zip archive to be written. Its header may contain wrong values.
 struct ZipMember {
   std::string name;
   std::string text;
-  uint16_t method = 8;  ///< 8 deflate; with any other the text is stored as it is
-  uint16_t flags = 0;   ///< 1: encrypted
+  uint16_t method = 8;  ///< 8 for deflate. With any other value the text is stored uncompressed.
+  uint16_t flags = 0;   ///< 1 for encrypted.
 };
 
 inline std::string raw_deflate(const std::string& text) {
@@ -33,7 +33,8 @@ inline std::string raw_deflate(const std::string& text) {
   return packed;
 }
 
-/// A zip archive (PKWARE's APPNOTE.TXT, 4.3) byte by byte, so that a test may damage it where it likes.
+/// Returns a zip archive (PKWARE's APPNOTE.TXT, 4.3), built byte by byte so that a test may damage it
+/// anywhere.
 inline std::string zip_of(const std::vector<ZipMember>& members) {
   const auto number = [](uint64_t value, int bytes) {
     std::string result;

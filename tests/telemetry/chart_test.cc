@@ -39,7 +39,7 @@ TEST(Axis, TicksAreRoundNumbersWithinIt) {
   const auto decades = ticks({"", 1e-4, 1, Axis::Scale::log, false});
   ASSERT_EQ(decades.size(), 5U);
   EXPECT_NEAR(decades[1], 1e-3, 1e-12);
-  EXPECT_EQ(ticks({"", 0.1, 10, Axis::Scale::log, false}).size(), 7U);  // 0.1, 0.2, 0.5, ... 10
+  EXPECT_EQ(ticks({"", 0.1, 10, Axis::Scale::log, false}).size(), 7U);  // 0.1, 0.2, 0.5, ... 10.
   EXPECT_LE(ticks({"", 1e-30, 1, Axis::Scale::log, false}).size(), 8U);
 }
 
@@ -109,7 +109,7 @@ TEST(Chart, StackedAreasTellTheirValuesWhereAReaderPoints) {
   };
   EXPECT_THAT(drawn, strip("58.0", "179.0", "step 0: 1 MiB\na&lt;b: 1 MiB"));
   EXPECT_THAT(drawn, strip("237.0", "178.9", "step 2: 3.5 MiB\nc: 1.5 MiB\na&lt;b: 2 MiB"));
-  // Two steps of less than a unit are one strip, with the values of the higher one.
+  // Two steps of less than a unit share a strip, with the values of the higher one.
   EXPECT_THAT(drawn, strip("415.9", "0.1", "step 3.9995: 2 MiB\nc: 2 MiB"));
   EXPECT_THAT(drawn, HasSubstr("a&lt;b, up to 2 MiB"));
   EXPECT_THAT(drawn, Not(HasSubstr("<script")));

@@ -94,13 +94,14 @@ TEST_F(JournalTest, ALineThatAKilledProcessBeganIsTakenAway) {
   EXPECT_EQ(lines_of(path_)[0]["event"], "only");
 }
 
-// A file over its limit fails as one on a full disk does: half a line is written, then nothing.
+// A file over its size limit fails as on a full disk: half a line is written, then nothing.
 TEST_F(JournalTest, AFullDiskIsToldOnceAndLaterEventsAreTriedAgain) {
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   Journal journal(path_);
-  journal.write("first", {{"note", std::string(4096, 'n')}});  // the limit is that of stderr's file as well
+  // The limit applies to stderr's file as well.
+  journal.write("first", {{"note", std::string(4096, 'n')}});
   const rlimit full{std::filesystem::file_size(path_) + 30, before.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &full), 0);
   testing::internal::CaptureStderr();

@@ -23,7 +23,7 @@ TEST(MemorySnapshot, HasAnEventForEachAllocationAndFree) {
   EXPECT_EQ(trace.at(2).at("addr"), trace.at(0).at("addr"));
   const Json& segment = snapshot.at("segments").at(0);
   EXPECT_EQ(segment.at("total_size"), 96);
-  ASSERT_EQ(segment.at("blocks").size(), 1U);  // what is never given back
+  ASSERT_EQ(segment.at("blocks").size(), 1U);  // The piece that is never given back.
   EXPECT_EQ(segment.at("blocks").at(0).at("size"), 32);
 }
 
@@ -31,7 +31,7 @@ TEST(MemorySnapshot, LeavesOutPiecesOfNoBytes) {
   EXPECT_EQ(memory_snapshot(two_pieces(), {0, 32}, {0, 0}).at("device_traces").at(0).size(), 1U);
 }
 
-// Bytes as Python 3.11's pickle.dumps(value, 2) has them, but for the memo, which loading does not need.
+// Bytes of Python 3.11's pickle.dumps(value, 2) without the memo, which loading does not need.
 TEST(Pickle, IsThatOfPython) {
   using namespace std::string_literals;
   EXPECT_EQ(pickled(Json{{"a", 1}}), "\x80\x02}(X\x01\0\0\0aJ\x01\0\0\0u."s);

@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// stderr goes elsewhere until the scope ends.
+/// Redirects stderr until the scope ends.
 class StderrTo {
  public:
   explicit StderrTo(int descriptor) : before_(::dup(STDERR_FILENO)) { ::dup2(descriptor, STDERR_FILENO); }
@@ -78,7 +78,7 @@ TEST(Progress, DrawsABarOnATerminalAFewTimesASecondAndWipesIt) {
   EXPECT_LE(drawn, 5);
 }
 
-// The work goes on, and its destructor does not end the process.
+// The work continues, and the destructor does not end the process.
 TEST(Progress, ATerminalThatIsGoneEndsNothing) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
   if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0)
@@ -89,7 +89,7 @@ TEST(Progress, ATerminalThatIsGoneEndsNothing) {
     const StderrTo redirected(other_end);
     Progress progress("train", "graphs");
     std::this_thread::sleep_for(std::chrono::milliseconds(250));
-    progress.update(1, 3, "");  // draws
+    progress.update(1, 3, "");  // Draws a line.
     ::close(terminal);
     std::this_thread::sleep_for(std::chrono::milliseconds(250));
     EXPECT_NO_THROW(progress.update(2, 3, ""));

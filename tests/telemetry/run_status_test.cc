@@ -66,7 +66,7 @@ TEST_F(RunStatusTest, TellsWhatTheJournalSaidLastAndWhatTheProcessHolds) {
   EXPECT_EQ(now.at("memory").at("anonymous_bytes"), 2048 * 1024);
   add(R"({"time":4,"event":"progress","done":9})"
       "\n"
-      R"({"time":5,"event":"prog)");  // not yet whole
+      R"({"time":5,"event":"prog)");  // This line is not whole yet.
   now = status.look(77);
   EXPECT_EQ(now.at("progress").at("done"), 9);
   EXPECT_EQ(now.at("time"), 4);
@@ -83,7 +83,7 @@ TEST_F(RunStatusTest, SaysHowARunEnded) {
   add("{\"time\":3,\"event\":\"resume\"}\n");
   EXPECT_EQ(status.look(77).at("state"), "running");
   add("{\"time\":4,\"event\":\"end\"}\n");
-  EXPECT_EQ(status.look(77).at("state"), "running");  // another stage may follow
+  EXPECT_EQ(status.look(77).at("state"), "running");  // Another stage may follow.
   EXPECT_EQ(status.look(0).at("state"), "done");
 }
 

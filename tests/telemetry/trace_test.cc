@@ -49,7 +49,7 @@ TEST_F(TraceTest, IsJsonWithSpansTracksAndMemory) {
   EXPECT_THAT(counters, testing::Contains("memory: cache"));
 }
 
-// What Perfetto reads of a cut-off array: whole lines, each with its comma.
+// Perfetto reads whole lines of an incomplete array, each with its comma.
 TEST_F(TraceTest, IsReadableAsFarAsItWasWritten) {
   Trace trace;
   trace.open(path_, "run", 1);

@@ -29,7 +29,7 @@ class StageMemory {
 
  private:
   int64_t left_;
-  BudgetCaps::Beside beside_;
+  BudgetCaps::Reservation beside_;
   Meter meter_;
 };
 

@@ -167,11 +167,11 @@ class Layers {
     const int64_t fit = std::max((free - caches) / each.sum(), std::min<int64_t>(free / each.sum(), 1));
     const auto count = static_cast<int>(std::min<int64_t>(fit, options_.threads));
     if (count > 0) try {
-        const BudgetCaps::Beside heap(count * each.heap - kHeapOfWorker);
+        const BudgetCaps::Reservation heap(count * each.heap - kHeapOfWorker);
         return run(layer, layer_run, layer_run.begin(count, each), path);
       } catch (const BudgetExceeded&) {  // a piece left more holes than were planned for
       }
-    const BudgetCaps::Beside heap(grown_);
+    const BudgetCaps::Reservation heap(grown_);
     try {
       run(layer, layer_run, layer_run.begin_alone(), path);
     } catch (const BudgetExceeded& refusal) {
