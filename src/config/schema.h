@@ -86,14 +86,7 @@ void visit_block(const std::string& section, Block& block, Visit&& visit) {
 }
 
 template <typename RecipeType, typename Visit>
-void visit_recipe(RecipeType& r, Visit&& visit) {
-  visit("seed", r.seed, Range{0, 9e15});
-  visit("task", r.task,
-        Choice{"autoencoder|detection|distillation|graph_classification|graph_regression|link_prediction|"
-               "node_classification|node_regression|tree_classification|tree_pretraining"});
-  visit("model", r.model, Choice{"gnn|sgmp|gtmp"});
-  visit("init_from", r.init_from, Text{});
-  visit("init_target_scale", r.init_target_scale, Choice{"data|model"});
+void visit_data(RecipeType& r, Visit&& visit) {
   visit("data.features", r.data.features, Choice{"compat|behaviour"});
   visit("data.window", r.data.window, Range{2, 65535});
   visit("data.stride", r.data.stride, kCount);
@@ -105,6 +98,10 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("split.embargo", r.split.embargo, AutoOr{0, 1e6, /*whole=*/true});
   visit("split.leave_out", r.split.leave_out, Names{});
   visit("split.rule", r.split.rule, Range{1, 2});
+}
+
+template <typename RecipeType, typename Visit>
+void visit_training(RecipeType& r, Visit&& visit) {
   visit("training.max_epochs", r.training.max_epochs, Range{1, 1e6});
   visit("training.batch_size", r.training.batch_size, kCount);
   visit("training.learning_rate", r.training.learning_rate, Range{0, 1e3});
@@ -122,6 +119,10 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("training.lanes", r.training.lanes, Choice{"auto|1|2|4|8|16|32|64"});
   visit("training.checkpoint_every_s", r.training.checkpoint_every_s, Range{0, 1e9});
   visit_block("training.block", r.training.block, visit);
+}
+
+template <typename RecipeType, typename Visit>
+void visit_run(RecipeType& r, Visit&& visit) {
   visit("sampling.fan_outs", r.sampling.fan_outs, EachInRange{-1, 65536});
   visit("sampling.replace", r.sampling.replace, Flag{});
   visit("sampling.weighted", r.sampling.weighted, Flag{});
@@ -133,6 +134,10 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("run.profile.warmup", r.run.profile.warmup, Range{0, 1e9});
   visit("run.profile.active", r.run.profile.active, Range{0, 1e9});
   visit("run.profile.operators", r.run.profile.operators, Flag{});
+}
+
+template <typename RecipeType, typename Visit>
+void visit_models(RecipeType& r, Visit&& visit) {
   visit_gat("gat", r.gat, visit);
   visit_vgae("vgae", r.vgae, visit);
   visit_gat("teacher.gat", r.teacher.gat, visit);
@@ -151,6 +156,10 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("gnn.jk", r.gnn.jk, Choice{"last|cat|max"});
   visit("gnn.pooling", r.gnn.pooling, Choice{"mean|sum|max"});
   visit("gnn.dropout", r.gnn.dropout, Range{0, 0.99});
+}
+
+template <typename RecipeType, typename Visit>
+void visit_paths(RecipeType& r, Visit&& visit) {
   visit("paths.hidden", r.paths.hidden, Range{2, 4096});
   visit("paths.layers", r.paths.layers, Range{1, 64});
   visit("paths.mode", r.paths.mode, Choice{"corrected|reference"});
@@ -172,6 +181,22 @@ void visit_recipe(RecipeType& r, Visit&& visit) {
   visit("pretraining.root", r.pretraining.root, Range{-1, 2147483647});
   visit("fine_tuning.max_epochs", r.fine_tuning.max_epochs, Range{1, 1e6});
   visit("fine_tuning.learning_rate", r.fine_tuning.learning_rate, Range{0, 1e3});
+}
+
+template <typename RecipeType, typename Visit>
+void visit_recipe(RecipeType& r, Visit&& visit) {
+  visit("seed", r.seed, Range{0, 9e15});
+  visit("task", r.task,
+        Choice{"autoencoder|detection|distillation|graph_classification|graph_regression|link_prediction|"
+               "node_classification|node_regression|tree_classification|tree_pretraining"});
+  visit("model", r.model, Choice{"gnn|sgmp|gtmp"});
+  visit("init_from", r.init_from, Text{});
+  visit("init_target_scale", r.init_target_scale, Choice{"data|model"});
+  visit_data(r, visit);
+  visit_training(r, visit);
+  visit_run(r, visit);
+  visit_models(r, visit);
+  visit_paths(r, visit);
 }
 
 }  // namespace plimsoll

@@ -338,7 +338,7 @@ WorkspaceScope::~WorkspaceScope() {
     range_->packing.give(workspace.place, workspace.bytes);
 }
 
-void WorkspaceScope::tell(WorkspaceListener* listener) {
+void WorkspaceScope::set_listener(WorkspaceListener* listener) {
   workspace_listener = listener;
 }
 

@@ -140,7 +140,7 @@ class WorkspaceScope {
   /// Returns whether this thread is inside a scope.
   static bool inside();
   /// Sets the listener of this thread's scopes, or removes it with null. Must not be called inside a scope.
-  static void tell(WorkspaceListener* listener);
+  static void set_listener(WorkspaceListener* listener);
 
  private:
   SlabRange::State* range_ = nullptr;

@@ -113,11 +113,11 @@ DeviceTensors::Room::~Room() {
 DeviceRangeScope::DeviceRangeScope(DeviceRange* range, TapeRecorder* recorder, DeviceTensors* cpu)
     : range_(range), recorder_(recorder), cpu_(cpu), outer_(current) {
   current = this;
-  WorkspaceScope::tell(this);
+  WorkspaceScope::set_listener(this);
 }
 DeviceRangeScope::~DeviceRangeScope() {
   current = outer_;
-  WorkspaceScope::tell(outer_);
+  WorkspaceScope::set_listener(outer_);
 }
 void DeviceRangeScope::begin_workspace() {
   if (recorder_ != nullptr) recorder_->begin_workspace();

@@ -20,8 +20,8 @@ struct GraphSpans {
   std::span<const int32_t> edges;     ///< [E, 2]: source and target, local to the graph.
   std::span<const float> edge_attr;   ///< [E, K]
   std::span<const int64_t> y;         ///< [G]
-  std::span<const int64_t> node_y =
-      {};  ///< [N] class of a node, -1 if unlabelled; empty without this column.
+  /// [N] class of a node, -1 if unlabelled; empty without this column.
+  std::span<const int64_t> node_y = {};
   /// [G, T] values to predict, NaN if unknown; empty without this column.
   std::span<const float> target = {};
   /// [N, T] values to predict, NaN if unknown; empty without this column.

@@ -231,76 +231,100 @@ Markup draw(const Histogram& chart) {
   return out;
 }
 
-Markup draw(const ByteBars& chart) {
-  constexpr double kBar = 18;
-  constexpr double kRow = 44;
-  constexpr double kBegin = 8;
-  constexpr double kFirst = 22;  // Below the limit's label.
-  const auto sum_of = [](const ByteBars::Bar& bar) {
-    int64_t sum = 0;
-    for (const ByteBars::Part& part : bar.parts) sum += part.bytes;
-    return sum;
-  };
-  int64_t max = 1;
-  for (const ByteBars::Bar& bar : chart.bars) max = std::max({max, sum_of(bar), bar.measured.value_or(0)});
-  // If the budget is many times the need, the bars would be too small to see.
-  const bool in_sight = chart.limit && *chart.limit <= 2 * max;
-  const int64_t end = in_sight ? std::max(max, *chart.limit) : max;
-  const double last = static_cast<double>(end) * 1.03;
-  const auto place = [&](int64_t bytes) {
-    return kBegin + static_cast<double>(bytes) / last * (kRight - kBegin);
-  };
-  const double bottom = kFirst + kRow * static_cast<double>(chart.bars.size());
-  Markup out;
-  begin(out, bottom + 28, "memory");
+namespace {
+
+constexpr double kByteBar = 18;
+constexpr double kByteRow = 44;
+constexpr double kFirstByte = 8;
+constexpr double kFirstRow = 22;  // Below the limit's label.
+
+int64_t sum_of(const ByteBars::Bar& bar) {
+  int64_t sum = 0;
+  for (const ByteBars::Part& part : bar.parts) sum += part.bytes;
+  return sum;
+}
+
+struct ByteScale {
+  explicit ByteScale(const ByteBars& chart)
+      : bottom(kFirstRow + kByteRow * static_cast<double>(chart.bars.size())) {
+    int64_t max = 1;
+    for (const ByteBars::Bar& bar : chart.bars) max = std::max({max, sum_of(bar), bar.measured.value_or(0)});
+    // If the budget is many times the need, the bars would be too small to see.
+    shows_limit = chart.limit && *chart.limit <= 2 * max;
+    end = shows_limit ? std::max(max, *chart.limit) : max;
+  }
+  double place(int64_t bytes) const {
+    const double last = static_cast<double>(end) * 1.03;
+    return kFirstByte + static_cast<double>(bytes) / last * (kRight - kFirstByte);
+  }
+
+  double bottom;
+  bool shows_limit = false;
+  int64_t end = 0;
+};
+
+void draw_byte_ticks(Markup& out, const ByteScale& scale) {
   int64_t step = kMiB;
-  while (place(step) - kBegin < 80) step *= 2;
-  for (int64_t tick = 0; tick <= end; tick += step) {
-    put(out, "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", place(tick),
-        place(tick), kFirst, bottom + 4);
-    put(out, "<text class=\"tick {}\" x=\"{:.1f}\" y=\"{}\">{}</text>", tick == 0 ? "" : "mid", place(tick),
-        bottom + 19, tick == 0 ? "0" : format_bytes(tick));
+  while (scale.place(step) - kFirstByte < 80) step *= 2;
+  for (int64_t tick = 0; tick <= scale.end; tick += step) {
+    put(out, "<line class=\"grid\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", scale.place(tick),
+        scale.place(tick), kFirstRow, scale.bottom + 4);
+    put(out, "<text class=\"tick {}\" x=\"{:.1f}\" y=\"{}\">{}</text>", tick == 0 ? "" : "mid",
+        scale.place(tick), scale.bottom + 19, tick == 0 ? "0" : format_bytes(tick));
   }
-  if (chart.limit) {
-    const double at = in_sight ? place(*chart.limit) : kRight;
-    put(out, "<text class=\"tick end\" x=\"{:.1f}\" y=\"13\">{} {}{}</text>", at, escaped(chart.limit_name),
-        format_bytes(*chart.limit), in_sight ? "" : ", far to the right");
-    if (in_sight)
-      put(out, "<line class=\"level\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, kFirst - 4,
-          bottom + 4);
+}
+
+void draw_byte_limit(Markup& out, const ByteBars& chart, const ByteScale& scale) {
+  if (!chart.limit) return;
+  const double at = scale.shows_limit ? scale.place(*chart.limit) : kRight;
+  put(out, "<text class=\"tick end\" x=\"{:.1f}\" y=\"13\">{} {}{}</text>", at, escaped(chart.limit_name),
+      format_bytes(*chart.limit), scale.shows_limit ? "" : ", far to the right");
+  if (scale.shows_limit)
+    put(out, "<line class=\"level\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, kFirstRow - 4,
+        scale.bottom + 4);
+}
+
+// Adds new parts to the legend.
+void draw_byte_bar(Markup& out, const ByteBars::Bar& bar, double top, const ByteScale& scale,
+                   std::vector<LegendEntry>& legend) {
+  int64_t sum = 0;
+  for (const ByteBars::Part& part : bar.parts) {
+    const auto same = std::ranges::find(legend, part.label, &LegendEntry::label);
+    const auto colour = static_cast<int>(same - legend.begin()) % Stroke::kColours;
+    if (same == legend.end())
+      legend.push_back(
+          {part.label,
+           fmt::format("<rect class=\"bar c{}\" x=\"1\" y=\"1\" width=\"20\" height=\"8\"/>", colour)});
+    put(out,
+        "<rect class=\"bar c{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"><title>{}: "
+        "{}</title></rect>",
+        colour, scale.place(sum), top + 18, scale.place(sum + part.bytes) - scale.place(sum), kByteBar,
+        escaped(part.label), format_bytes(part.bytes));
+    sum += part.bytes;
   }
+  std::string text = bar.label + ": " + format_bytes(sum);
+  if (bar.measured) {
+    text += ", measured " + format_bytes(*bar.measured);
+    const double at = scale.place(*bar.measured);
+    put(out, "<line class=\"measured\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, top + 15,
+        top + 21 + kByteBar);
+  }
+  put(out, "<text class=\"label halo\" x=\"{}\" y=\"{}\">{}</text>", kFirstByte, top + 12, escaped(text));
+}
+
+}  // namespace
+
+Markup draw(const ByteBars& chart) {
+  const ByteScale scale(chart);
+  Markup out;
+  begin(out, scale.bottom + 28, "memory");
+  draw_byte_ticks(out, scale);
+  draw_byte_limit(out, chart, scale);
   std::vector<LegendEntry> legend;
-  bool measured = false;
-  for (size_t b = 0; b < chart.bars.size(); ++b) {
-    const ByteBars::Bar& bar = chart.bars[b];
-    const double top = kFirst + kRow * static_cast<double>(b);
-    int64_t sum = 0;
-    for (const ByteBars::Part& part : bar.parts) {
-      const auto same = std::ranges::find(legend, part.label, &LegendEntry::label);
-      const auto colour = static_cast<int>(same - legend.begin()) % Stroke::kColours;
-      if (same == legend.end())
-        legend.push_back(
-            {part.label,
-             fmt::format("<rect class=\"bar c{}\" x=\"1\" y=\"1\" width=\"20\" height=\"8\"/>", colour)});
-      put(out,
-          "<rect class=\"bar c{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"><title>{}: "
-          "{}</title></rect>",
-          colour, place(sum), top + 18, place(sum + part.bytes) - place(sum), kBar, escaped(part.label),
-          format_bytes(part.bytes));
-      sum += part.bytes;
-    }
-    std::string text = bar.label + ": " + format_bytes(sum);
-    if (bar.measured) {
-      measured = true;
-      text += ", measured " + format_bytes(*bar.measured);
-      const double at = place(*bar.measured);
-      put(out, "<line class=\"measured\" x1=\"{:.1f}\" x2=\"{:.1f}\" y1=\"{}\" y2=\"{}\"/>", at, at, top + 15,
-          top + 21 + kBar);
-    }
-    put(out, "<text class=\"label halo\" x=\"{}\" y=\"{}\">{}</text>", kBegin, top + 12, escaped(text));
-  }
+  for (size_t b = 0; b < chart.bars.size(); ++b)
+    draw_byte_bar(out, chart.bars[b], kFirstRow + kByteRow * static_cast<double>(b), scale, legend);
   put(out, "</svg>");
-  if (measured)
+  if (std::ranges::any_of(chart.bars, [](const ByteBars::Bar& bar) { return bar.measured.has_value(); }))
     legend.push_back({"measured", "<line class=\"measured\" x1=\"11\" x2=\"11\" y1=\"0\" y2=\"10\"/>"});
   draw_legend(out, legend);
   return out;

@@ -45,8 +45,8 @@ class Bytes {
 struct MadeCapture {
   std::string name;  ///< Name of the file.
   std::string bytes;
-  std::vector<std::pair<size_t, size_t>>
-      records;  ///< First byte and end of each frame's record, if they are not compressed.
+  /// First byte and end of each frame's record, if they are not compressed.
+  std::vector<std::pair<size_t, size_t>> records;
 };
 constexpr int kMadeFrames = 6;
 
