@@ -26,7 +26,7 @@ struct BudgetCaps::State {
   int64_t foundation = 0;  // What the ledger held when the first work began.
   int64_t limit = Ledger::kUnlimited;
   int64_t found = Ledger::kUnlimited;  // The cap that other code had set.
-  int64_t reserved = 0;                  // Bytes that Reservation objects take away from the cap.
+  int64_t reserved = 0;                // Bytes that Reservation objects take away from the cap.
   int64_t applied = Ledger::kUnlimited;
   int lifted = 0;  // Number of Lifted objects alive.
 
