@@ -11,87 +11,95 @@
 
 namespace plimsoll {
 
-/// What has a loss of its own; the loss of a batch is the mean over them.
+/// The kind of item that has a loss of its own. The loss of a batch is the mean over its items.
 enum class Items { graphs, labelled_nodes, nodes, pairs };
 
-/// What a model wants of a block.
+/// The parts of a Batch that a model needs.
 struct CollateOptions {
   Items items = Items::graphs;
-  bool self_loops = false;     ///< stored self-loops stay in the order of edges
-  bool neighbour_ids = false;  ///< of each node the IDs that it points to
-  bool edge_index = false;     ///< source and target of each edge
-  int64_t layers = 0;          ///< of a model that judges a sample's seeds by Batch::layers; 0: it does not
-  bool degrees = false;        ///< Batch::degrees where layers do not have all edges
-  bool edge_weight = false;    ///< Batch::edge_weight: the one column of edges is their weight
+  bool self_loops = false;     ///< Stored self-loops stay in the order of edges.
+  bool neighbour_ids = false;  ///< Batch::neighbour_ptr and the IDs it points into.
+  bool edge_index = false;     ///< Batch::edge_index.
+  /// Number of layers of a model that evaluates a sample's seeds by Batch::layers; 0 if it does not.
+  int64_t layers = 0;
+  bool degrees = false;      ///< Batch::degrees, where layers do not have all edges.
+  bool edge_weight = false;  ///< Batch::edge_weight: the one column of edges is their weight.
 };
 
 /// The edges that one layer reads, and the nodes that it works on.
 struct LayerEdges {
-  at::Tensor order;                     ///< i32 (ops/attention.h)
-  std::optional<int64_t> targets = {};  ///< the first so many of the nodes that it reads; none: all
+  at::Tensor order;  ///< i32 (ops/attention.h)
+  /// Number of nodes, counted from the first, that the layer computes; absent: all.
+  std::optional<int64_t> targets = {};
 
-  /// Of rows of the nodes that it reads those of its targets.
-  at::Tensor of_targets(const at::Tensor& rows) const { return targets ? rows.narrow(0, 0, *targets) : rows; }
+  /// The rows of the targets among the rows of all nodes that the layer reads.
+  at::Tensor target_rows(const at::Tensor& rows) const {
+    return targets ? rows.narrow(0, 0, *targets) : rows;
+  }
 };
 
-/// A block of graphs as tensors, in PyG's terms one `Batch`. G graphs, N nodes, E stored edges: of a sample
-/// that is trimmed to its hops those that some layer reads.
+/// A block of graphs as tensors, PyG's `Batch`. It has G graphs, N nodes and E stored edges. A sample that is
+/// trimmed to its hops has only the edges that some layer reads.
 struct Batch {
-  at::Tensor x;          ///< f32 [N, F]; may be a view of memory that must outlive the batch
-  at::Tensor row_place;  ///< i32 [N], likewise: GraphBlock::row_place, where x on the host may lack rows, so
-                         ///< that only a device reads it by node; else undefined
-  at::Tensor edge_attr;  ///< f32 [E, K], likewise
-  at::Tensor edge_weight;  ///< f32 [E], likewise; undefined where nobody asks
-  at::Tensor edge_order;   ///< i32, the stored edges, without self-loops if so asked (ops/attention.h);
-                           ///< undefined where layers have their own
-  /// Of a sample, where the model asks for it: the edges of each layer. Nodes stand in the order of hops, so
-  /// a layer's targets are the first of what the one before made, and the last one's are the seeds. Else
-  /// empty.
+  at::Tensor x;            ///< f32 [N, F]; may be a view of memory that must outlive the batch.
+  at::Tensor row_place;    ///< i32 [N], a view as x is: GraphBlock::row_place. Defined if x on the host may
+                           ///< lack rows, so that only a device reads it by node.
+  at::Tensor edge_attr;    ///< f32 [E, K]; a view as x is.
+  at::Tensor edge_weight;  ///< f32 [E]; a view as x is. Undefined unless CollateOptions::edge_weight is set.
+  at::Tensor edge_order;   ///< i32, the stored edges (ops/attention.h), with self-loops only if
+                           ///< CollateOptions::self_loops is set; undefined if layers have their own orders.
+  /// The edges of each layer of a sample, if CollateOptions::layers is set; else empty. Nodes are in the
+  /// order of hops: the targets of a layer are the first rows of the output of the layer before, and the
+  /// targets of the last layer are the seeds.
   std::vector<LayerEdges> layers;
-  at::Tensor edge_index;  ///< i64 [2, E]: nodes of the block; undefined where nobody asks
-  at::Tensor graph_ptr;   ///< i64 [G + 1]: nodes of graph g are graph_ptr[g] .. graph_ptr[g+1]-1; likewise
-  at::Tensor items;       ///< i64 [items], the labelled nodes; undefined where items are graphs
-  at::Tensor pairs;       ///< i64 [2, items], nodes that may have an edge; undefined where items are no pairs
-  at::Tensor y;  ///< the labels of items: i64 [items] of graphs or labelled nodes, f32 [items] of pairs, 1
-                 ///< or 0; undefined for nodes
+  /// i64 [2, E], nodes of the block; undefined unless CollateOptions::edge_index is set.
+  at::Tensor edge_index;
+  at::Tensor graph_ptr;  ///< i64 [G + 1]: the nodes of graph g are graph_ptr[g] .. graph_ptr[g+1]-1; may be
+                         ///< undefined.
+  at::Tensor items;      ///< i64 [items], the labelled nodes; undefined if items are graphs.
+  at::Tensor pairs;      ///< i64 [2, items], nodes that may have an edge; undefined unless items are pairs.
+  at::Tensor y;  ///< The labels of items: i64 [items] of graphs or labelled nodes, f32 [items] of pairs, 1
+                 ///< or 0; undefined if items are nodes.
   int64_t item_count = 0;
 
-  /// Of each node the distinct IDs x[:, 0] of the nodes its stored edges point to, itself included where it
-  /// has a self-loop, ascending: neighbour_ids[neighbour_ptr[n]] .. neighbour_ids[neighbour_ptr[n+1]-1].
-  /// Undefined where nobody asks. i64 [N + 1] and i64 [E], of which what is after neighbour_ptr[N] is not
-  /// set.
+  /// The distinct IDs x[:, 0] of the nodes that the stored edges of node n point to, ascending:
+  /// neighbour_ids[neighbour_ptr[n]] .. neighbour_ids[neighbour_ptr[n+1]-1]. They include the node's own ID
+  /// if it has a self-loop. Undefined unless CollateOptions::neighbour_ids is set. i64 [N + 1] and i64 [E];
+  /// numbers from neighbour_ptr[N] on are not set.
   at::Tensor neighbour_ptr;
   at::Tensor neighbour_ids;
 
-  /// f32 [N], edges into each node but self-loops, or the sum of their weights where these are asked for,
-  /// where the block does not have all of them; else undefined.
+  /// f32 [N], the number of edges into each node without self-loops, or the sum of their weights if
+  /// CollateOptions::edge_weight is set. Defined if CollateOptions::degrees is set and the block lacks some
+  /// of the edges.
   at::Tensor degrees;
 
-  at::Tensor teacher;  ///< f32 [graphs or nodes, W]: what a teacher says; undefined where none is asked
-  at::Tensor targets;  ///< f32 [graphs or nodes, W]: numbers to be predicted, NaN where unknown; likewise
+  at::Tensor teacher;  ///< f32 [graphs or nodes, W], the teacher's outputs; undefined without a teacher.
+  at::Tensor targets;  ///< f32 [graphs or nodes, W], values to predict, NaN where unknown; undefined if there
+                       ///< are none.
 
-  at::Tensor pos;       ///< f32 [N, 3]: where nodes lie; undefined where nobody asks
-  bool planar = false;  ///< all z of the data set are equal
+  at::Tensor pos;       ///< f32 [N, 3], positions of nodes; undefined if the model does not read them.
+  bool planar = false;  ///< All z of the data set are equal.
 
-  /// Where normalisation over the block leaves its statistics; null where nobody asks.
+  /// Receives the statistics of layers that normalise over the block; null if nobody needs them.
   std::shared_ptr<BlockStatistics> statistics;
-  /// Whether layers keep their inputs alone and run again in backward (nn/recompute.h): less memory, more
-  /// time, the same bits.
+  /// Layers keep only their inputs and run again in backward (nn/recompute.h), which takes less memory and
+  /// more time and gives the same bits.
   bool recompute = false;
 
   // Keys of random numbers (base/philox.h).
-  at::Tensor node_keys;    ///< i64 [3, N]: of each node the index of its graph in the data set, its number in
-                           ///< the graph, and the graph's first stored edge; where layers have edges of
-                           ///< their own of the nodes that they make alone
-  at::Tensor graph_item;   ///< i64 [G]: index in the data set
-  at::Tensor graph_local;  ///< i64 [G]: zeros
+  at::Tensor node_keys;  ///< i64 [3, N]: for each node, the index of its graph in the data set, its number in
+                         ///< the graph, and the first stored edge of the graph. If layers have their own
+                         ///< edges, only the nodes that layers compute have keys.
+  at::Tensor graph_item;   ///< i64 [G], indices in the data set.
+  at::Tensor graph_local;  ///< i64 [G], zeros.
 
-  /// The batch as it was read, where this one lies on a device (engine/blocks/device_blocks.h); null: this
-  /// one.
+  /// The batch as it was read, on the host, if this one is a copy on a device
+  /// (engine/blocks/device_blocks.h). Null if this batch is on the host.
   const Batch* on_host = nullptr;
   const Batch& read() const { return on_host != nullptr ? *on_host : *this; }
 
-  /// visit(tensor) for each tensor that is defined.
+  /// Calls visit(tensor) for each defined tensor.
   template <typename Visit>
   void each_tensor(const Visit& visit) {
     for (LayerEdges& layer : layers) visit(layer.order);

@@ -7,20 +7,20 @@
 
 namespace plimsoll {
 
-/// torch.nn.BatchNorm1d over the nodes of a block (ghost batch normalisation): the block limits are part of
-/// what is computed. Parameters weight, bias; buffers running_mean, running_var.
+/// torch.nn.BatchNorm1d over the nodes of a block (ghost batch normalisation). The limits of blocks are part
+/// of the definition of the result. Parameters: weight, bias. Buffers: running_mean, running_var.
 class BatchNorm {
  public:
   BatchNorm(ParameterList& parameters, const std::string& prefix, int64_t channels);
 
-  /// x f32 [N, channels]. In training the block's own statistics, which batch.statistics gets; else, and in a
-  /// block of fewer than two nodes, the running ones.
+  /// Normalises x, f32 [N, channels]. Training uses the block's own statistics and adds them to
+  /// batch.statistics. Evaluation, and a block of fewer than two nodes, use the running statistics.
   at::Tensor forward(const at::Tensor& x, const Batch& batch, bool training) const;
 
  private:
   at::Tensor weight_;
   at::Tensor bias_;
-  size_t buffer_;  // the index of running_mean
+  size_t buffer_;  // Index of running_mean in the buffers.
   at::Tensor mean_;
   at::Tensor variance_;
 };

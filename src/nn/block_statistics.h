@@ -7,17 +7,17 @@
 
 namespace plimsoll {
 
-/// What layers that normalise over a block (Hoffer et al., "Train longer, generalize better", NeurIPS 2017:
-/// ghost batch normalisation) found in one block, for running statistics that move once a batch. Belongs to
-/// one block, so to one thread.
+/// Statistics that layers found while they normalised over one block (ghost batch normalisation: Hoffer et
+/// al., "Train longer, generalize better", NeurIPS 2017). Running statistics move by them once a batch.
+/// Belongs to one block, so to one thread.
 ///
-/// A layer that is recomputed (nn/recompute.h) finds that it has been here: has().
+/// A layer that is recomputed (nn/recompute.h) checks has() in order not to add its statistics twice.
 struct BlockStatistics {
   struct Entry {
-    size_t buffer;        ///< index in ParameterList::buffers() of the running mean; the variance is next
-    int64_t rows;         ///< that were normalised
-    at::Tensor mean;      ///< f32 [F]
-    at::Tensor variance;  ///< f32 [F], unbiased
+    size_t buffer;  ///< Index of the running mean in ParameterList::buffers(); the running variance is next.
+    int64_t rows;   ///< Number of rows that were normalised.
+    at::Tensor mean;      ///< Mean, f32 [F].
+    at::Tensor variance;  ///< Unbiased variance, f32 [F].
   };
   std::vector<Entry> entries;
 

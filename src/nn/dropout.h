@@ -6,16 +6,16 @@
 
 namespace plimsoll {
 
-/// Whether a forward pass drops, and the key of what it drops.
+/// Says whether a forward pass drops numbers, and holds the key that decides which.
 struct DropoutKey {
   bool training = false;
   uint64_t seed = 0;
   uint32_t epoch = 0;
 };
 
-/// ReLU and inverted dropout of rows x channels, with factors from counter-based random numbers
-/// (kernels/dropout.h), in one pass. `layer` tells the uses within one model apart. ReLU alone when
-/// key.training is false or p is 0.
+/// ReLU and inverted dropout of `values` [rows, channels] in one pass, with factors from counter-based random
+/// numbers (kernels/dropout.h). `layer` distinguishes the uses within one model. ReLU alone if key.training
+/// is false or p is 0.
 at::Tensor relu_dropout(const at::Tensor& values, double p, uint32_t layer, const DropoutKey& key,
                         const at::Tensor& item, const at::Tensor& local);
 

@@ -10,7 +10,8 @@
 namespace plimsoll {
 namespace {
 
-// The projection is worth keeping for backward only where it is not much wider than the layer's input.
+// Minimum ratio of output to input width for which the projection is computed again in backward. A projection
+// that is not much wider than the input is kept.
 constexpr int64_t kRecomputeBelow = 4;
 
 void fill_tensors(AttentionTensors& in, const at::Tensor& x, const EdgeInput& edges,
@@ -95,7 +96,7 @@ at::Tensor GATConv::forward(const at::Tensor& x, const at::Tensor& x_target, con
   in.weight = weight_;
   in.att_source = att_src_.view({heads, channels});
   if (x_target.defined()) {
-    // <x W, a> = <x, W a>: nothing of the width of W.
+    // <x W, a> = <x, W a> needs no tensor of the width of W.
     const at::Tensor& weight = target_weight_.defined() ? target_weight_ : weight_;
     const at::Tensor folded =
         (weight.view({heads, channels, -1}) * att_dst_.view({heads, channels, 1})).sum(1);

@@ -10,35 +10,35 @@
 
 namespace plimsoll {
 
-/// The arguments of PyG's GATConv and GATv2Conv, with their defaults. Where sources and targets are different
+/// The arguments of PyG's GATConv and GATv2Conv, with their defaults. If sources and targets are different
 /// nodes, in_channels_target is the width of the targets.
 struct GATConvOptions {
   int64_t in_channels = 0;
-  int64_t out_channels = 0;  ///< of a head
+  int64_t out_channels = 0;  ///< Channels of one head.
   int64_t heads = 1;
-  int64_t in_channels_target = 0;  ///< 0: targets are the sources
-  bool concat = true;              ///< heads side by side, else their mean
+  int64_t in_channels_target = 0;  ///< Width of the targets; 0 if targets are the sources.
+  bool concat = true;              ///< Put heads side by side; else take their mean.
   double negative_slope = 0.2;
-  double dropout = 0;  ///< of attention weights
+  double dropout = 0;  ///< Dropout probability of attention weights.
   bool add_self_loops = true;
-  int64_t edge_dim = 0;             ///< 0: no edge features
-  std::string fill_value = "mean";  ///< edge features of added self-loops: zero | mean | value
-  double fill_number = 0;           ///< those of "value"
+  int64_t edge_dim = 0;             ///< Number of edge features; 0 for none.
+  std::string fill_value = "mean";  ///< Edge features of added self-loops: zero | mean | value.
+  /// The number that fills edge features of added self-loops if fill_value is "value".
+  double fill_number = 0;
   bool bias = true;
   bool residual = false;
-  bool share_weights = false;  ///< GATv2 alone
+  bool share_weights = false;  ///< Share weights between sources and targets (GATv2 only).
 
   int64_t width() const { return heads * out_channels; }
   int64_t out_width() const { return concat ? width() : out_channels; }
 };
 
-/// What attention reads beside nodes. `order` is that of the edges, with drop_loops where self-loops are
-/// added.
+/// The edges that attention reads. `order` leaves out self-loops (drop_loops) if the layer adds self-loops.
 struct EdgeInput {
   at::Tensor order;
-  at::Tensor edge_attr;                 ///< f32 [E, edge_dim], or undefined
-  at::Tensor keys;                      ///< i64 [3, T] of dropout (ops/attention.h), or undefined
-  std::optional<int64_t> targets = {};  ///< these are the first so many sources; none: all
+  at::Tensor edge_attr;                 ///< f32 [E, edge_dim], or undefined.
+  at::Tensor keys;                      ///< Keys of dropout, i64 [3, T] (ops/attention.h), or undefined.
+  std::optional<int64_t> targets = {};  ///< Number of targets, which are the first sources; absent: all.
 };
 
 /// Graph attention with PyG's GATConv arguments, parameter names and numbers. Velickovic et al., ICLR 2018.
@@ -50,11 +50,11 @@ class GATConv {
   /// "PREFIX.bias".
   GATConv(ParameterList& parameters, const std::string& prefix, const GATConvOptions& options);
 
-  /// x [N, in] -> [N, out_width()], or as many rows as there are targets. `place` tells the uses of dropout
-  /// within a model apart. Thread-safe.
+  /// Maps x [N, in] to [targets, out_width()]. `place` distinguishes the uses of dropout within a model.
+  /// Thread-safe.
   at::Tensor forward(const at::Tensor& x, const EdgeInput& edges, const DropoutKey& key,
                      uint32_t place) const;
-  /// The same between different nodes: x_target [T, in_target] -> [T, out_width()].
+  /// Maps x and x_target [T, in_target], features of different nodes, to [T, out_width()]. Thread-safe.
   at::Tensor forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
                      const DropoutKey& key, uint32_t place) const;
 
@@ -79,7 +79,7 @@ class GATv2Conv {
   /// "PREFIX.res.weight", "PREFIX.bias".
   GATv2Conv(ParameterList& parameters, const std::string& prefix, const GATConvOptions& options);
 
-  /// As GATConv's.
+  /// Maps x [N, in] to [targets, out_width()], as GATConv::forward() does.
   at::Tensor forward(const at::Tensor& x, const EdgeInput& edges, const DropoutKey& key,
                      uint32_t place) const;
   at::Tensor forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,

@@ -52,8 +52,8 @@ GATWithJK::Linear GATWithJK::add_linear(const std::string& name, int64_t in, int
 
 at::Tensor GATWithJK::run(size_t layer, const at::Tensor& x, const Batch& batch,
                           const DropoutKey& key) const {
-  const auto place = static_cast<uint32_t>(layer);  // tells the uses of dropout apart
-  // Each value goes as soon as the next is there.
+  const auto place = static_cast<uint32_t>(layer);  // Distinguishes the uses of dropout.
+  // Each value is freed as soon as the next is computed.
   const EdgeInput edges{batch.edge_order, options_.edge_features > 0 ? batch.edge_attr : at::Tensor(),
                         batch.node_keys};
   at::Tensor h =
@@ -69,9 +69,9 @@ at::Tensor GATWithJK::inputs(const Batch& batch) const {
 
 at::Tensor GATWithJK::embed(const Batch& batch, const DropoutKey& key) const {
   at::Tensor h = inputs(batch);
-  // Layers that go side by side are pooled first: the same numbers, without a row of all layers for each
-  // node. Each is pooled as soon as it is there, so that backward comes to it as late, and fewer gradients
-  // wait.
+  // Layers that are joined side by side are pooled first. The numbers are the same, and no row of all layers
+  // exists for each node. Each layer is pooled as soon as it is computed, so that backward reaches its
+  // pooling late and fewer gradients wait.
   const bool pool_first = options_.jk == "cat";
   std::vector<at::Tensor> outputs;
   for (size_t i = 0; i < convs_.size(); ++i) {
@@ -96,7 +96,7 @@ at::Tensor GATWithJK::join(const std::vector<at::Tensor>& outputs, const Batch& 
   return options_.jk == "cat" ? joined : segment_reduce(joined, batch.graph_ptr, options_.pooling);
 }
 
-at::Tensor GATWithJK::judge(const at::Tensor& embeddings) const {
+at::Tensor GATWithJK::apply_head(const at::Tensor& embeddings) const {
   const ModuleScope scope("head");
   return at::linear(embeddings, head_.weight, head_.bias);
 }

@@ -12,17 +12,17 @@
 
 namespace plimsoll {
 
-/// KD-GAT's classifier: embedding of the ID beside the other features, attention layers with ReLU and
+/// KD-GAT's classifier: the embedding of the ID next to the other features, attention layers with ReLU and
 /// dropout, jumping knowledge (Xu et al., ICML 2018), pooling over the nodes of a graph, and a head of linear
 /// layers. Parameters: embedding.weight, convs.I.*, with jk "lstm" jk.*, fc.J.weight and .bias, head.weight
 /// and .bias.
 class GATWithJK : public GraphModel {
  public:
-  /// Errors: UsageError for a word it does not know.
+  /// Errors: UsageError for an option with an unknown value.
   GATWithJK(const GATWithJKOptions& options, uint64_t seed);
 
   at::Tensor embed(const Batch& batch, const DropoutKey& key) const override;
-  at::Tensor judge(const at::Tensor& embeddings) const override;
+  at::Tensor apply_head(const at::Tensor& embeddings) const override;
   int64_t embedding() const override { return jk_->width(); }
   const ParameterList& parameters() const override { return parameters_; }
   int64_t classes() const override { return options_.classes; }

@@ -50,7 +50,7 @@ class Attentive : public Gnn::Conv {
     if (!batch.layers.empty()) {
       const LayerEdges edges = batch.edges_of(layer);
       const int64_t count = edges_of_order(edges.order.numel(), *edges.targets);
-      // Attention has no dropout here, so that it needs no keys.
+      // Attention has no dropout here, so it needs no keys.
       input = {edges.order, batch.edge_attr.narrow(0, 0, count), {}, edges.targets};
     }
     return layer_.forward(x, input, key, layer);
@@ -130,8 +130,8 @@ at::Tensor Gnn::normalise(const at::Tensor& x, size_t layer, const Batch& batch,
 }
 
 at::Tensor Gnn::run(size_t layer, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const {
-  const auto place = static_cast<uint32_t>(layer);  // tells the uses of dropout apart
-  // Each value goes as soon as the next is there.
+  const auto place = static_cast<uint32_t>(layer);  // Distinguishes the uses of dropout.
+  // Each value is freed as soon as the next is computed.
   at::Tensor h = convs_[layer]->forward(x, batch, key, place);
   h = normalise(h, layer, batch, key.training);
   return relu_dropout(h, options_.dropout, place, key, batch.node_item().narrow(0, 0, h.size(0)),
@@ -141,21 +141,22 @@ at::Tensor Gnn::run(size_t layer, const at::Tensor& x, const Batch& batch, const
 at::Tensor Gnn::embed(const Batch& batch, const DropoutKey& key) const {
   at::Tensor h = inputs(batch);
   std::vector<at::Tensor> outputs;
-  // Backward comes to the last layer at once: only joined outputs, which are large, stand between.
+  // Backward reaches the last layer at once if only its output is used. Joined outputs, which are large, lie
+  // between.
   const bool joined = options_.jk != "last";
   for (size_t i = 0; i < convs_.size(); ++i) {
     const ModuleScope scope("convs." + std::to_string(i));
     const Layer layer = [this, i, batch, key](const at::Tensor& x) { return run(i, x, batch, key); };
     h = plimsoll::run_layer(layer, h, layer_parameters_[i],
                             batch.recompute && (joined || i + 1 < convs_.size()));
-    if (joined) outputs.push_back(batch.layers.empty() ? h : batch.layers.back().of_targets(h));
+    if (joined) outputs.push_back(batch.layers.empty() ? h : batch.layers.back().target_rows(h));
   }
   const ModuleScope scope("jk");
   if (joined) h = join(outputs);
   return options_.node_head ? h : segment_reduce(h, batch.graph_ptr, options_.pooling);
 }
 
-at::Tensor Gnn::judge(const at::Tensor& embeddings) const {
+at::Tensor Gnn::apply_head(const at::Tensor& embeddings) const {
   const ModuleScope scope("lin");
   return units_.values(head_.forward(embeddings));
 }
@@ -174,7 +175,7 @@ at::Tensor Gnn::run_layer(int64_t layer, const at::Tensor& x, const Batch& batch
   return run(static_cast<size_t>(layer), x, batch, {});
 }
 
-std::vector<int64_t> Gnn::judged() const {
+std::vector<int64_t> Gnn::embedding_layers() const {
   if (options_.jk == "last") return {options_.layers - 1};
   std::vector<int64_t> all(static_cast<size_t>(options_.layers));
   std::iota(all.begin(), all.end(), 0);

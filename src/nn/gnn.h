@@ -11,27 +11,29 @@
 
 namespace plimsoll {
 
-/// A graph neural network in the shape of PyG's BasicGNN: layers of one kind of convolution, each followed by
+/// A graph neural network in the form of PyG's BasicGNN: layers of one kind of convolution, each followed by
 /// normalisation, ReLU and dropout; jumping knowledge; then one linear layer over pooled graphs or over
 /// nodes. Parameters: embedding.weight, convs.I.*, norms.I.*, lin.weight, lin.bias. A model of values learns
-/// them with mean 0 and scale 1, and judge() gives the values themselves; buffers: target.mean, target.scale.
+/// them with mean 0 and scale 1, and apply_head() returns the values themselves. Buffers: target.mean,
+/// target.scale.
 class Gnn : public GraphModel {
  public:
-  /// Errors: UsageError for a word it does not know, or hidden that heads do not divide.
+  /// Errors: UsageError for an option with an unknown value, and for `hidden` that is no multiple of heads.
   Gnn(const GnnOptions& options, uint64_t seed);
   ~Gnn() override;
 
   at::Tensor embed(const Batch& batch, const DropoutKey& key) const override;
-  at::Tensor judge(const at::Tensor& embeddings) const override;
+  at::Tensor apply_head(const at::Tensor& embeddings) const override;
   int64_t embedding() const override;
-  /// forward() in its parts, for who runs a layer over all of a graph before the next: what the first layer
-  /// reads; what layer `layer` makes of what the one before said of the batch's nodes; and embeddings of
-  /// nodes, from what those layers of judged() said of them, in order.
+  /// The parts of forward(), for callers that run one layer over a whole graph before the next. inputs()
+  /// returns what the first layer reads. The output of layer `layer` follows from the output of the layer
+  /// before for the batch's nodes. Embeddings of nodes follow from the outputs of the layers of
+  /// embedding_layers(), in order.
   at::Tensor inputs(const Batch& batch) const;
   at::Tensor run_layer(int64_t layer, const at::Tensor& x, const Batch& batch) const;
   at::Tensor join(const std::vector<at::Tensor>& outputs) const;
-  /// The layers whose outputs are judged.
-  std::vector<int64_t> judged() const;
+  /// The layers whose outputs form the embedding.
+  std::vector<int64_t> embedding_layers() const;
 
   const ParameterList& parameters() const override { return parameters_; }
   int64_t classes() const override { return options_.classes; }
@@ -41,7 +43,7 @@ class Gnn : public GraphModel {
   FeatureWidths features() const override { return {options_.in_features, options_.edge_features}; }
   TargetUnits target_units() const override { return units_; }
 
-  /// One layer's convolution.
+  /// The convolution of one layer.
   class Conv;
 
  private:

@@ -9,32 +9,35 @@
 
 namespace plimsoll {
 
-/// How many numbers a model reads of a node, and of an edge; none: any, it reads them not.
+/// The numbers that a model reads of a node and of an edge. Absent: the model does not read them, so any
+/// number is valid.
 struct FeatureWidths {
   int64_t nodes = 0;
   std::optional<int64_t> edges = {};
 };
 
-/// A model that gives each graph of a block, or each node, its logits, or its values.
+/// A model that returns logits or values for each graph of a block, or for each node.
 class GraphModel {
  public:
   virtual ~GraphModel() = default;
-  /// f32 [G, classes()], or [N, classes()] where it judges nodes. Thread-safe: it only reads the parameters.
+  /// Returns f32 [G, classes()], or [N, classes()] for a model of nodes. Thread-safe: it only reads the
+  /// parameters.
   virtual at::Tensor forward(const Batch& batch, const DropoutKey& key) const {
-    return judge(embed(batch, key));
+    return apply_head(embed(batch, key));
   }
-  /// forward() in its parts: what the last layer reads, f32 [G or N, embedding()], and logits from it.
+  /// The parts of forward(): embed() returns the input of the last layer, f32 [G or N, embedding()], and
+  /// apply_head() the logits from it.
   virtual at::Tensor embed(const Batch& batch, const DropoutKey& key) const = 0;
-  virtual at::Tensor judge(const at::Tensor& embeddings) const = 0;
+  virtual at::Tensor apply_head(const at::Tensor& embeddings) const = 0;
   virtual int64_t embedding() const = 0;
   virtual const ParameterList& parameters() const = 0;
   virtual int64_t classes() const = 0;
   virtual FeatureWidths features() const = 0;
   virtual CollateOptions collate_options() const { return {}; }
-  /// Defined where it gives values.
+  /// The units of the targets; defined for a model of values.
   virtual TargetUnits target_units() const { return {}; }
 
-  bool judges_nodes() const { return collate_options().items != Items::graphs; }
+  bool predicts_nodes() const { return collate_options().items != Items::graphs; }
   bool gives_values() const { return target_units().defined(); }
 };
 

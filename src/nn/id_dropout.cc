@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr float kMinDropped = 0.8F;  // of the IDs of a graph that is chosen
+constexpr float kMinDropped = 0.8F;  // Minimum share of the IDs that a chosen graph loses.
 
 at::Tensor copy_of(const at::Tensor& values) {
   if (!values.is_cpu() && !values.is_meta()) return values.clone();
@@ -32,7 +32,7 @@ CollateOptions IdDropout::collate_options() const {
   return options;
 }
 
-// Which nodes lose their ID, 0 or 1 each.
+// Writes 1 for each node that loses its ID, and 0 for the others.
 void IdDropout::draw(const Batch& batch, const DropoutKey& key, uint8_t* dropped) const {
   const int64_t nodes = batch.nodes();
   const Philox philox(key.seed);
@@ -50,8 +50,8 @@ void IdDropout::draw(const Batch& batch, const DropoutKey& key, uint8_t* dropped
   }
 }
 
-// What lies on a device, by what is drawn on the host.
-void IdDropout::drop_there(const at::Tensor& drawn, Batch& changed) const {
+// Changes tensors on a device, as drawn on the host.
+void IdDropout::drop_on_device(const at::Tensor& drawn, Batch& changed) const {
   const at::Tensor dropped = drawn.to(changed.x.device()).to(at::kBool);
   changed.x.select(1, 0).masked_fill_(dropped, static_cast<double>(unknown_.index));
   for (const int64_t c : unknown_.node_columns) changed.x.select(1, c).masked_fill_(dropped, 0);
@@ -71,7 +71,7 @@ at::Tensor IdDropout::forward(const Batch& batch, const DropoutKey& key) const {
   auto* const dropped = drawn.mutable_data_ptr<uint8_t>();
   draw(batch.read(), key, dropped);
   if (batch.on_host != nullptr) {
-    drop_there(drawn, changed);
+    drop_on_device(drawn, changed);
     return objective_.forward(changed, key);
   }
   const int64_t features = batch.x.size(1);

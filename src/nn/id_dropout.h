@@ -6,22 +6,22 @@
 
 namespace plimsoll {
 
-/// What an ID that is not known looks like: its index, and the columns of nodes and edges that are 0 then.
+/// The form of an unknown ID: its index, and the columns of nodes and edges that are 0 for it.
 struct UnknownIds {
   int64_t index = 0;
   std::vector<int64_t> node_columns = {};
   std::vector<int64_t> edge_columns = {};
 };
 
-/// ID dropout: in training a share of the graphs looks as if it came from another vehicle, of which four
-/// fifths of the IDs or more are unknown (how many is drawn for each graph, and which). A detector that has
-/// "unknown" among its inputs learns nothing else, and calls all traffic of an unknown vehicle an attack;
-/// this one must find another reason.
+/// ID dropout. In training a share of the graphs looks as if it came from another vehicle: at least four
+/// fifths of the IDs are unknown. The number of unknown IDs is drawn for each graph, and then the IDs.
+/// Without it, a detector with "unknown" among its inputs learns only that, and calls all traffic of an
+/// unknown vehicle an attack.
 ///
 /// Graphs and nodes are drawn by (seed, epoch, index of the graph, number of the node).
 class IdDropout : public Objective {
  public:
-  /// `objective` must outlive it. `always`: in prediction as well, and then all IDs of all graphs.
+  /// `objective` must outlive this. With `always`, prediction drops all IDs of all graphs as well.
   IdDropout(const Objective& objective, UnknownIds unknown, double share, bool always = false)
       : objective_(objective), unknown_(std::move(unknown)), share_(share), always_(always) {}
 
@@ -36,7 +36,7 @@ class IdDropout : public Objective {
 
  private:
   void draw(const Batch& batch, const DropoutKey& key, uint8_t* dropped) const;
-  void drop_there(const at::Tensor& drawn, Batch& changed) const;
+  void drop_on_device(const at::Tensor& drawn, Batch& changed) const;
 
   const Objective& objective_;
   UnknownIds unknown_;

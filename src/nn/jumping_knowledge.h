@@ -12,19 +12,19 @@
 namespace plimsoll {
 
 /// PyG's JumpingKnowledge (Xu et al., "Representation Learning on Graphs with Jumping Knowledge Networks",
-/// ICML 2018): what the layers of a network gave of each node becomes one row. "cat" puts the outputs side by
-/// side, "max" takes the greatest of each channel, "lstm" their sum weighted by a softmax over layers, whose
-/// scores a bidirectional LSTM gives that reads the layers in their order.
+/// ICML 2018): joins the outputs of a network's layers for each node to one row. "cat" puts the outputs side
+/// by side, "max" takes the maximum of each channel, and "lstm" takes their sum weighted by a softmax over
+/// layers. The scores of that softmax come from a bidirectional LSTM that reads the layers in their order.
 class JumpingKnowledge {
  public:
-  /// `layers` outputs of `channels` each. With "lstm" adds "PREFIX.lstm.weight_ih_l0" [4 H, channels],
-  /// "weight_hh_l0" [4 H, H], "bias_ih_l0" and "bias_hh_l0" [4 H], with H = layers * channels / 2 and the
-  /// gates input, forget, cell, output; the same with "_reverse"; and "PREFIX.att.weight" [1, 2 H] and
-  /// ".bias" [1]. Errors: UsageError for another mode, and for "lstm" where H would be 0.
+  /// Joins `layers` outputs of `channels` channels each. "lstm" adds "PREFIX.lstm.weight_ih_l0" [4 H,
+  /// channels], "weight_hh_l0" [4 H, H], "bias_ih_l0" and "bias_hh_l0" [4 H], with H = layers * channels / 2
+  /// and the gates input, forget, cell, output; the same with "_reverse"; and "PREFIX.att.weight" [1, 2 H]
+  /// and ".bias" [1]. Errors: UsageError for an unknown mode, and for "lstm" if H would be 0.
   JumpingKnowledge(ParameterList& parameters, const std::string& prefix, const std::string& mode,
                    int64_t channels, int64_t layers);
 
-  /// f32 [N, channels] of each layer to [N, width()]. Thread-safe.
+  /// Maps the outputs of each layer, f32 [N, channels], to [N, width()]. Thread-safe.
   at::Tensor forward(const std::vector<at::Tensor>& outputs) const;
   int64_t width() const { return width_; }
 
@@ -37,7 +37,7 @@ class JumpingKnowledge {
 
   std::string mode_;
   int64_t width_;
-  std::array<Lstm, 2> lstm_;  // reading forward and backward
+  std::array<Lstm, 2> lstm_;  // The LSTMs that read forward and backward.
   Linear attention_;
 };
 

@@ -14,11 +14,11 @@ class Linear {
   Linear() = default;
   Linear(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out, bool bias = true);
 
-  /// [N, in] to [N, out].
+  /// Maps [N, in] to [N, out].
   at::Tensor forward(const at::Tensor& x) const;
 
   const at::Tensor& weight() const { return weight_; }
-  const at::Tensor& bias() const { return bias_; }  ///< undefined without
+  const at::Tensor& bias() const { return bias_; }  ///< Undefined for a layer without bias.
 
  private:
   at::Tensor weight_;

@@ -13,7 +13,7 @@ CollateOptions LinkPrediction::collate_options() const {
 
 at::Tensor LinkPrediction::forward(const Batch& batch, const DropoutKey& key) const {
   const at::Tensor embeddings = model_.forward(batch, key);
-  // Both ends at once: one gradient of all embeddings, not two.
+  // Both ends are gathered at once, so that there is one gradient of all embeddings, not two.
   const std::vector<at::Tensor> ends = embeddings.index_select(0, batch.pairs.view(-1))
                                            .view({2, batch.item_count, embeddings.size(1)})
                                            .unbind(0);
@@ -21,7 +21,7 @@ at::Tensor LinkPrediction::forward(const Batch& batch, const DropoutKey& key) co
 }
 
 at::Tensor LinkPrediction::losses(const at::Tensor& scores, const Batch& batch) const {
-  // log(1 + exp(-s)) of an edge, log(1 + exp(s)) of a pair without.
+  // The loss is log(1 + exp(-s)) for an edge, and log(1 + exp(s)) for a pair without one.
   return at::softplus(scores.squeeze(1) * (1 - 2 * batch.y));
 }
 

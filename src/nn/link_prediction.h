@@ -5,11 +5,12 @@
 
 namespace plimsoll {
 
-/// Whether pairs of nodes have an edge: binary cross-entropy of the dot product of what a model says of the
-/// two (Kipf and Welling, "Variational graph auto-encoders", 2016, section 1.1, by logits).
+/// Predicts whether pairs of nodes have an edge: binary cross-entropy of the dot product of the model's
+/// outputs for the two nodes (Kipf and Welling, "Variational graph auto-encoders", 2016, section 1.1, by
+/// logits).
 class LinkPrediction : public Objective {
  public:
-  /// `model` judges nodes: its classes() are the channels of an embedding. It must outlive this.
+  /// `model` is a model of nodes whose classes() are the channels of an embedding. It must outlive this.
   explicit LinkPrediction(const GraphModel& model) : model_(model) {}
 
   const ParameterList& parameters() const override { return model_.parameters(); }

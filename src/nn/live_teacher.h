@@ -4,16 +4,17 @@
 
 namespace plimsoll {
 
-/// A student's objective whose teacher is in memory: it says what it thinks of each block, as it was read,
-/// right before the student sees it. All that the teacher computes but its outputs is gone by then.
+/// A student's objective with a teacher in memory. The teacher predicts each block as it was read, right
+/// before the student sees it. Of the teacher's tensors only the outputs remain by then.
 class LiveTeacher : public Objective {
  public:
-  /// Both must outlive it. `teacher` predicts; it wants nothing of collate() that `student` does not want.
+  /// Both must outlive this. `teacher` predicts; its collate_options() may ask for nothing that those of
+  /// `student` do not.
   LiveTeacher(const Objective& student, const Objective& teacher) : student_(student), teacher_(teacher) {}
 
   const ParameterList& parameters() const override { return student_.parameters(); }
   CollateOptions collate_options() const override { return student_.collate_options(); }
-  /// batch.teacher is what the teacher says of the block's items: f32 [items, teacher.outputs()].
+  /// Sets batch.teacher to the teacher's outputs for the block's items, f32 [items, teacher.outputs()].
   void prepare(Batch& batch) const override;
   int64_t outputs() const override { return student_.outputs(); }
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override {

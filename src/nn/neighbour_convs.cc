@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// The weights of the edges that a layer reads; undefined where the model has none.
+// The weights of the edges that a layer reads; undefined if the model has none.
 at::Tensor weights_of(const Batch& batch, const LayerEdges& edges, int64_t nodes) {
   if (!batch.edge_weight.defined()) return {};
   return batch.edge_weight.narrow(0, 0, edges_of_order(edges.order.numel(), edges.targets.value_or(nodes)));
@@ -28,9 +28,9 @@ at::Tensor GCNConv::forward(const at::Tensor& x, const Batch& batch, size_t laye
   const at::Tensor degree = batch.degrees.defined() ? batch.degrees.narrow(0, 0, nodes) + 1
                                                     : in_degrees(edges.order, nodes, nodes).add_(1);
   const at::Tensor root = degree.rsqrt();
-  const at::Tensor neighbours =
-      aggregate(z, edges.order, root, edges.of_targets(root), edges.targets, weights_of(batch, edges, nodes));
-  return neighbours + edges.of_targets(z) * edges.of_targets(degree.reciprocal_()).unsqueeze(1) + bias_;
+  const at::Tensor neighbours = aggregate(z, edges.order, root, edges.target_rows(root), edges.targets,
+                                          weights_of(batch, edges, nodes));
+  return neighbours + edges.target_rows(z) * edges.target_rows(degree.reciprocal_()).unsqueeze(1) + bias_;
 }
 
 SAGEConv::SAGEConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out)
@@ -43,7 +43,7 @@ at::Tensor SAGEConv::forward(const at::Tensor& x, const Batch& batch, size_t lay
   const at::Tensor share = degree.clamp_min_(1).reciprocal_();
   const at::Tensor weights = weights_of(batch, edges, x.size(0));
   return neighbours_.forward(aggregate(x, edges.order, {}, share, edges.targets, weights)) +
-         self_.forward(edges.of_targets(x));
+         self_.forward(edges.target_rows(x));
 }
 
 GINConv::GINConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out)
@@ -52,7 +52,7 @@ GINConv::GINConv(ParameterList& parameters, const std::string& prefix, int64_t i
 at::Tensor GINConv::forward(const at::Tensor& x, const Batch& batch, size_t layer) const {
   const LayerEdges edges = batch.edges_of(layer);
   const at::Tensor weights = weights_of(batch, edges, x.size(0));
-  const at::Tensor sum = edges.of_targets(x) + aggregate(x, edges.order, {}, {}, edges.targets, weights);
+  const at::Tensor sum = edges.target_rows(x) + aggregate(x, edges.order, {}, {}, edges.targets, weights);
   return second_.forward(at::relu(first_.forward(sum)));
 }
 

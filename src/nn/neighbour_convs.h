@@ -8,13 +8,13 @@
 
 namespace plimsoll {
 
-// Graph convolutions that sum over neighbours (ops/aggregate.h), as PyG defines and names them. With
-// Batch::edge_weight each neighbour is multiplied by the weight of its edge. x is f32 [N, in], the result [N,
-// out]; with edges of its own in Batch::layers a layer makes rows of its targets alone.
+// Graph convolutions that sum over neighbours (ops/aggregate.h), as PyG defines and names them. If
+// Batch::edge_weight is defined, each neighbour is multiplied by the weight of its edge. x is f32 [N, in],
+// the result [N, out]. A layer with its own edges in Batch::layers computes rows of its targets only.
 
-/// PyG's GCNConv (Kipf & Welling, ICLR 2017): D^-1/2 (A + I) D^-1/2 X W + b. Parameters lin.weight, bias.
-/// Wants an order without self-loops: every node gets one. With weights, degrees are sums of these, of 1 for
-/// the self-loop.
+/// PyG's GCNConv (Kipf & Welling, ICLR 2017): D^-1/2 (A + I) D^-1/2 X W + b. Parameters: lin.weight, bias.
+/// Needs an order without self-loops, because every node gets one. A degree is the sum of the edges' weights,
+/// with weight 1 for the self-loop.
 class GCNConv {
  public:
   GCNConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);

@@ -9,14 +9,14 @@
 namespace plimsoll {
 namespace {
 
-// Of a trimmed sample keys are those of the nodes that its layers make.
+// The keys of a trimmed sample are those of the nodes that its layers compute.
 std::string name_of(int64_t node, const Batch& batch) {
   if (!batch.node_keys.defined() || node >= batch.node_keys.size(1)) return fmt::format("node {}", node);
   const int64_t* const item = batch.node_keys.const_data_ptr<int64_t>();
   return fmt::format("graph {}: node {}", item[node], item[batch.node_keys.size(1) + node]);
 }
 
-// Of a batch on the host.
+// Checks a batch on the host.
 void check_node_ids(const Batch& batch, int64_t ids) {
   const at::Tensor column = batch.x.select(1, 0);
   const float* const x = column.const_data_ptr<float>();

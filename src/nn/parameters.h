@@ -9,24 +9,25 @@
 
 namespace plimsoll {
 
-/// How a parameter begins; the numbers come from Philox, keyed by the seed and the parameter's place in its
-/// list. The bounds are those of PyTorch and PyG for the layers that use them.
+/// The initial values of a parameter. Numbers come from Philox, keyed by the seed and the parameter's place
+/// in its list. The bounds are those of PyTorch and PyG for the layers that use them.
 struct Init {
   enum class Kind { zeros, constant, normal, uniform };
   Kind kind = Kind::zeros;
-  double bound = 0;  ///< uniform in [-bound, bound]; standard deviation of normal; the constant
+  double bound = 0;  ///< Bound of uniform numbers in [-bound, bound], standard deviation of normal ones, or
+                     ///< the constant.
 
   static Init zeros() { return {}; }
   static Init constant(double value) { return {Kind::constant, value}; }
   static Init normal() { return {Kind::normal, 1}; }
-  /// Glorot & Bengio, AISTATS 2010: sqrt(6 / (fan_in + fan_out)).
+  /// Bound of Glorot & Bengio, AISTATS 2010: sqrt(6 / (fan_in + fan_out)).
   static Init glorot(int64_t fan_in, int64_t fan_out);
-  /// torch.nn.Linear: 1 / sqrt(fan_in), for weight and bias.
+  /// Bound of torch.nn.Linear for weight and bias: 1 / sqrt(fan_in).
   static Init linear(int64_t fan_in);
 };
 
 /// While it lives, parameters and buffers that this thread makes are tensors without data (torch's meta
-/// device): they take no memory, and a model of them can be run for shapes alone. May not be nested.
+/// device). They take no memory, and a model of them can be run to find shapes. Cannot be nested.
 class MetaParameters {
  public:
   MetaParameters();
@@ -35,11 +36,11 @@ class MetaParameters {
   MetaParameters& operator=(const MetaParameters&) = delete;
 };
 
-/// While it lives, parameters and buffers that this thread makes are those that `values` gives: memory of
-/// somebody else, which must outlive them, to be read alone. They need no gradients. May not be nested.
+/// While it lives, parameters and buffers that this thread makes are those that `values` returns. Their
+/// memory is borrowed, read only, and must outlive them. They need no gradients. Cannot be nested.
 class GivenValues {
  public:
-  /// f32 of a shape, by name.
+  /// Returns the f32 tensor of a name and shape.
   using Values = std::function<at::Tensor(const std::string& name, const std::vector<int64_t>& shape)>;
   explicit GivenValues(Values values);
   ~GivenValues();
@@ -48,8 +49,8 @@ class GivenValues {
 };
 
 /// The named parameters of a model, in the order in which they were added: float32 leaves that require
-/// gradients. Their memory is entered under Tag::parameters. Reading from several threads is safe; writing is
-/// not.
+/// gradients. Their memory is entered under Tag::parameters. Several threads may read it at once; writing is
+/// not thread-safe.
 class ParameterList {
  public:
   struct Entry {
@@ -59,21 +60,21 @@ class ParameterList {
 
   explicit ParameterList(uint64_t seed) : seed_(seed) {}
   at::Tensor add(const std::string& name, const std::vector<int64_t>& shape, const Init& init);
-  /// A parameter that somebody else made, such as one of a torch::nn::Module's: f32, contiguous, requiring
-  /// its gradient. It is shared, not copied.
+  /// Adds a parameter of another owner, such as a torch::nn::Module's: f32, contiguous, requiring its
+  /// gradient. It is shared, not copied.
   void adopt(const std::string& name, const at::Tensor& value) { entries_.push_back({name, value}); }
-  /// A tensor that belongs to the model and is not trained, such as a running mean, filled with `value`.
+  /// Adds a tensor that belongs to the model and is not trained, such as a running mean, filled with `value`.
   at::Tensor add_buffer(const std::string& name, const std::vector<int64_t>& shape, float value);
 
   const std::vector<Entry>& entries() const { return entries_; }
   const std::vector<Entry>& buffers() const { return buffers_; }
-  /// Both, parameters first: what a file of weights holds.
+  /// Returns parameters, then buffers: the content of a file of weights.
   std::vector<Entry> all() const;
-  /// The parameters from the one at index `first` on.
+  /// Returns the parameters from index `first` on.
   std::vector<at::Tensor> from(size_t first) const;
-  /// Number of scalars in parameters.
+  /// Number of scalars in the parameters.
   int64_t count() const;
-  /// XXH3-128 of all values, buffers included, in order of names: the identity of the weights.
+  /// XXH3-128 of all values, buffers included, in order of names. It identifies the weights.
   std::string hash() const;
 
  private:

@@ -7,19 +7,19 @@
 
 namespace plimsoll {
 
-/// How many Gaussians a length, an angle and a torsion are written as, as SGMP has them.
+/// Numbers of Gaussians for a length, an angle and a torsion, as in SGMP's code.
 inline constexpr int64_t kLengthGaussians = 50;
 inline constexpr int64_t kAngleGaussians = 6;
 inline constexpr int64_t kTorsionGaussians = 12;
 
 /// One interaction of SGMP (Zhang and Zhao, NeurIPS 2021): messages along paths of three edges
-/// (ops/path_message.h). Parameters as in its code, below the prefix: mlps_dist.{0, 1, 2}.{0, 2}.* and
-/// combine.{0, 2, 4}.*.
+/// (ops/path_message.h). Parameters are named as in its code, below the prefix: mlps_dist.{0, 1, 2}.{0, 2}.*
+/// and combine.{0, 2, 4}.*.
 class PathConv {
  public:
   PathConv(ParameterList& parameters, const std::string& prefix, int64_t hidden, bool distances_only);
 
-  /// x f32 [N, hidden] -> messages [N, hidden], which the caller adds to x. pos f32 [N, 3].
+  /// Maps x f32 [N, hidden] to messages [N, hidden], which the caller adds to x. pos is f32 [N, 3].
   at::Tensor forward(const at::Tensor& x, const at::Tensor& pos, const PathEdges& edges,
                      const PathOptions& options) const {
     return path_message(x, pos, edges, weights_, options);

@@ -15,7 +15,7 @@ CollateOptions Predictions::collate_options() const {
 
 at::Tensor Predictions::forward(const Batch& batch, const DropoutKey& key) const {
   const at::Tensor embeddings = model_.embed(batch, key);
-  const at::Tensor logits = model_.judge(embeddings);
+  const at::Tensor logits = model_.apply_head(embeddings);
   return embeddings_ ? at::cat({logits, embeddings}, 1) : logits;
 }
 

@@ -5,11 +5,11 @@
 
 namespace plimsoll {
 
-/// What a model says where nobody knows what is right: of every graph, or of every node, logits and then
-/// embeddings. There is nothing to be made small; losses() is 0, or no number where an output is none.
+/// A model's outputs for data without labels: logits and then embeddings of every graph, or of every node.
+/// Nothing is minimised: losses() is 0, or NaN if an output is not finite.
 class Predictions : public Objective {
  public:
-  /// `model` must outlive it. Without `embeddings` outputs are logits alone.
+  /// `model` must outlive this. Without `embeddings`, outputs are logits only.
   Predictions(const GraphModel& model, bool embeddings);
 
   const ParameterList& parameters() const override { return model_.parameters(); }

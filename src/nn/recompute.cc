@@ -17,7 +17,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// What a node of the graph of gradients can keep that is no tensor.
+// State other than tensors that a node of the gradient graph can keep.
 struct KeptLayer : torch::CustomClassHolder {
   KeptLayer(Layer of, c10::DeviceType on, at::TensorList leaves)
       : layer(std::move(of)), parameters(leaves.vec()), products(AutocastScope::dtype(on)) {}
@@ -28,11 +28,11 @@ struct KeptLayer : torch::CustomClassHolder {
   }
   Layer layer;
   variable_list parameters;
-  std::optional<at::ScalarType> products;  // under torch.autocast, when the layer ran
+  std::optional<at::ScalarType> products;  // The dtype of products under torch.autocast when the layer ran.
 };
 
-// Stands after a layer's output y and begins its backward. Given y and its gradient, torch::autograd::grad
-// would hold both until it is done; this hands the gradient over, and y need not be there.
+// Follows a layer's output y and begins its backward. Given y and its gradient, torch::autograd::grad would
+// hold both until it is done. This node passes the gradient on instead, so y can be freed.
 class BeginBackward : public torch::autograd::Function<BeginBackward> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& y, at::Tensor* gradient) {
@@ -46,7 +46,7 @@ class BeginBackward : public torch::autograd::Function<BeginBackward> {
   }
 };
 
-// Of what forward computes it keeps x alone. The parameters are given so that torch asks for their gradients.
+// Keeps only x of what forward computes. It takes the parameters so that torch asks for their gradients.
 class Recomputed : public torch::autograd::Function<Recomputed> {
  public:
   static at::Tensor forward(AutogradContext* context, const Layer& layer, const at::Tensor& x,
@@ -73,7 +73,7 @@ class Recomputed : public torch::autograd::Function<Recomputed> {
     variable_list made = torch::autograd::grad({begin}, inputs, {}, /*retain_graph=*/std::nullopt,
                                                /*create_graph=*/false, /*allow_unused=*/true);
     if (!x.requires_grad()) made.insert(made.begin(), at::Tensor());
-    made.insert(made.begin(), at::Tensor());  // of the layer itself
+    made.insert(made.begin(), at::Tensor());  // The gradient of the layer itself.
     return made;
   }
 };
@@ -84,8 +84,8 @@ at::Tensor run_layer(const Layer& layer, const at::Tensor& x, const std::vector<
                      bool recompute) {
   if (recompute && c10::GradMode::is_enabled())
     return Recomputed::apply(layer, x, at::TensorList(parameters));
-  // What the layer's own uses of x contribute to its gradient is added up at the alias, before it meets what
-  // other layers contribute: the order of the sum in a layer that is recomputed.
+  // The contributions of the layer's own uses of x to its gradient are added up at the alias, before the
+  // contributions of other layers are added. A recomputed layer sums in that order.
   return layer(at::alias(x));
 }
 

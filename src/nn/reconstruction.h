@@ -5,23 +5,23 @@
 
 namespace plimsoll {
 
-/// What the parts of a node's loss count for.
+/// Weights of the parts of a node's loss.
 struct ReconstructionWeights {
   double id = 0.1;
   double neighbours = 0.05;
   double divergence = 0.01;
 };
 
-/// The parts of each node's loss, f32 [N, 4]: mean squared error of its features, cross-entropy of its ID,
-/// binary cross-entropy of the IDs that it points to, and the divergence of its code's distribution from the
-/// standard normal one, -1/2 mean of (1 + logvar - mu^2 - exp(logvar)).
+/// Returns the parts of each node's loss, f32 [N, 4]: mean squared error of its features, cross-entropy of
+/// its ID, binary cross-entropy of the IDs that it points to, and the divergence of its code's distribution
+/// from the standard normal one, -1/2 mean of (1 + logvar - mu^2 - exp(logvar)).
 at::Tensor reconstruction_parts(const GraphAutoencoderNeighborhood& model,
                                 const GraphAutoencoderNeighborhood::Code& code, const at::Tensor& rebuilt,
                                 const Batch& batch, const DropoutKey& key);
-/// Their weighted sum, f32 [N].
+/// Returns the weighted sum of the parts, f32 [N].
 at::Tensor weighted(const at::Tensor& parts, const ReconstructionWeights& weights);
 
-/// Trains an autoencoder as KD-GAT does: items are nodes, so the loss of a batch is the mean over its nodes.
+/// Trains an autoencoder as KD-GAT does. Items are nodes, so the loss of a batch is the mean over its nodes.
 /// Outputs are the parts of the loss.
 class Reconstruction : public Objective {
  public:

@@ -5,12 +5,11 @@
 
 namespace plimsoll {
 
-/// Squared error of a model's values: of graphs, or of the nodes that have targets, each target in units of
-/// its scale; the loss of an item is the mean over its targets, of which those that are unknown (NaN) count
-/// as met.
+/// Squared error of a model's values for graphs, or for the nodes that have targets, each target in units of
+/// its scale. The loss of an item is the mean over its targets. An unknown target (NaN) counts with error 0.
 class Regression : public Objective {
  public:
-  /// `model` gives values; it must outlive this.
+  /// `model` is a model of values. It must outlive this.
   explicit Regression(const GraphModel& model) : model_(model) {}
 
   const ParameterList& parameters() const override { return model_.parameters(); }

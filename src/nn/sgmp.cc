@@ -62,9 +62,9 @@ PathEdges Sgmp::edges_of(const Batch& batch, const DropoutKey& key, uint32_t tre
   const ModuleScope scope("paths");
   const Batch& read = batch.read();
   if (options_.spanning_trees == 0) return path_edges(read.edge_index, read.nodes(), direction_);
-  // What is judged does not depend on the epoch that judges it.
-  const SpanningKey of_tree{key.seed, key.training ? key.epoch : 0, key.training ? 0 : tree + 1};
-  return spanning_path_edges(read.edge_index, read.node_keys, of_tree, direction_);
+  // Evaluation does not depend on the epoch in which it runs.
+  const SpanningKey tree_key{key.seed, key.training ? key.epoch : 0, key.training ? 0 : tree + 1};
+  return spanning_path_edges(read.edge_index, read.node_keys, tree_key, direction_);
 }
 
 at::Tensor Sgmp::inputs(const Batch& batch) const {
@@ -75,18 +75,18 @@ at::Tensor Sgmp::inputs(const Batch& batch) const {
 at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& found, bool training) const {
   PathOptions options = paths_;
   options.planar = batch.planar;
-  at::Tensor share;  // f32 [N, 1] of each path in the mean at a node
+  at::Tensor share;  // f32 [N, 1], the weight of one path in the mean at a node.
   if (options_.aggregate == "mean") {
     const ModuleScope scope("paths");
     share = path_counts(found)
                 .to(at::kFloat)
-                .add_(options.mode == PathMode::reference ? 1 : 0)  // the path (i, i, i, i)
+                .add_(options.mode == PathMode::reference ? 1 : 0)  // The path (i, i, i, i).
                 .clamp_min_(1)
                 .reciprocal_()
                 .unsqueeze_(1)
                 .to(batch.x.device());
   }
-  // The host finds them, wherever the layers run.
+  // The host finds the paths, wherever the layers run.
   const PathEdges edges{found.row_begin.to(batch.x.device()), found.target.to(batch.x.device())};
   at::Tensor h = inputs(batch);
   for (size_t i = 0; i < interactions_.size(); ++i) {
@@ -100,7 +100,7 @@ at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& found, bool tr
   return head(segment_reduce(h, batch.graph_ptr, options_.readout));
 }
 
-// judge() is linear, so that the mean of what trees say is what it says of their mean.
+// apply_head() is linear, so that the mean of the trees' outputs is the output for their mean.
 at::Tensor Sgmp::embed(const Batch& batch, const DropoutKey& key) const {
   at::Tensor sum = embed_paths(batch, edges_of(batch, key, 0), key.training);
   if (key.training || options_.spanning_trees < 2) return sum;
@@ -109,7 +109,7 @@ at::Tensor Sgmp::embed(const Batch& batch, const DropoutKey& key) const {
   return sum /= static_cast<double>(options_.spanning_trees);
 }
 
-at::Tensor Sgmp::judge(const at::Tensor& embeddings) const {
+at::Tensor Sgmp::apply_head(const at::Tensor& embeddings) const {
   const ModuleScope scope("lin2");
   return units_.values(at::linear(embeddings, weight2_, bias2_));
 }

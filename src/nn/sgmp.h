@@ -11,20 +11,21 @@
 
 namespace plimsoll {
 
-/// Networks over paths i -> j -> k -> p of nodes that have coordinates, unchanged by rotation and
-/// translation: SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks", NeurIPS 2021), and GTMP
-/// for trees (arXiv 2408.08799), which is the same without pooling. An embedding of features, interactions
-/// that add messages to it (nn/path_conv.h), and a head of two linear layers. SGMP sums nodes of a graph
-/// before the head, GTMP between its layers. Both may judge nodes. With spanning_trees it is SGMP-st of the
-/// same paper. Parameters as in SGMP's code: embedding.{0, 2}.*, interactions.I.*, lin1.*, lin2.*; beside
-/// them are norms.I.* where nodes are normalised, and target.mean and target.scale of a model of values.
+/// Networks over paths i -> j -> k -> p of nodes that have coordinates. Rotation and translation do not
+/// change their outputs. They are SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks",
+/// NeurIPS 2021), and GTMP for trees (arXiv 2408.08799), which differs in its pooling. Both have an embedding
+/// of features, interactions that add messages to it (nn/path_conv.h), and a head of two linear layers. SGMP
+/// sums the nodes of a graph before the head, GTMP between its layers. Both can evaluate nodes. With
+/// spanning_trees the model is SGMP-st of the same paper. Parameters are named as in SGMP's code:
+/// embedding.{0, 2}.*, interactions.I.*, lin1.*, lin2.*. In addition there are norms.I.* if nodes are
+/// normalised, and target.mean and target.scale for a model of values.
 class Sgmp : public GraphModel {
  public:
-  /// Errors: UsageError for a word it does not know.
+  /// Errors: UsageError for an option with an unknown value.
   Sgmp(const SgmpOptions& options, uint64_t seed);
 
   at::Tensor embed(const Batch& batch, const DropoutKey& key) const override;
-  at::Tensor judge(const at::Tensor& embeddings) const override;
+  at::Tensor apply_head(const at::Tensor& embeddings) const override;
   int64_t embedding() const override { return options_.hidden / 2; }
   const ParameterList& parameters() const override { return parameters_; }
   int64_t classes() const override { return options_.classes; }
@@ -46,8 +47,8 @@ class Sgmp : public GraphModel {
   Linear embedding_first_;
   Linear embedding_second_;
   std::vector<PathConv> interactions_;
-  std::vector<BatchNorm> norms_;  // one an interaction, or none
-  // lin1 and lin2, whose biases begin at 0.
+  std::vector<BatchNorm> norms_;  // One for each interaction, or none.
+  // The biases of lin1 and lin2 begin at 0.
   at::Tensor weight1_, bias1_, weight2_, bias2_;
   TargetUnits units_;
 };

@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// The units in which a model of values learns them, so that they have mean 0 and scale 1: f32 [targets], as
-/// buffers target.mean and target.scale. Undefined for a model of classes.
+/// The units in which a model of values learns them, so that they have mean 0 and scale 1: f32 [targets],
+/// stored as buffers target.mean and target.scale. Undefined for a model of classes.
 struct TargetUnits {
   at::Tensor mean;
   at::Tensor scale;
@@ -21,12 +21,12 @@ struct TargetUnits {
   static TargetUnits of(ParameterList& parameters, int64_t targets) {
     return {parameters.add_buffer(kMean, {targets}, 0), parameters.add_buffer(kScale, {targets}, 1)};
   }
-  /// Whether a buffer of this name is one of the two.
-  static bool is_one(const std::string& name) { return name == kMean || name == kScale; }
+  /// Returns whether a buffer of this name is one of the two.
+  static bool is_buffer(const std::string& name) { return name == kMean || name == kScale; }
   bool defined() const { return mean.defined(); }
-  /// What a model said, in the units of the data.
-  at::Tensor values(const at::Tensor& said) const {
-    return defined() ? at::addcmul(mean, said, scale) : said;
+  /// Converts a model's outputs to the units of the data.
+  at::Tensor values(const at::Tensor& outputs) const {
+    return defined() ? at::addcmul(mean, outputs, scale) : outputs;
   }
 };
 

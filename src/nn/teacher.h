@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// Errors: Failure unless batch.teacher is f32 [rows, width].
+/// Checks that batch.teacher is f32 [rows, width]. Errors: Failure if it is not.
 void require_teacher(const Batch& batch, int64_t rows, int64_t width);
 
 }  // namespace plimsoll

@@ -17,7 +17,7 @@ at::Tensor whole_numbers(const Batch& batch, int64_t rows) {
   return at::empty({rows, batch.nodes()}, batch.x.options().dtype(at::kLong));
 }
 
-// Of each node its parent, by the first edge that leads to it; -1 for a root.
+// Finds the parent of each node from the first edge that leads to it; -1 for a root.
 void find_parents(const Batch& batch, int64_t* parent) {
   const int64_t nodes = batch.nodes();
   const int64_t edges = batch.edge_index.size(1);
@@ -29,7 +29,7 @@ void find_parents(const Batch& batch, int64_t* parent) {
   }
 }
 
-/// The places of nodes in a tour of their graph, depth first: a node's descendants are those right after it.
+/// The places of nodes in a depth-first tour of their graph: the descendants of a node come right after it.
 struct Tour {
   int64_t *parent, *place, *node, *size, *depth, *next;
 
@@ -42,9 +42,9 @@ struct Tour {
         next(rows + 5 * nodes) {}
   static constexpr int64_t kRows = 6;
 
-  // Of one graph's nodes.
+  // Tours the nodes of one graph.
   void find(int64_t begin, int64_t end) {
-    int64_t roots = begin;  // the place of the next one
+    int64_t roots = begin;  // The place of the next root.
     for (int64_t n = begin; n < end; ++n) size[n] = 1;
     for (int64_t n = end; n-- > begin;)
       if (parent[n] >= 0) size[parent[n]] += size[n];
@@ -58,7 +58,7 @@ struct Tour {
     }
   }
 
-  // Number `rank` of the nodes that are neither above nor below n, in the order of the tour.
+  // Returns node number `rank`, in the order of the tour, of those that are neither above nor below n.
   int64_t unrelated(int64_t n, int64_t begin, int64_t rank, int64_t* above) const {
     int64_t count = 0;
     for (int64_t a = parent[n]; a >= 0; a = parent[a]) above[count++] = place[a];
@@ -79,19 +79,19 @@ double length_of(const Place& step) {
   return std::hypot(step[0], step[1], step[2]);
 }
 
-// Between two steps; 0 where one has no length.
+// The angle between two steps; 0 if one has no length.
 double angle_of(const Place& a, const Place& b) {
   const double along = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
   const Place across{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
   return std::atan2(length_of(across), along);
 }
 
-// What histograms count: of a node the distances or the angles to its children, or the distance to its
-// parent.
-enum class Of { children, angles, parent };
+// The quantities that histograms count for a node: the distances or the angles to its children, or the
+// distance to its parent.
+enum class Counted { children, angles, parent };
 
-// The histograms of edges between parents and children.
-at::Tensor histograms(const Batch& batch, int64_t bins, double range, Of counted) {
+// Histograms over the edges between parents and children.
+at::Tensor histograms(const Batch& batch, int64_t bins, double range, Counted counted) {
   if (batch.on_host != nullptr) return histograms(*batch.on_host, bins, range, counted).to(batch.x.device());
   const int64_t nodes = batch.nodes();
   const at::Tensor growth = at::empty({nodes, bins}, batch.x.options());
@@ -109,11 +109,11 @@ at::Tensor histograms(const Batch& batch, int64_t bins, double range, Of counted
     if (parent[n] < 0) continue;
     const Place step = step_between(pos + 3 * parent[n], pos + 3 * n);
     const int64_t above = parent[parent[n]];
-    if (counted == Of::angles && above < 0) continue;
-    const double value = counted == Of::angles
+    if (counted == Counted::angles && above < 0) continue;
+    const double value = counted == Counted::angles
                              ? angle_of(step_between(pos + 3 * above, pos + 3 * parent[n]), step)
                              : std::min(length_of(step), range);
-    float* const row = rows + (counted == Of::parent ? n : parent[n]) * bins;
+    float* const row = rows + (counted == Counted::parent ? n : parent[n]) * bins;
     for (int64_t m = 0; m < bins; ++m) {
       const double off = value / width - static_cast<double>(m);
       row[m] += static_cast<float>(std::exp(-off * off / 2));
@@ -174,15 +174,15 @@ TreePairs tree_pairs(const Batch& batch, uint64_t seed, uint32_t epoch) {
 }
 
 at::Tensor growth_of(const Batch& batch, int64_t bins, double range) {
-  return histograms(batch, bins, range, Of::children);
+  return histograms(batch, bins, range, Counted::children);
 }
 
 at::Tensor angles_of(const Batch& batch, int64_t bins) {
-  return histograms(batch, bins, std::numbers::pi, Of::angles);
+  return histograms(batch, bins, std::numbers::pi, Counted::angles);
 }
 
 at::Tensor parent_edge_growth(const Batch& batch, int64_t bins, double range) {
-  return histograms(batch, bins, range, Of::parent);
+  return histograms(batch, bins, range, Counted::parent);
 }
 
 }  // namespace plimsoll

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kMinSum = 1e-12;
 
-// Sizes of any sum as a histogram that is added up.
+// Accumulates sizes, after dividing each row by its sum, to a histogram as growth_of() returns it.
 at::Tensor added_up(const at::Tensor& sizes) {
   return (sizes / sizes.sum(1, /*keepdim=*/true).clamp_min(kMinSum)).cumsum(1);
 }
@@ -46,7 +46,7 @@ at::Tensor TreePretraining::order_loss(const at::Tensor& embeddings, const Batch
                                        const DropoutKey& key) const {
   const TreePairs pairs = tree_pairs(batch, key.seed, key.training ? key.epoch : 0);
   const bool vendrov = options_.order == "vendrov";
-  // Of a root the difference from itself.
+  // The difference of a root from itself is 0.
   const at::Tensor above = at::relu(embeddings - embeddings.index_select(0, pairs.parent));
   at::Tensor apart = embeddings - embeddings.index_select(0, pairs.other);
   if (vendrov) apart = at::relu(apart);
@@ -58,7 +58,7 @@ at::Tensor TreePretraining::order_loss(const at::Tensor& embeddings, const Batch
 
 at::Tensor TreePretraining::forward(const Batch& batch, const DropoutKey& key) const {
   const at::Tensor embeddings = model_.embed(batch, key);
-  const at::Tensor sizes = model_.judge(embeddings).abs();
+  const at::Tensor sizes = model_.apply_head(embeddings).abs();
   const int64_t bins = distance_bins();
   const at::Tensor distances = batch.targets.narrow(1, 0, bins);
   std::vector<at::Tensor> columns = {earth_movers(added_up(sizes.narrow(1, 0, bins)), distances),

@@ -11,30 +11,31 @@
 
 namespace plimsoll {
 
-/// KD-GAT's variational graph autoencoder (after Kipf and Welling, "Variational Graph Auto-Encoders", 2016):
-/// a code for each node, from which its features, its ID and the IDs that it points to are rebuilt.
+/// KD-GAT's variational graph autoencoder (after Kipf and Welling, "Variational Graph Auto-Encoders", 2016).
+/// It computes a code for each node, and rebuilds from it the node's features, its ID and the IDs that it
+/// points to.
 ///
-/// The encoder is a stack of GATConv, batch normalisation over the block, ReLU and dropout on the ID's
-/// embedding beside the other features; the decoder mirrors it. Parameters: embedding.weight, encoder.I.*,
+/// The encoder is a stack of GATConv, batch normalisation over the block, ReLU and dropout, over the ID's
+/// embedding next to the other features; the decoder mirrors it. Parameters: embedding.weight, encoder.I.*,
 /// encoder_norms.I.*, mu.*, logvar.*, decoder.I.*, decoder_norms.I.*, id_head.*, neighbours.{0, 1, 2}.*.
 class GraphAutoencoderNeighborhood {
  public:
-  /// Errors: UsageError for a word it does not know, or no hidden width.
+  /// Errors: UsageError for an option with an unknown value, and for `hidden` without a width.
   GraphAutoencoderNeighborhood(const VgaeOptions& options, uint64_t seed);
 
-  /// Of each node the distribution of its code, and the code: drawn from it in training, else its mean.
-  /// logvar is the logarithm of the variance, within +-20. f32 [N, latent].
+  /// The distribution of each node's code, f32 [N, latent], and the code z: drawn from it in training, else
+  /// its mean. logvar is the logarithm of the variance, within +-20.
   struct Code {
     at::Tensor mu;
     at::Tensor logvar;
     at::Tensor z;
   };
   Code encode(const Batch& batch, const DropoutKey& key) const;
-  /// Node features but the ID: f32 [N, in_features - 1].
+  /// Returns the rebuilt node features without the ID, f32 [N, in_features - 1].
   at::Tensor decode(const at::Tensor& z, const Batch& batch, const DropoutKey& key) const;
-  /// Cross-entropy of each node's own ID, f32 [N].
+  /// Returns the cross-entropy of each node's own ID, f32 [N].
   at::Tensor id_losses(const at::Tensor& z, const Batch& batch) const;
-  /// Binary cross-entropy of the IDs that each node points to, mean over all IDs, f32 [N]. Wants
+  /// Returns the binary cross-entropy of the IDs that each node points to, mean over all IDs, f32 [N]. Needs
   /// CollateOptions::neighbour_ids.
   at::Tensor neighbour_losses(const at::Tensor& z, const Batch& batch, const DropoutKey& key) const;
 
@@ -42,11 +43,11 @@ class GraphAutoencoderNeighborhood {
   const VgaeOptions& options() const { return options_; }
 
  private:
-  // A convolution and what follows it, in the encoder and the decoder.
+  // A convolution and the steps that follow it, in the encoder and the decoder.
   struct Block {
     GATConv conv;
-    std::optional<BatchNorm> norm;  // none after the decoder's last
-    uint32_t place;                 // tells the uses of dropout apart
+    std::optional<BatchNorm> norm;  // Absent after the decoder's last layer.
+    uint32_t place;                 // Distinguishes the uses of dropout.
     std::vector<at::Tensor> parameters;
   };
   Block add_block(const std::string& stack, size_t index, int64_t in, int64_t out, int64_t heads,

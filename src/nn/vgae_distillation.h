@@ -5,17 +5,18 @@
 namespace plimsoll {
 
 /// Trains an autoencoder from data and from a teacher's Encodings, batch.teacher f32 [N, teacher_latent +
-/// in_features - 1] (nn/encodings.h): of each node alpha (0.5 MSE(P mu, teacher's mu) + 0.5 MSE(rebuilt,
-/// teacher's rebuilt)) + (1 - alpha) its loss as Reconstruction. P is the identity where both codes are of
-/// one width, else a linear layer that trains with the student. Items are nodes; outputs are both MSE, then
-/// the parts of the loss. Errors: Failure for a teacher that is missing or of another shape.
+/// in_features - 1] (nn/encodings.h). The loss of a node is alpha (0.5 MSE(P mu, teacher's mu) + 0.5
+/// MSE(rebuilt, teacher's rebuilt)) + (1 - alpha) times its loss in Reconstruction. P is the identity if both
+/// codes have one width, else a linear layer that trains with the student. Items are nodes; outputs are both
+/// MSE, then the parts of the loss. Errors: Failure if the teacher's outputs are missing or have another
+/// shape.
 class VgaeDistillation : public Objective {
  public:
-  /// `student` must outlive it. P begins with numbers that follow from the seed of the student.
+  /// `student` must outlive this. P begins with numbers that follow from the student's seed.
   VgaeDistillation(const GraphAutoencoderNeighborhood& student, int64_t teacher_latent, double alpha,
                    const ReconstructionWeights& weights = {});
 
-  /// The student's, and where there is a P "projection.weight" and "projection.bias".
+  /// The student's parameters, and "projection.weight" and "projection.bias" if there is a P.
   const ParameterList& parameters() const override { return parameters_; }
   CollateOptions collate_options() const override { return {.items = Items::nodes, .neighbour_ids = true}; }
   int64_t outputs() const override { return 6; }

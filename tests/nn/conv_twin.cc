@@ -1,8 +1,8 @@
 // conv_twin IN.safetensors OUT.safetensors [IN OUT]...
 //
-// Loads the state_dict of PyG's GATConv or GATv2Conv, tensors "conv.NAME", into ours, whose arguments stand
-// in the metadata, and writes "out" and the gradients of <weight, out>: "grad.conv.NAME", "grad.x", and those
-// of x_target and edge_attr where there are such. tests/python compares them with PyG's.
+// Loads the state_dict of PyG's GATConv or GATv2Conv, tensors "conv.NAME", into our layer, whose arguments
+// are in the metadata, and writes "out" and the gradients of <weight, out>: "grad.conv.NAME", "grad.x", and
+// those of x_target and edge_attr if the layer has them. tests/python compares them with PyG's.
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -52,7 +52,7 @@ GATConvOptions options_of(const SafetensorsView& in) {
           .share_weights = number("share_weights") != 0};
 }
 
-// Every parameter takes the tensor of its name, and every tensor is taken.
+// Every parameter takes the tensor of its name, and every tensor is used.
 void load_state(const ParameterList& parameters, const SafetensorsView& in) {
   const at::AutoDispatchBelowADInplaceOrView guard;
   size_t taken = 0;

@@ -10,12 +10,12 @@
 namespace plimsoll {
 namespace {
 
-/// Logits that are given.
+/// A model that returns the logits it was given.
 class Given : public GraphModel {
  public:
   explicit Given(at::Tensor logits) : parameters_(0), logits_(std::move(logits)) {}
   at::Tensor embed(const Batch&, const DropoutKey&) const override { return logits_; }
-  at::Tensor judge(const at::Tensor& embeddings) const override { return embeddings; }
+  at::Tensor apply_head(const at::Tensor& embeddings) const override { return embeddings; }
   int64_t embedding() const override { return logits_.size(1); }
   const ParameterList& parameters() const override { return parameters_; }
   int64_t classes() const override { return logits_.size(1); }
@@ -37,7 +37,7 @@ at::Tensor pattern(int64_t rows, double step) {
   return 4 * at::sin(at::arange(2 * rows, at::kFloat) * step).view({rows, 2});
 }
 
-// With torch's own divergence, mean over the batch.
+// The expected loss uses torch's own divergence, mean over the batch.
 TEST(GatDistillation, IsTheSumOfTorchsLosses) {
   constexpr double kTemperature = 4;
   constexpr double kAlpha = 0.7;
@@ -56,7 +56,7 @@ TEST(GatDistillation, IsTheSumOfTorchsLosses) {
 TEST(GatDistillation, HasTheGradientOfTorchsLosses) {
   constexpr double kTemperature = 3;
   constexpr double kAlpha = 0.4;
-  for (const double scale : {1.0, 30.0}) {  // the latter far beyond what exp() of float32 takes
+  for (const double scale : {1.0, 30.0}) {  // The second scale is far beyond the range of exp() in float32.
     const at::Tensor logits = (scale * pattern(9, 0.7)).set_requires_grad(true);
     const Batch batch = batch_of(scale * pattern(9, 1.3));
     const at::Tensor weights = at::arange(1, 10, at::kFloat);
@@ -64,10 +64,11 @@ TEST(GatDistillation, HasTheGradientOfTorchsLosses) {
     const at::Tensor losses = GatDistillation(student, kTemperature, kAlpha).losses(logits, batch);
     const at::Tensor found = torch::autograd::grad({(losses * weights).sum()}, {logits})[0];
     const at::Tensor exact = logits.detach().to(at::kDouble).set_requires_grad(true);
-    const at::Tensor wanted = at::log_softmax(batch.teacher.to(at::kDouble) / kTemperature, 1);
-    const at::Tensor said = at::log_softmax(exact / kTemperature, 1);
+    const at::Tensor teacher_logs = at::log_softmax(batch.teacher.to(at::kDouble) / kTemperature, 1);
+    const at::Tensor student_logs = at::log_softmax(exact / kTemperature, 1);
     const at::Tensor expected =
-        kAlpha * kTemperature * kTemperature * (at::exp(wanted) * (wanted - said)).sum(1) -
+        kAlpha * kTemperature * kTemperature *
+            (at::exp(teacher_logs) * (teacher_logs - student_logs)).sum(1) -
         (1 - kAlpha) * at::log_softmax(exact, 1).gather(1, batch.y.unsqueeze(1)).squeeze(1);
     EXPECT_TRUE(at::allclose(losses.to(at::kDouble), expected, 1e-6, 1e-6));
     const at::Tensor gradient = torch::autograd::grad({(expected * weights).sum()}, {exact})[0];

@@ -21,7 +21,7 @@ TEST(GATWithJK, HasThePublishedNumberOfParameters) {
           .parameters()
           .count(),
       311'138);
-  // The teacher of the older runs, 14.26 M.
+  // The teacher of the older runs has 14.26 M parameters.
   const MetaParameters without_data;
   EXPECT_EQ(GATWithJK({.embedding = 32, .layers = 5, .hidden = 64, .heads = 8, .fc_layers = 3}, 0)
                 .parameters()

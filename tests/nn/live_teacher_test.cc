@@ -10,15 +10,15 @@
 namespace plimsoll {
 namespace {
 
-// Says the first feature of each graph's first node, and keeps what it was given.
+// Returns the first feature of each graph's first node, and keeps the batch that it was given.
 class Seen : public Objective {
  public:
   const ParameterList& parameters() const override { return parameters_; }
   CollateOptions collate_options() const override { return {.edge_index = true}; }
   int64_t outputs() const override { return 1; }
-  at::Tensor forward(const Batch& batch, const DropoutKey& of) const override {
+  at::Tensor forward(const Batch& batch, const DropoutKey& dropout_key) const override {
     seen = batch;
-    key = of;
+    key = dropout_key;
     gradients = c10::GradMode::is_enabled();
     return (batch.x + parameters_.entries()[0].value).select(1, 0).unsqueeze(1);
   }
@@ -76,7 +76,7 @@ TEST(LiveTeacher, LearnsNothing) {
   EXPECT_TRUE(student.gradients);
 }
 
-// The other way round: what is around a student passes on what the student prepares.
+// The other way round, an objective around a student passes on what the student prepares.
 TEST(LiveTeacher, IsAskedThroughIdDropout) {
   const Seen teacher;
   const Seen student;

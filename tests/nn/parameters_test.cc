@@ -41,7 +41,7 @@ TEST(Init, HasTheSpreadItNames) {
   EXPECT_EQ(std::get<2>(moments(parameters.add("c", {10}, Init::zeros()))), 0);
 }
 
-// Sizes whose product is no 64-bit number, and sums of them that are none.
+// The product of these sizes, and sums of them, do not fit into 64 bits.
 TEST(Parameters, ThatNobodyCouldHoldAreRefused) {
   const MetaParameters without_data;
   ParameterList parameters(11);
@@ -55,7 +55,7 @@ TEST(Parameters, ThatNobodyCouldHoldAreRefused) {
   EXPECT_NE(error_text<UsageError>([&] { parameters.add("d", {1}, Init::zeros()); }), "");
 }
 
-// One output of one channel leaves an LSTM nothing to remember, and its weights no bound.
+// With one output of one channel an LSTM would have no hidden state, and its weights no bound.
 TEST(JumpingKnowledge, AnLstmNeedsTwoChannelsInAll) {
   ParameterList parameters(11);
   EXPECT_NE(error_text<UsageError>([&] { JumpingKnowledge(parameters, "jk", "lstm", 1, 1); }).find("lstm"),

@@ -46,7 +46,7 @@ Batch make_batch(int64_t graphs, const CollateOptions& options) {
   return batch;
 }
 
-// All that one block gives: losses, gradients, statistics. What remains is this alone.
+// Runs one block and returns its losses, gradients and statistics. Nothing else remains in memory.
 std::vector<at::Tensor> step(const GraphModel& model, Batch batch, bool recompute) {
   batch.recompute = recompute;
   batch.statistics = std::make_shared<BlockStatistics>();
@@ -122,7 +122,8 @@ TEST_F(Recompute, EveryModelGivesTheSameBits) {
     }
 }
 
-// Reentrant backward passes must not wander to another thread: where memory comes from is the thread's own.
+// Reentrant backward passes must not move to another thread, because the range that memory comes from belongs
+// to the thread.
 TEST_F(Recompute, BlocksOnManyThreadsGiveTheSameBitsFromTheirOwnRanges) {
   const Gnn model({.conv = "gin", .in_features = 6, .layers = 5, .hidden = 16, .norm = "batch", .jk = "cat"},
                   5);
@@ -160,7 +161,8 @@ TEST_F(Recompute, ADeepModelNeedsLessMemory) {
   }
 }
 
-// Wherever memory is refused, in a layer that runs again too, the error keeps its type and nothing stays.
+// Wherever memory is refused, also in a layer that runs again, the error keeps its type and no memory stays
+// in use.
 TEST_F(Recompute, ARefusalAnywhereIsTypedAndLeavesNothing) {
   const Gnn model(
       {.conv = "gin", .in_features = 6, .layers = 4, .hidden = 16, .norm = "batch", .dropout = 0.2}, 5);

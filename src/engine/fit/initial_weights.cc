@@ -33,7 +33,7 @@ InitialWeights init_from(const std::filesystem::path& path, const ParameterList&
       found.absent.push_back(entry.name);
       continue;
     }
-    if (own_scale && TargetUnits::is_one(entry.name)) {
+    if (own_scale && TargetUnits::is_buffer(entry.name)) {
       found.of_data.push_back(entry.name);
       continue;
     }

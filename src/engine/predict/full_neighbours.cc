@@ -86,7 +86,7 @@ void make_zeros(const std::filesystem::path& path, int64_t numbers) {
 class Judge {
  public:
   Judge(const Gnn& model, const std::vector<FeatureFile>& files) : model_(model) {
-    for (const int64_t layer : model.judged())
+    for (const int64_t layer : model.embedding_layers())
       said_.push_back(std::make_unique<DirectRows>(files[static_cast<size_t>(layer)]));
   }
   // Of kJudgedNodes at most.
@@ -100,7 +100,7 @@ class Judge {
       rows->read(nodes, outputs.back().mutable_data_ptr<float>());
     }
     const at::Tensor embeddings = model_.join(outputs).contiguous();
-    return {embeddings, model_.judge(embeddings).contiguous()};
+    return {embeddings, model_.apply_head(embeddings).contiguous()};
   }
 
  private:
@@ -119,7 +119,7 @@ class Layers {
 
   // Where each layer said something of all nodes; the files of those that are not judged are gone.
   std::vector<FeatureFile> run() {
-    const std::vector<int64_t> judged = model_.judged();
+    const std::vector<int64_t> judged = model_.embedding_layers();
     std::vector<FeatureFile> files;
     FeatureFile from = FeatureFile::column(graph_.set(), "x");
     measure(from.width);
@@ -224,7 +224,7 @@ class Layers {
 }  // namespace
 
 int64_t layer_bytes(const Gnn& model, int64_t nodes) {
-  const std::vector<int64_t> judged = model.judged();
+  const std::vector<int64_t> judged = model.embedding_layers();
   int64_t width = 0, max_width = 0;
   for (int64_t layer = 0; layer < model.options().layers; ++layer) {
     width += model.options().hidden;

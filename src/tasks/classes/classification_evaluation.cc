@@ -65,7 +65,7 @@ std::vector<ClassificationVerdict> judge_classifier(const EvaluationInput& input
   std::vector<Vector<int64_t, Tag::columns>> labels;
   std::vector<size_t> outputs;
   for (const NamedGraphList& list : input.lists) {
-    labels.push_back(labels_of(input.source, input.shapes, list.graphs, model.judges_nodes()));
+    labels.push_back(labels_of(input.source, input.shapes, list.graphs, model.predicts_nodes()));
     for (const int64_t label : labels.back())
       if (label < 0 || label >= classes)
         throw InputError(fmt::format("{}: a label is {}, but the model knows classes 0 .. {}", list.name,

@@ -48,7 +48,7 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
   if (giant == nullptr) {
     predict_blocks(gnn.data.source(), Predictions(model, request.embeddings), request, writer);
     if (request.rehearsal != nullptr) return 0;
-    return writer.publish(model.judges_nodes() ? "nodes" : gnn.data.unit(), gnn.data.identity());
+    return writer.publish(model.predicts_nodes() ? "nodes" : gnn.data.unit(), gnn.data.identity());
   }
   require_one_process(request.exchange);
   const int64_t bytes = layer_bytes(gnn.model.gnn(), giant->graph().nodes());
