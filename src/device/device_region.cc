@@ -9,15 +9,15 @@
 namespace plimsoll {
 namespace {
 
-Stretch place(Packing& packing, Stretch room, int64_t bytes) {
+Stretch place(Packing& packing, Stretch stretch, int64_t bytes) {
   const int64_t rounded = DeviceRegion::round_up(bytes);
   const int64_t at = packing.take(rounded);
-  if (at < 0) throw DeviceRegionFull(bytes, packing.in_use(), room.bytes);
-  return {room.data + at, bytes};
+  if (at < 0) throw DeviceRegionFull(bytes, packing.in_use(), stretch.bytes);
+  return {stretch.data + at, bytes};
 }
 
-void give_back(Packing& packing, Stretch room, Stretch piece) noexcept {
-  packing.give(piece.data - room.data, DeviceRegion::round_up(piece.bytes));
+void give_back(Packing& packing, Stretch stretch, Stretch piece) noexcept {
+  packing.give(piece.data - stretch.data, DeviceRegion::round_up(piece.bytes));
 }
 
 }  // namespace
@@ -49,11 +49,11 @@ void DeviceRegion::give(Stretch piece) noexcept {
   give_back(packing_, memory_->stretch(), piece);
 }
 
-DeviceRange::DeviceRange(Stretch room, DeviceStream& stream, std::span<const PlannedPiece> plan)
-    : room_(room), stream_(stream), packing_(room.bytes, plan) {}
+DeviceRange::DeviceRange(Stretch stretch, DeviceStream& stream, std::span<const PlannedPiece> plan)
+    : stretch_(stretch), stream_(stream), packing_(stretch.bytes, plan) {}
 
 DeviceRange::~DeviceRange() {
-  stream_.end_range(room_);
+  stream_.end_range(stretch_);
 }
 
 Stretch DeviceRange::take(int64_t bytes) {
@@ -61,22 +61,22 @@ Stretch DeviceRange::take(int64_t bytes) {
   if (workspace_.bytes > 0) {
     const int64_t at = short_lived_.take(DeviceRegion::round_up(bytes));
     if (at >= 0)
-      piece = {room_.data + workspace_.place + at, bytes};
+      piece = {stretch_.data + workspace_.place + at, bytes};
     else
       packing_.leave_plan();
   }
-  if (piece.data == nullptr) piece = place(packing_, room_, bytes);
+  if (piece.data == nullptr) piece = place(packing_, stretch_, bytes);
   stream_.begin_piece(piece);
   return piece;
 }
 
 void DeviceRange::give(Stretch piece) noexcept {
   stream_.end_piece(piece);
-  const int64_t at = piece.data - room_.data - workspace_.place;
+  const int64_t at = piece.data - stretch_.data - workspace_.place;
   if (at >= 0 && at < workspace_.bytes)
     short_lived_.give(at, DeviceRegion::round_up(piece.bytes));
   else
-    give_back(packing_, room_, piece);
+    give_back(packing_, stretch_, piece);
 }
 
 void DeviceRange::take_nothing() {

@@ -44,7 +44,7 @@ class DeviceRegion {
 class DeviceRange {
  public:
   /// `plan`, which must outlive the range, is for the pieces of one block, in their order.
-  DeviceRange(Stretch room, DeviceStream& stream, std::span<const PlannedPiece> plan = {});
+  DeviceRange(Stretch stretch, DeviceStream& stream, std::span<const PlannedPiece> plan = {});
   ~DeviceRange();
   DeviceRange(const DeviceRange&) = delete;
   DeviceRange& operator=(const DeviceRange&) = delete;
@@ -60,12 +60,12 @@ class DeviceRange {
   void begin_workspace();
   void end_workspace() noexcept;
 
-  Stretch room() const { return room_; }
+  Stretch stretch() const { return stretch_; }
   int64_t high() const { return packing_.high(); }
   bool left_plan() const { return packing_.left_plan(); }
 
  private:
-  Stretch room_;
+  Stretch stretch_;
   DeviceStream& stream_;
   Packing packing_;
   PlannedPiece workspace_;            // without bytes outside of one

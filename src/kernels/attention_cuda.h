@@ -54,8 +54,8 @@ template <typename T>
 constexpr int64_t gat_backward_workspace(const Attention<T>& layer) {
   const int64_t width = layer.heads * layer.channels;
   return attention_rows(layer) * 2 * layer.heads +
-         Parts::room(std::max(layer.order.sources, layer.order.targets),
-                     std::max(layer.edge_features * layer.heads, width));
+         Parts::max_numbers(std::max(layer.order.sources, layer.order.targets),
+                            std::max(layer.edge_features * layer.heads, width));
 }
 /// The gradient of z includes what comes by way of s, and of t where there is an att_target.
 template <typename T>
@@ -72,7 +72,7 @@ void gatv2_forward_cuda(const Gatv2<T>& layer, T* workspace, void* stream);
 template <typename T>
 constexpr int64_t gatv2_backward_workspace(const Attention<T>& layer) {
   return attention_rows(layer) * 2 * layer.heads + 2 * layer.order.targets * layer.edge_features +
-         Parts::room(layer.order.targets, layer.heads * layer.channels * (layer.edge_features + 1));
+         Parts::max_numbers(layer.order.targets, layer.heads * layer.channels * (layer.edge_features + 1));
 }
 /// Where z_target is z, its gradient must be z's too: it gets the sum.
 template <typename T>

@@ -37,29 +37,29 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
           dl(factor + (layer.order.max_in + 1) * layer.heads) {}
   };
 
-  /// Features of an edge, number b of a block; of an added self-loop those in room.loop.
+  /// Features of an edge, number b of a block; of an added self-loop those in buffer.loop.
   static PLIMSOLL_INLINE const T* features_of(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
-                                              int64_t e, const Scratch& room, int64_t b) {
-    if (e == target.edges) return room.loop;
+                                              int64_t e, const Scratch& buffer, int64_t b) {
+    if (e == target.edges) return buffer.loop;
     const int64_t features = layer.edge_features;
     const Stored* const stored = layer.edge_attr + layer.order.edge[target.first + e] * features;
     if constexpr (sizeof(Stored) == sizeof(T)) {
       return stored;
     } else {
-      T* const read = room.read + b * features;
+      T* const read = buffer.read + b * features;
       for (int64_t k = 0; k < features; ++k) read[k] = Number::load(stored + k);
       return read;
     }
   }
 
   static PLIMSOLL_INLINE void fill_loop(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
-                                        const Scratch& room) {
-    T* const loop = room.loop;
+                                        const Scratch& buffer) {
+    T* const loop = buffer.loop;
     const int64_t features = layer.edge_features;
     for (int64_t k = 0; k < features; ++k) loop[k] = layer.fill == LoopFill::value ? layer.fill_value : T(0);
     if (layer.fill != LoopFill::mean || target.edges == 0) return;
     for (int64_t e = 0; e < target.edges; ++e) {
-      const T* const f = features_of(layer, target, e, room, 0);
+      const T* const f = features_of(layer, target, e, buffer, 0);
       for (int64_t k = 0; k < features; ++k) loop[k] += f[k];
     }
     for (int64_t k = 0; k < features; ++k) loop[k] *= T(1) / static_cast<T>(target.edges);
@@ -68,14 +68,14 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
   /// y of `kEdges` edges from `first` on, one row after the other: edge weights are loaded once for all.
   template <int kEdges>
   static PLIMSOLL_INLINE void rows_of(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
-                                      int64_t first, const Scratch& room, T* y) {
+                                      int64_t first, const Scratch& buffer, T* y) {
     const int64_t width = heads_of(layer) * layer.channels;
     const int64_t features = layer.edge_features;
     const Stored* z[kEdges];
     const T* f[kEdges];
     for (int e = 0; e < kEdges; ++e) {
       z[e] = layer.z + target.source(layer, first + e) * width;
-      f[e] = features_of(layer, target, first + e, room, e);
+      f[e] = features_of(layer, target, first + e, buffer, e);
     }
     const Stored* const to = layer.z_target + target.node * width;
     for (int64_t d = 0; d < width; d += kLanes) {
@@ -92,11 +92,11 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
 
   /// y of the edges first .. last-1 of a target, into the rows of y.
   static PLIMSOLL_INLINE void all_rows(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
-                                       int64_t first, int64_t last, const Scratch& room, T* y) {
+                                       int64_t first, int64_t last, const Scratch& buffer, T* y) {
     const int64_t width = heads_of(layer) * layer.channels;
     in_blocks(
         last - first, [&](auto count, int64_t e) __attribute__((always_inline)) {
-          rows_of<decltype(count)::value>(layer, target, first + e, room, y + e * width);
+          rows_of<decltype(count)::value>(layer, target, first + e, buffer, y + e * width);
         });
   }
 
@@ -117,23 +117,23 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
 
   /// The scores of all edges of a target; the rows of the last kGatv2Rows edges or fewer are left in y.
   static PLIMSOLL_INLINE void all_scores(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
-                                         const Scratch& room, T* y, T* scores) {
+                                         const Scratch& buffer, T* y, T* scores) {
     for (int64_t first = 0; first < target.all; first += kGatv2Rows) {
       const int64_t last = first + kGatv2Rows < target.all ? first + kGatv2Rows : target.all;
-      all_rows(layer, target, first, last, room, y);
+      all_rows(layer, target, first, last, buffer, y);
       score_rows(layer, first, last, y, scores);
     }
   }
 
   static void forward(const Gatv2<T, Stored>& layer, int64_t begin, int64_t end, T* scratch) {
-    const Scratch room(layer, scratch);
+    const Scratch buffer(layer, scratch);
     for (int64_t i = begin; i < end; ++i) {
       const Target<T, Stored> target(layer, i);
       Base::prefetch_next(layer, i + 1, end);
-      if (layer.loops) fill_loop(layer, target, room);
-      all_scores(layer, target, room, room.y, room.a);
-      Base::template softmax<false>(layer, target, room.a);
-      Base::write_out(layer, target, room.a, room.factor);
+      if (layer.loops) fill_loop(layer, target, buffer);
+      all_scores(layer, target, buffer, buffer.y, buffer.a);
+      Base::template softmax<false>(layer, target, buffer.a);
+      Base::write_out(layer, target, buffer.a, buffer.factor);
     }
   }
 
@@ -141,29 +141,29 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
                        int64_t begin, int64_t end, T* scratch) {
     const int64_t heads = heads_of(layer);
     const int64_t width = heads * layer.channels;
-    const Scratch room(layer, scratch);
+    const Scratch buffer(layer, scratch);
     for (int64_t i = begin; i < end; ++i) {
       const Target<T, Stored> target(layer, i);
       const Stored* const grad = gradients.out + i * width;
       Base::prefetch_next(layer, i + 1, end);
-      if (layer.loops) fill_loop(layer, target, room);
-      for (int64_t k = 0; k < layer.edge_features; ++k) room.dloop[k] = 0;
-      all_scores(layer, target, room, room.y, room.a);
-      Base::template softmax_again<false>(layer, target, room.a, nullptr);
-      Base::score_gradients(layer, gradients, target, room.a, room.factor, room.dl);
+      if (layer.loops) fill_loop(layer, target, buffer);
+      for (int64_t k = 0; k < layer.edge_features; ++k) buffer.dloop[k] = 0;
+      all_scores(layer, target, buffer, buffer.y, buffer.a);
+      Base::template softmax_again<false>(layer, target, buffer.a, nullptr);
+      Base::score_gradients(layer, gradients, target, buffer.a, buffer.factor, buffer.dl);
       for (int64_t first = 0; first < target.all; first += kGatv2Rows) {
         const int64_t last = first + kGatv2Rows < target.all ? first + kGatv2Rows : target.all;
-        if (target.all > kGatv2Rows) all_rows(layer, target, first, last, room, room.y);
+        if (target.all > kGatv2Rows) all_rows(layer, target, first, last, buffer, buffer.y);
         for (int64_t e = first; e < last; ++e)
-          pass_on(layer, gradients, target, e, room.a + e * heads, room.dl + e * heads, grad,
-                  room.y + (e - first) * width);
-        if (layer.edge_features > 0) pass_to_edges(layer, gradients, target, first, last, room);
+          pass_on(layer, gradients, target, e, buffer.a + e * heads, buffer.dl + e * heads, grad,
+                  buffer.y + (e - first) * width);
+        if (layer.edge_features > 0) pass_to_edges(layer, gradients, target, first, last, buffer);
       }
       if (layer.loops && layer.fill == LoopFill::mean && gradients.edge_attr != nullptr)
         for (int64_t e = 0; e < target.edges; ++e)
           for (int64_t k = 0; k < layer.edge_features; ++k)
             add_to(gradients.edge_attr + layer.order.edge[target.first + e] * layer.edge_features + k,
-                   room.dloop[k] / static_cast<T>(target.edges));
+                   buffer.dloop[k] / static_cast<T>(target.edges));
       if (gradients.bias != nullptr) add_scaled<T, kLanes>(1, grad, gradients.bias, width / kLanes);
     }
   }
@@ -202,15 +202,15 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
   static PLIMSOLL_INLINE void pass_to_edges(const Gatv2<T, Stored>& layer,
                                             const Gatv2Gradients<T, Stored>& gradients,
                                             const Target<T, Stored>& target, int64_t first, int64_t last,
-                                            const Scratch& room) {
+                                            const Scratch& buffer) {
     const int64_t width = heads_of(layer) * layer.channels;
     const int64_t features = layer.edge_features;
     in_blocks(
         last - first, [&](auto count, int64_t b) __attribute__((always_inline)) {
           constexpr int kEdges = decltype(count)::value;
-          const T* const dy = room.y + b * width;
+          const T* const dy = buffer.y + b * width;
           const T* f[kEdges];
-          for (int e = 0; e < kEdges; ++e) f[e] = features_of(layer, target, first + b + e, room, e);
+          for (int e = 0; e < kEdges; ++e) f[e] = features_of(layer, target, first + b + e, buffer, e);
           for (int64_t d = 0; d < width; d += kLanes) {
             Vec rows[kEdges];
             for (int e = 0; e < kEdges; ++e) rows[e] = L::load(dy + e * width + d);
@@ -226,11 +226,11 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
     for (int64_t e = first; e < last; ++e)
       for (int64_t k = 0; k < features; ++k) {
         const T df =
-            dot<T, kLanes>(room.y + (e - first) * width, layer.edge_weight + k * width, width / kLanes);
+            dot<T, kLanes>(buffer.y + (e - first) * width, layer.edge_weight + k * width, width / kLanes);
         if (e < target.edges)
           Number::store(gradients.edge_attr + layer.order.edge[target.first + e] * features + k, df);
         else
-          room.dloop[k] = df;
+          buffer.dloop[k] = df;
       }
   }
 
@@ -239,7 +239,7 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
     const int64_t heads = heads_of(layer);
     const int64_t channels = layer.channels;
     const int64_t width = heads * channels;
-    const Scratch room(layer, scratch);
+    const Scratch buffer(layer, scratch);
     for (int64_t j = begin; j < end; ++j) {
       T* const dz = gradients.z + j * width;
       if (j + 1 < end) prefetch_rows(gradients.out, width, edges.target, edges.ptr[j + 1], edges.ptr[j + 2]);
@@ -250,11 +250,11 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
         const int64_t e = loop ? target.edges : edges.position[o] - target.first;
         const T* const from = gradients.handoff + target.handoff_row(layer, e) * 2 * heads;
         const Stored* const grad = gradients.out + target.node * width;
-        if (loop) fill_loop(layer, target, room);
-        rows_of<1>(layer, target, e, room, room.y);
+        if (loop) fill_loop(layer, target, buffer);
+        rows_of<1>(layer, target, e, buffer, buffer.y);
         for (int64_t h = 0; h < heads; ++h)
           for (int64_t c = h * channels; c < (h + 1) * channels; c += kLanes) {
-            const Vec slope = L::load(room.y + c) > T(0) ? L::all(1) : L::all(layer.slope);
+            const Vec slope = L::load(buffer.y + c) > T(0) ? L::all(1) : L::all(layer.slope);
             const Vec dy = from[heads + h] * L::load(layer.att + c) * slope;
             L::store(dz + c, L::load(dz + c) + (from[h] * L::load(grad + c) + dy));
           }

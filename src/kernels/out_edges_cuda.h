@@ -24,9 +24,9 @@ struct EdgeParts {
   constexpr int64_t begin(int64_t part) const { return part * edges / count; }
 };
 
-/// Bytes of `room` that suffice for out_edges_cuda(): at least what it uses, and affine in edges, so that
+/// Bytes of `buffer` that suffice for out_edges_cuda(): at least what it uses, and affine in edges, so that
 /// plans are exact.
-constexpr int64_t out_edges_room(int64_t edges) {
+constexpr int64_t out_edges_buffer_bytes(int64_t edges) {
   return edges + (kWarpLanes + 2) * kDigits * int64_t{sizeof(int32_t)};
 }
 static_assert(EdgeParts::kEdges >= kDigits * int64_t{sizeof(int32_t)});
@@ -36,6 +36,6 @@ static_assert(EdgeParts::kEdges >= kDigits * int64_t{sizeof(int32_t)});
 /// nothing. All memory is the device's and the caller's, so that a plan is exact where torch's sort would
 /// take pieces of its own. Stream, errors and builds without CUDA are as in attention_cuda.h.
 void out_edges_cuda(const EdgeOrder& order, int32_t* out_ptr, int32_t* position, int32_t* target,
-                    int32_t* room, void* stream);
+                    int32_t* buffer, void* stream);
 
 }  // namespace plimsoll

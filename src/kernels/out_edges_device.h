@@ -128,16 +128,16 @@ struct FindTargets {
   }
 };
 
-/// `room` holds out_edges_room(order.edges) bytes.
+/// `buffer` holds out_edges_buffer_bytes(order.edges) bytes.
 template <typename Launch>
 void run_out_edges(const EdgeOrder& order, int32_t* out_ptr, int32_t* position, int32_t* target,
-                   int32_t* room, const Launch& launch) {
+                   int32_t* buffer, const Launch& launch) {
   constexpr int kBits = 5;  // of a digit
   const auto groups = [](int64_t count) { return (count + kWarpLanes - 1) / kWarpLanes; };
   int passes = 1;
   while (order.sources >> (passes * kBits) > 0) ++passes;
   const EdgeParts parts(order.edges);
-  int32_t* const counts = room;
+  int32_t* const counts = buffer;
   int32_t* const shares = counts + parts.count * kDigits;
   int32_t* const total = shares + kDigits * kWarpLanes;
   const int32_t* from = nullptr;

@@ -18,7 +18,7 @@ struct PathNumbers {
 /// Paths first .. first + rows - 1, and the Gaussians of their edges (0), triples (1) and paths (2).
 template <typename T>
 struct FoundPaths {
-  PathNumbers of;
+  PathNumbers numbers;
   int64_t first = 0, rows = 0;
   const T* pos = nullptr;  ///< [nodes, 3]
   PathBasis<T> basis;

@@ -11,11 +11,11 @@
 namespace plimsoll {
 
 /// The edges of node k that lead to none of two others.
-struct EndsOf {
+struct PathEnds {
   int64_t begin, edges;
   int64_t hole[2], size[2];  ///< parallel edges to each of the others: where they begin, and how many
 
-  PLIMSOLL_DEVICE EndsOf(const PathGraph& graph, int32_t k, int32_t i, int32_t j)
+  PLIMSOLL_DEVICE PathEnds(const PathGraph& graph, int32_t k, int32_t i, int32_t j)
       : begin(graph.row_begin[k]), edges(graph.row_begin[k + 1] - begin), hole{}, size{} {
     const int32_t others[2] = {i < j ? i : j, i < j ? j : i};
     const int32_t* const target = graph.target + begin;
@@ -47,7 +47,7 @@ struct CountEdgePaths {
       const int32_t j = graph.target[item];
       warp.each([&](int lane) {
         for (int64_t f = row[j] + lane; f < row[j + 1]; f += kWarpLanes)
-          if (const int32_t k = graph.target[f]; k != i) paths[lane] += EndsOf(graph, k, i, j).count();
+          if (const int32_t k = graph.target[f]; k != i) paths[lane] += PathEnds(graph, k, i, j).count();
       });
     }
     warp.sum(paths, 1, kWarpLanes);
@@ -57,34 +57,34 @@ struct CountEdgePaths {
   }
 };
 
-struct OnePath {
+struct PathNodes {
   int32_t node[4];  ///< i, j, k, p
 
   /// Number `path` of all.
-  PLIMSOLL_DEVICE OnePath(const PathNumbers& of, int64_t path) : node{} {
-    const PathGraph& graph = of.graph;
+  PLIMSOLL_DEVICE PathNodes(const PathNumbers& numbers, int64_t path) : node{} {
+    const PathGraph& graph = numbers.graph;
     const int64_t* const row = graph.row_begin;
     const int64_t self = graph.self_paths ? 1 : 0;
     // The last node with at most so many in front of it.
     int64_t i = 0;
     for (int64_t end = graph.nodes; end - i > 1;) {
       const int64_t middle = (i + end) / 2;
-      if (of.before[row[middle]] + self * middle <= path)
+      if (numbers.before[row[middle]] + self * middle <= path)
         i = middle;
       else
         end = middle;
     }
     path -= self * (i + 1);  // of edges alone
     for (int n = 0; n < 4; ++n) node[n] = static_cast<int32_t>(i);
-    if (self != 0 && path < of.before[row[i]]) return;
-    const int64_t* const before = of.before + row[i];
+    if (self != 0 && path < numbers.before[row[i]]) return;
+    const int64_t* const before = numbers.before + row[i];
     const int64_t edge = row[i] + count_below(before, row[i + 1] - row[i], path + 1) - 1;
-    int64_t rest = path - of.before[edge];
+    int64_t rest = path - numbers.before[edge];
     node[1] = graph.target[edge];
     for (int64_t f = row[node[1]];; ++f) {
       node[2] = graph.target[f];
       if (node[2] == node[0]) continue;
-      const EndsOf ends(graph, node[2], node[0], node[1]);
+      const PathEnds ends(graph, node[2], node[0], node[1]);
       if (rest < ends.count()) {
         node[3] = graph.target[ends.place(rest)];
         return;
@@ -97,12 +97,12 @@ struct OnePath {
 /// Lengths and angles of one path, measured as path_geometry.h does. Compiled without fused products: both
 /// products of a cross product of points on a line are the same number, and their difference is 0.
 template <typename T>
-struct OneGeometry {
+struct PathMeasures {
   T distance[3];  ///< of the edge, the triple and the path
   T angle[3];     ///< the first is not used
   T torsion, cosine;
 
-  PLIMSOLL_DEVICE OneGeometry(const T* pos, const int32_t* node, bool angles, bool periodic)
+  PLIMSOLL_DEVICE PathMeasures(const T* pos, const int32_t* node, bool angles, bool periodic)
       : distance{}, angle{}, torsion(0), cosine(1) {
     const Point at_j(pos + 3 * int64_t{node[1]});
     const Point a = at_j - Point(pos + 3 * int64_t{node[0]});
@@ -163,19 +163,19 @@ struct FindPaths {
   PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t item) const {
     const PathBasis<T>& basis = paths.basis;
     warp.each([&](int lane) {
-      const OnePath path(paths.of, paths.first + item);
+      const PathNodes path(paths.numbers, paths.first + item);
       if (lane == 0)
         for (int n = 0; n < 4; ++n) paths.node[n][item] = path.node[n];
-      const OneGeometry<T> found(paths.pos, path.node, basis.angles > 0, paths.periodic);
-      for (int of = 0; of < 3; ++of) {
-        const int64_t columns = basis.distances + (of > 0 ? basis.angles : 0) + (of > 1 ? basis.torsions : 0);
+      const PathMeasures<T> found(paths.pos, path.node, basis.angles > 0, paths.periodic);
+      for (int level = 0; level < 3; ++level) {
+        const int64_t columns = basis.distances + (level > 0 ? basis.angles : 0) + (level > 1 ? basis.torsions : 0);
         for (int64_t c = lane; c < columns; c += kWarpLanes) {
           const bool torsion = c >= basis.distances + basis.angles;
-          const T value = c < basis.distances ? found.distance[of]
+          const T value = c < basis.distances ? found.distance[level]
                           : torsion           ? found.torsion
-                                              : found.angle[of];
+                                              : found.angle[level];
           const T off = value * basis.slope[c] - (torsion ? found.cosine : T(1)) * basis.offset[c];
-          paths.gaussians[of][item * columns + c] = std::exp(-(off * off));
+          paths.gaussians[level][item * columns + c] = std::exp(-(off * off));
         }
       }
     });
@@ -193,7 +193,7 @@ struct GatherRows {
     warp.each([&](int lane) {
       for (int64_t c = lane; c < width; c += kWarpLanes) {
         T sum(0);
-        for (int of = 0; of < 4; ++of) sum += rows.table[(rows.node[of][item] * int64_t{4} + of) * width + c];
+        for (int role = 0; role < 4; ++role) sum += rows.table[(rows.node[role][item] * int64_t{4} + role) * width + c];
         rows.out[item * width + c] = sum;
       }
     });
@@ -203,31 +203,31 @@ struct GatherRows {
 /// Item: (row, block of columns). The first of equal rows adds up all of them.
 template <typename T>
 struct ScatterRows {
-  ScatteredRows<T> of;
+  ScatteredRows<T> rows;
 
-  constexpr int64_t blocks() const { return (of.width + kWarpLanes - 1) / kWarpLanes; }
-  PLIMSOLL_DEVICE int64_t source(int64_t row) const { return of.order != nullptr ? of.order[row] : row; }
+  constexpr int64_t blocks() const { return (rows.width + kWarpLanes - 1) / kWarpLanes; }
+  PLIMSOLL_DEVICE int64_t source(int64_t row) const { return rows.order != nullptr ? rows.order[row] : row; }
 
   template <typename Warp>
   PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t item) const {
     const int64_t row = item / blocks();
-    const int32_t at = of.at[row];
-    if (row > 0 && of.at[row - 1] == at) return;
-    const int64_t end = row + count_below(of.at + row, of.rows - row, at + 1);
+    const int32_t at = rows.at[row];
+    if (row > 0 && rows.at[row - 1] == at) return;
+    const int64_t end = row + count_below(rows.at + row, rows.rows - row, at + 1);
     warp.each([&](int lane) {
       const int64_t c = item % blocks() * kWarpLanes + lane;
-      if (c >= of.width) return;
-      T& to = of.out[at * of.step + c];
+      if (c >= rows.width) return;
+      T& to = rows.out[at * rows.step + c];
       T sum = to;
       // Several are read at once, and added in their order.
       constexpr int kAtOnce = 8;
       int64_t r = row;
       for (; r + kAtOnce <= end; r += kAtOnce) {
         T several[kAtOnce];
-        for (int n = 0; n < kAtOnce; ++n) several[n] = of.in[source(r + n) * of.width + c];
+        for (int n = 0; n < kAtOnce; ++n) several[n] = rows.in[source(r + n) * rows.width + c];
         for (int n = 0; n < kAtOnce; ++n) sum += several[n];
       }
-      for (; r < end; ++r) sum += of.in[source(r) * of.width + c];
+      for (; r < end; ++r) sum += rows.in[source(r) * rows.width + c];
       to = sum;
     });
   }

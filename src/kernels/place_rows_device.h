@@ -10,16 +10,16 @@ namespace plimsoll {
 /// Items: rows. Lanes ask for as much as they can at once, as what comes by the bus takes long.
 template <int kNumbers>
 struct PlaceRows {
-  PlacedRows of;
+  PlacedRows placed;
 
   template <typename Warp>
   PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t row) const {
-    const int64_t place = of.places[row];
+    const int64_t place = placed.places[row];
     const float* const from =
-        place >= 0 ? of.kept + place * of.features : of.coming + (-1 - place) * of.features;
-    float* const to = of.out + row * of.features;
+        place >= 0 ? placed.kept + place * placed.features : placed.coming + (-1 - place) * placed.features;
+    float* const to = placed.out + row * placed.features;
     warp.each([&](int lane) {
-      for (int64_t c = lane * kNumbers; c < of.features; c += kWarpLanes * kNumbers)
+      for (int64_t c = lane * kNumbers; c < placed.features; c += kWarpLanes * kNumbers)
         warp.store(to + c, warp.template load<kNumbers>(from + c));
     });
   }

@@ -34,9 +34,9 @@ struct ProductKernels {
   /// y [rows, out] from x [rows, in]; bias [out], or null. With `add` there is no bias.
   void (*multiply)(RowSpan<T> x, int64_t rows, const T* packed, int64_t in, int64_t out, const T* bias, T* y,
                    ProductEnd end);
-  /// sum [m, n] += a^T b of a [rows, m] and b [rows, n], over rows in their order. room: rows * panel
+  /// sum [m, n] += a^T b of a [rows, m] and b [rows, n], over rows in their order. buffer: rows * panel
   /// numbers.
-  void (*add_transposed)(RowSpan<T> a, int64_t m, const T* b, int64_t n, int64_t rows, T* room, T* sum);
+  void (*add_transposed)(RowSpan<T> a, int64_t m, const T* b, int64_t n, int64_t rows, T* buffer, T* sum);
 };
 
 template <typename T>

@@ -85,12 +85,14 @@ struct ProductRows {
   }
 
   // A panel of b is packed first: what lies a row apart would fall into few sets of the cache.
-  static void add_transposed(RowSpan<T> a, int64_t m, const T* b, int64_t n, int64_t rows, T* room, T* sum) {
+  static void add_transposed(RowSpan<T> a, int64_t m, const T* b, int64_t n, int64_t rows, T* buffer,
+                             T* sum) {
     for (int64_t first = 0; first < n; first += kPanel) {
       const int64_t columns = n - first < kPanel ? n - first : kPanel;
       for (int64_t r = 0; r < rows; ++r)
-        for (int64_t c = 0; c < kPanel; ++c) room[r * kPanel + c] = c < columns ? b[r * n + first + c] : T(0);
-      tiles({a.at, a.column_step, a.step}, m, room, rows, n, nullptr, columns, false, sum + first);
+        for (int64_t c = 0; c < kPanel; ++c)
+          buffer[r * kPanel + c] = c < columns ? b[r * n + first + c] : T(0);
+      tiles({a.at, a.column_step, a.step}, m, buffer, rows, n, nullptr, columns, false, sum + first);
     }
   }
 };

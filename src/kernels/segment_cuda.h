@@ -30,7 +30,7 @@ void graph_norm_cuda(const T* x, const int64_t* ptr, int64_t segments, int64_t f
 
 /// Numbers of workspace.
 constexpr int64_t graph_norm_backward_workspace(int64_t segments, int64_t features) {
-  return Parts::room(segments, 3 * features);
+  return Parts::max_numbers(segments, 3 * features);
 }
 /// dweights [3, F]: of weight, bias and mean_scale.
 template <typename T>

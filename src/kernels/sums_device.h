@@ -55,17 +55,17 @@ struct AddParts {
   }
 };
 
-/// out [columns] = sum over rows of x, weighted or not; nothing where out is null. `room` holds
+/// out [columns] = sum over rows of x, weighted or not; nothing where out is null. `buffer` holds
 /// Parts(rows, columns).count * columns numbers.
 template <typename T, typename Launch>
-void sum_columns(const T* x, const T* weight, int64_t rows, int64_t heads, int64_t channels, T* room, T* out,
-                 const Launch& launch) {
+void sum_columns(const T* x, const T* weight, int64_t rows, int64_t heads, int64_t channels, T* buffer,
+                 T* out, const Launch& launch) {
   if (out == nullptr) return;
   const int64_t columns = heads * channels;
   const Parts parts(rows, columns);
   launch(parts.count * ColumnSums<T>::blocks(columns),
-         ColumnSums<T>{x, weight, heads, channels, parts, room});
-  launch(columns, AddParts<T>{room, parts.count, columns, out});
+         ColumnSums<T>{x, weight, heads, channels, parts, buffer});
+  launch(columns, AddParts<T>{buffer, parts.count, columns, out});
 }
 
 }  // namespace plimsoll

@@ -112,7 +112,7 @@ struct Parts {
   }
   /// Numbers that suffice for the sums of up to so many columns: a sixteenth of the rows' own and at most 24
   /// a row, so affine in rows, that plans are exact; no fewer for more columns.
-  static constexpr int64_t room(int64_t rows, int64_t columns) {
+  static constexpr int64_t max_numbers(int64_t rows, int64_t columns) {
     const int64_t of_row = (columns + 15) / 16;
     return rows * (of_row < 24 ? of_row : 24) + columns;
   }

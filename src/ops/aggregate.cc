@@ -26,16 +26,16 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using Tensor = at::Tensor;
 using Count = std::optional<int64_t>;
-// As the dispatcher passes them: symbols where shapes alone are computed, so that torch.compile makes code
-// for all counts.
+// Optional counts as the dispatcher passes them: symbolic where only shapes are computed, so that
+// torch.compile generates code for all counts.
 using SymCount = std::optional<c10::SymInt>;
 using AggregateSignature = Tensor(const Tensor&, const Tensor&, const Optional&, const Optional&, SymCount,
                                   const Optional&);
 using InDegreesSignature = Tensor(const Tensor&, c10::SymInt, c10::SymInt);
 
-constexpr int64_t kGrain = 256;  // rows that one thread takes at a time
+constexpr int64_t kGrain = 256;  // Rows that one thread takes at a time.
 
-// The order's own length says how many edges its maker had.
+// Views the order. Its length gives the number of edges it was made from.
 EdgeOrder view(const Tensor& order, int64_t sources, int64_t targets) {
   require(order.dim() == 1 && order.scalar_type() == at::kInt && order.is_contiguous(), "order i32", order);
   const int64_t edges = edges_of_order(order.numel(), targets);
@@ -56,27 +56,27 @@ void check(const Tensor& x, int64_t sources, int64_t targets, const Optional& so
                  "edge_scale [E] of x's dtype, E as in the order");
 }
 
-// The edges into each row: where they begin, what they come from, and which they are.
+// The edges into each row: where they begin, the rows they come from, and their numbers.
 struct Entries {
   const int32_t* ptr;
   const int32_t* index;
   const int32_t* edge;
 };
 
-void run(const Tensor& x, const Entries& of, const Optional& entry_scale, const Optional& edge_scale,
+void run(const Tensor& x, const Entries& entries, const Optional& entry_scale, const Optional& edge_scale,
          const Optional& row_scale, const Tensor& out) {
-  const Tensor entries = plain(entry_scale);
-  const Tensor edges = plain(edge_scale);
-  const Tensor rows = plain(row_scale);
+  const Tensor entry_scales = plain(entry_scale);
+  const Tensor edge_scales = plain(edge_scale);
+  const Tensor row_scales = plain(row_scale);
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "aggregate", [&] {
     const AggregateInput<scalar_t> in = {
         .x = read<scalar_t>(x),
-        .ptr = of.ptr,
-        .index = of.index,
-        .edge = of.edge,
-        .entry_scale = read<scalar_t>(entries),
-        .edge_scale = read<scalar_t>(edges),
-        .row_scale = read<scalar_t>(rows),
+        .ptr = entries.ptr,
+        .index = entries.index,
+        .edge = entries.edge,
+        .entry_scale = read<scalar_t>(entry_scales),
+        .edge_scale = read<scalar_t>(edge_scales),
+        .row_scale = read<scalar_t>(row_scales),
         .features = x.size(1),
     };
     at::parallel_for(0, out.size(0), kGrain, [&](int64_t begin, int64_t end) {
@@ -103,11 +103,11 @@ Tensor aggregate_backward_cpu(const Tensor& grad, const Tensor& order, const Opt
   const Tensor dx = at::empty({edges.sources, grad.size(1)}, grad.options());
   const WorkspaceScope workspace;
   const Tensor dout = grad.contiguous();
-  Tensor room;
-  const OutEdges out_edge = out_edges(edges, room);
-  // Places in the order become the edges that are there.
+  Tensor buffer;
+  const OutEdges out_edge = out_edges(edges, buffer);
+  // Places in the order become numbers of edges.
   int32_t* const edge =
-      room.mutable_data_ptr<int32_t>() + (out_edge.position - room.const_data_ptr<int32_t>());
+      buffer.mutable_data_ptr<int32_t>() + (out_edge.position - buffer.const_data_ptr<int32_t>());
   if (edge_scale)
     for (int64_t p = 0; p < edges.edges; ++p) edge[p] = edges.edge[out_edge.position[p]];
   run(dout, {out_edge.ptr, out_edge.target, edge}, target_scale, edge_scale, source_scale, dx);
@@ -137,7 +137,7 @@ Tensor aggregate_backward_meta(const Tensor& grad, const Tensor& order, const Op
       ask_for_workspace(dout, aggregate_backward_device_workspace(dx.size(0), edges), 0);
       return dx;
     }
-    at::empty({dx.size(0) + 1 + 2 * edges}, dout.options().dtype(at::kInt));  // out_edges()
+    at::empty({dx.size(0) + 1 + 2 * edges}, dout.options().dtype(at::kInt));  // Buffer of out_edges().
   }
   return dx;
 }
@@ -174,7 +174,7 @@ Tensor aggregate_autograd(const Tensor& x, const Tensor& order, const Optional& 
   return AggregateFunction::apply(x, order, source_scale, target_scale, targets, edge_scale);
 }
 
-// Sums of many rows, under autocast in float32.
+// Sums of many rows are computed in float32 under autocast.
 template <c10::DeviceType kDevice>
 Tensor aggregate_autocast(const Tensor& x, const Tensor& order, const Optional& source_scale,
                           const Optional& target_scale, SymCount targets, const Optional& edge_scale) {

@@ -18,7 +18,7 @@ namespace {
 using Tensor = at::Tensor;
 using Count = std::optional<int64_t>;
 
-// Number of edges that an order has room for.
+// Checks an order, and returns the maximum number of edges that it can hold.
 int64_t check_order(const Tensor& x, const Tensor& order, int64_t targets) {
   require_device_dtype(x);
   require(x.dim() == 2, "x f32 or f64 [S, F]", x);
@@ -35,26 +35,26 @@ void check_scale(const Tensor& x, const Optional& scale, int64_t rows, const cha
   if (scale) require_like(x, *scale, {rows}, expected);
 }
 
-// The edges into each row, as AggregateInput has them.
-struct EntriesThere {
+// The edges into each row, as AggregateInput reads them.
+struct EntriesOnDevice {
   Tensor ptr, index, edge;
 };
 
-void run_there(const Tensor& x, const EntriesThere& of, const Optional& entry_scale,
-               const Optional& edge_scale, const Optional& row_scale, const Tensor& out) {
-  const OnDeviceOf device(x);
-  const Tensor entries = plain(entry_scale);
-  const Tensor edges = plain(edge_scale);
-  const Tensor rows = plain(row_scale);
+void run_on_device(const Tensor& x, const EntriesOnDevice& entries, const Optional& entry_scale,
+                   const Optional& edge_scale, const Optional& row_scale, const Tensor& out) {
+  const CurrentDeviceScope device(x);
+  const Tensor entry_scales = plain(entry_scale);
+  const Tensor edge_scales = plain(edge_scale);
+  const Tensor row_scales = plain(row_scale);
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "aggregate_on_device", [&] {
     const AggregateInput<scalar_t> in = {
         .x = read<scalar_t>(x),
-        .ptr = read<int32_t>(of.ptr),
-        .index = read<int32_t>(of.index),
-        .edge = of.edge.defined() ? read<int32_t>(of.edge) : nullptr,
-        .entry_scale = read<scalar_t>(entries),
-        .edge_scale = read<scalar_t>(edges),
-        .row_scale = read<scalar_t>(rows),
+        .ptr = read<int32_t>(entries.ptr),
+        .index = read<int32_t>(entries.index),
+        .edge = entries.edge.defined() ? read<int32_t>(entries.edge) : nullptr,
+        .entry_scale = read<scalar_t>(entry_scales),
+        .edge_scale = read<scalar_t>(edge_scales),
+        .row_scale = read<scalar_t>(row_scales),
         .features = x.size(1),
     };
     aggregate_cuda<scalar_t>(in, out.size(0), write<scalar_t>(out), device.stream());
@@ -78,10 +78,10 @@ Tensor aggregate_on_device(const Tensor& input, const Tensor& order, const Optio
   const WorkspaceScope workspace;
   const Tensor x = input.contiguous();
   const int64_t ptr = kOrderHead;
-  run_there(x,
-            {order.narrow(0, ptr, targets + 1), order.narrow(0, ptr + 2 * (targets + 1), edges),
-             edges_of(order, targets, edges)},
-            source_scale, edge_scale, target_scale, out);
+  run_on_device(x,
+                {order.narrow(0, ptr, targets + 1), order.narrow(0, ptr + 2 * (targets + 1), edges),
+                 edges_of(order, targets, edges)},
+                source_scale, edge_scale, target_scale, out);
   return out;
 }
 
@@ -94,10 +94,10 @@ Tensor aggregate_backward_on_device(const Tensor& grad, const Tensor& order, con
   const WorkspaceScope workspace;
   const Tensor dout = grad.contiguous();
   const DeviceOutEdges out = out_edges_on_device(order, sources, targets, edges);
-  EntriesThere entries{out.ptr, out.target, {}};
-  // Places in the order become the edges that are there.
+  EntriesOnDevice entries{out.ptr, out.target, {}};
+  // Places in the order become numbers of edges.
   if (edge_scale) entries.edge = edges_of(order, targets, edges).index_select(0, out.position);
-  run_there(dout, entries, target_scale, edge_scale, source_scale, dx);
+  run_on_device(dout, entries, target_scale, edge_scale, source_scale, dx);
   return dx;
 }
 

@@ -17,17 +17,17 @@
 #include "ops/packed_weight.h"
 #include "ops/products.h"
 
-// A sum over the edges into each node and a linear layer of it in one piece, as GraphSAGE and the first
-// layer of GIN's network have them:
+// A sum over the edges into each node, followed by a linear layer, as one operator. GraphSAGE and the first
+// layer of GIN's network have this form:
 //
 //     h_i = target_scale_i * sum of x_j over the edges from j to i, and self_scale * x_i
 //     out_i = weight h_i + root x_i + bias
 //
-// x f32 or f64 [N, F], `order` of N sources and N targets (ops/attention.h), weight and root [O, F], bias
-// [O], target_scale [N], self_scale [1], all of x's dtype; all but weight may be undefined, and root goes
-// without self_scale. The result is [N, O]. h is never whole in memory, and nothing but the inputs is kept
-// for backward: with g = A^T dout its gradients are g W + dout root, g^T x, dout^T x and the sum of dout's
-// rows. Differentiable once, not by scales. The same bits for any number of threads. Errors: UsageError for
+// x is f32 or f64 [N, F], `order` has N sources and N targets (ops/attention.h), weight and root are [O, F],
+// bias [O], target_scale [N], self_scale [1], all of x's dtype. All but weight may be undefined; root
+// excludes self_scale. The result is [N, O]. h is never whole in memory, and only the inputs are kept for
+// backward: with g = A^T dout its gradients are g W + dout root, g^T x, dout^T x and the sum of dout's rows.
+// Differentiable once, not by scales. The bits are the same for any number of threads. Errors: UsageError for
 // shapes and dtypes; InputError for an order of other counts.
 
 namespace plimsoll {
@@ -80,7 +80,7 @@ void add_self(AggregateInput<T>& sums, const Tensor& self_scale) {
   sums.base_scale = *read<T>(self_scale);
 }
 
-// The narrower result is summed: of A x W^T first the product.
+// Computes A (x W^T): the product comes first if it is narrower than x, because then the sums are cheaper.
 template <typename T>
 void product_first(const Tensor& x, const EdgeOrder& edges, const Tensor& weight, const Tensor& root,
                    const Tensor& bias, const Tensor& target_scale, const Tensor& self_scale,
@@ -106,19 +106,19 @@ void sums_first(const Tensor& x, const EdgeOrder& edges, const Tensor& weight, c
   AggregateInput<T> sums = linear_sums<T>(x, edges, target_scale);
   add_self(sums, self_scale);
   const int64_t in = x.size(1);
-  const auto of_sums = PackedWeight<T>::of(weight, false);
-  const auto of_root = root.defined() ? PackedWeight<T>::of(root, false) : PackedWeight<T>{};
+  const auto packed_weight = PackedWeight<T>::pack(weight, false);
+  const auto packed_root = root.defined() ? PackedWeight<T>::pack(root, false) : PackedWeight<T>{};
   const int64_t parts = (out.size(0) + kRowsAtOnce - 1) / kRowsAtOnce;
   at::parallel_for(0, parts, 1, [&](int64_t first, int64_t last) {
-    const Tensor room = at::empty({kRowsAtOnce, in}, x.options());
-    T* const h = write<T>(room);
+    const Tensor buffer = at::empty({kRowsAtOnce, in}, x.options());
+    T* const h = write<T>(buffer);
     over_rows(first * kRowsAtOnce, std::min(last * kRowsAtOnce, out.size(0)),
               [&](int64_t begin, int64_t end) {
                 aggregate_kernel<T>(kernel_level())(sums, begin, end, h - begin * in);
                 T* const y = write<T>(out) + begin * out.size(1);
-                of_sums.multiply(h, end - begin, read<T>(bias), y);
+                packed_weight.multiply(h, end - begin, read<T>(bias), y);
                 if (root.defined())
-                  of_root.multiply(read<T>(x) + begin * in, end - begin, nullptr, y, /*add=*/true);
+                  packed_root.multiply(read<T>(x) + begin * in, end - begin, nullptr, y, /*add=*/true);
               });
   });
 }
@@ -140,7 +140,7 @@ Tensor aggregate_linear_cpu(const Tensor& input, const Tensor& order, const Tens
   return out;
 }
 
-using LinearGradients = std::tuple<Tensor, Tensor, Tensor, Tensor>;  // of x, weight, root and bias
+using LinearGradients = std::tuple<Tensor, Tensor, Tensor, Tensor>;  // Gradients of x, weight, root and bias.
 
 template <typename T>
 class AggregateLinearBackward {
@@ -160,10 +160,10 @@ class AggregateLinearBackward {
 
   void run(const Tensor& weight, const Tensor& root, const LinearGradients& to) {
     const bool needs_x = std::get<0>(to).numel() > 0;
-    // Without a gradient of x it is x that is summed again where it is the narrower.
+    // If the gradient of x is not needed and x is narrower, x is summed again.
     again_ = !needs_x && x_.size(1) < grad_.size(1);
-    if (needs_x) of_sums_ = PackedWeight<T>::of(weight, true);
-    if (needs_x && root.defined()) of_root_ = PackedWeight<T>::of(root, true);
+    if (needs_x) packed_weight_ = PackedWeight<T>::pack(weight, true);
+    if (needs_x && root.defined()) packed_root_ = PackedWeight<T>::pack(root, true);
     sum_over_groups(x_.size(0), {std::get<1>(to), std::get<2>(to), std::get<3>(to)},
                     [&](int64_t begin, int64_t end, const std::vector<Tensor>& sums) {
                       rows(begin, end, std::get<0>(to), sums);
@@ -176,14 +176,14 @@ class AggregateLinearBackward {
     const int64_t out = grad_.size(1);
     const int64_t width = again_ ? in : out;
     const ProductKernels<T>& kernels = product_kernels<T>(kernel_level());
-    const Tensor room = at::empty({kRowsAtOnce, width}, x_.options());
+    const Tensor buffer = at::empty({kRowsAtOnce, width}, x_.options());
     const Tensor panel = at::empty({kRowsAtOnce * kernels.panel}, x_.options());
     const auto add_product = [&](const T* dout, const T* x, int64_t count, const Tensor& sum) {
       if (sum.numel() > 0)
         kernels.add_transposed({dout, out}, out, x, in, count, write<T>(panel), write<T>(sum));
     };
     over_rows(first, last, [&](int64_t begin, int64_t end) {
-      T* const summed = write<T>(room);
+      T* const summed = write<T>(buffer);
       const T* const x = read<T>(x_) + begin * in;
       const T* const dout = read<T>(grad_) + begin * out;
       aggregate_kernel<T>(kernel_level())(again_ ? forward_ : backward_, begin, end, summed - begin * width);
@@ -191,9 +191,9 @@ class AggregateLinearBackward {
       add_product(dout, x, end - begin, sums[1]);
       if (sums[2].numel() > 0) add_rows(dout, end - begin, out, write<T>(sums[2]));
       if (dx.numel() == 0) return;
-      of_sums_.multiply(summed, end - begin, nullptr, write<T>(dx) + begin * in);
-      if (of_root_.room.defined())
-        of_root_.multiply(dout, end - begin, nullptr, write<T>(dx) + begin * in, /*add=*/true);
+      packed_weight_.multiply(summed, end - begin, nullptr, write<T>(dx) + begin * in);
+      if (packed_root_.buffer.defined())
+        packed_root_.multiply(dout, end - begin, nullptr, write<T>(dx) + begin * in, /*add=*/true);
     });
   }
 
@@ -203,17 +203,17 @@ class AggregateLinearBackward {
   AggregateInput<T> backward_;
   Tensor transposed_;
   bool again_ = false;
-  PackedWeight<T> of_sums_;
-  PackedWeight<T> of_root_;
+  PackedWeight<T> packed_weight_;
+  PackedWeight<T> packed_root_;
 };
 
 LinearGradients empty_gradients(const Tensor& x, const Tensor& weight, const Optional& root, bool needs_x,
                                 bool bias) {
-  const auto of = [&](c10::SymIntArrayRef shape, bool there) {
-    return there ? at::empty_symint(shape, x.options()) : at::empty({0}, x.options());
+  const auto gradient = [&](c10::SymIntArrayRef shape, bool needed) {
+    return needed ? at::empty_symint(shape, x.options()) : at::empty({0}, x.options());
   };
-  return {of(x.sym_sizes(), needs_x), of(weight.sym_sizes(), true), of(weight.sym_sizes(), root.has_value()),
-          of({weight.sym_size(0)}, bias)};
+  return {gradient(x.sym_sizes(), needs_x), gradient(weight.sym_sizes(), true),
+          gradient(weight.sym_sizes(), root.has_value()), gradient({weight.sym_size(0)}, bias)};
 }
 
 LinearGradients aggregate_linear_backward_cpu(const Tensor& grad, const Tensor& input, const Tensor& order,
@@ -265,12 +265,12 @@ class AggregateLinearFunction : public torch::autograd::Function<AggregateLinear
     const bool bias = context->saved_data["bias"].toBool();
     auto [dx, dweight, droot, dbias] = op.call(grads[0], v[0], v[1], v[2], maybe(v[3]), maybe(v[4]),
                                                maybe(v[5]), context->needs_input_grad(0), bias);
-    const auto given = [](const Tensor& gradient, bool there) { return there ? gradient : Tensor(); };
-    return {given(dx, context->needs_input_grad(0)),
+    const auto if_needed = [](const Tensor& gradient, bool needed) { return needed ? gradient : Tensor(); };
+    return {if_needed(dx, context->needs_input_grad(0)),
             Tensor(),
             dweight,
-            given(droot, v[3].defined()),
-            given(dbias, bias),
+            if_needed(droot, v[3].defined()),
+            if_needed(dbias, bias),
             Tensor(),
             Tensor()};
   }

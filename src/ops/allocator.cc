@@ -26,18 +26,19 @@ void (*refuse)(const BudgetExceeded&) = nullptr;
 
 constexpr size_t kAlignment = 64;
 
-// What stands before each tensor's data. A tensor is a piece of a slab's range, or of the heap.
+// The header in front of each tensor's data. A tensor is a piece of a slab's range, or of the heap.
 struct alignas(kAlignment) Header {
-  SlabPiece in_slab;  // without data: it is of the heap
-  void* in_heap;      // as malloc gave it
-  int64_t bytes;      // of the heap, as entered in the ledger
+  SlabPiece in_slab;  // Its data is null if the tensor is in the heap.
+  void* in_heap;      // The pointer that malloc returned.
+  int64_t bytes;      // Bytes in the heap, as entered in the ledger.
   Tag tag;
-  bool mapped = false;  // in_heap is one of CachingAllocator
+  bool mapped = false;  // True if in_heap comes from CachingAllocator.
 };
 static_assert(sizeof(Header) == kAlignment && sizeof(Header) == kTensorHeader);
 
 Header* take_from_heap(size_t bytes) {
-  // Aligned by hand: glibc's aligned_alloc does not find its own freed pieces again, so the heap grows.
+  // The piece is aligned by hand, because glibc's aligned_alloc does not reuse its own freed pieces, so that
+  // the heap grows.
   const int64_t entered = heap_bytes(static_cast<int64_t>(bytes));
   Ledger& ledger = Ledger::process();
   ledger.take(current_tag, entered);
@@ -65,7 +66,7 @@ int64_t place_of(const void* data) {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(data));
 }
 
-// Tensors without data. What DataPtr keeps of one is a number of its own.
+// Allocates tensors without data. The context that DataPtr keeps is a number unique to the tensor.
 class MetaAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
@@ -81,9 +82,9 @@ class MetaAllocator final : public c10::Allocator {
   static void release(void* number) { strike_out(place_of(number)); }
 };
 
-// What a test takes for a device's memory. Pieces are found by their data: torch's products in bfloat16 want
-// that to be what DataPtr keeps.
-class TakenAsOfDevice {
+// Memory of the CPU that tests use as that of a device. Pieces are found by their data, because torch's
+// products in bfloat16 need DataPtr to keep the data's address.
+class CpuTensorsOnDevice {
  public:
   c10::DataPtr take(DeviceTensors& tensors, size_t bytes) {
     const auto size = static_cast<int64_t>(bytes);
@@ -94,7 +95,7 @@ class TakenAsOfDevice {
     count_ = std::ssize(pieces_);
     return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
   }
-  // False: it is no such piece.
+  // Returns false if `data` is no such piece.
   bool give(void* data) {
     if (count_ == 0) return false;
     std::unique_lock lock(mutex_);
@@ -118,19 +119,20 @@ class TakenAsOfDevice {
   std::map<void*, Piece> pieces_;
   std::atomic<int64_t> count_ = 0;
 };
-TakenAsOfDevice& taken_as_of_device() {
-  static TakenAsOfDevice* const taken = new TakenAsOfDevice;  // tensors may outlive the end of main()
+CpuTensorsOnDevice& cpu_tensors_on_device() {
+  // Never destroyed: tensors may outlive main().
+  static CpuTensorsOnDevice* const taken = new CpuTensorsOnDevice;
   return *taken;
 }
-void TakenAsOfDevice::release(void* data) {
-  if (data != nullptr) taken_as_of_device().give(data);
+void CpuTensorsOnDevice::release(void* data) {
+  if (data != nullptr) cpu_tensors_on_device().give(data);
 }
 
 class LedgerCpuAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(size_t bytes) override {
     if (DeviceTensors* const device = DeviceRangeScope::cpu_tensors())
-      return taken_as_of_device().take(*device, bytes);
+      return cpu_tensors_on_device().take(*device, bytes);
     try {
       try {
         return take(bytes);
@@ -148,17 +150,18 @@ class LedgerCpuAllocator final : public c10::Allocator {
   void copy_data(void* to, const void* from, size_t bytes) const override { std::memcpy(to, from, bytes); }
 
   static void release(void* data) {
-    if (data == nullptr || taken_as_of_device().give(data)) return;
+    if (data == nullptr || cpu_tensors_on_device().give(data)) return;
     strike_out(place_of(data));
     c10::profiledCPUMemoryReporter().Delete(data);
-    // A copy: the header is part of the piece.
+    // The header is copied, because it is part of the piece.
     const Header header = *(static_cast<Header*>(data) - 1);
     if (header.in_slab.data != nullptr) {
       Slab::give_piece(header.in_slab);
       return;
     }
     if (header.mapped) return CachingAllocator::give(header.in_heap, header.bytes, header.tag);
-    std::free(header.in_heap);  // first: what stands nowhere would pass for another's memory
+    std::free(header.in_heap);  // Free before the ledger entry goes: memory without an entry would pass for
+                                // another owner's.
     Ledger::process().give(header.tag, header.bytes);
   }
 

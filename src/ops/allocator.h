@@ -7,19 +7,19 @@
 namespace plimsoll {
 
 /// Makes torch take the memory of every CPU tensor, 64-byte aligned, out of the slab's range that the thread
-/// works in (RangeScope), which stands in the ledger as a whole. Outside one, and where the range is full, it
-/// comes from the heap and is entered in the ledger of the process under the tag of the thread's innermost
-/// TagScope (Tag::other outside one). Tensors without data (the meta device) take nothing; in a TapeScope
-/// they are written down. A tensor that would pass the cap throws BudgetExceeded out of the operation that
-/// wanted it, forward or backward. Call it before the first tensor is made; it is never undone.
+/// works in (RangeScope). The ledger has that range as a whole. Outside a range, and if the range is full,
+/// memory comes from the heap and is entered in the process's ledger under the tag of the thread's innermost
+/// TagScope (Tag::other without one). Tensors without data (the meta device) take nothing; in a TapeScope
+/// they are recorded. A tensor that would exceed the cap throws BudgetExceeded out of the operation that
+/// allocates it, forward or backward. Call this before the first tensor is made; it cannot be undone.
 void install_ledger_allocator();
 
-/// What becomes of a refusal, where torch's callers want another exception than BudgetExceeded: `refuse`
-/// throws it, or returns, and BudgetExceeded is thrown. Not thread-safe; call it before
-/// install_ledger_allocator().
+/// Sets a function that is called when memory is refused, for callers of torch that need another exception
+/// than BudgetExceeded. `refuse` throws that exception, or returns, and BudgetExceeded is thrown. Not
+/// thread-safe; call it before install_ledger_allocator().
 void set_refusal(void (*refuse)(const BudgetExceeded& refusal));
 
-/// What a tensor of so many bytes takes of the heap, as entered in the ledger.
+/// Bytes of the heap that a tensor of `bytes` bytes takes, as entered in the ledger.
 int64_t heap_bytes(int64_t bytes);
 
 /// While it lives, tensors made by this thread are entered under `tag`.

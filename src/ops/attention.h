@@ -8,47 +8,47 @@
 
 namespace plimsoll {
 
-/// Edges by target, as attention reads them (kernels/edge_order.h): i32, one dimension. edge_index is i64 [2,
-/// E], sources above targets. With `same_nodes` sources and targets are the same nodes; ptr i64 [G + 1] may
-/// then give the graphs they belong to, between which no edge may lead: it says where the order may be cut,
-/// which it else finds out. Orders on a device are not cut and do not read ptr. Errors: UsageError,
-/// InputError.
+/// Returns edges by target, as attention reads them (kernels/edge_order.h): i32, one dimension. edge_index is
+/// i64 [2, E], sources above targets. With `same_nodes`, sources and targets are the same nodes, and ptr i64
+/// [G + 1] may give the graphs that they belong to. No edge may lead from one graph to another. ptr then says
+/// where the order may be cut; without it, the function searches for such places. Orders on a device are not
+/// cut and do not read ptr. Errors: UsageError, InputError.
 at::Tensor edge_order(const at::Tensor& edge_index, int64_t sources, int64_t targets, bool same_nodes,
                       bool drop_loops, const at::Tensor& ptr = {});
 
-/// The caller's edges, E, of an order for so many targets.
+/// The number of the caller's edges, E, of an order with this number of targets.
 template <typename Size>
 Size edges_of_order(const Size& order_size, const Size& targets) {
   return (order_size - edge_order_size(0, 0) - 2 * targets) / 2;
 }
 
-/// What a layer of attention computes, apart from tensors.
+/// The options of a layer of attention.
 struct AttentionOptions {
   int64_t heads = 1;
-  double slope = 0.2;         ///< of LeakyReLU
-  bool loops = false;         ///< add a self-loop to every target
-  std::string fill = "mean";  ///< edge features of added self-loops: zero | mean | value
+  double slope = 0.2;         ///< Slope of LeakyReLU.
+  bool loops = false;         ///< Add a self-loop to every target.
+  std::string fill = "mean";  ///< Edge features of added self-loops: zero | mean | value.
   double fill_value = 0;
-  double dropout = 0;           ///< of attention weights
-  bool keep_projection = true;  ///< keep z for backward; else it is computed again from x
+  double dropout = 0;           ///< Dropout probability of attention weights.
+  bool keep_projection = true;  ///< Keep z for backward; else it is computed again from x.
   bool return_attention = false;
 };
 
-/// Tensors that every kind of attention takes. S sources, T targets, E edges, H heads of D channels, K edge
-/// features.
+/// Tensors that every kind of attention takes. There are S sources, T targets, E edges, H heads of D channels
+/// and K edge features.
 ///
-/// Floats are f32 or f64 alike, or, on the CPU, bf16 with sums in f32: x, its projections with their weights
-/// and biases, edge_attr, z, out and their gradients are bf16; att, q, edge_weight, target_score and bias may
-/// be bf16 or f32 and have gradients of their own dtype; scores, their statistics and the attention returned
-/// are f32.
+/// All floats have one dtype, f32 or f64. On the CPU they may also be bf16 with sums in f32: x, its
+/// projections with their weights and biases, edge_attr, z, out and their gradients are bf16; att, q,
+/// edge_weight, target_score and bias may be bf16 or f32 and have gradients of their own dtype; scores, their
+/// statistics and the returned attention are f32.
 struct AttentionTensors {
   at::Tensor x;          ///< [S, F]
   at::Tensor weight;     ///< [H*D, F]
-  at::Tensor order;      ///< edge_order()
-  at::Tensor edge_attr;  ///< [E, K], or undefined
-  at::Tensor bias;       ///< [H*D], or undefined
-  at::Tensor seed;       ///< i64 [3]: seed, layer, epoch; undefined where dropout is 0
-  at::Tensor keys;  ///< i64 [3, T]: item, local number and first edge (AttentionDropout); undefined: none
+  at::Tensor order;      ///< The order that edge_order() returns.
+  at::Tensor edge_attr;  ///< [E, K], or undefined.
+  at::Tensor bias;       ///< [H*D], or undefined.
+  at::Tensor seed;       ///< i64 [3]: seed, layer, epoch; undefined if dropout is 0.
+  at::Tensor keys;       ///< i64 [3, T]: item, local number and first edge (AttentionDropout), or undefined.
 };
 
 }  // namespace plimsoll

@@ -9,37 +9,38 @@
 namespace plimsoll {
 namespace {
 
-int64_t parts(int64_t count, int64_t of) {
-  return (count + of - 1) / of;
+int64_t parts(int64_t count, int64_t size) {
+  return (count + size - 1) / size;
 }
 
-// Counts of one layer, in bytes where nothing else is said.
+// Sizes of one layer, in bytes unless stated otherwise.
 struct Layer {
-  const AttentionShape& of;
-  int64_t stored = static_cast<int64_t>(c10::elementSize(of.dtype));
-  int64_t sum = static_cast<int64_t>(c10::elementSize(sum_type(of.dtype)));
+  const AttentionShape& shape;
+  int64_t stored = static_cast<int64_t>(c10::elementSize(shape.dtype));
+  int64_t sum = static_cast<int64_t>(c10::elementSize(sum_type(shape.dtype)));
   bool rounds = stored != sum;
-  int64_t width = of.heads * of.channels;  // numbers
-  bool closed = of.order.closed && !of.other_targets;
+  int64_t width = shape.heads * shape.channels;  // In numbers, not bytes.
+  bool closed = shape.order.closed && !shape.other_targets;
 
   int64_t rows(int64_t nodes) const { return nodes * width * stored; }
   int64_t sum_rows(int64_t nodes) const { return nodes * width * sum; }
-  int64_t scores(int64_t nodes) const { return nodes * of.heads * sum; }
-  int64_t alpha() const { return of.return_attention ? scores(of.edges + (of.loops ? of.targets : 0)) : 0; }
-  // Ranges of nodes, and the threads that work on so many.
-  int64_t ranges() const { return closed ? of.order.pieces : parts(of.targets, kProductRows); }
+  int64_t scores(int64_t nodes) const { return nodes * shape.heads * sum; }
+  int64_t alpha() const {
+    return shape.return_attention ? scores(shape.edges + (shape.loops ? shape.targets : 0)) : 0;
+  }
+  // Ranges of nodes, their groups, and the threads that work on a number of them.
+  int64_t ranges() const { return closed ? shape.order.pieces : parts(shape.targets, kProductRows); }
   int64_t groups() const { return AttentionRanges::groups_of(ranges()); }
-  int64_t threads(int64_t work) const { return std::min<int64_t>(of.threads, work); }
-  // What a product of bf16 takes for itself, and its result before it is added: operands packed once, and
-  // the product in f32.
-  int64_t product_room(int64_t max_rows, int64_t features) const {
+  int64_t threads(int64_t work) const { return std::min<int64_t>(shape.threads, work); }
+  // Bytes that a product of bf16 takes: the operands, packed once, and the result in f32 before it is added.
+  int64_t product_buffer(int64_t max_rows, int64_t features) const {
     if (!rounds) return 0;
     return 2 * (max_rows * (width + features) + width * features) * sum;
   }
-  // Both numbers of each score handed on, the edges by source.
+  // Bytes of the handoff, which has two numbers for each score, and of the edges by source.
   int64_t handed_on() const {
-    return scores(2 * (of.order.edges + (of.loops ? of.targets : 0))) +
-           (of.sources + 1 + 2 * of.order.edges) * static_cast<int64_t>(sizeof(int32_t));
+    return scores(2 * (shape.order.edges + (shape.loops ? shape.targets : 0))) +
+           (shape.sources + 1 + 2 * shape.order.edges) * static_cast<int64_t>(sizeof(int32_t));
   }
 };
 
@@ -60,7 +61,7 @@ AttentionBytes gat_bytes(const AttentionShape& shape) {
                                    : layer.rows(shape.sources);
   const int64_t small = layer.rounds ? layer.sum_rows(3) + shape.edge_features * shape.heads * layer.sum : 0;
   const int64_t rows = layer.closed ? shape.order.largest : kProductRows;
-  // W in the type of sums, what it is folded to, x in that type and its scores.
+  // W in the type of sums, the folded W, x in that type and its scores.
   const int64_t precise =
       layer.rounds
           ? ((layer.width + 4 * shape.heads) * shape.features +
@@ -69,7 +70,7 @@ AttentionBytes gat_bytes(const AttentionShape& shape) {
           : 0;
   return {.output = layer.rows(shape.targets) + layer.alpha(),
           .saved = (keep ? layer.rows(shape.sources) : 0) + layer.scores(shape.sources + 3 * shape.targets),
-          .workspace = precise + scratch + z + small + threads * layer.product_room(rows, shape.features)};
+          .workspace = precise + scratch + z + small + threads * layer.product_buffer(rows, shape.features)};
 }
 
 AttentionBytes gat_backward_bytes(const AttentionShape& shape, bool needs_x, bool needs_edge_attr) {
@@ -77,7 +78,8 @@ AttentionBytes gat_backward_bytes(const AttentionShape& shape, bool needs_x, boo
   const EdgeOrder order{.max_in = shape.order.max_in};
   const int64_t weights = layer.width * shape.features;
   const int64_t q = shape.edge_features * shape.heads;
-  const int64_t small = (shape.other_targets ? 2 : 3) * layer.width + q;  // att_source, att_target, bias, q
+  // Gradients of att_source, att_target, bias and q.
+  const int64_t small = (shape.other_targets ? 2 : 3) * layer.width + q;
   const int64_t x = needs_x ? shape.sources * shape.features * layer.stored : 0;
   const int64_t edge_attr = needs_edge_attr ? shape.edges * shape.edge_features * layer.stored : 0;
   const int64_t target_score = shape.other_targets ? shape.targets * shape.heads * layer.stored : 0;
@@ -89,7 +91,7 @@ AttentionBytes gat_backward_bytes(const AttentionShape& shape, bool needs_x, boo
     const int64_t piece = shape.order.largest;
     const int64_t thread = scratch + layer.sum_rows(piece) + (layer.rounds ? layer.rows(piece) : 0) +
                            (shape.keep_projection ? 0 : layer.rows(piece)) +
-                           layer.product_room(piece, shape.features);
+                           layer.product_buffer(piece, shape.features);
     return with_peak(output, always + layer.groups() * (weights + small) * layer.sum +
                                  layer.threads(layer.groups()) * thread);
   }
@@ -97,7 +99,7 @@ AttentionBytes gat_backward_bytes(const AttentionShape& shape, bool needs_x, boo
   const int64_t open = layer.handed_on() + layer.sum_rows(shape.sources) +
                        (shape.keep_projection ? 0 : layer.rows(shape.sources)) + sums * small * layer.sum +
                        transposed_groups(shape.sources) * weights * layer.sum;
-  const int64_t products = shape.threads * layer.product_room(kProductRows, shape.features);
+  const int64_t products = shape.threads * layer.product_buffer(kProductRows, shape.features);
   return with_peak(output, always + open + std::max(layer.threads(layer.ranges()) * scratch, products));
 }
 
@@ -105,7 +107,7 @@ AttentionBytes gatv2_bytes(const AttentionShape& shape) {
   const Layer layer{shape};
   const EdgeOrder order{.max_in = shape.order.max_in};
   const int64_t threads = layer.threads(layer.ranges());
-  const bool own = !shape.share_weights || shape.other_targets;  // a projection of targets
+  const bool own = !shape.share_weights || shape.other_targets;  // Targets have their own projection.
   const bool keep = shape.keep_projection;
   const int64_t all = layer.rows(shape.sources) + (own ? layer.rows(shape.targets) : 0);
   const int64_t scratch =
@@ -116,7 +118,7 @@ AttentionBytes gatv2_bytes(const AttentionShape& shape) {
   return {.output = layer.rows(shape.targets) + layer.alpha(),
           .saved = (keep ? all : 0) + layer.scores(2 * shape.targets),
           .workspace = threads * scratch + z + small +
-                       threads * layer.product_room(rows, std::max(shape.features, shape.target_features))};
+                       threads * layer.product_buffer(rows, std::max(shape.features, shape.target_features))};
 }
 
 AttentionBytes gatv2_backward_bytes(const AttentionShape& shape, bool needs_x, bool needs_edge_attr) {
@@ -127,7 +129,7 @@ AttentionBytes gatv2_backward_bytes(const AttentionShape& shape, bool needs_x, b
   const int64_t target_weights =
       own ? layer.width * (shape.other_targets ? shape.target_features : shape.features) : 0;
   const int64_t biases = shape.bias ? (own ? 2 : 1) * layer.width : 0;
-  const int64_t small = (2 + shape.edge_features) * layer.width;  // att, bias, edge_weight
+  const int64_t small = (2 + shape.edge_features) * layer.width;  // Gradients of att, bias and edge_weight.
   const int64_t x = needs_x ? shape.sources * shape.features * layer.stored : 0;
   const int64_t x_target = shape.other_targets ? shape.targets * shape.target_features * layer.stored : 0;
   const int64_t edge_attr = needs_edge_attr ? shape.edges * shape.edge_features * layer.stored : 0;
@@ -143,7 +145,7 @@ AttentionBytes gatv2_backward_bytes(const AttentionShape& shape, bool needs_x, b
     const int64_t piece = shape.order.largest;
     const int64_t thread = scratch + both * layer.sum_rows(piece) + (layer.rounds ? layer.rows(piece) : 0) +
                            (shape.keep_projection ? 0 : both * layer.rows(piece)) +
-                           (shape.bias ? layer.sum_rows(1) : 0) + layer.product_room(piece, features);
+                           (shape.bias ? layer.sum_rows(1) : 0) + layer.product_buffer(piece, features);
     return with_peak(output, always + layer.groups() * (projections + small) * layer.sum +
                                  layer.threads(layer.groups()) * thread);
   }
@@ -151,16 +153,16 @@ AttentionBytes gatv2_backward_bytes(const AttentionShape& shape, bool needs_x, b
   const int64_t dz = layer.sum_rows(shape.sources) + (own ? layer.sum_rows(shape.targets) : 0);
   const int64_t z =
       shape.keep_projection ? 0 : layer.rows(shape.sources) + (own ? layer.rows(shape.targets) : 0);
-  // Room for all parts of the products but the first, which is of the output; targets of their own have their
-  // own.
+  // The buffers of all parts of the products but the first, which is part of the output. Targets of their own
+  // have their own buffers.
   const int64_t first =
       projections * layer.sum + (transposed_groups(shape.sources) - 1) * weights * layer.sum;
   const int64_t second =
       shape.other_targets ? (transposed_groups(shape.targets) - 1) * target_weights * layer.sum : 0;
-  const int64_t room = shape.threads * layer.product_room(kProductRows, features);
+  const int64_t buffer = shape.threads * layer.product_buffer(kProductRows, features);
   const int64_t threads = layer.threads(std::max(layer.ranges(), parts(shape.sources, kProductRows)));
   return with_peak(output, always + layer.handed_on() + dz + z + sums + first + second +
-                               std::max(threads * scratch, room));
+                               std::max(threads * scratch, buffer));
 }
 
 }  // namespace plimsoll

@@ -6,33 +6,35 @@
 
 namespace plimsoll {
 
-/// What an attention layer takes from torch's allocator, in bytes: forward has output + saved + workspace at
-/// its peak and output + saved when it is done; backward has output (gradients) + workspace. Inputs and
-/// incoming gradients, which are taken to be contiguous, are not counted. Plans read `workspace` alone: a
-/// layer without data asks for its output and what it keeps as one with data does (ops/meta_tensors.h).
+/// Bytes that an attention layer takes from torch's allocator. Forward holds output + saved + workspace at
+/// its peak and output + saved at its end. Backward holds output (gradients) + workspace. Inputs and incoming
+/// gradients, which are assumed to be contiguous, are not counted. Plans read `workspace` only: a layer
+/// without data allocates its output and saved tensors as one with data does (ops/meta_tensors.h).
 ///
-/// For f32 and f64 these are the numbers to the byte with one thread; several may take less at once, never
-/// more than for their number. For bf16 the room of the library that multiplies is an upper bound, and small
-/// tensors are taken to be bf16. What BLAS takes for f32 and f64 does not pass torch's allocator.
+/// For f32 and f64 with one thread the numbers are exact to the byte. Several threads may hold less at once,
+/// never more than counted for their number. For bf16 the buffer of the library that multiplies is an upper
+/// bound, and small tensors are assumed to be bf16. Memory that BLAS takes for f32 and f64 does not pass
+/// torch's allocator.
 struct AttentionBytes {
   int64_t output = 0;
-  int64_t saved = 0;  ///< for backward, beyond inputs and output
+  int64_t saved = 0;  ///< Kept for backward, in addition to inputs and output.
   int64_t workspace = 0;
 
   int64_t peak() const { return output + saved + workspace; }
 };
 
-/// What workspaces depend on beside counts: how the order of edges cuts the nodes.
+/// The sizes that workspaces depend on in addition to counts: how the order of edges cuts the nodes.
 struct OrderSizes {
   bool closed = false;
   int64_t pieces = 0;
-  int64_t largest = 0;  ///< nodes of a piece
-  int64_t edges = 0;    ///< without self-loops that the order leaves out
-  int64_t max_in = 0;   ///< edges of one target
-  int64_t numbers = 0;  ///< that the order takes, where orders are told apart by it
+  int64_t largest = 0;  ///< Nodes of the largest piece.
+  int64_t edges = 0;    ///< Edges of the order, without the self-loops that it leaves out.
+  int64_t max_in = 0;   ///< Maximum edges of one target.
+  int64_t numbers = 0;  ///< Length of the order in numbers, where orders are distinguished by it.
 };
 
-/// A layer: E of `edges` counts the caller's. target_features is 0 where targets are the sources.
+/// The shape of a layer. `edges` is E, the number of the caller's edges. target_features is 0 if targets are
+/// the sources.
 struct AttentionShape {
   int64_t sources = 0, targets = 0, edges = 0;
   int64_t features = 0, target_features = 0, edge_features = 0;
@@ -41,10 +43,10 @@ struct AttentionShape {
   OrderSizes order = {};
   bool other_targets = false;
   bool loops = false;
-  bool bias = true;  ///< GATv2: also of projections
+  bool bias = true;  ///< For GATv2, projections have a bias as well.
   bool keep_projection = true;
   bool return_attention = false;
-  bool share_weights = false;  ///< GATv2 alone
+  bool share_weights = false;  ///< For GATv2 only.
   int threads = 1;
 };
 

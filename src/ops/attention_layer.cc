@@ -91,7 +91,7 @@ void check_gradients(const AttentionTensors& in, const AttentionSizes& sizes, co
 
 at::Tensor empty_alpha(const AttentionTensors& in, const AttentionSizes& sizes,
                        const AttentionOptions& options) {
-  // Zeros: edges that the order leaves out have none.
+  // The numbers are zeros, because edges that the order leaves out have no alpha.
   return at::zeros({options.return_attention ? alpha_rows(sizes, options) : 0, sizes.heads}, sums_like(in.x));
 }
 
@@ -116,9 +116,9 @@ int64_t workspace_groups(const AttentionShape& shape) {
   return (std::max(shape.targets, shape.sources) + AttentionRanges::kNodes - 1) / AttentionRanges::kNodes;
 }
 
-OutEdges out_edges(const EdgeOrder& order, at::Tensor& room) {
-  room = at::empty({order.sources + 1 + 2 * order.edges}, at::kInt);
-  int32_t* const ptr = room.mutable_data_ptr<int32_t>();
+OutEdges out_edges(const EdgeOrder& order, at::Tensor& buffer) {
+  buffer = at::empty({order.sources + 1 + 2 * order.edges}, at::kInt);
+  int32_t* const ptr = buffer.mutable_data_ptr<int32_t>();
   int32_t* const position = ptr + order.sources + 1;
   int32_t* const target = position + order.edges;
   transpose_edge_order(order, ptr, position, target);
@@ -126,12 +126,12 @@ OutEdges out_edges(const EdgeOrder& order, at::Tensor& room) {
 }
 
 RoundedRows::RoundedRows(const at::Tensor& x, int64_t rows, int64_t columns) {
-  if (x.scalar_type() != sum_type(x.scalar_type())) room_ = at::empty({rows, columns}, x.options());
+  if (x.scalar_type() != sum_type(x.scalar_type())) buffer_ = at::empty({rows, columns}, x.options());
 }
 
-at::Tensor RoundedRows::of(const at::Tensor& sums) const {
-  if (!room_.defined()) return sums;
-  const at::Tensor rounded = room_.narrow(0, 0, sums.size(0));
+at::Tensor RoundedRows::round(const at::Tensor& sums) const {
+  if (!buffer_.defined()) return sums;
+  const at::Tensor rounded = buffer_.narrow(0, 0, sums.size(0));
   rounded.copy_(sums);
   return rounded;
 }

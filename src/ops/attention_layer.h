@@ -1,6 +1,6 @@
 #pragma once
 
-// What the files share that make layers of attention out of tensors and kernels.
+// Functions shared by the files that build layers of attention from tensors and kernels.
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
@@ -24,12 +24,12 @@ struct AttentionSizes {
   int64_t width() const { return heads * channels; }
 };
 
-/// Checks what is shared; `targets` is T. Errors: UsageError.
+/// Checks the tensors that all kinds of attention have; `targets` is T. Errors: UsageError.
 AttentionSizes check_attention(const AttentionTensors& in, const AttentionOptions& options, int64_t targets,
                                int64_t edge_features);
 
-/// Checks what forward kept: z [rows, H*D], which may also have no rows if `optional`, and statistics [rows,
-/// H].
+/// Checks the tensors that forward kept: z [rows, H*D], which may also have no rows if `optional`, and
+/// statistics [rows, H].
 void check_kept_z(const AttentionTensors& in, const AttentionSizes& sizes, const at::Tensor& z, int64_t rows,
                   bool optional);
 void check_kept_scores(const AttentionTensors& in, const AttentionSizes& sizes, const at::Tensor& kept,
@@ -39,23 +39,23 @@ void check_kept_scores(const AttentionTensors& in, const AttentionSizes& sizes, 
 void check_gradients(const AttentionTensors& in, const AttentionSizes& sizes, const AttentionOptions& options,
                      const at::Tensor& out, const at::Tensor& alpha);
 
-/// The tensor that alpha is written to: [E (+ T), H], or no rows where it is not asked for.
+/// Returns the tensor that alpha is written to: [E (+ T), H], or no rows if it is not asked for.
 at::Tensor empty_alpha(const AttentionTensors& in, const AttentionSizes& sizes,
                        const AttentionOptions& options);
 
-/// Room for the gradient of a tensor, or of none.
+/// Returns an empty tensor for the gradient of `given`, or an undefined one if `given` is undefined.
 inline at::Tensor gradient_of(const at::Tensor& given) {
   return given.defined() ? at::empty(given.sizes(), given.options()) : at::Tensor();
 }
-/// Zeros to sum a gradient up in, or none: the gradient itself for the first of several sums, unless it is
-/// rounded.
+/// Returns zeros to sum a gradient up in, or an undefined tensor. For the first of several sums it is the
+/// gradient itself, unless the gradient is rounded.
 inline at::Tensor zero_sum(const at::Tensor& gradient, bool first) {
   if (!gradient.defined()) return {};
   const at::ScalarType dtype = sum_type(gradient.scalar_type());
   if (first && dtype == gradient.scalar_type()) return gradient.zero_();
   return at::zeros(gradient.sizes(), gradient.options().dtype(dtype));
 }
-/// The gradient from the sums of groups, in their order.
+/// Adds the sums of groups, in the order of groups, to the gradient.
 template <typename Sums>
 void add_up(const std::vector<Sums>& groups, at::Tensor Sums::*member, const at::Tensor& gradient) {
   const at::Tensor total = groups.front().*member;
@@ -64,7 +64,7 @@ void add_up(const std::vector<Sums>& groups, at::Tensor Sums::*member, const at:
   if (!total.is_same(gradient)) gradient.copy_(total);
 }
 
-/// Fills in what is shared, all but the order, z and what is written. in.bias is of the type of sums.
+/// Fills in the members that all layers share, except the order, z and results. in.bias has the type of sums.
 template <typename T, typename Stored>
 void fill_options(Attention<T, Stored>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
                   const AttentionOptions& options) {
@@ -94,7 +94,7 @@ void fill_options(Attention<T, Stored>& layer, const AttentionTensors& in, const
   layer.bias = read<T>(in.bias);
 }
 
-/// The same with the order.
+/// Fills in the same members and the order.
 template <typename T, typename Stored>
 void fill_layer(Attention<T, Stored>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
                 const AttentionOptions& options) {
@@ -103,7 +103,8 @@ void fill_layer(Attention<T, Stored>& layer, const AttentionTensors& in, const A
                                 sizes.targets, sizes.edges);
 }
 
-/// Closed pieces where there are such, else ranges of a fixed number of targets: what threads share out.
+/// The ranges that threads share: closed pieces if the order has them, else ranges of a fixed number of
+/// targets.
 class AttentionRanges {
  public:
   static constexpr int64_t kNodes = kProductRows;
@@ -115,7 +116,7 @@ class AttentionRanges {
   int64_t end(int64_t r) const {
     return order_.closed ? order_.piece_ptr[r + 1] : std::min((r + 1) * kNodes, order_.targets);
   }
-  /// Ranges of sources where pieces are not closed.
+  /// Ranges of sources, if pieces are not closed.
   int64_t source_count() const { return (order_.sources + kNodes - 1) / kNodes; }
   int64_t source_end(int64_t r) const { return std::min((r + 1) * kNodes, order_.sources); }
   int64_t largest() const {
@@ -131,25 +132,26 @@ class AttentionRanges {
   EdgeOrder order_;
 };
 
-/// The shape of a layer without data, for its workspace (ops/attention_bytes.h); in a MetaTensors.
+/// Returns the shape of a layer without data, for its workspace (ops/attention_bytes.h). Call it in a
+/// MetaTensors.
 AttentionShape shape_of(const AttentionTensors& in, const AttentionSizes& sizes,
                         const AttentionOptions& options);
-/// Groups of pieces, or ranges, that the workspaces of such a layer are counted in.
+/// Groups of pieces or of ranges that the workspaces of such a layer are counted in.
 int64_t workspace_groups(const AttentionShape& shape);
 
-/// transpose_edge_order() in a tensor that must outlive the view.
-OutEdges out_edges(const EdgeOrder& order, at::Tensor& room);
+/// Runs transpose_edge_order() into a tensor, which must outlive the view.
+OutEdges out_edges(const EdgeOrder& order, at::Tensor& buffer);
 
-/// A thread's room for the rows of a piece's gradient of z as products read them: none where they are stored
-/// as they are summed.
+/// A thread's buffer for the rows of a piece's gradient of z, rounded for products. It is empty if rows are
+/// stored in the type of sums.
 class RoundedRows {
  public:
   RoundedRows(const at::Tensor& x, int64_t rows, int64_t columns);
-  /// Rows of sums as stored; valid until the next call.
-  at::Tensor of(const at::Tensor& sums) const;
+  /// Returns the rows of `sums` in the stored type; valid until the next call.
+  at::Tensor round(const at::Tensor& sums) const;
 
  private:
-  at::Tensor room_;
+  at::Tensor buffer_;
 };
 
 }  // namespace plimsoll

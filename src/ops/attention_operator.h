@@ -1,8 +1,8 @@
 #pragma once
 
-// What the operators gat and gatv2 share: their options as the dispatcher passes them, and how both are
-// registered. NAME is an operator of its own and NAME_backward another, so that torch.compile sees through
-// both; the autograd kernel of the first puts them together.
+// Code that the operators gat and gatv2 share: their options as the dispatcher passes them, and their
+// registration. NAME and NAME_backward are separate operators, so that torch.compile sees through both; the
+// autograd kernel of NAME connects them.
 
 #include <torch/library.h>
 
@@ -25,7 +25,7 @@
 #define PLIMSOLL_ATTENTION_SCHEMA                                                                         \
   "int heads, float slope, bool loops, str fill, float fill_value, float dropout, bool keep_projection, " \
   "bool return_attention"
-/// The arguments from AttentionOptions.
+/// The arguments, taken from AttentionOptions.
 #define PLIMSOLL_ATTENTION_MEMBERS(options)                                                \
   (options).heads, (options).slope, (options).loops, (options).fill, (options).fill_value, \
       (options).dropout, (options).keep_projection, (options).return_attention
@@ -99,12 +99,12 @@ inline at::Tensor gradient_of_out(const torch::autograd::variable_list& gradient
                                 : at::zeros_symint({per_target.sym_size(0), weight.sym_size(0)}, x.options());
 }
 
-/// What a backward returns: the gradient of each tensor that was given and needs one. Options have none.
+/// Returns what a backward returns: the gradient of each given tensor that needs one. Options have none.
 template <size_t kTensors>
 torch::autograd::variable_list gradients_of(torch::autograd::AutogradContext* context,
                                             const torch::autograd::variable_list& saved,
                                             const std::array<at::Tensor, kTensors>& made) {
-  constexpr size_t kOptions = 8;  // PLIMSOLL_ATTENTION_PARAMETERS
+  constexpr size_t kOptions = 8;  // The number of PLIMSOLL_ATTENTION_PARAMETERS.
   torch::autograd::variable_list result(kTensors + kOptions);
   for (size_t i = 0; i < kTensors; ++i)
     if (made[i].defined() && needs(context, saved, i)) result[i] = made[i];

@@ -4,14 +4,14 @@
 
 namespace plimsoll {
 
-// Errors: UsageError that says what was expected and found.
+// The checks throw UsageError that says what was expected and found.
 
 void require(bool ok, const char* expected, const at::Tensor& found);
 
-/// For what has no kernel for CUDA.
+/// Refuses a tensor on a device, for operators without a kernel for CUDA.
 void require_on_host(const at::Tensor& x, const char* what);
 
-/// A contiguous tensor on x's device with this shape and x's dtype; of the dtype of sums over x; or of
+/// Require a contiguous tensor on x's device with this shape, and x's dtype, the dtype of sums over x, or
 /// either.
 void require_like(const at::Tensor& x, const at::Tensor& tensor, at::IntArrayRef shape, const char* expected);
 void require_sums(const at::Tensor& x, const at::Tensor& tensor, at::IntArrayRef shape, const char* expected);

@@ -7,12 +7,13 @@
 namespace plimsoll {
 namespace {
 
-// The sizes that workspaces of kernels/attention_cuda.h follow from.
+// Returns the sizes that the workspaces of kernels/attention_cuda.h depend on.
 Attention<float> layer_of(const AttentionShape& shape) {
   Attention<float> layer;
   layer.order.sources = shape.sources;
   layer.order.targets = shape.targets;
-  layer.order.edges = shape.edges;  // of a device's order all that there may be
+  // Maximum number of edges, since the host does not know how many a device's order keeps.
+  layer.order.edges = shape.edges;
   layer.heads = shape.heads;
   layer.channels = shape.channels;
   layer.edge_features = shape.edge_features;
@@ -29,10 +30,10 @@ int64_t rows(const AttentionShape& shape, int64_t nodes) {
 }
 
 int64_t out_edges_bytes(int64_t sources, int64_t edges) {
-  return (sources + 1 + 2 * edges) * static_cast<int64_t>(sizeof(int32_t)) + out_edges_room(edges);
+  return (sources + 1 + 2 * edges) * static_cast<int64_t>(sizeof(int32_t)) + out_edges_buffer_bytes(edges);
 }
 
-// Projections that are not kept.
+// Bytes of the projections that are not kept.
 int64_t projections(const AttentionShape& shape, bool own) {
   if (shape.keep_projection) return 0;
   return rows(shape, shape.sources) + (own ? rows(shape, shape.targets) : 0);
@@ -77,13 +78,13 @@ int64_t linear_losses_device_workspace(int64_t classes, at::ScalarType dtype) {
   return kDeviceLogitRows * (classes + 1) * static_cast<int64_t>(c10::elementSize(dtype));
 }
 
-// Ids and both ends of the one target's nodes as i32, and nodes by id.
+// Ids and both ends of the edges from ids to the one target as i32, and nodes by id.
 int64_t embedding_backward_device_workspace(int64_t rows, int64_t nodes) {
   return (nodes + 2) * int64_t{sizeof(int32_t)} + out_edges_bytes(rows, nodes);
 }
 
 int64_t aggregate_backward_device_workspace(int64_t sources, int64_t edges) {
-  return out_edges_bytes(sources, edges) + edges * int64_t{sizeof(int32_t)};  // numbers of edges
+  return out_edges_bytes(sources, edges) + edges * int64_t{sizeof(int32_t)};  // Numbers of edges.
 }
 
 }  // namespace plimsoll

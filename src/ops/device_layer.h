@@ -1,7 +1,7 @@
 #pragma once
 
-// What the files share that run layers on another device than the CPU. None of it names CUDA: c10 knows the
-// device's streams, and kernels/*_cuda.h refuses where there are no kernels.
+// Functions shared by the files that run layers on a device. None of them names CUDA: c10 knows the device's
+// streams, and kernels/*_cuda.h throws in builds without kernels.
 
 #include <ATen/Functions.h>
 #include <c10/core/DeviceGuard.h>
@@ -11,11 +11,11 @@
 
 namespace plimsoll {
 
-/// While it lives, the device of a tensor is the thread's, and `stream` its current stream.
-class OnDeviceOf {
+/// While it lives, the device of a tensor is the thread's current device, and `stream` its current stream.
+class CurrentDeviceScope {
  public:
-  explicit OnDeviceOf(const at::Tensor& x) : guard_(x.device()) {
-    if (x.is_cpu()) return;  // tests, whose kernels run on the host
+  explicit CurrentDeviceScope(const at::Tensor& x) : guard_(x.device()) {
+    if (x.is_cpu()) return;  // In tests the kernels run on the host.
     const c10::impl::VirtualGuardImpl device(x.device().type());
     stream_ = device.getStream(x.device()).native_handle();
   }
@@ -26,13 +26,13 @@ class OnDeviceOf {
   void* stream_ = nullptr;
 };
 
-/// Errors: UsageError where a device's kernels do not take x's dtype, bf16 among them.
+/// Errors: UsageError if a device's kernels do not take x's dtype; bf16 is one of these.
 inline void require_device_dtype(const at::Tensor& x) {
   require(x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble, "x f32 or f64 on a CUDA device",
           x);
 }
 
-/// All but z and what is written, of an order that lies on the device.
+/// Fills in all members but z and results, for an order on the device.
 template <typename T>
 void fill_device_layer(Attention<T>& layer, const AttentionTensors& in, const AttentionSizes& sizes,
                        const AttentionOptions& options) {
@@ -41,7 +41,7 @@ void fill_device_layer(Attention<T>& layer, const AttentionTensors& in, const At
       view_device_order(in.order.const_data_ptr<int32_t>(), sizes.sources, sizes.targets, sizes.edges);
 }
 
-/// x weight^T + bias, into `kept` where it has the rows, else into a tensor of its own.
+/// Computes x weight^T + bias into `kept` if that has the rows, else into a new tensor.
 inline at::Tensor project(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                           const at::Tensor& kept) {
   at::Tensor z = kept.defined() && kept.size(0) == x.size(0)

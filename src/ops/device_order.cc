@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// Places in `sorted` where each of the nodes 0 .. nodes-1 begins, and the end.
+// Returns the places in `sorted` where each of the nodes 0 .. nodes-1 begins, and the end.
 at::Tensor places(const at::Tensor& sorted, int64_t nodes) {
   return at::searchsorted(sorted, at::arange(nodes + 1, sorted.options()), /*out_int32=*/true);
 }
@@ -39,7 +39,7 @@ at::Tensor sorted_edge_order(const at::Tensor& edge_index, int64_t sources, int6
   const at::Tensor target = edge_index.select(0, 1);
   const int64_t edges = edge_index.size(1);
   check_index(source, target, sources, targets);
-  // Self-loops that are left out go to the end, after all targets.
+  // Self-loops that are left out are sorted to the end, after all targets.
   const at::Tensor key = drop_loops ? target.masked_fill(source.eq(target), targets) : target;
   const auto [sorted, edge] = at::sort(key.to(at::kInt), /*stable=*/true, 0, /*descending=*/false);
   const at::Tensor in_ptr = places(sorted, targets);
@@ -68,10 +68,10 @@ DeviceOutEdges out_edges_on_device(const at::Tensor& order, int64_t sources, int
 DeviceOutEdges out_edges_on_device(const EdgeOrder& order, const at::TensorOptions& numbers) {
   const auto make = [&](int64_t count) { return at::empty({count}, numbers); };
   const DeviceOutEdges out{make(order.sources + 1), make(order.edges), make(order.edges),
-                           at::empty({out_edges_room(order.edges)}, numbers.dtype(at::kByte))};
-  const OnDeviceOf device(out.room);
+                           at::empty({out_edges_buffer_bytes(order.edges)}, numbers.dtype(at::kByte))};
+  const CurrentDeviceScope device(out.buffer);
   out_edges_cuda(order, write<int32_t>(out.ptr), write<int32_t>(out.position), write<int32_t>(out.target),
-                 reinterpret_cast<int32_t*>(write<uint8_t>(out.room)), device.stream());
+                 reinterpret_cast<int32_t*>(write<uint8_t>(out.buffer)), device.stream());
   return out;
 }
 

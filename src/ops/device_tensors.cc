@@ -10,9 +10,9 @@ namespace {
 
 thread_local DeviceRangeScope* current = nullptr;
 
-bool holds(const Stretch& room, const void* data) {
+bool holds(const Stretch& stretch, const void* data) {
   const auto* const at = static_cast<const std::byte*>(data);
-  return at >= room.data && at < room.data + room.bytes;
+  return at >= stretch.data && at < stretch.data + stretch.bytes;
 }
 
 int64_t address_of(const void* data) {
@@ -25,7 +25,7 @@ void* DeviceTensors::take(int64_t bytes, const void* stream) {
   DeviceRange* const range = current != nullptr ? current->range_ : nullptr;
   TapeRecorder* const recorder = current != nullptr ? current->recorder_ : nullptr;
   if (bytes == 0) {
-    // A step of the plan that needs no place.
+    // A tensor without bytes is a step of the plan that needs no place.
     if (range != nullptr) range->take_nothing();
     if (recorder != nullptr) recorder->take(0, 0, 0);
     return nullptr;
@@ -56,7 +56,7 @@ void DeviceTensors::give(void* data, int64_t bytes, const void* stream) noexcept
   if (data == nullptr) return;
   const Stretch piece{static_cast<std::byte*>(data), bytes};
   DeviceRange* const range = current != nullptr ? current->range_ : nullptr;
-  const bool in_range = range != nullptr && holds(range->room(), data);
+  const bool in_range = range != nullptr && holds(range->stretch(), data);
   if (current != nullptr && current->recorder_ != nullptr && (in_range || range == nullptr))
     current->recorder_->give(address_of(data));
   if (in_range) {
@@ -66,8 +66,8 @@ void DeviceTensors::give(void* data, int64_t bytes, const void* stream) noexcept
   const std::scoped_lock lock(mutex_);
   freed_on_other_ = freed_on_other_ || stream != last_stream_;
   if (region_ == nullptr) return;
-  // What outlives its block, after an error, was of a range that is no more.
-  if (std::ranges::none_of(rooms_, [&](const Stretch& room) { return holds(room, data); }))
+  // A piece that outlived its block, after an error, belonged to a range that no longer exists.
+  if (std::ranges::none_of(held_, [&](const Stretch& stretch) { return holds(stretch, data); }))
     region_->give(piece);
 }
 
@@ -96,17 +96,17 @@ void DeviceTensors::end_peak(int64_t outer) {
   peak_ = std::max(peak_, outer);
 }
 
-DeviceTensors::Room::Room(DeviceTensors& tensors, int64_t bytes)
+DeviceTensors::HeldMemory::HeldMemory(DeviceTensors& tensors, int64_t bytes)
     : tensors_(tensors), stretch_([&] {
         const std::scoped_lock lock(tensors.mutex_);
-        const Stretch room = tensors.region_->take(bytes);
-        tensors.rooms_.push_back(room);
-        return room;
+        const Stretch stretch = tensors.region_->take(bytes);
+        tensors.held_.push_back(stretch);
+        return stretch;
       }()) {}
 
-DeviceTensors::Room::~Room() {
+DeviceTensors::HeldMemory::~HeldMemory() {
   const std::scoped_lock lock(tensors_.mutex_);
-  std::erase_if(tensors_.rooms_, [&](const Stretch& room) { return room.data == stretch_.data; });
+  std::erase_if(tensors_.held_, [&](const Stretch& stretch) { return stretch.data == stretch_.data; });
   tensors_.region_->give(stretch_);
 }
 

@@ -15,26 +15,28 @@ namespace plimsoll {
 /// (DeviceRangeScope). Thread-safe.
 class DeviceTensors {
  public:
-  /// Must outlive it, as it must outlive all tensors. `region` is used by it alone.
+  /// `region` must outlive this, and this must outlive all tensors. No one else may use `region`.
   explicit DeviceTensors(DeviceRegion& region) : region_(&region) {}
 
-  /// Without tensors: they come from another region from then on, which is there before the next one.
+  /// Changes the region while there are no tensors: leave_region() comes before the end of the old one,
+  /// move_to() when the new one exists.
   void leave_region() { region_ = nullptr; }
   void move_to(DeviceRegion& region) { region_ = &region; }
 
-  /// Memory for a tensor of so many bytes, for work on `stream`; null for none. Errors: DeviceRegionFull.
+  /// Takes memory for a tensor of `bytes` bytes, for work on `stream`; null for 0 bytes. Errors:
+  /// DeviceRegionFull.
   void* take(int64_t bytes, const void* stream = nullptr);
-  /// `stream`: as it was taken for.
+  /// Gives memory back. `stream` must be the one that it was taken for.
   void give(void* data, int64_t bytes, const void* stream = nullptr) noexcept;
 
-  /// A piece of the region in which blocks have their ranges, one after the other.
-  class Room {
+  /// A piece of the region that holds the ranges of blocks, one after the other.
+  class HeldMemory {
    public:
     /// Errors: DeviceRegionFull.
-    Room(DeviceTensors& tensors, int64_t bytes);
-    ~Room();
-    Room(const Room&) = delete;
-    Room& operator=(const Room&) = delete;
+    HeldMemory(DeviceTensors& tensors, int64_t bytes);
+    ~HeldMemory();
+    HeldMemory(const HeldMemory&) = delete;
+    HeldMemory& operator=(const HeldMemory&) = delete;
 
     Stretch stretch() const { return stretch_; }
 
@@ -43,21 +45,22 @@ class DeviceTensors {
     const Stretch stretch_;
   };
 
-  /// Work on a piece of the region may still go on when it is given back, and whoever takes it next comes
-  /// after that on the same stream. Before pieces go to another stream, `wait` waits for all work.
+  /// Work on a piece of the region may still run when the piece is given back. The next owner's work comes
+  /// after it if both use one stream. Before pieces go to another stream, `wait` is called to wait for all
+  /// work.
   void wait_between_streams(std::function<void()> wait) { wait_ = std::move(wait); }
-  /// What becomes of a refusal: `refuse` throws another exception, or returns, and DeviceRegionFull is
-  /// thrown.
+  /// Sets a function that is called when memory is refused. `refuse` throws another exception, or returns,
+  /// and DeviceRegionFull is thrown.
   void set_refusal(void (*refuse)(const DeviceRegionFull& full)) { refuse_ = refuse; }
 
   int64_t bytes() const { return region_->bytes(); }
   int64_t in_use() const;
-  /// The most in use since the last begin_peak(), which gives what it was.
+  /// Maximum bytes in use since the last begin_peak(). begin_peak() returns the value before.
   int64_t peak() const;
   int64_t begin_peak();
-  /// Ends what a begin_peak() began, which gave `outer`: the peak is of both.
+  /// Ends the interval of a begin_peak() that returned `outer`: the peak becomes the maximum of both.
   void end_peak(int64_t outer);
-  /// The end of the last piece there ever was.
+  /// The highest end of any piece so far.
   int64_t high() const;
 
  private:
@@ -67,16 +70,16 @@ class DeviceTensors {
   std::function<void()> wait_;
   void (*refuse_)(const DeviceRegionFull&) = nullptr;
   mutable std::mutex mutex_;
-  const void* last_stream_ = nullptr;  // that a piece was taken for
-  bool freed_on_other_ = false;        // since then
+  const void* last_stream_ = nullptr;  // The stream that the last piece was taken for.
+  bool freed_on_other_ = false;        // A piece of another stream was freed since then.
   int64_t peak_ = 0;
-  std::vector<Stretch> rooms_;
+  std::vector<Stretch> held_;
 };
 
-/// While it lives, tensors that this thread makes on a device lie in `range`, or without one in the region,
-/// and `recorder`, if any, writes them down. With `cpu` those that it makes on the CPU are of that device,
-/// too: for tests of what works on a device, on one whose memory the host can use. Of nested ones the
-/// innermost holds.
+/// While it lives, tensors that this thread makes on a device are in `range`, or in the region if `range` is
+/// null, and `recorder`, if any, records them. With `cpu`, tensors that the thread makes on the CPU use that
+/// memory as well: tests of device code need this, on a device whose memory the host can use. If scopes are
+/// nested, the innermost counts.
 class DeviceRangeScope : private WorkspaceListener {
  public:
   explicit DeviceRangeScope(DeviceRange* range, TapeRecorder* recorder = nullptr,
@@ -85,7 +88,7 @@ class DeviceRangeScope : private WorkspaceListener {
   DeviceRangeScope(const DeviceRangeScope&) = delete;
   DeviceRangeScope& operator=(const DeviceRangeScope&) = delete;
 
-  /// Where this thread's tensors on the CPU lie; null: with the others of the host.
+  /// The memory of this thread's CPU tensors; null if they use the host's memory.
   static DeviceTensors* cpu_tensors();
 
  private:

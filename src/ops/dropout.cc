@@ -22,7 +22,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using Tensor = at::Tensor;
 
-constexpr int64_t kNumbersATime = 1 << 15;  // of one thread
+constexpr int64_t kNumbersATime = 1 << 15;  // Numbers that one thread draws at a time.
 
 void check_dropout(const Tensor& x, double p, const Tensor& seed) {
   require(x.scalar_type() == at::kFloat, "x f32", x);
@@ -65,7 +65,7 @@ class DropoutFunction : public torch::autograd::Function<DropoutFunction> {
   }
   static variable_list backward(AutogradContext* context, variable_list grads) {
     static const auto op = find_operator<decltype(dropout_cpu)>("plimsoll::dropout");
-    // Linear in x: the gradient is dropped by the same numbers.
+    // Dropout is linear in x: the gradient is dropped by the same numbers.
     return {op.call(grads[0], context->saved_data["p"].toDouble(), context->get_saved_variables()[0]),
             Tensor(), Tensor()};
   }

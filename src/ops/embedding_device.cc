@@ -26,9 +26,9 @@ at::Tensor embedding_backward_on_device(const at::Tensor& grad, const at::Tensor
     throw UsageError(fmt::format("embedding: {} ids of {} rows: up to 2^31 - 2 of each", nodes, rows));
   at::Tensor dweight = at::empty({rows, grad.size(1)}, grad.options());
   const WorkspaceScope workspace;
-  const at::Tensor dout =
-      grad.clone(at::MemoryFormat::Contiguous);  // of one row, too: plans know counts alone
-  // Nodes by id: edges by source, where all go from an id to one target.
+  // A gradient of one row is copied too, because plans know only counts.
+  const at::Tensor dout = grad.clone(at::MemoryFormat::Contiguous);
+  // Nodes by id are edges by source, if all edges go from an id to one target.
   const at::Tensor source = ids.to(at::kInt);
   const at::Tensor in_ptr = at::empty({2}, source.options());
   in_ptr[0].fill_(0);
@@ -39,7 +39,7 @@ at::Tensor embedding_backward_on_device(const at::Tensor& grad, const at::Tensor
                                                              .in_ptr = read<int32_t>(in_ptr),
                                                              .source = read<int32_t>(source)},
                                                    source.options());
-  const OnDeviceOf device(grad);
+  const CurrentDeviceScope device(grad);
   AT_DISPATCH_FLOATING_TYPES(grad.scalar_type(), "embedding_backward_on_device", [&] {
     const AggregateInput<scalar_t> in = {.x = read<scalar_t>(dout),
                                          .ptr = read<int32_t>(by_id.ptr),

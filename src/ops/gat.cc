@@ -39,7 +39,7 @@ AttentionShape layer_shape(const GatTensors& in, const AttentionSizes& sizes,
   return shape;
 }
 
-// With all that is small in the type of sums.
+// Casts all small tensors to the type of sums.
 GatTensors in_sums(GatTensors in) {
   const at::ScalarType dtype = sum_type(in.x.scalar_type());
   for (at::Tensor* const small : {&in.att_source, &in.att_target, &in.target_score, &in.q, &in.bias})
@@ -78,16 +78,16 @@ ScorePair<const T> attention_of(const GatTensors& in) {
   return {read<T>(in.att_source), read<T>(in.att_target)};
 }
 
-// W a for each head: [H, F], in the type of sums.
+// Returns W a for each head, [H, F], in the type of sums.
 at::Tensor fold(const at::Tensor& weight, const at::Tensor& att) {
-  const OneProductThread one;
+  const OneProductThread one_thread;
   const int64_t heads = att.size(0);
   return at::bmm(att.unsqueeze(1), weight.to(att.scalar_type()).view({heads, att.size(1), weight.size(1)}))
       .view({heads, weight.size(1)});
 }
 
-// Scores where z is rounded: <x W, a> = <x, W a> is not. Near 0 rounding would change the side of LeakyReLU,
-// which shows in gradients that are small rests of what cancels.
+// Computes scores from x if z is rounded, because <x W, a> of a rounded x W is not exact. Near 0, rounding
+// would change the side of LeakyReLU, which shows in gradients that are small remainders of a cancellation.
 void precise_scores(const GatTensors& in, const AttentionSizes& sizes, const GatSaved& saved) {
   const at::Tensor source = fold(in.weight, in.att_source);
   const at::Tensor folded =
@@ -172,7 +172,7 @@ struct Backward {
   GatInputGradients& to;
   int64_t width = sizes.width();
 
-  // Sums of one group of ranges, added up in the order of groups.
+  // The sums of one group of ranges, which are added up in the order of groups.
   struct Sums {
     at::Tensor weight, att_source, att_target, q, bias;
   };
@@ -229,7 +229,7 @@ struct Backward {
     kernels.scores_backward(mine.z, attention_of<T>(in), {read<T>(ds), read<T>(dt)}, sizes.heads,
                             sizes.channels, begin, end, grads.z,
                             {write<T>(sums.att_source), write<T>(sums.att_target)});
-    const at::Tensor stored = rounded.of(dz_rows);
+    const at::Tensor stored = rounded.round(dz_rows);
     if (to.x.defined()) multiply_rows(stored, 0, end - begin, in.weight, to.x.narrow(0, begin, end - begin));
     add_transposed_product(stored, in.x.narrow(0, begin, end - begin), sums.weight);
   }
@@ -255,7 +255,7 @@ struct Backward {
     std::vector<Sums> sums(
         static_cast<size_t>(std::max<int64_t>({ranges.count(), ranges.source_count(), 1})));
     for (Sums& mine : sums) mine = zero_sums(&mine == sums.data(), false);
-    const std::vector<at::Tensor> room = transposed_room(dz, in.x);
+    const std::vector<at::Tensor> buffer = transposed_buffers(dz, in.x);
     over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
       const at::Tensor scratch = at::empty({gat_scratch_size(order, sizes.heads)}, options);
       for (int64_t r = first; r < last; ++r) {
@@ -278,7 +278,7 @@ struct Backward {
     });
     add_up_all(sums);
     if (to.x.defined()) multiply_all(dz, in.weight, {}, to.x);
-    multiply_transposed(dz, in.x, room, to.weight);
+    multiply_transposed(dz, in.x, buffer, to.weight);
   }
 };
 

@@ -108,8 +108,8 @@ Eight backward_meta(const at::Tensor& grad_out, const Optional& grad_alpha, PLIM
   if (MetaTensors::active())
     return backward_any(grad_out, grad_alpha, PLIMSOLL_GAT_ARGUMENTS, z, s, t, highest, scale, needs_x,
                         needs_edge_attr);
-  const auto like = [&](bool wanted, const Optional& tensor) {
-    return wanted && tensor ? at::empty_symint(tensor->sym_sizes(), tensor->options())
+  const auto like = [&](bool needed, const Optional& tensor) {
+    return needed && tensor ? at::empty_symint(tensor->sym_sizes(), tensor->options())
                             : at::empty({0}, x.options());
   };
   return {like(needs_x, x),
@@ -132,7 +132,7 @@ class GatFunction : public torch::autograd::Function<GatFunction> {
                                 kept(edge_attr), kept(q), kept(bias), kept(seed), kept(keys), z, s, t,
                                 highest, scale});
     context->mark_non_differentiable({z, s, t, highest, scale});
-    context->set_materialize_grads(false);  // z has one as large as itself
+    context->set_materialize_grads(false);  // z would get a gradient as large as itself.
     save_options(context, options_of(PLIMSOLL_ATTENTION_ARGUMENTS));
     return {out, alpha, z, s, t, highest, scale};
   }
@@ -173,7 +173,7 @@ Eight backward_autograd(const at::Tensor& grad_out, const Optional& grad_alpha, 
   return made;
 }
 
-// Scores and what they are made of stay float32.
+// Scores, and the tensors that they are made of, stay float32.
 template <c10::DeviceType kDevice>
 Seven forward_autocast(PLIMSOLL_GAT_PARAMETERS) {
   const Autocast autocast(kDevice);

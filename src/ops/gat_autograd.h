@@ -6,8 +6,9 @@
 
 namespace plimsoll {
 
-/// gat_forward() with its gradient: (out, alpha), differentiable in x, weight, att_source, att_target,
-/// target_score, edge_attr, q and bias. alpha has no rows if not asked for. Second derivatives are refused.
+/// gat_forward() with its gradient: returns (out, alpha), differentiable in x, weight, att_source,
+/// att_target, target_score, edge_attr, q and bias. alpha has no rows if not asked for. Second derivatives
+/// are refused.
 std::pair<at::Tensor, at::Tensor> gat(const GatTensors& tensors, const AttentionOptions& options);
 
 }  // namespace plimsoll

@@ -37,7 +37,7 @@ GatScores<T> scores_of(const GatTensors& in) {
 void gat_forward_on_device(const GatTensors& in, const AttentionSizes& sizes, const AttentionOptions& options,
                            GatOutput& to) {
   require_device_dtype(in.x);
-  const OnDeviceOf device(in.x);
+  const CurrentDeviceScope device(in.x);
   const at::Tensor z = project(in.x, in.weight, {}, to.saved.z);
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gat_forward_on_device", [&] {
     Gat<scalar_t> layer = layer_of<scalar_t>(in, to.saved, z, sizes, options);
@@ -55,7 +55,7 @@ void gat_backward_on_device(const at::Tensor& grad_out, const at::Tensor& grad_a
                             const AttentionSizes& sizes, const GatSaved& saved,
                             const AttentionOptions& options, GatInputGradients& to) {
   require_device_dtype(in.x);
-  const OnDeviceOf device(in.x);
+  const CurrentDeviceScope device(in.x);
   const auto empty = [&](at::IntArrayRef shape) { return at::empty(shape, in.x.options()); };
   const at::Tensor z = saved.z.size(0) == sizes.sources ? saved.z : project(in.x, in.weight, {}, {});
   const at::Tensor dz = empty({sizes.sources, sizes.width()});

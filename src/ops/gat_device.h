@@ -5,10 +5,10 @@
 
 namespace plimsoll {
 
-// gat_forward() and gat_backward() where tensors are on a CUDA device: kernels/attention_cuda.h with its
-// products. Work is put on the device's current stream; nothing waits for it. `to` has its tensors already:
-// those that forward keeps and gives, and the gradients, of which edge_attr is zeros, as far as they are
-// asked for. Errors: UsageError for bf16, Failure in a build without CUDA kernels.
+// gat_forward() and gat_backward() for tensors on a CUDA device: the kernels of kernels/attention_cuda.h and
+// the products around them. Work is put on the device's current stream; nothing waits for it. The caller has
+// allocated the tensors of `to`: those that forward keeps and returns, and the gradients that are asked for,
+// of which edge_attr must be zeros. Errors: UsageError for bf16, Failure in a build without CUDA kernels.
 
 void gat_forward_on_device(const GatTensors& in, const AttentionSizes& sizes, const AttentionOptions& options,
                            GatOutput& to);

@@ -51,7 +51,7 @@ AttentionShape layer_shape(const Gatv2Tensors& in, const AttentionSizes& sizes,
   return shape;
 }
 
-// With all that is small in the type of sums.
+// Casts all small tensors to the type of sums.
 Gatv2Tensors in_sums(Gatv2Tensors in) {
   const at::ScalarType dtype = sum_type(in.x.scalar_type());
   for (at::Tensor* const small : {&in.att, &in.edge_weight, &in.bias})
@@ -88,7 +88,7 @@ Gatv2Of<N> layer_of(const Gatv2Tensors& in, const Gatv2Saved& saved, const Atten
   return layer;
 }
 
-// Rows begin .. end-1 of x weight^T + bias.
+// Computes rows begin .. end-1 of x weight^T + bias.
 void project(const at::Tensor& x, int64_t begin, int64_t end, const at::Tensor& weight,
              const at::Tensor& bias, const at::Tensor& out) {
   at::Tensor to = out;
@@ -98,15 +98,15 @@ void project(const at::Tensor& x, int64_t begin, int64_t end, const at::Tensor& 
     at::cpu::mm_out(to, x.narrow(0, begin, end - begin), weight.t());
 }
 
-// The projections of a range of nodes; kept whole, or in room for one range.
+// The projections of a range of nodes, kept whole or in a buffer for one range.
 struct Projections {
   at::Tensor z, z_target;
   bool whole;
 
   static Projections of_ranges(const Gatv2Tensors& in, const AttentionSizes& sizes, int64_t rows,
                                const at::TensorOptions& options) {
-    const auto room = [&] { return at::empty({rows, sizes.width()}, options); };
-    return {room(), in.target_weight.defined() ? room() : at::Tensor(), false};
+    const auto empty_rows = [&] { return at::empty({rows, sizes.width()}, options); };
+    return {empty_rows(), in.target_weight.defined() ? empty_rows() : at::Tensor(), false};
   }
 
   template <typename T, typename Stored>
@@ -126,16 +126,16 @@ int64_t scratch_size(const EdgeOrder& order, const AttentionSizes& sizes) {
   return gatv2_scratch_size(order, sizes.heads, sizes.channels, sizes.edge_features);
 }
 
-// Whole projections where pieces are not closed or targets are other nodes.
+// Computes whole projections, if pieces are not closed or targets are other nodes.
 template <typename T, typename Stored>
 void project_all(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Saved& saved,
                  Gatv2<T, Stored>& layer) {
-  const auto room = [&](int64_t rows) { return at::empty({rows, sizes.width()}, in.x.options()); };
-  if (saved.z.size(0) != sizes.sources) saved.z = room(sizes.sources);
+  const auto empty_rows = [&](int64_t rows) { return at::empty({rows, sizes.width()}, in.x.options()); };
+  if (saved.z.size(0) != sizes.sources) saved.z = empty_rows(sizes.sources);
   multiply_all(in.x, in.weight.t(), in.weight_bias, saved.z);
   layer.z = layer.z_target = read<Stored>(saved.z);
   if (!in.target_weight.defined()) return;
-  if (saved.z_target.size(0) != sizes.targets) saved.z_target = room(sizes.targets);
+  if (saved.z_target.size(0) != sizes.targets) saved.z_target = empty_rows(sizes.targets);
   multiply_all(in.x_target.defined() ? in.x_target : in.x, in.target_weight.t(), in.target_bias,
                saved.z_target);
   layer.z_target = read<Stored>(saved.z_target);
@@ -163,7 +163,7 @@ void forward(const Gatv2Tensors& in, const AttentionSizes& sizes, const Gatv2Sav
   });
 }
 
-// Sums of one group of ranges, added up in the order of groups.
+// The sums of one group of ranges, which are added up in the order of groups.
 struct Sums {
   at::Tensor weight, weight_bias, target_weight, target_bias, att, edge_weight, bias;
 
@@ -197,7 +197,7 @@ void add_up_all(const std::vector<Sums>& groups, const Gatv2InputGradients& to) 
   add_up(groups, &Sums::bias, to.bias);
 }
 
-// The sum over the rows of dz, rounded to the gradient's type.
+// Sums the rows of dz, rounded to the gradient's type.
 void sum_rows(const at::Tensor& dz, const at::Tensor& gradient) {
   at::Tensor to = gradient;
   if (to.scalar_type() == dz.scalar_type())
@@ -242,12 +242,12 @@ void backward_closed(const Gatv2Tensors& in, const AttentionSizes& sizes, const 
           grads.z_target = dz.z_target.mutable_data_ptr<T>() - begin * sizes.width();
         }
         kernels.backward(piece, grads, begin, begin + rows, scratch.mutable_data_ptr<T>());
-        const at::Tensor stored = rounded.of(dz_rows);
+        const at::Tensor stored = rounded.round(dz_rows);
         if (to.x.defined()) multiply_rows(stored, 0, rows, in.weight, to.x.narrow(0, begin, rows));
         add_transposed_product(stored, x, mine.weight);
         if (mine.weight_bias.defined()) mine.weight_bias.add_(dz_rows.sum(0));
         if (!dt_rows.defined()) continue;
-        const at::Tensor stored_target = rounded.of(dt_rows);
+        const at::Tensor stored_target = rounded.round(dt_rows);
         if (to.x.defined()) to.x.narrow(0, begin, rows).addmm_(stored_target, in.target_weight);
         add_transposed_product(stored_target, x, mine.target_weight);
         if (mine.target_bias.defined()) mine.target_bias.add_(dt_rows.sum(0));
@@ -265,8 +265,8 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
   const AttentionRanges ranges(layer.order);
   const auto options = sums_like(in.x);
   if (saved.z.size(0) == 0) project_all(in, sizes, saved, layer);
-  at::Tensor room;
-  const OutEdges edges = out_edges(layer.order, room);
+  at::Tensor buffer;
+  const OutEdges edges = out_edges(layer.order, buffer);
   const at::Tensor handoff =
       at::empty({layer.order.edges + (layer.loops ? sizes.targets : 0), 2 * sizes.heads}, options);
   const at::Tensor dz = at::zeros({sizes.sources, sizes.width()}, options);
@@ -278,10 +278,10 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
   std::vector<Sums> sums(static_cast<size_t>(std::max<int64_t>(ranges.count(), 1)));
   for (Sums& mine : sums) mine = Sums(to, &mine == sums.data(), false);
   const at::Tensor& x_target = in.x_target.defined() ? in.x_target : in.x;
-  // Taken together, so that the peak is a sum and not the larger of two.
-  const std::vector<at::Tensor> room_of_sums = transposed_room(dz, in.x);
-  const std::vector<at::Tensor> room_of_targets =
-      in.x_target.defined() ? transposed_room(dz_target, x_target) : std::vector<at::Tensor>();
+  // All buffers are taken together, so that the peak is a sum and not a maximum.
+  const std::vector<at::Tensor> sum_buffers = transposed_buffers(dz, in.x);
+  const std::vector<at::Tensor> target_buffers =
+      in.x_target.defined() ? transposed_buffers(dz_target, x_target) : std::vector<at::Tensor>();
   over_ranges(ranges.count(), [&](int64_t first, int64_t last) {
     const at::Tensor scratch = at::empty({scratch_size(layer.order, sizes)}, options);
     for (int64_t r = first; r < last; ++r) {
@@ -297,11 +297,11 @@ void backward_open(const Gatv2Tensors& in, const AttentionSizes& sizes, Gatv2Sav
                      scratch.mutable_data_ptr<T>());
   });
   add_up_all(sums, to);
-  multiply_transposed(dz, in.x, room_of_sums, to.weight);
+  multiply_transposed(dz, in.x, sum_buffers, to.weight);
   if (in.weight_bias.defined()) sum_rows(dz, to.weight_bias);
   if (to.x.defined()) multiply_all(dz, in.weight, {}, to.x);
   if (!in.target_weight.defined()) return;
-  multiply_transposed(dz_target, x_target, in.x_target.defined() ? room_of_targets : room_of_sums,
+  multiply_transposed(dz_target, x_target, in.x_target.defined() ? target_buffers : sum_buffers,
                       to.target_weight);
   if (in.target_bias.defined()) sum_rows(dz_target, to.target_bias);
   if (in.x_target.defined()) {

@@ -101,8 +101,8 @@ Gradients backward_meta(const at::Tensor& grad_out, const Optional& grad_alpha, 
   if (MetaTensors::active())
     return backward_any(grad_out, grad_alpha, PLIMSOLL_GATV2_ARGUMENTS, z, z_target, highest, scale, needs_x,
                         needs_edge_attr);
-  const auto like = [&](const Optional& tensor, bool wanted = true) {
-    return wanted && tensor ? at::empty_symint(tensor->sym_sizes(), tensor->options())
+  const auto like = [&](const Optional& tensor, bool needed = true) {
+    return needed && tensor ? at::empty_symint(tensor->sym_sizes(), tensor->options())
                             : at::empty({0}, x.options());
   };
   return {like(x, needs_x),    like(weight),
@@ -122,7 +122,7 @@ class Gatv2Function : public torch::autograd::Function<Gatv2Function> {
                                 kept(target_bias), att, order, kept(edge_attr), kept(edge_weight), kept(bias),
                                 kept(seed), kept(keys), z, z_target, highest, scale});
     context->mark_non_differentiable({z, z_target, highest, scale});
-    context->set_materialize_grads(false);  // z has one as large as itself
+    context->set_materialize_grads(false);  // z would get a gradient as large as itself.
     save_options(context, options_of(PLIMSOLL_ATTENTION_ARGUMENTS));
     return {out, alpha, z, z_target, highest, scale};
   }
@@ -165,7 +165,7 @@ Gradients backward_autograd(const at::Tensor& grad_out, const Optional& grad_alp
   return made;
 }
 
-// Scores and what they are made of stay float32.
+// Scores, and the tensors that they are made of, stay float32.
 template <c10::DeviceType kDevice>
 Made forward_autocast(PLIMSOLL_GATV2_PARAMETERS) {
   const Autocast autocast(kDevice);

@@ -28,7 +28,7 @@ const at::Tensor& target_rows(const Gatv2Tensors& in) {
   return in.x_target.defined() ? in.x_target : in.x;
 }
 
-// Undefined where targets share the weights of sources.
+// Projects the targets; undefined if they share the weights of sources.
 at::Tensor project_targets(const Gatv2Tensors& in, const at::Tensor& kept) {
   if (!in.target_weight.defined()) return {};
   return project(target_rows(in), in.target_weight, in.target_bias, kept);
@@ -39,7 +39,7 @@ at::Tensor project_targets(const Gatv2Tensors& in, const at::Tensor& kept) {
 void gatv2_forward_on_device(const Gatv2Tensors& in, const AttentionSizes& sizes,
                              const AttentionOptions& options, Gatv2Output& to) {
   require_device_dtype(in.x);
-  const OnDeviceOf device(in.x);
+  const CurrentDeviceScope device(in.x);
   const at::Tensor z = project(in.x, in.weight, in.weight_bias, to.saved.z);
   const at::Tensor z_target = project_targets(in, to.saved.z_target);
   AT_DISPATCH_FLOATING_TYPES(in.x.scalar_type(), "gatv2_forward_on_device", [&] {
@@ -54,7 +54,7 @@ void gatv2_backward_on_device(const at::Tensor& grad_out, const at::Tensor& grad
                               const Gatv2Tensors& in, const AttentionSizes& sizes, const Gatv2Saved& saved,
                               const AttentionOptions& options, Gatv2InputGradients& to) {
   require_device_dtype(in.x);
-  const OnDeviceOf device(in.x);
+  const CurrentDeviceScope device(in.x);
   const auto empty = [&](at::IntArrayRef shape) { return at::empty(shape, in.x.options()); };
   const bool kept = saved.z.size(0) == sizes.sources;
   const at::Tensor z = kept ? saved.z : project(in.x, in.weight, in.weight_bias, {});

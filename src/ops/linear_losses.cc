@@ -63,18 +63,18 @@ void check_lists(const Tensor& x, const Tensor& weight, const Tensor& ptr, const
   check_classes(classes.const_data_ptr<int64_t>(), p[rows], weight.size(0));
 }
 
-/// Logits without bias, a tile of rows at a time.
+/// Computes logits without bias, one tile of rows at a time.
 class Tiles {
  public:
   Tiles(const Tensor& x, const Tensor& weight)
       : x_(x.contiguous()), weight_(weight), tile_(at::empty({kLogitRows, weight.size(0)}, x.options())) {}
 
-  /// work(rows of x, their logits, first row) for tiles in their order.
+  /// Calls work(rows of x, their logits, first row) for all tiles in their order.
   template <typename Work>
   void run(const Work& work) const {
     if (x_.is_meta()) return;
     const at::AutoDispatchBelowADInplaceOrView guard;
-    const OneProductThread one;
+    const OneProductThread one_thread;
     for (int64_t first = 0; first < x_.size(0); first += kLogitRows) {
       const int64_t count = std::min(kLogitRows, x_.size(0) - first);
       const Tensor logits = tile_.narrow(0, 0, count);
@@ -89,7 +89,7 @@ class Tiles {
   Tensor tile_;
 };
 
-// losses(kernels, logits, bias, rows, first row, where losses go)
+// Calls losses(kernels, logits, bias, rows, first row, output for the losses) for all tiles.
 template <typename Losses>
 Tensor forward(const Tensor& x, const Tensor& weight, const Tensor& bias, const Losses& losses) {
   const Tensor out = at::empty({x.size(0)}, x.options());
@@ -104,8 +104,8 @@ Tensor forward(const Tensor& x, const Tensor& weight, const Tensor& bias, const 
   return out;
 }
 
-// Of all tiles. gradients(kernels, logits, bias, rows, first row, gradients of losses, where those of bias
-// go, where losses go); `grad` or `losses` is undefined.
+// Computes the gradients of all tiles with gradients(kernels, logits, bias, rows, first row, gradients of the
+// losses, output for those of bias, output for the losses). Either `grad` or `losses` is undefined.
 template <typename Gradients>
 Three all_gradients(const Tensor& grad, const Tensor& losses, const Tensor& x, const Tensor& weight,
                     const Tensor& bias, const Gradients& gradients) {

@@ -9,7 +9,7 @@
 #include "ops/meta_tensors.h"
 #include "ops/operator.h"
 
-// The operators of linear_losses.h and their gradients; gat_autograd.cc says how they go together.
+// The operators of linear_losses.h and their gradients; gat_autograd.cc shows how they are connected.
 
 namespace plimsoll {
 namespace {
@@ -19,7 +19,7 @@ using torch::autograd::variable_list;
 using Tensor = at::Tensor;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 
-// Whether all losses have one gradient.
+// Returns whether all losses have one gradient.
 bool is_uniform(const Tensor& grad) {
   if (!grad.is_cpu())
     return grad.size(0) > 0 && (grad.stride(0) == 0 || grad.eq(grad.select(0, 0)).all().item<bool>());
@@ -32,7 +32,7 @@ bool is_uniform(const Tensor& grad) {
                                           : equal(grad.const_data_ptr<double>());
 }
 
-// One operator: its name, what it computes, and the tensors that say which classes are right.
+// One operator: its name, its functions, and the tensors that name the right classes.
 struct CrossEntropy {
   static constexpr const char* kName = "plimsoll::linear_cross_entropy";
   static constexpr const char* kBackward = "plimsoll::linear_cross_entropy_backward";
@@ -68,8 +68,8 @@ struct Registered {
     if (MetaTensors::on_cuda()) ask_for_tile(x, weight);
     return made;
   }
-  // From the gradients of the sum of all losses, where those of losses are all one number; planning takes
-  // them to be.
+  // Scales the gradients of the sum of all losses, if the gradients of the losses are all one number.
+  // Planning assumes that they are.
   static Three backward_with_data(const Tensor& grad, const Tensor& x, const Tensor& weight,
                                   const Tensor& bias, const Classes&... classes, const Tensor& dx,
                                   const Tensor& dweight, const Tensor& dbias) {
@@ -97,7 +97,7 @@ struct Registered {
     const WorkspaceScope workspace;
     ask_for_workspace(x, linear_losses_device_workspace(weight.size(0), x.scalar_type()), 0);
   }
-  static Tensor like(const Tensor& of) { return at::empty_symint(of.sym_sizes(), of.options()); }
+  static Tensor like(const Tensor& tensor) { return at::empty_symint(tensor.sym_sizes(), tensor.options()); }
 
   class Function : public torch::autograd::Function<Function> {
    public:
@@ -153,7 +153,7 @@ struct Registered {
     refuse_second_derivatives(made, {grad, x, weight, bias});
     return made;
   }
-  // Under autocast torch computes losses in float32.
+  // Torch computes losses in float32 under autocast.
   template <c10::DeviceType kDevice>
   static Tensor autocast(const Tensor& x, const Tensor& weight, const Tensor& bias,
                          const Classes&... classes) {

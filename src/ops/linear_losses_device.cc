@@ -10,8 +10,8 @@
 #include "ops/linear_losses.h"
 #include "ops/numbers.h"
 
-// The operators of linear_losses.h on a CUDA device: one tile of logits, as on the CPU, of more rows, since
-// there each operation has a price of its own. Classes and ptr are those that the host has checked.
+// The operators of linear_losses.h on a CUDA device, one tile of logits at a time as on the CPU. A tile has
+// more rows, because each operation on a device has a cost of its own. The host has checked classes and ptr.
 
 namespace plimsoll {
 namespace {
@@ -61,12 +61,12 @@ void check_layer(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   require_like(x, bias, {weight.size(0)}, "bias [C] of x's dtype");
 }
 
-// work(rows of x, their logits, which become gradients where they are wanted, first row) for tiles in their
-// order. The tile has all its rows however few there are, so that plans are exact.
-template <typename Right, typename Work>
-void over_tiles(const Tensor& x, const Tensor& weight, const Tensor& bias, const Right& right, bool gradients,
-                const Tensor& grad, const Tensor& losses, const Work& work) {
-  const OnDeviceOf device(x);
+// Calls work(rows of x, their logits or the gradients of these, first row) for all tiles in their order. The
+// tile is allocated with all its rows, however few there are, so that plans are exact.
+template <typename Labels, typename Work>
+void over_tiles(const Tensor& x, const Tensor& weight, const Tensor& bias, const Labels& labels,
+                bool gradients, const Tensor& grad, const Tensor& losses, const Work& work) {
+  const CurrentDeviceScope device(x);
   const Tensor tile = at::empty({kRows, weight.size(0)}, x.options());
   for (int64_t first = 0; first < x.size(0); first += kRows) {
     const int64_t rows = std::min(kRows, x.size(0) - first);
@@ -74,36 +74,36 @@ void over_tiles(const Tensor& x, const Tensor& weight, const Tensor& bias, const
     Tensor logits = tile.narrow(0, 0, rows);
     at::mm_out(logits, part, weight.t());
     AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "linear_losses_on_device", [&] {
-      right(LogitTile<scalar_t>{.logits = write<scalar_t>(logits),
-                                .bias = read<scalar_t>(bias),
-                                .rows = rows,
-                                .classes = weight.size(0),
-                                .losses = write<scalar_t>(losses) + first,
-                                .gradients = gradients,
-                                .grad = grad.defined() ? read<scalar_t>(grad) + first : nullptr},
-            first, device.stream());
+      labels(LogitTile<scalar_t>{.logits = write<scalar_t>(logits),
+                                 .bias = read<scalar_t>(bias),
+                                 .rows = rows,
+                                 .classes = weight.size(0),
+                                 .losses = write<scalar_t>(losses) + first,
+                                 .gradients = gradients,
+                                 .grad = grad.defined() ? read<scalar_t>(grad) + first : nullptr},
+             first, device.stream());
     });
     work(part, logits, first);
   }
 }
 
-template <typename Right>
-Tensor losses_there(const Tensor& x, const Tensor& weight, const Tensor& bias, const Right& right) {
+template <typename Labels>
+Tensor only_losses(const Tensor& x, const Tensor& weight, const Tensor& bias, const Labels& labels) {
   check_layer(x, weight, bias);
-  right.check(x);
+  labels.check(x);
   const Tensor losses = at::empty({x.size(0)}, x.options());
   const WorkspaceScope workspace;
-  over_tiles(x.contiguous(), weight, bias, right, false, {}, losses,
+  over_tiles(x.contiguous(), weight, bias, labels, false, {}, losses,
              [](const Tensor&, const Tensor&, int64_t) {});
   return losses;
 }
 
-// Of losses whose gradients are `grad`; undefined: 1 each.
-template <typename Right>
-LossesAndGradients both_there(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                              const Right& right) {
+// Computes losses and gradients. `grad` has the gradients of the losses; if undefined, they are 1.
+template <typename Labels>
+LossesAndGradients losses_and_gradients(const Tensor& grad, const Tensor& x, const Tensor& weight,
+                                        const Tensor& bias, const Labels& labels) {
   check_layer(x, weight, bias);
-  right.check(x);
+  labels.check(x);
   if (grad.defined()) require_like(x, grad.contiguous(), {x.size(0)}, "a gradient of the losses [N]");
   const Tensor losses = at::empty({x.size(0)}, x.options());
   const Tensor dx = at::empty(x.sizes(), x.options());
@@ -111,7 +111,7 @@ LossesAndGradients both_there(const Tensor& grad, const Tensor& x, const Tensor&
   Tensor dbias = at::zeros(bias.sizes(), x.options());
   const WorkspaceScope workspace;
   const Tensor ones = at::ones({kRows}, x.options());
-  over_tiles(x.contiguous(), weight, bias, right, true, grad.defined() ? grad.contiguous() : grad, losses,
+  over_tiles(x.contiguous(), weight, bias, labels, true, grad.defined() ? grad.contiguous() : grad, losses,
              [&](const Tensor& part, const Tensor& gradients, int64_t first) {
                Tensor to = dx.narrow(0, first, part.size(0));
                at::mm_out(to, gradients, weight);
@@ -121,10 +121,10 @@ LossesAndGradients both_there(const Tensor& grad, const Tensor& x, const Tensor&
   return {losses, dx, dweight, dbias};
 }
 
-template <typename Right>
-Three gradients_there(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                      const Right& right) {
-  auto [losses, dx, dweight, dbias] = both_there(grad, x, weight, bias, right);
+template <typename Labels>
+Three only_gradients(const Tensor& grad, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                     const Labels& labels) {
+  auto [losses, dx, dweight, dbias] = losses_and_gradients(grad, x, weight, bias, labels);
   return {dx, dweight, dbias};
 }
 
@@ -132,33 +132,33 @@ Three gradients_there(const Tensor& grad, const Tensor& x, const Tensor& weight,
 
 Tensor linear_cross_entropy_on_device(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                       const Tensor& target) {
-  return losses_there(x, weight, bias, Targets{target});
+  return only_losses(x, weight, bias, Targets{target});
 }
 
 Tensor linear_multilabel_bce_on_device(const Tensor& x, const Tensor& weight, const Tensor& bias,
                                        const Tensor& ptr, const Tensor& classes) {
-  return losses_there(x, weight, bias, Lists{ptr, classes});
+  return only_losses(x, weight, bias, Lists{ptr, classes});
 }
 
 LossesAndGradients linear_cross_entropy_both_on_device(const Tensor& x, const Tensor& weight,
                                                        const Tensor& bias, const Tensor& target) {
-  return both_there({}, x, weight, bias, Targets{target});
+  return losses_and_gradients({}, x, weight, bias, Targets{target});
 }
 
 LossesAndGradients linear_multilabel_bce_both_on_device(const Tensor& x, const Tensor& weight,
                                                         const Tensor& bias, const Tensor& ptr,
                                                         const Tensor& classes) {
-  return both_there({}, x, weight, bias, Lists{ptr, classes});
+  return losses_and_gradients({}, x, weight, bias, Lists{ptr, classes});
 }
 
 Three linear_cross_entropy_backward_on_device(const Tensor& grad, const Tensor& x, const Tensor& weight,
                                               const Tensor& bias, const Tensor& target) {
-  return gradients_there(grad, x, weight, bias, Targets{target});
+  return only_gradients(grad, x, weight, bias, Targets{target});
 }
 
 Three linear_multilabel_bce_backward_on_device(const Tensor& grad, const Tensor& x, const Tensor& weight,
                                                const Tensor& bias, const Tensor& ptr, const Tensor& classes) {
-  return gradients_there(grad, x, weight, bias, Lists{ptr, classes});
+  return only_gradients(grad, x, weight, bias, Lists{ptr, classes});
 }
 
 }  // namespace plimsoll

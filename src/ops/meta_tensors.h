@@ -11,13 +11,13 @@
 
 namespace plimsoll {
 
-/// While it lives, operators of this thread ask for tensors without data (torch's meta device) as they ask
-/// for those with data, on one thread: in the same order, and with their workspaces, where orders of edges
-/// have these sizes, which are told apart by `numbers` and must outlive it. Nothing is computed. May not be
-/// nested.
+/// While it lives, operators of this thread allocate tensors without data (torch's meta device) as they
+/// allocate those with data on one thread: in the same order, and with their workspaces, for orders of edges
+/// of these sizes. Orders are distinguished by `numbers`. The sizes must outlive this. Nothing is computed.
+/// Cannot be nested.
 class MetaTensors {
  public:
-  /// Whose operators ask.
+  /// The kind of device whose operators are imitated.
   enum class Where : uint8_t { cpu, cuda };
 
   explicit MetaTensors(std::span<const OrderSizes> orders, Where where = Where::cpu);
@@ -25,19 +25,20 @@ class MetaTensors {
   MetaTensors(const MetaTensors&) = delete;
   MetaTensors& operator=(const MetaTensors&) = delete;
 
-  /// Whether this thread has one, and its order of so many numbers. Errors: Failure where it has none such.
+  /// Returns whether this thread has a MetaTensors. order() returns its order of `numbers` numbers. Errors:
+  /// Failure if it has no such order.
   static bool active();
   static const OrderSizes& order(int64_t numbers);
-  /// Whether this thread has one whose operators are CUDA's (ops/device_bytes.h).
+  /// Returns whether this thread has a MetaTensors that imitates CUDA's operators (ops/device_bytes.h).
   static bool on_cuda();
-  /// Notes down that an operator has no kernel for CUDA, where on_cuda(). It asks as on the CPU.
+  /// Records, if on_cuda(), that an operator has no kernel for CUDA. The operator allocates as on the CPU.
   static void lacks_cuda(const char* name);
-  /// Those that were noted down, by name.
+  /// The recorded operators, by name.
   std::vector<std::string> without_cuda() const;
 };
 
-/// What an operator on `like` asks for in its WorkspaceScope, `bytes` at most at once. It takes no more
-/// pieces than those of groups of ranges, of which the order has `groups`.
+/// Allocates, in the operator's WorkspaceScope, what an operator on `like` takes there: at most `bytes` bytes
+/// at once. The number of pieces is at most that of `groups` groups of ranges.
 void ask_for_workspace(const at::Tensor& like, int64_t bytes, int64_t groups);
 
 }  // namespace plimsoll

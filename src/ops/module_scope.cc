@@ -13,15 +13,17 @@ namespace {
 
 thread_local bool naming = false;
 
-// Nodes of the gradient's graph that a module has made, by the numbers that torch gives to a thread's nodes.
+// Nodes of the gradient graph that a module has made, by the numbers that torch gives to a thread's nodes.
 struct ModuleNodes {
   uint64_t first;
   uint64_t end;
   const char* module;
 };
-thread_local std::vector<ModuleNodes> made_by;  // inner modules first; has room for those that are open
+// Inner modules first. Its capacity includes the modules that are open.
+thread_local std::vector<ModuleNodes> made_by;
 thread_local size_t open_modules = 0;
-thread_local std::vector<const char*> interrupted;  // modules, by the nodes that run within one another
+// Modules interrupted by nodes that run within one another.
+thread_local std::vector<const char*> interrupted;
 
 }  // namespace
 
@@ -35,8 +37,8 @@ const char* interned(const std::string& name) {
 ModuleScope::ModuleScope(const std::string& name) {
   if (!naming) return;
   const char* const module = interned(name);
-  const size_t wanted = made_by.size() + open_modules + 1;
-  if (made_by.capacity() < wanted) made_by.reserve(2 * wanted);
+  const size_t count = made_by.size() + open_modules + 1;
+  if (made_by.capacity() < count) made_by.reserve(2 * count);
   ++open_modules;
   before_ = current_module();
   first_node_ = at::sequence_number::peek();
@@ -61,12 +63,13 @@ NameModules::~NameModules() {
   naming = false;
 }
 
-// A node that no module has made is one of a layer that runs again: it belongs to whoever runs it.
+// A node that no module has made belongs to a layer that runs again, and is attributed to the module that
+// runs it.
 void NameModules::enter_node(int64_t node) {
   interrupted.push_back(current_module());
-  for (const ModuleNodes& of : made_by)
-    if (node >= static_cast<int64_t>(of.first) && node < static_cast<int64_t>(of.end)) {
-      set_current_module(of.module);
+  for (const ModuleNodes& nodes : made_by)
+    if (node >= static_cast<int64_t>(nodes.first) && node < static_cast<int64_t>(nodes.end)) {
+      set_current_module(nodes.module);
       return;
     }
 }

@@ -5,9 +5,9 @@
 
 namespace plimsoll {
 
-/// A module of a model at work on this thread: what is allocated while it lives is recorded under its name,
-/// and so is what the gradients of its operations allocate later. May be nested, where the innermost counts.
-/// Does nothing without NameModules.
+/// A module of a model that is at work on this thread. Memory allocated while it lives is recorded under its
+/// name, and so is memory that the gradients of its operations allocate later. Scopes can be nested; the
+/// innermost counts. Has no effect without NameModules.
 class ModuleScope {
  public:
   explicit ModuleScope(const std::string& name);
@@ -28,12 +28,12 @@ class NameModules {
   NameModules(const NameModules&) = delete;
   NameModules& operator=(const NameModules&) = delete;
 
-  /// Around the node of the gradient's graph that has this number of torch (RecordFunction::seqNr).
+  /// Called around the node of the gradient graph with this number (torch's RecordFunction::seqNr).
   static void enter_node(int64_t node);
   static void leave_node();
 };
 
-/// A copy that lives as long as the program: there are as many as there are names.
+/// Returns a copy of `name` that lives as long as the program. There is one copy for each name.
 const char* interned(const std::string& name);
 
 }  // namespace plimsoll

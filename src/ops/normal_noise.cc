@@ -21,7 +21,7 @@ at::Tensor normal_noise(const at::Tensor& like, uint64_t seed, uint32_t epoch, c
   if (!like.is_cpu()) {
     normal_noise_cuda(seed, epoch, rows, channels, item.const_data_ptr<int64_t>(),
                       local.const_data_ptr<int64_t>(), noise.mutable_data_ptr<float>(),
-                      OnDeviceOf(like).stream());
+                      CurrentDeviceScope(like).stream());
     return noise;
   }
   const Philox philox(seed);

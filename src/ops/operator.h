@@ -1,6 +1,6 @@
 #pragma once
 
-// What the files share that make operators of torch out of functions of tensors.
+// Functions shared by the files that make operators of torch out of functions of tensors.
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/ops/empty.h>
@@ -27,7 +27,7 @@ inline at::Tensor kept(const Optional& tensor) {
 inline at::Tensor plain(const Optional& tensor) {
   return tensor ? tensor->contiguous() : at::Tensor();
 }
-/// Operators return no undefined tensors: one without elements stands for none.
+/// Replaces an undefined tensor by one without elements, because operators return no undefined tensors.
 inline at::Tensor or_empty(const at::Tensor& tensor, const at::Tensor& like) {
   return tensor.defined() ? tensor : at::empty({0}, like.options());
 }
@@ -37,7 +37,7 @@ c10::TypedOperatorHandle<Signature> find_operator(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
-/// Whether the gradient of a saved input is asked for. Torch counts only the tensors that were given.
+/// Returns whether the gradient of a saved input is needed. Torch counts only the tensors that were given.
 inline bool needs(torch::autograd::AutogradContext* context, const torch::autograd::variable_list& saved,
                   size_t input) {
   const auto given = std::count_if(saved.begin(), saved.begin() + static_cast<std::ptrdiff_t>(input),
@@ -60,7 +60,7 @@ class NoSecondDerivative : public torch::autograd::Function<NoSecondDerivative> 
   }
 };
 
-/// Makes gradients, which depend on `inputs`, fail with a clear text when they are differentiated again.
+/// Makes gradients, which depend on `inputs`, fail with a clear message when they are differentiated again.
 template <typename Gradients>
 void refuse_second_derivatives(Gradients& gradients, const torch::autograd::variable_list& inputs) {
   const auto differentiable = [](const at::Tensor& input) {
@@ -69,9 +69,9 @@ void refuse_second_derivatives(Gradients& gradients, const torch::autograd::vari
   if (!at::GradMode::is_enabled() || std::none_of(inputs.begin(), inputs.end(), differentiable)) return;
   std::apply(
       [&](auto&... tensors) {
-        const at::Tensor one = *std::find_if(inputs.begin(), inputs.end(), differentiable);
+        const at::Tensor input = *std::find_if(inputs.begin(), inputs.end(), differentiable);
         const torch::autograd::variable_list list = {tensors...};
-        const auto refusing = NoSecondDerivative::apply(list, one);
+        const auto refusing = NoSecondDerivative::apply(list, input);
         size_t next = 0;
         ((tensors = refusing[next++]), ...);
       },

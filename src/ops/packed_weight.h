@@ -1,6 +1,6 @@
 #pragma once
 
-// What the files share that multiply rows by weights while the rows are in the cache.
+// Functions shared by the files that multiply rows by weights while the rows are in the cache.
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
@@ -15,40 +15,40 @@
 
 namespace plimsoll {
 
-/// Rows that are worked on at once.
+/// Number of rows that are multiplied at once.
 inline constexpr int64_t kRowsAtOnce = 96;
 
 /// A weight as product.h takes it.
 template <typename T>
 struct PackedWeight {
-  at::Tensor room;
+  at::Tensor buffer;
   int64_t in, out;
 
-  /// Of y = x weight^T, or of y = x weight if `transposed`.
-  static PackedWeight of(const at::Tensor& weight, bool transposed) {
+  /// Packs the weight for y = x weight^T, or for y = x weight if `transposed`.
+  static PackedWeight pack(const at::Tensor& weight, bool transposed) {
     const ProductKernels<T>& kernels = product_kernels<T>(kernel_level());
     const int64_t out = weight.size(transposed ? 1 : 0);
     const int64_t in = weight.size(transposed ? 0 : 1);
     PackedWeight packed{at::empty({product_size(kernels, in, out)}, weight.options()), in, out};
     (transposed ? kernels.pack_transposed : kernels.pack)(read<T>(weight), in, out, weight.size(1),
-                                                          write<T>(packed.room));
+                                                          write<T>(packed.buffer));
     return packed;
   }
-  /// y [rows, out] from x [rows, in]; bias may be null, and is where y is added to.
+  /// Computes y [rows, out] from x [rows, in]. bias may be null. With `add` the product is added to y.
   void multiply(const T* x, int64_t rows, const T* bias, T* y, bool add = false) const {
     product_kernels<T>(kernel_level())
-        .multiply({x, in}, rows, read<T>(room), in, out, bias, y, {.add = add, .relu = false});
+        .multiply({x, in}, rows, read<T>(buffer), in, out, bias, y, {.add = add, .relu = false});
   }
 };
 
-/// work(begin, end) on kRowsAtOnce rows of 0 .. rows-1 after the other, between begin and end.
+/// Calls work(begin, end) on ranges of up to kRowsAtOnce rows between begin and end, in their order.
 template <typename Work>
 void over_rows(int64_t begin, int64_t end, const Work& work) {
   for (int64_t r = begin; r < end; r += kRowsAtOnce) work(r, std::min(r + kRowsAtOnce, end));
 }
 
-/// work(begin, end, sums) on groups of rows, by several threads; each group has sums of its own, and `to`
-/// gets them in the order of groups.
+/// Calls work(begin, end, sums) on groups of rows, from several threads. Each group has its own sums, which
+/// are added to `to` in the order of groups.
 template <typename Work>
 void sum_over_groups(int64_t rows, const std::vector<at::Tensor>& to, const Work& work) {
   const int64_t groups = transposed_groups(rows);
@@ -64,7 +64,7 @@ void sum_over_groups(int64_t rows, const std::vector<at::Tensor>& to, const Work
     for (size_t i = 0; i < to.size(); ++i) to[i].add_(sums[g][i]);
 }
 
-/// sum [width] += all rows [rows, width].
+/// Computes sum [width] += all rows [rows, width].
 template <typename T>
 void add_rows(const T* rows, int64_t count, int64_t width, T* sum) {
   for (int64_t r = 0; r < count; ++r)

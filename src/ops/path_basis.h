@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// The numbers of a PathBasis (kernels/path_message.h): of as many as there are Gaussians.
+/// Fills in the numbers of a PathBasis (kernels/path_message.h), one slope and one offset for each Gaussian.
 template <typename T>
 void fill_path_basis(const PathSizes& sizes, double cutoff, bool periodic, T* slope, T* offset) {
   const auto gaussians = [&](int64_t count, double last) {

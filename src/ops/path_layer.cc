@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMaxPanel = 32;  // numbers in a panel of a packed matrix, at any level
+constexpr int64_t kMaxPanel = 32;  // Maximum outputs in a panel of a packed matrix, at any level.
 
 int64_t packed_size(int64_t in, int64_t out) {
   return (out + kMaxPanel - 1) / kMaxPanel * kMaxPanel * in;
@@ -26,84 +26,102 @@ int64_t PathLayer<T>::bytes(const PathSizes& sizes, bool backward) {
   return lay_out(sizes, backward, nullptr, counted);
 }
 
+// Takes the packed weights, and the numbers that follow from them for a tile and its slots.
 template <typename T>
-int64_t PathLayer<T>::lay_out(const PathSizes& sizes, bool backward, void* memory, Memory& m) {
+void PathLayer<T>::Memory::take_layer(PathPieces& pieces, const PathSizes& sizes) {
   const int64_t h = sizes.hidden;
-  const int64_t tile = sizes.tile;
-  const int64_t slots = sizes.slots();
-  PathPieces pieces(memory);
-  pieces.take(m.nodes, packed_size(h, 16 * h));
-  pieces.take(m.c2, packed_size(4 * h, 2 * h));
-  pieces.take(m.c3, packed_size(2 * h, h));
-  pieces.take(m.node_bias, 16 * h);
-  pieces.take(m.slope, sizes.inputs(2));
-  pieces.take(m.offset, sizes.inputs(2));
-  pieces.take(m.folded, 16 * h * h);
-  for (int of = 0; of < 3; ++of) {
-    pieces.take(m.first[of], packed_size(sizes.inputs(of), h));
-    pieces.take(m.second[of], packed_size(h, 4 * h));
-    pieces.take(m.gaussians[of], sizes.inputs(of) * sizes.step());
-    pieces.take(m.r[of], tile * h);
-    pieces.take(m.z[of], tile * 4 * h);
+  pieces.take(nodes, packed_size(h, 16 * h));
+  pieces.take(c2, packed_size(4 * h, 2 * h));
+  pieces.take(c3, packed_size(2 * h, h));
+  pieces.take(node_bias, 16 * h);
+  pieces.take(slope, sizes.inputs(2));
+  pieces.take(offset, sizes.inputs(2));
+  pieces.take(folded, 16 * h * h);
+  for (int mlp = 0; mlp < 3; ++mlp) {
+    pieces.take(first[mlp], packed_size(sizes.inputs(mlp), h));
+    pieces.take(second[mlp], packed_size(h, 4 * h));
+    pieces.take(gaussians[mlp], sizes.inputs(mlp) * sizes.step());
+    pieces.take(r[mlp], sizes.tile * h);
+    pieces.take(z[mlp], sizes.tile * 4 * h);
   }
-  pieces.take(m.s, tile * 2 * h);
-  pieces.take(m.x, slots * h);
-  pieces.take(m.pos, slots * 3);
-  pieces.take(m.table, slots * 16 * h);
+  pieces.take(s, sizes.tile * 2 * h);
+  pieces.take(x, sizes.slots() * h);
+  pieces.take(pos, sizes.slots() * 3);
+  pieces.take(table, sizes.slots() * 16 * h);
+}
 
-  const auto geometry = [&](auto*& piece, int64_t numbers, bool wanted) {
-    if (wanted)
+// Takes the lengths of a tile's paths, and their angles and torsions if the layer has these.
+template <typename T>
+void PathLayer<T>::Memory::take_geometry(PathPieces& pieces, const PathSizes& sizes) {
+  const auto take = [&](auto*& piece, int64_t numbers, bool needed) {
+    if (needed)
       pieces.take(piece, numbers);
     else
       piece = nullptr;
   };
   const bool angles = sizes.angles > 0;
-  geometry(m.geometry.edge_distance, tile, true);
-  geometry(m.geometry.edge_a, 3 * tile, true);
-  geometry(m.geometry.triple_distance, tile, true);
-  geometry(m.geometry.triple_angle, tile, angles);
-  geometry(m.geometry.triple_v, 3 * tile, angles);
-  geometry(m.geometry.path_distance, tile, true);
-  geometry(m.geometry.path_angle, tile, angles);
-  geometry(m.geometry.path_torsion, tile, angles);
-  geometry(m.geometry.path_cosine, tile, angles);
+  take(geometry.edge_distance, sizes.tile, true);
+  take(geometry.edge_a, 3 * sizes.tile, true);
+  take(geometry.triple_distance, sizes.tile, true);
+  take(geometry.triple_angle, sizes.tile, angles);
+  take(geometry.triple_v, 3 * sizes.tile, angles);
+  take(geometry.path_distance, sizes.tile, true);
+  take(geometry.path_angle, sizes.tile, angles);
+  take(geometry.path_torsion, sizes.tile, angles);
+  take(geometry.path_cosine, sizes.tile, angles);
+}
 
-  m.tile.capacity = tile;
-  for (int32_t** array : {&m.tile.edge_source, &m.tile.edge_target, &m.tile.triple_edge, &m.tile.triple_node,
-                          &m.tile.path_triple, &m.tile.path_node, &m.tile.path_source})
-    pieces.take(*array, tile);
-  m.slots.capacity = slots;
-  pieces.take(m.slots.node, slots);
-  pieces.take(m.sums, sizes.window() * 2 * h);
-  pieces.take(m.counts, sizes.window());
+// Takes the paths of a tile, the table of slots and the sums of sources.
+template <typename T>
+void PathLayer<T>::Memory::take_tile(PathPieces& pieces, const PathSizes& sizes, bool backward) {
+  const int64_t h = sizes.hidden;
+  tile.capacity = sizes.tile;
+  for (int32_t** array : {&tile.edge_source, &tile.edge_target, &tile.triple_edge, &tile.triple_node,
+                          &tile.path_triple, &tile.path_node, &tile.path_source})
+    pieces.take(*array, sizes.tile);
+  slots.capacity = sizes.slots();
+  pieces.take(slots.node, sizes.slots());
+  pieces.take(sums, sizes.window() * 2 * h);
+  pieces.take(counts, sizes.window());
   if (sizes.shared) {
-    pieces.take(m.shared_row, tile);
-    pieces.take(m.last_edge, 2 * slots);
-    pieces.take(m.row_of, 2 * slots);
+    pieces.take(shared_row, sizes.tile);
+    pieces.take(last_edge, 2 * sizes.slots());
+    pieces.take(row_of, 2 * sizes.slots());
   }
-  if (sizes.shared || backward) pieces.take(m.dz, tile * 4 * h);
-  // What grows with the nodes comes last, where nothing is rounded: plans need sizes that are affine in them.
-  const auto with_nodes = [&] {
-    pieces.take(m.slots.slot_of, sizes.nodes);
-    return pieces.bytes();
-  };
-  if (!backward) return with_nodes();
+  if (sizes.shared || backward) pieces.take(dz, sizes.tile * 4 * h);
+}
 
-  pieces.take(m.nodes_back, packed_size(16 * h, h));
-  pieces.take(m.c2_back, packed_size(2 * h, 4 * h));
-  pieces.take(m.c3_back, packed_size(h, 2 * h));
-  for (int of = 0; of < 3; ++of) {
-    pieces.take(m.second_back[of], packed_size(4 * h, h));
-    pieces.take(m.dq[of], 4 * h * h);
-    pieces.take(m.dfirst[of], sizes.inputs(of) * h);
+// Takes transposed weights and gradients.
+template <typename T>
+void PathLayer<T>::Memory::take_backward(PathPieces& pieces, const PathSizes& sizes) {
+  const int64_t h = sizes.hidden;
+  pieces.take(nodes_back, packed_size(16 * h, h));
+  pieces.take(c2_back, packed_size(2 * h, 4 * h));
+  pieces.take(c3_back, packed_size(h, 2 * h));
+  for (int mlp = 0; mlp < 3; ++mlp) {
+    pieces.take(second_back[mlp], packed_size(4 * h, h));
+    pieces.take(dq[mlp], 4 * h * h);
+    pieces.take(dfirst[mlp], sizes.inputs(mlp) * h);
   }
-  pieces.take(m.dnodes, 16 * h * h);
-  pieces.take(m.dr, tile * h);
-  pieces.take(m.table_gradient, slots * 16 * h);
-  pieces.take(m.dx, slots * h);
-  pieces.take(m.source_gradients, sizes.window() * 2 * h);
-  pieces.take(m.room, std::max({sizes.window(), slots, 4 * h}) * kMaxPanel);
-  return with_nodes();
+  pieces.take(dnodes, 16 * h * h);
+  pieces.take(dr, sizes.tile * h);
+  pieces.take(table_gradient, sizes.slots() * 16 * h);
+  pieces.take(dx, sizes.slots() * h);
+  pieces.take(source_gradients, sizes.window() * 2 * h);
+  pieces.take(buffer, std::max({sizes.window(), sizes.slots(), 4 * h}) * kMaxPanel);
+}
+
+template <typename T>
+int64_t PathLayer<T>::lay_out(const PathSizes& sizes, bool backward, void* memory, Memory& m) {
+  PathPieces pieces(memory);
+  m.take_layer(pieces, sizes);
+  m.take_geometry(pieces, sizes);
+  m.take_tile(pieces, sizes, backward);
+  if (backward) m.take_backward(pieces, sizes);
+  // The piece that grows with the nodes comes last, where nothing is rounded: plans need sizes that are
+  // affine in the nodes.
+  pieces.take(m.slots.slot_of, sizes.nodes);
+  return pieces.bytes();
 }
 
 template <typename T>
@@ -135,14 +153,14 @@ void PathLayer<T>::fold(double cutoff, bool periodic) {
   if (backward_) products_.pack_transposed(m_.folded, 16 * h, h, h, m_.nodes_back);
   std::fill_n(m_.node_bias, 16 * h, T(0));
   std::copy_n(w_[kC1 + 1], 4 * h, m_.node_bias);
-  for (int of = 0; of < 3; ++of) {
-    products_.pack(w_[first_weight(of)], sizes_.inputs(of), h, sizes_.inputs(of), m_.first[of]);
-    const T* const b = c1 + (4 + of) * h;
-    products_.pack_transposed(w_[second_weight(of)], h, h, h, m_.second[of]);
-    products_.multiply({b, 7 * h}, 4 * h, m_.second[of], h, h, nullptr, m_.folded, {});
-    products_.pack(m_.folded, h, 4 * h, h, m_.second[of]);
-    if (backward_) products_.pack_transposed(m_.folded, 4 * h, h, h, m_.second_back[of]);
-    const T* const bias = w_[second_weight(of) + 1];
+  for (int mlp = 0; mlp < 3; ++mlp) {
+    products_.pack(w_[first_weight(mlp)], sizes_.inputs(mlp), h, sizes_.inputs(mlp), m_.first[mlp]);
+    const T* const b = c1 + (4 + mlp) * h;
+    products_.pack_transposed(w_[second_weight(mlp)], h, h, h, m_.second[mlp]);
+    products_.multiply({b, 7 * h}, 4 * h, m_.second[mlp], h, h, nullptr, m_.folded, {});
+    products_.pack(m_.folded, h, 4 * h, h, m_.second[mlp]);
+    if (backward_) products_.pack_transposed(m_.folded, 4 * h, h, h, m_.second_back[mlp]);
+    const T* const bias = w_[second_weight(mlp) + 1];
     for (int64_t r = 0; r < 4 * h; ++r) {
       T sum = 0;
       for (int64_t k = 0; k < h; ++k) sum += b[r * 7 * h + k] * bias[k];
@@ -158,7 +176,7 @@ void PathLayer<T>::fold(double cutoff, bool periodic) {
   fill_path_basis(sizes_, cutoff, periodic, m_.slope, m_.offset);
 }
 
-// Products of the nodes that are new in the table.
+// Computes products of the nodes that are new in the table.
 template <typename T>
 void PathLayer<T>::compute_nodes() {
   const int64_t h = sizes_.hidden;
@@ -174,7 +192,7 @@ void PathLayer<T>::compute_nodes() {
   ready_ = m_.slots.used;
 }
 
-// Rows of r3, one for all paths of an edge that have p and their side of the plane in common.
+// Computes the rows of r3, one for all paths of an edge that have p and their side of the plane in common.
 template <typename T>
 void PathLayer<T>::share() {
   PathGeometry<T>& g = m_.geometry;
@@ -195,7 +213,7 @@ void PathLayer<T>::share() {
   }
 }
 
-// All of the tile up to relu(C2 relu(z)).
+// Computes the tile up to relu(C2 relu(z)).
 template <typename T>
 void PathLayer<T>::compute() {
   const int64_t h = sizes_.hidden;
@@ -214,9 +232,9 @@ void PathLayer<T>::compute() {
                   m_.gaussians[1]);
   kernels_.spread(basis, g.path_distance, g.path_angle, g.path_torsion, g.path_cosine, rows[2], sizes_.step(),
                   m_.gaussians[2]);
-  for (int of = 0; of < 3; ++of)
-    products_.multiply({m_.gaussians[of], 1, sizes_.step()}, rows[static_cast<size_t>(of)], m_.first[of],
-                       sizes_.inputs(of), h, w_[first_weight(of) + 1], m_.r[of], {.relu = true});
+  for (int mlp = 0; mlp < 3; ++mlp)
+    products_.multiply({m_.gaussians[mlp], 1, sizes_.step()}, rows[static_cast<size_t>(mlp)], m_.first[mlp],
+                       sizes_.inputs(mlp), h, w_[first_weight(mlp) + 1], m_.r[mlp], {.relu = true});
 
   const T* const of_i = m_.table;
   const T* const of_j = m_.table + 4 * h;
@@ -248,7 +266,7 @@ void PathLayer<T>::sum_up() {
   for (int64_t p = 0; p < tile.paths; ++p) ++m_.counts[tile.path_source[p]];
 }
 
-// work() on each tile of the paths from `count` sources, whose sums are zero before.
+// Calls work() on each tile of the paths from `count` sources, whose sums are zero before.
 template <typename T>
 template <typename Work>
 void PathLayer<T>::over_tiles(int64_t first, int64_t count, const Work& work) {
@@ -284,16 +302,16 @@ void PathLayer<T>::backward(const T* grad, T* dx, const Gradients& gradients) {
   const int64_t h = sizes_.hidden;
   dx_ = dx;
   std::fill_n(m_.dnodes, 16 * h * h, T(0));
-  for (int of = 0; of < 3; ++of) {
-    std::fill_n(m_.dq[of], 4 * h * h, T(0));
-    std::fill_n(m_.dfirst[of], sizes_.inputs(of) * h, T(0));
+  for (int mlp = 0; mlp < 3; ++mlp) {
+    std::fill_n(m_.dq[mlp], 4 * h * h, T(0));
+    std::fill_n(m_.dfirst[mlp], sizes_.inputs(mlp) * h, T(0));
   }
   for (int64_t first = 0; first < sizes_.nodes; first += sizes_.window()) {
     const int64_t count = std::min(sizes_.window(), sizes_.nodes - first);
     const T* const g = grad + first * h;
     products_.multiply({g, h}, count, m_.c3_back, h, 2 * h, nullptr, m_.source_gradients, {});
     over_tiles(first, count, [&] { backward_tile(gradients); });
-    products_.add_transposed({g, h}, h, m_.sums, 2 * h, count, m_.room, gradients[kC3]);
+    products_.add_transposed({g, h}, h, m_.sums, 2 * h, count, m_.buffer, gradients[kC3]);
     for (int64_t r = 0; r < count; ++r)
       for (int64_t c = 0; c < h; ++c) gradients[kC3 + 1][c] += static_cast<T>(m_.counts[r]) * g[r * h + c];
   }
@@ -308,10 +326,10 @@ void PathLayer<T>::backward_tile(const Gradients& gradients) {
   const PathTile& tile = m_.tile;
   T* const d_table = m_.table_gradient;
   kernels_.mask_rows(m_.source_gradients, tile.path_source, m_.s, tile.paths, 2 * h, gradients[kC2 + 1]);
-  products_.add_transposed({m_.s, 2 * h}, 2 * h, m_.z[2], 4 * h, tile.paths, m_.room, gradients[kC2]);
+  products_.add_transposed({m_.s, 2 * h}, 2 * h, m_.z[2], 4 * h, tile.paths, m_.buffer, gradients[kC2]);
   products_.multiply({m_.s, 2 * h}, tile.paths, m_.c2_back, 2 * h, 4 * h, nullptr, m_.dz, {});
 
-  // From here on z of triples and edges are their gradients.
+  // From here on, z of triples and edges holds their gradients.
   std::fill_n(m_.z[1], tile.triples * 4 * h, T(0));
   kernels_.mask_and_scatter(m_.dz, m_.z[2], tile.paths, 4 * h, m_.z[1], tile.path_triple, d_table + 12 * h,
                             tile.path_node, step);
@@ -334,23 +352,23 @@ void PathLayer<T>::backward_tile(const Gradients& gradients) {
   backward_mlp(0, m_.z[0], tile.edges, gradients);
 }
 
-// From the gradients of Q r.
+// Continues backward from the gradients of Q r.
 template <typename T>
-void PathLayer<T>::backward_mlp(int of, const T* dz, int64_t rows, const Gradients& gradients) {
+void PathLayer<T>::backward_mlp(int mlp, const T* dz, int64_t rows, const Gradients& gradients) {
   const int64_t h = sizes_.hidden;
-  products_.add_transposed({dz, 4 * h}, 4 * h, m_.r[of], h, rows, m_.room, m_.dq[of]);
-  products_.multiply({dz, 4 * h}, rows, m_.second_back[of], 4 * h, h, nullptr, m_.dr, {});
-  kernels_.mask(m_.dr, m_.r[of], rows, h, gradients[first_weight(of) + 1]);
-  products_.add_transposed({m_.gaussians[of], 1, sizes_.step()}, sizes_.inputs(of), m_.dr, h, rows, m_.room,
-                           m_.dfirst[of]);
+  products_.add_transposed({dz, 4 * h}, 4 * h, m_.r[mlp], h, rows, m_.buffer, m_.dq[mlp]);
+  products_.multiply({dz, 4 * h}, rows, m_.second_back[mlp], 4 * h, h, nullptr, m_.dr, {});
+  kernels_.mask(m_.dr, m_.r[mlp], rows, h, gradients[first_weight(mlp) + 1]);
+  products_.add_transposed({m_.gaussians[mlp], 1, sizes_.step()}, sizes_.inputs(mlp), m_.dr, h, rows,
+                           m_.buffer, m_.dfirst[mlp]);
 }
 
-// Empties the table; in backward what it gathered goes to x and to A.
+// Empties the table. Backward adds the gradients gathered there to x and to A.
 template <typename T>
 void PathLayer<T>::release_slots() {
   const int64_t h = sizes_.hidden;
   if (backward_) {
-    products_.add_transposed({m_.table_gradient, 16 * h}, 16 * h, m_.x, h, ready_, m_.room, m_.dnodes);
+    products_.add_transposed({m_.table_gradient, 16 * h}, 16 * h, m_.x, h, ready_, m_.buffer, m_.dnodes);
     products_.multiply({m_.table_gradient, 16 * h}, ready_, m_.nodes_back, 16 * h, h, nullptr, m_.dx, {});
     kernels_.scatter(m_.dx, ready_, h, m_.slots.node, h, dx_);
   }
@@ -358,7 +376,7 @@ void PathLayer<T>::release_slots() {
   ready_ = 0;
 }
 
-// Gradients of the weights as they were given: dB = dQ M^T + dc0 m^T, dM = B^T dQ, dm = B^T dc0.
+// Computes the gradients of the weights as they were given: dB = dQ M^T + dc0 m^T, dM = B^T dQ, dm = B^T dc0.
 template <typename T>
 void PathLayer<T>::unfold(const Gradients& gradients) {
   const int64_t h = sizes_.hidden;
@@ -367,22 +385,22 @@ void PathLayer<T>::unfold(const Gradients& gradients) {
   for (int64_t role = 0; role < 4; ++role)
     for (int64_t r = 0; r < 4 * h; ++r)
       std::copy_n(m_.dnodes + (role * 4 * h + r) * h, h, dc1 + r * 7 * h + role * h);
-  for (int of = 0; of < 3; ++of) {
-    const T* const b = w_[kC1] + (4 + of) * h;
-    const T* const bias = w_[second_weight(of) + 1];
-    T* const dbias = gradients[second_weight(of) + 1];
-    products_.pack(w_[second_weight(of)], h, h, h, m_.second[of]);
-    products_.multiply({m_.dq[of], h}, 4 * h, m_.second[of], h, h, nullptr, m_.folded, {});
-    products_.add_transposed({b, 7 * h}, h, m_.dq[of], h, 4 * h, m_.room, gradients[second_weight(of)]);
+  for (int mlp = 0; mlp < 3; ++mlp) {
+    const T* const b = w_[kC1] + (4 + mlp) * h;
+    const T* const bias = w_[second_weight(mlp) + 1];
+    T* const dbias = gradients[second_weight(mlp) + 1];
+    products_.pack(w_[second_weight(mlp)], h, h, h, m_.second[mlp]);
+    products_.multiply({m_.dq[mlp], h}, 4 * h, m_.second[mlp], h, h, nullptr, m_.folded, {});
+    products_.add_transposed({b, 7 * h}, h, m_.dq[mlp], h, 4 * h, m_.buffer, gradients[second_weight(mlp)]);
     for (int64_t r = 0; r < 4 * h; ++r)
       for (int64_t c = 0; c < h; ++c) {
-        dc1[r * 7 * h + (4 + of) * h + c] = m_.folded[r * h + c] + dc0[r] * bias[c];
+        dc1[r * 7 * h + (4 + mlp) * h + c] = m_.folded[r * h + c] + dc0[r] * bias[c];
         dbias[c] += b[r * 7 * h + c] * dc0[r];
       }
-    const int64_t inputs = sizes_.inputs(of);
+    const int64_t inputs = sizes_.inputs(mlp);
     for (int64_t c = 0; c < h; ++c)
       for (int64_t i = 0; i < inputs; ++i)
-        gradients[first_weight(of)][c * inputs + i] = m_.dfirst[of][i * h + c];
+        gradients[first_weight(mlp)][c * inputs + i] = m_.dfirst[mlp][i * h + c];
   }
 }
 

@@ -17,47 +17,53 @@ namespace plimsoll {
 ///
 ///     z = (Ai x_i + c0) + Aj x_j + Q1 r1(i, j) + Ak x_k + Q2 r2(i, j, k) + Ap x_p + Q3 r3(i, j, k, p)
 ///
-/// with r = relu(M' G + m'): node terms are computed once a node, those of edges once an edge of the tile,
-/// those of triples once a triple, and Q3 r3 alone once a path. C3 is applied to sums of paths.
+/// with r = relu(M' G + m'). Terms of nodes are computed once for each node, those of edges once for each
+/// edge of the tile, those of triples once for each triple, and only Q3 r3 once for each path. C3 is applied
+/// to sums of paths.
 template <typename T>
 class PathLayer {
  public:
-  using Weights = std::array<const T*, 18>;  // in the order of PathWeights
+  using Weights = std::array<const T*, 18>;  // In the order of PathWeights.
   using Gradients = std::array<T*, 18>;
 
-  /// `memory`: path_workspace() bytes.
+  /// `memory` has path_workspace() bytes.
   PathLayer(const PathSizes& sizes, const PathGraph& graph, const T* x, const T* pos, const Weights& weights,
             double cutoff, bool periodic, bool backward, void* memory);
 
-  /// The sums of messages [N, H].
+  /// Writes the sums of messages, [N, H].
   void forward(T* out);
-  /// Gradients by x [N, H] and weights from those of the sums; both are added to.
+  /// Adds the gradients by x [N, H] and by weights, from those of the sums.
   void backward(const T* grad, T* dx, const Gradients& gradients);
 
-  /// The bytes of `memory`.
+  /// Size of `memory` in bytes.
   static int64_t bytes(const PathSizes& sizes, bool backward);
 
  private:
   struct Memory {
-    // Packed weights: of nodes A [16H, H], of the MLPs M' and Q, C2, C3; transposed for backward.
+    // Packed weights: A [16H, H] of the nodes, M' and Q of the MLPs, C2, C3; transposed ones for backward.
     T *nodes, *first[3], *second[3], *c2, *c3;
     T *nodes_back, *second_back[3], *c2_back, *c3_back;
-    T* node_bias;  // [16H]: c0, then zeros
+    T* node_bias;  // [16H]: c0, then zeros.
     T *slope, *offset;
-    T* folded;  // [16H, H], while weights are packed
-    // Of slots.
+    T* folded;  // [16H, H], used while weights are packed.
+    // Arrays by slot.
     T *x, *pos, *table, *table_gradient, *dx;
-    // Of the tile: Gaussians, hidden numbers of MLPs, inner sums, numbers after C2.
+    // Arrays of the tile: Gaussians, hidden numbers of MLPs, inner sums, numbers after C2.
     T *gaussians[3], *r[3], *z[3], *s, *dz, *dr;
     PathGeometry<T> geometry;
     PathTile tile;
     NodeSlots slots;
-    int32_t *shared_row, *last_edge, *row_of;  // of paths; of slot and side
-    // Of sources.
+    int32_t *shared_row, *last_edge, *row_of;  // By path; by slot and side.
+    // Arrays by source.
     T *sums, *source_gradients;
     int64_t* counts;
-    // Sums of gradients; room of products.
-    T *dnodes, *dq[3], *dfirst[3], *room;
+    // Sums of gradients, and the buffer of products.
+    T *dnodes, *dq[3], *dfirst[3], *buffer;
+
+    void take_layer(PathPieces& pieces, const PathSizes& sizes);
+    void take_geometry(PathPieces& pieces, const PathSizes& sizes);
+    void take_tile(PathPieces& pieces, const PathSizes& sizes, bool backward);
+    void take_backward(PathPieces& pieces, const PathSizes& sizes);
   };
   static int64_t lay_out(const PathSizes& sizes, bool backward, void* memory, Memory& to);
 
@@ -69,7 +75,7 @@ class PathLayer {
   void compute();
   void sum_up();
   void backward_tile(const Gradients& gradients);
-  void backward_mlp(int of, const T* dz, int64_t rows, const Gradients& gradients);
+  void backward_mlp(int mlp, const T* dz, int64_t rows, const Gradients& gradients);
   void release_slots();
   void unfold(const Gradients& gradients);
 
@@ -85,8 +91,8 @@ class PathLayer {
   const ProductKernels<T>& products_;
   Memory m_;
   T* dx_ = nullptr;
-  int64_t ready_ = 0;  // slots whose products are there
-  int64_t rows_ = 0;   // of r3: paths, or fewer where they share
+  int64_t ready_ = 0;  // Slots whose products are computed.
+  int64_t rows_ = 0;   // Rows of r3: the number of paths, or fewer if they share rows.
 };
 
 }  // namespace plimsoll

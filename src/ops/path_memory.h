@@ -5,34 +5,34 @@
 
 namespace plimsoll {
 
-/// What the memory of one call of path_message depends on (path_message.h).
+/// The sizes that the memory of one call of path_message depends on (path_message.h).
 struct PathSizes {
   int64_t nodes = 0;
   int64_t hidden = 0;                               ///< H
-  int64_t distances = 0, angles = 0, torsions = 0;  ///< Gaussians
-  int64_t tile = 0;                                 ///< paths that are there at once
-  bool shared = false;                              ///< paths that differ in k alone share what they can
+  int64_t distances = 0, angles = 0, torsions = 0;  ///< Numbers of Gaussians.
+  int64_t tile = 0;                                 ///< Paths that are in memory at once.
+  bool shared = false;  ///< Paths that differ only in k share the terms that do not depend on k.
 
-  int64_t slots() const { return tile < 128 ? 128 : tile; }  ///< nodes whose products are there at once
-  int64_t window() const { return 2 * tile; }                ///< sources whose sums are there at once
+  int64_t slots() const { return tile < 128 ? 128 : tile; }  ///< Nodes whose products are in memory at once.
+  int64_t window() const { return 2 * tile; }                ///< Sources whose sums are in memory at once.
   int64_t step() const {
     return tile + 16;
   }  ///< of Gaussians: columns shall not fall into few sets of a cache
   /// Inputs of the MLP of edges (0), triples (1) and paths (2).
-  int64_t inputs(int of) const { return distances + (of > 0 ? angles : 0) + (of > 1 ? torsions : 0); }
+  int64_t inputs(int mlp) const { return distances + (mlp > 0 ? angles : 0) + (mlp > 1 ? torsions : 0); }
 };
 
-// Weights by their place in PathWeights (path_message.h): those of the MLP of edges (0), triples (1) and
-// paths (2), and the three of what combines them. After each stands its bias.
-constexpr size_t first_weight(int of) {
-  return static_cast<size_t>(4 * of);
+// Weights by their index in PathWeights (path_message.h): those of the MLP of edges (0), triples (1) and
+// paths (2), and the three that combine them. After each comes its bias.
+constexpr size_t first_weight(int mlp) {
+  return static_cast<size_t>(4 * mlp);
 }
-constexpr size_t second_weight(int of) {
-  return static_cast<size_t>(4 * of + 2);
+constexpr size_t second_weight(int mlp) {
+  return static_cast<size_t>(4 * mlp + 2);
 }
 inline constexpr size_t kC1 = 12, kC2 = 14, kC3 = 16;
 
-/// Hands out pieces of one stretch of memory, each from a multiple of 64 bytes on; without memory it counts.
+/// Hands out pieces of one block of memory, each aligned to 64 bytes. Without memory it counts only.
 class PathPieces {
  public:
   explicit PathPieces(void* memory) : memory_(static_cast<std::byte*>(memory)) {}
@@ -49,7 +49,7 @@ class PathPieces {
   int64_t bytes_ = 0;
 };
 
-/// The workspace of a call in bytes, of numbers of so many bytes.
+/// The workspace of a call in bytes, for numbers of `number_bytes` bytes.
 int64_t path_workspace(const PathSizes& sizes, bool backward, size_t number_bytes);
 
 }  // namespace plimsoll

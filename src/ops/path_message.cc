@@ -20,7 +20,7 @@ using Tensor = at::Tensor;
 
 constexpr int64_t kMinTile = 16;
 constexpr int64_t kMaxTile = 65536;
-constexpr int64_t kMaxWidth = 8192;  // of x, and Gaussians
+constexpr int64_t kMaxWidth = 8192;  // Maximum width of x and maximum number of Gaussians.
 
 PathSizes check(const Tensor& x, const Tensor& pos, const PathEdges& edges, const PathWeights& weights,
                 const PathOptions& options) {
@@ -44,7 +44,7 @@ void check_numbers(const Tensor& pos, bool planar) {
   }
 }
 
-// work(layer) on the layer over a workspace.
+// Calls work(layer) on the layer over a workspace.
 template <typename T, typename Work>
 void with_layer(const Tensor& x, const Tensor& pos, const PathEdges& edges, const PathWeights& weights,
                 const PathOptions& options, const PathSizes& sizes, bool backward, const Work& work) {

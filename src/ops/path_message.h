@@ -10,43 +10,43 @@
 
 namespace plimsoll {
 
-/// Which edges third-order paths walk.
+/// The edges that third-order paths walk.
 enum class PathDirection {
-  both,        ///< edges as they are stored: of a graph with both directions of each edge, both
-  descendant,  ///< each edge once, whichever way it is stored, from its lower to its higher node: away from
-               ///< the root where parents are numbered before their children
-  ancestor,    ///< the same from higher to lower: towards the root
+  both,        ///< Edges as they are stored. If a graph stores both directions of each edge, both are walked.
+  descendant,  ///< Each edge once, from its lower to its higher node, however it is stored: away from the
+               ///< root if parents are numbered before their children.
+  ancestor,  ///< Each edge once, from its higher to its lower node: towards the root.
 };
 
-/// `reference` is the layer as SGMP's code has it: torsions from -pi to pi over Gaussians on [0, 2 pi], and
-/// of each node one path (i, i, i, i) whose lengths and angles are 0. `corrected` has no such path, and a
-/// periodic basis for torsions: of n the functions exp((cos(phi - 2 pi m / n) - 1) / (2 pi / n)^2).
+/// `reference` is the layer of SGMP's code: torsions from -pi to pi over Gaussians on [0, 2 pi], and one path
+/// (i, i, i, i) for each node, whose lengths and angles are 0. `corrected` has no such path, and a periodic
+/// basis for torsions: n functions exp((cos(phi - 2 pi m / n) - 1) / (2 pi / n)^2).
 enum class PathMode { corrected, reference };
 
 struct PathOptions {
-  int64_t tile =
-      256;  ///< paths that are there at once; part of the result, as sums are cut by it. 16 to 65536
-  double cutoff = 10;  ///< distances have Gaussians from 0 to it; above 0
+  int64_t tile = 256;  ///< Paths that are in memory at once, 16 to 65536. The result depends on it, because
+                       ///< sums are cut by it.
+  double cutoff = 10;  ///< Distances have Gaussians from 0 to it; above 0.
   PathMode mode = PathMode::corrected;
-  bool distances_only = false;  ///< no angles and torsions: see PathWeights
-  bool planar = false;  ///< all z of pos are equal: what depends on i, j, p alone is shared by the paths that
-                        ///< differ in k. The result is the same but for rounding
+  bool distances_only = false;  ///< Use no angles and torsions; see PathWeights.
+  bool planar = false;  ///< All z of pos are equal. Paths that differ only in k share the terms that depend
+                        ///< only on i, j and p. The result is the same except for rounding.
 };
 
-/// The edges that paths walk, by source, without self-loops; those of a node in the order of targets. Made
-/// once for all layers by path_edges().
+/// The edges that paths walk, by source, without self-loops. The edges of a node are in the order of targets.
+/// Made once for all layers by path_edges().
 struct PathEdges {
-  at::Tensor row_begin;  ///< i64 [N + 1]: edges of node n are row_begin[n] .. row_begin[n + 1] - 1
-  at::Tensor target;     ///< i32 [E]; what stands after row_begin[N] is not set
+  at::Tensor row_begin;  ///< i64 [N + 1]: the edges of node n are row_begin[n] .. row_begin[n + 1] - 1.
+  at::Tensor target;     ///< i32 [E]; numbers from row_begin[N] on are not set.
 };
 
-/// Of edges i64 [2, E], source and target, of so many nodes; parallel edges stay apart for `both`. Errors:
-/// InputError for a node out of range, and where there could be 2^63 paths; UsageError for another shape, for
-/// 2^31 nodes or edges. Thread-safe.
+/// Makes the edges of `nodes` nodes from edge_index i64 [2, E], source and target. Parallel edges stay apart
+/// for `both`. Errors: InputError for a node out of range, and if there could be 2^63 paths; UsageError for
+/// another shape and for 2^31 nodes or edges. Thread-safe.
 PathEdges path_edges(const at::Tensor& edge_index, int64_t nodes, PathDirection direction);
 
-/// How many paths of three edges there are, by their first node: i64 [N], without the paths (i, i, i, i). It
-/// takes time with the number of pairs of edges that follow each other.
+/// Returns the number of paths of three edges by their first node, i64 [N], without the paths (i, i, i, i).
+/// The time grows with the number of pairs of consecutive edges.
 at::Tensor path_counts(const PathEdges& edges);
 
 /// Errors: UsageError for shapes and dtypes, InputError for edges that path_edges() does not make.
@@ -62,7 +62,7 @@ void check_path_edges(const PathEdges& edges, int64_t nodes);
 ///
 /// With distances_only A and T are 0.
 using PathWeights = std::array<at::Tensor, 18>;
-/// Their names, of which weight w is kPathWeightNames[w].
+/// The names of the parameters: weight w is kPathWeightNames[w].
 inline constexpr std::array<const char*, 18> kPathWeightNames = {
     "mlps_dist.0.0.weight", "mlps_dist.0.0.bias", "mlps_dist.0.2.weight", "mlps_dist.0.2.bias",
     "mlps_dist.1.0.weight", "mlps_dist.1.0.bias", "mlps_dist.1.2.weight", "mlps_dist.1.2.bias",
@@ -70,11 +70,11 @@ inline constexpr std::array<const char*, 18> kPathWeightNames = {
     "combine.0.weight",     "combine.0.bias",     "combine.2.weight",     "combine.2.bias",
     "combine.4.weight",     "combine.4.bias"};
 
-/// Errors: UsageError for shapes, dtypes and options, but for edges.
+/// Checks everything but the edges. Errors: UsageError for shapes, dtypes and options.
 PathSizes check_path_layer(const at::Tensor& x, const at::Tensor& pos, const PathWeights& weights,
                            const PathOptions& options);
-/// Of positions on the host. Errors: InputError for one that is no number, UsageError for planar where z
-/// differ.
+/// Checks positions on the host. Errors: InputError for a position that is NaN or infinite, UsageError for
+/// planar if z differ.
 void check_positions(const at::Tensor& pos, bool planar);
 
 /// The messages of one layer of SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks", NeurIPS
@@ -82,22 +82,22 @@ void check_positions(const at::Tensor& pos, bool planar);
 ///
 ///     C3 relu(C2 relu(C1 [x_i, x_j, x_k, x_p, g1, g2, g3]))
 ///
-/// where g1, g2 and g3 are MLPs of Gaussians of |r_j - r_i|; of |r_k - r_j| and its angle to r_j - r_i; of
-/// |r_p - r_j|, its angle to r_j - r_i and the torsion between k and p about it. The caller adds x. Angles at
-/// an edge of length 0 are 0.
+/// where g1, g2 and g3 are MLPs of Gaussians of |r_j - r_i|; of |r_k - r_j| and its angle to r_j - r_i; and
+/// of |r_p - r_j|, its angle to r_j - r_i and the torsion between k and p about it. The caller adds x. Angles
+/// at an edge of length 0 are 0.
 ///
-/// x f32 or f64 [N, H], pos [N, 3] and weights of its dtype; the result is [N, H]. Differentiable once, by x
-/// and weights; pos is data and takes no gradient. Nothing is kept for backward but what is given: paths are
-/// enumerated, and what a tile of them needs is computed again. Workspace depends on N, H, the numbers of
-/// Gaussians and the options alone (ops/path_memory.h), not on the paths.
+/// x is f32 or f64 [N, H], pos [N, 3] and weights of its dtype; the result is [N, H]. Differentiable once, by
+/// x and weights; pos is data and has no gradient. Only the arguments are kept for backward: paths are
+/// enumerated again, and the terms of each tile are computed again. The workspace depends on N, H, the
+/// numbers of Gaussians and the options (ops/path_memory.h), not on the paths.
 ///
-/// torch.ops.plimsoll.path_message is the same. It takes one thread: the same bits for any number of them.
-/// Errors: UsageError for shapes, dtypes and options, for a pos that requires its gradient, and for planar
-/// where z differ; InputError for a position that is no number. Thread-safe.
+/// torch.ops.plimsoll.path_message is the same function. It takes one thread, so the bits are the same for
+/// any number of them. Errors: UsageError for shapes, dtypes and options, for a pos that requires its
+/// gradient, and for planar if z differ; InputError for a position that is NaN or infinite. Thread-safe.
 at::Tensor path_message(const at::Tensor& x, const at::Tensor& pos, const PathEdges& edges,
                         const PathWeights& weights, const PathOptions& options);
 
-/// The same without autograd, and the gradients by x and by weights from those of the sums.
+/// The operator without autograd, and the gradients by x and by weights from those of the sums.
 at::Tensor path_message_cpu(const at::Tensor& x, const at::Tensor& pos, const PathEdges& edges,
                             const PathWeights& weights, const PathOptions& options);
 std::pair<at::Tensor, PathWeights> path_message_backward_cpu(const at::Tensor& grad, const at::Tensor& x,

@@ -14,7 +14,7 @@
 #include "ops/path_message_device.h"
 #include "ops/spanning_path_edges.h"
 
-// The operators of path_message.h and its gradients; gat_autograd.cc says how they go together.
+// The operators of path_message.h and their gradients; gat_autograd.cc shows how they are connected.
 
 namespace plimsoll {
 namespace {
@@ -68,7 +68,7 @@ Gradients backward_cpu(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
   return {dx, List(gradients.begin(), gradients.end())};
 }
 
-// Of a tile on a device: each operation has a price of its own there.
+// The tile on a device is larger, because each operation there has a cost of its own.
 int64_t device_tile(int64_t tile) {
   constexpr int64_t kMin = 16'384;
   return std::max(tile, kMin);
@@ -85,7 +85,7 @@ Gradients backward_on_device(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
   return {dx, List(gradients.begin(), gradients.end())};
 }
 
-// As they ask for memory.
+// Allocates workspaces as the operators on a device do.
 void ask_on_device(bool backward, const Tensor& x, const Tensor& pos, const Tensor& target,
                    const PathWeights& weights, const PathOptions& options) {
   const WorkspaceScope workspace;
@@ -147,16 +147,16 @@ class PathMessageFunction : public torch::autograd::Function<PathMessageFunction
         data["cutoff"].toDouble(), mode, data["distances_only"].toBool(), data["planar"].toBool());
     variable_list all = {dx, Tensor(), Tensor(), Tensor()};
     all.insert(all.end(), gradients.begin(), gradients.end());
-    all.resize(all.size() + 5);  // options
+    all.resize(all.size() + 5);  // One for each option.
     return all;
   }
 };
 
 Tensor forward_autograd(PLIMSOLL_PATH_PARAMETERS) {
   if (pos.requires_grad()) throw UsageError("path_message: pos is data and takes no gradient; detach it");
-  const auto wanted = [](const Tensor& tensor) { return tensor.requires_grad(); };
+  const auto needs_gradient = [](const Tensor& tensor) { return tensor.requires_grad(); };
   if (at::GradMode::is_enabled() &&
-      (x.requires_grad() || std::any_of(weights.begin(), weights.end(), wanted)))
+      (x.requires_grad() || std::any_of(weights.begin(), weights.end(), needs_gradient)))
     return PathMessageFunction::apply(PLIMSOLL_PATH_ARGUMENTS);
   const at::AutoDispatchBelowADInplaceOrView guard;
   return forward_operator().call(PLIMSOLL_PATH_ARGUMENTS);
@@ -172,16 +172,16 @@ Gradients backward_autograd(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS) {
   inputs.insert(inputs.end(), weights.begin(), weights.end());
   variable_list list = {dx};
   list.insert(list.end(), gradients.begin(), gradients.end());
-  const auto wanted =
+  const auto needs_gradient =
       std::find_if(inputs.begin(), inputs.end(), [](const Tensor& input) { return input.requires_grad(); });
-  if (at::GradMode::is_enabled() && wanted != inputs.end()) {
-    list = NoSecondDerivative::apply(list, *wanted);
+  if (at::GradMode::is_enabled() && needs_gradient != inputs.end()) {
+    list = NoSecondDerivative::apply(list, *needs_gradient);
     return {list[0], List(list.begin() + 1, list.end())};
   }
   return made;
 }
 
-// Lengths and angles need all their digits, and sums go over many paths.
+// Lengths and angles need all their digits, and sums go over many paths, so all is computed in float32.
 template <c10::DeviceType kDevice>
 Tensor forward_autocast(PLIMSOLL_PATH_PARAMETERS) {
   const Autocast cast(kDevice);

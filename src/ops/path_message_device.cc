@@ -19,8 +19,8 @@ namespace {
 
 using Tensor = at::Tensor;
 
-// A product over the rows of a tile has few numbers and many rows, so that a GPU would be idle: it is made
-// of so many rows at a time, and these are added up.
+// Rows that one product sums over. A product over all rows of a tile has few results and many rows, so that a
+// GPU would be idle. It is cut into products of kPartRows rows, whose results are added up.
 constexpr int64_t kPartRows = 512;
 constexpr int64_t whole_parts(int64_t rows) {
   return rows / kPartRows;
@@ -29,18 +29,18 @@ int64_t most_of_product(const PathSizes& sizes) {
   return std::max(8 * sizes.hidden, sizes.inputs(2)) * sizes.hidden;
 }
 
-// Numbers of a tile, of the layer and of nodes, as path_message.h and PathLayer have them.
+// The arrays of a tile, of the layer and of nodes, named as in path_message.h and PathLayer.
 template <typename T>
 struct DevicePieces {
-  int64_t* before;            // [edges + 1]
-  T *counts, *sums, *table;   // [N], [N, 2H], [N, 16H]
-  T *nodes, *bias, *fold[3];  // [16H, H], [4H], [4H, H] each
-  T *slope, *offset, *ones;   // of Gaussians; [tile]
-  int32_t* node[4];           // [tile]
+  int64_t* before;            // [edges + 1].
+  T *counts, *sums, *table;   // [N], [N, 2H], [N, 16H].
+  T *nodes, *bias, *fold[3];  // [16H, H], [4H], [4H, H] each.
+  T *slope, *offset, *ones;   // slope and offset of Gaussians; ones [tile].
+  int32_t* node[4];           // [tile].
   T *gaussians[3], *r[3], *z, *s;
-  T* dz;  // as z
+  T* dz;  // The shape of z.
   T *d_sums, *d_table, *d_fold[3], *d_nodes;
-  T* part;  // [whole_parts(tile), 8H, H] products, of rows of a tile
+  T* part;  // [whole_parts(tile), 8H, H], the products of parts of a tile's rows.
 
   int64_t lay_out(const PathSizes& sizes, int64_t edges, bool backward, void* memory) {
     PathPieces pieces(memory);
@@ -55,9 +55,9 @@ struct DevicePieces {
     pieces.take(slope, sizes.inputs(2));
     pieces.take(offset, sizes.inputs(2));
     pieces.take(ones, sizes.tile);
-    for (int32_t*& of : node) pieces.take(of, sizes.tile);
-    for (int of = 0; of < 3; ++of) pieces.take(gaussians[of], sizes.tile * sizes.inputs(of));
-    for (T*& of : r) pieces.take(of, sizes.tile * h);
+    for (int32_t*& array : node) pieces.take(array, sizes.tile);
+    for (int mlp = 0; mlp < 3; ++mlp) pieces.take(gaussians[mlp], sizes.tile * sizes.inputs(mlp));
+    for (T*& array : r) pieces.take(array, sizes.tile * h);
     pieces.take(z, sizes.tile * 4 * h);
     pieces.take(s, sizes.tile * 2 * h);
     if (!backward) return pieces.bytes();
@@ -71,7 +71,7 @@ struct DevicePieces {
   }
 };
 
-// A gradient where values are above 0; `to` may be either.
+// Writes the gradient where values are above 0, else 0. `to` may be either argument.
 void keep_positive(const Tensor& gradient, const Tensor& values, const Tensor& to) {
   Tensor kept = to;
   at::threshold_backward_out(kept, gradient, values, 0);
@@ -91,8 +91,8 @@ class DevicePathLayer {
         h_(sizes.hidden),
         device_(x) {
     DevicePieces<T> none;
-    memory_ = at::empty({none.lay_out(sizes, room(), backward, nullptr)}, x.options().dtype(at::kByte));
-    m_.lay_out(sizes, room(), backward, memory_.mutable_data_ptr());
+    memory_ = at::empty({none.lay_out(sizes, max_edges(), backward, nullptr)}, x.options().dtype(at::kByte));
+    m_.lay_out(sizes, max_edges(), backward, memory_.mutable_data_ptr());
     fold();
     number();
   }
@@ -122,7 +122,7 @@ class DevicePathLayer {
   }
 
  private:
-  int64_t room() const { return edges_.target.numel(); }
+  int64_t max_edges() const { return edges_.target.numel(); }
 
   template <typename N>
   Tensor view(N* data, at::IntArrayRef sizes) const {
@@ -133,18 +133,18 @@ class DevicePathLayer {
   }
   Tensor part_of_c1(int64_t column) const { return w_[kC1].narrow(1, column * h_, h_); }
 
-  // As PathLayer::fold() does.
+  // Folds the weights as PathLayer::fold() does.
   void fold() {
     const Tensor bias = view(m_.bias, {4 * h_});
     bias.copy_(w_[kC1 + 1]);
     for (int64_t role = 0; role < 4; ++role)
       view(m_.nodes + role * 4 * h_ * h_, {4 * h_, h_}).copy_(part_of_c1(role));
-    for (int of = 0; of < 3; ++of) {
-      const Tensor b = part_of_c1(4 + of);
-      Tensor q = view(m_.fold[of], {4 * h_, h_});
-      at::mm_out(q, b, w_[second_weight(of)]);
+    for (int mlp = 0; mlp < 3; ++mlp) {
+      const Tensor b = part_of_c1(4 + mlp);
+      Tensor q = view(m_.fold[mlp], {4 * h_, h_});
+      at::mm_out(q, b, w_[second_weight(mlp)]);
       Tensor sum = bias;
-      sum.addmv_(b, w_[second_weight(of) + 1]);
+      sum.addmv_(b, w_[second_weight(mlp) + 1]);
     }
     Tensor table = view(m_.table, {sizes_.nodes, 16 * h_});
     at::mm_out(table, x_, view(m_.nodes, {16 * h_, h_}).t());
@@ -165,19 +165,19 @@ class DevicePathLayer {
             .self_paths = options_.mode == PathMode::reference};
   }
 
-  // Numbers all paths. Waits for the device, once.
+  // Numbers all paths. Waits for the device once.
   void number() {
-    Tensor before = view(m_.before, {room() + 1});
+    Tensor before = view(m_.before, {max_edges() + 1});
     before.zero_();
-    if (room() > 0) {
-      Tensor of_edges = before.narrow(0, 1, room());
-      count_edge_paths_cuda(graph(), room(), m_.before + 1, device_.stream());
+    if (max_edges() > 0) {
+      Tensor of_edges = before.narrow(0, 1, max_edges());
+      count_edge_paths_cuda(graph(), max_edges(), m_.before + 1, device_.stream());
       of_edges.cumsum_(0);
     }
     const int64_t self = options_.mode == PathMode::reference ? 1 : 0;
     const Tensor of_nodes = at::diff(before.index_select(0, edges_.row_begin)).add_(self);
     view(m_.counts, {sizes_.nodes}).copy_(of_nodes);
-    paths_ = before[room()].template item<int64_t>() + self * sizes_.nodes;
+    paths_ = before[max_edges()].template item<int64_t>() + self * sizes_.nodes;
   }
 
   template <typename Work>
@@ -190,9 +190,9 @@ class DevicePathLayer {
     }
   }
 
-  // All of a tile up to relu(C2 relu(z)).
+  // Computes a tile up to relu(C2 relu(z)).
   void compute(int64_t first, int64_t rows) {
-    FoundPaths<T> paths{.of = {graph(), m_.before},
+    FoundPaths<T> paths{.numbers = {graph(), m_.before},
                         .first = first,
                         .rows = rows,
                         .pos = read<T>(pos_),
@@ -205,12 +205,12 @@ class DevicePathLayer {
     std::copy_n(m_.node, 4, gathered.node);
     gather_rows_cuda(gathered, rows, device_.stream());
     Tensor z = view(m_.z, {rows, 4 * h_});
-    for (int of = 0; of < 3; ++of) {
-      Tensor r = view(m_.r[of], {rows, h_});
-      at::addmm_out(r, w_[first_weight(of) + 1], view(m_.gaussians[of], {rows, sizes_.inputs(of)}),
-                    w_[first_weight(of)].t());
+    for (int mlp = 0; mlp < 3; ++mlp) {
+      Tensor r = view(m_.r[mlp], {rows, h_});
+      at::addmm_out(r, w_[first_weight(mlp) + 1], view(m_.gaussians[mlp], {rows, sizes_.inputs(mlp)}),
+                    w_[first_weight(mlp)].t());
       r.relu_();
-      z.addmm_(r, view(m_.fold[of], {4 * h_, h_}).t());
+      z.addmm_(r, view(m_.fold[mlp], {4 * h_, h_}).t());
     }
     z.relu_();
     Tensor s = view(m_.s, {rows, 2 * h_});
@@ -225,12 +225,12 @@ class DevicePathLayer {
         device_.stream());
   }
 
-  // A sum of rows.
+  // Computes sum += the sum of rows.
   void add_columns(const Tensor& sum, const Tensor& rows) const {
     add_product_of_rows(sum.view({1, -1}), view(m_.ones, {rows.size(0), 1}), rows);
   }
 
-  // sum += a^T b.
+  // Computes sum += a^T b.
   void add_product_of_rows(const Tensor& sum, const Tensor& a, const Tensor& b) const {
     const int64_t parts = whole_parts(a.size(0));
     const auto in_parts = [&](const Tensor& rows) {
@@ -247,7 +247,7 @@ class DevicePathLayer {
       add_product(sum, a.narrow(0, parts * kPartRows, rest).t(), b.narrow(0, parts * kPartRows, rest));
   }
 
-  // A gradient takes the place of what nobody reads any more: of s, and then of dr, that of s.
+  // A gradient takes the place of an array that is no longer read: of s, and then dr takes that of s.
   void backward_tile(int64_t rows, const PathWeights& gradients) {
     const Tensor z = view(m_.z, {rows, 4 * h_});
     const Tensor ds = view(m_.s, {rows, 2 * h_});
@@ -266,14 +266,15 @@ class DevicePathLayer {
       scatter(m_.dz, 4 * h_, rows, read<int32_t>(sorted), read<int64_t>(order), m_.d_table + role * 4 * h_,
               16 * h_);
     }
-    for (int of = 0; of < 3; ++of) {
-      const Tensor r = view(m_.r[of], {rows, h_});
-      add_product_of_rows(view(m_.d_fold[of], {4 * h_, h_}), dz, r);
+    for (int mlp = 0; mlp < 3; ++mlp) {
+      const Tensor r = view(m_.r[mlp], {rows, h_});
+      add_product_of_rows(view(m_.d_fold[mlp], {4 * h_, h_}), dz, r);
       Tensor dr = view(m_.s, {rows, h_});
-      at::mm_out(dr, dz, view(m_.fold[of], {4 * h_, h_}));
+      at::mm_out(dr, dz, view(m_.fold[mlp], {4 * h_, h_}));
       keep_positive(dr, r, dr);
-      add_product_of_rows(gradients[first_weight(of)], dr, view(m_.gaussians[of], {rows, sizes_.inputs(of)}));
-      add_columns(gradients[first_weight(of) + 1], dr);
+      add_product_of_rows(gradients[first_weight(mlp)], dr,
+                          view(m_.gaussians[mlp], {rows, sizes_.inputs(mlp)}));
+      add_columns(gradients[first_weight(mlp) + 1], dr);
     }
   }
 
@@ -282,23 +283,23 @@ class DevicePathLayer {
     to.addmm_(a, b);
   }
 
-  // As PathLayer::unfold() does.
+  // Computes the gradients of the given weights as PathLayer::unfold() does.
   void unfold(const PathWeights& gradients) {
     Tensor d_nodes = view(m_.d_nodes, {16 * h_, h_});
     at::mm_out(d_nodes, view(m_.d_table, {sizes_.nodes, 16 * h_}).t(), x_);
     for (int64_t role = 0; role < 4; ++role)
       gradients[kC1].narrow(1, role * h_, h_).copy_(d_nodes.narrow(0, role * 4 * h_, 4 * h_));
     const Tensor dbias = gradients[kC1 + 1];
-    for (int of = 0; of < 3; ++of) {
-      const Tensor b = part_of_c1(4 + of);
-      const Tensor dq = view(m_.d_fold[of], {4 * h_, h_});
-      add_product(gradients[second_weight(of)], b.t(), dq);
-      Tensor to = gradients[second_weight(of) + 1];
+    for (int mlp = 0; mlp < 3; ++mlp) {
+      const Tensor b = part_of_c1(4 + mlp);
+      const Tensor dq = view(m_.d_fold[mlp], {4 * h_, h_});
+      add_product(gradients[second_weight(mlp)], b.t(), dq);
+      Tensor to = gradients[second_weight(mlp) + 1];
       to.addmv_(b.t(), dbias);
       Tensor db = d_nodes.narrow(0, 0, 4 * h_);
-      at::mm_out(db, dq, w_[second_weight(of)].t());
-      db.addr_(dbias, w_[second_weight(of) + 1]);
-      gradients[kC1].narrow(1, (4 + of) * h_, h_).copy_(db);
+      at::mm_out(db, dq, w_[second_weight(mlp)].t());
+      db.addr_(dbias, w_[second_weight(mlp) + 1]);
+      gradients[kC1].narrow(1, (4 + mlp) * h_, h_).copy_(db);
     }
   }
 
@@ -309,14 +310,14 @@ class DevicePathLayer {
   const PathOptions& options_;
   const PathSizes sizes_;
   const int64_t h_;
-  const OnDeviceOf device_;
+  const CurrentDeviceScope device_;
   Tensor memory_;
   DevicePieces<T> m_{};
   int64_t paths_ = 0;
 };
 
-PathSizes check_there(const Tensor& x, const Tensor& pos, const PathEdges& edges, const PathWeights& weights,
-                      const PathOptions& options) {
+PathSizes check_on_device(const Tensor& x, const Tensor& pos, const PathEdges& edges,
+                          const PathWeights& weights, const PathOptions& options) {
   const PathSizes sizes = check_path_layer(x, pos, weights, options);
   const auto& [row_begin, target] = edges;
   require(row_begin.scalar_type() == at::kLong && row_begin.dim() == 1 && row_begin.is_contiguous() &&
@@ -325,7 +326,7 @@ PathSizes check_there(const Tensor& x, const Tensor& pos, const PathEdges& edges
   require(target.scalar_type() == at::kInt && target.dim() == 1 && target.is_contiguous() &&
               target.device() == x.device(),
           "target i32 [E] of path_edges on x's device", target);
-  // What is wrong with them the host says.
+  // The host reports what is wrong with positions.
   const Tensor z = pos.select(1, 2);
   const bool right = at::isfinite(pos).all().item<bool>() &&
                      (!options.planar || z.numel() == 0 || z.eq(z[0]).all().item<bool>());
@@ -336,11 +337,11 @@ PathSizes check_there(const Tensor& x, const Tensor& pos, const PathEdges& edges
 }  // namespace
 
 int64_t path_device_workspace(const PathSizes& sizes, int64_t edges, bool backward, size_t number_bytes) {
-  constexpr int64_t kSmall = 4096;  // what torch's operators take for a moment, but for what grows
+  constexpr int64_t kSmall = 4096;  // Temporary memory of torch's operators, except for the parts that grow.
   const int64_t layer = number_bytes == sizeof(float)
                             ? DevicePieces<float>().lay_out(sizes, edges, backward, nullptr)
                             : DevicePieces<double>().lay_out(sizes, edges, backward, nullptr);
-  // Counts of nodes while they are numbered, later what sorts a tile.
+  // Counts of nodes while paths are numbered, later the buffer that sorts a tile.
   const int64_t counting = (3 * sizes.nodes + edges) * static_cast<int64_t>(sizeof(int64_t));
   return layer + kSmall + std::max(counting, backward ? sizes.tile * kSortBytes : 0);
 }
@@ -349,7 +350,7 @@ Tensor path_message_on_device(const Tensor& x, const Tensor& pos, const PathEdge
                               const PathWeights& weights, const PathOptions& options) {
   const Tensor out = at::empty(x.sizes(), x.options());
   const WorkspaceScope workspace;
-  const PathSizes sizes = check_there(x, pos, edges, weights, options);
+  const PathSizes sizes = check_on_device(x, pos, edges, weights, options);
   const Tensor rows = x.contiguous();
   const Tensor places = pos.contiguous();
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "path_message_on_device", [&] {
@@ -366,7 +367,7 @@ std::pair<Tensor, PathWeights> path_message_backward_on_device(const Tensor& gra
   PathWeights gradients;
   for (size_t w = 0; w < weights.size(); ++w) gradients[w] = at::zeros(weights[w].sizes(), x.options());
   const WorkspaceScope workspace;
-  const PathSizes sizes = check_there(x, pos, edges, weights, options);
+  const PathSizes sizes = check_on_device(x, pos, edges, weights, options);
   require(grad.sizes() == x.sizes() && grad.scalar_type() == x.scalar_type() && grad.device() == x.device(),
           "a gradient [N, H] of x's dtype", grad);
   const Tensor dout = grad.contiguous();

@@ -7,13 +7,14 @@
 
 #include <algorithm>
 
-// Intel's MKL, where torch is built with it.
+// Declares a function of Intel's MKL, which exists if torch is built with MKL.
 extern "C" __attribute__((weak)) int MKL_Set_Num_Threads_Local(int threads);
 
 namespace plimsoll {
 
-// MKL has threads of its own; oneDNN, which multiplies bf16, takes OpenMP's. Torch tells a new thread how
-// many it has when it first asks: it is asked here, or the destructor would put back what OpenMP began with.
+// MKL has its own threads; oneDNN, which multiplies bf16, takes OpenMP's. Torch sets a new thread's number of
+// threads when the thread first asks for it. It is asked here, or the destructor would restore OpenMP's
+// initial number.
 OneProductThread::OneProductThread() : openmp_before_(at::get_num_threads()) {
   if (MKL_Set_Num_Threads_Local != nullptr) before_ = MKL_Set_Num_Threads_Local(1);
   omp_set_num_threads(1);
@@ -44,14 +45,14 @@ int64_t transposed_groups(int64_t rows) {
   return std::clamp<int64_t>(rows / kProductRows, 1, 8);
 }
 
-std::vector<at::Tensor> transposed_room(const at::Tensor& a, const at::Tensor& b) {
-  std::vector<at::Tensor> room;
+std::vector<at::Tensor> transposed_buffers(const at::Tensor& a, const at::Tensor& b) {
+  std::vector<at::Tensor> buffer;
   for (int64_t g = 1; g < transposed_groups(a.size(0)); ++g)
-    room.push_back(at::empty({a.size(1), b.size(1)}, a.options()));
-  return room;
+    buffer.push_back(at::empty({a.size(1), b.size(1)}, a.options()));
+  return buffer;
 }
 
-void multiply_transposed(const at::Tensor& a, const at::Tensor& b, const std::vector<at::Tensor>& room,
+void multiply_transposed(const at::Tensor& a, const at::Tensor& b, const std::vector<at::Tensor>& buffer,
                          const at::Tensor& out) {
   const int64_t rows = a.size(0);
   const int64_t groups = transposed_groups(rows);
@@ -61,7 +62,7 @@ void multiply_transposed(const at::Tensor& a, const at::Tensor& b, const std::ve
     for (int64_t g = first; g < last; ++g) {
       const int64_t begin = g * rows / groups;
       const int64_t end = (g + 1) * rows / groups;
-      at::Tensor sum = g == 0 ? first_sum : room[static_cast<size_t>(g - 1)];
+      at::Tensor sum = g == 0 ? first_sum : buffer[static_cast<size_t>(g - 1)];
       if (a.scalar_type() == b.scalar_type()) {
         at::cpu::mm_out(sum, a.narrow(0, begin, end - begin).t(), b.narrow(0, begin, end - begin));
         continue;
@@ -73,7 +74,7 @@ void multiply_transposed(const at::Tensor& a, const at::Tensor& b, const std::ve
       }
     }
   });
-  for (const at::Tensor& sum : room) first_sum.add_(sum);
+  for (const at::Tensor& sum : buffer) first_sum.add_(sum);
   if (!first_sum.is_same(out)) out.copy_(first_sum);
 }
 

@@ -11,8 +11,8 @@ namespace plimsoll {
 /// Rows of a large product that one thread takes at a time.
 inline constexpr int64_t kProductRows = 1024;
 
-/// While it lives, matrix products of the calling thread take one thread: torch tells its BLAS to use all
-/// also where it is called by one of several threads, and then the bits of a product depend on their number.
+/// While it lives, matrix products of the calling thread take one thread. Torch lets its BLAS use all threads
+/// even if one of several threads calls it, and then the bits of a product depend on the number of threads.
 class OneProductThread {
  public:
   OneProductThread();
@@ -25,32 +25,32 @@ class OneProductThread {
   int openmp_before_ = 0;
 };
 
-/// work(first, last) on parts of 0 .. count-1 from several threads, with products as above.
+/// Calls work(first, last) on parts of 0 .. count-1 from several threads, with a OneProductThread in each.
 template <typename Work>
 void over_ranges(int64_t count, const Work& work) {
   at::parallel_for(0, count, 1, [&](int64_t first, int64_t last) {
     const at::AutoDispatchBelowADInplaceOrView guard;
-    const OneProductThread one;
+    const OneProductThread one_thread;
     work(first, last);
   });
 }
 
-/// out = a b + c and out = a^T b, in parts that depend on the rows of a alone: the same bits for any number
-/// of threads. c is one row, or of out's shape (then perhaps out itself), or undefined. Rows of a are rounded
-/// to b's dtype; multiply_transposed() sums in a's, and rounds the sum to out's. Its room is
-/// transposed_room().
+/// Compute out = a b + c, and out = a^T b, in parts that depend only on the rows of a: the bits are the same
+/// for any number of threads. c is one row, or has out's shape (and may be out itself), or is undefined. Rows
+/// of a are rounded to b's dtype. multiply_transposed() sums in a's dtype, and rounds the sum to out's. Its
+/// buffer is transposed_buffers().
 void multiply_all(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, const at::Tensor& out);
-void multiply_transposed(const at::Tensor& a, const at::Tensor& b, const std::vector<at::Tensor>& room,
+void multiply_transposed(const at::Tensor& a, const at::Tensor& b, const std::vector<at::Tensor>& buffer,
                          const at::Tensor& out);
-/// Room for all sums of parts of a^T b but the first, and how many parts so many rows have.
-std::vector<at::Tensor> transposed_room(const at::Tensor& a, const at::Tensor& b);
+/// Allocates the sums of all parts of a^T b but the first. transposed_groups() is the number of parts.
+std::vector<at::Tensor> transposed_buffers(const at::Tensor& a, const at::Tensor& b);
 int64_t transposed_groups(int64_t rows);
 
-/// out = rows begin .. end-1 of a, times b, in the calling thread's own way.
+/// Computes out = rows begin .. end-1 of a, times b, in the calling thread.
 void multiply_rows(const at::Tensor& a, int64_t begin, int64_t end, const at::Tensor& b,
                    const at::Tensor& out);
 
-/// sum += a^T b in the calling thread's own way. Products of bf16 are rounded to it before they are added.
+/// Computes sum += a^T b in the calling thread. Products of bf16 are rounded to bf16 before they are added.
 void add_transposed_product(const at::Tensor& a, const at::Tensor& b, const at::Tensor& sum);
 
 }  // namespace plimsoll

@@ -34,7 +34,7 @@ class ReluDropoutFunction : public torch::autograd::Function<ReluDropoutFunction
       relu_dropout_cuda(static_cast<uint64_t>(seed), static_cast<uint32_t>(layer),
                         static_cast<uint32_t>(epoch), p, x.size(0), x.size(1), item.const_data_ptr<int64_t>(),
                         local.const_data_ptr<int64_t>(), read<float>(x), write<float>(out),
-                        OnDeviceOf(x).stream());
+                        CurrentDeviceScope(x).stream());
       return out;
     }
     relu_dropout(kernel_level(), static_cast<uint64_t>(seed), static_cast<uint32_t>(layer),
@@ -49,7 +49,7 @@ class ReluDropoutFunction : public torch::autograd::Function<ReluDropoutFunction
     auto made = std::make_tuple([&] {
       const at::AutoDispatchBelowADInplaceOrView guard;
       const Tensor& given = grads[0];
-      // A gradient that nobody else holds makes room for that of x.
+      // A gradient that nobody else holds is overwritten by that of x.
       const bool ours = !at::GradMode::is_enabled() && given.is_contiguous() && given.use_count() == 1 &&
                         given.storage().use_count() == 1;
       Tensor dx = ours ? given : at::empty(out.sizes(), out.options());
@@ -60,7 +60,7 @@ class ReluDropoutFunction : public torch::autograd::Function<ReluDropoutFunction
                               write<float>(dx));
       else if (!dx.is_meta())
         relu_dropout_backward_cuda(p, out.numel(), read<float>(dout), read<float>(out), write<float>(dx),
-                                   OnDeviceOf(dx).stream());
+                                   CurrentDeviceScope(dx).stream());
       return dx;
     }());
     refuse_second_derivatives(made, {grads[0], out});
@@ -74,7 +74,7 @@ class ReluDropoutFunction : public torch::autograd::Function<ReluDropoutFunction
 
 Tensor relu_dropout(const Tensor& given, double p, uint64_t seed, uint32_t layer, uint32_t epoch,
                     const Tensor& item, const Tensor& local) {
-  // Under autocast in float32.
+  // The operator computes in float32 under autocast.
   const Tensor x = AutocastScope::dtype(given.device().type()) ? given.to(at::kFloat) : given;
   require(x.dim() == 2 && x.scalar_type() == at::kFloat, "x f32 [rows, channels]", x);
   for (const Tensor* rows : {&item, &local})

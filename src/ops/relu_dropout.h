@@ -6,9 +6,9 @@
 
 namespace plimsoll {
 
-/// relu(x) times the factors of kernels/dropout.h in one pass: f32 [rows, channels]; item and local are i64
-/// [rows]. Differentiable once, by x; for backward it keeps its result alone. Errors: UsageError for another
-/// shape or dtype. Thread-safe; takes one thread.
+/// Computes relu(x) times the factors of kernels/dropout.h in one pass: f32 [rows, channels]. item and local
+/// are i64 [rows]. Differentiable once, by x; only the result is kept for backward. Errors: UsageError for
+/// another shape or dtype. Thread-safe; takes one thread.
 at::Tensor relu_dropout(const at::Tensor& x, double p, uint64_t seed, uint32_t layer, uint32_t epoch,
                         const at::Tensor& item, const at::Tensor& local);
 

@@ -12,9 +12,10 @@
 #include "ops/operator.h"
 #include "ops/packed_weight.h"
 
-// out = relu(x) weight^T + bias. x f32 or f64 [N, F], weight [O, F], bias [O] or undefined, of x's dtype.
-// What relu makes is never whole in memory, and nothing but the inputs is kept for backward. Differentiable
-// once. The same bits for any number of threads. Errors: UsageError for shapes and dtypes.
+// Computes out = relu(x) weight^T + bias. x is f32 or f64 [N, F], weight [O, F], bias [O] or undefined, of
+// x's dtype. The result of relu is never whole in memory, and only the inputs are kept for backward.
+// Differentiable once. The bits are the same for any number of threads. Errors: UsageError for shapes and
+// dtypes.
 
 namespace plimsoll {
 namespace {
@@ -22,7 +23,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using Tensor = at::Tensor;
-using ReluLinearGradients = std::tuple<Tensor, Tensor, Tensor>;  // of x, weight and bias
+using ReluLinearGradients = std::tuple<Tensor, Tensor, Tensor>;  // Gradients of x, weight and bias.
 
 void check_relu_linear(const Tensor& x, const Tensor& weight, const Optional& bias) {
   require(x.dim() == 2 && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble),
@@ -32,7 +33,7 @@ void check_relu_linear(const Tensor& x, const Tensor& weight, const Optional& bi
   if (bias) require_like(x, *bias, {weight.size(0)}, "bias [O] of x's dtype");
 }
 
-// What is no number stays so, as in torch.
+// NaN stays NaN, as in torch.
 template <typename T>
 void relu_rows(const T* x, int64_t count, T* out) {
   for (int64_t i = 0; i < count; ++i) out[i] = x[i] <= 0 ? T(0) : x[i];
@@ -41,13 +42,13 @@ void relu_rows(const T* x, int64_t count, T* out) {
 template <typename T>
 void relu_linear_rows(const Tensor& x, const Tensor& weight, const Tensor& bias, const Tensor& out) {
   const int64_t in = x.size(1);
-  const auto packed = PackedWeight<T>::of(weight, false);
+  const auto packed = PackedWeight<T>::pack(weight, false);
   const int64_t parts = (x.size(0) + kRowsAtOnce - 1) / kRowsAtOnce;
   at::parallel_for(0, parts, 1, [&](int64_t first, int64_t last) {
-    const Tensor room = at::empty({kRowsAtOnce, in}, x.options());
+    const Tensor buffer = at::empty({kRowsAtOnce, in}, x.options());
     over_rows(first * kRowsAtOnce, std::min(last * kRowsAtOnce, x.size(0)), [&](int64_t begin, int64_t end) {
-      relu_rows(read<T>(x) + begin * in, (end - begin) * in, write<T>(room));
-      packed.multiply(read<T>(room), end - begin, read<T>(bias), write<T>(out) + begin * out.size(1));
+      relu_rows(read<T>(x) + begin * in, (end - begin) * in, write<T>(buffer));
+      packed.multiply(read<T>(buffer), end - begin, read<T>(bias), write<T>(out) + begin * out.size(1));
     });
   });
 }
@@ -58,16 +59,16 @@ void relu_linear_gradients(const Tensor& grad, const Tensor& x, const Tensor& we
   const int64_t in = x.size(1);
   const int64_t out = grad.size(1);
   const ProductKernels<T>& kernels = product_kernels<T>(kernel_level());
-  const auto packed = PackedWeight<T>::of(weight, true);
+  const auto packed = PackedWeight<T>::pack(weight, true);
   const auto& [dx, dweight, dbias] = to;
   const auto rows = [&, &to_x = dx](int64_t first, int64_t last, const std::vector<Tensor>& sums) {
-    const Tensor room = at::empty({kRowsAtOnce, in}, x.options());
+    const Tensor buffer = at::empty({kRowsAtOnce, in}, x.options());
     const Tensor panel = at::empty({kRowsAtOnce * kernels.panel}, x.options());
     over_rows(first, last, [&](int64_t begin, int64_t end) {
       const T* const from = read<T>(x) + begin * in;
       const T* const dout = read<T>(grad) + begin * out;
-      relu_rows(from, (end - begin) * in, write<T>(room));
-      kernels.add_transposed({dout, out}, out, read<T>(room), in, end - begin, write<T>(panel),
+      relu_rows(from, (end - begin) * in, write<T>(buffer));
+      kernels.add_transposed({dout, out}, out, read<T>(buffer), in, end - begin, write<T>(panel),
                              write<T>(sums[0]));
       if (sums[1].numel() > 0) add_rows(dout, end - begin, out, write<T>(sums[1]));
       T* const di = write<T>(to_x) + begin * in;

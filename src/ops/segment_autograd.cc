@@ -9,7 +9,7 @@
 #include "ops/segment_cpu.h"
 #include "ops/segment_device.h"
 
-// The operators of segment.h and their gradients; gat_autograd.cc says how they go together.
+// The operators of segment.h and their gradients; gat_autograd.cc shows how they are connected.
 
 namespace plimsoll {
 namespace {
@@ -20,7 +20,8 @@ using Tensor = at::Tensor;
 using Three = std::tuple<Tensor, Tensor, Tensor>;
 using Four = std::tuple<Tensor, Tensor, Tensor, Tensor>;
 
-// In a MetaTensors the kernels' own functions ask for what they ask for with data.
+// Returns whether memory is planned: in a MetaTensors the kernels' own functions allocate as they do with
+// data.
 bool planning() {
   return MetaTensors::active();
 }
@@ -120,7 +121,7 @@ class NormFunction : public torch::autograd::Function<NormFunction> {
   }
 };
 
-// With symbolic sizes where shapes alone are computed.
+// Sizes are symbolic where only shapes are computed.
 using GatherCsr = Tensor(const Tensor&, const Tensor&, c10::SymInt);
 
 class GatherFunction : public torch::autograd::Function<GatherFunction> {
@@ -153,7 +154,7 @@ Tensor gather_csr_autograd(const Tensor& x, const Tensor& ptr, c10::SymInt rows)
   return GatherFunction::apply(x, ptr, rows);
 }
 
-// Backward operators refuse to be differentiated again.
+// Runs a backward operator, which refuses to be differentiated again.
 template <typename Backward, typename... Arguments>
 auto once(const char* name, const Tensor& grad, const Arguments&... arguments) {
   auto made = [&] {
@@ -188,7 +189,7 @@ Four norm_backward_autograd(const Tensor& grad, const Tensor& x, const Tensor& p
                                                  mean_scale, mean, scale);
 }
 
-// Under autocast torch computes reductions and norms in float32.
+// Torch computes reductions and norms in float32 under autocast.
 template <c10::DeviceType kDevice>
 Tensor reduce_autocast(const Tensor& x, const Tensor& ptr, std::string_view reduce) {
   const Autocast autocast(kDevice);

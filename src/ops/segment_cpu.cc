@@ -154,7 +154,7 @@ Four graph_norm_backward_cpu(const Tensor& grad, const Tensor& input, const Tens
     require_like(x, *each, {x.size(1)}, "weight and mean_scale [F] of x's dtype");
   for (const Tensor* each : {&mean, &scale})
     require_like(x, *each, {segments, x.size(1)}, "the mean and scale that forward kept [G, F]");
-  // A row of sums a group, added in the order of groups.
+  // Each group has a row of sums, and the rows are added in the order of groups.
   if (MetaTensors::on_cuda()) {
     at::empty({graph_norm_backward_workspace(segments, x.size(1))}, x.options());
     return {dx, dweight, dbias, dmean_scale};
@@ -193,7 +193,7 @@ Tensor gather_csr_cpu(const Tensor& input, const Tensor& ptr, int64_t rows) {
   const Tensor out = at::empty({rows, input.size(1)}, input.options());
   const WorkspaceScope workspace;
   const Tensor x = input.contiguous();
-  // What gathers is the gradient of a sum.
+  // A gather is the gradient of a sum.
   over_segments(x, ptr, [&](const auto& kernels, int64_t begin, int64_t end, auto zero) {
     using T = decltype(zero);
     kernels.reduce_backward(read<T>(x), nullptr, nullptr, ptr.const_data_ptr<int64_t>(), x.size(1),

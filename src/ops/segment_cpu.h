@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Segments that one thread takes at a time, and of which sums of weight gradients are kept apart.
+/// Segments that one thread takes at a time. Each such group has its own sums of weight gradients.
 inline constexpr int64_t kSegmentGrain = 64;
 
 /// The operators of segment.h on the CPU and their gradients, without autograd.
@@ -19,7 +19,7 @@ at::Tensor segment_reduce_backward_cpu(const at::Tensor& grad, const at::Tensor&
 at::Tensor segment_softmax_cpu(const at::Tensor& x, const at::Tensor& ptr);
 at::Tensor segment_softmax_backward_cpu(const at::Tensor& grad, const at::Tensor& out, const at::Tensor& ptr);
 
-/// (out, mean, scale); backward gives those of x, weight, bias and mean_scale.
+/// Returns (out, mean, scale); backward returns the gradients of x, weight, bias and mean_scale.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> graph_norm_cpu(const at::Tensor& x, const at::Tensor& ptr,
                                                               const at::Tensor& weight,
                                                               const at::Tensor& bias,
@@ -28,8 +28,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_norm_backward_c
     const at::Tensor& grad, const at::Tensor& x, const at::Tensor& ptr, const at::Tensor& weight,
     const at::Tensor& mean_scale, const at::Tensor& mean, const at::Tensor& scale);
 
-/// Row g of x [G, F] for every row of segment g: [rows, F], where rows is the last number of ptr. Its
-/// gradient is a sum, so it is differentiable twice.
+/// Returns row g of x [G, F] for every row of segment g: [rows, F], where rows is the last number of ptr. The
+/// gradient is a sum, so the operator is differentiable twice.
 at::Tensor gather_csr_cpu(const at::Tensor& x, const at::Tensor& ptr, int64_t rows);
 
 }  // namespace plimsoll

@@ -21,10 +21,10 @@ void check(const Tensor& x, const Tensor& ptr) {
           "ptr i64 [G + 1] on x's device", ptr);
 }
 
-// call(T(), segments, features, ptr, stream)
+// Calls call(T(), segments, features, ptr, stream).
 template <typename Call>
 void over_segments(const Tensor& x, const Tensor& ptr, const Call& call) {
-  const OnDeviceOf device(x);
+  const CurrentDeviceScope device(x);
   AT_DISPATCH_FLOATING_TYPES(x.scalar_type(), "segments", [&] {
     call(scalar_t(), ptr.numel() - 1, x.size(1), ptr.const_data_ptr<int64_t>(), device.stream());
   });
@@ -119,14 +119,14 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> graph_norm_backward_on_device(
     require_like(x, *each, {ptr.numel() - 1, x.size(1)}, "the mean and scale that forward kept [G, F]");
   const Tensor dx = at::empty_like(x);
   const Tensor sums = at::empty({3, x.size(1)}, x.options());
-  const Tensor room = at::empty({graph_norm_backward_workspace(ptr.numel() - 1, x.size(1))}, x.options());
+  const Tensor buffer = at::empty({graph_norm_backward_workspace(ptr.numel() - 1, x.size(1))}, x.options());
   over_segments(x, ptr, [&](auto zero, int64_t segments, int64_t features, const int64_t* p, void* stream) {
     using T = decltype(zero);
     graph_norm_backward_cuda(read<T>(dout), read<T>(x), p, segments, features, read<T>(weight),
                              read<T>(mean_scale), read<T>(mean), read<T>(r), write<T>(dx), write<T>(sums),
-                             write<T>(room), stream);
+                             write<T>(buffer), stream);
   });
-  // An operator's results must not share memory.
+  // The results are cloned, because an operator's results must not share memory.
   return {dx, sums.select(0, 0).clone(), sums.select(0, 1).clone(), sums.select(0, 2).clone()};
 }
 
@@ -135,7 +135,7 @@ Tensor gather_csr_on_device(const Tensor& input, const Tensor& ptr, int64_t rows
   require(ptr.numel() == input.size(0) + 1, "x [G, F] for the G segments of ptr", input);
   const Tensor x = input.contiguous();
   const Tensor out = at::empty({rows, x.size(1)}, x.options());
-  // What gathers is the gradient of a sum.
+  // A gather is the gradient of a sum.
   over_segments(x, ptr, [&](auto zero, int64_t segments, int64_t features, const int64_t* p, void* stream) {
     using T = decltype(zero);
     segment_reduce_backward_cuda<T>(read<T>(x), nullptr, nullptr, p, segments, features, Reduce::sum,

@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-// The operators of segment.h and their gradients where tensors are on a CUDA device (kernels/segment_cuda.h).
-// Work is put on the device's current stream; nothing waits for it, so that the numbers of ptr are trusted.
-// Errors: UsageError for shapes, dtypes and devices, Failure in a build without CUDA kernels.
+// The operators of segment.h and their gradients for tensors on a CUDA device (kernels/segment_cuda.h). Work
+// is put on the device's current stream; nothing waits for it, so the numbers of ptr are not checked. Errors:
+// UsageError for shapes, dtypes and devices, Failure in a build without CUDA kernels.
 
 at::Tensor segment_reduce_on_device(const at::Tensor& x, const at::Tensor& ptr, std::string_view reduce);
 at::Tensor segment_reduce_backward_on_device(const at::Tensor& grad, const at::Tensor& x,
@@ -18,13 +18,13 @@ at::Tensor segment_reduce_backward_on_device(const at::Tensor& grad, const at::T
 at::Tensor segment_softmax_on_device(const at::Tensor& x, const at::Tensor& ptr);
 at::Tensor segment_softmax_backward_on_device(const at::Tensor& grad, const at::Tensor& out,
                                               const at::Tensor& ptr);
-/// out, and for backward mean and r.
+/// Returns out, and mean and r for backward.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> graph_norm_on_device(const at::Tensor& x,
                                                                     const at::Tensor& ptr,
                                                                     const at::Tensor& weight,
                                                                     const at::Tensor& bias,
                                                                     const at::Tensor& mean_scale, double eps);
-/// Of x, weight, bias and mean_scale.
+/// Returns the gradients of x, weight, bias and mean_scale.
 std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor> graph_norm_backward_on_device(
     const at::Tensor& grad, const at::Tensor& x, const at::Tensor& ptr, const at::Tensor& weight,
     const at::Tensor& mean_scale, const at::Tensor& mean, const at::Tensor& r);

@@ -19,7 +19,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 using Tensor = at::Tensor;
 
-// ln of the sum of exp(row / t).
+// The natural logarithm of the sum of exp(row / t).
 double log_sum(const float* row, int64_t classes, double t) {
   const double max = *std::max_element(row, row + classes);
   double sum = 0;
@@ -32,39 +32,41 @@ struct Weights {
   double alpha;
 };
 
-// The loss of a row; its gradient goes to `gradient`.
-double loss_of(const float* said, const float* wanted, int64_t classes, int64_t label, const Weights& of,
-               float* gradient) {
-  const double t = of.temperature;
-  const double said_sum = log_sum(said, classes, t);
-  const double wanted_sum = log_sum(wanted, classes, t);
-  const double hard_sum = log_sum(said, classes, 1);
+// Returns the loss of a row, and writes its gradient to `gradient`.
+double loss_of(const float* student, const float* teacher, int64_t classes, int64_t label,
+               const Weights& weights, float* gradient) {
+  const double t = weights.temperature;
+  const double student_sum = log_sum(student, classes, t);
+  const double teacher_sum = log_sum(teacher, classes, t);
+  const double hard_sum = log_sum(student, classes, 1);
   double divergence = 0;
   for (int64_t c = 0; c < classes; ++c) {
-    const double log_said = said[c] / t - said_sum;
-    const double log_wanted = wanted[c] / t - wanted_sum;
-    const double share = std::exp(log_wanted);
-    divergence += share * (log_wanted - log_said);
-    gradient[c] = static_cast<float>(of.alpha * t * (std::exp(log_said) - share) +
-                                     (1 - of.alpha) * (std::exp(said[c] - hard_sum) - (c == label ? 1 : 0)));
+    const double log_student = student[c] / t - student_sum;
+    const double log_teacher = teacher[c] / t - teacher_sum;
+    const double share = std::exp(log_teacher);
+    divergence += share * (log_teacher - log_student);
+    gradient[c] =
+        static_cast<float>(weights.alpha * t * (std::exp(log_student) - share) +
+                           (1 - weights.alpha) * (std::exp(student[c] - hard_sum) - (c == label ? 1 : 0)));
   }
-  return of.alpha * t * t * divergence + (1 - of.alpha) * (hard_sum - said[label]);
+  return weights.alpha * t * t * divergence + (1 - weights.alpha) * (hard_sum - student[label]);
 }
 
-// loss_of() of all rows by torch's own operators, which have them on a device. Labels are those
-// that the stage has checked.
-void on_device(const Tensor& logits, const Tensor& teacher, const Tensor& y, const Weights& of,
+// Computes loss_of() of all rows by torch's own operators, which run on a device. The stage has checked the
+// labels.
+void on_device(const Tensor& logits, const Tensor& teacher, const Tensor& y, const Weights& weights,
                const Tensor& losses, const Tensor& gradient) {
-  const double t = of.temperature;
-  const Tensor said = logits.to(at::kDouble);
-  const Tensor log_said = at::log_softmax(said / t, 1);
-  const Tensor log_wanted = at::log_softmax(teacher.to(at::kDouble) / t, 1);
-  const Tensor share = log_wanted.exp();
-  const Tensor log_hard = at::log_softmax(said, 1);
+  const double t = weights.temperature;
+  const Tensor student = logits.to(at::kDouble);
+  const Tensor log_student = at::log_softmax(student / t, 1);
+  const Tensor log_teacher = at::log_softmax(teacher.to(at::kDouble) / t, 1);
+  const Tensor share = log_teacher.exp();
+  const Tensor log_hard = at::log_softmax(student, 1);
   const Tensor label = at::one_hot(y, logits.size(1));
-  const Tensor divergence = (share * (log_wanted - log_said)).sum(1);
-  losses.copy_(divergence * (of.alpha * t * t) - (log_hard * label).sum(1) * (1 - of.alpha));
-  gradient.copy_((log_said.exp() - share) * (of.alpha * t) + (log_hard.exp() - label) * (1 - of.alpha));
+  const Tensor divergence = (share * (log_teacher - log_student)).sum(1);
+  losses.copy_(divergence * (weights.alpha * t * t) - (log_hard * label).sum(1) * (1 - weights.alpha));
+  gradient.copy_((log_student.exp() - share) * (weights.alpha * t) +
+                 (log_hard.exp() - label) * (1 - weights.alpha));
 }
 
 class SoftTargetLosses : public torch::autograd::Function<SoftTargetLosses> {

@@ -20,14 +20,14 @@ using Tensor = at::Tensor;
 
 struct Candidate {
   uint64_t weight;
-  int32_t low, high;  // its nodes
+  int32_t low, high;  // The nodes of the edge.
 
   bool operator<(const Candidate& other) const {
     return std::tie(weight, low, high) < std::tie(other.weight, other.low, other.high);
   }
 };
 
-// 64 bits that are a function of the two numbers, whichever comes first.
+// 64 bits that are a function of the two numbers, in either order.
 uint64_t weight_of(const Philox& philox, const SpanningKey& key, uint32_t graph, uint32_t a, uint32_t b) {
   const auto [low, high] = std::minmax(a, b);
   const Philox::Counter of_low =
@@ -45,7 +45,7 @@ int32_t find_root(int32_t* parent, int32_t node) {
   return node;
 }
 
-// Kruskal's algorithm: moves the edges of the forest to the front. Returns how many they are.
+// Kruskal's algorithm: moves the edges of the forest to the front. Returns the number of these.
 int64_t keep_forest(Candidate* edges, int64_t count, int32_t* parent, int64_t nodes) {
   std::sort(edges, edges + count);
   for (int64_t n = 0; n < nodes; ++n) parent[n] = static_cast<int32_t>(n);
@@ -58,6 +58,47 @@ int64_t keep_forest(Candidate* edges, int64_t count, int32_t* parent, int64_t no
     edges[kept++] = edges[e];
   }
   return kept;
+}
+
+// The nodes of edges, and the keys of nodes, as plain memory.
+struct KeyedEdges {
+  int64_t nodes, edges;
+  const int64_t *source, *target, *graph, *number;
+};
+
+// Writes all edges but self-loops with their weights. Returns the number of these.
+int64_t weigh_edges(const KeyedEdges& in, const SpanningKey& key, Candidate* candidate) {
+  const Philox philox(key.seed);
+  int64_t count = 0;
+  for (int64_t e = 0; e < in.edges; ++e) {
+    const auto [low, high] = std::minmax(in.source[e], in.target[e]);
+    if (low < 0 || high >= in.nodes)
+      throw InputError(fmt::format("spanning_path_edges: edge {} has nodes {} and {}, expected 0 to {}", e,
+                                   in.source[e], in.target[e], in.nodes - 1));
+    if (low == high) continue;
+    candidate[count++] = {
+        weight_of(philox, key, static_cast<uint32_t>(in.graph[low]), static_cast<uint32_t>(in.number[low]),
+                  static_cast<uint32_t>(in.number[high])),
+        static_cast<int32_t>(low), static_cast<int32_t>(high)};
+  }
+  return count;
+}
+
+// Writes the rows of the walked edges. Each tree edge is walked in one or two directions. They are counted,
+// and then placed from the end of each row.
+void place_walks(const Candidate* candidate, int64_t kept, PathDirection direction, int64_t nodes,
+                 int64_t* row_begin, int32_t* walked) {
+  const auto over_walks = [&](const auto& work) {
+    for (int64_t e = 0; e < kept; ++e) {
+      if (direction != PathDirection::ancestor) work(candidate[e].low, candidate[e].high);
+      if (direction != PathDirection::descendant) work(candidate[e].high, candidate[e].low);
+    }
+  };
+  std::fill_n(row_begin, nodes + 1, 0);
+  over_walks([&](int32_t from, int32_t) { ++row_begin[from]; });
+  for (int64_t n = 1; n <= nodes; ++n) row_begin[n] += row_begin[n - 1];
+  over_walks([&](int32_t from, int32_t to) { walked[--row_begin[from]] = to; });
+  for (int64_t n = 0; n < nodes; ++n) std::sort(walked + row_begin[n], walked + row_begin[n + 1]);
 }
 
 }  // namespace
@@ -89,40 +130,14 @@ PathEdges spanning_path_edges(const Tensor& edge_index, const Tensor& node_keys,
   const Tensor parents = at::empty({nodes}, edge_index.options().dtype(at::kInt));
   if (edge_index.is_meta()) return made;
 
-  const auto* const source = sources.const_data_ptr<int64_t>();
-  const auto* const target = targets.const_data_ptr<int64_t>();
   const auto* const graph = keys.const_data_ptr<int64_t>();
-  const auto* const number = graph + nodes;
   auto* const candidate = static_cast<Candidate*>(candidates.mutable_data_ptr());
-  const Philox philox(key.seed);
-  int64_t count = 0;
-  for (int64_t e = 0; e < edges; ++e) {
-    const auto [low, high] = std::minmax(source[e], target[e]);
-    if (low < 0 || high >= nodes)
-      throw InputError(fmt::format("spanning_path_edges: edge {} has nodes {} and {}, expected 0 to {}", e,
-                                   source[e], target[e], nodes - 1));
-    if (low == high) continue;
-    candidate[count++] = {weight_of(philox, key, static_cast<uint32_t>(graph[low]),
-                                    static_cast<uint32_t>(number[low]), static_cast<uint32_t>(number[high])),
-                          static_cast<int32_t>(low), static_cast<int32_t>(high)};
-  }
+  const int64_t count = weigh_edges({nodes, edges, sources.const_data_ptr<int64_t>(),
+                                     targets.const_data_ptr<int64_t>(), graph, graph + nodes},
+                                    key, candidate);
   const int64_t kept = keep_forest(candidate, count, parents.mutable_data_ptr<int32_t>(), nodes);
-
-  // Of each tree edge the one or two ways that it is walked, counted and then placed from the back of each
-  // row.
-  auto* const row_begin = made.row_begin.mutable_data_ptr<int64_t>();
-  auto* const walked = made.target.mutable_data_ptr<int32_t>();
-  const auto over_walks = [&](const auto& work) {
-    for (int64_t e = 0; e < kept; ++e) {
-      if (direction != PathDirection::ancestor) work(candidate[e].low, candidate[e].high);
-      if (direction != PathDirection::descendant) work(candidate[e].high, candidate[e].low);
-    }
-  };
-  std::fill_n(row_begin, nodes + 1, 0);
-  over_walks([&](int32_t from, int32_t) { ++row_begin[from]; });
-  for (int64_t n = 1; n <= nodes; ++n) row_begin[n] += row_begin[n - 1];
-  over_walks([&](int32_t from, int32_t to) { walked[--row_begin[from]] = to; });
-  for (int64_t n = 0; n < nodes; ++n) std::sort(walked + row_begin[n], walked + row_begin[n + 1]);
+  place_walks(candidate, kept, direction, nodes, made.row_begin.mutable_data_ptr<int64_t>(),
+              made.target.mutable_data_ptr<int32_t>());
   return made;
 }
 

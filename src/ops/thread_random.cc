@@ -15,17 +15,17 @@
 namespace plimsoll {
 namespace {
 
-// A key that threads set, which comes before all that operators do. Torch has registered nothing for it.
+// A key that threads set, which is dispatched before all other keys. Torch registers nothing for it.
 constexpr c10::DispatchKey kKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
 
 thread_local at::Generator* own_generator = nullptr;
 
-/// What comes after the key, which so holds for the operators that one of these calls, too.
+/// The keys after kKey, so that it also holds for operators that one of these calls.
 c10::DispatchKeySet after(c10::DispatchKeySet keys) {
   return keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
 }
 
-/// Calls an operator with this thread's generator where it was given none.
+/// Calls an operator with this thread's generator if it was given none.
 void draw(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) {
   const auto& arguments = op.schema().arguments();
   const size_t first = stack->size() - arguments.size();

@@ -10,13 +10,13 @@
 #include "base/error.h"
 #include "base/shared_library.h"
 
-struct CUstream_st;  // a stream, as torch's functions have it in their names
+struct CUstream_st;  // A stream, as in the names of torch's functions.
 
 namespace plimsoll {
 namespace {
 
-// torch/csrc/cuda/CUDAPluggableAllocator.h, whose header wants CUDA's own. The names are those of the
-// functions' types, so that one of other types is not found.
+// The functions of torch/csrc/cuda/CUDAPluggableAllocator.h, whose header needs CUDA's own. Their mangled
+// names contain the types, so that a function of other types is not found.
 using Take = std::function<void*(size_t, int, CUstream_st*)>;
 using Give = std::function<void(void*, size_t, int, CUstream_st*)>;
 using Allocator = std::shared_ptr<void>;
@@ -48,22 +48,24 @@ c10::Device load_torch_cuda(int index, const std::shared_ptr<DeviceTensors>& ten
     cuda.synchronizeDevice(static_cast<c10::DeviceIndex>(index));
   });
   change(create(
-      [tensors, index](size_t bytes, int of, CUstream_st* stream) {
-        if (of != index)
-          throw UsageError(fmt::format(
-              "a tensor on cuda:{}: this process has its budget on cuda:{}, and one GPU", of, index));
+      [tensors, index](size_t bytes, int asked_index, CUstream_st* stream) {
+        if (asked_index != index)
+          throw UsageError(
+              fmt::format("a tensor on cuda:{}: this process has its budget on cuda:{}, and one GPU",
+                          asked_index, index));
         return tensors->take(static_cast<int64_t>(bytes), stream);
       },
       [tensors](void* data, size_t bytes, int, CUstream_st* stream) {
         tensors->give(data, static_cast<int64_t>(bytes), stream);
       }));
-  // CUBLAS_WORKSPACE_CONFIG is left alone: torch gives each handle and stream of cuBLAS a workspace of its
-  // own, so that results repeat to the bit, and would parse the variable anew in each product.
+  // CUBLAS_WORKSPACE_CONFIG is left alone. Torch gives each handle and stream of cuBLAS its own workspace, so
+  // that results repeat to the bit, and it would parse a changed variable again in each product.
   at::Context& torch = at::globalContext();
   torch.lazyInitDevice(c10::DeviceType::CUDA);
   torch.setDeterministicAlgorithms(true, /*warn_only=*/false);
   torch.setDeterministicFillUninitializedMemory(false);
-  torch.setWarnOnAccumulateGradStreamMismatch(false);  // lanes share parameters, which have one each
+  // Lanes share parameters, which have one such stream each.
+  torch.setWarnOnAccumulateGradStreamMismatch(false);
   return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)};
 }
 

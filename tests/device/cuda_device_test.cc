@@ -37,8 +37,8 @@ void use(Device& device) {
   const auto stream = device.make_stream();
   const auto copies = device.make_stream();
   const auto event = device.make_event();
-  const Stretch room = region.take(4096);
-  DeviceRange range(room, *stream);
+  const Stretch stretch = region.take(4096);
+  DeviceRange range(stretch, *stream);
   const Stretch piece = range.take(1024);
   pinned->write()[0] = std::byte{7};
   copies->copy_to_device(piece.data, pinned->data(), 1024);

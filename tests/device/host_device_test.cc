@@ -149,9 +149,9 @@ TEST_F(HostDeviceTest, FindsTheWrongSide) {
 }
 
 TEST_F(HostDeviceTest, FaultsThatFollowFromAnErrorDoNotReplaceIt) {
-  const Stretch room = region.take(4 * kBytes);
+  const Stretch stretch = region.take(4 * kBytes);
   try {
-    DeviceRange range(room, *first);
+    DeviceRange range(stretch, *first);
     const Stretch a = range.take(kBytes);
     first->fill(a.data, 1, kBytes);
     first->record(*event);
@@ -161,7 +161,7 @@ TEST_F(HostDeviceTest, FaultsThatFollowFromAnErrorDoNotReplaceIt) {
   } catch (const std::exception& error) {
     EXPECT_STREQ(error.what(), "the first error");
   }
-  EXPECT_EQ(fault_of([&] { first->fill(room.data, 1, kBytes); }), Kind::missing_wait) << "still found";
+  EXPECT_EQ(fault_of([&] { first->fill(stretch.data, 1, kBytes); }), Kind::missing_wait) << "still found";
   second->wait();
 }
 

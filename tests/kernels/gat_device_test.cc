@@ -22,7 +22,7 @@ Arrays run(TestDevice& device, const AttentionProblem& problem) {
   layer.q = arrays.input("q");
   layer.s = arrays.input("s");
   layer.t = arrays.input("t");
-  T* const forward_room = arrays.none(gat_forward_workspace(layer));
+  T* const forward_workspace = arrays.none(gat_forward_workspace(layer));
   GatScores<T> scores;
   scores.att_source = device.filled(problem.width(), T(0));
   scores.source_gradient = arrays.none(problem.width());
@@ -31,14 +31,14 @@ Arrays run(TestDevice& device, const AttentionProblem& problem) {
   gradients.s = arrays.none(problem.graph.sources * heads);
   gradients.t = arrays.none(problem.graph.targets * heads);
   gradients.q = arrays.none(problem.features * heads);
-  T* const backward_room = arrays.none(gat_backward_workspace(layer));
+  T* const backward_workspace = arrays.none(gat_backward_workspace(layer));
   const OutEdges edges = arrays.out_edges();
   if (device.on_host()) {
-    run_gat_forward(layer, forward_room, device.launch());
-    run_gat_backward(layer, gradients, scores, edges, backward_room, device.launch());
+    run_gat_forward(layer, forward_workspace, device.launch());
+    run_gat_backward(layer, gradients, scores, edges, backward_workspace, device.launch());
   } else {
-    gat_forward_cuda(layer, forward_room, nullptr);
-    gat_backward_cuda(layer, gradients, scores, edges, backward_room, nullptr);
+    gat_forward_cuda(layer, forward_workspace, nullptr);
+    gat_backward_cuda(layer, gradients, scores, edges, backward_workspace, nullptr);
   }
   Arrays results = arrays.results();
   results["s"] = device.download(gradients.s, problem.graph.sources * heads);
@@ -144,15 +144,15 @@ void compare_scores(Where where, int64_t heads, int64_t channels, bool aligned) 
   arrays.fill(gradients);
   gradients.s = arrays.none(kNodes * heads);
   gradients.t = arrays.none(kNodes * heads);
-  T* const forward_room = arrays.none(gat_forward_workspace(layer));
-  T* const backward_room = arrays.none(gat_backward_workspace(layer));
+  T* const forward_workspace = arrays.none(gat_forward_workspace(layer));
+  T* const backward_workspace = arrays.none(gat_backward_workspace(layer));
   const OutEdges edges = arrays.out_edges();
   if (device.on_host()) {
-    run_gat_forward(layer, forward_room, device.launch());
-    run_gat_backward(layer, gradients, scores, edges, backward_room, device.launch());
+    run_gat_forward(layer, forward_workspace, device.launch());
+    run_gat_backward(layer, gradients, scores, edges, backward_workspace, device.launch());
   } else {
-    gat_forward_cuda(layer, forward_room, nullptr);
-    gat_backward_cuda(layer, gradients, scores, edges, backward_room, nullptr);
+    gat_forward_cuda(layer, forward_workspace, nullptr);
+    gat_backward_cuda(layer, gradients, scores, edges, backward_workspace, nullptr);
   }
   expect_close<T>({{"z", device.download(gradients.z, kNodes * width)},
                    {"source", device.download(scores.source_gradient, width)},

@@ -19,20 +19,20 @@ Arrays run(TestDevice& device, const AttentionProblem& problem) {
   layer.z_target = shared ? layer.z : arrays.input("z_target");
   layer.edge_weight = arrays.input("edge_weight");
   layer.att = arrays.input("att");
-  T* const forward_room = arrays.none(gatv2_forward_workspace(layer));
+  T* const forward_workspace = arrays.none(gatv2_forward_workspace(layer));
   Gatv2Gradients<T> gradients;
   arrays.fill(gradients);
   gradients.z_target = shared ? gradients.z : arrays.none(problem.graph.targets * width);
   gradients.edge_weight = arrays.none(problem.features * width);
   gradients.att = arrays.none(width);
-  T* const backward_room = arrays.none(gatv2_backward_workspace(layer));
+  T* const backward_workspace = arrays.none(gatv2_backward_workspace(layer));
   const OutEdges edges = arrays.out_edges();
   if (device.on_host()) {
-    run_gatv2_forward(layer, forward_room, device.launch());
-    run_gatv2_backward(layer, gradients, edges, backward_room, device.launch());
+    run_gatv2_forward(layer, forward_workspace, device.launch());
+    run_gatv2_backward(layer, gradients, edges, backward_workspace, device.launch());
   } else {
-    gatv2_forward_cuda(layer, forward_room, nullptr);
-    gatv2_backward_cuda(layer, gradients, edges, backward_room, nullptr);
+    gatv2_forward_cuda(layer, forward_workspace, nullptr);
+    gatv2_backward_cuda(layer, gradients, edges, backward_workspace, nullptr);
   }
   Arrays results = arrays.results();
   results["edge_weight"] = device.download(gradients.edge_weight, problem.features * width);

@@ -49,11 +49,11 @@ void expect_transposed(Where where, const Problem& p) {
   int32_t* const out_ptr = device.filled<int32_t>(p.sources + 1, -1);
   int32_t* const out_position = device.filled<int32_t>(p.edges, -1);
   int32_t* const out_target = device.filled<int32_t>(p.edges, -1);
-  int32_t* const room = device.filled<int32_t>((out_edges_room(p.edges) + 3) / 4, -1);
+  int32_t* const buffer = device.filled<int32_t>((out_edges_buffer_bytes(p.edges) + 3) / 4, -1);
   if (device.on_host())
-    run_out_edges(there, out_ptr, out_position, out_target, room, device.launch());
+    run_out_edges(there, out_ptr, out_position, out_target, buffer, device.launch());
   else
-    out_edges_cuda(there, out_ptr, out_position, out_target, room, nullptr);
+    out_edges_cuda(there, out_ptr, out_position, out_target, buffer, nullptr);
   const auto first = [&](const Numbers& of) {
     return std::vector<double>(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(view.edges));
   };
@@ -93,8 +93,8 @@ TEST(Parts, HaveRoomForTheSumsOfAnyFewerColumns) {
     int64_t max = 0;
     for (int64_t columns = 0; columns < 5000; ++columns) {
       max = std::max(max, Parts(rows, columns).count * columns);
-      ASSERT_GE(Parts::room(rows, columns), max) << rows << " rows, " << columns << " columns";
-      ASSERT_LE(Parts::room(rows, columns), rows * 24 + columns);
+      ASSERT_GE(Parts::max_numbers(rows, columns), max) << rows << " rows, " << columns << " columns";
+      ASSERT_LE(Parts::max_numbers(rows, columns), rows * 24 + columns);
     }
   }
 }

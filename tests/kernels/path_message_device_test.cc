@@ -76,7 +76,7 @@ TEST(PathsOnDevice, AreFoundByTheirNumbers) {
           std::array<std::vector<double>, 3> gaussians;
           const std::vector<double> pos(static_cast<size_t>(3 * graph.nodes), 0.5);
           const std::vector<double> basis(2, 1.0);
-          FoundPaths<double> found{.of = {graph, before.data()},
+          FoundPaths<double> found{.numbers = {graph, before.data()},
                                    .first = first,
                                    .rows = rows,
                                    .pos = pos.data(),
@@ -85,9 +85,9 @@ TEST(PathsOnDevice, AreFoundByTheirNumbers) {
             node[n].resize(static_cast<size_t>(rows) + 1);
             found.node[n] = node[n].data();
           }
-          for (size_t of = 0; of < 3; ++of) {
-            gaussians[of].resize(static_cast<size_t>(2 * rows) + 1);
-            found.gaussians[of] = gaussians[of].data();
+          for (size_t level = 0; level < 3; ++level) {
+            gaussians[level].resize(static_cast<size_t>(2 * rows) + 1);
+            found.gaussians[level] = gaussians[level].data();
           }
           HostLaunch{backwards}(rows, FindPaths<double>{found});
           for (int64_t r = 0; r < rows; ++r)
@@ -106,7 +106,7 @@ TEST(PathsOnDevice, EqualRowsAreAddedUpInTheirOrder) {
     std::vector<float> out(6, 0.0F);
     ScatterRows<float> step{
         {.in = in.data(), .rows = 6, .width = 1, .at = at.data(), .out = out.data(), .step = 1}};
-    if (ordered) step.of.order = order.data();
+    if (ordered) step.rows.order = order.data();
     HostLaunch{true}(6 * step.blocks(), step);
     EXPECT_EQ(out, (std::vector<float>{0, 0, ordered ? 2.0F : 1.0F, 0, 5, 7}));
   }

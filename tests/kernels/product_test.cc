@@ -116,9 +116,10 @@ void expect_transposed_product(Level level, const Case& of, T tolerance) {
   const std::vector<float> b = random_numbers(of.rows * of.out, 2);
   const std::vector<T> left(a.begin(), a.end());
   const std::vector<T> right(b.begin(), b.end());
-  std::vector<T> room(static_cast<size_t>(of.rows * kernels.panel));
+  std::vector<T> buffer(static_cast<size_t>(of.rows * kernels.panel));
   std::vector<T> sum(static_cast<size_t>(of.in * of.out), T(2));
-  kernels.add_transposed({left.data(), of.in}, of.in, right.data(), of.out, of.rows, room.data(), sum.data());
+  kernels.add_transposed({left.data(), of.in}, of.in, right.data(), of.out, of.rows, buffer.data(),
+                         sum.data());
   for (int64_t m = 0; m < of.in; ++m)
     for (int64_t n = 0; n < of.out; ++n) {
       double expected = 2;

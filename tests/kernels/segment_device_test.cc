@@ -150,20 +150,20 @@ Arrays run(TestDevice& device, const Problem& p) {
   T* const mean = device.filled(places, kNone);
   T* const r = device.filled(places, kNone);
   T* const dweights = device.filled(3 * p.features, kNone);
-  T* const room = device.filled(graph_norm_backward_workspace(p.segments(), p.features), kNone);
+  T* const buffer = device.filled(graph_norm_backward_workspace(p.segments(), p.features), kNone);
   const T eps = static_cast<T>(kEps);
   if (device.on_host()) {
     launch(SegmentSoftmax<T>{segments, x, softmax});
     launch(SegmentSoftmaxBackward<T>{segments, dout, softmax, dsoftmax});
     launch(GraphNorm<T>{segments, x, weight, bias, mean_scale, eps, norm, mean, r});
-    run_graph_norm_backward(segments, dout, x, weight, mean_scale, mean, r, dnorm, dweights, room,
+    run_graph_norm_backward(segments, dout, x, weight, mean_scale, mean, r, dnorm, dweights, buffer,
                             device.launch());
   } else {
     segment_softmax_cuda(x, ptr, p.segments(), p.features, softmax, nullptr);
     segment_softmax_backward_cuda(dout, softmax, ptr, p.segments(), p.features, dsoftmax, nullptr);
     graph_norm_cuda(x, ptr, p.segments(), p.features, weight, bias, mean_scale, eps, norm, mean, r, nullptr);
     graph_norm_backward_cuda(dout, x, ptr, p.segments(), p.features, weight, mean_scale, mean, r, dnorm,
-                             dweights, room, nullptr);
+                             dweights, buffer, nullptr);
   }
   to["softmax"] = device.download(softmax, rows);
   to["dsoftmax"] = device.download(dsoftmax, rows);

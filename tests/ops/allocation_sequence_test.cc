@@ -95,7 +95,7 @@ class OperatorSequence : public ::testing::TestWithParam<std::tuple<bool, at::Sc
     }
   }
 
-  // Runs work, which gives a result of x and perhaps of other inputs, and its gradient.
+  // Runs `work`, which returns a result of x and perhaps of other inputs, and runs its gradient.
   void expect_planned(bool drop_loops, const std::function<at::Tensor(const Block&)>& work,
                       const std::vector<at::Tensor>& parameters = {}, bool of_edges = false) {
     std::vector<TapeOf<kTerms>> tapes;
@@ -107,7 +107,7 @@ class OperatorSequence : public ::testing::TestWithParam<std::tuple<bool, at::Sc
         const at::Tensor out = work(block);
         torch::autograd::grad({out}, inputs, {at::ones_like(out)});
       };
-      if (tapes.empty()) run();  // what torch makes once
+      if (tapes.empty()) run();  // The first run makes what torch makes once.
       tapes.push_back({block.terms(drop_loops), AllocationTape::record(run)});
     }
     expect_affine(tapes);
@@ -192,7 +192,7 @@ TEST_P(OperatorSequence, OfSumsIsTheSameForEveryBlock) {
     static const auto gather_csr = find_operator<GatherCsr>("plimsoll::gather_csr");
     return gather_csr.call(segment_reduce(block.x, block.ptr, "sum"), block.ptr, block.x.size(0));
   });
-  // What is not contiguous is copied.
+  // Inputs that are not contiguous are copied.
   expect_planned(false,
                  [](const Block& block) { return segment_softmax(block.x.slice(1, 2, 9), block.ptr); });
   expect_planned(
@@ -200,7 +200,7 @@ TEST_P(OperatorSequence, OfSumsIsTheSameForEveryBlock) {
       {weight});
 }
 
-// The logits of a tile alone: nothing of nodes x classes.
+// Only the logits of a tile are allocated: nothing has the size nodes x classes.
 TEST_P(OperatorSequence, OfLossesOverManyClassesIsTheSameForEveryBlock) {
   constexpr int64_t kClasses = 300;
   const at::Tensor weight = parameter({kClasses, kWidth});
@@ -219,7 +219,7 @@ TEST_P(OperatorSequence, OfLossesOverManyClassesIsTheSameForEveryBlock) {
                  {weight, bias});
 }
 
-// As on a device: what is made in the workspace ends in it.
+// As on a device, tensors that are made in the workspace end in it.
 TEST_P(OperatorSequence, OfLossesOnADeviceIsTheSameForEveryBlock) {
   constexpr int64_t kClasses = 300;
   const at::NoGradGuard guard;

@@ -15,7 +15,7 @@ namespace plimsoll {
 namespace {
 
 struct Counted {
-  int64_t held;  // output and saved, when it is done
+  int64_t held;  // Output and saved, at the end.
   int64_t peak;
   int64_t largest;
 };
@@ -56,7 +56,7 @@ struct Edges {
 
 struct Case {
   std::string name;
-  AttentionShape shape;  // but for counts
+  AttentionShape shape;  // The shape without counts.
   Edges edges;
   bool needs = true;
 };
@@ -70,13 +70,13 @@ class AttentionBytesTest : public ::testing::Test {
     return at::randn(shape, at::kFloat).to(dtype);
   }
 
-  // The shape with its counts, and the order; with other targets every second node is one.
-  static AttentionShape complete(const Case& of, at::Tensor& order) {
-    AttentionShape shape = of.shape;
-    shape.sources = shape.targets = of.edges.nodes;
-    at::Tensor index = of.edges.index;
+  // Returns the shape with its counts, and the order. With other targets every second node is one.
+  static AttentionShape complete(const Case& tested, at::Tensor& order) {
+    AttentionShape shape = tested.shape;
+    shape.sources = shape.targets = tested.edges.nodes;
+    at::Tensor index = tested.edges.index;
     if (shape.other_targets) {
-      shape.targets = (of.edges.nodes + 1) / 2;
+      shape.targets = (tested.edges.nodes + 1) / 2;
       index = at::stack({index[0], at::floor_divide(index[1], 2)});
     }
     shape.edges = index.size(1);
@@ -157,7 +157,8 @@ std::vector<Case> cases() {
         shape.loops = (bits & 4) != 0;
         shape.other_targets = (bits & 8) != 0;
         shape.return_attention = shape.bias = (bits & 16) != 0;
-        if (dtype == at::kBFloat16 && bits == 31) shape.features = 256;  // wide products take more room
+        if (dtype == at::kBFloat16 && bits == 31)
+          shape.features = 256;  // Wide products take a larger buffer.
         if (!shape.other_targets) shape.target_features = 0;
         result.push_back({name + ", " + c10::toString(dtype) + ", options " + std::to_string(bits), shape,
                           edges, (bits & 3) != 0});
@@ -207,7 +208,8 @@ TEST_F(AttentionBytesTest, Gatv2TakesWhatIsStated) {
 TEST_F(AttentionBytesTest, SeveralThreadsTakeNoMoreThanStated) {
   at::set_num_threads(4);
   const std::vector<Case> all = cases();
-  // Every option with every graph is tested above; a stride without common factors meets each of them here.
+  // Another test tries every option with every graph. A stride without common factors reaches each of them
+  // here.
   for (size_t next = 0; next < all.size(); next += 7) {
     const Case& each = all[next];
     SCOPED_TRACE(each.name);
@@ -234,7 +236,7 @@ TEST_F(AttentionBytesTest, SeveralThreadsTakeNoMoreThanStated) {
   }
 }
 
-// What the layers were made for: kept and scratch, without the sums of weights.
+// The layers exist for this: kept tensors and scratch, without the sums of weights, stay small.
 TEST_F(AttentionBytesTest, NothingIsOfTheSizeOfEdgesTimesChannels) {
   for (const bool large : {false, true}) {
     const Edges edges = large ? Edges(1, 9000, 40000) : Edges(300, 30, 130);
@@ -245,7 +247,7 @@ TEST_F(AttentionBytesTest, NothingIsOfTheSizeOfEdgesTimesChannels) {
     const int64_t n_h = shape.targets * 8 * 4;
     const int64_t e_h = (shape.edges + shape.targets) * 8 * 4;
     const int64_t e_hd = shape.edges * 256 * 4;
-    // Sums of weights by groups, the gradients of scores, the edges by source.
+    // Sums of weights by groups, the gradients of scores, and the edges by source.
     const int64_t weights = 17 * 256 * (24 + 2 + 11 + 3) * 4;
     const int64_t beside =
         weights + 2 * n_h + 12 * (shape.edges + shape.targets) + (large ? 0 : 600 * 256 * 4);

@@ -33,8 +33,8 @@
 #include "support/allocation_tape.h"
 #include "support/counting_allocator.h"
 
-// Layers as they run on a CUDA device, on tensors of the CPU: the kernels that this program links in place of
-// those of the library run their steps on the host. Compared with the operators of the CPU.
+// Layers as they run on a CUDA device, on tensors of the CPU: this program links kernels that run their steps
+// on the host in place of those of the library. They are compared with the operators of the CPU.
 
 namespace plimsoll {
 
@@ -76,8 +76,8 @@ void gatv2_backward_cuda(const Gatv2<T>& layer, const Gatv2Gradients<T>& gradien
 }
 
 void out_edges_cuda(const EdgeOrder& order, int32_t* out_ptr, int32_t* position, int32_t* target,
-                    int32_t* room, void*) {
-  run_out_edges(order, out_ptr, position, target, room, HostLaunch());
+                    int32_t* buffer, void*) {
+  run_out_edges(order, out_ptr, position, target, buffer, HostLaunch());
 }
 
 void count_edge_paths_cuda(const PathGraph& graph, int64_t edges, int64_t* counts, void*) {
@@ -157,7 +157,7 @@ at::Tensor indices(int64_t edges, int64_t nodes, double seed) {
   return numbers({edges}, seed).mul(1e4).remainder(static_cast<double>(nodes)).to(at::kLong);
 }
 
-// The most bytes that a layer takes beyond what it is given.
+// Maximum bytes that a layer takes in addition to its arguments.
 template <typename Call>
 int64_t workspace_of(const Call& call) {
   CountingAllocator& allocator = CountingAllocator::install();
@@ -167,7 +167,7 @@ int64_t workspace_of(const Call& call) {
   return allocator.max() - before;
 }
 
-// Of device_bytes.h, for a layer as the tests make it.
+// The shape of device_bytes.h, for a layer as the tests make it.
 AttentionShape shape_of(const AttentionSizes& sizes, const AttentionOptions& options, bool other_targets,
                         bool share_weights) {
   return {.sources = sizes.sources,
@@ -193,7 +193,7 @@ void expect_same(const at::Tensor& found, const at::Tensor& expected, const std:
   EXPECT_LT((found - expected).abs().max().item<double>(), 1e-11) << name;
 }
 
-// Where sums have another order.
+// Sums on a device have another order, so results differ by rounding.
 void expect_close(const at::Tensor& found, const at::Tensor& expected, const std::string& name) {
   ASSERT_EQ(found.sizes(), expected.sizes()) << name;
   if (found.numel() == 0) return;
@@ -205,7 +205,7 @@ struct Case {
   bool bipartite = false;
   int64_t edge_features = 3;
   AttentionOptions options;
-  bool own_targets = true;  // GATv2: targets have weights of their own
+  bool own_targets = true;  // For GATv2, targets have weights of their own.
 };
 
 std::vector<Case> cases() {
@@ -232,21 +232,21 @@ struct Graph {
   int64_t targets;
   at::Tensor edge_index, order, sorted;
 
-  Graph(const Case& of, int64_t edges) : targets(of.bipartite ? 20 : 30) {
+  Graph(const Case& tested, int64_t edges) : targets(tested.bipartite ? 20 : 30) {
     edge_index = at::stack({indices(edges, sources, 1), indices(edges, targets, 2)});
     if (edges > 4) edge_index.select(0, 0).narrow(0, 0, 3).copy_(edge_index.select(0, 1).narrow(0, 0, 3));
-    const bool drop = of.options.loops && !of.bipartite;
-    order = edge_order(edge_index, sources, targets, !of.bipartite, drop);
+    const bool drop = tested.options.loops && !tested.bipartite;
+    order = edge_order(edge_index, sources, targets, !tested.bipartite, drop);
     sorted = sorted_edge_order(edge_index, sources, targets, drop);
   }
 };
 
-void fill_shared(AttentionTensors& in, const Case& of, const Graph& graph, int64_t channels) {
-  const int64_t width = of.options.heads * channels;
+void fill_shared(AttentionTensors& in, const Case& tested, const Graph& graph, int64_t channels) {
+  const int64_t width = tested.options.heads * channels;
   in.x = numbers({graph.sources, 5}, 3);
   in.weight = numbers({width, 5}, 4);
   in.order = graph.order;
-  if (of.edge_features > 0) in.edge_attr = numbers({graph.edge_index.size(1), of.edge_features}, 5);
+  if (tested.edge_features > 0) in.edge_attr = numbers({graph.edge_index.size(1), tested.edge_features}, 5);
   in.bias = numbers({width}, 6);
   in.seed = at::tensor({int64_t{7}, int64_t{1}, int64_t{2}}, at::kLong);
   const at::Tensor nodes = at::arange(graph.targets, at::kLong);
@@ -267,7 +267,7 @@ TEST(DeviceOrder, IsTheOneMadeOnTheHost) {
       const at::Tensor expected = edge_order(index, nodes, nodes, false, drop);
       const int64_t kept = expected.select(0, kOrderKept).item<int>();
       ASSERT_EQ(found.sizes(), expected.sizes());
-      // After the kept edges stands what no one reads; of piece_ptr two numbers are read.
+      // Numbers after the kept edges are not read, and only two numbers of piece_ptr are read.
       const int64_t arrays = kOrderHead + 2 * (nodes + 1);
       for (const auto& [begin, count] : {std::pair<int64_t, int64_t>{0, kOrderHead + nodes + 1 + 2},
                                          {arrays, kept},
@@ -276,8 +276,8 @@ TEST(DeviceOrder, IsTheOneMadeOnTheHost) {
 
       const EdgeOrder view =
           view_edge_order(expected.const_data_ptr<int32_t>(), expected.numel(), nodes, nodes, edges);
-      at::Tensor room;
-      const OutEdges host = out_edges(view, room);
+      at::Tensor buffer;
+      const OutEdges host = out_edges(view, buffer);
       const DeviceOutEdges there = out_edges_on_device(found, nodes, nodes, edges);
       const OutEdges device = there.view();
       for (int64_t j = 0; j <= nodes; ++j) ASSERT_EQ(device.ptr[j], host.ptr[j]) << j;
@@ -298,31 +298,31 @@ TEST(DeviceOrder, TakesNoNodesAndRefusesIndicesOutOfRange) {
 }
 
 TEST(DeviceLayers, GatGivesWhatItGivesOnTheCpu) {
-  for (const Case& of : cases())
+  for (const Case& tested : cases())
     for (const int64_t edges : {0, 90}) {
-      SCOPED_TRACE(testing::Message()
-                   << "bipartite " << of.bipartite << ", features " << of.edge_features << ", loops "
-                   << of.options.loops << ", kept " << of.options.keep_projection << ", edges " << edges);
-      const Graph graph(of, edges);
+      SCOPED_TRACE(testing::Message() << "bipartite " << tested.bipartite << ", features "
+                                      << tested.edge_features << ", loops " << tested.options.loops
+                                      << ", kept " << tested.options.keep_projection << ", edges " << edges);
+      const Graph graph(tested, edges);
       constexpr int64_t kChannels = 3;
       GatTensors in;
-      fill_shared(in, of, graph, kChannels);
+      fill_shared(in, tested, graph, kChannels);
       in.att_source = numbers({2, kChannels}, 7);
-      if (of.bipartite)
+      if (tested.bipartite)
         in.target_score = numbers({graph.targets, 2}, 8);
       else
         in.att_target = numbers({2, kChannels}, 9);
-      if (of.edge_features > 0) in.q = numbers({of.edge_features, 2}, 10);
-      const GatOutput expected = gat_forward(in, of.options);
-      const AttentionSizes sizes{graph.sources, graph.targets, edges, 5, 2, kChannels, of.edge_features};
+      if (tested.edge_features > 0) in.q = numbers({tested.edge_features, 2}, 10);
+      const GatOutput expected = gat_forward(in, tested.options);
+      const AttentionSizes sizes{graph.sources, graph.targets, edges, 5, 2, kChannels, tested.edge_features};
       GatTensors there = in;
       there.order = graph.sorted;
       GatOutput found{nan_like(expected.out),
                       {nan_like(expected.saved.z), nan_like(expected.saved.s), expected.saved.t.clone(),
                        nan_like(expected.saved.highest), nan_like(expected.saved.scale),
                        at::zeros_like(expected.saved.alpha)}};
-      const AttentionShape shape = shape_of(sizes, of.options, of.bipartite, true);
-      EXPECT_EQ(workspace_of([&] { gat_forward_on_device(there, sizes, of.options, found); }),
+      const AttentionShape shape = shape_of(sizes, tested.options, tested.bipartite, true);
+      EXPECT_EQ(workspace_of([&] { gat_forward_on_device(there, sizes, tested.options, found); }),
                 gat_device_workspace(shape));
       expect_same(found.out, expected.out, "out");
       expect_same(found.saved.alpha, expected.saved.alpha, "alpha");
@@ -330,90 +330,90 @@ TEST(DeviceLayers, GatGivesWhatItGivesOnTheCpu) {
 
       const at::Tensor grad = numbers({graph.targets, 2 * kChannels}, 11);
       const at::Tensor grad_alpha =
-          of.options.return_attention ? numbers(expected.saved.alpha.sizes(), 12) : at::Tensor();
-      const GatInputGradients wanted =
-          gat_backward(grad, grad_alpha, in, expected.saved, of.options, true, true);
+          tested.options.return_attention ? numbers(expected.saved.alpha.sizes(), 12) : at::Tensor();
+      const GatInputGradients expected_gradients =
+          gat_backward(grad, grad_alpha, in, expected.saved, tested.options, true, true);
       GatInputGradients to;
       for (at::Tensor GatInputGradients::*const each :
            {&GatInputGradients::x, &GatInputGradients::weight, &GatInputGradients::att_source,
             &GatInputGradients::att_target, &GatInputGradients::target_score, &GatInputGradients::q,
             &GatInputGradients::bias})
-        if ((wanted.*each).defined()) to.*each = nan_like(wanted.*each);
-      if (wanted.edge_attr.defined()) to.edge_attr = at::zeros_like(wanted.edge_attr);
+        if ((expected_gradients.*each).defined()) to.*each = nan_like(expected_gradients.*each);
+      if (expected_gradients.edge_attr.defined()) to.edge_attr = at::zeros_like(expected_gradients.edge_attr);
       EXPECT_EQ(workspace_of([&] {
-                  gat_backward_on_device(grad, grad_alpha, there, sizes, found.saved, of.options, to);
+                  gat_backward_on_device(grad, grad_alpha, there, sizes, found.saved, tested.options, to);
                 }),
                 gat_backward_device_workspace(shape));
-      expect_same(to.x, wanted.x, "x");
-      expect_same(to.weight, wanted.weight, "weight");
-      expect_same(to.att_source, wanted.att_source, "att_source");
-      expect_same(to.att_target, wanted.att_target, "att_target");
-      expect_same(to.target_score, wanted.target_score, "target_score");
-      expect_same(to.edge_attr, wanted.edge_attr, "edge_attr");
-      expect_same(to.q, wanted.q, "q");
-      expect_same(to.bias, wanted.bias, "bias");
+      expect_same(to.x, expected_gradients.x, "x");
+      expect_same(to.weight, expected_gradients.weight, "weight");
+      expect_same(to.att_source, expected_gradients.att_source, "att_source");
+      expect_same(to.att_target, expected_gradients.att_target, "att_target");
+      expect_same(to.target_score, expected_gradients.target_score, "target_score");
+      expect_same(to.edge_attr, expected_gradients.edge_attr, "edge_attr");
+      expect_same(to.q, expected_gradients.q, "q");
+      expect_same(to.bias, expected_gradients.bias, "bias");
     }
 }
 
 TEST(DeviceLayers, Gatv2GivesWhatItGivesOnTheCpu) {
-  for (const Case& of : cases()) {
-    SCOPED_TRACE(testing::Message() << "bipartite " << of.bipartite << ", features " << of.edge_features
-                                    << ", loops " << of.options.loops << ", kept "
-                                    << of.options.keep_projection);
+  for (const Case& tested : cases()) {
+    SCOPED_TRACE(testing::Message() << "bipartite " << tested.bipartite << ", features "
+                                    << tested.edge_features << ", loops " << tested.options.loops << ", kept "
+                                    << tested.options.keep_projection);
     constexpr int64_t kEdges = 90;
     constexpr int64_t kChannels = 3;
-    const Graph graph(of, kEdges);
+    const Graph graph(tested, kEdges);
     Gatv2Tensors in;
-    fill_shared(in, of, graph, kChannels);
+    fill_shared(in, tested, graph, kChannels);
     in.weight_bias = numbers({2 * kChannels}, 7);
-    if (of.bipartite) in.x_target = numbers({graph.targets, 4}, 8);
-    if (of.own_targets) {
-      in.target_weight = numbers({2 * kChannels, of.bipartite ? 4 : 5}, 9);
+    if (tested.bipartite) in.x_target = numbers({graph.targets, 4}, 8);
+    if (tested.own_targets) {
+      in.target_weight = numbers({2 * kChannels, tested.bipartite ? 4 : 5}, 9);
       in.target_bias = numbers({2 * kChannels}, 10);
     }
     in.att = numbers({2, kChannels}, 11);
-    if (of.edge_features > 0) in.edge_weight = numbers({of.edge_features, 2 * kChannels}, 12);
-    const Gatv2Output expected = gatv2_forward(in, of.options);
-    const AttentionSizes sizes{graph.sources, graph.targets, kEdges, 5, 2, kChannels, of.edge_features};
+    if (tested.edge_features > 0) in.edge_weight = numbers({tested.edge_features, 2 * kChannels}, 12);
+    const Gatv2Output expected = gatv2_forward(in, tested.options);
+    const AttentionSizes sizes{graph.sources, graph.targets, kEdges, 5, 2, kChannels, tested.edge_features};
     Gatv2Tensors there = in;
     there.order = graph.sorted;
     Gatv2Output found{
         nan_like(expected.out),
         {nan_like(expected.saved.z), nan_like(expected.saved.z_target), nan_like(expected.saved.highest),
          nan_like(expected.saved.scale), at::zeros_like(expected.saved.alpha)}};
-    const AttentionShape shape = shape_of(sizes, of.options, of.bipartite, !of.own_targets);
-    EXPECT_EQ(workspace_of([&] { gatv2_forward_on_device(there, sizes, of.options, found); }),
+    const AttentionShape shape = shape_of(sizes, tested.options, tested.bipartite, !tested.own_targets);
+    EXPECT_EQ(workspace_of([&] { gatv2_forward_on_device(there, sizes, tested.options, found); }),
               gatv2_device_workspace(shape));
     expect_same(found.out, expected.out, "out");
     expect_same(found.saved.alpha, expected.saved.alpha, "alpha");
 
     const at::Tensor grad = numbers({graph.targets, 2 * kChannels}, 13);
     const at::Tensor grad_alpha =
-        of.options.return_attention ? numbers(expected.saved.alpha.sizes(), 14) : at::Tensor();
-    const Gatv2InputGradients wanted =
-        gatv2_backward(grad, grad_alpha, in, expected.saved, of.options, true, true);
+        tested.options.return_attention ? numbers(expected.saved.alpha.sizes(), 14) : at::Tensor();
+    const Gatv2InputGradients expected_gradients =
+        gatv2_backward(grad, grad_alpha, in, expected.saved, tested.options, true, true);
     Gatv2InputGradients to;
     for (at::Tensor Gatv2InputGradients::*const each :
          {&Gatv2InputGradients::x, &Gatv2InputGradients::weight, &Gatv2InputGradients::weight_bias,
           &Gatv2InputGradients::x_target, &Gatv2InputGradients::target_weight,
           &Gatv2InputGradients::target_bias, &Gatv2InputGradients::att, &Gatv2InputGradients::edge_weight,
           &Gatv2InputGradients::bias})
-      if ((wanted.*each).defined()) to.*each = nan_like(wanted.*each);
-    if (wanted.edge_attr.defined()) to.edge_attr = at::zeros_like(wanted.edge_attr);
+      if ((expected_gradients.*each).defined()) to.*each = nan_like(expected_gradients.*each);
+    if (expected_gradients.edge_attr.defined()) to.edge_attr = at::zeros_like(expected_gradients.edge_attr);
     EXPECT_EQ(workspace_of([&] {
-                gatv2_backward_on_device(grad, grad_alpha, there, sizes, found.saved, of.options, to);
+                gatv2_backward_on_device(grad, grad_alpha, there, sizes, found.saved, tested.options, to);
               }),
               gatv2_backward_device_workspace(shape));
-    expect_same(to.x, wanted.x, "x");
-    expect_same(to.weight, wanted.weight, "weight");
-    expect_same(to.weight_bias, wanted.weight_bias, "weight_bias");
-    expect_same(to.x_target, wanted.x_target, "x_target");
-    expect_same(to.target_weight, wanted.target_weight, "target_weight");
-    expect_same(to.target_bias, wanted.target_bias, "target_bias");
-    expect_same(to.att, wanted.att, "att");
-    expect_same(to.edge_attr, wanted.edge_attr, "edge_attr");
-    expect_same(to.edge_weight, wanted.edge_weight, "edge_weight");
-    expect_same(to.bias, wanted.bias, "bias");
+    expect_same(to.x, expected_gradients.x, "x");
+    expect_same(to.weight, expected_gradients.weight, "weight");
+    expect_same(to.weight_bias, expected_gradients.weight_bias, "weight_bias");
+    expect_same(to.x_target, expected_gradients.x_target, "x_target");
+    expect_same(to.target_weight, expected_gradients.target_weight, "target_weight");
+    expect_same(to.target_bias, expected_gradients.target_bias, "target_bias");
+    expect_same(to.att, expected_gradients.att, "att");
+    expect_same(to.edge_attr, expected_gradients.edge_attr, "edge_attr");
+    expect_same(to.edge_weight, expected_gradients.edge_weight, "edge_weight");
+    expect_same(to.bias, expected_gradients.bias, "bias");
   }
 }
 
@@ -505,11 +505,11 @@ TEST(DeviceLayers, AggregateGivesWhatItGivesOnTheCpu) {
 }
 
 TEST(DeviceLayers, EmbeddingRowsGiveTheGradientThatTheyGiveOnTheCpu) {
-  constexpr int64_t kRows = 70;  // more than one digit of the sort
+  constexpr int64_t kRows = 70;  // Needs more than one digit of the sort.
   for (const int64_t nodes : {0, 1, 40, 3000})
     for (const int64_t features : {1, 8, 40}) {
       SCOPED_TRACE(testing::Message() << nodes << " nodes, " << features << " features");
-      at::Tensor ids = indices(nodes, kRows - 1, 1);  // none has the last row
+      at::Tensor ids = indices(nodes, kRows - 1, 1);  // No id is the last row.
       if (nodes > 1) ids.narrow(0, nodes / 2, nodes - nodes / 2).fill_(7);
       const at::Tensor grad = numbers({nodes, features}, 2);
       const at::Tensor weight = numbers({kRows, features}, 3).set_requires_grad(true);
@@ -539,8 +539,8 @@ TEST(DeviceLayers, LinearLossesGiveWhatTheyGiveOnTheCpu) {
       const at::Tensor weight = numbers({classes, kFeatures}, 2);
       const at::Tensor bias = numbers({classes}, 3);
       const at::Tensor grad = numbers({rows}, 4);
-      const auto compare = [&](const auto& found, const auto& wanted) {
-        for (size_t i = 0; i < 3; ++i) expect_close(found[i], wanted[i], std::to_string(i));
+      const auto compare = [&](const auto& found, const auto& expected_gradients) {
+        for (size_t i = 0; i < 3; ++i) expect_close(found[i], expected_gradients[i], std::to_string(i));
       };
       const at::Tensor target = indices(rows, classes, 5);
       const auto cross = linear_cross_entropy_both_on_device(x, weight, bias, target);
@@ -553,7 +553,7 @@ TEST(DeviceLayers, LinearLossesGiveWhatTheyGiveOnTheCpu) {
       const auto [d, e, f] = linear_cross_entropy_backward_cpu(grad, x, weight, bias, target);
       compare(std::vector{a, b, c}, std::vector{d, e, f});
 
-      // Rows with none, with one, and with all.
+      // Rows with no class, with one, and with all.
       std::vector<int64_t> starts = {0};
       std::vector<int64_t> listed;
       for (int64_t r = 0; r < rows; ++r) {
@@ -585,14 +585,14 @@ TEST(DeviceLayers, EmbeddingRowsTakeTheSamePiecesForAnyNodes) {
   std::vector<TapeOf<2>> tapes;
   for (const int64_t nodes : {0, 1, 2, 17, 300, 3000}) {
     const at::Tensor ids = indices(nodes, 9, 1);
-    const at::Tensor grad = numbers({nodes, 12}, 2).narrow(1, 0, 8);  // contiguous where there is one row
+    const at::Tensor grad = numbers({nodes, 12}, 2).narrow(1, 0, 8);  // Contiguous if there is one row.
     tapes.push_back(
         {{1, nodes}, AllocationTape::record([&] { embedding_backward_on_device(grad, ids, 9); })});
   }
   expect_affine(tapes);
 }
 
-// So a plan knows them exactly for any block from a few small ones.
+// Because of this, a plan knows the workspaces of any block exactly from a few small blocks.
 TEST(DeviceLayers, WorkspacesAreAffineInNodesAndEdges) {
   const auto expect = [](const auto& bytes) {
     const int64_t at = bytes(1000, 5000);
@@ -603,7 +603,7 @@ TEST(DeviceLayers, WorkspacesAreAffineInNodesAndEdges) {
       EXPECT_EQ(bytes(nodes, edges), at + a_node * (nodes - 1000) + an_edge * (edges - 5000))
           << nodes << " nodes, " << edges << " edges";
   };
-  for (const Case& of : cases()) {
+  for (const Case& tested : cases()) {
     const auto shape = [&](int64_t nodes, int64_t edges) {
       const AttentionSizes sizes{.sources = nodes,
                                  .targets = nodes,
@@ -611,8 +611,8 @@ TEST(DeviceLayers, WorkspacesAreAffineInNodesAndEdges) {
                                  .features = 5,
                                  .heads = 2,
                                  .channels = 3,
-                                 .edge_features = of.edge_features};
-      return shape_of(sizes, of.options, of.bipartite, of.own_targets);
+                                 .edge_features = tested.edge_features};
+      return shape_of(sizes, tested.options, tested.bipartite, tested.own_targets);
     };
     expect([&](int64_t nodes, int64_t edges) { return gat_device_workspace(shape(nodes, edges)); });
     expect([&](int64_t nodes, int64_t edges) { return gat_backward_device_workspace(shape(nodes, edges)); });
@@ -634,24 +634,24 @@ TEST(DeviceLayers, PathMessagesGiveWhatTheyGiveOnTheCpu) {
   constexpr int64_t kNodes = 25;
   constexpr int64_t kHidden = 6;
   at::Tensor index = at::stack({indices(110, kNodes, 1), indices(110, kNodes, 2)});
-  index.narrow(1, 0, 5).copy_(index.narrow(1, 5, 5));  // parallel edges
+  index.narrow(1, 0, 5).copy_(index.narrow(1, 5, 5));  // Parallel edges.
   const at::Tensor x = numbers({kNodes, kHidden}, 3);
   const at::Tensor grad = numbers({kNodes, kHidden}, 4);
-  for (const PathCase& of :
+  for (const PathCase& tested :
        {PathCase{PathDirection::both, {.tile = 64, .cutoff = 3}},
         PathCase{PathDirection::descendant, {.tile = 16, .cutoff = 3}},
         PathCase{PathDirection::both, {.tile = 65536, .cutoff = 3, .mode = PathMode::reference}},
         PathCase{PathDirection::both, {.tile = 64, .cutoff = 3, .distances_only = true}},
         PathCase{PathDirection::both, {.tile = 64, .cutoff = 3, .planar = true}}})
     for (const int64_t edges : {0, 110}) {
-      SCOPED_TRACE(testing::Message() << "tile " << of.options.tile << ", edges " << edges);
+      SCOPED_TRACE(testing::Message() << "tile " << tested.options.tile << ", edges " << edges);
       at::Tensor pos = numbers({kNodes, 3}, 5);
-      if (of.options.planar) pos.select(1, 2).zero_();
-      pos[3] = pos[2];  // edges without length, and points on a line
+      if (tested.options.planar) pos.select(1, 2).zero_();
+      pos[3] = pos[2];  // Edges without length, and points on a line.
       pos[4] = pos[2] * 2 - pos[5];
-      const PathEdges walked = path_edges(index.narrow(1, 0, edges), kNodes, of.direction);
-      const int64_t angles = of.options.distances_only ? 0 : 4;
-      const int64_t torsions = of.options.distances_only ? 0 : 5;
+      const PathEdges walked = path_edges(index.narrow(1, 0, edges), kNodes, tested.direction);
+      const int64_t angles = tested.options.distances_only ? 0 : 4;
+      const int64_t torsions = tested.options.distances_only ? 0 : 5;
       const std::array<int64_t, 3> inputs = {7, 7 + angles, 7 + angles + torsions};
       PathWeights weights;
       for (size_t w = 0; w < weights.size(); w += 2) {
@@ -665,17 +665,18 @@ TEST(DeviceLayers, PathMessagesGiveWhatTheyGiveOnTheCpu) {
         weights[w] = numbers({out, in}, static_cast<double>(w) + 6) / std::sqrt(static_cast<double>(in));
         weights[w + 1] = numbers({out}, static_cast<double>(w) + 7);
       }
-      const PathSizes sizes = check_path_layer(x, pos, weights, of.options);
+      const PathSizes sizes = check_path_layer(x, pos, weights, tested.options);
       at::Tensor out;
-      EXPECT_LE(workspace_of([&] { out = path_message_on_device(x, pos, walked, weights, of.options); }) -
+      EXPECT_LE(workspace_of([&] { out = path_message_on_device(x, pos, walked, weights, tested.options); }) -
                     static_cast<int64_t>(x.nbytes()),
                 path_device_workspace(sizes, walked.target.numel(), false, sizeof(double)));
-      expect_close(out, path_message_cpu(x, pos, walked, weights, of.options), "out");
-      const auto wanted = path_message_backward_cpu(grad, x, pos, walked, weights, of.options);
-      const auto found = path_message_backward_on_device(grad, x, pos, walked, weights, of.options);
-      expect_close(found.first, wanted.first, "x");
+      expect_close(out, path_message_cpu(x, pos, walked, weights, tested.options), "out");
+      const auto expected_gradients =
+          path_message_backward_cpu(grad, x, pos, walked, weights, tested.options);
+      const auto found = path_message_backward_on_device(grad, x, pos, walked, weights, tested.options);
+      expect_close(found.first, expected_gradients.first, "x");
       for (size_t w = 0; w < weights.size(); ++w)
-        expect_close(found.second[w], wanted.second[w], kPathWeightNames[w]);
+        expect_close(found.second[w], expected_gradients.second[w], kPathWeightNames[w]);
     }
   const PathEdges none = path_edges(index, kNodes, PathDirection::both);
   at::Tensor odd = numbers({kNodes, 3}, 5);

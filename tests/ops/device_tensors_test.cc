@@ -24,7 +24,7 @@ TEST_F(DeviceTensorsTest, PiecesOfTheRegionAreWrittenDown) {
     first = tensors_.take(1000);
     tensors_.give(tensors_.take(300), 300);
     tensors_.take(0);
-    const DeviceRangeScope inner(nullptr);  // writes nothing down
+    const DeviceRangeScope inner(nullptr);  // Records nothing.
     tensors_.give(tensors_.take(5000), 5000);
   }
   tensors_.give(tensors_.take(200), 200);
@@ -53,25 +53,25 @@ TEST_F(DeviceTensorsTest, ThePeakBeginsWithWhatIsInUse) {
 TEST_F(DeviceTensorsTest, WorkIsWaitedForBeforeAnotherStreamHasThePiece) {
   int waits = 0;
   tensors_.wait_between_streams([&] { ++waits; });
-  int one = 0, other = 0;  // streams
+  int first_stream = 0, second_stream = 0;
   const auto use = [&](const void* stream) {
     tensors_.give(tensors_.take(512, stream), 512, stream);
     return waits;
   };
   EXPECT_EQ(use(nullptr), 0);
-  EXPECT_EQ(use(&one), 1);
-  EXPECT_EQ(use(&one), 1);
-  EXPECT_EQ(use(&other), 2);
-  EXPECT_EQ(use(&one), 3);
-  // Given back by a stream that did not take the last piece.
-  void* const of_one = tensors_.take(512, &one);
-  void* const of_other = tensors_.take(512, &other);
+  EXPECT_EQ(use(&first_stream), 1);
+  EXPECT_EQ(use(&first_stream), 1);
+  EXPECT_EQ(use(&second_stream), 2);
+  EXPECT_EQ(use(&first_stream), 3);
+  // The piece is given back by a stream that did not take the last piece.
+  void* const first = tensors_.take(512, &first_stream);
+  void* const second = tensors_.take(512, &second_stream);
   EXPECT_EQ(waits, 4);
-  tensors_.give(of_one, 512, &one);
-  tensors_.give(tensors_.take(512, &other), 512, &other);
+  tensors_.give(first, 512, &first_stream);
+  tensors_.give(tensors_.take(512, &second_stream), 512, &second_stream);
   EXPECT_EQ(waits, 5);
-  tensors_.give(of_other, 512, &other);
-  EXPECT_EQ(use(&other), 5);
+  tensors_.give(second, 512, &second_stream);
+  EXPECT_EQ(use(&second_stream), 5);
 }
 
 TEST_F(DeviceTensorsTest, ARefusalBecomesAnotherException) {

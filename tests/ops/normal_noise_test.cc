@@ -20,7 +20,7 @@ TEST(NormalNoise, HasTheMomentsOfAStandardNormalDistribution) {
   EXPECT_NEAR(n.pow(3).mean().item<double>(), 0, 4 * std::sqrt(15 / count));
   EXPECT_NEAR(n.pow(4).mean().item<double>(), 3, 4 * std::sqrt(96 / count));
   EXPECT_NEAR((n.abs() > 1.959964).to(at::kDouble).mean().item<double>(), 0.05, 4 * std::sqrt(0.05 / count));
-  // Neither neighbours in a row nor in a column follow from each other.
+  // Neighbours in a row or in a column are uncorrelated.
   EXPECT_NEAR((n.slice(1, 1) * n.slice(1, 0, -1)).mean().item<double>(), 0, 4 / std::sqrt(count));
   EXPECT_NEAR((n.slice(0, 1) * n.slice(0, 0, -1)).mean().item<double>(), 0, 4 / std::sqrt(count));
 }

@@ -196,7 +196,7 @@ std::vector<at::Tensor> DeviceBlocks::run_alone(Lane& lane, const Batch& batch, 
   try {
     std::vector<at::Tensor> found;
     {
-      const DeviceTensors::Room all(tensors_, static_cast<int64_t>(lanes_.size()) * bytes);
+      const DeviceTensors::HeldMemory all(tensors_, static_cast<int64_t>(lanes_.size()) * bytes);
       found = run_in(lane, all.stretch(), batch, {}, work);
     }
     ++reruns_;

@@ -83,7 +83,7 @@ class DeviceBlocks {
 
     Device& device;
     const int64_t bytes;  // of its room
-    std::optional<DeviceTensors::Room> room;
+    std::optional<DeviceTensors::HeldMemory> room;
     std::unique_ptr<PinnedBuffer> staging;  // grows to the largest block's
     RangePlan plan;
     std::unique_ptr<DeviceStream> stream;  // ends first, with its work

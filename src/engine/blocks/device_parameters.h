@@ -40,7 +40,7 @@ class DeviceParameters {
     at::Tensor there;
     int64_t place;  // in the room
   };
-  std::optional<DeviceTensors::Room> room_;  // none: there are no parameters
+  std::optional<DeviceTensors::HeldMemory> room_;  // none: there are no parameters
   std::vector<Copy> copies_;
   std::unique_ptr<PinnedBuffer> staging_;
 };

@@ -35,7 +35,7 @@ class DeviceRows {
  private:
   const FeatureRows& source_;
   const int64_t row_bytes_;
-  const DeviceTensors::Room room_;
+  const DeviceTensors::HeldMemory room_;
   int64_t rows_ = 0;
 };
 
