@@ -11,15 +11,15 @@ namespace plimsoll {
 ///     out[r] = row_scale[r] * sum of edge_scale[edge[p]] * entry_scale[index[p]] * x[index[p]]
 ///              + base_scale * base[r] + bias
 ///
-/// for p in ptr[r] .. ptr[r+1]-1. x [S, F], base and out [R, F] in C order, ptr [R + 1], index and edge
-/// [ptr[R]], bias [F]; each scale may be null, which is 1 everywhere, and so may base, which may be out, and
-/// bias.
+/// for p in ptr[r] .. ptr[r+1]-1. x is [S, F], base and out are [R, F] in C order, ptr is [R + 1], index and
+/// edge are [ptr[R]], bias is [F]. A scale that is null is 1 everywhere. base and bias may be null. base may
+/// be out.
 template <typename T>
 struct AggregateInput {
   const T* x = nullptr;
   const int32_t* ptr = nullptr;
   const int32_t* index = nullptr;
-  const int32_t* edge = nullptr;  ///< read with edge_scale alone
+  const int32_t* edge = nullptr;  ///< Read only with edge_scale.
   const T* entry_scale = nullptr;
   const T* edge_scale = nullptr;
   const T* row_scale = nullptr;
@@ -29,8 +29,8 @@ struct AggregateInput {
   int64_t features = 0;
 };
 
-/// A call works on the rows begin .. end-1 and touches nothing else, and adds neighbours in order: the same
-/// bits however rows are shared out. T is float or double.
+/// Computes the rows begin .. end-1, touches nothing else, and adds neighbours in order: the bits do not
+/// depend on how rows are shared out. T is float or double.
 template <typename T>
 using Aggregate = void (*)(const AggregateInput<T>& in, int64_t begin, int64_t end, T* out);
 

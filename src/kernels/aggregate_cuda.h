@@ -4,8 +4,8 @@
 
 namespace plimsoll {
 
-/// The sums of aggregate.h on a CUDA device, all rows in one call, f32 and f64, everything in device memory.
-/// Stream, order of sums, errors and builds without CUDA are as in attention_cuda.h.
+/// Computes the sums of aggregate.h on a CUDA device, all rows in one call, f32 and f64, with all arrays in
+/// device memory. Stream, order of sums, errors and builds without CUDA are as in attention_cuda.h.
 template <typename T>
 void aggregate_cuda(const AggregateInput<T>& in, int64_t rows, T* out, void* stream);
 

@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// Item: (row, block of columns). Lanes of a column share the row's entries; their sums are added in a fixed
-/// order.
+/// Item: (row, block of columns). Lanes of one column share the row's entries. Their sums are added in a
+/// fixed order.
 template <typename T>
 struct AggregateOnDevice {
   AggregateInput<T> in;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernel of aggregate.h, compiled once a level (levels.h).
+// The kernel of aggregate.h, compiled once for each level (levels.h).
 
 #include "kernels/aggregate.h"
 #include "kernels/simd.h"
@@ -10,7 +10,7 @@ namespace {
 
 template <typename T, int kLanes>
 struct AggregateRows {
-  // scale_of(p): of entry p.
+  // scale_of(p) is the scale of entry p.
   template <int kWidth, typename ScaleOf>
   static PLIMSOLL_INLINE void add(const AggregateInput<T>& in, int64_t r, int64_t column,
                                   const ScaleOf& scale_of, T* out) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the CUDA kernels of attention share; warp.h says how they are written.
+// Functions that the CUDA kernels of attention share; warp.h says how kernels are written.
 
 #include <cmath>
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace plimsoll {
 
-/// One target's edges: its positions in the order, then the self-loop that attention adds.
+/// The edges of one target: its positions in the order, then the self-loop that attention adds.
 template <typename T>
 struct TargetEdges {
   int64_t node;
-  int64_t first;  // position
-  int64_t edges;  // without the added self-loop
-  int64_t all;    // with it
+  int64_t first;  // Position of the first edge.
+  int64_t edges;  // Number of edges without the added self-loop.
+  int64_t all;    // Number of edges with it.
 
   PLIMSOLL_DEVICE TargetEdges(const Attention<T>& layer, int64_t i)
       : node(i),
@@ -30,8 +30,8 @@ struct TargetEdges {
   PLIMSOLL_DEVICE int64_t source(const Attention<T>& layer, int64_t e) const {
     return e < edges ? layer.order.source[first + e] : node;
   }
-  /// Rows of alpha, in the caller's order, and of what steps hand on to each other, in that of positions:
-  /// self-loops stand after all edges.
+  /// Row of an edge in alpha, which is in the caller's order, or in the arrays that steps pass on, which are
+  /// in the order of positions. Self-loops come after all edges.
   PLIMSOLL_DEVICE int64_t alpha_row(const Attention<T>& layer, int64_t e) const {
     return e < edges ? layer.order.edge[first + e] : layer.caller_edges + node;
   }
@@ -40,7 +40,7 @@ struct TargetEdges {
   }
 };
 
-/// Numbers by (edge, head) that lie in a workspace, `stride` numbers apart from row to row.
+/// Numbers by (edge, head) in a workspace. Rows are `stride` numbers apart.
 template <typename T>
 struct EdgeNumbers {
   T* at;
@@ -54,7 +54,7 @@ PLIMSOLL_DEVICE T leaky(T value, T slope) {
   return value > T(0) ? value : value * slope;
 }
 
-/// 0 or 1 / (1 - p). A head takes one of the four numbers of its counter.
+/// Returns 0 or 1 / (1 - p). Each head takes one of the four numbers of its counter.
 template <typename T>
 PLIMSOLL_DEVICE T dropout_factor(const Attention<T>& layer, const TargetEdges<T>& target, int64_t e,
                                  int64_t head) {
@@ -75,8 +75,8 @@ PLIMSOLL_DEVICE T dropout_factor(const Attention<T>& layer, const TargetEdges<T>
              : T(1) / (T(1) - static_cast<T>(dropout.p));
 }
 
-/// Lanes on the (edge, head) pairs of a target, for the heads from `first` on. A lane meets the same pairs
-/// whenever it goes through them.
+/// Assigns lanes to the (edge, head) pairs of a target, for the heads from `first` on. A lane gets the same
+/// pairs in every pass.
 template <typename T>
 struct PairLanes {
   ColumnLanes lanes;
@@ -88,20 +88,21 @@ struct PairLanes {
 
   PLIMSOLL_DEVICE int64_t head(int lane) const { return first + lanes.column(lane); }
 
-  /// use(e, head) for the lane's pairs among the edges 0 .. edges-1.
+  /// Calls use(e, head) for the lane's pairs among the edges 0 .. edges-1.
   template <typename Use>
   PLIMSOLL_DEVICE void over(int lane, int64_t edges, Use use) const {
     if (head(lane) >= heads) return;
     for (int64_t e = lanes.row(lane); e < edges; e += lanes.rows()) use(e, head(lane));
   }
-  /// Whether the lane meets an edge, and whether it writes down what there is one of a head.
+  /// Returns whether the lane has an edge, and whether it writes the numbers that exist once for each head.
   PLIMSOLL_DEVICE bool has(int lane, int64_t e) const {
     return head(lane) < heads && e % lanes.rows() == lanes.row(lane);
   }
   PLIMSOLL_DEVICE bool leads(int lane) const { return head(lane) < heads && lanes.row(lane) == 0; }
 };
 
-/// Scores of a target to mask * alpha, in place and where they are asked for; writes highest and scale.
+/// Turns scores of a target into mask * alpha, in place and in layer.alpha if asked for. Writes highest and
+/// scale.
 template <typename Warp, typename T>
 PLIMSOLL_DEVICE void softmax(const Warp& warp, const Attention<T>& layer, const TargetEdges<T>& target,
                              const PairLanes<T>& pairs, const EdgeNumbers<T>& a) {
@@ -137,9 +138,9 @@ PLIMSOLL_DEVICE void softmax(const Warp& warp, const Attention<T>& layer, const 
   });
 }
 
-/// Backward from alpha, whose sign says how LeakyReLU came by it, and p = <grad_i, z_j>: `a` becomes mask *
-/// alpha, `p` the gradient of the score (before LeakyReLU where the sign is -). sum_of_scores, if given, gets
-/// the sum of these over the target's edges.
+/// Runs backward from alpha, whose sign says which branch of LeakyReLU was taken, and p = <grad_i, z_j>. `a`
+/// becomes mask * alpha, and `p` the gradient of the score (before LeakyReLU if the sign is -).
+/// sum_of_scores, if given, gets the sum of these over the target's edges.
 template <typename Warp, typename T>
 PLIMSOLL_DEVICE void score_gradients(const Warp& warp, const Attention<T>& layer, const T* alpha_gradient,
                                      const TargetEdges<T>& target, const PairLanes<T>& pairs,
@@ -172,7 +173,7 @@ PLIMSOLL_DEVICE void score_gradients(const Warp& warp, const Attention<T>& layer
   });
 }
 
-/// Tiles that are worked on at once: as many as registers hold well.
+/// Tiles that are computed at once: as many as registers hold well.
 template <int kVector>
 inline constexpr int kTilesAtOnce = kVector >= 4 ? 2 : 8 / kVector;
 
@@ -190,7 +191,7 @@ struct LaneTiles {
   }
 };
 
-/// out_i = bias + sum over the edges of alpha_e z_j.
+/// Computes out_i = bias + sum over the edges of alpha_e z_j.
 template <int kVector, typename Warp, typename T>
 PLIMSOLL_DEVICE void sum_messages(const Warp& warp, const Attention<T>& layer, const TargetEdges<T>& target,
                                   const EdgeNumbers<T>& alpha) {
@@ -220,7 +221,7 @@ PLIMSOLL_DEVICE void sum_messages(const Warp& warp, const Attention<T>& layer, c
   }
 }
 
-/// A head's sum over one tile of its channels: the first is written, others are added.
+/// Adds a head's sum over one tile of its channels; the first tile is written instead.
 template <int kVector, typename T>
 PLIMSOLL_DEVICE void add_chunk(const HeadTiles<kVector>& tiles, int tile, int lane, const EdgeNumbers<T>& to,
                                int64_t row, T value) {
@@ -233,9 +234,8 @@ struct VectorOf {
   static constexpr int kVector = kCount;
 };
 
-/// Calls call(x) where x.kVector numbers may be loaded at once: 16 bytes if channels and arrays allow it, or
-/// single numbers. float64, which is for tests, takes single numbers.
-
+/// Calls call(x), where x.kVector numbers may be loaded at once: 16 bytes if channels and arrays allow it,
+/// else single numbers. float64 is used by tests and takes single numbers.
 template <typename T, typename Call>
 void with_vectors(int64_t channels, std::initializer_list<const void*> arrays, const Call& call) {
   if constexpr (sizeof(T) == sizeof(float)) {

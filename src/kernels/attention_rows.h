@@ -1,6 +1,7 @@
 #pragma once
 
-// What kernels of attention share, on a range of nodes: compiled once a level (simd.h says how).
+// Functions that the kernels of attention share, on a range of nodes. They are compiled once for each level
+// (simd.h).
 
 #include "base/philox.h"
 #include "kernels/attention.h"
@@ -14,7 +15,8 @@ struct Count {
   static constexpr int value = kCount;
 };
 
-/// Calls step(Count<n>, v) for blocks of n <= 4 vectors that begin at vector v: as many as registers hold.
+/// Calls step(Count<n>, v) for blocks of n <= 4 vectors that begin at vector v. Four vectors fit into
+/// registers.
 template <typename Step>
 PLIMSOLL_INLINE void in_blocks(int64_t vectors, Step step) {
   int64_t v = 0;
@@ -39,7 +41,7 @@ PLIMSOLL_INLINE T dot(const A* a, const B* b, int64_t vectors) {
   return L::sum(sum);
 }
 
-/// out += factor * a
+/// Computes out += factor * a.
 template <typename T, int kLanes, typename A>
 PLIMSOLL_INLINE void add_scaled(T factor, const A* a, T* out, int64_t vectors) {
   using L = Lanes<T, kLanes>;
@@ -65,13 +67,13 @@ inline void dropout_of_edge(const AttentionDropout& dropout, Purpose purpose, in
   }
 }
 
-/// One target's edges: its own positions, then the self-loop that attention adds.
+/// The edges of one target: its positions, then the self-loop that attention adds.
 template <typename T, typename Stored>
 struct Target {
   int64_t node;
-  int64_t first;  // position
-  int64_t edges;  // without the added self-loop
-  int64_t all;    // with it
+  int64_t first;  // Position of the first edge.
+  int64_t edges;  // Number of edges without the added self-loop.
+  int64_t all;    // Number of edges with it.
 
   Target(const Attention<T, Stored>& layer, int64_t i)
       : node(i),
@@ -82,7 +84,7 @@ struct Target {
   int64_t source(const Attention<T, Stored>& layer, int64_t e) const {
     return e < edges ? layer.order.source[first + e] : node;
   }
-  /// Rows of alpha and of the handoff: self-loops stand after all edges.
+  /// Row of an edge in alpha and in the handoff. Self-loops come after all edges.
   int64_t alpha_row(const Attention<T, Stored>& layer, int64_t e) const {
     return e < edges ? layer.order.edge[first + e] : layer.caller_edges + node;
   }
@@ -91,8 +93,8 @@ struct Target {
   }
 };
 
-/// Lets the processor fetch the rows [nodes, width] of some nodes, while it works on those before them: where
-/// pieces are not closed, rows lie anywhere.
+/// Prefetches the rows [nodes, width] of some nodes while the rows before are in use. If pieces are not
+/// closed, rows are scattered in memory.
 template <typename Stored>
 PLIMSOLL_INLINE void prefetch_rows(const Stored* rows, int64_t width, const int32_t* nodes, int64_t first,
                                    int64_t last) {
@@ -102,8 +104,8 @@ PLIMSOLL_INLINE void prefetch_rows(const Stored* rows, int64_t width, const int3
     for (int64_t d = 0; d < width; d += kLine) __builtin_prefetch(rows + nodes[n] * width + d);
 }
 
-/// kLanes divides the channels; kHeads is the number of heads where it is known when compiled, else 0. What
-/// is computed per edge and head goes through all heads at once where their number is known.
+/// kLanes divides the channels. kHeads is the number of heads if it is known at compile time, else 0. A known
+/// number lets all heads of an edge be computed at once.
 template <typename T, typename Stored, int kLanes, int kHeads>
 struct AttentionRows {
   static constexpr int kHeadLanes = kHeads > 0 ? kHeads : 1;
@@ -117,17 +119,17 @@ struct AttentionRows {
   static PLIMSOLL_INLINE void clear(T* row, int64_t heads) {
     for (int64_t h = 0; h < heads; h += kHeadLanes) H::store(row + h, HeadVec{});
   }
-  /// to += factor * row
+  /// Computes to += factor * row.
   static PLIMSOLL_INLINE void add_heads(T factor, const T* row, T* to, int64_t heads) {
     for (int64_t h = 0; h < heads; h += kHeadLanes)
       H::store(to + h, H::load(to + h) + factor * H::load(row + h));
   }
-  /// to *= row
+  /// Computes to *= row.
   static PLIMSOLL_INLINE void multiply_heads(const T* row, T* to, int64_t heads) {
     for (int64_t h = 0; h < heads; h += kHeadLanes) H::store(to + h, H::load(to + h) * H::load(row + h));
   }
 
-  /// factor[e, h] of all edges of a target; false where there is no dropout.
+  /// Fills factor[e, h] for all edges of a target; returns false if there is no dropout.
   static bool masks(const Attention<T, Stored>& layer, const Target<T, Stored>& target, T* factor) {
     const AttentionDropout& dropout = layer.dropout;
     if (dropout.p == 0) return false;
@@ -151,8 +153,8 @@ struct AttentionRows {
                     layer.order.in_ptr[i + 1]);
   }
 
-  /// Scores to alpha, and what backward needs to do it again. kLeaky: they are logits still to go through
-  /// LeakyReLU.
+  /// Turns scores into alpha, and stores the statistics that backward needs. With kLeaky the scores are
+  /// logits to which LeakyReLU is still to be applied.
   template <bool kLeaky>
   static PLIMSOLL_INLINE void softmax(const Attention<T, Stored>& layer, const Target<T, Stored>& target,
                                       T* a) {
@@ -179,7 +181,8 @@ struct AttentionRows {
     }
   }
 
-  /// The same from what forward kept. leak, if kLeaky: the derivative of LeakyReLU.
+  /// Computes alpha again from the statistics of forward. With kLeaky, `leak` gets the derivative of
+  /// LeakyReLU.
   template <bool kLeaky>
   static PLIMSOLL_INLINE void softmax_again(const Attention<T, Stored>& layer,
                                             const Target<T, Stored>& target, T* a, T* leak) {
@@ -199,7 +202,7 @@ struct AttentionRows {
     }
   }
 
-  /// alpha (mask included) to out.
+  /// Writes alpha, mask included, to layer.alpha.
   static PLIMSOLL_INLINE void write_out(const Attention<T, Stored>& layer, const Target<T, Stored>& target,
                                         T* a, T* factor) {
     const int64_t heads = heads_of(layer);
@@ -214,7 +217,7 @@ struct AttentionRows {
         layer.alpha[target.alpha_row(layer, e) * heads + h] = a[e * heads + h];
   }
 
-  /// One head: out = bias + sum_e weight_e z_j.
+  /// Computes out = bias + sum_e weight_e z_j for one head.
   static PLIMSOLL_INLINE void sum_messages(const Attention<T, Stored>& layer, const Target<T, Stored>& target,
                                            const T* weight, int64_t column, Stored* out) {
     using L = Lanes<T, kLanes>;
@@ -236,7 +239,7 @@ struct AttentionRows {
         });
   }
 
-  /// The gradient of the scores, dl[e, h], from alpha; afterwards alpha has its mask.
+  /// Computes the gradient of the scores, dl[e, h], from alpha. Afterwards alpha includes its mask.
   static PLIMSOLL_INLINE void score_gradients(const Attention<T, Stored>& layer,
                                               const AttentionGradients<T, Stored>& gradients,
                                               const Target<T, Stored>& target, T* a, T* factor, T* dl) {
@@ -244,7 +247,7 @@ struct AttentionRows {
     const int64_t channels = layer.channels;
     const Stored* const grad = gradients.out + target.node * heads * channels;
     const bool masked = masks(layer, target, factor);
-    // dl holds p_e = mask_e <grad_i, z_j>, the gradient of alpha_e, until delta is known.
+    // Until delta is known, dl holds p_e = mask_e <grad_i, z_j>, the gradient of alpha_e.
     for (int64_t e = 0; e < target.all; ++e) {
       const Stored* const z = layer.z + target.source(layer, e) * heads * channels;
       for (int64_t h = 0; h < heads; ++h)
@@ -277,7 +280,7 @@ struct AttentionRows {
     }
   }
 
-  /// dz_j += alpha_e grad_i for one edge.
+  /// Computes dz_j += alpha_e grad_i for one edge.
   static PLIMSOLL_INLINE void pass_to_source(const Attention<T, Stored>& layer, const T* alpha,
                                              const Stored* grad, T* dz) {
     const int64_t channels = layer.channels;
@@ -286,8 +289,8 @@ struct AttentionRows {
   }
 };
 
-/// The kernels with the widest vectors that divide the channels: the whole of `kBytes`, a half, or single
-/// numbers. float64 is for tests and takes what is shortest to compile.
+/// Selects the kernels with the widest vectors that divide the channels: `kBytes`, half of it, or single
+/// numbers. float64 is used by tests and takes the variant that compiles fastest.
 template <template <typename, typename, int, int> typename Rows, typename T, typename Stored, int kBytes,
           typename Call>
 PLIMSOLL_INLINE void with_rows(int64_t heads, int64_t channels, Call call) {

@@ -4,8 +4,8 @@
 
 namespace plimsoll {
 
-/// A number as it is stored in 16 bits: the upper half of a float. Kernels read it into float, compute in
-/// float, and round what they store to the nearest, ties to even; what is no number stays none.
+/// A number stored in 16 bits: the upper half of a float. Kernels load it into float, compute in float, and
+/// round when they store, to the nearest, ties to even. NaN stays NaN.
 struct BFloat16 {
   uint16_t bits;
 };

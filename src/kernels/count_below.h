@@ -6,7 +6,8 @@
 
 namespace plimsoll {
 
-/// How many of `count` numbers, ascending, are below `value`: sorted[0] and so on, which may be computed.
+/// Returns how many of `count` ascending numbers sorted[0], sorted[1], ... are below `value`. The numbers may
+/// be computed on access.
 template <typename Sorted, typename N>
 PLIMSOLL_DEVICE int64_t count_below(const Sorted& sorted, int64_t count, N value) {
   int64_t first = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The warp of warp.h on a CUDA device, and how a step is put on a stream. For .cu files.
+// The warp of warp.h on a CUDA device, and the launch that puts a step on a stream. For .cu files.
 
 #include <string>
 

@@ -7,14 +7,14 @@
 namespace plimsoll {
 namespace {
 
-// One thread a number. Neighbours in a row ask for the same four random numbers; drawing them again is
-// cheaper than sharing.
+// Computes one number in each thread. Neighbours in a row need the same four random numbers; drawing them
+// again is cheaper than sharing them.
 __global__ void relu_times_factors(Philox philox, uint32_t layer, uint32_t epoch, uint32_t dropped_below,
                                    float kept, int64_t rows, int64_t channels, const int64_t* item,
                                    const int64_t* local, const float* x, float* out) {
   const int64_t at = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (at >= rows * channels) return;
-  const float value = x[at] <= 0 ? 0.0F : x[at];  // what is no number stays so
+  const float value = x[at] <= 0 ? 0.0F : x[at];  // NaN stays NaN.
   const int64_t row = at / channels;
   const uint64_t element = static_cast<uint64_t>(local[row] * channels + at % channels);
   const Philox::Counter bits = philox(philox_counter(
@@ -28,7 +28,7 @@ __global__ void relu_times_factors_backward(float kept, int64_t count, const flo
   if (at < count) dx[at] = out[at] > 0 ? grad[at] * kept : 0.0F;
 }
 
-// One thread for each four numbers of a row, in double as on the host.
+// Computes four numbers of a row in each thread, in double as on the host.
 __global__ void fill_normal(Philox philox, uint32_t epoch, int64_t rows, int64_t channels,
                             const int64_t* item, const int64_t* local, float* noise) {
   const int64_t quads = (channels + 3) / 4;
@@ -59,7 +59,7 @@ float kept_factor(double p) {
   return static_cast<float>(1.0 / (1.0 - p));
 }
 
-// start(blocks) for so many threads.
+// Calls start(blocks) for `threads` threads.
 template <typename Start>
 void over(int64_t threads, const char* what, const Start& start) {
   if (threads == 0) return;

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-/// What dropout.h draws, as its functions take it. Without `item` and `local` the rows are those of one item,
+/// The arguments of the functions of dropout.h. Without `item` and `local` the rows are those of one item,
 /// from `first_row` on.
 struct DropoutDraws {
   uint64_t seed;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The kernels of dropout.h, compiled once a level (levels.h). They draw integers: every level gives the same
-// bits.
+// The kernels of dropout.h, compiled once for each level (levels.h). They draw integers, so every level gives
+// the same bits.
 
 #include <immintrin.h>
 
@@ -29,8 +29,8 @@ PLIMSOLL_INLINE typename Lanes<uint64_t, kLanes>::Vec multiply_halves(typename L
   return (a & 0xFFFFFFFF) * factor;
 }
 
-/// Philox of base/philox.h for kLanes quads that follow each other; words in the low halves of lanes, and
-/// anything in the high ones, which no product reads.
+/// Philox of base/philox.h for kLanes consecutive quads. Words are in the low halves of lanes. The high
+/// halves hold arbitrary bits, which no product reads.
 template <int kLanes>
 struct PhiloxLanes {
   using Vec = typename Lanes<uint64_t, kLanes>::Vec;
@@ -54,7 +54,7 @@ struct PhiloxLanes {
     }
   }
 
-  /// The numbers of the quads one after the other.
+  /// Stores the numbers of the quads one after the other.
   PLIMSOLL_INLINE void store(uint32_t* to) const {
     constexpr uint64_t kLow = 0xFFFFFFFF;
     interleave((word[0] & kLow) | word[1] << 32, (word[2] & kLow) | word[3] << 32,
@@ -72,7 +72,8 @@ struct PhiloxLanes {
   }
 };
 
-/// use(at, factors, count) for all elements in order: `count` factors of those from `at` on.
+/// Calls use(at, factors, count) for all elements in order, with `count` factors for the elements from `at`
+/// on.
 template <int kBytes, typename Use>
 PLIMSOLL_INLINE void over_factors(const DropoutDraws& draws, const Use& use) {
   constexpr int kLanes = kBytes / 8;
@@ -83,7 +84,8 @@ PLIMSOLL_INLINE void over_factors(const DropoutDraws& draws, const Use& use) {
     const int64_t local = draws.local == nullptr ? draws.first_row + row : draws.local[row];
     const auto first = static_cast<uint64_t>(local * draws.channels);
     const auto item = draws.item == nullptr ? 0 : static_cast<uint32_t>(draws.item[row]);
-    // Numbers are drawn from the quad that the row begins in; `skip` of them belong to the row before.
+    // Numbers are drawn from the quad in which the row begins; the first `skip` of them belong to the row
+    // before.
     auto skip = static_cast<int64_t>(first % 4);
     uint64_t quad = first / 4;
     for (int64_t c = 0; c < draws.channels; quad += kLanes) {
@@ -101,7 +103,7 @@ PLIMSOLL_INLINE void over_factors(const DropoutDraws& draws, const Use& use) {
   }
 }
 
-/// What is no number stays so: it is not below 0.
+/// NaN stays NaN, because it is not below 0.
 PLIMSOLL_INLINE float relu_times(float x, float factor) {
   return (x <= 0 ? 0.0F : x) * factor;
 }
@@ -111,7 +113,7 @@ void times_of_rows(const DropoutDraws& draws, const float* x, float* out) {
   constexpr int64_t kDrawn = kBytes / 2;
   over_factors<kBytes>(
       draws, [&](int64_t at, const float* factors, int64_t count) __attribute__((always_inline)) {
-        if (count == kDrawn) {  // a number the compiler knows
+        if (count == kDrawn) {  // A constant that the compiler knows.
           for (int64_t k = 0; k < kDrawn; ++k) out[at + k] = x[at + k] * factors[k];
           return;
         }
@@ -124,7 +126,7 @@ void relu_of_rows(const DropoutDraws& draws, const float* x, float* out) {
   constexpr int64_t kDrawn = kBytes / 2;
   over_factors<kBytes>(
       draws, [&](int64_t at, const float* factors, int64_t count) __attribute__((always_inline)) {
-        if (count == kDrawn) {  // a number the compiler knows
+        if (count == kDrawn) {  // A constant that the compiler knows.
           for (int64_t k = 0; k < kDrawn; ++k) out[at + k] = relu_times(x[at + k], factors[k]);
           return;
         }

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// Places of the counts in front of the arrays.
+// Indices of the counts in front of the arrays.
 enum Head : int64_t {
   kMark,
   kSources,
@@ -34,7 +34,7 @@ void check_counts(int64_t edges, int64_t sources, int64_t targets) {
 void check_ends(const int64_t* source, const int64_t* target, int64_t edges, int64_t sources,
                 int64_t targets) {
   for (int64_t e = 0; e < edges; ++e) {
-    // Unsigned: a negative index is a large one.
+    // The comparison is unsigned, so that a negative index counts as a large one.
     if (static_cast<uint64_t>(source[e]) < static_cast<uint64_t>(sources) &&
         static_cast<uint64_t>(target[e]) < static_cast<uint64_t>(targets))
       continue;
@@ -43,7 +43,7 @@ void check_ends(const int64_t* source, const int64_t* target, int64_t edges, int
   }
 }
 
-// Turns counts at ptr[i + 1] into places, and gives the largest count.
+// Turns counts at ptr[i + 1] into places, and returns the maximum count.
 int32_t sum_up(int32_t* ptr, int64_t nodes) {
   int32_t max = 0;
   for (int64_t i = 0; i < nodes; ++i) {
@@ -53,9 +53,9 @@ int32_t sum_up(int32_t* ptr, int64_t nodes) {
   return max;
 }
 
-// Cuts nodes where no edge passes, as soon as a piece has kPieceNodes; returns the number of pieces, or 0 if
-// one would be too large. piece_ptr first counts the edges that begin, less those that end, to pass in front
-// of a node.
+// Cuts nodes at places that no edge crosses, as soon as a piece has kPieceNodes. Returns the number of
+// pieces, or 0 if one would be too large. At first piece_ptr counts, for each node, the edges that begin to
+// cross in front of it less those that end.
 int32_t cut_pieces(const EdgeOrder& order, int32_t* piece_ptr) {
   std::fill_n(piece_ptr, order.targets + 1, 0);
   for (int64_t i = 0; i < order.targets; ++i) {
@@ -73,13 +73,14 @@ int32_t cut_pieces(const EdgeOrder& order, int32_t* piece_ptr) {
     passing += piece_ptr[i];
     if (passing > 0 || (i - begin < kPieceNodes && i < order.targets)) continue;
     if (i - begin > kMaxPieceNodes) return 0;
-    piece_ptr[++pieces] = static_cast<int32_t>(i);  // a place after which all is still to be read
+    // The writes stay in front of the counts that are still to be read.
+    piece_ptr[++pieces] = static_cast<int32_t>(i);
     begin = i;
   }
   return pieces;
 }
 
-// The same between graphs.
+// Cuts nodes between graphs in the same way.
 int32_t cut_graphs(const EdgeOrder& order, std::span<const int64_t> ptr, int32_t* piece_ptr) {
   if (ptr.front() != 0 || ptr.back() != order.targets)
     throw InputError(fmt::format("the graphs' nodes go from {} to {}, expected from 0 to {}", ptr.front(),
@@ -88,7 +89,7 @@ int32_t cut_graphs(const EdgeOrder& order, std::span<const int64_t> ptr, int32_t
   for (size_t g = 1; g < ptr.size(); ++g) {
     const int64_t begin = ptr[g - 1];
     const int64_t end = ptr[g];
-    // Above the last as well: numbers further on may be lower.
+    // The end is also compared with the last, because later numbers may be lower.
     if (begin > end || end > order.targets)
       throw InputError(fmt::format("graph {} has nodes from {} to {}, expected rising up to {}", g - 1, begin,
                                    end, order.targets));
@@ -131,7 +132,8 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
   int32_t* const by_source = piece_ptr + targets + 1;
   int32_t* const by_edge = by_source + edges;
 
-  // All of it, also what dropped edges and nodes within pieces leave over: equal edges give equal orders.
+  // All numbers are cleared, including those left over by dropped edges and by nodes within pieces, so that
+  // equal edges give equal orders.
   std::fill_n(order, edge_order_size(targets, edges), 0);
   const auto kept = [&](int64_t e) { return !(drop_loops && source[e] == target[e]); };
   for (int64_t e = 0; e < edges; ++e)
@@ -155,7 +157,7 @@ void make_edge_order(const int64_t* source, const int64_t* target, int64_t edges
                                                : 0;
   order[kClosed] = order[kPieces] > 0 ? 1 : 0;
   piece_ptr[0] = 0;
-  if (order[kPieces] > 0 || targets == 0) return;  // without nodes there is no room for a piece
+  if (order[kPieces] > 0 || targets == 0) return;  // Without nodes there is no space for a piece.
   order[kPieces] = 1;
   piece_ptr[1] = static_cast<int32_t>(targets);
 }

@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// use(lane, e, head, logit) for all pairs of a target and some heads.
+/// Calls use(lane, e, head, logit) for all pairs of a target and some heads.
 template <typename Warp, typename T, typename Use>
 PLIMSOLL_DEVICE void gat_logits(const Warp& warp, const Gat<T>& layer, const TargetEdges<T>& target,
                                 const PairLanes<T>& pairs, Use use) {
@@ -16,7 +16,7 @@ PLIMSOLL_DEVICE void gat_logits(const Warp& warp, const Gat<T>& layer, const Tar
   const auto nodes = [&](int64_t e, int64_t h) {
     return layer.s[target.source(layer, e) * heads + h] + layer.t[target.node * heads + h];
   };
-  PerLane<Warp, T> sum(T(0));  // of what features add to the logits
+  PerLane<Warp, T> sum(T(0));  // The part of the logits that comes from edge features.
   warp.each([&](int lane) {
     pairs.over(lane, target.edges, [&](int64_t e, int64_t h) {
       const T* const f = layer.edge_attr + layer.order.edge[target.first + e] * layer.edge_features;
@@ -43,7 +43,7 @@ PLIMSOLL_DEVICE void gat_logits(const Warp& warp, const Gat<T>& layer, const Tar
 template <typename T, int kVector>
 struct GatForward {
   Gat<T> layer;
-  T* scores;  // [rows, H]
+  T* scores;  // [rows, H].
 
   template <typename Warp>
   PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t i) const {
@@ -88,7 +88,7 @@ struct GatBackward {
     warp.each([&](int lane) { pass_to_features(lane, target, p); });
   }
 
-  // p = <grad_i, z_j> by head.
+  // Computes p = <grad_i, z_j> by head.
   template <typename Warp>
   PLIMSOLL_DEVICE void alpha_gradients(const Warp& warp, const TargetEdges<T>& target,
                                        const EdgeNumbers<T>& p) const {
@@ -119,7 +119,8 @@ struct GatBackward {
     }
   }
 
-  // df[k] = sum over heads of q[k,h] times the gradient of the logit; the mean's share included.
+  // Computes df[k] = sum over heads of q[k,h] times the gradient of the logit, including the share through
+  // the mean.
   PLIMSOLL_DEVICE void pass_to_features(int lane, const TargetEdges<T>& target,
                                         const EdgeNumbers<T>& dl) const {
     const int64_t features = layer.edge_features;
@@ -138,7 +139,7 @@ struct GatBackward {
   }
 };
 
-/// Item: a source. Writes the gradients of s and z, z's by way of both scores included.
+/// Item: a source. Writes the gradients of s and z. That of z includes the parts through both scores.
 template <typename T, int kVector>
 struct GatGather {
   Gat<T> layer;
@@ -194,7 +195,7 @@ struct GatGather {
     }
   }
 
-  /// to += factor * row
+  /// Computes to += factor * row.
   template <typename Warp>
   static PLIMSOLL_DEVICE void add_row(const Warp& warp, T factor, const T* row, Pack<T, kVector>& to) {
     const Pack<T, kVector> from = warp.template load<kVector>(row);
@@ -202,7 +203,7 @@ struct GatGather {
   }
 };
 
-/// Item: (part of the targets, 32 numbers of q). The part's sums of q's gradient, [parts, K*H].
+/// Item: (part of the targets, 32 numbers of q). Computes the part's sums of q's gradient, [parts, K*H].
 template <typename T>
 struct GatFeatureSums {
   Gat<T> layer;
@@ -230,7 +231,7 @@ struct GatFeatureSums {
         const auto dl = [&](int64_t e) {
           return gradients.handoff[target.row(layer, e) * 2 * heads + heads + h];
         };
-        T share(0);  // of an edge in what the self-loop's mean gets
+        T share(0);  // The share of an edge in the gradient of the self-loop's mean.
         if (layer.loops && layer.fill == LoopFill::mean && target.edges > 0)
           share = dl(target.edges) / static_cast<T>(target.edges);
         if (layer.loops && layer.fill == LoopFill::value) sum += layer.fill_value * dl(target.edges);
@@ -242,7 +243,7 @@ struct GatFeatureSums {
   }
 };
 
-/// Item: a node. s = <z, att_source> and t = <z, att_target>, the second where there is an att_target.
+/// Item: a node. Computes s = <z, att_source>, and t = <z, att_target> if there is an att_target.
 template <typename T, int kVector>
 struct GatScoresStep {
   const T* z;

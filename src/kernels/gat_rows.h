@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels of gat.h, compiled once a level (levels.h).
+// The kernels of gat.h, compiled once for each level (levels.h).
 
 #include "kernels/attention_rows.h"
 #include "kernels/gat.h"
@@ -15,7 +15,7 @@ struct GatRows : AttentionRows<T, Stored, kLanes, kHeads> {
   using typename Base::H, typename Base::HeadVec;
   using Number = Lanes<T, 1>;
 
-  /// l[e, h] of all edges of a target.
+  /// Computes the logits l[e, h] of all edges of a target.
   static PLIMSOLL_INLINE void logits(const Gat<T, Stored>& layer, const Target<T, Stored>& target, T* l) {
     const int64_t heads = heads_of(layer);
     const int64_t features = layer.edge_features;
@@ -60,9 +60,9 @@ struct GatRows : AttentionRows<T, Stored, kLanes, kHeads> {
     const int64_t heads = heads_of(layer);
     const int64_t width = heads * layer.channels;
     const int64_t max = (layer.order.max_in + 1) * heads;
-    T* const a = scratch;             // alpha
-    T* const factor = scratch + max;  // of dropout
-    T* const leak = factor + max;     // derivative of LeakyReLU
+    T* const a = scratch;             // alpha.
+    T* const factor = scratch + max;  // Factors of dropout.
+    T* const leak = factor + max;     // Derivatives of LeakyReLU.
     T* const dl = leak + max;
     for (int64_t i = begin; i < end; ++i) {
       const Target<T, Stored> target(layer, i);
@@ -88,7 +88,8 @@ struct GatRows : AttentionRows<T, Stored, kLanes, kHeads> {
     }
   }
 
-  // Of q and edge_attr. A self-loop filled with the mean hands its share to each edge; dl is used up.
+  // Computes the gradients of q and edge_attr. A self-loop filled with the mean passes its share on to each
+  // edge. Overwrites dl.
   static PLIMSOLL_INLINE void pass_to_edges(const Gat<T, Stored>& layer,
                                             const GatGradients<T, Stored>& gradients,
                                             const Target<T, Stored>& target, T* dl) {

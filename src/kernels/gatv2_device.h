@@ -9,10 +9,10 @@
 
 namespace plimsoll {
 
-/// Edges whose rows a warp holds at once: weights of edge features are loaded once for all.
+/// Edges whose rows a warp holds at once. Weights of edge features are loaded once for all of them.
 inline constexpr int kEdgesAtOnce = 4;
 
-/// Rows of up to kEdgesAtOnce edges; further ones are those of the last.
+/// Rows of up to kEdgesAtOnce edges. If there are fewer edges, the remaining rows repeat the last.
 template <typename T>
 struct EdgeRows {
   const T* z[kEdgesAtOnce];
@@ -28,7 +28,7 @@ struct EdgeRows {
                       ? layer.edge_attr + layer.order.edge[target.first + e] * layer.edge_features
                       : loop_features + target.node * layer.edge_features;
   }
-  /// The edges first, first + 1, ... of one target.
+  /// Takes the edges first, first + 1, ... of one target.
   PLIMSOLL_DEVICE EdgeRows(const Gatv2<T>& layer, const T* loop_features, const TargetEdges<T>& target,
                            int64_t first) {
     for (int n = 0; n < kEdgesAtOnce; ++n)
@@ -36,7 +36,7 @@ struct EdgeRows {
   }
   PLIMSOLL_DEVICE EdgeRows() {}
 
-  /// y of each edge at a lane's column.
+  /// Computes y of each edge at a lane's column.
   template <int kVector, typename Warp>
   PLIMSOLL_DEVICE void y(const Warp& warp, const Gatv2<T>& layer, int column,
                          Pack<T, kVector> (&sum)[kEdgesAtOnce]) const {
@@ -56,13 +56,13 @@ struct EdgeRows {
   }
 };
 
-/// y becomes its gradient dl * att * LeakyReLU'(y).
+/// Replaces y by its gradient dl * att * LeakyReLU'(y).
 template <int kVector, typename T>
 PLIMSOLL_DEVICE void differentiate(T dl, const Pack<T, kVector>& att, T slope, Pack<T, kVector>& y) {
   for (int v = 0; v < kVector; ++v) y.at[v] = dl * att.at[v] * (y.at[v] > T(0) ? T(1) : slope);
 }
 
-/// Item: a target. The features of its added self-loop, [T, K].
+/// Item: a target. Computes the features of its added self-loop, [T, K].
 template <typename T>
 struct LoopFeatures {
   Gatv2<T> layer;
@@ -85,7 +85,7 @@ struct LoopFeatures {
   }
 };
 
-/// Scores of a target's edges into `scores`; if there is a gradient of out, <grad_i, z_j> into `p`.
+/// Writes scores of a target's edges to `scores`, and <grad_i, z_j> to `p` if there is a gradient of out.
 template <int kVector, typename Warp, typename T>
 PLIMSOLL_DEVICE void gatv2_scores(const Warp& warp, const Gatv2<T>& layer, const T* loop_features,
                                   const TargetEdges<T>& target, const T* grad, const EdgeNumbers<T>& scores,
@@ -132,7 +132,7 @@ template <typename T, int kVector>
 struct Gatv2Forward {
   Gatv2<T> layer;
   const T* loop_features;
-  T* scores;  // [rows, H]
+  T* scores;  // [rows, H].
 
   template <typename Warp>
   PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t i) const {
@@ -153,7 +153,7 @@ struct Gatv2Backward {
   Gatv2<T> layer;
   Gatv2Gradients<T> gradients;
   const T* loop_features;
-  T* loop_gradients;  // [T, K]
+  T* loop_gradients;  // [T, K].
 
   template <typename Warp>
   PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t i) const {
@@ -186,7 +186,7 @@ struct Gatv2Backward {
     });
   }
 
-  // The gradients of y to z_target and, over all columns, to features.
+  // Passes the gradients of y to z_target and, summed over all columns, to features.
   template <typename Warp>
   PLIMSOLL_DEVICE void pass_to_rows(const Warp& warp, const TargetEdges<T>& target,
                                     const EdgeNumbers<T>& dl) const {
@@ -244,7 +244,7 @@ struct Gatv2Backward {
   }
 };
 
-/// Item: a source. Writes the gradient of z, or adds to it where it is z_target's too.
+/// Item: a source. Writes the gradient of z, or adds to it if it is also that of z_target.
 template <typename T, int kVector>
 struct Gatv2Gather {
   Gatv2<T> layer;
@@ -271,7 +271,7 @@ struct Gatv2Gather {
           total = warp.template load<kVector>(to);
         for (int64_t first = begin; first < last; first += kEdgesAtOnce) {
           EdgeRows<T> rows;
-          const T* from[kEdgesAtOnce];  // alpha and the gradient of the score
+          const T* from[kEdgesAtOnce];  // alpha and the gradient of the score.
           const T* grad[kEdgesAtOnce];
           for (int n = 0; n < kEdgesAtOnce; ++n) {
             const int64_t o = first + n < last ? first + n : last - 1;
@@ -296,8 +296,8 @@ struct Gatv2Gather {
   }
 };
 
-/// Item: (part of the targets, tile, block of kFeatures rows of the edge weights). The part's sums of the
-/// gradients of att and edge_weight, [parts, 1 + K, H*D].
+/// Item: (part of the targets, tile, block of kFeatures rows of the edge weights). Computes the part's sums
+/// of the gradients of att and edge_weight, [parts, 1 + K, H*D].
 template <typename T, int kVector>
 struct Gatv2WeightSums {
   static constexpr int kFeatures = 12;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels of gatv2.h, compiled once a level (levels.h).
+// The kernels of gatv2.h, compiled once for each level (levels.h).
 
 #include "kernels/attention_rows.h"
 #include "kernels/gatv2.h"
@@ -19,13 +19,13 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
   static PLIMSOLL_INLINE Vec leaky(Vec y, T slope) { return y > T(0) ? y : y * slope; }
 
   struct Scratch {
-    T* y;       // [kGatv2Rows, H*D]
-    T* loop;    // [K]
-    T* dloop;   // [K]
-    T* read;    // [kMaxBlock, K] features of some edges, where they are not stored as T
-    T* a;       // [most edges, H]
-    T* factor;  // [most edges, H]
-    T* dl;      // [most edges, H]
+    T* y;       // [kGatv2Rows, H*D].
+    T* loop;    // [K].
+    T* dloop;   // [K].
+    T* read;    // [kMaxBlock, K], features of some edges if they are not stored as T.
+    T* a;       // [max edges, H].
+    T* factor;  // [max edges, H].
+    T* dl;      // [max edges, H].
 
     Scratch(const Gatv2<T, Stored>& layer, T* from)
         : y(from),
@@ -37,7 +37,7 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
           dl(factor + (layer.order.max_in + 1) * layer.heads) {}
   };
 
-  /// Features of an edge, number b of a block; of an added self-loop those in buffer.loop.
+  /// Returns the features of edge number b of a block; for an added self-loop these are in buffer.loop.
   static PLIMSOLL_INLINE const T* features_of(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
                                               int64_t e, const Scratch& buffer, int64_t b) {
     if (e == target.edges) return buffer.loop;
@@ -65,7 +65,8 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
     for (int64_t k = 0; k < features; ++k) loop[k] *= T(1) / static_cast<T>(target.edges);
   }
 
-  /// y of `kEdges` edges from `first` on, one row after the other: edge weights are loaded once for all.
+  /// Computes y of `kEdges` edges from `first` on, one row after the other. Edge weights are loaded once for
+  /// all of them.
   template <int kEdges>
   static PLIMSOLL_INLINE void rows_of(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
                                       int64_t first, const Scratch& buffer, T* y) {
@@ -90,7 +91,7 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
     }
   }
 
-  /// y of the edges first .. last-1 of a target, into the rows of y.
+  /// Computes y of the edges first .. last-1 of a target into the rows of y.
   static PLIMSOLL_INLINE void all_rows(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
                                        int64_t first, int64_t last, const Scratch& buffer, T* y) {
     const int64_t width = heads_of(layer) * layer.channels;
@@ -100,7 +101,7 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
         });
   }
 
-  /// The scores of the edges first .. last-1 from their rows.
+  /// Computes the scores of the edges first .. last-1 from their rows.
   static PLIMSOLL_INLINE void score_rows(const Gatv2<T, Stored>& layer, int64_t first, int64_t last,
                                          const T* y, T* scores) {
     const int64_t heads = heads_of(layer);
@@ -115,7 +116,7 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
       }
   }
 
-  /// The scores of all edges of a target; the rows of the last kGatv2Rows edges or fewer are left in y.
+  /// Computes the scores of all edges of a target. The rows of the last edges, up to kGatv2Rows, stay in y.
   static PLIMSOLL_INLINE void all_scores(const Gatv2<T, Stored>& layer, const Target<T, Stored>& target,
                                          const Scratch& buffer, T* y, T* scores) {
     for (int64_t first = 0; first < target.all; first += kGatv2Rows) {
@@ -170,7 +171,8 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
 
   static PLIMSOLL_INLINE void add_to(Stored* at, T value) { Number::store(at, Number::load(at) + value); }
 
-  // One edge: its y becomes dy = dl att leaky'(y), which goes to att, target and source.
+  // Runs one edge backward: its y becomes dy = dl att leaky'(y), which is added to the gradients of att,
+  // target and source.
   static PLIMSOLL_INLINE void pass_on(const Gatv2<T, Stored>& layer,
                                       const Gatv2Gradients<T, Stored>& gradients,
                                       const Target<T, Stored>& target, int64_t e, const T* a, const T* dl,
@@ -191,14 +193,14 @@ struct Gatv2Rows : AttentionRows<T, Stored, kLanes, kHeads> {
         const Vec dy = d * att * (value > T(0) ? L::all(1) : L::all(layer.slope));
         L::store(gradients.att + c, L::load(gradients.att + c) + d * leaky(value, layer.slope));
         L::store(dz_target + c, L::load(dz_target + c) + dy);
-        // Read again: z and z_target share their gradient where they share weights.
+        // The row is loaded again, because z and z_target have one gradient if they share weights.
         if (dz != nullptr) L::store(dz + c, L::load(dz + c) + (alpha * L::load(grad + c) + dy));
         L::store(y + c, dy);
       }
     }
   }
 
-  // dy of the edges first .. last-1 to edge_weight and edge_attr.
+  // Passes dy of the edges first .. last-1 to edge_weight and edge_attr.
   static PLIMSOLL_INLINE void pass_to_edges(const Gatv2<T, Stored>& layer,
                                             const Gatv2Gradients<T, Stored>& gradients,
                                             const Target<T, Stored>& target, int64_t first, int64_t last,

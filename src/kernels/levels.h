@@ -3,10 +3,10 @@
 #include "kernels/level.h"
 
 // Kernels that are compiled once for each level. NAME_rows.h holds their loops and defines a table of them in
-// namespace PLIMSOLL_LEVEL, with vectors of PLIMSOLL_VECTOR_BYTES; cmake/levels.cmake compiles it three
+// namespace PLIMSOLL_LEVEL, with vectors of PLIMSOLL_VECTOR_BYTES. cmake/levels.cmake compiles it three
 // times.
 
-/// Declares the tables of one kernel, `name`, whose type is the rest of the arguments.
+/// Declares the tables of one kernel, `name`. The remaining arguments are its type.
 #define PLIMSOLL_DECLARE_LEVELS(name, ...) \
   namespace portable {                     \
   extern const __VA_ARGS__ name;           \

@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels of logit_losses.h, compiled once a level (levels.h).
+// The kernels of logit_losses.h, compiled once for each level (levels.h).
 
 #include "kernels/logit_losses.h"
 #include "kernels/simd.h"
@@ -24,7 +24,7 @@ PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec log_of_one_and(const Lanes<fl
   return (s + s) * p;
 }
 
-/// float64, which is for tests, takes the C library's.
+/// float64 is used by tests and calls the C library.
 template <int kLanes>
 PLIMSOLL_INLINE typename Lanes<double, kLanes>::Vec log_of_one_and(const Lanes<double, kLanes>&,
                                                                    typename Lanes<double, kLanes>::Vec e) {
@@ -36,7 +36,7 @@ PLIMSOLL_INLINE typename Lanes<double, kLanes>::Vec log_of_one_and(const Lanes<d
   }
 }
 
-/// work(lanes, c) for all columns, whole vectors first.
+/// Calls work(lanes, c) for all columns, whole vectors first.
 template <typename T, int kLanes, typename Work>
 PLIMSOLL_INLINE void over_columns(int64_t classes, const Work& work) {
   int64_t c = 0;
@@ -44,15 +44,15 @@ PLIMSOLL_INLINE void over_columns(int64_t classes, const Work& work) {
   for (; c < classes; ++c) work(Lanes<T, 1>(), c);
 }
 
-/// A sum of what comes in vectors and of what comes alone.
+/// A sum of vectors and of single numbers.
 template <typename T, int kLanes>
 struct Sum {
   typename Lanes<T, kLanes>::Vec wide = {};
-  T one = 0;
+  T single = 0;
 
   PLIMSOLL_INLINE void add(typename Lanes<T, kLanes>::Vec value) { wide += value; }
-  PLIMSOLL_INLINE void add_one(T value) { one += value; }
-  PLIMSOLL_INLINE T total() const { return Lanes<T, kLanes>::sum(wide) + one; }
+  PLIMSOLL_INLINE void add_single(T value) { single += value; }
+  PLIMSOLL_INLINE T total() const { return Lanes<T, kLanes>::sum(wide) + single; }
 };
 
 template <typename T, int kLanes>
@@ -63,25 +63,25 @@ struct LogitLossRows {
   template <typename L>
   static PLIMSOLL_INLINE void add(Total& total, const L&, typename L::Vec value) {
     if constexpr (sizeof(typename L::Vec) == sizeof(T))
-      total.add_one(value);
+      total.add_single(value);
     else
       total.add(value);
   }
 
   static PLIMSOLL_INLINE T max(const T* row, const T* bias, int64_t classes) {
     auto wide = Wide::all(row[0] + bias[0]);
-    T one = row[0] + bias[0];
+    T highest = row[0] + bias[0];
     over_columns<T, kLanes>(
         classes, [&](auto lanes, int64_t c) __attribute__((always_inline)) {
           const auto logit = lanes.load(row + c) + lanes.load(bias + c);
           if constexpr (sizeof(logit) == sizeof(T))
-            one = logit > one ? logit : one;
+            highest = logit > highest ? logit : highest;
           else
             wide = logit > wide ? logit : wide;
         });
     if constexpr (kLanes > 1)
-      for (int i = 0; i < kLanes; ++i) one = wide[i] > one ? wide[i] : one;
-    return one;
+      for (int i = 0; i < kLanes; ++i) highest = wide[i] > highest ? wide[i] : highest;
+    return highest;
   }
 
   static void cross_entropy(const T* logits, const T* bias, int64_t rows, int64_t classes,
@@ -148,7 +148,7 @@ struct LogitLossRows {
     }
   }
 
-  /// The sum of the logits of a list.
+  /// Returns the sum of the logits of a list.
   static PLIMSOLL_INLINE T listed(const T* row, const T* bias, int64_t begin, int64_t end,
                                   const int64_t* ids) {
     T sum = 0;

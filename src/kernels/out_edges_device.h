@@ -9,27 +9,27 @@
 
 namespace plimsoll {
 
-/// Edges in the order of a pass.
+/// The edges in the order of a pass.
 struct OutEdgesPass {
   EdgeOrder order;
-  const int32_t* from;  // [edges] positions as the pass before left them; null: as they are
-  int shift;            // of the digit in a source
+  const int32_t* from;  // [edges] positions in the order of the pass before; null for the initial order.
+  int shift;            // Shift of the digit in a source.
 
-  /// The source of a position; of one that the order does not keep, more than any.
+  /// Returns the source of a position, or a number above all sources if the order does not keep the position.
   PLIMSOLL_DEVICE int64_t source(int32_t position) const {
     return position < order.in_ptr[order.targets] ? order.source[position] : order.sources;
   }
   PLIMSOLL_DEVICE int32_t position(int64_t k) const {
     return from == nullptr ? static_cast<int32_t>(k) : from[k];
   }
-  /// The source of the k-th edge.
+  /// Returns the source of the k-th edge.
   PLIMSOLL_DEVICE int64_t operator[](int64_t k) const { return source(position(k)); }
   PLIMSOLL_DEVICE int digit(int32_t position) const {
     return static_cast<int>(source(position) >> shift) % kDigits;
   }
 };
 
-/// Item: a part. counts[digit, part]
+/// Item: a part. Writes counts[digit, part].
 struct CountDigits {
   OutEdgesPass pass;
   EdgeParts parts;
@@ -46,12 +46,12 @@ struct CountDigits {
   }
 };
 
-/// Item: a digit. Its counts become how many come before in other parts, and total[digit] how many there are.
+/// Item: a digit. Replaces its counts by the number of edges in earlier parts, and writes total[digit].
 struct AddDigits {
   EdgeParts parts;
   int32_t* counts;
-  int32_t* shares;  // [digits, lanes]
-  int32_t* total;   // [digits]
+  int32_t* shares;  // [digits, lanes].
+  int32_t* total;   // [digits].
 
   template <typename Warp>
   PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t digit) const {
@@ -77,7 +77,7 @@ struct AddDigits {
   PLIMSOLL_DEVICE int64_t first(int lane) const { return lane * parts.count / kWarpLanes; }
 };
 
-/// Item: a part. Its positions go where their digits belong.
+/// Item: a part. Moves its positions to the places of their digits.
 struct PlaceDigits {
   OutEdgesPass pass;
   EdgeParts parts;
@@ -98,7 +98,7 @@ struct PlaceDigits {
   }
 };
 
-/// Item: 32 sources, sources + 1 of them. out_ptr[j] = how many edges come from sources before j.
+/// Item: 32 of the sources + 1 numbers of out_ptr. out_ptr[j] = number of edges from sources before j.
 struct PointToOutEdges {
   OutEdgesPass pass;
   int32_t* out_ptr;
@@ -112,7 +112,7 @@ struct PointToOutEdges {
   }
 };
 
-/// Item: 32 out edges. target[o] = whose edges have the position.
+/// Item: 32 out edges. target[o] = the target whose edges include the position.
 struct FindTargets {
   EdgeOrder order;
   const int32_t* position;
@@ -132,7 +132,7 @@ struct FindTargets {
 template <typename Launch>
 void run_out_edges(const EdgeOrder& order, int32_t* out_ptr, int32_t* position, int32_t* target,
                    int32_t* buffer, const Launch& launch) {
-  constexpr int kBits = 5;  // of a digit
+  constexpr int kBits = 5;  // Bits of a digit.
   const auto groups = [](int64_t count) { return (count + kWarpLanes - 1) / kWarpLanes; };
   int passes = 1;
   while (order.sources >> (passes * kBits) > 0) ++passes;

@@ -2,14 +2,14 @@
 
 #include <cmath>
 
-// Products and sums are rounded one by one here: of points on a line both products of a cross product are the
-// same number, and their difference is 0.
+// Products and sums are rounded one by one in this file. For points on a line the two products of a cross
+// product are then the same number, and their difference is 0.
 
 namespace plimsoll {
 namespace {
 
-// Lengths and angles are measured in float64: products of differences of float32 are nearly exact in it, and
-// do not become 0 where all is small.
+// Lengths and angles are measured in float64. Products of differences of float32 are nearly exact in it, and
+// do not underflow to 0 if all differences are small.
 struct Point {
   double x, y, z;
 
@@ -28,14 +28,14 @@ struct Point {
   }
 };
 
-/// atan2(y, x) for y >= 0, in [0, pi], 0 where both are 0. float32 to 2 units in the last place by the
-/// polynomial of Cephes' atanf; float64 takes the C library's.
+/// Writes atan2(y, x) for y >= 0, in [0, pi], or 0 if both are 0. float32 is computed to 2 units in the last
+/// place by the polynomial of Cephes' atanf; float64 calls the C library.
 void set_angle(double y, double x, float& to) {
   const double wide = x < 0 ? -x : x;
   const double max = y > wide ? y : wide;
   const double min = y > wide ? wide : y;
   const auto ratio = static_cast<float>(max > 0 ? min / max : 0.0);
-  const bool far = ratio > 0.414213562F;  // tan(pi / 8)
+  const bool far = ratio > 0.414213562F;  // tan(pi / 8).
   const float q = far ? (ratio - 1.0F) / (ratio + 1.0F) : ratio;
   const float s = q * q;
   float r = (((8.05374449538e-2F * s - 1.38776856032e-1F) * s + 1.99777106478e-1F) * s - 3.33329491539e-1F) *
@@ -46,11 +46,11 @@ void set_angle(double y, double x, float& to) {
   to = x < 0 ? 3.141592653589793F - r : r;
 }
 void set_angle(double y, double x, double& to) {
-  to = std::atan2(y, x + 0.0);  // never -0
+  to = std::atan2(y, x + 0.0);  // Adding 0.0 avoids -0.
 }
 
-// Of the angle whose cosine and sine are to each other as x and y the half's, by whichever is not small. 0
-// where both are 0.
+// Computes sine and cosine of half the angle whose cosine and sine have the ratio of x and y, from whichever
+// of both is not small. Both are 0 if x and y are 0.
 template <typename T>
 void half_angle(double x, double y, T& sine, T& cosine) {
   const double size = std::sqrt(x * x + y * y);

@@ -5,13 +5,13 @@
 
 namespace plimsoll {
 
-// Paths of path_tiles.h on a CUDA device, f32 and f64, everything in device memory. Stream, errors and builds
-// without CUDA are as in attention_cuda.h.
+// Paths of path_tiles.h on a CUDA device, f32 and f64, with all arrays in device memory. Stream, errors and
+// builds without CUDA are as in attention_cuda.h.
 
-/// The paths of a graph by number, from 0 on, in the order of i, j, k and p.
+/// Numbers the paths of a graph from 0 on, in the order of i, j, k and p.
 struct PathNumbers {
   PathGraph graph;
-  /// [row_begin[nodes] + 1] how many paths are in front of those of each edge i -> j, but for (i, i, i, i).
+  /// [row_begin[nodes] + 1] number of paths before those of each edge i -> j, without the paths (i, i, i, i).
   const int64_t* before = nullptr;
 };
 
@@ -20,28 +20,28 @@ template <typename T>
 struct FoundPaths {
   PathNumbers numbers;
   int64_t first = 0, rows = 0;
-  const T* pos = nullptr;  ///< [nodes, 3]
+  const T* pos = nullptr;  ///< [nodes, 3].
   PathBasis<T> basis;
   bool periodic = false;
-  int32_t* node[4] = {};  ///< [rows] each: i, j, k and p
-  T* gaussians[3] = {};   ///< row-major: [rows, distances], with angles, and with torsions
+  int32_t* node[4] = {};  ///< [rows] each: i, j, k and p.
+  T* gaussians[3] = {};   ///< Row-major: [rows, distances], then with angles, then with torsions.
 };
 
-/// How many paths each of `edges` edges has, of which those after row_begin[nodes] have none.
+/// Counts the paths of each of `edges` edges. Edges from row_begin[nodes] on have none.
 void count_edge_paths_cuda(const PathGraph& graph, int64_t edges, int64_t* counts, void* stream);
 
-/// `step` apart stand the rows of `table`: of a node the numbers for its four places, `width` each. Of each
-/// path their sum.
+/// Sums rows of `table` for each path. The row of a node has 4 * width numbers, `width` for each of the four
+/// places that the node can have in a path.
 template <typename T>
 struct GatheredRows {
   const T* table = nullptr;
   int64_t width = 0;
   const int32_t* node[4] = {};
-  T* out = nullptr;  ///< [rows, width]
+  T* out = nullptr;  ///< [rows, width].
 };
 
-/// out[at[r]] += in[order[r]] for rows r in their order, in which `at` never falls; without `order` in[r].
-/// Rows of out are `step` apart.
+/// Computes out[at[r]] += in[order[r]], or += in[r] without `order`, for rows r in their order. `at` must not
+/// fall. Rows of out are `step` apart.
 template <typename T>
 struct ScatteredRows {
   const T* in = nullptr;

@@ -10,10 +10,10 @@
 
 namespace plimsoll {
 
-/// The edges of node k that lead to none of two others.
+/// The edges of node k that do not lead to either of two other nodes.
 struct PathEnds {
   int64_t begin, edges;
-  int64_t hole[2], size[2];  ///< parallel edges to each of the others: where they begin, and how many
+  int64_t hole[2], size[2];  ///< Parallel edges to each of the others: where they begin, and their number.
 
   PLIMSOLL_DEVICE PathEnds(const PathGraph& graph, int32_t k, int32_t i, int32_t j)
       : begin(graph.row_begin[k]), edges(graph.row_begin[k + 1] - begin), hole{}, size{} {
@@ -25,7 +25,7 @@ struct PathEnds {
     }
   }
   PLIMSOLL_DEVICE int64_t count() const { return edges - size[0] - size[1]; }
-  /// The place in the graph's targets of number `end`.
+  /// Returns the place of edge number `end` in the graph's targets.
   PLIMSOLL_DEVICE int64_t place(int64_t end) const {
     for (int n = 0; n < 2; ++n)
       if (end >= hole[n]) end += size[n];
@@ -33,7 +33,7 @@ struct PathEnds {
   }
 };
 
-/// Item: edge.
+/// Item: an edge.
 struct CountEdgePaths {
   PathGraph graph;
   int64_t* counts;
@@ -58,14 +58,14 @@ struct CountEdgePaths {
 };
 
 struct PathNodes {
-  int32_t node[4];  ///< i, j, k, p
+  int32_t node[4];  ///< i, j, k, p.
 
-  /// Number `path` of all.
+  /// Finds path number `path` among all paths.
   PLIMSOLL_DEVICE PathNodes(const PathNumbers& numbers, int64_t path) : node{} {
     const PathGraph& graph = numbers.graph;
     const int64_t* const row = graph.row_begin;
     const int64_t self = graph.self_paths ? 1 : 0;
-    // The last node with at most so many in front of it.
+    // The search finds the last node with at most `path` paths before its own.
     int64_t i = 0;
     for (int64_t end = graph.nodes; end - i > 1;) {
       const int64_t middle = (i + end) / 2;
@@ -74,7 +74,7 @@ struct PathNodes {
       else
         end = middle;
     }
-    path -= self * (i + 1);  // of edges alone
+    path -= self * (i + 1);  // The number among the paths of edges only.
     for (int n = 0; n < 4; ++n) node[n] = static_cast<int32_t>(i);
     if (self != 0 && path < numbers.before[row[i]]) return;
     const int64_t* const before = numbers.before + row[i];
@@ -94,12 +94,13 @@ struct PathNodes {
   }
 };
 
-/// Lengths and angles of one path, measured as path_geometry.h does. Compiled without fused products: both
-/// products of a cross product of points on a line are the same number, and their difference is 0.
+/// Lengths and angles of one path, measured as path_geometry.h does. It must be compiled without fused
+/// products: for points on a line the two products of a cross product are then the same number, and their
+/// difference is 0.
 template <typename T>
 struct PathMeasures {
-  T distance[3];  ///< of the edge, the triple and the path
-  T angle[3];     ///< the first is not used
+  T distance[3];  ///< Distances of the edge, the triple and the path.
+  T angle[3];     ///< The first is not used.
   T torsion, cosine;
 
   PLIMSOLL_DEVICE PathMeasures(const T* pos, const int32_t* node, bool angles, bool periodic)
@@ -142,7 +143,7 @@ struct PathMeasures {
     PLIMSOLL_DEVICE double length() const { return std::sqrt(dot(*this)); }
   };
   PLIMSOLL_DEVICE static T angle_of(double y, double x) {
-    return static_cast<T>(std::atan2(y, x + 0.0));  // never -0
+    return static_cast<T>(std::atan2(y, x + 0.0));  // Adding 0.0 avoids -0.
   }
   PLIMSOLL_DEVICE void half_angle(double x, double y) {
     const double size = std::sqrt(x * x + y * y);
@@ -154,7 +155,7 @@ struct PathMeasures {
   }
 };
 
-/// Item: path. Each lane finds it for itself, and the Gaussians of some columns.
+/// Item: a path. Each lane finds the path for itself, and computes the Gaussians of some columns.
 template <typename T>
 struct FindPaths {
   FoundPaths<T> paths;
@@ -168,7 +169,8 @@ struct FindPaths {
         for (int n = 0; n < 4; ++n) paths.node[n][item] = path.node[n];
       const PathMeasures<T> found(paths.pos, path.node, basis.angles > 0, paths.periodic);
       for (int level = 0; level < 3; ++level) {
-        const int64_t columns = basis.distances + (level > 0 ? basis.angles : 0) + (level > 1 ? basis.torsions : 0);
+        const int64_t columns =
+            basis.distances + (level > 0 ? basis.angles : 0) + (level > 1 ? basis.torsions : 0);
         for (int64_t c = lane; c < columns; c += kWarpLanes) {
           const bool torsion = c >= basis.distances + basis.angles;
           const T value = c < basis.distances ? found.distance[level]
@@ -182,7 +184,7 @@ struct FindPaths {
   }
 };
 
-/// Item: path.
+/// Item: a path.
 template <typename T>
 struct GatherRows {
   GatheredRows<T> rows;
@@ -193,7 +195,8 @@ struct GatherRows {
     warp.each([&](int lane) {
       for (int64_t c = lane; c < width; c += kWarpLanes) {
         T sum(0);
-        for (int role = 0; role < 4; ++role) sum += rows.table[(rows.node[role][item] * int64_t{4} + role) * width + c];
+        for (int role = 0; role < 4; ++role)
+          sum += rows.table[(rows.node[role][item] * int64_t{4} + role) * width + c];
         rows.out[item * width + c] = sum;
       }
     });
@@ -219,7 +222,7 @@ struct ScatterRows {
       if (c >= rows.width) return;
       T& to = rows.out[at * rows.step + c];
       T sum = to;
-      // Several are read at once, and added in their order.
+      // Several rows are loaded at once, and added in their order.
       constexpr int kAtOnce = 8;
       int64_t r = row;
       for (; r + kAtOnce <= end; r += kAtOnce) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels of path_message.h, compiled once a level (levels.h).
+// The kernels of path_message.h, compiled once for each level (levels.h).
 
 #include "kernels/path_message.h"
 #include "kernels/simd.h"
@@ -17,7 +17,7 @@ struct PathRows {
                      const T* cosine, int64_t rows, int64_t step, T* out) {
     const T* slope = basis.slope;
     const T* offset = basis.offset;
-    // Rows in vectors; the last begins early rather than to end late.
+    // Rows go in vectors. The last vector overlaps the one before, so that it does not end behind the rows.
     const auto column = [&](const T* value, const T* beside) {
       const auto work = [&](auto lanes, int64_t r) __attribute__((always_inline)) {
         const auto centre =
@@ -110,7 +110,7 @@ struct PathRows {
     for (; i + kLanes <= width; i += kLanes) work(L(), i);
     for (; i < width; ++i) work(Lanes<T, 1>(), i);
   }
-  // As torch's relu and its gradient, NaN included.
+  // Computes relu as torch does, and its gradient, NaN included.
   template <typename Any>
   static PLIMSOLL_INLINE auto positive(Any lanes, typename Any::Vec value) {
     return value <= lanes.all(0) ? lanes.all(0) : value;

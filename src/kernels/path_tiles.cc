@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-/// The slot of a node, a new one if it has none; -1 where there is no room.
+/// Returns the slot of a node, a new one if it has none, or -1 if there is no free slot.
 int32_t slot(NodeSlots& slots, int32_t node) {
   int32_t& at = slots.slot_of[node];
   if (at < 0 && slots.used < slots.capacity) {
@@ -16,15 +16,15 @@ int32_t slot(NodeSlots& slots, int32_t node) {
 }
 
 /// Adds paths to a tile.
-class Adding {
+class TileBuilder {
  public:
-  Adding(PathTile& tile, NodeSlots& slots, int64_t first) : tile_(tile), slots_(slots), first_(first) {}
+  TileBuilder(PathTile& tile, NodeSlots& slots, int64_t first) : tile_(tile), slots_(slots), first_(first) {}
 
   void new_edge() { edge_ = -1; }
   void new_triple() { triple_ = -1; }
   bool full() const { return tile_.paths == tile_.capacity; }
 
-  /// False where slots have no room.
+  /// Returns false if there are too few free slots.
   bool add(int32_t i, int32_t j, int32_t k, int32_t p) {
     const int32_t end = slot(slots_, p);
     if (end < 0 || (triple_ < 0 && !add_triple(i, j, k))) return false;
@@ -68,8 +68,8 @@ bool PathWalk::fill(int64_t first, int64_t count, PathTile& tile, NodeSlots& slo
   const int64_t* const row = graph_.row_begin;
   const int32_t* const target = graph_.target;
   const int64_t end = std::min(first + count, graph_.nodes);
-  Adding to(tile, slots, first);
-  // Out of slots: again with an emptier table, or with fewer paths.
+  TileBuilder to(tile, slots, first);
+  // If slots run out, the caller clears the table and tries again; if it was empty, the tile has fewer paths.
   const auto no_slots = [&] {
     if (!held) return true;
     next_ = before;
@@ -110,7 +110,7 @@ bool PathWalk::fill(int64_t first, int64_t count, PathTile& tile, NodeSlots& slo
 int64_t count_paths(const PathGraph& graph, int64_t source) {
   const int64_t* const row = graph.row_begin;
   const int32_t* const target = graph.target;
-  const auto edges = [&](int32_t from, int64_t to) {  // parallel ones among them
+  const auto edges = [&](int32_t from, int64_t to) {  // Parallel edges included.
     const auto [begin, end] = std::equal_range(target + row[from], target + row[from + 1], to);
     return static_cast<int64_t>(end - begin);
   };

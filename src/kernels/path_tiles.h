@@ -7,18 +7,18 @@ namespace plimsoll {
 /// Edges by source, without self-loops (ops/path_message.h).
 struct PathGraph {
   int64_t nodes = 0;
-  const int64_t* row_begin = nullptr;  ///< [nodes + 1]
+  const int64_t* row_begin = nullptr;  ///< [nodes + 1].
   const int32_t* target = nullptr;
-  bool self_paths = false;  ///< each node i has a path (i, i, i, i), in front of its others
+  bool self_paths = false;  ///< Each node i has a path (i, i, i, i), before its others.
 };
 
-/// Nodes in the rows of a table, which is filled from tile to tile until it is full: what is computed from a
-/// node alone is computed once as long as it stays. Memory is the caller's.
+/// Maps nodes to rows of a table that is filled from tile to tile until it is full. Results that depend on
+/// one node are computed once while the node has its row. The caller owns the memory.
 struct NodeSlots {
   int64_t capacity = 0;
   int64_t used = 0;
-  int32_t* node = nullptr;     ///< [capacity] of each slot
-  int32_t* slot_of = nullptr;  ///< [nodes] of each node, -1: it has none
+  int32_t* node = nullptr;     ///< [capacity] node of each slot.
+  int32_t* slot_of = nullptr;  ///< [nodes] slot of each node, or -1.
 
   void clear() {
     for (int64_t s = 0; s < used; ++s) slot_of[node[s]] = -1;
@@ -26,34 +26,34 @@ struct NodeSlots {
   }
 };
 
-/// Paths i -> j -> k -> p that follow each other in the order of i, j, k and p, with what they share: their
-/// distinct (i, j, k) and (i, j), in the same order. Arrays have `capacity` numbers, of the caller's.
+/// Consecutive paths i -> j -> k -> p in the order of i, j, k and p, with their distinct (i, j, k) and (i, j)
+/// in the same order. The caller owns the arrays, which have `capacity` numbers.
 struct PathTile {
   int64_t capacity = 0;
   int64_t paths = 0;
   int64_t triples = 0;
   int64_t edges = 0;
-  int32_t* edge_source = nullptr;  ///< slot of i
-  int32_t* edge_target = nullptr;  ///< slot of j
+  int32_t* edge_source = nullptr;  ///< Slot of i.
+  int32_t* edge_target = nullptr;  ///< Slot of j.
   int32_t* triple_edge = nullptr;
-  int32_t* triple_node = nullptr;  ///< slot of k
+  int32_t* triple_node = nullptr;  ///< Slot of k.
   int32_t* path_triple = nullptr;
-  int32_t* path_node = nullptr;    ///< slot of p
-  int32_t* path_source = nullptr;  ///< i less the first node that the walk's window has
+  int32_t* path_node = nullptr;    ///< Slot of p.
+  int32_t* path_source = nullptr;  ///< i less the first node of the walk's window.
 };
 
-/// Enumerates all paths of different nodes, a tile at a time. It keeps nothing of a path.
+/// Enumerates all paths of different nodes, one tile at a time. It stores no paths.
 class PathWalk {
  public:
   explicit PathWalk(const PathGraph& graph) : graph_(graph), next_{.source = 0} { enter(next_, 0); }
 
-  /// The next paths, those of sources below first + count: as many as fit into the tile; none when there are
-  /// no more. Returns false, and stays where it was, where slots have too little room for what they hold
-  /// already: they are to be cleared. A tile for whose nodes slots are too few ends before.
+  /// Fills the tile with the next paths from sources below first + count: as many as fit, or none if there
+  /// are no more. A tile ends early if there are too few free slots. Returns false, and does not advance, if
+  /// there are too few free slots for even one path: the caller must clear them.
   bool fill(int64_t first, int64_t count, PathTile& tile, NodeSlots& slots);
 
  private:
-  // The next path to look at: edges by their place in `target`; -1 for k and p: from the first.
+  // The next path to visit: edges by their place in `target`. -1 for k or p means their first.
   struct Place {
     int64_t source = 0;
     bool self = false;
@@ -69,7 +69,7 @@ class PathWalk {
   Place next_;
 };
 
-/// How many paths of different nodes begin at `source`. row_begin and target as above, targets rising.
+/// Returns the number of paths of different nodes that begin at `source`. The targets of each row must rise.
 int64_t count_paths(const PathGraph& graph, int64_t source);
 
 }  // namespace plimsoll

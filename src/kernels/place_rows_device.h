@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Items: rows. Lanes ask for as much as they can at once, as what comes by the bus takes long.
+/// Item: a row. Lanes load as much as they can at once, because loads over the bus have a high latency.
 template <int kNumbers>
 struct PlaceRows {
   PlacedRows placed;

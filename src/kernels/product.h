@@ -14,35 +14,35 @@ struct RowSpan {
   int64_t column_step = 1;
 };
 
-/// What a product does with its result.
+/// How a product treats its result.
 struct ProductEnd {
-  bool add = false;   ///< it is added to y
-  bool relu = false;  ///< what is below 0 becomes 0
+  bool add = false;   ///< Add the result to y.
+  bool relu = false;  ///< Replace negative results by 0.
 };
 
-/// Products of few rows with a matrix that stays: y = x W^T + bias. W is packed once, in panels of columns of
-/// W^T that fit into registers, for one level. Sums go over the inputs in their order, whatever the number of
+/// Products of few rows with a constant matrix: y = x W^T + bias. W is packed once, for one level, in panels
+/// of columns of W^T that fit into registers. Sums go over the inputs in their order, whatever the number of
 /// rows: a row has the same bits alone and among others. T is float or double. Thread-safe.
 template <typename T>
 struct ProductKernels {
-  int64_t panel;  ///< outputs in a panel
+  int64_t panel;  ///< Outputs in a panel.
 
-  /// W [out, in] in C order, as torch's Linear has it, into product_size() numbers; and the same from W^T
-  /// [in, out]. A row begins `step` numbers after the one before.
+  /// Packs W [out, in] in C order, as torch's Linear stores it, into product_size() numbers.
+  /// pack_transposed() packs from W^T [in, out]. Rows begin `step` numbers apart.
   void (*pack)(const T* w, int64_t in, int64_t out, int64_t step, T* packed);
   void (*pack_transposed)(const T* w, int64_t in, int64_t out, int64_t step, T* packed);
-  /// y [rows, out] from x [rows, in]; bias [out], or null. With `add` there is no bias.
+  /// Computes y [rows, out] from x [rows, in]; bias is [out], or null. With `add` there is no bias.
   void (*multiply)(RowSpan<T> x, int64_t rows, const T* packed, int64_t in, int64_t out, const T* bias, T* y,
                    ProductEnd end);
-  /// sum [m, n] += a^T b of a [rows, m] and b [rows, n], over rows in their order. buffer: rows * panel
-  /// numbers.
+  /// Computes sum [m, n] += a^T b for a [rows, m] and b [rows, n], over rows in their order. `buffer` has
+  /// rows * panel numbers.
   void (*add_transposed)(RowSpan<T> a, int64_t m, const T* b, int64_t n, int64_t rows, T* buffer, T* sum);
 };
 
 template <typename T>
 const ProductKernels<T>& product_kernels(Level level);
 
-/// Numbers that a packed matrix takes.
+/// Numbers in a packed matrix.
 template <typename T>
 int64_t product_size(const ProductKernels<T>& kernels, int64_t in, int64_t out) {
   return (out + kernels.panel - 1) / kernels.panel * kernels.panel * in;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels of product.h, compiled once a level (levels.h).
+// The kernels of product.h, compiled once for each level (levels.h).
 
 #include "kernels/product.h"
 #include "kernels/simd.h"
@@ -11,11 +11,11 @@ namespace {
 template <typename T, int kLanes>
 struct ProductRows {
   using L = Lanes<T, kLanes>;
-  static constexpr int kVectors = 2;  // of a panel
-  static constexpr int kTile = 6;     // rows at once: 12 sums keep both multipliers busy
+  static constexpr int kVectors = 2;  // Vectors in a panel.
+  static constexpr int kTile = 6;     // Rows at once: 12 sums keep both multipliers busy.
   static constexpr int64_t kPanel = int64_t{kVectors} * kLanes;
 
-  // Of W the number of output c and input k is w[c * out_step + k * in_step].
+  // Packs W. The number of output c and input k is w[c * out_step + k * in_step].
   static PLIMSOLL_INLINE void pack_steps(const T* w, int64_t in, int64_t out, int64_t out_step,
                                          int64_t in_step, T* packed) {
     for (int64_t first = 0; first < out; first += kPanel)
@@ -30,8 +30,8 @@ struct ProductRows {
     pack_steps(w, in, out, 1, step, packed);
   }
 
-  // kRows rows of y, from row `first` of x on, from a panel; `start` is a row for all rows, or null where y
-  // is added to.
+  // Computes kRows rows of y, from row `first` of x on, for one panel. `start` is one row for all rows, or
+  // null to add to y.
   template <int kRows>
   static PLIMSOLL_INLINE void tile(RowSpan<T> x, int64_t first, const T* panel, int64_t in, int64_t out,
                                    const T* start, int64_t columns, bool relu, T* y) {
@@ -64,7 +64,7 @@ struct ProductRows {
     }
   }
 
-  // All rows from a panel.
+  // Computes all rows for one panel.
   static PLIMSOLL_INLINE void tiles(RowSpan<T> x, int64_t rows, const T* panel, int64_t in, int64_t out,
                                     const T* start, int64_t columns, bool relu, T* y) {
     int64_t r = 0;
@@ -84,7 +84,8 @@ struct ProductRows {
     }
   }
 
-  // A panel of b is packed first: what lies a row apart would fall into few sets of the cache.
+  // A panel of b is packed first, because numbers that are one row apart would fall into few sets of the
+  // cache.
   static void add_transposed(RowSpan<T> a, int64_t m, const T* b, int64_t n, int64_t rows, T* buffer,
                              T* sum) {
     for (int64_t first = 0; first < n; first += kPanel) {

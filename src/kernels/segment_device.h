@@ -21,7 +21,7 @@ struct Segments {
   constexpr int64_t blocks() const { return ColumnLanes(features).groups(features); }
 };
 
-/// A warp's lanes on one segment and one block of its columns.
+/// Assigns a warp's lanes to one segment and one block of its columns.
 struct SegmentLanes {
   ColumnLanes lanes;
   int64_t features;
@@ -39,13 +39,14 @@ struct SegmentLanes {
 
   PLIMSOLL_DEVICE int64_t rows() const { return end - begin; }
   PLIMSOLL_DEVICE int64_t column(int lane) const { return block * lanes.width + lanes.column(lane); }
-  /// use(n) for the places in [N, F] that are the lane's.
+  /// Calls use(n) for the lane's places in [N, F].
   template <typename Use>
   PLIMSOLL_DEVICE void over(int lane, Use use) const {
     if (column(lane) >= features) return;
     for (int64_t n = begin + lanes.row(lane); n < end; n += lanes.rows()) use(n * features + column(lane));
   }
-  /// Whether the lane writes down what there is one of a segment and column, and where in [G, F].
+  /// Returns whether the lane writes the numbers that exist once for each segment and column. place() is
+  /// their place in [G, F].
   PLIMSOLL_DEVICE bool leads(int lane) const { return column(lane) < features && lanes.row(lane) == 0; }
   PLIMSOLL_DEVICE int64_t place(int lane) const { return segment * features + column(lane); }
   PLIMSOLL_DEVICE bool covers(int lane) const { return column(lane) < features; }
@@ -60,7 +61,7 @@ struct SegmentLanes {
   }
 };
 
-// Items of the steps but the last: (segment, block of columns).
+// The item of all steps but the last is (segment, block of columns).
 
 template <typename T>
 struct SegmentReduce {
@@ -76,7 +77,7 @@ struct SegmentReduce {
     warp.each([&](int lane) {
       mine.over(lane, [&](int64_t at) {
         if (kind == Reduce::max)
-          // What is no number stays so, as on the CPU.
+          // NaN stays NaN, as on the CPU.
           result[lane] = x[at] > result[lane] || x[at] != x[at] ? x[at] : result[lane];
         else
           result[lane] += x[at];
@@ -107,7 +108,7 @@ struct SegmentReduceBackward {
   template <typename Warp>
   PLIMSOLL_DEVICE void operator()(const Warp& warp, int64_t item) const {
     const SegmentLanes mine(segments, item / segments.blocks(), item % segments.blocks());
-    PerLane<Warp, T> reached(T(0));  // rows that share the gradient of max
+    PerLane<Warp, T> reached(T(0));  // Number of rows that share the gradient of max.
     if (kind == Reduce::max) {
       warp.each([&](int lane) {
         mine.over(lane, [&](int64_t at) { reached[lane] += x[at] == out[mine.place(lane)] ? T(1) : T(0); });
@@ -213,8 +214,8 @@ struct GraphNorm {
   }
 };
 
-/// Item: (part of the segments, block of columns). dx, and the part's sums of dweights, [parts, 3, F].
-/// Formulas: segment_rows.h.
+/// Item: (part of the segments, block of columns). Writes dx, and the part's sums of dweights, [parts, 3, F].
+/// segment_rows.h has the formulas.
 template <typename T>
 struct GraphNormBackward {
   Segments segments;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels of segment.h, compiled once a level (levels.h).
+// The kernels of segment.h, compiled once for each level (levels.h).
 
 #include "kernels/segment.h"
 #include "kernels/simd.h"
@@ -31,7 +31,7 @@ struct SegmentRows {
               if (rows > 0) result = L::load(first);
               for (int64_t n = 1; n < rows; ++n) {
                 const typename L::Vec value = L::load(first + n * features);
-                // What is no number stays so, wherever it stands, as in torch.
+                // NaN stays NaN at any place, as in torch.
                 result = (value > result) | (value != value) ? value : result;
               }
             } else {
@@ -144,7 +144,7 @@ struct SegmentRows {
     }
   }
 
-  // With n rows, y and r as in graph_norm and s = sum of g y:
+  // With n rows, y and r as in graph_norm and s = sum of g y, the gradients are
   //     dy = w r (g - y r^2 s / n),   dx = dy - mean_scale / n sum of dy,   dmean_scale = -mean sum of dy
   static void graph_norm_backward(const T* dout, const T* x, const int64_t* ptr, int64_t features,
                                   const T* weight, const T* mean_scale, const T* mean, const T* r,
@@ -191,7 +191,7 @@ struct SegmentRows {
     if constexpr (sizeof(v) == sizeof(T)) {
       return static_cast<T>(::sqrt(static_cast<double>(v)));
     } else {
-      // Rounded as sqrt of the type is: float has less than half of double's digits.
+      // The result is rounded as sqrt of the type is, because float has less than half of double's digits.
       for (size_t i = 0; i < sizeof(v) / sizeof(T); ++i)
         v[i] = static_cast<T>(::sqrt(static_cast<double>(v[i])));
       return v;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Vectors of a compiler, for the files that are compiled once a level (level.h). Everything here is in an
-// unnamed namespace on purpose: a function compiled for one level must never be linked into another. For the
-// same reason these files call no inline function of the standard library.
+// Vectors of a compiler, for the files that are compiled once for each level (level.h). Everything here is in
+// an unnamed namespace on purpose: a function compiled for one level must never be linked into another. For
+// the same reason these files call no inline function of the standard library.
 
 #include <cmath>
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace {
 
 #define PLIMSOLL_INLINE inline __attribute__((always_inline))
 
-/// kLanes numbers of type T that are worked on at once; one lane is T itself.
+/// A vector of kLanes numbers of type T. One lane is T itself.
 template <typename T, int kLanes>
 struct Lanes {
   typedef T Vec __attribute__((vector_size(kLanes * sizeof(T))));  // NOLINT: an alias loses the attribute
@@ -35,7 +35,7 @@ struct Lanes {
     Lanes<uint16_t, kLanes>::store(reinterpret_cast<uint16_t*>(at), __builtin_convertvector(upper, Half));
   }
   static PLIMSOLL_INLINE Vec all(T value) { return value - Vec{}; }
-  /// The sum of the lanes, halves first: always in the same order.
+  /// Returns the sum of the lanes, halves first: always in the same order.
   static PLIMSOLL_INLINE T sum(Vec v) {
     if constexpr (kLanes == 2) {
       return v[0] + v[1];
@@ -67,8 +67,8 @@ struct Lanes<T, 1> {
   static PLIMSOLL_INLINE T sum(T v) { return v; }
 };
 
-/// exp of numbers not above 0, to 2 units in the last place; numbers below -87 count as -87, and what is no
-/// number stays so. x = n ln2 + r with |r| <= ln2/2; exp(r) by the polynomial of Cephes' expf.
+/// Returns exp of numbers not above 0, to 2 units in the last place. Numbers below -87 count as -87, and NaN
+/// stays NaN. x = n ln2 + r with |r| <= ln2/2; exp(r) uses the polynomial of Cephes' expf.
 template <int kLanes>
 PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec exp_of_negative(const Lanes<float, kLanes>&,
                                                                    typename Lanes<float, kLanes>::Vec x) {
@@ -76,7 +76,7 @@ PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec exp_of_negative(const Lanes<f
   using Bits = typename Lanes<uint32_t, kLanes>::Vec;
   const Vec min = Vec{} - 87.0F;
   x = x < min ? min : x;
-  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits
+  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest integer in the low bits.
   const Vec shifted = x * 1.44269504F + kRound;
   const Vec n = shifted - kRound;
   const Vec r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
@@ -88,10 +88,10 @@ PLIMSOLL_INLINE typename Lanes<float, kLanes>::Vec exp_of_negative(const Lanes<f
   p = p * r * r + r + 1.0F;
   const Bits power = (__builtin_bit_cast(Bits, shifted) - __builtin_bit_cast(uint32_t, kRound)) << 23;
   const Vec result = __builtin_bit_cast(Vec, __builtin_bit_cast(Bits, p) + power);
-  return x == x ? result : x;  // a NaN may have bits that the power would make a number of
+  return x == x ? result : x;  // The power could turn the bits of a NaN into a number.
 }
 
-/// float64, which is for tests, takes the C library's.
+/// float64 is used by tests and calls the C library.
 template <int kLanes>
 PLIMSOLL_INLINE typename Lanes<double, kLanes>::Vec exp_of_negative(const Lanes<double, kLanes>&,
                                                                     typename Lanes<double, kLanes>::Vec x) {

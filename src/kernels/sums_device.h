@@ -1,17 +1,17 @@
 #pragma once
 
-// Sums over rows in parts of a fixed order (warp.h), which is what makes gradients of weights repeatable.
+// Sums over rows in parts of a fixed order (warp.h), which makes gradients of weights repeatable.
 
 #include "kernels/warp.h"
 
 namespace plimsoll {
 
 /// Item: (part, 32 columns). sums[part, c] = sum over the part's rows of x[row, c], times weight[row, c / D]
-/// where weights are given.
+/// if weights are given.
 template <typename T>
 struct ColumnSums {
   const T* x;
-  const T* weight;  // [rows, H] or null
+  const T* weight;  // [rows, H], or null.
   int64_t heads, channels;
   Parts parts;
   T* sums;
@@ -34,7 +34,7 @@ struct ColumnSums {
   }
 };
 
-/// Item: a number. out[n] = sum over parts of sums[part, n].
+/// Item: a number n. out[n] = sum over parts of sums[part, n].
 template <typename T>
 struct AddParts {
   const T* sums;
@@ -55,8 +55,8 @@ struct AddParts {
   }
 };
 
-/// out [columns] = sum over rows of x, weighted or not; nothing where out is null. `buffer` holds
-/// Parts(rows, columns).count * columns numbers.
+/// Computes out [columns] = sum over rows of x, weighted if weights are given. Does nothing if out is null.
+/// `buffer` holds Parts(rows, columns).count * columns numbers.
 template <typename T, typename Launch>
 void sum_columns(const T* x, const T* weight, int64_t rows, int64_t heads, int64_t channels, T* buffer,
                  T* out, const Launch& launch) {

@@ -406,7 +406,8 @@ struct AttentionArrays {
   Numbers<T> dbias{problem.bias ? problem.width() : 0, 0};
   Numbers<T> handoff{(order.edges + problem.graph.targets) * 2 * problem.heads, kNone};
 
-  AttentionArrays(const AttentionProblem& of, bool in_closed_pieces) : problem(of), closed(in_closed_pieces) {
+  AttentionArrays(const AttentionProblem& the_problem, bool in_closed_pieces)
+      : problem(the_problem), closed(in_closed_pieces) {
     EXPECT_EQ(order.closed, closed);
   }
 
@@ -476,18 +477,18 @@ struct AttentionArrays {
 template <typename T>
 void expect_close(const Arrays& found, const Arrays& expected) {
   for (const auto& [name, numbers] : found) {
-    const std::vector<double>& wanted = expected.at(name);
-    ASSERT_EQ(numbers.size(), wanted.size()) << name;
+    const std::vector<double>& expected_numbers = expected.at(name);
+    ASSERT_EQ(numbers.size(), expected_numbers.size()) << name;
     double error = 0;
     double size = 0;
-    for (size_t n = 0; n < wanted.size(); ++n) {
-      error += (numbers[n] - wanted[n]) * (numbers[n] - wanted[n]);
-      size += wanted[n] * wanted[n];
+    for (size_t n = 0; n < expected_numbers.size(); ++n) {
+      error += (numbers[n] - expected_numbers[n]) * (numbers[n] - expected_numbers[n]);
+      size += expected_numbers[n] * expected_numbers[n];
     }
     const double tolerance = sizeof(T) == sizeof(double)        ? 1e-13
                              : name == "out" || name == "alpha" ? 1e-6
                                                                 : 1e-5;
-    const double min = 0.1 * std::sqrt(static_cast<double>(wanted.size()));
+    const double min = 0.1 * std::sqrt(static_cast<double>(expected_numbers.size()));
     EXPECT_LE(std::sqrt(error), tolerance * std::max(std::sqrt(size), min)) << name;
   }
 }

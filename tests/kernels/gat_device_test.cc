@@ -111,13 +111,13 @@ void compare_scores(Where where, int64_t heads, int64_t channels, bool aligned) 
   TestDevice device(where, aligned);
   GatScores<T> scores{device.upload_as<T>(source), device.upload_as<T>(target), device.filled(width, T(0)),
                       device.filled(width, T(0))};
-  const T* const z_there = device.upload_as<T>(z);
+  const T* const device_z = device.upload_as<T>(z);
   T* const s = device.filled(kNodes * heads, T(0));
   T* const t = device.filled(kNodes * heads, T(0));
   if (device.on_host())
-    run_gat_scores(z_there, scores, heads, channels, kNodes, s, t, device.launch());
+    run_gat_scores(device_z, scores, heads, channels, kNodes, s, t, device.launch());
   else
-    gat_scores_cuda(z_there, scores, heads, channels, kNodes, s, t, nullptr);
+    gat_scores_cuda(device_z, scores, heads, channels, kNodes, s, t, nullptr);
   expect_close<T>({{"out", device.download(s, kNodes * heads)}}, {{"out", dot_rows(source)}});
   expect_close<T>({{"out", device.download(t, kNodes * heads)}}, {{"out", dot_rows(target)}});
 
@@ -125,15 +125,15 @@ void compare_scores(Where where, int64_t heads, int64_t channels, bool aligned) 
   problem.inputs["s"] = dot_rows(source);
   problem.inputs["t"] = dot_rows(target);
   Arrays expected = AttentionReference(problem, false).gradients();
-  Arrays wanted{{"z", expected["z"]},
-                {"source", std::vector<double>(static_cast<size_t>(width))},
-                {"target", std::vector<double>(static_cast<size_t>(width))}};
+  Arrays expected_gradients{{"z", expected["z"]},
+                            {"source", std::vector<double>(static_cast<size_t>(width))},
+                            {"target", std::vector<double>(static_cast<size_t>(width))}};
   for (size_t n = 0; n < z.size(); ++n) {
     const size_t c = n % static_cast<size_t>(width);
     const size_t score = n / static_cast<size_t>(channels);
-    wanted["z"][n] += expected["s"][score] * source[c] + expected["t"][score] * target[c];
-    wanted["source"][c] += expected["s"][score] * z[n];
-    wanted["target"][c] += expected["t"][score] * z[n];
+    expected_gradients["z"][n] += expected["s"][score] * source[c] + expected["t"][score] * target[c];
+    expected_gradients["source"][c] += expected["s"][score] * z[n];
+    expected_gradients["target"][c] += expected["t"][score] * z[n];
   }
   DeviceAttention<T> arrays{device, problem};
   Gat<T> layer;
@@ -157,7 +157,7 @@ void compare_scores(Where where, int64_t heads, int64_t channels, bool aligned) 
   expect_close<T>({{"z", device.download(gradients.z, kNodes * width)},
                    {"source", device.download(scores.source_gradient, width)},
                    {"target", device.download(scores.target_gradient, width)}},
-                  wanted);
+                  expected_gradients);
 }
 
 TEST_P(GatOnDevice, ScoresAreInnerProductsAndPassGradientsOn) {

@@ -55,8 +55,8 @@ Arrays run(Level level, const AttentionProblem& problem, bool closed) {
 class Gatv2AtLevel : public AtLevel {
  protected:
   static void compare(const AttentionProblem& problem) {
-    compare_with_reference(problem, true, [](auto zero, const AttentionProblem& of, bool closed) {
-      return run<decltype(zero)>(GetParam(), of, closed);
+    compare_with_reference(problem, true, [](auto zero, const AttentionProblem& tested, bool closed) {
+      return run<decltype(zero)>(GetParam(), tested, closed);
     });
   }
 };

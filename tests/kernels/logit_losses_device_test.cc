@@ -92,16 +92,18 @@ class LogitLossesOnDevice : public OnDevice {
   template <typename T>
   Found run(const Problem& p, bool cross, bool gradients, bool with_grad) const {
     TestDevice device(GetParam(), false);
-    const auto there = [&](const Doubles& of) { return device.upload(std::vector<T>(of.begin(), of.end())); };
-    T* const logits = there(p.logits);
+    const auto upload = [&](const Doubles& numbers) {
+      return device.upload(std::vector<T>(numbers.begin(), numbers.end()));
+    };
+    T* const logits = upload(p.logits);
     T* const losses = device.filled<T>(p.rows, T(-7));
     const LogitTile<T> tile{.logits = logits,
-                            .bias = there(p.bias),
+                            .bias = upload(p.bias),
                             .rows = p.rows,
                             .classes = p.classes,
                             .losses = losses,
                             .gradients = gradients,
-                            .grad = with_grad ? there(p.grad) : nullptr};
+                            .grad = with_grad ? upload(p.grad) : nullptr};
     const int64_t* const target = device.upload(p.target);
     const int64_t* const ptr = device.upload(p.ptr);
     const int64_t* const ids = device.upload(p.ids);

@@ -45,17 +45,17 @@ void expect_transposed(Where where, const Problem& p) {
   transpose_edge_order(view, ptr.data(), position.data(), target.data());
 
   TestDevice device(where, false);
-  const EdgeOrder there = view_device_order(device.upload(p.order), p.sources, p.targets, p.edges);
+  const EdgeOrder device_order = view_device_order(device.upload(p.order), p.sources, p.targets, p.edges);
   int32_t* const out_ptr = device.filled<int32_t>(p.sources + 1, -1);
   int32_t* const out_position = device.filled<int32_t>(p.edges, -1);
   int32_t* const out_target = device.filled<int32_t>(p.edges, -1);
   int32_t* const buffer = device.filled<int32_t>((out_edges_buffer_bytes(p.edges) + 3) / 4, -1);
   if (device.on_host())
-    run_out_edges(there, out_ptr, out_position, out_target, buffer, device.launch());
+    run_out_edges(device_order, out_ptr, out_position, out_target, buffer, device.launch());
   else
-    out_edges_cuda(there, out_ptr, out_position, out_target, buffer, nullptr);
-  const auto first = [&](const Numbers& of) {
-    return std::vector<double>(of.begin(), of.begin() + static_cast<std::ptrdiff_t>(view.edges));
+    out_edges_cuda(device_order, out_ptr, out_position, out_target, buffer, nullptr);
+  const auto first = [&](const Numbers& numbers) {
+    return std::vector<double>(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(view.edges));
   };
   EXPECT_EQ(device.download(out_ptr, p.sources + 1), std::vector<double>(ptr.begin(), ptr.end()));
   EXPECT_EQ(device.download(out_position, view.edges), first(position));

@@ -191,9 +191,11 @@ TEST_P(SegmentsOnDevice, GiveTheFormulas) {
       const Arrays expected = reference(problem);
       TestDevice device(GetParam(), false);
       const Arrays found = run<double>(device, problem);
-      for (const auto& [name, wanted] : expected)
-        for (size_t n = 0; n < wanted.size(); ++n)
-          ASSERT_NEAR(found.at(name)[n], wanted[n], 1e-11 * std::max(1.0, std::abs(wanted[n]))) << name;
+      for (const auto& [name, expected_numbers] : expected)
+        for (size_t n = 0; n < expected_numbers.size(); ++n)
+          ASSERT_NEAR(found.at(name)[n], expected_numbers[n],
+                      1e-11 * std::max(1.0, std::abs(expected_numbers[n])))
+              << name;
       // r of a segment of one value is 1 / sqrt(eps): errors of float32 grow by so much.
       if (ptr.size() > 2 && ptr[1] != 0) continue;
       for (const auto& [name, numbers] : run<float>(device, problem)) {

@@ -278,8 +278,8 @@ TEST(DeviceOrder, IsTheOneMadeOnTheHost) {
           view_edge_order(expected.const_data_ptr<int32_t>(), expected.numel(), nodes, nodes, edges);
       at::Tensor buffer;
       const OutEdges host = out_edges(view, buffer);
-      const DeviceOutEdges there = out_edges_on_device(found, nodes, nodes, edges);
-      const OutEdges device = there.view();
+      const DeviceOutEdges on_device = out_edges_on_device(found, nodes, nodes, edges);
+      const OutEdges device = on_device.view();
       for (int64_t j = 0; j <= nodes; ++j) ASSERT_EQ(device.ptr[j], host.ptr[j]) << j;
       for (int64_t o = 0; o < kept; ++o) {
         ASSERT_EQ(device.position[o], host.position[o]) << o;
@@ -315,14 +315,14 @@ TEST(DeviceLayers, GatGivesWhatItGivesOnTheCpu) {
       if (tested.edge_features > 0) in.q = numbers({tested.edge_features, 2}, 10);
       const GatOutput expected = gat_forward(in, tested.options);
       const AttentionSizes sizes{graph.sources, graph.targets, edges, 5, 2, kChannels, tested.edge_features};
-      GatTensors there = in;
-      there.order = graph.sorted;
+      GatTensors on_device = in;
+      on_device.order = graph.sorted;
       GatOutput found{nan_like(expected.out),
                       {nan_like(expected.saved.z), nan_like(expected.saved.s), expected.saved.t.clone(),
                        nan_like(expected.saved.highest), nan_like(expected.saved.scale),
                        at::zeros_like(expected.saved.alpha)}};
       const AttentionShape shape = shape_of(sizes, tested.options, tested.bipartite, true);
-      EXPECT_EQ(workspace_of([&] { gat_forward_on_device(there, sizes, tested.options, found); }),
+      EXPECT_EQ(workspace_of([&] { gat_forward_on_device(on_device, sizes, tested.options, found); }),
                 gat_device_workspace(shape));
       expect_same(found.out, expected.out, "out");
       expect_same(found.saved.alpha, expected.saved.alpha, "alpha");
@@ -341,7 +341,7 @@ TEST(DeviceLayers, GatGivesWhatItGivesOnTheCpu) {
         if ((expected_gradients.*each).defined()) to.*each = nan_like(expected_gradients.*each);
       if (expected_gradients.edge_attr.defined()) to.edge_attr = at::zeros_like(expected_gradients.edge_attr);
       EXPECT_EQ(workspace_of([&] {
-                  gat_backward_on_device(grad, grad_alpha, there, sizes, found.saved, tested.options, to);
+                  gat_backward_on_device(grad, grad_alpha, on_device, sizes, found.saved, tested.options, to);
                 }),
                 gat_backward_device_workspace(shape));
       expect_same(to.x, expected_gradients.x, "x");
@@ -375,14 +375,14 @@ TEST(DeviceLayers, Gatv2GivesWhatItGivesOnTheCpu) {
     if (tested.edge_features > 0) in.edge_weight = numbers({tested.edge_features, 2 * kChannels}, 12);
     const Gatv2Output expected = gatv2_forward(in, tested.options);
     const AttentionSizes sizes{graph.sources, graph.targets, kEdges, 5, 2, kChannels, tested.edge_features};
-    Gatv2Tensors there = in;
-    there.order = graph.sorted;
+    Gatv2Tensors on_device = in;
+    on_device.order = graph.sorted;
     Gatv2Output found{
         nan_like(expected.out),
         {nan_like(expected.saved.z), nan_like(expected.saved.z_target), nan_like(expected.saved.highest),
          nan_like(expected.saved.scale), at::zeros_like(expected.saved.alpha)}};
     const AttentionShape shape = shape_of(sizes, tested.options, tested.bipartite, !tested.own_targets);
-    EXPECT_EQ(workspace_of([&] { gatv2_forward_on_device(there, sizes, tested.options, found); }),
+    EXPECT_EQ(workspace_of([&] { gatv2_forward_on_device(on_device, sizes, tested.options, found); }),
               gatv2_device_workspace(shape));
     expect_same(found.out, expected.out, "out");
     expect_same(found.saved.alpha, expected.saved.alpha, "alpha");
@@ -401,7 +401,7 @@ TEST(DeviceLayers, Gatv2GivesWhatItGivesOnTheCpu) {
       if ((expected_gradients.*each).defined()) to.*each = nan_like(expected_gradients.*each);
     if (expected_gradients.edge_attr.defined()) to.edge_attr = at::zeros_like(expected_gradients.edge_attr);
     EXPECT_EQ(workspace_of([&] {
-                gatv2_backward_on_device(grad, grad_alpha, there, sizes, found.saved, tested.options, to);
+                gatv2_backward_on_device(grad, grad_alpha, on_device, sizes, found.saved, tested.options, to);
               }),
               gatv2_backward_device_workspace(shape));
     expect_same(to.x, expected_gradients.x, "x");
