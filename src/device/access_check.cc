@@ -106,7 +106,7 @@ void AccessCheck::wait(size_t timeline, const Clock& clock) {
 }
 
 AccessCheck::Clock& AccessCheck::begin_step(size_t timeline) {
-  // The host puts work on a stream after all that it has seen.
+  // The host puts work on a stream after all work that it has seen.
   if (timeline != kHost) {
     ++clocks_[kHost][kHost];
     wait(timeline, clocks_[kHost]);

@@ -11,14 +11,14 @@
 
 namespace plimsoll {
 
-/// A fault in the use of a device, found by the stand-in.
+/// An error in the use of a device, found by the stand-in.
 class DeviceFault : public Failure {
  public:
   enum class Kind : uint8_t {
-    wrong_side,    ///< host memory where the device's is expected, or the other way round
-    ended,         ///< memory that was given back, or was never taken
-    unwritten,     ///< a read of what nobody has written
-    missing_wait,  ///< two accesses in no order, one of which writes
+    wrong_side,    ///< Host memory where device memory is expected, or the reverse.
+    ended,         ///< Memory that was given back, or was never taken.
+    unwritten,     ///< A read of memory that was never written.
+    missing_wait,  ///< Two unordered accesses, one of which writes.
   };
   DeviceFault(Kind kind, const std::string& text) : Failure(text), kind_(kind) {}
   Kind kind() const { return kind_; }
@@ -27,31 +27,32 @@ class DeviceFault : public Failure {
   Kind kind_;
 };
 
-/// Checks the order of accesses to memory that several timelines share: streams, and the host, which is one.
-/// Each has a vector clock (Mattern 1989), as race detectors of threads do (FastTrack, Flanagan and Freund
-/// 2009), so that a missing wait is found whatever the timing was. Not thread-safe.
+/// Checks the order of accesses to memory that several timelines share. Streams are timelines, and the host
+/// is one. Each has a vector clock (Mattern 1989), as race detectors of threads do (FastTrack, Flanagan and
+/// Freund 2009), so that a missing wait is found whatever the timing was. Not thread-safe.
 class AccessCheck {
  public:
   static constexpr size_t kHost = 0;
   enum class Side : uint8_t { device, pinned };
-  /// How far each timeline is known to have come.
+  /// The known progress of each timeline.
   using Clock = std::vector<uint64_t>;
 
   AccessCheck() : clocks_{{1}} {}
   size_t add_stream();
 
-  /// Memory that pieces begin and end in; nothing lives there at first.
+  /// Adds memory in which pieces begin and end. It has no pieces at first.
   void add_memory(Stretch memory, Side side);
   void remove_memory(Stretch memory);
 
-  /// A piece begins on a timeline, unwritten, or ends. What was done there before must be ordered before.
-  /// Errors: DeviceFault.
+  /// Begins an unwritten piece on a timeline, or ends one. Earlier accesses to its memory must be ordered
+  /// before. Errors: DeviceFault.
   void begin_piece(size_t timeline, Stretch piece);
   void end_piece(size_t timeline, Stretch piece);
-  /// Work `name` that the host puts on a timeline. Errors: DeviceFault, with nothing noted down.
+  /// Checks work `name` that the host puts on a timeline. Errors: DeviceFault, with nothing recorded.
   void access(size_t timeline, const char* name, Side side, std::span<const Access> accesses);
 
-  /// What has been put on a timeline so far, and: it goes on after that.
+  /// record() returns the work put on a timeline so far. wait() makes the timeline continue after such a
+  /// point.
   Clock record(size_t timeline);
   void wait(size_t timeline, const Clock& clock);
 
@@ -67,7 +68,7 @@ class AccessCheck {
     bool lives = false;
     bool written = false;
     Point write = {};
-    std::vector<Point> reads = {};  // the last of each timeline since the write
+    std::vector<Point> reads = {};  // The last read of each timeline since the write.
   };
   using Cells = std::map<uintptr_t, Cell>;
 
@@ -75,7 +76,7 @@ class AccessCheck {
   bool is_before(const Point& point, const Clock& clock) const;
   void require_order(const Cell& cell, const Clock& clock, size_t timeline, const char* name,
                      bool writes) const;
-  // The cells of exactly these bytes. Errors: DeviceFault where some are in no memory.
+  // Returns the cells of exactly these bytes. Errors: DeviceFault if some are in no memory.
   std::pair<Cells::iterator, Cells::iterator> cells_of(const char* name, const void* data, int64_t bytes);
   void split(uintptr_t at);
 

@@ -17,9 +17,9 @@ void require(cudaError_t error, const char* what) {
   if (error != cudaSuccess) throw Failure(fmt::format("{}: {}", what, cudaGetErrorString(error)));
 }
 
-// While it lives, `index` is the device of the calling thread, unless CUDA refuses. For destructors, which
-// give back what they can: once a device has failed every call of CUDA may fail, and the first error is the
-// one to tell.
+// While it lives, `index` is the device of the calling thread, unless CUDA refuses. It is used in
+// destructors, which free what they can: after a device has failed, every call of CUDA may fail, and only the
+// first error must be reported.
 class CurrentIfPossible {
  public:
   explicit CurrentIfPossible(int index) noexcept : error_(cudaGetDevice(&before_)) {
@@ -38,7 +38,7 @@ class CurrentIfPossible {
   cudaError_t error_;
 };
 
-// The same for all others. Errors: Failure.
+// Makes `index` the device of the calling thread in all other places. Errors: Failure.
 class Current : CurrentIfPossible {
  public:
   explicit Current(int index) : CurrentIfPossible(index) { require(error(), "a CUDA device"); }
@@ -179,7 +179,7 @@ class CudaDevice final : public Device {
   std::unique_ptr<DeviceEvent> make_event() override { return std::make_unique<CudaEvent>(index_); }
 
  private:
-  // Free and all bytes of the thread's device.
+  // Returns free and total bytes of the thread's device.
   static std::pair<int64_t, int64_t> memory() {
     size_t free = 0;
     size_t total = 0;

@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// What --device says: cpu, cuda, cuda:N or auto.
+/// The value of --device: cpu, cuda, cuda:N or auto.
 struct DeviceChoice {
   enum class Kind : uint8_t { cpu, cuda, automatic };
   Kind kind = Kind::cpu;
@@ -19,21 +19,22 @@ struct DeviceChoice {
   bool operator==(const DeviceChoice&) const = default;
 };
 
-/// Errors: UsageError that shows what is understood.
+/// Parses --device. Errors: UsageError that lists the valid values.
 DeviceChoice parse_device(std::string_view text);
 
-/// A device that is asked for is not there, or cannot do what is asked: exit code 2, with the remedy.
+/// Thrown if the requested device does not exist or cannot do the job; exit code 2, with a remedy.
 class NoDevice : public UsageError {
  public:
   using UsageError::UsageError;
 };
 
-/// The device that a choice means here: `auto` is the first one of CUDA, else the CPU (none). Errors:
-/// NoDevice where one of CUDA is asked for and is not there.
+/// Returns the index of the CUDA device that a choice means on this machine, or none for the CPU. `auto` is
+/// the first CUDA device, or the CPU if there is none. Errors: NoDevice if a CUDA device is requested and
+/// does not exist.
 std::optional<int> cuda_index(const DeviceChoice& choice);
 
-/// The bytes that --device-budget says: of `total`, or of a device that is not here (none), whose share
-/// nobody knows. Empty text: all of total. Errors: UsageError.
+/// Returns the bytes of --device-budget. `total` is the size of the device; it is absent for a device of
+/// another machine, of which no share can be taken. An empty text means all of total. Errors: UsageError.
 int64_t device_budget(std::string_view text, std::optional<int64_t> total);
 
 }  // namespace plimsoll

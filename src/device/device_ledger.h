@@ -9,29 +9,29 @@
 
 namespace plimsoll {
 
-/// What memory of a device is for. Staging is pinned memory of the host, and stands in the ledger of the
-/// process (memory/ledger.h).
+/// The purpose of memory of a device. Staging memory is pinned memory of the host, which the process's ledger
+/// (memory/ledger.h) counts.
 enum class DeviceAccount : uint8_t {
-  context,     ///< what the driver takes for this process, measured when the device is opened
-  workspaces,  ///< of libraries: one of a fixed size for each stream
-  region,      ///< the one region, in which all tensors lie
+  context,     ///< Memory that the driver takes for this process, measured when the device is opened.
+  workspaces,  ///< Workspaces of libraries: one of a fixed size for each stream.
+  region,      ///< The region that holds all tensors.
 };
 inline constexpr int kDeviceAccounts = 3;
 const char* account_name(DeviceAccount account);
 
-/// Thrown when an entry would pass the device's budget; exit code 4.
+/// Thrown if an entry would exceed the device's budget; exit code 4.
 class DeviceBudgetExceeded : public Error {
  public:
   DeviceBudgetExceeded(DeviceAccount account, int64_t asked, int64_t free, int64_t budget);
 };
 
-/// The book of one device's memory. Unlike the ledger of the process it counts everything that the process
-/// has there, the context too, so that its cap is the budget. Thread-safe.
+/// The ledger of one device's memory. Unlike the ledger of the process it counts everything that the process
+/// has there, including the context, so its cap is the budget. Thread-safe.
 class DeviceLedger {
  public:
   static constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
 
-  /// Errors: DeviceBudgetExceeded, with nothing entered, if the sum would pass the budget.
+  /// Enters memory. Errors: DeviceBudgetExceeded, with nothing entered, if the sum would exceed the budget.
   void take(DeviceAccount account, int64_t bytes);
   void give(DeviceAccount account, int64_t bytes) noexcept;
 
@@ -39,7 +39,7 @@ class DeviceLedger {
   int64_t held(DeviceAccount account) const;
   int64_t peak() const;
   int64_t budget() const;
-  /// A budget below what is held refuses every new entry and takes nothing away.
+  /// Sets the budget. A budget below the memory held refuses every new entry and frees nothing.
   void set_budget(int64_t budget);
 
  private:

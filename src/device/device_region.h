@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// The one region of a device, divided into pieces by the host: its books lie in host memory, nothing of them
-/// on the device. Pieces are aligned to 256 bytes, as CUDA's own are. Not thread-safe.
+/// The region of a device, divided into pieces by the host. The data structures are in host memory, none on
+/// the device. Pieces are aligned to 256 bytes, as CUDA's own are. Not thread-safe.
 class DeviceRegion {
  public:
   static constexpr int64_t kAlignment = 256;
@@ -21,15 +21,15 @@ class DeviceRegion {
   /// Errors: as Device::take_memory().
   DeviceRegion(Device& device, int64_t bytes);
 
-  /// A piece that lives until it is given back, such as weights, or the range of a stream. Errors:
+  /// Takes a piece that lives until it is given back, such as weights, or the range of a stream. Errors:
   /// DeviceRegionFull.
   Stretch take(int64_t bytes);
-  /// All work on the piece must have been waited for.
+  /// Gives a piece back. All work on it must have been waited for.
   void give(Stretch piece) noexcept;
 
   int64_t bytes() const { return memory_->stretch().bytes; }
   int64_t in_use() const { return packing_.in_use(); }
-  /// The end of the last piece there ever was: a region of that size is enough.
+  /// The highest end of any piece so far: a region of that size is enough.
   int64_t high() const { return packing_.high(); }
 
  private:
@@ -37,26 +37,26 @@ class DeviceRegion {
   Packing packing_;
 };
 
-/// What a block's tensors are pieces of: a piece of the region that belongs to one stream. Pieces begin and
-/// end in the order of the stream, so that the host takes the next one without waiting for the last one's
-/// work; they go where the plan says (memory/layout.h), or where there is room. Ends after its pieces; its
-/// room may be given back once the stream has been waited for. Not thread-safe.
+/// The memory of a block's tensors: a piece of the region that belongs to one stream, and is divided again.
+/// Pieces begin and end in the order of the stream, so that the host takes the next one without waiting for
+/// work on the last one. They are placed by the plan (memory/layout.h), or where space is free. A range ends
+/// after its pieces. Its memory may be given back once the stream has been waited for. Not thread-safe.
 class DeviceRange {
  public:
-  /// `plan`, which must outlive the range, is for the pieces of one block, in their order.
+  /// `plan` has the pieces of one block, in their order. It must outlive the range.
   DeviceRange(Stretch stretch, DeviceStream& stream, std::span<const PlannedPiece> plan = {});
   ~DeviceRange();
   DeviceRange(const DeviceRange&) = delete;
   DeviceRange& operator=(const DeviceRange&) = delete;
 
-  /// Errors: DeviceRegionFull. The k-th piece is refused at the same place for the same sizes, whatever
-  /// streams do.
+  /// Takes a piece. Errors: DeviceRegionFull. For the same sizes the k-th piece is always refused at the same
+  /// place, whatever streams do.
   Stretch take(int64_t bytes);
   void give(Stretch piece) noexcept;
-  /// A piece without bytes, which is a step of the plan.
+  /// Takes a piece without bytes, which is a step of the plan.
   void take_nothing();
-  /// What is taken until end_workspace() is given back by then, and goes to the plan's stretch for such
-  /// pieces.
+  /// Begins a workspace. Pieces taken until end_workspace() are given back by then. They are placed in the
+  /// plan's stretch for such pieces.
   void begin_workspace();
   void end_workspace() noexcept;
 
@@ -68,11 +68,11 @@ class DeviceRange {
   Stretch stretch_;
   DeviceStream& stream_;
   Packing packing_;
-  PlannedPiece workspace_;            // without bytes outside of one
-  Packing short_lived_ = Packing(0);  // places in it
+  PlannedPiece workspace_;            // Without bytes outside of a workspace.
+  Packing short_lived_ = Packing(0);  // Places in the workspace.
 };
 
-/// A region or range has no room for a piece; exit code 4.
+/// Thrown if a region or range has no space for a piece; exit code 4.
 class DeviceRegionFull : public Error {
  public:
   DeviceRegionFull(int64_t asked, int64_t in_use, int64_t bytes);

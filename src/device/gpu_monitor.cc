@@ -11,18 +11,18 @@
 namespace plimsoll {
 namespace {
 
-// Of nvml.h, whose header is not needed to build.
+// Declarations of nvml.h, so that the header is not needed to build.
 constexpr int kSuccess = 0;
 constexpr int kInsufficientSize = 7;
 struct Memory {
   unsigned long long total, free, used;
 };
 struct Utilisation {
-  unsigned int gpu, memory;  // percent
+  unsigned int gpu, memory;  // Percent.
 };
 struct ProcessInfo {
   unsigned int process;
-  unsigned long long bytes;  // all ones: not known
+  unsigned long long bytes;  // All ones if not known.
   unsigned int gpu_instance, compute_instance;
 };
 using Init = int (*)();
@@ -47,7 +47,8 @@ std::unique_ptr<GpuMonitor> GpuMonitor::open(const std::string& bus, const std::
   }
 }
 
-// A process that stands there before this one has a context is another one, of this number elsewhere.
+// A process with this number that is listed before this process has a context is another process, in another
+// namespace.
 GpuMonitor::GpuMonitor(SharedLibrary nvml, Handle gpu)
     : nvml_(std::move(nvml)),
       gpu_(gpu),
@@ -79,7 +80,7 @@ std::optional<int64_t> GpuMonitor::of_this_process() const {
         std::ranges::find(processes, static_cast<unsigned int>(::getpid()), &ProcessInfo::process);
     if (found == processes.end() || found->bytes == std::numeric_limits<unsigned long long>::max()) return {};
     return static_cast<int64_t>(found->bytes);
-  } catch (const Failure&) {  // an older driver has no such function
+  } catch (const Failure&) {  // An older driver has no such function.
     return {};
   }
 }

@@ -50,8 +50,8 @@ class Signal {
   bool set_ = false;
 };
 
-// What the first piece of a stream's work that failed threw.
-class Failed {
+// The exception of the first piece of a stream's work that failed.
+class FirstFailure {
  public:
   void set(std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
@@ -71,13 +71,13 @@ class Failed {
   std::exception_ptr error_;
 };
 
-// What the parts of a device share.
+// The state that the parts of a device share.
 class Core {
  public:
-  explicit Core(HostDeviceOptions of) : options(std::move(of)), total(options.bytes) {}
+  explicit Core(HostDeviceOptions chosen) : options(std::move(chosen)), total(options.bytes) {}
   ~Core() {
     if (fault_ == nullptr) return;
-    // No call is left that could throw it.
+    // No later call could throw the fault.
     try {
       std::rethrow_exception(fault_);
     } catch (const std::exception& fault) {
@@ -90,11 +90,11 @@ class Core {
 
   const HostDeviceOptions options;
   const int64_t total;
-  std::mutex mutex;  // of all below
+  std::mutex mutex;  // Protects all members below.
   AccessCheck check;
   int64_t taken = 0;
 
-  // The device's memory is closed to all but while a stream works.
+  // The device's memory is accessible only while a stream works.
   void open() {
     if (options.host_computes) return;
     const std::lock_guard lock(mutex);
@@ -123,21 +123,22 @@ class Core {
     return memory;
   }
   bool refuses() const { return options.refuses && options.refuses(); }
-  // Does the next piece of work of a stream. Once one has failed, all others do, as on a GPU.
+  // Runs the next piece of work of a stream. Once one has failed, all others fail, as on a GPU.
   void work(const std::function<void()>& piece) {
     if (!failed_ && options.fails && options.fails()) failed_ = true;
     if (failed_) throw Failure("the stand-in of a device failed, as it was told to");
     piece();
   }
 
-  // Keeps the fault that a destructor has caught for the next call that can throw it. While an error is on
-  // its way, a fault follows from it, since nobody waits for streams any more: the error is the one to tell.
+  // Keeps a fault that a destructor has caught for the next call that can throw it. While an exception is in
+  // flight, a fault is a consequence of it, because nobody waits for streams any more. Then only the
+  // exception is reported.
   void keep_fault() noexcept {
     if (std::uncaught_exceptions() > 0) return;
     const std::lock_guard lock(mutex);
     if (fault_ == nullptr) fault_ = std::current_exception();
   }
-  // With the lock.
+  // Must be called with the lock.
   void throw_fault() {
     if (fault_ != nullptr) std::rethrow_exception(std::exchange(fault_, nullptr));
   }
@@ -147,7 +148,7 @@ class Core {
   void unmap(Stretch memory) {
     const std::lock_guard lock(mutex);
     check.remove_memory(memory);
-    std::erase_if(memories_, [&](const Stretch& one) { return one.data == memory.data; });
+    std::erase_if(memories_, [&](const Stretch& known) { return known.data == memory.data; });
     taken -= memory.bytes;
     munmap(memory.data, static_cast<size_t>(memory.bytes));
   }
@@ -277,14 +278,14 @@ class HostEvent final : public DeviceEvent {
   void see();
 
   Core& core_;
-  std::shared_ptr<Signal> signal_;  // null: never recorded
-  std::shared_ptr<Failed> failed_;
+  std::shared_ptr<Signal> signal_;  // Null if never recorded.
+  std::shared_ptr<FirstFailure> failed_;
   AccessCheck::Clock clock_;
 };
 
 class HostStream final : public DeviceStream {
  public:
-  explicit HostStream(Core& core) : core_(core), failed_(std::make_shared<Failed>()) {
+  explicit HostStream(Core& core) : core_(core), failed_(std::make_shared<FirstFailure>()) {
     {
       const std::lock_guard lock(core_.mutex);
       timeline_ = core_.check.add_stream();
@@ -354,7 +355,7 @@ class HostStream final : public DeviceStream {
     }
     clear(piece);
     if (!core_.options.host_computes) return;
-    // It writes there, and declares nothing.
+    // The host writes to the piece without declaring its access.
     const Access all = writes(piece.data, piece.bytes);
     const std::lock_guard lock(core_.mutex);
     core_.check.access(taker(), "computing", AccessCheck::Side::device, {&all, 1});
@@ -378,7 +379,7 @@ class HostStream final : public DeviceStream {
       core_.keep_fault();
     }
   }
-  // Whose order the pieces of ranges follow.
+  // The timeline whose order the pieces of ranges follow.
   size_t taker() const { return core_.options.host_computes ? AccessCheck::kHost : timeline_; }
   void clear(Stretch piece) {
     if (core_.options.host_computes)
@@ -393,7 +394,7 @@ class HostStream final : public DeviceStream {
     core_.check.access(timeline_, name, side, {accesses.begin(), accesses.size()});
   }
 
-  // Work on memory, which is not done once a piece of work has failed.
+  // Adds work on memory, which is not run once a piece of work has failed.
   void add(std::function<void()> work) {
     add_always([this, work = std::move(work)] {
       if (failed_->is_set()) return;
@@ -428,13 +429,13 @@ class HostStream final : public DeviceStream {
   }
 
   Core& core_;
-  std::shared_ptr<Failed> failed_;
+  std::shared_ptr<FirstFailure> failed_;
   size_t timeline_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_;
   bool ending_ = false;
-  std::jthread thread_;  // last: it ends before what it uses
+  std::jthread thread_;  // Declared last, so that it ends before the members that it uses.
 };
 
 void HostEvent::see() {

@@ -15,9 +15,8 @@ struct PathSizes {
 
   int64_t slots() const { return tile < 128 ? 128 : tile; }  ///< Nodes whose products are in memory at once.
   int64_t window() const { return 2 * tile; }                ///< Sources whose sums are in memory at once.
-  int64_t step() const {
-    return tile + 16;
-  }  ///< of Gaussians: columns shall not fall into few sets of a cache
+  /// Numbers between columns of Gaussians, so that columns do not fall into few sets of a cache.
+  int64_t step() const { return tile + 16; }
   /// Inputs of the MLP of edges (0), triples (1) and paths (2).
   int64_t inputs(int mlp) const { return distances + (mlp > 0 ? angles : 0) + (mlp > 1 ? torsions : 0); }
 };

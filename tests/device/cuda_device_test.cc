@@ -1,4 +1,4 @@
-// device/cuda_device.cc over a runtime that fails when a test says so; what runs on a GPU is in
+// Tests device/cuda_device.cc over a runtime that fails when a test says so. Tests that run on a GPU are in
 // device_test.cc.
 
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 #include "device/device_region.h"
 #include "memory/ledger.h"
 
-// Other names than those of the build's own device, which is linked as well.
+// These names differ from those of the build's own device, which is linked as well.
 #define find_cuda_devices find_fake_devices
 #define open_cuda_device open_fake_device
 #define monitor_cuda_device monitor_fake_device
@@ -30,7 +30,7 @@ class FakeCudaTest : public testing::Test {
   }
 };
 
-// Everything that a run asks of a device, and all that lives when it ends.
+// Makes all requests of a run to a device, and all objects that live when a run ends.
 void use(Device& device) {
   DeviceRegion region(device, kMiB);
   const auto pinned = device.pin(1024);
@@ -77,7 +77,7 @@ TEST_F(FakeCudaTest, WhicheverCallFailsItsErrorIsTold) {
   EXPECT_GT(told, 30);
 }
 
-// The memory outlives the error in the blocks of a run: its destructor must not replace it.
+// The memory outlives the error in the blocks of a run, and its destructor must not replace the error.
 TEST_F(FakeCudaTest, AnErrorIsStillThereAfterTheMemoryEnded) {
   const auto device = open_fake_device(0);
   try {

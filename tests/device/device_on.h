@@ -16,16 +16,16 @@
 namespace plimsoll {
 
 /// Device tests run on the stand-in, and on a GPU where there is one.
-enum class DeviceOf { host, cuda };
+enum class DeviceKind { host, cuda };
 
-inline std::string name_of_device(const testing::TestParamInfo<DeviceOf>& of) {
-  return of.param == DeviceOf::host ? "host" : "cuda";
+inline std::string name_of_device(const testing::TestParamInfo<DeviceKind>& kind) {
+  return kind.param == DeviceKind::host ? "host" : "cuda";
 }
 
-class EachDevice : public testing::TestWithParam<DeviceOf> {
+class EachDevice : public testing::TestWithParam<DeviceKind> {
  protected:
   void SetUp() override {
-    if (GetParam() == DeviceOf::host) {
+    if (GetParam() == DeviceKind::host) {
       device = make_host_device(64 * kMiB, 1 * kMiB);
     } else if (const CudaDevices found = find_cuda_devices(); found.count > 0) {
       const auto monitor = monitor_cuda_device(0);

@@ -10,7 +10,7 @@ namespace plimsoll {
 namespace {
 
 class DeviceTest : public EachDevice {};
-INSTANTIATE_TEST_SUITE_P(, DeviceTest, testing::Values(DeviceOf::host, DeviceOf::cuda), name_of_device);
+INSTANTIATE_TEST_SUITE_P(, DeviceTest, testing::Values(DeviceKind::host, DeviceKind::cuda), name_of_device);
 
 TEST_P(DeviceTest, CopiesThroughTwoStreams) {
   constexpr int64_t kBytes = 4096 * sizeof(int32_t);

@@ -1,4 +1,4 @@
-// A libnvidia-ml.so.1 of one GPU, which says what a test has it say.
+// A libnvidia-ml.so.1 of one GPU with readings that a test sets.
 
 #include <algorithm>
 #include <vector>

@@ -44,7 +44,7 @@ class HostDeviceTest : public testing::Test {
 
 TEST_F(HostDeviceTest, FindsAReadThatDoesNotWait) {
   first->fill(piece.data, 1, kBytes);
-  first->wait();  // however long ago: the second stream reads after the host has waited
+  first->wait();  // However long ago the copy was, the second stream reads after the host has waited.
   EXPECT_EQ(fault_of([&] { second->run("sum", {reads(piece.data, kBytes)}, [](void*) {}); }), std::nullopt);
   second->wait();
   first->fill(piece.data, 2, kBytes);
@@ -138,7 +138,7 @@ TEST_F(HostDeviceTest, FindsTheWrongSide) {
   EXPECT_EQ(fault_of([&] { first->copy_to_device(piece.data, piece.data, 8); }), Kind::wrong_side);
   EXPECT_EQ(fault_of([&] { first->run("sum", {reads(piece.data, kMiB + 1)}, [](void*) {}); }),
             Kind::wrong_side);
-  // Kernels read pinned memory where they say so.
+  // Kernels read pinned memory if they declare it.
   const auto sum = [&](const Access& access) {
     return fault_of([&] { first->run("sum", {access}, [](void*) {}); });
   };
@@ -157,7 +157,7 @@ TEST_F(HostDeviceTest, FaultsThatFollowFromAnErrorDoNotReplaceIt) {
     first->record(*event);
     second->wait_for(*event);
     second->run("sum", {reads(a.data, kBytes)}, [](void*) {});
-    throw std::runtime_error("the first error");  // the range ends, and nobody waits for the second stream
+    throw std::runtime_error("the first error");  // The range ends, and nobody waits for the second stream.
   } catch (const std::exception& error) {
     EXPECT_STREQ(error.what(), "the first error");
   }
@@ -169,9 +169,9 @@ TEST_F(HostDeviceTest, AFailedDeviceFailsForEverAndEndsInOrder) {
   std::atomic<int> asked = 0;
   const auto failing = make_host_device({.bytes = 16 * kMiB, .fails = [&] { return ++asked == 3; }});
   try {
-    DeviceRegion of(*failing, kMiB);
+    DeviceRegion region(*failing, kMiB);
     const auto stream = failing->make_stream();
-    DeviceRange range(of.take(4 * kBytes), *stream);
+    DeviceRange range(region.take(4 * kBytes), *stream);
     const Stretch a = range.take(kBytes);
     stream->fill(a.data, 1, kBytes);
     stream->wait();
@@ -194,11 +194,11 @@ TEST_F(HostDeviceDeathTest, AFaultThatNoCallCanThrowIsNotLost) {
   EXPECT_DEATH(
       {
         const auto other = make_host_device(16 * kMiB);
-        DeviceRegion of(*other, kMiB);
+        DeviceRegion region(*other, kMiB);
         const auto stream = other->make_stream();
-        const Stretch a = of.take(kBytes);
+        const Stretch a = region.take(kBytes);
         stream->fill(a.data, 1, kBytes);
-        of.give(a);
+        region.give(a);
       },
       "missing wait");
 }
@@ -212,7 +212,7 @@ TEST_F(HostDeviceDeathTest, TheHostCannotReadTheDevice) {
         // A stream closes the memory a moment after its last piece of work.
         first.reset();
         *const_cast<volatile std::byte*>(piece.data);
-        std::exit(0);  // no death
+        std::exit(0);  // Not reached: the access above must kill the process.
       },
       "");
 }
@@ -233,7 +233,7 @@ TEST_F(HostDeviceTest, WorkThatThrowsIsReportedAndEndsItsStream) {
   std::atomic<bool> ran = false;
   first->run("after", {}, [&](void*) { ran = true; });
   first->record(*event);
-  second->wait_for(*event);  // does not hang
+  second->wait_for(*event);  // Does not hang.
   second->wait();
   EXPECT_THROW(first->wait(), std::runtime_error);
   EXPECT_THROW(event->wait(), std::runtime_error);
@@ -245,8 +245,8 @@ TEST_F(HostDeviceTest, MemoryOfTheDeviceEnds) {
   EXPECT_EQ(device->ledger().held(DeviceAccount::region), kMiB);
 }
 
-// Blocks of several host threads, each on a stream of its own, with a next block's numbers copied meanwhile:
-// what the engine does. The thread sanitizer runs it; a missing wait anywhere would be a fault.
+// Blocks of several host threads, each on a stream of its own, with the next block's numbers copied at the
+// same time, as the engine does. The thread sanitizer runs it; a missing wait anywhere would be a fault.
 TEST(HostDeviceStress, ManyStreamsGiveTheSameSums) {
   constexpr int kThreads = 4;
   constexpr int kBlocks = 40;
@@ -282,7 +282,7 @@ TEST(HostDeviceStress, ManyStreamsGiveTheSameSums) {
     worker.stream->fill(sum.data, 0, sum.bytes);
     for (uint32_t block = 0; block < kBlocks; ++block) {
       const size_t half = block % 2;
-      worker.copied[half]->wait();  // the copy of two blocks ago has left the buffer
+      worker.copied[half]->wait();  // The copy of two blocks ago has left the buffer.
       std::vector<uint32_t> numbers;
       for (uint32_t n = 0; n < kNumbers; ++n)
         numbers.push_back(philox(philox_counter(Purpose::dropout, 0, 0, block, n))[0]);

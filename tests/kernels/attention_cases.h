@@ -1,6 +1,6 @@
 #pragma once
 
-// The problems that kernels of attention are compared on, on the processor and on a device. Each function
+// The problems on which kernels of attention are compared, on the processor and on a device. Each function
 // calls compare(problem) for each of its problems.
 
 #include <initializer_list>
@@ -43,7 +43,8 @@ void for_all_options(Compare compare, std::initializer_list<int64_t> heads, bool
                      .shared_weights = shared_weights});
 }
 
-/// Other targets than sources, no edges at all, and more nodes than a range of them or a part of a sum has.
+/// Targets that differ from sources, graphs without edges, and more nodes than fit into a range or a part of
+/// a sum.
 template <typename Compare>
 void for_all_graphs(Compare compare) {
   for (const bool loops : {false, true}) {
@@ -58,7 +59,7 @@ void for_all_graphs(Compare compare) {
   compare({.graph = small_graphs(100, 30, 0), .heads = 4, .channels = 8, .features = 2});
 }
 
-/// A target of each number of edges from `least` to `most`, without loops and with them.
+/// A target of each number of edges from `min` to `max`, without loops and with them.
 template <typename Compare>
 void for_all_degrees(Compare compare, int64_t min, int64_t max) {
   for (int64_t edges = min; edges <= max; ++edges)
@@ -72,7 +73,7 @@ void for_all_degrees(Compare compare, int64_t min, int64_t max) {
     }
 }
 
-/// The reference's own gradients, by differences of its loss. `dynamic`: GATv2.
+/// Checks the reference's own gradients by differences of its loss. `dynamic` selects GATv2.
 inline void expect_gradients_of_the_reference(bool dynamic) {
   for (const LoopFill fill : {LoopFill::mean, LoopFill::value}) {
     AttentionProblem problem{.graph = small_graphs(2, 6, 2),

@@ -1,7 +1,7 @@
 #pragma once
 
 // Graph attention in float64 on a list of edges, written from the formulas of kernels/gat.h and
-// kernels/gatv2.h: what the kernels are compared with.
+// kernels/gatv2.h. The kernels are compared with it.
 
 #include <gtest/gtest.h>
 
@@ -35,8 +35,8 @@ struct TestGraph {
   int64_t edges() const { return static_cast<int64_t>(source.size()); }
 };
 
-/// Graphs of up to `nodes` nodes one after the other, with duplicate edges, self-loops and nodes without
-/// edges; target 3 of every graph that has one gets `hub` edges more.
+/// Graphs of up to `nodes` nodes, one after the other, with duplicate edges, self-loops and nodes without
+/// edges. Target 3 of every graph that has one gets `hub` additional edges.
 inline TestGraph small_graphs(int graphs, int64_t nodes, int64_t hub, uint64_t seed = 1) {
   std::mt19937_64 draw(seed);
   const auto below = [&](int64_t n) { return static_cast<int64_t>(draw() % static_cast<uint64_t>(n)); };
@@ -63,7 +63,7 @@ inline TestGraph small_graphs(int graphs, int64_t nodes, int64_t hub, uint64_t s
   return result;
 }
 
-/// Targets that are other nodes than the sources; there are no more of them.
+/// Targets that are other nodes than the sources. There are at most as many targets as sources.
 inline TestGraph other_targets(int64_t sources, int64_t targets, int64_t edges) {
   std::mt19937_64 draw(2);
   TestGraph result{.sources = sources, .targets = targets, .same_nodes = false};
@@ -92,13 +92,13 @@ struct AttentionProblem {
   bool bias = true;
   bool alpha_gradient = true;
   bool edge_attr_gradient = true;
-  bool shared_weights = false;  ///< GATv2: z_target is z
-  Arrays inputs{};              ///< those of both kinds of attention; "grad_out" and "grad_alpha" among them
+  bool shared_weights = false;  ///< For GATv2, z_target is z.
+  Arrays inputs{};              ///< The inputs of both kinds of attention, with "grad_out" and "grad_alpha".
 
   int64_t width() const { return heads * channels; }
   int64_t alpha_rows() const { return graph.edges() + (loops ? graph.targets : 0); }
 
-  /// Random inputs that float32 holds exactly.
+  /// Draws random inputs that float32 holds exactly.
   void draw_inputs() {
     std::mt19937_64 draw(3);
     std::normal_distribution<double> normal;
@@ -132,7 +132,7 @@ struct AttentionProblem {
   }
 };
 
-/// An attention layer step by step. Gradients are those of <grad_out, out> + <grad_alpha, alpha>.
+/// An attention layer step by step. Gradients are those of the loss <grad_out, out> + <grad_alpha, alpha>.
 class AttentionReference {
  public:
   AttentionReference(const AttentionProblem& problem, bool dynamic)
@@ -178,9 +178,9 @@ class AttentionReference {
   // An edge, or a self-loop that the layer adds.
   struct Link {
     int64_t source, target;
-    int64_t row;  // of alpha; below the number of edges it is the caller's edge
+    int64_t row;  // Row of alpha; below the number of edges it is the caller's edge.
     std::vector<double> features{};
-    std::vector<double> factor{}, score{}, alpha{};  // by head; alpha without the factor of dropout
+    std::vector<double> factor{}, score{}, alpha{};  // By head; alpha has no factor of dropout.
 
     double weight(int64_t h) const { return factor[at(h)] * alpha[at(h)]; }
   };
@@ -214,7 +214,7 @@ class AttentionReference {
       for (int64_t h = 0; h < p_.heads; ++h) link.factor.push_back(dropout_factor(link, h));
   }
 
-  // The caller's edges into a target, as far as they are listed.
+  // Returns the caller's edges into a target that are listed.
   std::vector<int64_t> edges_of(int64_t i) const {
     std::vector<int64_t> edges;
     for (const Link& link : links_)
@@ -287,7 +287,7 @@ class AttentionReference {
       for (size_t n = 0; n < out.size(); ++n) out[n] += in_.at("bias")[n % at(p_.width())];
   }
 
-  // Of alpha without the factor of dropout.
+  // The gradient of alpha without the factor of dropout.
   double alpha_gradient(const Link& link, int64_t h) const {
     double sum = p_.alpha_gradient ? in_.at("grad_alpha")[at(link.row * p_.heads + h)] : 0;
     for (int64_t c = h * p_.channels; c < (h + 1) * p_.channels; ++c)
@@ -320,7 +320,7 @@ class AttentionReference {
     }
   }
 
-  // A self-loop that is filled with the mean hands its gradient on to the edges.
+  // A self-loop that is filled with the mean passes its gradient on to the edges.
   void feature_gradient(const Link& link, int64_t k, double df, Arrays& to) const {
     std::vector<double>& edge_attr = to["edge_attr"];
     if (link.row < p_.graph.edges()) {
@@ -339,7 +339,7 @@ class AttentionReference {
   Arrays values_;
 };
 
-/// Expects the gradients of the reference to be what its loss does when inputs change.
+/// Expects the gradients of the reference to match the change of its loss when inputs change.
 inline void expect_gradients_of_the_loss(AttentionProblem problem, bool dynamic) {
   constexpr double kStep = 1e-6;
   const Arrays gradients = AttentionReference(problem, dynamic).gradients();
@@ -358,7 +358,7 @@ inline void expect_gradients_of_the_loss(AttentionProblem problem, bool dynamic)
   }
 }
 
-/// Numbers in an array that lies at no more than the alignment of its type.
+/// Numbers in an array that is aligned only to its type.
 template <typename T>
 class Numbers {
  public:
@@ -373,18 +373,18 @@ class Numbers {
   std::vector<T> numbers_;
 };
 
-/// Ranges of so many nodes.
+/// Calls call(begin, end) for ranges of `step` nodes.
 template <typename Call>
 void in_ranges(int64_t nodes, int64_t step, Call call) {
   for (int64_t begin = 0; begin < nodes; begin += step) call(begin, std::min(begin + step, nodes));
 }
 
-/// The arrays that both kinds of attention work on, for a run on `problem`. What kernels are to write is no
-/// number before.
+/// The arrays of both kinds of attention, for a run on `problem`. Arrays that kernels are to write hold NaN
+/// before.
 template <typename T>
 struct AttentionArrays {
   static constexpr T kNone = std::numeric_limits<T>::quiet_NaN();
-  static constexpr int64_t kStep = 7;  // nodes in a range where pieces are not closed
+  static constexpr int64_t kStep = 7;  // Nodes in a range if pieces are not closed.
 
   const AttentionProblem& problem;
   bool closed;
@@ -472,7 +472,7 @@ struct AttentionArrays {
   }
 };
 
-/// Expects |found - expected| <= tolerance * |expected| for each array of results in T; numbers below 0.1
+/// Expects |found - expected| <= tolerance * |expected| for each array of results in T. Numbers below 0.1
 /// count as 0.1.
 template <typename T>
 void expect_close(const Arrays& found, const Arrays& expected) {
@@ -493,7 +493,7 @@ void expect_close(const Arrays& found, const Arrays& expected) {
   }
 }
 
-/// Kernels of one level; the suite is skipped where the processor lacks it.
+/// Kernels of one level. The suite is skipped if the processor lacks it.
 class AtLevel : public testing::TestWithParam<Level> {
  protected:
   void SetUp() override {
@@ -502,7 +502,7 @@ class AtLevel : public testing::TestWithParam<Level> {
   }
 };
 
-/// What a test says of the problem that it fails on.
+/// The description of the problem on which a test fails.
 inline testing::Message description_of(const AttentionProblem& problem) {
   return testing::Message() << problem.heads << " heads of " << problem.channels << " channels, "
                             << problem.features << " edge features, " << problem.graph.edges()
@@ -510,7 +510,7 @@ inline testing::Message description_of(const AttentionProblem& problem) {
                             << static_cast<int>(problem.fill) << ", dropout " << problem.dropout;
 }
 
-/// Values and gradients of the reference. With shared weights z has both gradients. `dynamic`: GATv2.
+/// Values and gradients of the reference. With shared weights z has both gradients. `dynamic` selects GATv2.
 inline Arrays expected_of(const AttentionProblem& problem, bool dynamic) {
   const AttentionReference reference(problem, dynamic);
   Arrays expected = reference.gradients();
@@ -520,8 +520,8 @@ inline Arrays expected_of(const AttentionProblem& problem, bool dynamic) {
   return expected;
 }
 
-/// Compares both precisions, in closed pieces where nodes allow it and by way of the handoff, with the
-/// reference. run(T(), problem, closed) gives values and gradients.
+/// Compares both precisions with the reference, in closed pieces if nodes allow it, and through the handoff.
+/// run(T(), problem, closed) returns values and gradients.
 template <typename Run>
 void compare_with_reference(AttentionProblem problem, bool dynamic, Run run) {
   SCOPED_TRACE(description_of(problem));

@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// The arrays that both kinds of attention work on. What kernels are to write is no number before.
+/// The arrays of both kinds of attention. Arrays that kernels are to write hold NaN before.
 template <typename T>
 struct DeviceAttention {
   static constexpr T kNone = std::numeric_limits<T>::quiet_NaN();
@@ -21,7 +21,7 @@ struct DeviceAttention {
   std::vector<int32_t> order_numbers{};
   EdgeOrder host_order = make_order();
   T* out = none(problem.graph.targets * problem.width());
-  // Edges that are not in the order keep what they have.
+  // Numbers of edges that are not in the order must not change.
   T* alpha = device.filled(problem.alpha_rows() * problem.heads, T(0));
   T* dz = none(problem.graph.sources * problem.width());
   T* dedge_attr =
@@ -100,8 +100,8 @@ struct DeviceAttention {
   }
 };
 
-/// Compares both precisions, with wide loads where channels allow them and without, with the reference.
-/// run(T(), device, problem) gives values and gradients; `dynamic`: GATv2.
+/// Compares both precisions with the reference, with wide loads if channels allow them and without. run(T(),
+/// device, problem) returns values and gradients; `dynamic` selects GATv2.
 template <typename Run>
 void compare_on(Where where, AttentionProblem problem, bool dynamic, Run run) {
   SCOPED_TRACE(description_of(problem));
@@ -138,7 +138,7 @@ inline AttentionProblem hub_problem() {
   return problem;
 }
 
-/// float64 alone: what scores of so many edges add up to nearly cancels.
+/// Compares in float64 only, because the sum of the scores of so many edges nearly cancels.
 template <typename Run>
 void compare_hub(Where where, bool dynamic, Run run) {
   const AttentionProblem problem = hub_problem();
@@ -152,7 +152,7 @@ void compare_hub(Where where, bool dynamic, Run run) {
   }
 }
 
-/// The same bits from run to run and, on the host, whatever order lanes and items take.
+/// Expects the same bits from run to run and, on the host, for any order of lanes and items.
 template <typename Run>
 void expect_same_bits(
     Where where, Run run,
@@ -164,7 +164,8 @@ void expect_same_bits(
   EXPECT_EQ(run(0.0F, device, problem), run(0.0F, other, problem));
 }
 
-/// The same with a thread a lane: more heads than lanes, more channels than are loaded at once.
+/// Expects the same bits with one thread for each lane: more heads than lanes, more channels than are loaded
+/// at once.
 template <typename Run>
 void expect_same_bits_of_threads(Run run) {
   const TestGraph graph = small_graphs(1, 5, 2, 4);

@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// Ones times the factors, as relu_dropout gives them.
+// The factors that relu_dropout multiplies ones by.
 void draw_factors(Level level, uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t channels,
                   const std::vector<int64_t>& item, const std::vector<int64_t>& local,
                   std::vector<float>& result) {
@@ -46,7 +46,7 @@ TEST(Dropout, DropsTheShareAskedForAndScalesTheRest) {
 }
 
 TEST(Dropout, DependsOnKeysNotOnTheCutOfTheBlock) {
-  constexpr int64_t kChannels = 7;  // rows do not begin at multiples of four numbers
+  constexpr int64_t kChannels = 7;  // Rows do not begin at multiples of four numbers.
   const std::vector<int64_t> item = {5, 5, 5, 9, 9};
   const std::vector<int64_t> local = {0, 1, 2, 0, 1};
   const std::vector<float> whole = factors(0.5, kChannels, item, local);
@@ -56,7 +56,7 @@ TEST(Dropout, DependsOnKeysNotOnTheCutOfTheBlock) {
   }
 }
 
-// A factor is one of four numbers of a counter; vectors of counters draw the same.
+// A factor is one of four numbers of a counter. Vectors of counters must draw the same numbers.
 TEST(Dropout, EveryLevelDrawsTheNumbersOfPhilox) {
   const std::vector<int64_t> item = {5, 77, 5};
   const std::vector<int64_t> local = {0, 3, 1'000'003};
@@ -94,7 +94,7 @@ TEST(Dropout, NothingIsDroppedAtZero) {
   for (const float factor : factors(0, 33, {3}, {4})) EXPECT_EQ(factor, 1.0F);
 }
 
-// One pass gives the bits of two, and its gradient those of theirs.
+// One pass gives the bits of two passes, and its gradient the bits of their gradients.
 TEST(Dropout, OfReluIsReluTimesTheFactors) {
   constexpr float kNothing = std::numeric_limits<float>::quiet_NaN();
   const std::vector<int64_t> item = {5, 77};
@@ -128,7 +128,7 @@ TEST(Cuda, ABuildOrMachineWithoutItSaysSo) {
   EXPECT_THROW(relu_dropout_backward_cuda(0.5, 1, nullptr, nullptr, nullptr, nullptr), Failure);
 }
 
-// A copy of numbers on the device, and back.
+// Copies numbers to the device, and back.
 template <typename T>
 class OnDevice {
  public:

@@ -28,7 +28,7 @@ struct Graph {
   }
 };
 
-// Edges between random nodes, duplicates and self-loops among them.
+// Edges between random nodes, with duplicates and self-loops.
 Graph random_graph(uint64_t seed, int64_t sources, int64_t targets, int64_t edges) {
   std::mt19937_64 draw(seed);
   Graph graph{sources, targets, {}, {}};
@@ -38,7 +38,7 @@ Graph random_graph(uint64_t seed, int64_t sources, int64_t targets, int64_t edge
   return graph;
 }
 
-// Paths of so many nodes, one after the other, each edge in both directions.
+// Paths with these numbers of nodes, one after the other, each edge in both directions.
 Graph paths(const std::vector<int64_t>& nodes) {
   Graph graph;
   for (const int64_t size : nodes) {
@@ -54,7 +54,7 @@ Graph paths(const std::vector<int64_t>& nodes) {
 
 constexpr int32_t kGuard = -77;
 
-// The numbers of an order; what is after them must stay as it was.
+// Returns the numbers of an order. Checks that the memory after them is unchanged.
 std::vector<int32_t> make(const Graph& graph, bool same_nodes, bool drop_loops, int32_t before = -1) {
   const auto size = static_cast<size_t>(edge_order_size(graph.targets, graph.edges()));
   std::vector<int32_t> order(size, before);
@@ -136,8 +136,9 @@ TEST(EdgeOrder, PiecesOfABatchEndWhereGraphsEnd) {
   for (int64_t p = 0; p <= order.pieces; ++p) EXPECT_TRUE(ends.contains(order.piece_ptr[p]));
 }
 
-// What a maker says that is told the graphs.
-std::vector<int32_t> make_told(const Graph& graph, const std::vector<int64_t>& ptr, bool drop_loops = true) {
+// Makes an order with the graphs' ptr.
+std::vector<int32_t> make_with_ptr(const Graph& graph, const std::vector<int64_t>& ptr,
+                                   bool drop_loops = true) {
   std::vector<int32_t> order(static_cast<size_t>(edge_order_size(graph.targets, graph.edges())), -1);
   make_edge_order(graph.source.data(), graph.target.data(), graph.edges(), graph.sources, graph.targets, true,
                   drop_loops, order.data(), ptr);
@@ -162,12 +163,12 @@ TEST(EdgeOrder, PiecesBetweenGraphsAreThoseThatTheirSizesSay) {
     }
     count.end();
     graph.sources = graph.targets = ptr.back();
-    const std::vector<int32_t> numbers = make_told(graph, ptr);
+    const std::vector<int32_t> numbers = make_with_ptr(graph, ptr);
     const EdgeOrder order = view(numbers, graph);
     ASSERT_EQ(order.closed, count.closed());
     open += order.closed || graph.targets == 0 ? 0 : 1;
     if (!order.closed) {
-      EXPECT_EQ(numbers, make(graph, false, true));  // an order in one piece
+      EXPECT_EQ(numbers, make(graph, false, true));  // An order in one piece.
       continue;
     }
     expect_closed_pieces(order);
@@ -184,14 +185,14 @@ TEST(EdgeOrder, PiecesBetweenGraphsAreThoseThatTheirSizesSay) {
 
 TEST(EdgeOrder, GraphsThatAreNotTheEdgesAreRefused) {
   const Graph graph = paths({3, 4});
-  EXPECT_NO_THROW(make_told(graph, {0, 3, 7}));
-  EXPECT_NO_THROW(make_told(graph, {0, 0, 3, 3, 7, 7}));
-  EXPECT_NO_THROW(make_told(graph, {0, 7}));
+  EXPECT_NO_THROW(make_with_ptr(graph, {0, 3, 7}));
+  EXPECT_NO_THROW(make_with_ptr(graph, {0, 0, 3, 3, 7, 7}));
+  EXPECT_NO_THROW(make_with_ptr(graph, {0, 7}));
   for (const std::vector<int64_t>& ptr : std::vector<std::vector<int64_t>>{
            {0}, {7}, {0, 3}, {0, 3, 8}, {1, 3, 7}, {0, 4, 3, 7}, {0, 8, 7}, {0, -1, 7}, {0, INT64_MAX, 7}})
-    EXPECT_THROW(make_told(graph, ptr), InputError);
+    EXPECT_THROW(make_with_ptr(graph, ptr), InputError);
   EXPECT_THAT(error_text<InputError>([&] {
-                make_told(graph, {0, 4, 7});
+                make_with_ptr(graph, {0, 4, 7});
               }),
               testing::HasSubstr("comes from node"));
 }
@@ -302,7 +303,7 @@ TEST(EdgeOrder, AViewRefusesAnOrderOfOtherCounts) {
   EXPECT_NO_THROW(view_edge_order(order.data(), size, 10, 10, 30));
   EXPECT_THROW(view_edge_order(order.data(), size, 10, 10, 29), InputError);
   EXPECT_THROW(view_edge_order(order.data(), size, 9, 9, 30), InputError);
-  EXPECT_THROW(view_edge_order(order.data(), size, 9, 9, 31), InputError);  // as many numbers
+  EXPECT_THROW(view_edge_order(order.data(), size, 9, 9, 31), InputError);  // An order with as many numbers.
   EXPECT_THROW(view_edge_order(order.data(), size, 10, 10, 28), InputError);
   EXPECT_THROW(view_edge_order(order.data(), size - 1, 10, 10, 30), InputError);
   std::vector<int32_t> unmarked = order;

@@ -7,12 +7,12 @@
 #include "base/error.h"
 #include "kernels/device_attention.h"
 
-// kernels/gat.cu by way of its steps on the host, and on a GPU where there is one.
+// Tests kernels/gat.cu through its steps on the host, and on a GPU if there is one.
 
 namespace plimsoll {
 namespace {
 
-// z's gradient here is that of an independent z: GatScores give nothing of it.
+// The gradient of z is that of an independent z: GatScores add nothing to it.
 template <typename T>
 Arrays run(TestDevice& device, const AttentionProblem& problem) {
   DeviceAttention<T> arrays{device, problem};
@@ -83,7 +83,7 @@ TEST(GatOnThreads, GivesTheSameBits) {
   });
 }
 
-// Scores and, by way of the gradients of s and t, those of the vectors that give them.
+// Compares scores, and the gradients of their vectors that follow from the gradients of s and t.
 template <typename T>
 void compare_scores(Where where, int64_t heads, int64_t channels, bool aligned) {
   SCOPED_TRACE(testing::Message() << heads << " heads of " << channels << " channels");
@@ -99,7 +99,7 @@ void compare_scores(Where where, int64_t heads, int64_t channels, bool aligned) 
   const std::vector<double> z = problem.inputs["z"];
   std::vector<double> source = problem.inputs["att"];
   std::vector<double> target(problem.inputs["z_target"].begin(), problem.inputs["z_target"].begin() + width);
-  // Scores of any number of channels are of the size of one.
+  // The division keeps scores of any number of channels at the size of one.
   for (std::vector<double>* const att : {&source, &target})
     for (double& number : *att) number = static_cast<float>(number / std::sqrt(channels));
   const auto dot_rows = [&](const std::vector<double>& att) {
@@ -121,7 +121,7 @@ void compare_scores(Where where, int64_t heads, int64_t channels, bool aligned) 
   expect_close<T>({{"out", device.download(s, kNodes * heads)}}, {{"out", dot_rows(source)}});
   expect_close<T>({{"out", device.download(t, kNodes * heads)}}, {{"out", dot_rows(target)}});
 
-  // Backward: the reference takes s and t for inputs, the chain goes on here.
+  // Backward: the reference takes s and t as inputs, and the chain rule is continued here.
   problem.inputs["s"] = dot_rows(source);
   problem.inputs["t"] = dot_rows(target);
   Arrays expected = AttentionReference(problem, false).gradients();

@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// The layer's kernels, in ranges of nodes or in closed pieces.
+// Runs the layer's kernels, in ranges of nodes or in closed pieces.
 template <typename T>
 Arrays run(Level level, const AttentionProblem& problem, bool closed) {
   const GatKernels<T>& kernels = gat_kernels<T>(level);
@@ -31,7 +31,7 @@ Arrays run(Level level, const AttentionProblem& problem, bool closed) {
   Numbers<T> ds(problem.graph.sources * heads, closed ? T(0) : kNone);
   Numbers<T> dt(problem.graph.targets * heads, kNone);
   Numbers<T> dq(problem.features * heads, T(0));
-  if (!closed) arrays.dz = Numbers<T>(problem.graph.sources * problem.width(), kNone);  // gather() writes it
+  if (!closed) arrays.dz = Numbers<T>(problem.graph.sources * problem.width(), kNone);  // gather() writes it.
   GatGradients<T> gradients;
   arrays.fill(gradients);
   gradients.s = ds.data();
@@ -83,7 +83,7 @@ TEST_P(GatAtLevel, ScoresAreInnerProducts) {
     const auto& z = problem.inputs["z"];
     const auto& att = problem.inputs["att"];
     const auto& dout = problem.inputs["s"];
-    const std::vector<double> other(att.rbegin(), att.rend());  // of targets
+    const std::vector<double> other(att.rbegin(), att.rend());  // Vectors of the targets.
     const std::vector<double> other_dout(dout.rbegin(), dout.rend());
     const auto sums = [](int64_t size) { return std::vector<double>(static_cast<size_t>(size)); };
     Arrays expected{{"z", problem.inputs["z_target"]}};

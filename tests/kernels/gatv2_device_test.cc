@@ -4,7 +4,7 @@
 
 #include "kernels/device_attention.h"
 
-// kernels/gatv2.cu by way of its steps on the host, and on a GPU where there is one.
+// Tests kernels/gatv2.cu through its steps on the host, and on a GPU if there is one.
 
 namespace plimsoll {
 namespace {

@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// The layer's kernels, in ranges of nodes or in closed pieces.
+// Runs the layer's kernels, in ranges of nodes or in closed pieces.
 template <typename T>
 Arrays run(Level level, const AttentionProblem& problem, bool closed) {
   const Gatv2Kernels<T>& kernels = gatv2_kernels<T>(level);

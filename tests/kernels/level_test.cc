@@ -15,12 +15,12 @@ TEST(Level, HasTheNameThatTheVariableTakes) {
   EXPECT_EQ(name_of(Level::avx512), "avx512");
 }
 
-// The level is decided once a process, so each wish gets a process of its own.
+// The level is decided once a process, so each wish gets its own process.
 class WishedLevel : public testing::Test {
  protected:
   WishedLevel() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 
-  // Ends with 0 when `wish` gives `expected`, with 1 when it gives another level, with 2 when it is refused.
+  // Exits with 0 if `wish` gives `expected`, with 1 if it gives another level, with 2 if it is refused.
   static void decide(const char* wish, Level expected) {
     setenv("PLIMSOLL_SIMD", wish, 1);
     try {

@@ -9,7 +9,7 @@
 
 #include "kernels/test_device.h"
 
-// kernels/logit_losses.cu by way of its steps on the host, and on a GPU where there is one, against the
+// Tests kernels/logit_losses.cu through its steps on the host, and on a GPU if there is one, against the
 // formulas of logit_losses.h in float64.
 
 namespace plimsoll {
@@ -22,7 +22,7 @@ struct Problem {
   Doubles logits, bias, grad;
   std::vector<int64_t> target, ptr = {0}, ids;
 
-  // Some logits are far from the others; lists have none, one, some and all classes.
+  // Some logits are far from the others; lists have no, one, some and all classes.
   Problem(int64_t row_count, int64_t class_count) : rows(row_count), classes(class_count) {
     std::mt19937_64 draw(7);
     const auto number = [&] { return static_cast<double>(draw() % 4001) / 500 - 4; };
@@ -88,7 +88,7 @@ void expect_near(const Doubles& found, const Doubles& expected, double relative)
 
 class LogitLossesOnDevice : public OnDevice {
  protected:
-  // Losses and gradients of a tile, by the cross-entropy or the other.
+  // Returns losses and gradients of a tile, by the cross-entropy if `cross`, else by the other loss.
   template <typename T>
   Found run(const Problem& p, bool cross, bool gradients, bool with_grad) const {
     TestDevice device(GetParam(), false);
@@ -132,10 +132,10 @@ TEST_P(LogitLossesOnDevice, AreThoseOfTheFormulas) {
         expect_near(doubles.gradients, expected.gradients, 1e-12);
         const Found floats = run<float>(p, cross, true, with_grad);
         expect_near(floats.losses, expected.losses, 1e-5);
-        expect_near(floats.gradients, expected.gradients, 2e-3);  // of logits of 1e4, rounded
+        expect_near(floats.gradients, expected.gradients, 2e-3);  // Logits of 1e4 are rounded.
         const Found alone = run<float>(p, cross, false, with_grad);
         EXPECT_EQ(alone.losses, floats.losses);
-        expect_near(alone.gradients, p.logits, 1e-6);  // as they were
+        expect_near(alone.gradients, p.logits, 1e-6);  // The logits are unchanged.
       }
     }
 }
@@ -146,7 +146,7 @@ TEST_P(LogitLossesOnDevice, OfAClassThatIsNoneAreNoNumberAndNothingElseIsWritten
       Problem p(9, 33);
       const Found before = run<double>(p, cross, true, true);
       p.target[4] = wrong;
-      p.ids[static_cast<size_t>(p.ptr[2])] = wrong;  // of row 2
+      p.ids[static_cast<size_t>(p.ptr[2])] = wrong;  // A class of row 2.
       const Found found = run<double>(p, cross, true, true);
       const size_t row = cross ? 4 : 2;
       for (size_t r = 0; r < 9; ++r) {

@@ -7,7 +7,7 @@
 
 #include "kernels/test_device.h"
 
-// kernels/out_edges.cu by way of its steps on the host, and on a GPU where there is one, against
+// Tests kernels/out_edges.cu through its steps on the host, and on a GPU if there is one, against
 // transpose_edge_order().
 
 namespace plimsoll {
@@ -15,7 +15,7 @@ namespace {
 
 using Numbers = std::vector<int32_t>;
 
-// Random edges, of which self-loops may be left out; every third leaves one node.
+// Random edges; self-loops may be left out. Every third edge leaves the same node.
 struct Problem {
   int64_t sources, targets, edges;
   Numbers order;
@@ -67,7 +67,7 @@ class OutEdgesOnDevice : public OnDevice {};
 INSTANTIATE_TEST_SUITE_P(Places, OutEdgesOnDevice,
                          testing::Values(Where::host, Where::host_backwards, Where::cuda), name_of_place);
 
-// Of 31, 32, 1,023, 1,024 and 40,000 sources: one to four passes of the sort.
+// The numbers of sources 31, 32, 1,023, 1,024 and 40,000 need one to four passes of the sort.
 TEST_P(OutEdgesOnDevice, AreTheOrderTransposed) {
   for (const int64_t edges : {0, 1, 15, 33, 700})
     for (const int64_t nodes : {1, 31, 32, 1023, 1024, 40000})
@@ -77,7 +77,7 @@ TEST_P(OutEdgesOnDevice, AreTheOrderTransposed) {
   expect_transposed(GetParam(), Problem(7, 300, 500, false));
 }
 
-// Parts have as many edges as elsewhere, and, where there are kMax of them, more.
+// Parts have the usual number of edges, or more if there are kMax parts.
 TEST_P(OutEdgesOnDevice, AreTheOrderTransposedInManyParts) {
   expect_transposed(GetParam(), Problem(5000, 3000, 40'000, false));
   expect_transposed(GetParam(), Problem(70, 70, EdgeParts::kMax * EdgeParts::kEdges + 77'777, true));
@@ -87,7 +87,7 @@ TEST(OutEdgesOnThreads, AreTheOrderTransposed) {
   expect_transposed(Where::threads, Problem(40, 50, 300, true));
 }
 
-// One room may serve sums of fewer columns than it was made for.
+// A buffer can also hold sums of fewer columns than it was made for.
 TEST(Parts, HaveRoomForTheSumsOfAnyFewerColumns) {
   for (const int64_t rows : {0, 1, 15, 16, 1216, 4053, 16'384, 21'781, 100'000}) {
     int64_t max = 0;

@@ -15,7 +15,7 @@ struct MadeGraph {
   std::vector<int64_t> row_begin = {0};
   std::vector<int32_t> target;
 
-  // Random edges, some of them parallel; after the last one stands what nobody set.
+  // Random edges, some of them parallel. Numbers after the last edge are not set.
   MadeGraph(int32_t nodes, int32_t max, uint32_t seed) {
     std::mt19937 random(seed);
     for (int32_t n = 0; n < nodes; ++n) {
@@ -37,7 +37,7 @@ struct MadeGraph {
 
 using Nodes = std::array<int32_t, 4>;
 
-// By four loops.
+// Enumerates paths by four loops.
 std::vector<Nodes> all_paths(const PathGraph& graph) {
   std::vector<Nodes> paths;
   const auto each = [&](int32_t from, auto visit) {
@@ -99,7 +99,8 @@ TEST(PathsOnDevice, AreFoundByTheirNumbers) {
 }
 
 TEST(PathsOnDevice, EqualRowsAreAddedUpInTheirOrder) {
-  const std::vector<float> in = {1e8F, 1, -1e8F, 1, 5, 7};  // rows of 1, which do not commute
+  const std::vector<float> in = {1e8F, 1, -1e8F,
+                                 1,    5, 7};  // Rows of one number; their sum depends on the order.
   const std::vector<int32_t> at = {2, 2, 2, 2, 4, 5};
   const std::vector<int64_t> order = {0, 2, 1, 3, 4, 5};
   for (const bool ordered : {false, true}) {

@@ -12,7 +12,7 @@ namespace {
 using Path = std::array<int32_t, 4>;
 using Rows = std::vector<std::vector<int32_t>>;
 
-// Edges by source, those of a node in the order of targets.
+// Edges by source. The edges of a node are in the order of targets.
 struct Edges {
   std::vector<int64_t> row_begin{0};
   std::vector<int32_t> target;
@@ -52,7 +52,7 @@ Edges random_edges(int32_t nodes, double chance, uint32_t seed) {
   return Edges(rows);
 }
 
-// A walk's tiles with so many paths and slots, and what it finds.
+// A walk whose tiles have this many paths and slots, and the paths it finds.
 struct Walked {
   std::vector<Path> paths;
   int64_t tiles = 0;

@@ -7,7 +7,7 @@
 
 #include "kernels/test_device.h"
 
-// kernels/place_rows.cu by way of its step on the host, and on a GPU where there is one.
+// Tests kernels/place_rows.cu through its step on the host, and on a GPU if there is one.
 
 namespace plimsoll {
 namespace {

@@ -35,7 +35,7 @@ class Product : public testing::TestWithParam<Level> {
     std::vector<float> y(static_cast<size_t>(sizes.rows * sizes.out) + 1, 7.0F);
     kernels.multiply({x.data(), sizes.in}, sizes.rows, packed.data(), sizes.in, sizes.out,
                      sizes.bias ? bias.data() : nullptr, y.data(), {});
-    EXPECT_EQ(y.back(), 7.0F);  // nothing after the last row
+    EXPECT_EQ(y.back(), 7.0F);  // Nothing is written after the last row.
     y.pop_back();
     return y;
   }
@@ -78,7 +78,7 @@ TEST_P(Product, ARowHasTheSameBitsAloneAndAmongOthers) {
   }
 }
 
-// From W^T, of x that lies by columns, added to y, and cut off at 0.
+// Tests products packed from W^T, of x stored by columns, added to y, and with relu.
 template <typename T>
 void expect_product(Level level, const Case& sizes, T tolerance) {
   const ProductKernels<T>& kernels = product_kernels<T>(level);
@@ -108,7 +108,7 @@ void expect_product(Level level, const Case& sizes, T tolerance) {
   }
 }
 
-// sum += a^T b.
+// Tests sum += a^T b.
 template <typename T>
 void expect_transposed_product(Level level, const Case& sizes, T tolerance) {
   const ProductKernels<T>& kernels = product_kernels<T>(level);

@@ -9,7 +9,7 @@
 #include "kernels/attention_reference.h"
 #include "kernels/test_device.h"
 
-// kernels/segment.cu by way of its steps on the host, and on a GPU where there is one, against the formulas
+// Tests kernels/segment.cu through its steps on the host, and on a GPU if there is one, against the formulas
 // of segment.h in float64.
 
 namespace plimsoll {
@@ -25,7 +25,7 @@ struct Problem {
   int64_t segments() const { return static_cast<int64_t>(ptr.size()) - 1; }
   int64_t rows() const { return ptr.back(); }
 
-  // Numbers repeat, so that a highest one is reached by several rows.
+  // Numbers repeat, so that several rows reach the maximum.
   Problem(std::vector<int64_t> ptr_of, int64_t columns) : ptr(std::move(ptr_of)), features(columns) {
     std::mt19937_64 draw(7);
     const auto fill = [&](Doubles& to, int64_t count) {
@@ -37,7 +37,7 @@ struct Problem {
     for (Doubles* const each : {&weight, &bias, &mean_scale}) fill(*each, features);
   }
 
-  // use(places of the segment's column in x, place in a matrix of segments, column)
+  // Calls use(places of the segment's column in x, place in a matrix of segments, column).
   template <typename Use>
   void over(Use use) const {
     for (int64_t g = 0; g < segments(); ++g)
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Places, SegmentsOnDevice,
                          testing::Values(Where::host, Where::host_backwards, Where::cuda), name_of_place);
 
 TEST_P(SegmentsOnDevice, GiveTheFormulas) {
-  std::vector<int64_t> many = {0};  // more segments than a part of a sum has
+  std::vector<int64_t> many = {0};  // More segments than a part of a sum has.
   for (int64_t g = 0; g < 70; ++g) many.push_back(many.back() + (g * 5) % 11);
   for (const std::vector<int64_t>& ptr :
        {std::vector<int64_t>{0}, {0, 0}, {0, 1}, {0, 3, 3, 40}, {0, 0, 130, 131}, many})
@@ -196,7 +196,7 @@ TEST_P(SegmentsOnDevice, GiveTheFormulas) {
           ASSERT_NEAR(found.at(name)[n], expected_numbers[n],
                       1e-11 * std::max(1.0, std::abs(expected_numbers[n])))
               << name;
-      // r of a segment of one value is 1 / sqrt(eps): errors of float32 grow by so much.
+      // For a segment of one value r is 1 / sqrt(eps), and errors of float32 grow by this factor.
       if (ptr.size() > 2 && ptr[1] != 0) continue;
       for (const auto& [name, numbers] : run<float>(device, problem)) {
         if (name == "dnorm" || name == "norm" || name == "dweights") continue;

@@ -44,7 +44,7 @@ TEST(ExpOfNegative, HasItsEnds) {
   EXPECT_TRUE(std::isnan(exp_in_every_lane<4>(std::numeric_limits<float>::quiet_NaN())));
 }
 
-// The low bits of a NaN are anybody's.
+// The low bits of a NaN are not specified.
 TEST(ExpOfNegative, OfAnyNaNIsOne) {
   for (const uint32_t bits : {0x7F800001U, 0x7FC00001U, 0x7FC00100U, 0x7FFFFFFFU, 0xFFC001FFU}) {
     EXPECT_TRUE(std::isnan(exp_in_every_lane<1>(__builtin_bit_cast(float, bits)))) << bits;

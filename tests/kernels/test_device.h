@@ -1,7 +1,7 @@
 #pragma once
 
-// Where tests of CUDA kernels run them: on the host, with lanes and items in either order or a
-// thread a lane, or on a GPU.
+// The places where tests of CUDA kernels run them: on the host, with lanes and items in either order or one
+// thread for each lane, or on a GPU.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace plimsoll {
 
 enum class Where { host, host_backwards, threads, cuda };
 
-/// Puts steps where a test wants them, on the host.
+/// Runs steps on the host, at the place that a test asks for.
 struct TestLaunch {
   Where where;
 
@@ -43,7 +43,7 @@ inline std::string name_of_place(const testing::TestParamInfo<Where>& place) {
   }
 }
 
-/// A suite for every place; skipped where there is no such place.
+/// A suite for every place. It is skipped if the place does not exist.
 class OnDevice : public testing::TestWithParam<Where> {
  protected:
   void SetUp() override {
@@ -52,8 +52,8 @@ class OnDevice : public testing::TestWithParam<Where> {
   }
 };
 
-/// Arrays in the memory of a place. They lie aligned for loads of 16 bytes, or one number beside that. What
-/// lies after an array must not change.
+/// Arrays in the memory of a place. They are aligned for loads of 16 bytes, or one number off. Memory after
+/// an array must not change.
 class TestDevice {
  public:
   TestDevice(Where where, bool aligned) : where_(where), aligned_(aligned) {}
@@ -71,7 +71,7 @@ class TestDevice {
   bool on_host() const { return where_ != Where::cuda; }
   TestLaunch launch() const { return {where_}; }
 
-  /// Null for no numbers.
+  /// Copies numbers to the device; null if there are none.
   template <typename T>
   T* upload(const std::vector<T>& numbers) {
     if (numbers.empty()) return nullptr;
@@ -93,7 +93,7 @@ class TestDevice {
     arrays_.push_back({memory, first + size});
     return reinterpret_cast<T*>(first);
   }
-  /// From numbers of float64.
+  /// Copies numbers of float64 to the device as T.
   template <typename T>
   T* upload_as(const std::vector<double>& numbers) {
     return upload(std::vector<T>(numbers.begin(), numbers.end()));

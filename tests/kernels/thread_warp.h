@@ -1,7 +1,7 @@
 #pragma once
 
-// The warp of kernels/warp.h with a thread for each lane. Only sync() orders memory between lanes, sums do
-// not: the thread sanitizer finds where a step lacks one.
+// The warp of kernels/warp.h with one thread for each lane. Only sync() orders memory between lanes, sums do
+// not: the thread sanitizer finds steps that lack a sync().
 
 #include <array>
 #include <atomic>
@@ -28,8 +28,8 @@ class ThreadWarp {
     V value_;
   };
 
-  /// What lanes show each other: a number of this round or the next. A lane that is a round ahead has seen
-  /// that all have read the one before.
+  /// The numbers that lanes show each other, of this round or the next. A lane that is a round ahead has seen
+  /// that all lanes have read the round before.
   struct Board {
     std::array<std::array<std::atomic<uint64_t>, kWarpLanes>, 2> shown{};
     std::array<std::atomic<int64_t>, kWarpLanes> round{};
@@ -64,7 +64,7 @@ class ThreadWarp {
   }
 
  private:
-  // Relaxed on purpose: what is acquired here would also order everything else.
+  // The order is relaxed on purpose: an acquire here would also order all other memory.
   template <typename V>
   V of_lane(int other, V mine) const {
     std::atomic<int64_t>& round = board_.round[static_cast<size_t>(lane_)];
@@ -73,7 +73,7 @@ class ThreadWarp {
     uint64_t bits = 0;
     std::memcpy(&bits, &mine, sizeof(mine));
     shown[static_cast<size_t>(lane_)].store(bits, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // x86 keeps the order of stores
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // x86 keeps the order of stores.
     round.store(now, std::memory_order_relaxed);
     for (const auto& each : board_.round)
       while (each.load(std::memory_order_relaxed) < now) std::this_thread::yield();
