@@ -169,9 +169,9 @@ TEST_F(HostDeviceTest, AFailedDeviceFailsForEverAndEndsInOrder) {
   std::atomic<int> asked = 0;
   const auto failing = make_host_device({.bytes = 16 * kMiB, .fails = [&] { return ++asked == 3; }});
   try {
-    DeviceRegion region(*failing, kMiB);
+    DeviceRegion failing_region(*failing, kMiB);
     const auto stream = failing->make_stream();
-    DeviceRange range(region.take(4 * kBytes), *stream);
+    DeviceRange range(failing_region.take(4 * kBytes), *stream);
     const Stretch a = range.take(kBytes);
     stream->fill(a.data, 1, kBytes);
     stream->wait();
@@ -194,11 +194,11 @@ TEST_F(HostDeviceDeathTest, AFaultThatNoCallCanThrowIsNotLost) {
   EXPECT_DEATH(
       {
         const auto other = make_host_device(16 * kMiB);
-        DeviceRegion region(*other, kMiB);
+        DeviceRegion other_region(*other, kMiB);
         const auto stream = other->make_stream();
-        const Stretch a = region.take(kBytes);
+        const Stretch a = other_region.take(kBytes);
         stream->fill(a.data, 1, kBytes);
-        region.give(a);
+        other_region.give(a);
       },
       "missing wait");
 }
