@@ -245,84 +245,98 @@ TEST_F(HostDeviceTest, MemoryOfTheDeviceEnds) {
   EXPECT_EQ(device->ledger().held(DeviceAccount::region), kMiB);
 }
 
+constexpr int kStressBlocks = 40;
+constexpr int64_t kStressNumbers = 256;
+constexpr int64_t kStressBytes = kStressNumbers * static_cast<int64_t>(sizeof(uint32_t));
+
+// The streams and buffers of one host thread.
+struct Worker {
+  std::unique_ptr<DeviceStream> stream, copies;
+  std::array<std::unique_ptr<PinnedBuffer>, 2> staging;
+  std::array<std::unique_ptr<DeviceEvent>, 2> copied, used;
+  std::array<Stretch, 2> graphs;
+  std::unique_ptr<PinnedBuffer> result;
+  Stretch range;
+};
+
+Worker make_worker(Device& device, DeviceRegion& region) {
+  Worker worker;
+  worker.stream = device.make_stream();
+  worker.copies = device.make_stream();
+  for (size_t half = 0; half < 2; ++half) {
+    worker.staging[half] = device.pin(kStressBytes);
+    worker.copied[half] = device.make_event();
+    worker.used[half] = device.make_event();
+    worker.graphs[half] = region.take(kStressBytes);
+  }
+  worker.result = device.pin(sizeof(uint32_t));
+  worker.range = region.take(4 * DeviceRegion::round_up(kStressBytes));
+  return worker;
+}
+
+// Sums the squares of the numbers of all blocks on the worker's streams.
+uint32_t sum_squares(Worker& worker, uint64_t seed) {
+  const Philox philox(seed);
+  DeviceRange range(worker.range, *worker.stream);
+  const Stretch sum = range.take(sizeof(uint32_t));
+  worker.stream->fill(sum.data, 0, sum.bytes);
+  for (uint32_t block = 0; block < kStressBlocks; ++block) {
+    const size_t half = block % 2;
+    worker.copied[half]->wait();  // The copy of two blocks ago has left the buffer.
+    std::vector<uint32_t> numbers;
+    for (uint32_t n = 0; n < kStressNumbers; ++n)
+      numbers.push_back(philox(philox_counter(Purpose::dropout, 0, 0, block, n))[0]);
+    put(*worker.staging[half], numbers);
+    worker.copies->wait_for(*worker.used[half]);
+    worker.copies->copy_to_device(worker.graphs[half].data, worker.staging[half]->data(), kStressBytes);
+    worker.copies->record(*worker.copied[half]);
+    worker.stream->wait_for(*worker.copied[half]);
+    const Stretch squares = range.take(kStressBytes);
+    const auto* const from = reinterpret_cast<const uint32_t*>(worker.graphs[half].data);
+    auto* const to = reinterpret_cast<uint32_t*>(squares.data);
+    worker.stream->run("square", {reads(from, kStressBytes), writes(to, kStressBytes)}, [=](void*) {
+      for (int64_t n = 0; n < kStressNumbers; ++n) to[n] = from[n] * from[n];
+    });
+    worker.stream->record(*worker.used[half]);
+    auto* const total = reinterpret_cast<uint32_t*>(sum.data);
+    worker.stream->run("sum", {reads(to, kStressBytes), reads(total, sum.bytes), writes(total, sum.bytes)},
+                       [=](void*) {
+                         for (int64_t n = 0; n < kStressNumbers; ++n) *total += to[n];
+                       });
+    range.give(squares);
+  }
+  worker.stream->copy_to_host(worker.result->data(), sum.data, sum.bytes);
+  range.give(sum);
+  worker.stream->wait();
+  return numbers_of<uint32_t>(*worker.result).front();
+}
+
+uint32_t expected_sum_of_squares(uint64_t seed) {
+  uint32_t expected = 0;
+  const Philox philox(seed);
+  for (uint32_t block = 0; block < kStressBlocks; ++block)
+    for (uint32_t n = 0; n < kStressNumbers; ++n) {
+      const uint32_t number = philox(philox_counter(Purpose::dropout, 0, 0, block, n))[0];
+      expected += number * number;
+    }
+  return expected;
+}
+
 // Blocks of several host threads, each on a stream of its own, with the next block's numbers copied at the
 // same time, as the engine does. The thread sanitizer runs it; a missing wait anywhere would be a fault.
 TEST(HostDeviceStress, ManyStreamsGiveTheSameSums) {
   constexpr int kThreads = 4;
-  constexpr int kBlocks = 40;
-  constexpr int64_t kNumbers = 256;
-  constexpr int64_t kBytes = kNumbers * static_cast<int64_t>(sizeof(uint32_t));
   const auto device = make_host_device(4 * kMiB);
   DeviceRegion region(*device, kMiB);
-  struct Worker {
-    std::unique_ptr<DeviceStream> stream, copies;
-    std::array<std::unique_ptr<PinnedBuffer>, 2> staging;
-    std::array<std::unique_ptr<DeviceEvent>, 2> copied, used;
-    std::array<Stretch, 2> graphs;
-    std::unique_ptr<PinnedBuffer> result;
-    Stretch range;
-  };
-  std::vector<Worker> workers(kThreads);
-  for (Worker& worker : workers) {
-    worker.stream = device->make_stream();
-    worker.copies = device->make_stream();
-    for (size_t half = 0; half < 2; ++half) {
-      worker.staging[half] = device->pin(kBytes);
-      worker.copied[half] = device->make_event();
-      worker.used[half] = device->make_event();
-      worker.graphs[half] = region.take(kBytes);
-    }
-    worker.result = device->pin(sizeof(uint32_t));
-    worker.range = region.take(4 * DeviceRegion::round_up(kBytes));
-  }
-  const auto run = [](Worker& worker, uint64_t seed) {
-    const Philox philox(seed);
-    DeviceRange range(worker.range, *worker.stream);
-    const Stretch sum = range.take(sizeof(uint32_t));
-    worker.stream->fill(sum.data, 0, sum.bytes);
-    for (uint32_t block = 0; block < kBlocks; ++block) {
-      const size_t half = block % 2;
-      worker.copied[half]->wait();  // The copy of two blocks ago has left the buffer.
-      std::vector<uint32_t> numbers;
-      for (uint32_t n = 0; n < kNumbers; ++n)
-        numbers.push_back(philox(philox_counter(Purpose::dropout, 0, 0, block, n))[0]);
-      put(*worker.staging[half], numbers);
-      worker.copies->wait_for(*worker.used[half]);
-      worker.copies->copy_to_device(worker.graphs[half].data, worker.staging[half]->data(), kBytes);
-      worker.copies->record(*worker.copied[half]);
-      worker.stream->wait_for(*worker.copied[half]);
-      const Stretch squares = range.take(kBytes);
-      const auto* const from = reinterpret_cast<const uint32_t*>(worker.graphs[half].data);
-      auto* const to = reinterpret_cast<uint32_t*>(squares.data);
-      worker.stream->run("square", {reads(from, kBytes), writes(to, kBytes)}, [=](void*) {
-        for (int64_t n = 0; n < kNumbers; ++n) to[n] = from[n] * from[n];
-      });
-      worker.stream->record(*worker.used[half]);
-      auto* const total = reinterpret_cast<uint32_t*>(sum.data);
-      worker.stream->run("sum", {reads(to, kBytes), reads(total, sum.bytes), writes(total, sum.bytes)},
-                         [=](void*) {
-                           for (int64_t n = 0; n < kNumbers; ++n) *total += to[n];
-                         });
-      range.give(squares);
-    }
-    worker.stream->copy_to_host(worker.result->data(), sum.data, sum.bytes);
-    range.give(sum);
-    worker.stream->wait();
-    return numbers_of<uint32_t>(*worker.result).front();
-  };
+  std::vector<Worker> workers;
+  for (int t = 0; t < kThreads; ++t) workers.push_back(make_worker(*device, region));
   std::vector<uint32_t> sums(kThreads);
   {
     std::vector<std::jthread> threads;
-    for (size_t t = 0; t < kThreads; ++t) threads.emplace_back([&, t] { sums[t] = run(workers[t], 11); });
+    for (size_t t = 0; t < kThreads; ++t)
+      threads.emplace_back([&, t] { sums[t] = sum_squares(workers[t], 11); });
   }
-  uint32_t expected = 0;
-  const Philox philox(11);
-  for (uint32_t block = 0; block < kBlocks; ++block)
-    for (uint32_t n = 0; n < kNumbers; ++n) {
-      const uint32_t number = philox(philox_counter(Purpose::dropout, 0, 0, block, n))[0];
-      expected += number * number;
-    }
-  EXPECT_EQ(sums, std::vector<uint32_t>(kThreads, expected));
+  EXPECT_EQ(sums, std::vector<uint32_t>(kThreads, expected_sum_of_squares(11)));
 }
 
 }  // namespace

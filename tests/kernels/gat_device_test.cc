@@ -83,6 +83,63 @@ TEST(GatOnThreads, GivesTheSameBits) {
   });
 }
 
+// The inner products of the rows of z with a vector, by head: [nodes, heads].
+std::vector<double> dot_rows(const std::vector<double>& z, const std::vector<double>& att,
+                             const AttentionProblem& problem) {
+  std::vector<double> result(z.size() / static_cast<size_t>(problem.channels));
+  for (size_t n = 0; n < z.size(); ++n)
+    result[n / static_cast<size_t>(problem.channels)] += z[n] * att[n % static_cast<size_t>(problem.width())];
+  return result;
+}
+
+// Compares the gradients of z and of the vectors that give scores, which follow from the gradients of s and
+// t.
+template <typename T>
+void compare_score_gradients(TestDevice& device, AttentionProblem& problem, const std::vector<double>& source,
+                             const std::vector<double>& target, const GatScores<T>& scores, T* s, T* t) {
+  const int64_t nodes = problem.graph.sources;
+  const int64_t channels = problem.channels;
+  const int64_t width = problem.width();
+  const std::vector<double> z = problem.inputs["z"];
+  // The reference takes s and t as inputs, and the chain rule is continued here.
+  problem.inputs["s"] = dot_rows(z, source, problem);
+  problem.inputs["t"] = dot_rows(z, target, problem);
+  Arrays expected = AttentionReference(problem, false).gradients();
+  Arrays expected_gradients{{"z", expected["z"]},
+                            {"source", std::vector<double>(static_cast<size_t>(width))},
+                            {"target", std::vector<double>(static_cast<size_t>(width))}};
+  for (size_t n = 0; n < z.size(); ++n) {
+    const size_t c = n % static_cast<size_t>(width);
+    const size_t score = n / static_cast<size_t>(channels);
+    expected_gradients["z"][n] += expected["s"][score] * source[c] + expected["t"][score] * target[c];
+    expected_gradients["source"][c] += expected["s"][score] * z[n];
+    expected_gradients["target"][c] += expected["t"][score] * z[n];
+  }
+  DeviceAttention<T> arrays{device, problem};
+  Gat<T> layer;
+  arrays.fill(layer);
+  layer.s = s;
+  layer.t = t;
+  GatGradients<T> gradients;
+  arrays.fill(gradients);
+  gradients.s = arrays.none(nodes * problem.heads);
+  gradients.t = arrays.none(nodes * problem.heads);
+  T* const forward_workspace = arrays.none(gat_forward_workspace(layer));
+  T* const backward_workspace = arrays.none(gat_backward_workspace(layer));
+  const OutEdges edges = arrays.out_edges();
+  if (device.on_host()) {
+    run_gat_forward(layer, forward_workspace, device.launch());
+    run_gat_backward(layer, gradients, scores, edges, backward_workspace, device.launch());
+  } else {
+    gat_forward_cuda(layer, forward_workspace, nullptr);
+    gat_backward_cuda(layer, gradients, scores, edges, backward_workspace, nullptr);
+  }
+  expect_close<T>({{"z", device.download(gradients.z, nodes * width)},
+                   {"source", device.download(scores.source_gradient, width)},
+                   {"target", device.download(scores.target_gradient, width)}},
+                  expected_gradients);
+}
+
 // Compares scores, and the gradients of their vectors that follow from the gradients of s and t.
 template <typename T>
 void compare_scores(Where where, int64_t heads, int64_t channels, bool aligned) {
@@ -102,12 +159,6 @@ void compare_scores(Where where, int64_t heads, int64_t channels, bool aligned) 
   // The division keeps scores of any number of channels at the size of one.
   for (std::vector<double>* const att : {&source, &target})
     for (double& number : *att) number = static_cast<float>(number / std::sqrt(channels));
-  const auto dot_rows = [&](const std::vector<double>& att) {
-    std::vector<double> result(static_cast<size_t>(kNodes * heads));
-    for (size_t n = 0; n < z.size(); ++n)
-      result[n / static_cast<size_t>(channels)] += z[n] * att[n % static_cast<size_t>(width)];
-    return result;
-  };
   TestDevice device(where, aligned);
   GatScores<T> scores{device.upload_as<T>(source), device.upload_as<T>(target), device.filled(width, T(0)),
                       device.filled(width, T(0))};
@@ -118,46 +169,9 @@ void compare_scores(Where where, int64_t heads, int64_t channels, bool aligned) 
     run_gat_scores(device_z, scores, heads, channels, kNodes, s, t, device.launch());
   else
     gat_scores_cuda(device_z, scores, heads, channels, kNodes, s, t, nullptr);
-  expect_close<T>({{"out", device.download(s, kNodes * heads)}}, {{"out", dot_rows(source)}});
-  expect_close<T>({{"out", device.download(t, kNodes * heads)}}, {{"out", dot_rows(target)}});
-
-  // Backward: the reference takes s and t as inputs, and the chain rule is continued here.
-  problem.inputs["s"] = dot_rows(source);
-  problem.inputs["t"] = dot_rows(target);
-  Arrays expected = AttentionReference(problem, false).gradients();
-  Arrays expected_gradients{{"z", expected["z"]},
-                            {"source", std::vector<double>(static_cast<size_t>(width))},
-                            {"target", std::vector<double>(static_cast<size_t>(width))}};
-  for (size_t n = 0; n < z.size(); ++n) {
-    const size_t c = n % static_cast<size_t>(width);
-    const size_t score = n / static_cast<size_t>(channels);
-    expected_gradients["z"][n] += expected["s"][score] * source[c] + expected["t"][score] * target[c];
-    expected_gradients["source"][c] += expected["s"][score] * z[n];
-    expected_gradients["target"][c] += expected["t"][score] * z[n];
-  }
-  DeviceAttention<T> arrays{device, problem};
-  Gat<T> layer;
-  arrays.fill(layer);
-  layer.s = s;
-  layer.t = t;
-  GatGradients<T> gradients;
-  arrays.fill(gradients);
-  gradients.s = arrays.none(kNodes * heads);
-  gradients.t = arrays.none(kNodes * heads);
-  T* const forward_workspace = arrays.none(gat_forward_workspace(layer));
-  T* const backward_workspace = arrays.none(gat_backward_workspace(layer));
-  const OutEdges edges = arrays.out_edges();
-  if (device.on_host()) {
-    run_gat_forward(layer, forward_workspace, device.launch());
-    run_gat_backward(layer, gradients, scores, edges, backward_workspace, device.launch());
-  } else {
-    gat_forward_cuda(layer, forward_workspace, nullptr);
-    gat_backward_cuda(layer, gradients, scores, edges, backward_workspace, nullptr);
-  }
-  expect_close<T>({{"z", device.download(gradients.z, kNodes * width)},
-                   {"source", device.download(scores.source_gradient, width)},
-                   {"target", device.download(scores.target_gradient, width)}},
-                  expected_gradients);
+  expect_close<T>({{"out", device.download(s, kNodes * heads)}}, {{"out", dot_rows(z, source, problem)}});
+  expect_close<T>({{"out", device.download(t, kNodes * heads)}}, {{"out", dot_rows(z, target, problem)}});
+  compare_score_gradients(device, problem, source, target, scores, s, t);
 }
 
 TEST_P(GatOnDevice, ScoresAreInnerProductsAndPassGradientsOn) {
