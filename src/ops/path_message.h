@@ -15,7 +15,7 @@ enum class PathDirection {
   both,        ///< Edges as they are stored. If a graph stores both directions of each edge, both are walked.
   descendant,  ///< Each edge once, from its lower to its higher node, however it is stored: away from the
                ///< root if parents are numbered before their children.
-  ancestor,  ///< Each edge once, from its higher to its lower node: towards the root.
+  ancestor,    ///< Each edge once, from its higher to its lower node: towards the root.
 };
 
 /// `reference` is the layer of SGMP's code: torsions from -pi to pi over Gaussians on [0, 2 pi], and one path
