@@ -16,11 +16,11 @@ namespace {
 using Group = c10::intrusive_ptr<c10d::ProcessGroup>;
 
 at::Tensor tensor_of(const std::byte* bytes, size_t count) {
-  // from_blob takes no const pointer; what is sent is read alone.
+  // from_blob takes no const pointer. Bytes that are sent are only read.
   return at::from_blob(const_cast<std::byte*>(bytes), {static_cast<int64_t>(count)}, at::kByte);
 }
 
-// The first sentence of a text of torch, without the place in its sources.
+// The first sentence of a message of torch, without the source location in front of it.
 std::string first_sentence(const std::string& text) {
   const size_t behind_place = text.starts_with('[') ? text.find("] ") : text.npos;
   const size_t begin = behind_place == text.npos ? 0 : behind_place + 2;
@@ -73,7 +73,7 @@ class GroupExchange final : public Exchange {
   Traffic traffic() const override { return traffic_; }
 
  private:
-  // One: between two ranks what is sent first arrives first.
+  // One tag is enough: messages between two ranks arrive in the order in which they are sent.
   static constexpr int kTag = 0;
 
   template <typename Begin>
@@ -81,7 +81,7 @@ class GroupExchange final : public Exchange {
     or_lost([&] { begun_.push_back(work()); });
   }
 
-  // torch's exceptions tell an address, and not whose it is.
+  // torch's exceptions name an address, but not its rank.
   template <typename Call>
   void or_lost(const Call& call) {
     try {
@@ -89,14 +89,15 @@ class GroupExchange final : public Exchange {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
-      begun_.clear();                             // nobody writes into their memory any more
-      if (watch_ != nullptr) watch_->end_wait();  // who_is_lost() ends by itself
+      // Nobody writes into the buffers of pending calls any more.
+      begun_.clear();
+      if (watch_ != nullptr) watch_->end_wait();  // who_is_lost() ends by itself.
       throw RankLost(fmt::format("{} ({})", who_is_lost_(), first_sentence(error.what())));
     }
   }
 
   const Group group_;
-  // Called directly: messages are small, and torch's dispatcher takes as long as they do.
+  // The backend is called directly: messages are small, and torch's dispatcher takes as long as they do.
   const c10::intrusive_ptr<c10d::Backend> backend_;
   const std::function<std::string()> who_is_lost_;
   RankWatch* const watch_;

@@ -9,12 +9,12 @@
 
 namespace plimsoll {
 
-/// An Exchange over a process group of torch (c10d), with tensors in the memory of the CPU: gloo. Groups are
-/// made by Python, as torch's wheel has no headers of gloo; `name` is torch.distributed's for the group.
+/// Returns an Exchange over a process group of torch (c10d) whose tensors are in CPU memory (gloo). Python
+/// makes the group, as torch's wheel has no headers of gloo; `name` is its name in torch.distributed.
 ///
-/// `who_is_lost` is called once where a call of the group fails, and says which rank is gone, and why as far
-/// as that is known. `watch` learns what this rank does, and outlives the Exchange; null: nobody watches.
-/// Errors: Failure where there is no such group.
+/// `who_is_lost` is called once if a call of the group fails. It returns which rank is gone and, if known,
+/// why. `watch` is told what this rank does and must outlive the Exchange; null disables this. Errors:
+/// Failure if the group does not exist.
 std::unique_ptr<Exchange> join_process_group(const std::string& name,
                                              std::function<std::string()> who_is_lost,
                                              RankWatch* watch = nullptr);

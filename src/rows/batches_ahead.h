@@ -10,22 +10,23 @@
 
 namespace plimsoll {
 
-/// Batches that one reader of rows knows before they are due, in their order, so that their rows are read
-/// meanwhile. `Batch` has rows(), all different, and bytes(), which do not change. One call at a time, but
-/// for read().
+/// Batches that one reader of rows knows before they are due, in order, so that their rows can be read in
+/// advance. `Batch` has rows(), all different, and bytes(); both are constant. Only read() may be called
+/// while another call runs.
 template <typename Batch>
 class BatchesAhead {
  public:
   struct Options {
-    int64_t bytes = 0;    ///< of batches that are not yet due, about; their rows come on top
-    int64_t batches = 0;  ///< of these at most
+    /// Approximate maximum of the bytes of batches that are not yet due, without their rows.
+    int64_t bytes = 0;
+    int64_t batches = 0;  ///< Maximum number of these batches.
   };
   struct Coming {
     Batch batch;
     bool planned = false;
   };
 
-  /// `rows` has to outlive it; null: none are read ahead, and read() is not called.
+  /// `rows` must outlive this object. With null no rows are read ahead, and read() must not be called.
   BatchesAhead(ScannedRows* rows, const Options& options) : rows_(rows), options_(options) {}
   ~BatchesAhead() { clear(); }
   BatchesAhead(const BatchesAhead&) = delete;
@@ -40,9 +41,10 @@ class BatchesAhead {
     bytes_ += batch.bytes();
     coming_.push_back({std::move(batch)});
   }
-  /// Adds what next() gives, the batch after back() or none, while there is room for it and for the rows of
-  /// those before. A few at a time, so that the first that are due need not wait for many. An error of next()
-  /// is left to who asks for that batch again.
+  /// Adds batches from next(), which returns the batch after back() or none, while there is space for the
+  /// batch and for the rows of earlier ones. Adds only a few per call, so that the first batches due do not
+  /// wait for many others. Errors of next() are ignored; the caller meets them again when it asks for that
+  /// batch itself.
   template <typename Next>
   void extend(const Next& next) {
     try {
@@ -55,18 +57,18 @@ class BatchesAhead {
     } catch (const std::exception&) {
     }
   }
-  /// At most so many from now on.
+  /// Sets the maximum number of batches.
   void limit(int64_t batches) { options_.batches = batches; }
 
-  /// Takes the first one out. What is planned ends with read() or drop().
+  /// Removes and returns the first batch. If it is planned, read() or drop() has to follow.
   Coming pop() {
     Coming first = std::move(coming_.front());
     coming_.pop_front();
     bytes_ -= first.batch.bytes();
     return first;
   }
-  /// f32 [rows, F] of a batch that was taken out, which is no longer planned, also with an error. Any number
-  /// of threads may call it. Errors: those of ScannedRows::read().
+  /// Reads f32 [rows, F] of a batch that pop() returned, which is then no longer planned, also after an
+  /// error. Any number of threads may call it. Errors: those of ScannedRows::read().
   void read(const Coming& of, float* out) {
     if (of.planned)
       rows_->take(of.batch.rows(), out);
@@ -76,7 +78,7 @@ class BatchesAhead {
   void drop(const Coming& of) {
     if (of.planned) rows_->drop(of.batch.rows());
   }
-  /// Forgets all that are known.
+  /// Drops all batches.
   void clear() {
     while (!empty()) drop(pop());
   }
@@ -84,7 +86,7 @@ class BatchesAhead {
  private:
   static constexpr int kMoreAtOnce = 4;
 
-  // Has the rows of all batches read, as far as there is room for them.
+  // Plans the rows of all batches as far as space permits. Returns whether all are planned.
   bool plan() {
     if (rows_ == nullptr) return false;
     for (Coming& coming : coming_) {
@@ -97,7 +99,7 @@ class BatchesAhead {
   ScannedRows* rows_;
   Options options_;
   std::deque<Coming> coming_;
-  int64_t bytes_ = 0;  // of coming_
+  int64_t bytes_ = 0;  // Sum of bytes() in queue_.
 };
 
 }  // namespace plimsoll

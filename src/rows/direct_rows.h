@@ -10,17 +10,17 @@
 
 namespace plimsoll {
 
-/// Rows of a file of features that nobody keeps: read when they are asked for, in the order of the file.
-/// Any number of threads may call it at once; they take turns.
+/// Rows of a feature file without a cache: each call reads them, in file order. Any number of threads may
+/// call it at once; they take turns.
 class DirectRows {
  public:
   /// Errors: those of RowReader.
   explicit DirectRows(const FeatureFile& file) : file_(file), reader_(file.path, file.layout()) {}
 
   int64_t width() const { return file_.width; }
-  /// Calls of read() for so many rows take no more memory (Tag::cache).
+  /// Calls of read() for up to `rows` rows allocate no more memory (Tag::cache).
   void reserve(int64_t rows) { wanted_.reserve(static_cast<size_t>(rows)); }
-  /// f32 [rows, F] into `out`; a row may occur more than once. Errors: those of RowReader::read(),
+  /// Reads f32 [rows, F] into `out`; a row may occur more than once. Errors: those of RowReader::read(),
   /// BudgetExceeded.
   void read(std::span<const int64_t> rows, float* out);
 
@@ -28,7 +28,7 @@ class DirectRows {
 
  private:
   const FeatureFile file_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // Guards the members below.
   RowReader reader_;
   Vector<WantedRow, Tag::cache> wanted_;
   RowCounters counters_;

@@ -12,7 +12,7 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kMiB = 1024 * 1024;
-// Shares of the memory and bounds of what there is several of; measured in bench/results/giant.md.
+// Shares of the memory, and bounds of buffers that exist several times; measured in bench/results/giant.md.
 constexpr int64_t kPackShare = 24;
 constexpr int64_t kMaxPack = 16 * kMiB;
 constexpr int64_t kBuffersShare = 12;
@@ -25,7 +25,7 @@ constexpr int64_t kMinReader = 256 * 1024;
 constexpr int64_t kMaxReader = 4 * kMiB;
 constexpr int64_t kLongestPackRead = 256 * 1024;
 constexpr int64_t kLongestPackGap = 32 * 1024;
-constexpr int64_t kNotesShare = 8;  // of a pack's rows
+constexpr int64_t kNotesShare = 8;  // Share of the bytes of a pack's rows.
 constexpr int kWritesUnderWay = 24;
 
 RowReader::Options reading_packs(const RowLayout& layout, int64_t buffers) {
@@ -41,12 +41,12 @@ PackSizes PackSizes::of(const RowLayout& layout, int64_t bytes, int64_t round, i
                         int64_t max_note) {
   PackSizes sizes;
   sizes.round = round;
-  // Long enough that its buffer is, too: a round is cut into as many packs as there is room for buffers.
+  // A round has one buffer per pack, so longer packs allow longer buffers.
   const int64_t buffers = std::max<int64_t>(bytes / kBuffersShare, 1);
   sizes.pack = aligned(std::max({max_rows * layout.row_bytes, std::min(bytes / kPackShare, kMaxPack),
                                  sizes.round / buffers * kMinBuffer}));
   if (max_note > 0) sizes.notes = aligned(std::max(max_note, sizes.pack / kNotesShare));
-  // Packs are closed before they are full.
+  // Packs are closed before they are full, so a round has some more.
   sizes.packs = sizes.round / sizes.pack * 5 / 4 + 2;
   sizes.buffer = aligned(std::clamp(buffers / sizes.packs, int64_t{1}, kMaxBuffer));
   sizes.piece = std::clamp(bytes / kReadShare, layout.row_bytes, kMaxPiece) / layout.row_bytes;
@@ -96,7 +96,7 @@ void PackRound::begin(int64_t offset, int64_t bytes, int64_t first_batch, Packed
   note_area_ = row_area_ = 0;
 }
 
-// Rows that are neither kept nor in the open pack.
+// Collects the rows that are neither kept nor in the open pack.
 void PackRound::find_missed(std::span<const int64_t> rows) {
   missed_.clear();
   for (const int64_t row : rows)
@@ -134,7 +134,7 @@ bool PackRound::add(std::span<const int64_t> rows, std::span<const std::byte> no
   return true;
 }
 
-// All that is wanted of the last pack is known; its notes are written.
+// Closes the open pack: its rows are final, and its notes are written.
 void PackRound::close_pack() {
   if (open_.note_ends.empty()) return;
   in_open_.take_all([&](int64_t row) {
@@ -165,7 +165,7 @@ bool PackRound::write(const std::stop_token& stop) {
   want_kept();
   wanted_.number();
   for (size_t p = 0; p < made_.size(); ++p) {
-    in_buffer_[p] = 0;  // what a round that was given up has left there is written over
+    in_buffer_[p] = 0;  // This overwrites what a cancelled round left there.
     written_to_[p] = made_[p].rows_at;
     handed_out_[p] = made_[p].first_row;
   }
@@ -190,12 +190,13 @@ bool PackRound::write(const std::stop_token& stop) {
   return true;
 }
 
-// A pass over the file brings the rows that are kept, too. One that was told to stop goes on where it was.
+// A pass over the file also reads the rows that are kept. After a cancelled pass the next one continues with
+// the rows that are still missing.
 void PackRound::want_kept() {
   for (int64_t row = next_kept_; row != RowSet::kNone; row = kept_.next(row + 1)) wanted_.add(row);
 }
 
-// The next rows that are wanted.
+// Adds the next wanted rows.
 void PackRound::fill(ReadAhead& piece) {
   while (!piece.full() && next_row_ != RowSet::kNone) {
     const int64_t row = wanted_.next(next_row_);
@@ -204,8 +205,8 @@ void PackRound::fill(ReadAhead& piece) {
   }
 }
 
-// To each pack what it wants of a piece, whose rows are the ones from `first` on of those that are wanted,
-// and to the rows that are kept.
+// Copies rows of a chunk to the packs that want them and to the kept rows. `first` is the index of the
+// chunk's first row among the wanted rows.
 void PackRound::hand_out(const ReadAhead& piece, int64_t first) {
   const int64_t end = first + std::ssize(piece);
   for (; next_kept_ != RowSet::kNone && wanted_.index(next_kept_) < end;

@@ -15,16 +15,16 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMaxPlaces = 64 * 1024;  // that are looked up before missed pages are read
-constexpr int64_t kMaxMissed = 16 * 1024;  // pages that are read together
+constexpr int64_t kMaxPlaces = 64 * 1024;  // Maximum places looked up before missed pages are read.
+constexpr int64_t kMaxMissed = 16 * 1024;  // Maximum pages read together.
 constexpr int64_t kMinBufferBytes = 4096;
 constexpr int64_t kMaxBufferBytes = 1024 * 1024;
-// A call wants pages from all over the file, often many that are near each other, and a read costs more than
-// the bytes in between. Measured: bench/results/sampling.md.
+// A call wants pages from all over the file, many of them close together, and a read costs more than the
+// bytes between two pages. Measured: bench/results/sampling.md.
 constexpr int64_t kLongestRead = 32 * 1024;
 constexpr int64_t kLongestSkip = 8 * 1024;
 
-// Adds the time of its scope.
+// Adds the time of its scope to a counter.
 class Waiting {
  public:
   explicit Waiting(double& seconds) : seconds_(seconds) {}
@@ -50,7 +50,7 @@ RowLayout pages_of(const std::filesystem::path& path, const NumberLayout& layout
   return {layout.offset, page_bytes, pages, bytes - (pages - 1) * page_bytes, layout.file};
 }
 
-// A small column has no use for much: it would take more than the pages it saves.
+// Small columns get small buffers: larger ones would take more memory than the pages they save.
 int64_t share_of(const NumberLayout& layout, int64_t share, int64_t min, int64_t max) {
   return std::clamp(layout.count * layout.number_bytes / share, min, max);
 }
@@ -109,7 +109,7 @@ void PageCache::resize(int64_t bytes) {
   }
 }
 
-// False if there is no room for one more page.
+// Records that a place waits for a page. Returns false if no more pages can be recorded.
 bool PageCache::wait_for(int32_t page, int32_t place) {
   int32_t& slot = slot_of_[static_cast<size_t>(page)];
   if (slot == kNone) {
@@ -124,8 +124,8 @@ bool PageCache::wait_for(int32_t page, int32_t place) {
   return true;
 }
 
-// Which of the missed pages take which slots: of some that stand next to each other an empty one, or that of
-// the page which is used least, if it is used less than the missed one.
+// Chooses slots for the missed pages. Looks at a few adjacent slots and takes an empty one, or the one whose
+// page is used least, if it is used less than the missed page.
 void PageCache::choose_slots() {
   constexpr size_t kLookedAt = 8;
   for (Missed& missed : missed_) {
@@ -146,7 +146,7 @@ void PageCache::choose_slots() {
   }
 }
 
-// Calls use(the last place that waits for it, its bytes) for each missed page, and keeps some of them.
+// Calls use(last waiting place, page bytes) for each missed page, and keeps the pages that got a slot.
 void PageCache::read_missed(const std::function<void(int32_t, const std::byte*)>& use) {
   if (missed_.empty()) return;
   choose_slots();
@@ -176,7 +176,7 @@ void PageCache::read_missed(const std::function<void(int32_t, const std::byte*)>
   end(true);
 }
 
-// One pass over the file costs less than its pages one by one.
+// Reads the whole file in one pass, which costs less than reading pages one by one.
 void PageCache::load() {
   const Waiting waiting(counters_.waited_seconds);
   const auto together = static_cast<int64_t>(wanted_.capacity());

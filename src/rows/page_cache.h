@@ -15,72 +15,75 @@
 
 namespace plimsoll {
 
-/// Numbers of equal length, one after the other in a file.
+/// Layout of numbers of equal length, contiguous in a file.
 struct NumberLayout {
-  int64_t offset = 0;  ///< of the first, in bytes, a multiple of number_bytes
+  int64_t offset = 0;  ///< Byte offset of the first number, a multiple of number_bytes.
   int64_t number_bytes = 0;
   int64_t count = 0;
-  std::optional<FileIdentity> file = {};  ///< as in RowLayout
+  std::optional<FileIdentity> file = {};  ///< Same as in RowLayout.
 };
 
-/// What a cache of pages has done so far.
+/// Counters of a page cache since it was made.
 struct PageCounters {
-  int64_t hits = 0;           ///< numbers that were in memory
-  int64_t misses = 0;         ///< numbers that were not
-  int64_t pages_read = 0;     ///< to have them: each once a call
-  int64_t bytes_read = 0;     ///< in the pieces that these pages were read in
-  double waited_seconds = 0;  ///< for the disk
+  int64_t hits = 0;           ///< Numbers that were in memory.
+  int64_t misses = 0;         ///< Numbers that were not in memory.
+  int64_t pages_read = 0;     ///< Pages read for them; a page counts once per call.
+  int64_t bytes_read = 0;     ///< Bytes of all reads, with the gaps between pages.
+  double waited_seconds = 0;  ///< Time spent waiting for the disk.
 
   PageCounters& operator+=(const PageCounters& more);
 };
 
-/// Single numbers of a file, of which as many pages stay in memory as a budget allows. A number that is there
-/// costs a look into a table of all pages, 5 bytes for each, and no system call; pages that are missed are
-/// read together, each once a call. Those stay that are used most (PageUses). Where there is room for all,
-/// the first call reads the whole file, and then it is as fast as memory.
+/// Random access to single numbers of a file, with as many pages in memory as a budget allows. A number in
+/// memory costs a lookup in a table of all pages (5 bytes per page) and no system call. Missed pages are read
+/// together, each once per call. The most used pages stay (PageUses). If all pages fit, the first call reads
+/// the whole file, and access is as fast as memory from then on.
 ///
-/// Any number of threads may call it at once; they take turns. Numbers are the same for every budget.
+/// Any number of threads may call it at once; they take turns. The budget does not change the numbers.
 class PageCache {
  public:
   static constexpr int64_t kPageBytes = 4096;
 
   struct Options {
-    std::optional<ReadMethod> way;    ///< choose_method() where none is given
-    int64_t page_bytes = kPageBytes;  ///< a power of two, a multiple of number_bytes
+    std::optional<ReadMethod> way;       ///< Without a value choose_method() decides.
+    int64_t page_bytes = kPageBytes;  ///< A power of two and a multiple of number_bytes.
   };
 
-  /// Holds no page before resize(), but takes bytes_for(0) of Tag::cache. Errors: those of RowReader,
-  /// UsageError for pages of another length.
+  /// Holds no page before resize(), but takes bytes_for(0) of Tag::cache. Errors: those of RowReader;
+  /// UsageError if page_bytes is invalid.
   PageCache(const std::filesystem::path& path, const NumberLayout& layout, const Options& options);
 
-  /// What it takes to hold `pages` pages, everything in it.
+  /// Total memory of a cache that holds `pages` pages.
   int64_t bytes_for(int64_t pages) const { return fixed_bytes_ + pages * slot_bytes(); }
   int64_t min_bytes() const { return bytes_for(std::min<int64_t>(1, pages())); }
   int64_t max_bytes() const { return bytes_for(pages()); }
   int64_t pages() const { return reader_.layout().rows; }
   int64_t numbers_per_page() const { return int64_t{1} << shift_; }
 
-  /// From now on holds as many pages as fit into these bytes. What it held is gone.
-  /// Errors: UsageError for less than min_bytes(); BudgetExceeded (Tag::cache): it holds nothing then.
+  /// Drops all pages. From now on the cache holds as many pages as fit into `bytes`. Errors: UsageError for
+  /// less than min_bytes(); BudgetExceeded (Tag::cache), after which it holds nothing.
   void resize(int64_t bytes);
 
-  /// Calls use(i, p) for each places[i], where p points to the number there and to those after it on its
-  /// page. In any order, maybe on several threads at once; p ends with the call. `use` may not throw.
-  /// Errors: those of RowReader::read(): not all were used then, and the cache can go on.
+  /// Calls use(i, p) for each places[i], where p points to the number at that place and to those after it on
+  /// its page. The order is unspecified, and several threads may call `use` at once; p is valid during the
+  /// call only. `use` must not throw. Errors: those of RowReader::read(). After an error some places were not
+  /// used, but the cache can still be read.
   template <typename T, typename Use>
   void read(std::span<const int64_t> places, const Use& use);
 
   PageCounters counters() const;
 
  private:
-  static constexpr int32_t kNone = -1;   // in slot_of_; below that the page is missed_[-2 - it]
-  static constexpr int32_t kTaken = -2;  // in page_of_: a page is on its way there
-  static constexpr size_t kAhead = 16;   // numbers that are on their way from memory
+  // Marks an absent page in slot_of_; lower values v mean missed_[-2 - v].
+  static constexpr int32_t kNone = -1;
+  static constexpr int32_t kTaken = -2;  // Marks a slot in page_of_ whose page is being read.
+  static constexpr size_t kAhead = 16;   // Distance of the prefetch, in numbers.
 
   using Slots = Vector<int32_t, Tag::cache>;
   struct Missed {
     int32_t page = 0;
-    int32_t last = 0;  // the last place of this call that waits for it: from there waiting_ goes on
+    // Last place of this call that waits for the page; waiting_ continues the list from there.
+    int32_t last = 0;
     int32_t slot = kNone;
   };
 
@@ -100,15 +103,16 @@ class PageCache {
   int shift_;
   int64_t fixed_bytes_;
   mutable std::mutex mutex_;
-  Vector<int32_t, Tag::cache> slot_of_;  // of each page
+  Vector<int32_t, Tag::cache> slot_of_;  // [pages], the slot of each page.
   PageUses uses_;
-  Vector<int32_t, Tag::cache> waiting_;  // of a place of a call, the one before it that waits for its page
-  Vector<Missed, Tag::cache> missed_;    // pages of a call
+  // For each place of a call, the previous place that waits for the same page.
+  Vector<int32_t, Tag::cache> waiting_;
+  Vector<Missed, Tag::cache> missed_;  // Missed pages of a call.
   Vector<WantedRow, Tag::cache> wanted_;
   MappedBytes data_;     // [slots, page_bytes]
   Slots page_of_;        // [slots]
-  size_t hand_ = 0;      // the slot that is looked at next
-  bool loaded_ = false;  // the whole file is in data_, as it is there
+  size_t hand_ = 0;      // Slot that is examined next.
+  bool loaded_ = false;  // The whole file is in data_, in file order.
   PageCounters counters_;
 };
 
@@ -132,10 +136,11 @@ void PageCache::read(std::span<const int64_t> places, const Use& use) {
   }
 }
 
-// Uses what is in memory and notes what is not. Returns for how many places there was room to note them.
+// Uses the numbers in memory and records the others. Returns the number of places processed before the record
+// was full.
 template <typename T, typename Use>
 size_t PageCache::find(std::span<const int64_t> places, const Use& use) {
-  // Copies: what `use` writes could else be any of these.
+  // Local copies, as the compiler must assume that `use` writes to the members.
   const int32_t* const slot_of = slot_of_.data();
   const T* const data = reinterpret_cast<const T*>(data_.data());
   const auto begin = reinterpret_cast<uintptr_t>(data);
@@ -147,14 +152,15 @@ size_t PageCache::find(std::span<const int64_t> places, const Use& use) {
   for (; i < places.size(); ++i) {
     if (i + kAhead < places.size()) {
       const int64_t soon = places[i + kAhead];
-      // As a number: of a page that is missed this is the address of nothing.
+      // Computed as an integer, as a missed page gives no valid address.
       const int64_t ahead = slot_of[soon >> shift] * (within + 1) + (soon & within);
       __builtin_prefetch(
           reinterpret_cast<const void*>(begin + static_cast<uintptr_t>(ahead) * sizeof(T)));  // NOLINT
     }
     const int64_t page = places[i] >> shift;
     const int32_t slot = slot_of[page];
-    if (page != last_page) uses_.add(static_cast<int32_t>(page));  // a list of a node counts once
+    // Neighbour lists are read in a row: a list counts once.
+    if (page != last_page) uses_.add(static_cast<int32_t>(page));
     last_page = page;
     if (slot >= 0) [[likely]]
       use(i, data + (slot * (within + 1) + (places[i] & within)));

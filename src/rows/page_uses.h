@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// How often each page of a file was used, roughly and of late: a byte a page, and all are halved each time
-/// that there were kUses for each page. So what was used much in the past does not stay for ever, and a pass
-/// over the whole file does not drive out what is used again and again (Einziger, Friedman and Manes,
+/// Approximate counts of recent uses of each page of a file, one byte per page. All counts are halved after
+/// kUses uses per page on average. So pages that were used much in the past do not stay for ever, and a pass
+/// over the whole file does not evict those that are used again and again (Einziger, Friedman and Manes,
 /// "TinyLFU: a highly efficient cache admission policy", ACM TOS 13(4), 2017). Not thread-safe.
 class PageUses {
  public:

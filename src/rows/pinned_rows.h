@@ -10,23 +10,23 @@
 
 namespace plimsoll {
 
-/// Rows of a file that are in memory for good: those that are used most. Thread-safe once all are put there.
+/// Rows of a file that stay in memory: those used most. Thread-safe for reading once all rows are put.
 class PinnedRows {
  public:
   static int64_t bytes_for(const RowLayout& layout, int64_t rows) {
     return RowSet::bytes_for(layout.rows) + rows * layout.row_bytes;
   }
 
-  /// `rows` of them (Tag::cache), by how often each row of the file is used; the first of those that are used
-  /// alike. Errors: BudgetExceeded.
+  /// Selects the `rows` rows (Tag::cache) with the largest `uses` [rows of the file]; ties go to the lower
+  /// row. Errors: BudgetExceeded.
   PinnedRows(const RowLayout& layout, std::span<const uint8_t> uses, int64_t rows);
-  /// The first of them that is not before `row`; RowSet::kNone if there is none.
+  /// Returns the first pinned row >= `row`; RowSet::kNone if there is none.
   int64_t next(int64_t row) const { return set_.next(row); }
-  /// Copies the bytes of one of them to its place.
+  /// Stores the bytes of a pinned row.
   void put(int64_t row, const std::byte* bytes);
 
   bool has(int64_t row) const { return set_.has(row); }
-  /// Its bytes; none if it is not kept.
+  /// Returns the bytes of a row; null if it is not pinned.
   const std::byte* find(int64_t row) const {
     const int64_t index = set_.index(row);
     return index == RowSet::kNone ? nullptr : rows_.data() + index * row_bytes_;

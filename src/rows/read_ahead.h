@@ -11,26 +11,27 @@
 
 namespace plimsoll {
 
-/// A thread that reads rows of one batch while its owner works on another. begin() and wait() are of one
-/// thread. The reader is its own from begin() to wait().
+/// A thread that reads rows of one batch while its owner works on another. One thread calls begin() and
+/// wait(). Between these calls only this object may use the reader.
 class ReadAhead {
  public:
-  /// Room for `rows` rows (Tag::cache); with none there is no thread. Errors: BudgetExceeded, ThreadRefused.
+  /// Has capacity for `rows` rows (Tag::cache); with 0 no thread is started. Errors: BudgetExceeded,
+  /// ThreadRefused.
   ReadAhead(RowReader& reader, int64_t rows);
   ~ReadAhead();
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
   int64_t room() const { return room_; }
-  /// Adds a row to the next read, which is the one at `index` of its batch, as long as there is room.
+  /// Adds a row to the next read; `index` is its index in the batch. Must not be called when full().
   void add(int64_t row, int32_t index);
   bool full() const { return static_cast<int64_t>(index_.size()) == room_; }
-  /// Starts to read what was added.
+  /// Starts to read the added rows.
   void begin();
   /// Returns when nothing is being read. Errors: those of RowReader::read(), once.
   void wait();
 
-  /// What was read and is not cleared: rows in the order of add().
+  /// Rows that were read and not cleared, in the order of add().
   size_t size() const { return index_.size(); }
   int32_t index(size_t i) const { return index_[i]; }
   const std::byte* data(size_t i) const { return rows_.data() + i * row_bytes_; }
@@ -47,8 +48,8 @@ class ReadAhead {
   Vector<int32_t, Tag::cache> index_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool reading_ = false;  // guarded by mutex_
-  bool ending_ = false;   // guarded by mutex_
+  bool reading_ = false;  // Guarded by mutex_.
+  bool ending_ = false;   // Guarded by mutex_.
   std::exception_ptr error_;
   std::jthread thread_;
 };

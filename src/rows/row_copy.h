@@ -10,10 +10,10 @@
 
 namespace plimsoll {
 
-/// Copies rows from a cache to whoever reads them: as they are, or widened to f32.
+/// Copies rows from a cache to a reader, either unchanged or widened to f32.
 class RowCopy {
  public:
-  /// Rows of so many bytes, as they are.
+  /// Copies rows of `row_bytes` bytes unchanged.
   explicit RowCopy(int64_t row_bytes) : bytes_(row_bytes), out_bytes_(row_bytes) {}
   explicit RowCopy(RowValues values)
       : values_(std::move(values)),
@@ -21,9 +21,9 @@ class RowCopy {
         bytes_(values_.row_bytes()),
         out_bytes_(values_.width * static_cast<int64_t>(sizeof(float))) {}
 
-  /// Bytes of a row that was copied.
+  /// Bytes of a copied row.
   int64_t out_bytes() const { return out_bytes_; }
-  /// `out` is aligned for f32 where rows are widened.
+  /// `out` must be aligned for f32 if rows are widened.
   void copy(const std::byte* row, std::byte* out) const {
     if (widens_)
       values_.widen(row, {reinterpret_cast<float*>(out), static_cast<size_t>(values_.width)});

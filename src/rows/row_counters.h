@@ -4,14 +4,14 @@
 
 namespace plimsoll {
 
-/// What a cache has done so far.
+/// Counters of a row cache since it was made.
 struct RowCounters {
-  int64_t hits = 0;           ///< rows that were in memory
-  int64_t misses = 0;         ///< rows that had to be read, each once a batch
-  int64_t bytes_useful = 0;   ///< of rows that were missed
-  int64_t bytes_read = 0;     ///< to have them
-  int64_t bytes_written = 0;  ///< to have them sooner (SpilledFeatures)
-  double waited_seconds = 0;  ///< for the disk, by who asked for rows
+  int64_t hits = 0;           ///< Rows that were in memory.
+  int64_t misses = 0;         ///< Rows that had to be read, each once per batch.
+  int64_t bytes_useful = 0;   ///< Bytes of the missed rows.
+  int64_t bytes_read = 0;     ///< Bytes read to get them.
+  int64_t bytes_written = 0;  ///< Bytes written to get them sooner (SpilledFeatures).
+  double waited_seconds = 0;  ///< Time that callers waited for the disk.
 };
 
 inline RowCounters sum(RowCounters a, const RowCounters& b) {

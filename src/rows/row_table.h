@@ -8,18 +8,18 @@
 
 namespace plimsoll {
 
-/// Row numbers and what is kept of each, in one open-addressed table (Tag::cache): linear probing, at most
+/// A map from row numbers to values in one open-addressed table (Tag::cache) with linear probing, at most
 /// three quarters full. Not thread-safe. Errors: BudgetExceeded, with nothing changed.
 template <typename Value>
 class RowTable {
  public:
-  /// Bytes that a table made for `rows` rows takes.
+  /// Bytes of a table made for `rows` rows.
   static int64_t bytes_for(int64_t rows) { return buckets_for(rows) * static_cast<int64_t>(sizeof(Bucket)); }
 
-  /// No more is allocated until it holds more than `rows`.
+  /// Allocates nothing more until it holds more than `rows` rows.
   explicit RowTable(int64_t rows = 0) { rehash(buckets_for(rows)); }
 
-  /// Makes room for `rows`, unless there is: insert_or_assign() allocates nothing up to there.
+  /// Makes space for `rows` rows if needed: insert_or_assign() allocates nothing up to this size.
   void reserve(int64_t rows) {
     const int64_t wanted = buckets_for(rows);
     const auto there = static_cast<int64_t>(buckets_.size());
@@ -27,12 +27,12 @@ class RowTable {
   }
 
   int64_t size() const { return size_; }
-  /// None if the row is not there. Valid until the table changes.
+  /// Returns null if the row is absent. Valid until the table changes.
   Value* find(int64_t row) {
     const size_t bucket = bucket_of(row);
     return buckets_[bucket].row == row ? &buckets_[bucket].value : nullptr;
   }
-  /// Has the bucket of a row on its way from memory before find() needs it.
+  /// Prefetches the bucket of a row for find().
   void prefetch(int64_t row) const { __builtin_prefetch(&buckets_[home(row)]); }
 
   void insert_or_assign(int64_t row, const Value& value) {
@@ -44,7 +44,7 @@ class RowTable {
     buckets_[bucket] = {row, value};
   }
 
-  /// Rows after the gap move up as far as their own place allows, so that no mark of it is left.
+  /// Later rows move into the gap as far as their home bucket allows, so that no tombstone is needed.
   void erase(int64_t row) {
     size_t gap = bucket_of(row);
     if (buckets_[gap].row == kNone) return;
@@ -70,7 +70,7 @@ class RowTable {
   static int64_t buckets_for(int64_t rows) {
     return rows + rows / 3 + 8;
   }
-  // The part of the range that the upper bits of a mixed row fall into; there are less than 2^32 buckets.
+  // Maps the upper bits of a mixed row to a bucket; there are less than 2^32 buckets.
   size_t home(int64_t row) const {
     uint64_t mixed = static_cast<uint64_t>(row) * 0x9E3779B97F4A7C15U;
     mixed ^= mixed >> 32;
@@ -83,7 +83,7 @@ class RowTable {
   size_t distance(size_t from, size_t to) const {
     return to >= from ? to - from : to + buckets_.size() - from;
   }
-  // Where the row is, or would be.
+  // Returns the bucket of the row, or the one where it would be inserted.
   size_t bucket_of(int64_t row) const {
     size_t bucket = home(row);
     while (buckets_[bucket].row != row && buckets_[bucket].row != kNone) bucket = following(bucket);

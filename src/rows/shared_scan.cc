@@ -20,14 +20,14 @@ constexpr int64_t kLongestPiece = 32 * 1024;
 constexpr int64_t kMinBuffers = 64 * 1024;
 constexpr int64_t kMaxBuffers = 2 * 1024 * 1024;
 constexpr int64_t kBufferShare = 16;
-// Rows that are read between two looks at what is wanted.
+// Rows that are read before the wanted rows are checked again.
 constexpr int64_t kPieceRows = 8192;
 constexpr int64_t kPieceShare = 8;
 constexpr int64_t kMinSlots = 16;
-// A round begins when a quarter of the slots is to be read, or when somebody waits.
+// A round begins when a quarter of the slots is to be read, or when a caller waits.
 constexpr int64_t kRoundShare = 4;
-constexpr size_t kTogether = 256;  // rows that are looked up at a time
-constexpr size_t kAhead = 8;       // rows that are on their way from memory
+constexpr size_t kTogether = 256;  // Rows that are looked up at a time.
+constexpr size_t kAhead = 8;       // Distance of the prefetch, in rows.
 
 int64_t buffers_for(int64_t bytes) {
   return std::clamp(bytes / kBufferShare, kMinBuffers, kMaxBuffers);
@@ -50,14 +50,14 @@ RowReader::Options reading(const RowLayout& layout, int64_t bytes) {
 int64_t SharedScan::bytes_for(const RowLayout& layout, int64_t slots) {
   const int64_t rows = slots * (layout.row_bytes + kSlotBytes) + RowTable<int32_t>::bytes_for(slots) +
                        piece_for(slots) * static_cast<int64_t>(sizeof(WantedRow)) + layout.rows / 8 + 64;
-  // Buffers are a share of everything; a row that is long needs some of its length, and sectors around it.
+  // Buffers are a share of everything; long rows need space for their own length and the sectors around them.
   const int64_t all = rows + rows / (kBufferShare - 1);
   return std::max(all, rows + kMinBuffers) + 2 * layout.row_bytes + 64 * 1024;
 }
 
 int64_t SharedScan::slots_for(const RowLayout& layout, int64_t bytes) {
   int64_t min = 0, max = std::min<int64_t>(layout.rows, std::numeric_limits<int32_t>::max()) + 1;
-  while (max - min > 1) {  // `least` slots fit, `most` do not
+  while (max - min > 1) {  // `min` slots fit, `max` do not.
     const int64_t middle = min + (max - min) / 2;
     (bytes_for(layout, middle) <= bytes ? min : max) = middle;
   }
@@ -99,7 +99,7 @@ void SharedScan::set_uses(std::span<const uint8_t> uses) {
   const std::lock_guard lock(mutex_);
   uses_ = uses;
   if (!all_fit_) return;
-  // Sooner or later a run wants all of these, and one pass over the file has them.
+  // A run will need all of these rows, and one pass over the file reads them.
   for (size_t row = 0; row < uses_.size(); ++row) {
     const auto number = static_cast<int32_t>(row);
     if (uses_[row] > 0 && state(number) == State::absent) will_read(number, number);
@@ -166,7 +166,7 @@ void SharedScan::will_read(int32_t number, int64_t row) {
 
 bool SharedScan::plan(std::span<const int64_t> rows) {
   const std::lock_guard lock(mutex_);
-  // Rows that no batch wanted so far, with a slot or without, are no longer to be had for others.
+  // Counts the rows that need a slot or that occupy an unwanted one: other rows cannot take these slots.
   int64_t more = 0;
   for (size_t i = 0; !all_fit_ && i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
@@ -180,7 +180,7 @@ bool SharedScan::plan(std::span<const int64_t> rows) {
       want(rows[i]);
     }
   } else {
-    // Those that are there first, lest they make room for the others.
+    // Rows already cached come first, so that reading the others does not evict them.
     for (const int64_t row : rows)
       if (find(row) != kNone) want(row);
     for (const int64_t row : rows)
@@ -203,7 +203,7 @@ void SharedScan::gather(std::span<const int64_t> rows, std::byte* out) {
   }
 }
 
-// Where these rows are, when they are there.
+// Finds the addresses of these rows and waits until they are read.
 void SharedScan::find_all(std::span<const int64_t> rows, std::span<const std::byte*> from) {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (!all_fit_) lock.lock();
@@ -233,7 +233,7 @@ void SharedScan::wait_for(int32_t number, std::unique_lock<std::mutex>& lock) {
   std::rethrow_exception(error);
 }
 
-// No batch wants the row of a slot any more.
+// Frees a slot whose row no batch wants any more.
 void SharedScan::release(int32_t number) {
   const Slot& released = slot(number);
   if (released.state == State::there) {
@@ -265,7 +265,7 @@ bool SharedScan::has_work() const {
   return waiting_ > 0 || (!failed_ && (left_ > 0 || wanted_ >= enough_));
 }
 
-// The next wanted rows in the order of the file.
+// Collects the next wanted rows in file order.
 void SharedScan::collect() {
   const int64_t rows = reader_.layout().rows;
   const int64_t from = position_;

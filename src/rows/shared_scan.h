@@ -22,53 +22,53 @@
 
 namespace plimsoll {
 
-/// Rows of a file that does not fit into memory, for batches that are known some time ahead. A thread reads
-/// what they want in the order of the file, round after round, as a lift stops where somebody waits: where
-/// many rows are wanted at a time, a round is one pass over the file, at the speed of long reads and not of
-/// scattered ones (Zukowski et al., "Cooperative scans", VLDB 2007). A row that a planned batch wants stays
-/// until that batch ends, and so is read once for all batches that are planned at a time; of the others those
-/// go first that are used least.
-/// Where there is room for all rows, each has its place, and what is there is copied without a lock.
+/// Rows of a file that does not fit into memory, for batches that are known some time in advance. A thread
+/// reads the wanted rows in file order, round after round, like a lift. If many rows are wanted at a time, a
+/// round is one pass over the file at the speed of long reads instead of scattered ones (Zukowski et al.,
+/// "Cooperative scans", VLDB 2007). A row that a planned batch wants stays until that batch ends, so it is
+/// read once for all batches planned at the same time. Among the other rows those used least are evicted
+/// first. If all rows fit, each has its own slot, and rows in memory are copied without a lock.
 ///
-/// Any number of threads may call it at once. Rows are the same bytes for every size and order of calls.
+/// Any number of threads may call it at once. Sizes and the order of calls do not change the rows.
 class SharedScan {
  public:
-  /// `bytes` (Tag::cache) are for everything, and taken at once: min_bytes() or more.
-  /// Errors: those of RowReader, BudgetExceeded, ThreadRefused, UsageError (fewer bytes).
+  /// `bytes` (Tag::cache) is the total, at least min_bytes(), and allocated at once. Errors: those of
+  /// RowReader, BudgetExceeded, ThreadRefused, UsageError (fewer bytes).
   SharedScan(const std::filesystem::path& path, const RowLayout& layout, int64_t bytes)
       : SharedScan(path, layout, RowCopy(layout.row_bytes), bytes) {}
-  /// Rows of features, which gather() gives as f32.
+  /// Reads feature rows; gather() returns them as f32.
   SharedScan(const FeatureFile& rows, int64_t bytes)
       : SharedScan(rows.path, rows.layout(), RowCopy(rows.values), bytes) {}
-  /// Batches that are planned are given up.
+  /// Abandons planned batches.
   ~SharedScan();
   SharedScan(const SharedScan&) = delete;
   SharedScan& operator=(const SharedScan&) = delete;
 
-  /// With room for some rows, and with room for all: more is of no use.
+  /// Bytes to hold the minimum number of rows, and to hold all rows; more is of no use.
   static int64_t min_bytes(const RowLayout& layout);
   static int64_t max_bytes(const RowLayout& layout);
-  /// Rows no farther apart than this are read together: pieces with which a disk gives the most of either
-  /// kind of reading; measured in bench/results/giant.md.
+  /// Rows no farther apart than this, in bytes, are read together. Chosen to suit both scattered and
+  /// sequential reading; measured in bench/results/giant.md.
   static constexpr int64_t kLongestGap = 8 * 1024;
-  /// What a row takes beside its bytes, roughly.
+  /// Approximate overhead per row in bytes.
   static constexpr int64_t kRowBytes = 48;
-  /// Rows that it has room for.
+  /// Maximum number of rows in memory.
   int64_t slots() const { return slots_; }
 
-  /// Where all rows fit they are read at once.
+  /// Requests all rows, if all fit.
   void read_all();
-  /// How often each row is used, [rows] in some hundred batches (use_level); the caller's, who keeps it as
-  /// long as this lives. Where all rows fit, those that are used at all are read at once.
+  /// Sets how often each row is used, [rows], counted over some hundred batches (use_level). The caller owns
+  /// the array and keeps it as long as this object lives. If all rows fit, those with any use are requested
+  /// at once.
   void set_uses(std::span<const uint8_t> uses);
 
-  /// Has these rows, all different, read and kept for a batch; false if there is no room for them beside
-  /// those of other batches, with nothing changed.
+  /// Requests these rows, all different, and keeps them for a batch. Returns false, with nothing changed, if
+  /// there is no space for them in addition to those of other batches.
   bool plan(std::span<const int64_t> rows);
-  /// Copies the rows of a planned batch, [rows, row_bytes] or f32 [rows, F], and waits for those that are
-  /// still to be read. Errors: those of RowReader::read(); it can be called again then.
+  /// Copies the rows of a planned batch to `out`, [rows, row_bytes] or f32 [rows, F], and waits for those
+  /// that are not read yet. Errors: those of RowReader::read(); it may be called again after an error.
   void gather(std::span<const int64_t> rows, std::byte* out);
-  /// A planned batch wants its rows no more.
+  /// Ends a planned batch.
   void end(std::span<const int64_t> rows);
 
   RowCounters counters() const;
@@ -78,7 +78,7 @@ class SharedScan {
   enum class State : uint8_t { absent, wanted, reading, there };
   struct Slot {
     int64_t row = 0;
-    uint32_t batches = 0;  // that want it; where all rows fit, 1 once any did
+    uint32_t batches = 0;  // Batches that want the row. If all rows fit: 1 once any batch did.
     State state = State::absent;
   };
   static constexpr int64_t kSlotBytes = sizeof(Slot) + sizeof(int32_t) + UseOrder::kSlotBytes;
@@ -88,9 +88,9 @@ class SharedScan {
 
   Slot& slot(int32_t number) { return slot_[static_cast<size_t>(number)]; }
   std::byte* data_of(int32_t number) { return rows_.data() + number * reader_.layout().row_bytes; }
-  // The slot of a row, or kNone.
+  // Returns the slot of a row, or kNone.
   int32_t find(int64_t row);
-  // Is read without the lock where all rows fit.
+  // Called without the lock if all rows fit.
   State state(int32_t number) { return std::atomic_ref(slot(number).state).load(std::memory_order_acquire); }
   void set_state(int32_t number, State state) {
     std::atomic_ref(slot(number).state).store(state, std::memory_order_release);
@@ -107,32 +107,33 @@ class SharedScan {
 
   static constexpr int32_t kNone = -1;
 
-  RowReader reader_;  // the thread's
+  RowReader reader_;  // Used by the thread only.
   RowCopy copy_;
   int64_t slots_;
-  bool all_fit_;    // slot i is that of row i
-  int64_t enough_;  // wanted rows that make a round worth it
+  bool all_fit_;    // Slot i holds row i.
+  int64_t enough_;  // Number of wanted rows that starts a round.
 
-  mutable std::mutex mutex_;  // guards what follows, but for rows that are there and for those being read
+  // Guards the members below, except for the bytes of rows that are present or being read.
+  mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   MappedBytes rows_;                  // [slots, row_bytes]
   Vector<Slot, Tag::cache> slot_;     // [slots]
-  Vector<int32_t, Tag::cache> free_;  // slots of no row
-  RowTable<int32_t> slot_of_;         // of rows that have one
-  UseOrder unwanted_;                 // slots of rows that are there and that no batch wants
+  Vector<int32_t, Tag::cache> free_;  // Slots without a row.
+  RowTable<int32_t> slot_of_;         // Slot of each row that has one.
+  UseOrder unwanted_;                 // Slots of rows in memory that no batch wants.
   int64_t unwanted_count_ = 0;
-  Vector<uint64_t, Tag::cache> is_wanted_;  // a bit for each row of the file that is to be read
-  int64_t wanted_ = 0;                      // of these
-  int64_t position_ = 0;                    // the row where reading goes on
-  int64_t left_ = 0;                        // rows of the file until a round is over
-  int waiting_ = 0;                         // calls of gather() that wait for rows
-  Clock::time_point waiting_since_;         // the first of them
-  Vector<WantedRow, Tag::cache> piece_;     // what is being read
-  std::exception_ptr error_;                // of the last read, until a waiting call takes it
-  bool failed_ = false;  // the last read: the next is made for a call that waits, not ahead
+  Vector<uint64_t, Tag::cache> is_wanted_;  // A bit for each row of the file that is to be read.
+  int64_t wanted_ = 0;                      // Number of bits set in is_wanted_.
+  int64_t position_ = 0;                    // Row at which reading continues.
+  int64_t left_ = 0;                        // Rows of the file until the round is over.
+  int waiting_ = 0;                         // Calls of gather() that wait for rows.
+  Clock::time_point waiting_since_;         // Start of the first of these waits.
+  Vector<WantedRow, Tag::cache> piece_;     // Rows being read.
+  std::exception_ptr error_;                // Error of the last read, until a waiting call takes it.
+  bool failed_ = false;  // The last read failed, so the next is made for a waiting call only, not ahead.
   std::span<const uint8_t> uses_;
   RowCounters counters_;
-  std::jthread thread_;  // the last: it ends before what it works on
+  std::jthread thread_;  // The last member: it ends before the data it uses.
 };
 
 }  // namespace plimsoll

@@ -13,11 +13,12 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMinPacks = 4;    // of a round
-constexpr int64_t kFirstRound = 4;  // a part of the longest
-constexpr size_t kLookedUp = 256;   // rows that are looked up at a time
-constexpr size_t kPrefetched = 8;   // rows that are on their way from memory
-// Who reads an earlier batch at all comes for it before another has waited so long.
+constexpr int64_t kMinPacks = 4;    // Minimum number of packs in a round.
+constexpr int64_t kFirstRound = 4;  // The first round is 1/kFirstRound of a full one.
+constexpr size_t kLookedUp = 256;   // Rows that are looked up at a time.
+constexpr size_t kPrefetched = 8;   // Distance of the prefetch, in rows.
+// After this wait, packs far before the wanted batch are considered abandoned: a reader that still wants one
+// would have asked for it by now.
 constexpr auto kPatience = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -65,8 +66,8 @@ bool SpilledFeatures::begin_round(const std::stop_token& stop) {
   if (!changed_.wait(lock, stop, [&] { return rounds_[next].packs == 0; })) return false;
   lock.unlock();
   making_ = next;
-  // The first is short, so that those who wait for it wait less; the next is made while it is read, and twice
-  // as long at most.
+  // The first round is short, so that readers wait less for it. The next is made while it is read, and is at
+  // most twice as long.
   const int64_t min = std::max(PackSizes::aligned(sizes_.round / kFirstRound), sizes_.pack + sizes_.notes);
   const int64_t bytes = added_ > 0 ? std::min(sizes_.round, 2 * round_.bytes()) : min;
   round_.begin(static_cast<int64_t>(making_) * sizes_.round, bytes, added_, rounds_[making_].rows);
@@ -130,7 +131,7 @@ SpilledFeatures::WaitingPack* SpilledFeatures::pack_of(int64_t batch) {
   return &*std::prev(after);
 }
 
-// Gives back what is held of packs that nobody will read any more.
+// Frees packs that nobody will read any more.
 void SpilledFeatures::release() {
   for (Loaded& one : loaded_)
     if (one.of != nullptr && one.of->over && one.there && one.readers == 0) one.of = nullptr;
@@ -142,8 +143,9 @@ void SpilledFeatures::release() {
   changed_.notify_all();
 }
 
-// Who waits for a batch has passed packs that stand too far before its own to be in memory with it, and the
-// older of two rounds if it is in none: but for those that others wait for.
+// A caller that waits for `batch` has passed the packs too far before it to be in memory together with its
+// own, or, if no pack has the batch, the older of two rounds. Marks these as over, except for packs that
+// other callers wait for.
 void SpilledFeatures::end_far_behind(int64_t batch) {
   const WaitingPack* const waiting = pack_of(batch);
   if (waiting == nullptr && (rounds_[0].packs == 0 || rounds_[1].packs == 0)) return;
@@ -159,7 +161,7 @@ void SpilledFeatures::end_far_behind(int64_t batch) {
     changed = changed || ends;
     before->over = before->over || ends;
   }
-  if (changed) release();  // others who wait look again then
+  if (changed) release();  // Other waiting callers check again then.
 }
 
 bool SpilledFeatures::read(int64_t generation, int64_t batch,
@@ -230,7 +232,7 @@ void SpilledFeatures::copy(const Loaded& from, const Place& place) const {
   }
 }
 
-// The first pack that is not in memory and that somebody will read.
+// Returns the first pack that is not in memory and still has readers, or null.
 const SpilledFeatures::WaitingPack* SpilledFeatures::to_load() const {
   if (error_ || std::ranges::find(loaded_, nullptr, &Loaded::of) == loaded_.end()) return nullptr;
   const auto found = std::ranges::find_if(

@@ -27,25 +27,27 @@
 
 namespace plimsoll {
 
-/// Rows of a file that does not fit into memory, for batches that are known long ahead. Rows that are used
-/// most stay in memory. The others are copied in rounds: one pass over the file writes what some hundred
-/// batches want of it into packs, each of which serves a few batches that follow each other and is read in
-/// one piece when they come. A disk is then read and written in long pieces alone, of which all is wanted
-/// (Liu et al., "DiskGNN", SIGMOD 2025, which packs once what is the same in every epoch).
+/// Rows of a file that does not fit into memory, for batches that are known long in advance. The most used
+/// rows stay in memory. The others are copied in rounds: one pass over the file writes the rows for some
+/// hundred batches into packs. A pack serves a few consecutive batches and is read as a whole when they are
+/// due. So the disk only sees long reads and writes, and every byte of them is needed (Liu et al., "DiskGNN",
+/// SIGMOD 2025, which packs once what is the same in every epoch).
 ///
-/// One thread makes rounds: begin_round(), add() as long as it says so, write(). While a round is made the
-/// one before is read, by any number of threads.
+/// One thread makes rounds: begin_round(), add() until it returns false, write(). Any number of threads may
+/// read the previous round meanwhile.
 class SpilledFeatures {
  public:
   struct Options {
-    int64_t bytes = 0;          ///< for everything (Tag::cache), roughly; rows that stay get what is left
-    int64_t scratch_bytes = 0;  ///< of the disk, for two rounds
-    int64_t max_rows = 0;       ///< of a batch
-    int64_t max_note = 0;       ///< bytes of the longest note
+    /// Approximate total memory (Tag::cache); pinned rows get what the packs leave.
+    int64_t bytes = 0;
+    int64_t scratch_bytes = 0;  ///< Disk space for two rounds.
+    int64_t max_rows = 0;       ///< Maximum number of rows in a batch.
+    int64_t max_note = 0;       ///< Maximum bytes of a note.
   };
-  /// Rows that stay in memory with these options; less than 0: there is no room for packs.
+  /// Returns the number of rows that stay in memory with these options; negative if there is no space for
+  /// packs.
   static int64_t kept_rows(const RowLayout& layout, const Options& options);
-  /// And rows of a pack.
+  /// Returns the number of rows in a pack.
   static int64_t pack_rows(const RowLayout& layout, const Options& options) {
     return sizes_for(layout, options).pack / layout.row_bytes;
   }
@@ -54,12 +56,12 @@ class SpilledFeatures {
     return options.scratch_bytes / 2 / ScratchFile::kAlignment * ScratchFile::kAlignment;
   }
 
-  /// `uses` [rows]: how often each row is used in some batches; of those that are used most some stay.
-  /// Errors: those of RowReader, BudgetExceeded, UsageError (kept_rows() is less than 0, or 2^32 rows).
+  /// `uses` [rows] is how often each row is used in some batches; the most used rows stay in memory. Errors:
+  /// those of RowReader, BudgetExceeded, UsageError (kept_rows() is negative).
   SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, const Options& options,
                   ScratchFile scratch, std::span<const uint8_t> uses)
       : SpilledFeatures(path, layout, RowCopy(layout.row_bytes), options, std::move(scratch), uses) {}
-  /// Rows of features, which read() gives as f32.
+  /// Reads feature rows; read() returns them as f32.
   SpilledFeatures(const FeatureFile& rows, const Options& options, ScratchFile scratch,
                   std::span<const uint8_t> uses)
       : SpilledFeatures(rows.path, rows.layout(), RowCopy(rows.values), options, std::move(scratch), uses) {}
@@ -67,24 +69,26 @@ class SpilledFeatures {
   SpilledFeatures(const SpilledFeatures&) = delete;
   SpilledFeatures& operator=(const SpilledFeatures&) = delete;
 
-  /// Waits until there is room for a round. False: it was told to stop. Errors: those of the scratch file.
+  /// Waits until there is space for a round. Returns false if it was stopped. Errors: those of the scratch
+  /// file.
   bool begin_round(const std::stop_token& stop);
-  /// As PackRound has them. Batches of a round can be read once it is written.
+  /// Same as in PackRound. Batches of a round can be read once it is written.
   bool add(std::span<const int64_t> rows, std::span<const std::byte> note);
   bool write(const std::stop_token& stop);
-  /// Whatever goes wrong with rounds is an error of read() from now on.
+  /// Makes read() throw this error from now on.
   void fail(std::exception_ptr error);
-  /// Drops all rounds; batches are counted from 0 again, and are those of this generation (0 at first).
+  /// Drops all rounds. Batches are counted from 0 again and belong to this generation (the first is 0).
   void forget(int64_t generation);
 
-  /// Where the rows of a batch go: [rows, row_bytes] or f32 [rows, F].
+  /// Destination of the rows of a batch: [rows, row_bytes] or f32 [rows, F].
   struct Place {
     std::span<const int64_t> rows;
     std::byte* out = nullptr;
   };
-  /// Waits for batch number `batch` of a generation, counted from 0 in the order of add(), and gives it once:
-  /// `place` gets its note, which is then deleted. False: the generation has changed, or batches too far
-  /// after this one were read already. Errors: of fail() and of the scratch file.
+  /// Waits for batch number `batch` of a generation, counted from 0 in the order of add(), and returns it
+  /// once: `place` gets its note, which is then deleted. Returns false if the generation has changed, or if
+  /// batches too far after this one were read already. Errors: those given to fail() and those of the scratch
+  /// file.
   bool read(int64_t generation, int64_t batch,
             const std::function<Place(std::span<const std::byte> note)>& place);
 
@@ -92,22 +96,22 @@ class SpilledFeatures {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr int kLoaded = 3;  // packs in memory: who reads may be in two, while the next is read
+  static constexpr int kLoaded = 3;  // Packs in memory: readers may use two while the next is read.
   struct WaitingPack {
     Pack pack;
     size_t round = 0;
-    int64_t left = 0;   // batches that were not read
-    bool over = false;  // none of them will be
+    int64_t left = 0;   // Batches that were not read.
+    bool over = false;  // No more batches of the pack will be read.
   };
   struct Round {
     PackedRows rows;
-    int64_t packs = 0;  // that wait
+    int64_t packs = 0;  // Packs of the round that are not released.
   };
   struct Loaded {
     const WaitingPack* of = nullptr;
     bool there = false;
     int readers = 0;
-    MappedBytes bytes;  // notes, then rows
+    MappedBytes bytes;  // Notes, then rows.
     RowSet set;
   };
   SpilledFeatures(const std::filesystem::path& path, const RowLayout& layout, RowCopy copy,
@@ -129,24 +133,25 @@ class SpilledFeatures {
   PackSizes sizes_;
   ScratchFile scratch_;
   PinnedRows kept_;
-  PackRound round_;    // of who makes rounds, as what follows
-  size_t making_ = 1;  // which of rounds_
-  int64_t added_ = 0;  // batches so far
+  PackRound round_;    // Used only by the thread that makes rounds, like the next two members.
+  size_t making_ = 1;  // Index of the round being made in rounds_.
+  int64_t added_ = 0;  // Number of batches added so far.
 
-  mutable std::mutex mutex_;  // guards what follows, but for what is loaded and has readers
+  // Guards the members below, except for the bytes of loaded packs that have readers.
+  mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::array<Round, 2> rounds_;  // but for the rows of the one that is made
+  std::array<Round, 2> rounds_;  // The rows of the round being made are not guarded.
   std::deque<WaitingPack, LedgerAllocator<WaitingPack, Tag::cache>> packs_;
   std::array<Loaded, kLoaded> loaded_;
-  int64_t ended_ = 0;  // batches before this one are gone
+  int64_t ended_ = 0;  // Batches before this one are released.
   int64_t generation_ = 0;
   bool loading_ = false;
   std::exception_ptr error_;
-  std::vector<int64_t> awaited_;  // by calls of read()
+  std::vector<int64_t> awaited_;  // Batches for which calls of read() wait.
   Clock::time_point waiting_since_;
-  RowCounters counters_;  // but for those of round_
-  RowCounters of_round_;  // as they were
-  std::jthread thread_;   // that loads; the last: it ends before what it works on
+  RowCounters counters_;  // Counters without those of round_.
+  RowCounters of_round_;  // Last known counters of round_.
+  std::jthread thread_;   // Loads packs. The last member: it ends before the data it uses.
 };
 
 }  // namespace plimsoll

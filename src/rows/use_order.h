@@ -10,25 +10,24 @@
 namespace plimsoll {
 
 inline constexpr int32_t kUseLevels = 8;
-/// The level of a row that is used in so many of a few hundred batches.
+/// Returns the level of a row that is used in `uses` of a few hundred batches.
 constexpr int32_t use_level(uint8_t uses) {
   return std::min(static_cast<int32_t>(std::bit_width(uses)), kUseLevels - 1);
 }
 
-/// The slots of a cache by the level of their row, and those of one level by when they were put there: an
-/// order of eviction. The first to go is the least recently placed slot of the lowest level. Every operation
-/// is O(1). Not thread-safe.
+/// An eviction order of cache slots: by the level of their row and, within a level, by when they were placed.
+/// The least recently placed slot of the lowest level goes first. Every operation is O(1). Not thread-safe.
 class UseOrder {
  public:
   static constexpr int64_t kSlotBytes = 12;
-  /// `slots` of them, none in the order. Errors: BudgetExceeded (Tag::cache).
+  /// Makes an empty order for slots 0 .. slots-1. Errors: BudgetExceeded (Tag::cache).
   explicit UseOrder(int64_t slots) : nodes_(static_cast<size_t>(slots)) {}
 
-  /// Puts a slot after all others of the level, wherever it was.
+  /// Puts a slot after all others of the level; it is removed from its previous position.
   void place(int32_t slot, int32_t level);
-  /// Takes a slot out of the order, if it is in it.
+  /// Removes a slot from the order, if it is in it.
   void remove(int32_t slot);
-  /// The slot to go first. There has to be one in the order.
+  /// Returns the slot to evict first. The order must not be empty.
   int32_t first_to_go() const;
 
  private:
@@ -36,7 +35,7 @@ class UseOrder {
   struct Node {
     int32_t before = kNone;
     int32_t after = kNone;
-    int32_t level = kNone;  // kNone: not in the order
+    int32_t level = kNone;  // kNone if it is not in the order.
   };
   struct List {
     int32_t first = kNone;

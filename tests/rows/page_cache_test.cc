@@ -143,7 +143,7 @@ TEST_F(PlainPageCacheTest, APageIsReadOnceACall) {
 }
 
 TEST_F(PlainPageCacheTest, PagesOfManyUsesOutlastAPassOverTheFile) {
-  PageCache cache(file_, write_numbers<int64_t>(8'000), {{}, 64});  // 1,000 pages
+  PageCache cache(file_, write_numbers<int64_t>(8'000), {{}, 64});  // 1,000 pages.
   cache.resize(cache.bytes_for(100));
   Places hubs;
   for (int64_t page = 0; page < 50; ++page) hubs.push_back(page * 8 * 20);
@@ -155,7 +155,7 @@ TEST_F(PlainPageCacheTest, PagesOfManyUsesOutlastAPassOverTheFile) {
   expect_numbers<int64_t>(cache, hubs);
   EXPECT_EQ(cache.counters().pages_read, before.pages_read);
 
-  // Others that are used more take their place.
+  // Other pages that are used more take their place.
   for (int64_t& hub : hubs) hub += 8;
   for (int round = 0; round < 500; ++round) expect_numbers<int64_t>(cache, hubs);
   const PageCounters after = cache.counters();

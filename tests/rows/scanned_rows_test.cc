@@ -59,7 +59,7 @@ class ScannedRowsTest : public testing::Test {
     std::ranges::shuffle(batch, random);
     return batch;
   }
-  // Of no scan, the smallest, one with room for some batches, and one with room for all rows.
+  // Sizes for no scan, for the smallest, for some batches, and for all rows.
   std::vector<int64_t> sizes() const {
     const int64_t min = SharedScan::min_bytes(file_.layout());
     return {0, min - 1, min, min + 1000 * (4 * kWidth + 60), SharedScan::max_bytes(file_.layout())};

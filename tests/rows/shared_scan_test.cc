@@ -46,7 +46,7 @@ class SharedScanTest : public testing::Test {
     sweep.gather(rows, reinterpret_cast<std::byte*>(out.data()));
     return out;
   }
-  // What a sweep of so many slots takes, roughly.
+  // Approximate bytes of a scan with `slots` slots.
   static int64_t bytes_of(const RowLayout& layout, int64_t slots) {
     return SharedScan::min_bytes(layout) + slots * (kRowBytes + 60);
   }
@@ -64,7 +64,7 @@ class SharedScanTest : public testing::Test {
   std::string bytes_;
 };
 
-// Batches planned as far ahead as there is room, gathered out of order now and then, given up now and then.
+// Plans batches as far ahead as possible; gathers some out of order and gives some up.
 TEST_F(SharedScanTest, GathersWhatStandsInTheFile) {
   const RowLayout layout = make_file(3000);
   for (const int64_t slots : {100, 700, 3000}) {
@@ -102,13 +102,13 @@ TEST_F(SharedScanTest, ARowIsReadOnceForAllBatchesThatArePlanned) {
   sweep.end(first);
   EXPECT_EQ(gather(sweep, second), expected(second));
   sweep.end(second);
-  ASSERT_TRUE(sweep.plan(first));  // they have stayed
+  ASSERT_TRUE(sweep.plan(first));  // The rows have stayed.
   EXPECT_EQ(sweep.counters().misses, 4);
   EXPECT_EQ(sweep.counters().bytes_useful, 4 * kRowBytes);
   EXPECT_GE(sweep.counters().bytes_read, 4 * kRowBytes);
 }
 
-// What is used most stays while there is room beside what is planned.
+// The most used rows stay while there is space in addition to the planned ones.
 TEST_F(SharedScanTest, RowsThatAreUsedLeastGoFirst) {
   const RowLayout layout = make_file(2000);
   SharedScan sweep(file_, layout, SharedScan::min_bytes(layout));
@@ -137,7 +137,7 @@ TEST_F(SharedScanTest, PlansNoMoreThanThereIsRoomFor) {
   const Rows more{1999};
   ASSERT_TRUE(sweep.plan(all));
   EXPECT_FALSE(sweep.plan(more));
-  EXPECT_TRUE(sweep.plan(Rows{3, 4}));  // these are there
+  EXPECT_TRUE(sweep.plan(Rows{3, 4}));  // These rows are in memory.
   EXPECT_EQ(gather(sweep, all), expected(all));
   sweep.end(all);
   EXPECT_TRUE(sweep.plan(more));
@@ -163,7 +163,7 @@ TEST_F(SharedScanTest, ManyThreadsGatherAtOnce) {
     });
 }
 
-// A disk that fails fails the batch that waits; what comes next is tried again.
+// A failing disk fails the waiting batch; the next read is tried again.
 TEST_F(SharedScanTest, AFileThatWasCutShortIsAnErrorOfWhoWaits) {
   const RowLayout layout = make_file(3000);
   SharedScan sweep(file_, layout, bytes_of(layout, 300));
@@ -196,12 +196,12 @@ TEST_F(SharedScanTest, TakesItsBytesAndNoMore) {
   }
 }
 
-// What is planned and not read yet is not waited for.
+// The destructor does not wait for planned rows that are not read yet.
 TEST_F(SharedScanTest, ItsEndWaitsForOneReadAlone) {
   constexpr int64_t kLong = 64 * 1024, kMany = 4096;
   std::ofstream(file_).close();
   std::filesystem::resize_file(file_, kLong * kMany);
-  const auto bytes_read = [] {  // by this process
+  const auto bytes_read = [] {  // Bytes read by this process.
     std::ifstream counts("/proc/self/io");
     std::string name;
     int64_t bytes = 0;

@@ -24,8 +24,8 @@ using Rows = std::vector<int64_t>;
 using ::testing::HasSubstr;
 
 constexpr int64_t kRows = 3000;
-constexpr int64_t kRowBytes = 200;  // so that rows lie across buffers and sectors
-constexpr size_t kMaxRows = 120;    // of a batch
+constexpr int64_t kRowBytes = 200;  // Chosen so that rows cross buffers and sectors.
+constexpr size_t kMaxRows = 120;    // Maximum rows of a batch.
 
 class SpilledFeaturesTest : public testing::Test {
  protected:
@@ -41,7 +41,7 @@ class SpilledFeaturesTest : public testing::Test {
     if (!ScratchFile::make(folder_.path(), 1 << 20)) GTEST_SKIP() << "temporary files lie in memory";
   }
 
-  // Room for so many rows to stay, and for some packs in each round.
+  // Options that keep `kept` rows in memory and have space for some packs in each round.
   SpilledFeatures::Options options(int64_t kept) const {
     SpilledFeatures::Options options{
         .bytes = 0, .scratch_bytes = 1 << 20, .max_rows = kMaxRows, .max_note = 64};
@@ -76,7 +76,7 @@ class SpilledFeaturesTest : public testing::Test {
     return out;
   }
 
-  // Makes rounds of these batches until all are written, or whoever reads them ends.
+  // Makes rounds of these batches until all are written or the test stops it.
   static void make(SpilledFeatures& packs, const std::vector<Rows>& batches,
                    const std::stop_token& stop = {}) {
     for (size_t b = 0; b < batches.size();) {
@@ -89,7 +89,7 @@ class SpilledFeaturesTest : public testing::Test {
       ASSERT_TRUE(packs.write(stop) || stop.stop_requested());
     }
   }
-  // What a batch gives, its note before its rows; "gone" where it gives nothing.
+  // Reads a batch and returns its note and rows as text, or "gone" if read() returned false.
   static std::string read(SpilledFeatures& packs, const std::vector<Rows>& batches, size_t batch,
                           int64_t generation = 0) {
     std::string out;
@@ -132,7 +132,7 @@ TEST_F(SpilledFeaturesTest, ManyThreadsReadAtOnce) {
       readers.emplace_back([&] {
         for (size_t b = next++; b < batches.size(); b = next++) {
           const std::string found = read(packs, batches, b);
-          gone += found == "gone";  // where another thread was far ahead
+          gone += found == "gone";  // Another thread was far ahead.
           wrong += found != "gone" && found != note_of(b) + expected(batches[b]);
         }
       });
@@ -186,7 +186,7 @@ TEST_F(SpilledFeaturesTest, RowsThatAreUsedMostStay) {
   EXPECT_EQ(packs.counters().hits, std::ssize(used));
 }
 
-// As where all rows are elsewhere: else a round would have all batches there are.
+// Batches without rows occur if all rows are elsewhere. Without a limit a round would take all batches.
 TEST_F(SpilledFeaturesTest, RoundsOfBatchesThatWantNothingEnd) {
   SpilledFeatures::Options of = options(0);
   of.max_note = 0;

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// A list of (level, slot), sorted by level and then by when they came.
+// The reference is a list of (level, slot), sorted by level and then by insertion.
 TEST(UseOrderTest, DoesWhatAListDoes) {
   constexpr int32_t kSlots = 40;
   UseOrder order(kSlots);
