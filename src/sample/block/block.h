@@ -13,20 +13,20 @@
 
 namespace plimsoll {
 
-/// The size of one graph, which decides the memory of its block.
+/// Sizes of one graph, which decide the memory of its block.
 struct GraphShape {
   int32_t nodes = 0;
   int32_t edges = 0;
-  int32_t self_loops = 0;            ///< among the edges
-  int32_t max_in = 0;                ///< the most edges into one node
-  int32_t max_in_without_loops = 0;  ///< the same, self-loops left out
+  int32_t self_loops = 0;            ///< Number of edges that are self-loops.
+  int32_t max_in = 0;                ///< Maximum in-degree.
+  int32_t max_in_without_loops = 0;  ///< Maximum in-degree without self-loops.
   int32_t label = 0;
   int32_t labelled_nodes = 0;
   int32_t highest_node_label = -1;
-  int32_t pairs = 0;  ///< of nodes, to be judged
+  int32_t pairs = 0;  ///< Node pairs to predict.
 };
 
-/// How much is in a block.
+/// Size of a block.
 struct BlockSize {
   int64_t graphs = 0;
   int64_t nodes = 0;
@@ -41,62 +41,66 @@ struct BlockSize {
   }
 };
 
-/// What lies within some number of hops of a sample's seeds: its first nodes, and the edges into them, which
-/// are its first edges.
+/// The part of a sample within some number of hops of its seeds: its first `nodes` nodes and first `edges`
+/// edges.
 struct Prefix {
   int64_t nodes = 0;
   int64_t edges = 0;
 };
 
-/// Numbers that stand beside each graph, or beside each node.
+/// Shape of a column with a row for each graph or for each node.
 struct ItemRows {
-  int64_t width = 0;  ///< numbers of one; 0: there are none
+  int64_t width = 0;  ///< Numbers per row; 0 if there is no such column.
   bool of_nodes = false;
 
   int64_t rows(int64_t graphs, int64_t nodes) const { return of_nodes ? nodes : graphs; }
   int64_t numbers(int64_t graphs, int64_t nodes) const { return width * rows(graphs, nodes); }
 };
 
-/// How many numbers stand beside each node, edge and graph of a source.
+/// Numbers per node, edge and graph of a source.
 struct RowWidths {
   int64_t node_features = 0;
   int64_t edge_features = 0;
-  ItemRows teacher = {};    ///< what a teacher says
-  int64_t hops = 0;         ///< of the samples that its graphs are; 0: they are none
-  ItemRows targets = {};    ///< what is to be predicted, where that is no class
-  int64_t coordinates = 0;  ///< of a node, where models ask for them: kCoordinates
-  bool planar = false;      ///< where there are some: all z of the source are equal
-  bool row_places = false;  ///< GraphBlock::row_place
+  ItemRows teacher = {};    ///< Teacher outputs.
+  int64_t hops = 0;         ///< Hops of the samples if the graphs are samples, else 0.
+  ItemRows targets = {};    ///< Regression targets, if any.
+  int64_t coordinates = 0;  ///< Coordinates per node if models need them: kCoordinates.
+  bool planar = false;      ///< All z of the source are equal, so a model can leave them out.
+  bool row_places = false;  ///< GraphBlock::row_place is used.
 };
 
 /// A block of whole graphs in memory, in the layout of GraphSpans, with each graph's index in the data set.
 struct GraphBlock {
-  Vector<int64_t, Tag::blocks> graph;     ///< [G] index in the data set: the key of its random numbers
-  Vector<int64_t, Tag::blocks> node_ptr;  ///< [G+1], from 0
-  Vector<int64_t, Tag::blocks> edge_ptr;  ///< [G+1], from 0
-  Vector<float, Tag::blocks> x;           ///< [N, F]
+  /// [G] Index in the data set; keys the random numbers of the graph.
+  Vector<int64_t, Tag::blocks> graph;
+  Vector<int64_t, Tag::blocks> node_ptr;  ///< [G+1], starts at 0.
+  Vector<int64_t, Tag::blocks> edge_ptr;  ///< [G+1], starts at 0.
+  Vector<float, Tag::blocks> x;           ///< [N, F].
   Vector<int32_t, Tag::blocks> edges;
   Vector<float, Tag::blocks> edge_attr;
   Vector<int64_t, Tag::blocks> y;
-  Vector<int64_t, Tag::blocks> node_y;  ///< [N], -1 without a label; empty where nodes have none. Where nodes
-                                        ///< have targets 0 for one that has a number, else -1
+  /// [N] Class of each node, -1 without a label; empty if nodes have no labels. If nodes have regression
+  /// targets: 0 for nodes with a target, else -1.
+  Vector<int64_t, Tag::blocks> node_y;
   Vector<int32_t, Tag::blocks>
-      pairs;  ///< [P, 2] nodes of the block that may have an edge; empty where none are asked
-  Vector<float, Tag::blocks> pair_y;   ///< [P] 1 if they have, else 0
-  Vector<float, Tag::blocks> teacher;  ///< [G, W] or [N, W], what a teacher says; empty where there is none
-  Vector<float, Tag::blocks> targets;  ///< [G, W] or [N, W], NaN where unknown; empty where none are asked
-  Vector<float, Tag::blocks> pos;      ///< [N, 3] where nodes lie; likewise
+      pairs;  ///< [P, 2] Nodes of the block that may have an edge; empty unless pairs are predicted.
+  Vector<float, Tag::blocks> pair_y;   ///< [P] 1 if the pair is an edge, else 0.
+  Vector<float, Tag::blocks> teacher;  ///< [G, W] or [N, W] Teacher outputs; empty without a teacher.
+  /// [G, W] or [N, W] Regression targets, NaN if unknown; empty if none are requested.
+  Vector<float, Tag::blocks> targets;
+  Vector<float, Tag::blocks> pos;  ///< [N, 3] Positions of the nodes; empty if none are requested.
   Vector<Prefix, Tag::blocks>
-      prefixes;  ///< [G, hops] within 0 .. hops-1 hops; empty where graphs are no samples
-  /// [N] where rows of features are left out (FeatureRows): p for number p of those, -1 - p for row p of x,
-  /// whose first rows are then the others, in the order of nodes. Empty: x has a row for each node.
+      prefixes;  ///< [G, hops] Prefixes within 0 .. hops-1 hops; empty if graphs are not samples.
+  /// [N] Locations of feature rows if some are left out (FeatureRows): p for row p of the left-out rows, -1 -
+  /// p for row p of x, whose first rows are then the other rows in node order. If empty, x has a row for each
+  /// node.
   Vector<int32_t, Tag::blocks> row_place;
 
-  /// Empties it, keeping its memory for the next block.
+  /// Makes the block empty. Its memory stays for the next block.
   void clear();
-  /// Empties it, with room for so much. Errors: BudgetExceeded.
+  /// Makes the block empty, with capacity for `size`. Errors: BudgetExceeded.
   void make_room(const BlockSize& size, const RowWidths& widths);
-  /// The most bytes that make_room takes.
+  /// Returns the maximum bytes that make_room() allocates.
   static int64_t bytes_for(const BlockSize& size, const RowWidths& widths);
   GraphSpans spans() const { return {node_ptr, edge_ptr, x, edges, edge_attr, y, node_y}; }
   int64_t graphs() const { return static_cast<int64_t>(y.size()); }
@@ -104,62 +108,62 @@ struct GraphBlock {
   int64_t edge_count() const { return edge_ptr.empty() ? 0 : edge_ptr.back(); }
 };
 
-/// Of each graph of a block. Errors: InputError for counts or labels beyond 32 bits.
+/// Computes the shape of each graph of a block. Errors: InputError for counts or labels beyond 32 bits.
 Vector<GraphShape, Tag::columns> shapes_of(const GraphBlock& block);
 
-/// What an epoch takes of disks, those that validate included, in bytes.
+/// Bytes read from and written to disks in an epoch, including validation.
 struct ReadingCost {
   double read = 0;
   double written = 0;
-  double pieces = 0;       ///< in which it is read, where that is here and there
-  int64_t data = 0;        ///< all that a cache could have: features as f32, and edges
-  int64_t training = 0;    ///< graphs that train
-  int64_t validating = 0;  ///< and that do not
+  double pieces = 0;       ///< Number of scattered reads.
+  int64_t data = 0;        ///< Total bytes that a cache could hold: features as f32, and edges.
+  int64_t training = 0;    ///< Number of training graphs.
+  int64_t validating = 0;  ///< Number of validation graphs.
 };
 
-/// Where blocks come from: graphs by index, 0 .. graphs()-1. Any number of threads may call it at once.
+/// Source of blocks: graphs by index, 0 .. graphs()-1. Any number of threads may call it at once.
 class BlockSource {
  public:
   virtual ~BlockSource() = default;
 
   virtual int64_t graphs() const = 0;
-  virtual int64_t node_features() const = 0;  ///< F
-  virtual int64_t edge_features() const = 0;  ///< K
+  virtual int64_t node_features() const = 0;  ///< Features per node, F.
+  virtual int64_t edge_features() const = 0;  ///< Features per edge, K.
   virtual RowWidths widths() const { return {node_features(), edge_features()}; }
-  /// The widest that read() makes rows for a while: in a block with room for them it allocates nothing.
+  /// Maximum widths that read() may use temporarily; in a block with space for them it allocates nothing.
   virtual RowWidths room() const { return widths(); }
-  /// Splits and recordings over the graphs, features and vocabulary.
+  /// Returns the splits and recordings of the graphs, the features and the vocabulary.
   virtual const GraphSetTables& tables() const = 0;
 
-  /// Replaces `block` by the graphs asked for, in that order.
+  /// Replaces `block` by these graphs, in this order.
   virtual void read(std::span<const int64_t> graphs, GraphBlock& block) const = 0;
 
-  /// The shape of every graph, by index, on `threads` threads. Errors: InputError for counts or labels beyond
-  /// 32 bits.
+  /// Computes the shape of every graph, by index, on `threads` threads. Errors: InputError for counts or
+  /// labels beyond 32 bits.
   virtual Vector<GraphShape, Tag::columns> shapes(int threads) const;
 
-  /// Of sources of samples: the shapes of what lies within 0 .. hops-1 hops of a graph's seeds, labels aside.
-  /// [graphs(), hops], as shapes() found them; valid until it is called again.
+  /// For sources of samples: shapes of the parts within 0 .. hops-1 hops of a graph's seeds, without labels.
+  /// [graphs(), hops], computed by shapes() and valid until its next call.
   virtual std::span<const GraphShape> prefix_shapes() const { return {}; }
 
-  /// Bytes (Tag::cache) that make reading quicker, beyond those that it has from the start; 0: none do.
+  /// Maximum additional bytes (Tag::cache) that make reading faster; 0 if a cache does not help.
   virtual int64_t max_cache_bytes() const { return 0; }
-  /// Takes so many, in place of those before. Errors: BudgetExceeded.
+  /// Replaces the cache by one of this many bytes. Errors: BudgetExceeded.
   virtual void resize_cache(int64_t /*bytes*/) const {}
-  /// What reading an epoch would take with a cache of so many bytes and room on a disk, after shapes(); none:
-  /// it has none.
+  /// Estimates the disk traffic of an epoch with a cache of this size and the available disk space, after
+  /// shapes(). Returns nothing if the source has no cache.
   virtual std::optional<ReadingCost> reading_cost(int64_t /*cache_bytes*/) const { return std::nullopt; }
-  /// What its cache has done so far; none: it has none.
+  /// Returns the counters of the cache so far; nothing if the source has no cache.
   virtual std::optional<RowCounters> row_counters() const { return std::nullopt; }
 
-  /// Of sources with RowWidths::row_places: their rows of features. Null: blocks have all of theirs.
+  /// For sources with RowWidths::row_places: their feature rows. Null if blocks have all their rows.
   virtual const FeatureRows* feature_rows() const { return nullptr; }
 
-  /// Tells the system that these graphs will be read soon, where they lie on a disk.
+  /// Tells the system that these graphs will be read from disk soon.
   virtual void will_need(std::span<const int64_t> /*graphs*/) const {}
 };
 
-/// source.shapes(threads).
+/// Calls source.shapes(threads).
 inline Vector<GraphShape, Tag::columns> read_shapes(const BlockSource& source, int threads) {
   return source.shapes(threads);
 }

@@ -19,89 +19,91 @@
 
 namespace plimsoll {
 
-/// Says how much of the slab a block needs, before it is read.
+/// Computes how much of the slab a block needs before the block is read.
 class RangePlanner {
  public:
   virtual ~RangePlanner() = default;
-  /// Of the block of these graphs, into `plan`, whose memory is used again. Thread-safe.
+  /// Writes the plan for a block of these graphs to `plan`, whose memory is reused. Thread-safe.
   virtual void plan(std::span<const int64_t> graphs, RangePlan& plan) const = 0;
 };
 
 /// Runs the blocks of a batch on worker threads, depth first: a worker takes the next block and a range of
-/// the slab for it, works on it alone, and hands over what it found in the order of the blocks. Memory is
-/// that of the blocks in flight, whatever the batch; what is handed over comes in the same order for any
-/// number of threads and any budget.
+/// the slab for it, works on it alone, and commits its results in block order. Memory use is that of the
+/// blocks in flight, whatever the size of the batch. Results are committed in the same order for any number
+/// of threads and any budget.
 ///
-/// A block whose memory is refused runs again: older blocks end, younger ones under way are abandoned with
-/// all their bytes, the block runs alone with the whole slab and what else the ledger has, and then the
-/// younger ones run again. If that fails too, BudgetExceeded reaches the caller.
+/// A block whose memory is refused runs again: older blocks end, younger ones in flight are abandoned with
+/// all their bytes, the block runs alone with the whole slab and everything else the ledger has, and then the
+/// younger ones run again. If that fails too, the caller gets BudgetExceeded.
 ///
-/// While the system is short of memory, whoever took it, the runner holds less (watch()): between two blocks
-/// it drops what was read ahead, then all of the slab but what the largest block needs, until it is over.
+/// While the system is short of memory, whoever uses it, the runner holds less (watch()): between two blocks
+/// it first drops the blocks read ahead, and then all of the slab except what the largest block needs.
 class BlockRunner {
  public:
-  /// What is done in the order of the blocks; it may hold tensors of the block, and lives as long as the
+  /// Action that is executed in block order. It may hold tensors of the block, and lives as long as the
   /// block's memory.
   using Commit = std::function<void()>;
-  /// Work on the block whose first graph is graphs[first]; called from several threads at once, for the same
-  /// block perhaps more than once.
+  /// Work on the block whose first graph is graphs[first]. It is called from several threads at once, and may
+  /// be called several times for a block.
   using Work = std::function<Commit(const GraphBlock& block, int64_t first)>;
 
-  /// A decision for want of memory.
+  /// A decision made because memory is short.
   struct Event {
-    const char* name;    ///< pressure, prefetch_dropped, blocks_reduced, restored, restore_refused, rerun
-    std::string reason;  ///< in words
-    int64_t slab_bytes;  ///< from now on
+    /// One of pressure, prefetch_dropped, blocks_reduced, restored, restore_refused, rerun.
+    const char* name;
+    std::string reason;  ///< Explanation for the user.
+    int64_t slab_bytes;  ///< Size of the slab from now on.
   };
   using Tell = std::function<void(const Event&)>;
 
-  /// Of graphs that go through twice, by one kind of work and then by another.
+  /// Pass over graphs that are processed twice, by one kind of work and then by another.
   enum class Pass : uint8_t { only, first, second };
 
-  /// `source` and `shapes` (an entry for each graph) must outlive the runner. `keep`: how many blocks of a
-  /// first pass are kept for the second; others are read again. Until resize() is called there is no slab.
+  /// `source` and `shapes` (an entry for each graph) must outlive the runner. `keep` is the number of blocks
+  /// that a first pass keeps for the second; others are read again. There is no slab until resize() is
+  /// called.
   BlockRunner(const BlockSource& source, std::span<const GraphShape> shapes, const BlockLimits& limits,
               int threads, int64_t prefetch, int64_t keep = 0);
 
-  /// A slab for the blocks in flight, and room for each worker's graphs; `min_bytes` of it are enough for
-  /// any one block. Errors: BudgetExceeded.
+  /// Allocates a slab for the blocks in flight, and space for each worker's graphs. `min_bytes` of the slab
+  /// must be enough for any single block. Errors: BudgetExceeded.
   void resize(int64_t slab_bytes, const BlockSize& largest = {}, int64_t min_bytes = 0);
 
-  /// From now on holds less while there is `pressure`, which must outlive the runner; null: never. Each
-  /// decision is told on the thread that calls run().
+  /// Holds less memory from now on while there is `pressure`, which must outlive the runner; null disables
+  /// this. Each decision is reported on the thread that calls run().
   void watch(Pressure* pressure, Tell tell);
 
-  /// From now on run() throws Interrupted once this is set, before it starts another block; null: never.
+  /// run() throws Interrupted before it starts another block once this flag is set; null disables this.
   void stop_when(const std::atomic<bool>* interrupt);
 
-  /// From now on tells `spans`, which must outlive its use, what workers and the reader do; null: nobody. Not
-  /// while a batch runs.
+  /// Records the activity of workers and of the reader in `spans`, which must outlive its use; null disables
+  /// this. Must not be called while a batch runs.
   void trace(SpanSink* spans);
 
-  /// Announces the next batch, so that its blocks are read ahead. The graphs must stay as they are until it
-  /// has run, or forget() is called.
+  /// Announces the next batch, so that its blocks are read ahead. The graphs must stay unchanged until the
+  /// batch has run or forget() is called.
   void expect(std::span<const int64_t> graphs);
   void forget() { prefetcher_.forget(); }
 
-  /// Without a planner tensors come from the heap. Errors: the first of the work or the commits, in the order
-  /// of the blocks; later blocks are not committed.
+  /// Runs all blocks of a batch. Without a planner tensors are on the heap. Errors: the first error of the
+  /// work or the commits, in block order; later blocks are not committed.
   void run(std::span<const int64_t> graphs, const Work& work, const RangePlanner* planner = nullptr,
            Pass pass = Pass::only);
 
-  /// Runs one block alone, commit included, in as much of the slab as it needs, and returns what it took and
-  /// gave. Errors: BudgetExceeded.
+  /// Runs one block alone, including its commit, with as much of the slab as it needs. Returns its
+  /// allocations and frees. Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, const Work& work, const RangePlan& plan = {});
 
-  /// How often a block had to run again alone.
+  /// Number of times a block had to run again alone.
   int64_t reruns() const { return reruns_; }
-  /// How often memory was given back because the system was short of it.
+  /// Number of times memory was given back because the system was short of it.
   int64_t sheds() const { return sheds_; }
-  /// Tensors that found no room in their block's range and came from the heap.
+  /// Number of tensors that did not fit into their block's range and used the heap.
   int64_t overflows() const { return slab_.overflows(); }
-  /// Blocks whose tensors were not as planned.
+  /// Number of blocks whose tensors were not as planned.
   int64_t unforeseen() const { return slab_.unforeseen(); }
-  /// What workers did with their time, in seconds of all together: worked on blocks, or waited until a block
-  /// was read, for a range of the slab, or for older blocks to be handed over.
+  /// Time of all workers together, in seconds: working on blocks, or waiting for a block to be read, for a
+  /// range of the slab, or for older blocks to be committed.
   struct Times {
     double working = 0;
     double reading = 0;
@@ -140,25 +142,26 @@ class BlockRunner {
   int64_t min_bytes_ = 0;
   int64_t reruns_ = 0;
   int64_t sheds_ = 0;
-  // What workers do, by the nanoseconds that it took.
+  // Activity of a worker; ns_ has the nanoseconds of each.
   enum class Doing : uint8_t { working, reading, memory, order };
   void note(Doing what, int worker, SpanSink::Clock::time_point begin, const GraphBlock* block = nullptr);
   std::array<std::atomic<int64_t>, 4> ns_{};
   SpanSink* spans_ = nullptr;
-  int level_ = 0;  // of pressure, as followed; changes between runs of the workers
+  int level_ = 0;  // Last handled level of pressure; changes only between runs of the workers.
   Pressure* pressure_ = nullptr;
   const std::atomic<bool>* interrupt_ = nullptr;
   Tell tell_ = [](const Event&) {};
   Slab slab_;
-  std::vector<GraphBlock> blocks_;  // one a worker: its memory is used again and again
-  // Blocks of a first pass, by their place in it; without graphs where there is none. Each is one worker's.
+  std::vector<GraphBlock> blocks_;  // One per worker; its memory is reused.
+  // Blocks kept by a first pass, by their index in it; `graphs` is empty if the block was not kept. Only one
+  // worker uses each at a time.
   struct Kept {
     std::span<const int64_t> graphs;
     GraphBlock block;
   };
   std::vector<Kept> kept_;
-  std::vector<RangePlan> plans_;   // one a worker
-  std::vector<SlabRange> ranges_;  // one a worker: taken and not yet worked in
+  std::vector<RangePlan> plans_;   // One per worker.
+  std::vector<SlabRange> ranges_;  // One per worker: the range it took and does not work in yet.
   Prefetcher prefetcher_;
   Workers workers_;
 };

@@ -8,32 +8,33 @@
 
 namespace plimsoll {
 
-/// The columns of a table of features that stay when some are hidden. The column `id_index`, which other
-/// columns count from, stays and is 0: no graph tells which ID is which.
+/// Columns of a feature table that stay when some are removed. The column `id_index`, which other columns
+/// count from, stays and is 0, so no graph reveals which ID is which.
 class KeptColumns {
  public:
   KeptColumns() = default;
-  /// `names` of `width` columns, which need not be all named; those that stay are left in it.
+  /// `names` are the names of the `width` columns, possibly not all of them; the constructor removes those
+  /// that do not stay.
   KeptColumns(std::vector<std::string>& names, int64_t width, const std::vector<std::string>& without);
 
-  /// Takes the hidden columns out of rows, in place.
+  /// Removes the other columns from rows, in place.
   void keep(Vector<float, Tag::blocks>& rows) const;
   int64_t count() const { return static_cast<int64_t>(kept_.size()); }
 
  private:
   size_t width_ = 0;
-  std::vector<size_t> kept_;  // ascending
-  bool without_id_ = false;   // column 0 is written as 0
+  std::vector<size_t> kept_;  // Indices of the columns that stay, ascending.
+  bool without_id_ = false;   // Column 0 is written as 0.
 };
 
 /// Errors: UsageError for a name that is no feature of nodes or edges.
 void require_known_features(const GraphSetTables& tables, const std::vector<std::string>& without);
 
-/// A source without some of its features: their columns are not there (KeptColumns).
+/// A source without some of its features: their columns are removed (KeptColumns).
 class FeatureSelection : public BlockSource {
  public:
-  /// `without` names features of nodes or edges; a name that both have goes from both. Errors: UsageError for
-  /// a name that the source does not have, or when no node feature is left.
+  /// `without` names features of nodes or edges; a name that both have is removed from both. Errors:
+  /// UsageError for a name that the source does not have, or if no node feature is left.
   FeatureSelection(std::unique_ptr<BlockSource> source, const std::vector<std::string>& without);
 
   int64_t graphs() const override { return source_->graphs(); }

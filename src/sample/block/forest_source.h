@@ -7,26 +7,26 @@
 
 namespace plimsoll {
 
-/// What a ForestSource changes of its source.
+/// Number of changes that a ForestSource makes.
 struct ForestCounts {
-  int64_t graphs = 0;          ///< that it gives as forests
-  int64_t edges_left_out = 0;  ///< of these, as they are stored
+  int64_t graphs = 0;          ///< Graphs that are replaced by forests.
+  int64_t edges_left_out = 0;  ///< Stored edges of these graphs that the forests lack.
 };
 
-/// A source whose graphs are forests in which parents have lower numbers than their children. A graph that is
-/// one stays as it is, edges that are stored twice or both ways and self-loops included. Any other becomes
-/// its breadth-first forest: nodes in the order in which a search from the root reaches them, which visits
-/// neighbours in ascending order, and of the edges, whose order stays, those between a child and its parent.
-/// What the root does not reach grows from its node with most neighbours, the first of equals.
-/// Any number of threads may read; graphs are changed one at a time. Of a source of graphs with classes:
-/// pairs, targets and what teachers say are not reordered.
+/// A source whose graphs are forests in which parents have lower numbers than their children. A graph that
+/// already is one stays unchanged, including duplicate and reverse edges and self-loops. Any other graph
+/// becomes its breadth-first forest: nodes are renumbered in the order of a search from the root that visits
+/// neighbours in ascending order, and only edges between a child and its parent stay, in their order. Parts
+/// that the root does not reach grow from their node with most neighbours, the first of equals. Any number of
+/// threads may read; graphs are changed one at a time. The source must have graphs with classes: pairs,
+/// targets and teacher outputs are not reordered.
 class ForestSource : public BlockSource {
  public:
   static constexpr int64_t kMaxNeighbours = -1;
 
-  /// `root` is a node of every graph, or kMaxNeighbours. Another than node 0 is the root of trees that would
-  /// stay as well. Reads all graphs once, and holds memory (Tag::blocks) for the largest if one changes.
-  /// Errors: InputError for a graph that has no such node.
+  /// `root` is a node of every graph, or kMaxNeighbours. Graphs that are forests already are rooted again if
+  /// `root` is another node than 0. Reads all graphs once, and holds memory (Tag::blocks) for the largest if
+  /// one changes. Errors: InputError for a graph without this node.
   ForestSource(std::unique_ptr<BlockSource> source, int64_t root);
 
   const ForestCounts& counts() const { return counts_; }
@@ -42,16 +42,16 @@ class ForestSource : public BlockSource {
  private:
   using Numbers = Vector<int32_t, Tag::blocks>;
 
-  // One graph, and scratch for its forest.
+  // One graph, and scratch memory for its forest.
   struct Scratch {
     GraphBlock graph;
-    Numbers parent;     // [N], -1 of a root
-    Numbers first;      // [N+1] of the neighbours of each node
-    Numbers neighbour;  // ascending; each once
-    Numbers count;      // [N] of them
-    Numbers roots;      // [N] nodes by how many neighbours they have
-    Numbers order;      // [N] the node with each new number
-    Numbers place;      // [N] the new number of each node
+    Numbers parent;     // [N] Parent of each node, -1 for a root.
+    Numbers first;      // [N+1] Offset of each node's neighbours in `neighbour`.
+    Numbers neighbour;  // Neighbours of each node, ascending, each once.
+    Numbers count;      // [N] Number of neighbours of each node.
+    Numbers roots;      // [N] Nodes by descending number of neighbours.
+    Numbers order;      // [N] Old number of each new node.
+    Numbers place;      // [N] New number of each old node.
 
     bool is_forest();
     void grow(int64_t root);
@@ -60,13 +60,13 @@ class ForestSource : public BlockSource {
     bool joins(size_t edge) const;
     void append_to(GraphBlock& block) const;
   };
-  // Reads one graph into scratch_, and says whether it has to change; its forest is there then.
+  // Reads one graph into scratch_. Returns whether it has to change; scratch_ then has its forest.
   bool change(int64_t graph) const;
 
   std::unique_ptr<BlockSource> source_;
   const int64_t root_;
   ForestCounts counts_;
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // Guards the members below.
   mutable Scratch scratch_;
 };
 

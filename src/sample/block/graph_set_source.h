@@ -7,20 +7,20 @@
 
 namespace plimsoll {
 
-/// Which numbers of a `graph_set` are to be predicted.
+/// Regression targets of a `graph_set` that blocks have.
 enum class Targets { none, graphs, nodes };
 
-/// What blocks of a `graph_set` have beside its features and classes.
+/// Columns of a `graph_set` that blocks have in addition to features and classes.
 struct GraphColumnsAsked {
-  Targets targets = Targets::none;  ///< in place of classes of nodes
-  bool positions = false;           ///< where nodes lie
+  Targets targets = Targets::none;  ///< Node targets replace the classes of nodes.
+  bool positions = false;           ///< Positions of the nodes.
 };
 
 /// Blocks of graphs from a `graph_set` on disk.
 class GraphSetSource : public BlockSource {
  public:
-  /// Positions are read once. Errors: InputError where the set lacks what is asked for, or features of nodes,
-  /// which names what adds it, or where a position is no number.
+  /// Reads all positions once, if they are requested. Errors: InputError if the set lacks a requested column
+  /// or node features (the message names what adds them), or if a position is not finite.
   explicit GraphSetSource(const std::filesystem::path& folder, const GraphColumnsAsked& asked = {});
 
   int64_t graphs() const override { return view_.graphs().graphs(); }
@@ -36,7 +36,7 @@ class GraphSetSource : public BlockSource {
 
  private:
   GraphSetView view_;
-  /// Whether all z are equal. Errors: InputError that names the first node that lies nowhere.
+  /// Returns whether all z are equal. Errors: InputError that names the first node without a position.
   bool is_planar() const;
 
   const GraphColumnsAsked asked_;

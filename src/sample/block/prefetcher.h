@@ -14,35 +14,35 @@
 
 namespace plimsoll {
 
-/// Reads the graphs of coming blocks on a thread of its own, a few blocks ahead of who uses them, and tells
-/// the system which graphs come then while it has to wait for the disk. What it could not read, for want of
-/// memory or because of an error, the user reads itself: whether there is a prefetcher, and how far ahead it
-/// is, changes no result. Thread-safe.
+/// Reads the graphs of future blocks on its own thread, a few blocks ahead of their use. If it has to wait
+/// for the disk it also tells the system which graphs come next. Blocks that it could not read, for lack of
+/// memory or because of an error, are read by the caller: neither its presence nor its distance changes a
+/// result. Thread-safe.
 class Prefetcher {
  public:
-  /// `shapes` has an entry for each graph of the source; both must outlive the prefetcher. `ahead`: the most
-  /// blocks held at once; 0: none, and no thread.
+  /// `shapes` has an entry for each graph of the source; both must outlive the prefetcher. `ahead` is the
+  /// maximum number of blocks held at once; with 0 there is no thread.
   Prefetcher(const BlockSource& source, std::span<const GraphShape> shapes, int64_t ahead);
   ~Prefetcher();
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  /// Each block that is read ahead from now on has room for this, so that none grows: what a block outgrows
-  /// the heap would keep as holes.
+  /// Allocates each block that is read from now on with this capacity, so that none grows: growing would
+  /// leave holes in the heap.
   void make_room(const BlockSize& largest);
 
-  /// Announces blocks: `begins` as cut_blocks() gives it. The graphs must stay as they are until all are read
-  /// or forget() is called.
+  /// Announces blocks: `begins` is the result of cut_blocks(). The graphs must stay unchanged until all are
+  /// read or forget() is called.
   void expect(std::span<const int64_t> graphs, GraphList begins);
-  /// Forgets what was announced and not read. Blocks that were read keep their memory for the next ones.
+  /// Forgets announced blocks that were not read. Blocks that were read keep their memory for the next ones.
   void forget();
-  /// Forgets, and gives the memory of all blocks back.
+  /// Calls forget() and frees the memory of all blocks.
   void drop();
 
-  /// Puts the graphs of a block into `block`. Errors: as BlockSource::read.
+  /// Puts the graphs of a block into `block`. Errors: those of BlockSource::read().
   void read(std::span<const int64_t> graphs, GraphBlock& block);
 
-  /// From now on tells `spans` what is read ahead, and when; null: nobody.
+  /// Records from now on in `spans` what is read ahead and when; null disables this.
   void trace(SpanSink* spans);
 
  private:
@@ -52,7 +52,7 @@ class Prefetcher {
     State state = State::reading;
     GraphBlock block;
   };
-  // Blocks that were announced together and that nobody reads yet: those from `next` on.
+  // Blocks that were announced together. Those from `next` on have not been started.
   struct Announced {
     std::span<const int64_t> graphs;
     GraphList begins;
@@ -72,12 +72,13 @@ class Prefetcher {
   const int64_t ahead_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<Announced> announced_;  // guarded by mutex_, in order
-  std::list<Coming> coming_;         // guarded by mutex_; at most ahead_
-  bool advising_ = false;            // guarded by mutex_; the thread looks at announced graphs
-  BlockSize largest_;                // guarded by mutex_
-  std::deque<GraphBlock> spare_;     // guarded by mutex_; at most ahead_, whose memory is used again
-  SpanSink* spans_ = nullptr;        // guarded by mutex_
+  std::deque<Announced> announced_;  // Guarded by mutex_; in order.
+  std::list<Coming> coming_;         // Guarded by mutex_; at most ahead_ blocks.
+  // Guarded by mutex_; the thread uses announced graphs without the lock.
+  bool advising_ = false;
+  BlockSize largest_;             // Guarded by mutex_.
+  std::deque<GraphBlock> spare_;  // Guarded by mutex_; at most ahead_ blocks whose memory is reused.
+  SpanSink* spans_ = nullptr;     // Guarded by mutex_.
   std::jthread thread_;
 };
 

@@ -8,22 +8,21 @@
 
 namespace plimsoll {
 
-/// Where the samples of blocks come from: made anew (SampledNow), or kept since they were (SampleFile). Not
-/// thread-safe.
+/// Source of the samples of blocks: made on request (SampledNow), or stored (SampleFile). Not thread-safe.
 class BlockSamples {
  public:
   virtual ~BlockSamples() = default;
-  /// The sample of each block. False, with samples of any kind: it was told to stop.
+  /// Gets the sample of each block. Returns false if it was stopped; the samples are then undefined.
   virtual bool get(std::span<const int64_t> numbers, std::span<BlockSample> samples,
                    const std::stop_token& stop) = 0;
-  /// Gives back what it keeps for the next call.
+  /// Frees memory that is kept for the next call.
   virtual void forget() {}
 };
 
-/// Samples that are made when they are asked for. Errors of get(): those of BlockSampler::sample().
+/// Samples that are made on request. Errors of get(): those of BlockSampler::sample().
 class SampledNow final : public BlockSamples {
  public:
-  /// What it is made of has to outlive it. Errors: those of BlockSampler.
+  /// The objects in `from` must outlive this one. Errors: those of BlockSampler.
   explicit SampledNow(const BlockSampler::From& from) : sampler_(from) {}
   bool get(std::span<const int64_t> numbers, std::span<BlockSample> samples,
            const std::stop_token& stop) override {

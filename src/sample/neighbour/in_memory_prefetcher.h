@@ -19,18 +19,18 @@
 
 namespace plimsoll {
 
-/// Coming blocks that wait in memory, many at a time; their rows are read in the order of the file, round
-/// after round (rows/shared_scan.h).
+/// Prefetcher whose blocks wait in memory, many at a time. Their rows are read in file order, round after
+/// round (rows/shared_scan.h).
 class InMemoryPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
-    int64_t row_bytes = 0;             ///< of the sweep: SharedScan::min_bytes() or more
-    int64_t ahead_bytes = 0;           ///< for blocks whose samples are there ahead
-    int64_t max_bytes = 0;             ///< of one while its sample is made or read
-    int64_t group = 1;                 ///< of them that are sampled at a time
-    const RowSet* left_out = nullptr;  ///< rows that blocks come without; null: none
+    int64_t row_bytes = 0;             ///< Bytes of the SharedScan: at least SharedScan::min_bytes().
+    int64_t ahead_bytes = 0;           ///< Bytes for blocks that are sampled ahead.
+    int64_t max_bytes = 0;             ///< Maximum bytes of a block while it is sampled or read.
+    int64_t group = 1;                 ///< Number of blocks that are sampled together.
+    const RowSet* left_out = nullptr;  ///< Rows that blocks come without; null if there are none.
   };
-  /// `uses`: of each row, as long as this lives. Errors: those of SharedScan.
+  /// `uses` is the number of uses of each row; it must outlive this object. Errors: those of SharedScan.
   InMemoryPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> samples, const RunOrder& order,
                      std::span<const uint8_t> uses, const Options& options);
 
@@ -42,8 +42,8 @@ class InMemoryPrefetcher final : public SamplePrefetcher {
  private:
   struct Coming {
     int64_t number = 0;
-    bool planned = false;  // its rows are wanted of sweep_
-    int64_t bytes = 0;     // that the sample takes
+    bool planned = false;  // The rows are planned in sweep_.
+    int64_t bytes = 0;     // Bytes of the sample.
     BlockSample sample = {};
   };
   std::optional<Coming> take(int64_t number);
@@ -58,17 +58,17 @@ class InMemoryPrefetcher final : public SamplePrefetcher {
 
   Options options_;
   SharedScan sweep_;
-  std::unique_ptr<BlockSamples> samples_;  // the thread's
+  std::unique_ptr<BlockSamples> samples_;  // Used by the thread only.
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // Guards the members below.
   std::condition_variable_any changed_;
   RunOrder order_;
   std::deque<Coming> coming_;
   int64_t coming_bytes_ = 0;
-  std::optional<int64_t> next_;    // the block to be sampled next
-  std::vector<int64_t> sampling_;  // those that the thread works on
-  int64_t begun_ = 0;              // how often coming_ was started again
-  std::jthread thread_;            // the last: it ends before what it works on
+  std::optional<int64_t> next_;    // Block to be sampled next.
+  std::vector<int64_t> sampling_;  // Blocks that the thread works on.
+  int64_t begun_ = 0;              // Number of restarts of queue_.
+  std::jthread thread_;            // The last member: it ends before the data it uses.
 };
 
 }  // namespace plimsoll

@@ -9,31 +9,31 @@
 
 namespace plimsoll {
 
-/// Which walks to write, and where.
+/// Walks to write, and their destination.
 struct MakeWalksOptions {
-  std::filesystem::path graph;  ///< a `graph` data set
+  std::filesystem::path graph;  ///< Folder of a `graph` data set.
   std::filesystem::path out;
   WalkOptions walks{.length = 80, .walks_per_node = 10};
   uint64_t seed = 42;
   int threads = 1;
-  bool force = false;  ///< replace an existing output
+  bool force = false;  ///< Replace an existing output.
 };
 
-/// Told how many of how many walks are done; may throw to stop.
+/// Progress callback: `done` of `total` walks are made. It may throw to stop.
 using WalksDone = std::function<void(int64_t done, int64_t total)>;
 
 struct MadeWalks {
-  bool already_there = false;  ///< the output held just these walks: nothing was done
-  bool in_memory = false;      ///< whether all of the topology was
+  bool already_there = false;  ///< The output already held these walks, so nothing was done.
+  bool in_memory = false;      ///< The whole topology was in memory.
   int64_t walks = 0;
 };
 
 /// Writes walks from each node to a data set of kind `walks` (docs/giant-graphs.md): the column `walks`,
 /// [nodes x walks_per_node, length + 1], u32, or i64 for more than 2^32 nodes. The topology is held in memory
-/// if three quarters of what the ledger has left hold it, and else read from disk, in rounds of many walks
-/// (walk_rounds.h) or, where there is no room for these, through a cache. The bytes do not depend on threads
-/// or budget. Errors: UsageError (options), InputError (the graph), BudgetExceeded, Failure (disk; an output
-/// that holds something else).
+/// if it fits into three quarters of what the ledger has left. Otherwise it is read from disk, in rounds of
+/// many walks (walk_rounds.h) or, if there is no space for these, through a cache. The bytes do not depend on
+/// threads or budget. Errors: UsageError (options), InputError (the graph), BudgetExceeded, Failure (disk; an
+/// output that holds something else).
 MadeWalks make_walks(const MakeWalksOptions& options, const WalksDone& progress,
                      FileSystem& files = FileSystem::disk());
 

@@ -12,35 +12,35 @@
 
 namespace plimsoll {
 
-/// Which edges a batch has, as in PyTorch Geometric.
+/// Edges of a batch, as in PyTorch Geometric.
 enum class SubgraphType : uint8_t {
-  directional,    ///< those sampled, each from a neighbour to the node it was sampled for
-  bidirectional,  ///< those sampled and their reverse edges, each pair once
-  induced         ///< all edges of the graph between nodes of the batch
+  directional,    ///< Sampled edges, each from a neighbour to the node it was sampled for.
+  bidirectional,  ///< Sampled edges and their reverses, each pair once.
+  induced         ///< All edges of the graph between nodes of the batch.
 };
 
 struct NeighbourOptions {
-  std::vector<int64_t> fan_outs;  ///< how many neighbours of a node, hop by hop; -1: all
-  bool replace = false;           ///< whether an edge may be sampled again
-  bool weighted = false;          ///< by the weights of the edges: NeighbourChoice::weighted
-  bool disjoint = false;          ///< each seed has a subgraph by itself
+  std::vector<int64_t> fan_outs;  ///< Neighbours per node, hop by hop; -1 means all.
+  bool replace = false;           ///< An edge may be sampled again.
+  bool weighted = false;          ///< Sample by edge weights: NeighbourChoice::weighted.
+  bool disjoint = false;          ///< Each seed has its own subgraph.
   SubgraphType subgraph = SubgraphType::directional;
 };
 
-/// What was sampled for a batch of seeds: the output of pyg-lib's neighbor_sample with csc = true. Its memory
-/// stays for the next batch.
+/// Sample of a batch of seeds: the output of pyg-lib's neighbor_sample with csc = true. Its memory is reused
+/// for the next batch.
 struct SampledSubgraph {
   using Column = Vector<int64_t, Tag::blocks>;
-  Column row;            ///< [M] the neighbour of each edge: a number 0 .. N-1
-  Column col;            ///< [M] the node whose neighbour it is: a number 0 .. N-1
-  Column node;           ///< [N] which nodes these are, in the order in which they were reached; seeds first
-  Column edge;           ///< [M] which edges these are: places in `indices`
-  Column batch;          ///< [N] the seed, 0 .. S-1, whose subgraph it is in, or that first reached it
-  Column nodes_per_hop;  ///< [hops + 1] new nodes; seeds are hop 0
-  Column edges_per_hop;  ///< [hops] sampled edges; empty for bidirectional and induced
+  Column row;            ///< [M] Neighbour of each edge: a number 0 .. N-1.
+  Column col;            ///< [M] Node that each edge was sampled for: a number 0 .. N-1.
+  Column node;           ///< [N] Nodes in the order in which they were reached; seeds first.
+  Column edge;           ///< [M] Index of each edge in `indices`.
+  Column batch;          ///< [N] Seed, 0 .. S-1, whose subgraph has the node, or that first reached it.
+  Column nodes_per_hop;  ///< [hops + 1] Number of new nodes; seeds are hop 0.
+  Column edges_per_hop;  ///< [hops] Number of sampled edges; empty for bidirectional and induced.
 
   void clear();
-  int64_t bytes() const;  ///< that it holds
+  int64_t bytes() const;  ///< Bytes held by the columns.
 };
 
 /// Samples neighbours hop by hop: of each node that the hop before it reached first, up to a fan-out of its
@@ -61,13 +61,13 @@ class NeighbourSampler {
   /// Errors: UsageError for a fan-out below -1, weights where the graph has none.
   NeighbourSampler(const Topology& topology, NeighbourOptions options, uint64_t seed);
 
-  /// Replaces `out` by the sample of these seeds. A seed that stands twice in a disjoint batch has the same
-  /// subgraph twice.
-  /// Errors: UsageError for a seed that is not in the graph, or that stands twice in a batch that is not
-  /// disjoint; those of the topology; BudgetExceeded.
+  /// Replaces `out` by the sample of these seeds. A seed that occurs twice in a disjoint batch has the same
+  /// subgraph twice. Errors: UsageError for a seed that is not in the graph, or that occurs twice in a batch
+  /// that is not disjoint; those of the topology; BudgetExceeded.
   void sample(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out);
-  /// The same without the edges of `targets`, pairs of nodes [n, 2], and without their reverses. The lists of
-  /// the topology have to ascend. Errors: UsageError for a target that is not in the graph, too.
+  /// Does the same without the edges of `targets`, pairs of nodes [n, 2], and without their reverses. The
+  /// lists of the topology must ascend. Errors: the same, and UsageError for a target that is not in the
+  /// graph.
   void sample(std::span<const int64_t> seeds, uint32_t epoch, std::span<const int64_t> targets,
               SampledSubgraph& out);
 
@@ -82,8 +82,8 @@ class NeighbourSampler {
   uint64_t seed_;
   NodeIdMap table_;
   NeighbourChoice choice_;
-  Vector<uint64_t, Tag::blocks> keys_;    // of each seed
-  Vector<EdgeRange, Tag::blocks> lists_;  // of the nodes that a hop expands
+  Vector<uint64_t, Tag::blocks> keys_;    // Key of each seed.
+  Vector<EdgeRange, Tag::blocks> lists_;  // Lists of the nodes that a hop expands.
   PredictedEdges targets_;                // Pairs that the batch predicts.
 };
 

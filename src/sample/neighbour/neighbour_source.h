@@ -26,28 +26,28 @@ namespace plimsoll {
 struct NeighbourSourceOptions {
   NeighbourOptions neighbours;
   SeedBlockOptions blocks;
-  uint64_t seed = 0;  ///< of what is sampled
-  /// The splits that are asked for; the first trains.
+  uint64_t seed = 0;  ///< Seed of the sampled neighbours.
+  /// Requested splits; the first is used for training.
   std::vector<std::string> splits = {"train", "valid"};
-  EdgeColumns edges = {};  ///< that blocks have; of features those that the graph has
-  /// Pairs without an edge for each edge that is a seed; none: seeds are nodes.
+  EdgeColumns edges = {};  ///< Edge columns of blocks; features only if the graph has them.
+  /// Negative pairs for each seed edge; without a value seeds are nodes.
   std::optional<int64_t> negatives = {};
-  /// Whether edges that are seeds, and their reverses, are left out of the samples of their block.
+  /// Leave seed edges and their reverses out of the samples of their block.
   bool exclude_targets = false;
-  /// For samples and rows of coming blocks. Bytes, if none are given: four times what the columns take as
-  /// f32, and 2 GiB at least; never more than ScratchFile::room().
+  /// Disk space for samples and rows of future blocks. Default size: four times the bytes of the columns as
+  /// f32, at least 2 GiB, and never more than ScratchFile::room().
   ScratchSpace scratch = {};
-  /// Whether rows of features may be left out of blocks (FeatureRows).
+  /// Feature rows may be left out of blocks (FeatureRows).
   bool row_places = false;
 };
 
-/// Blocks of seeds of one giant graph with the neighbours sampled for them: a block is one graph, whose nodes
-/// are the seeds, which alone have labels, and then what was reached, in the order of hops. Where seeds are
-/// edges, its first nodes are the ends of the pairs that LinkSeeds makes of them. The same for every cache,
-/// budget and thread.
+/// Blocks of seeds of one giant graph with the neighbours sampled for them. A block is one graph: its first
+/// nodes are the seeds, which alone have labels, and then come the reached nodes in the order of hops. If
+/// seeds are edges, its first nodes are the ends of the pairs that LinkSeeds makes. Blocks are the same for
+/// every cache, budget and number of threads.
 ///
-/// Every sample is known in advance, so that rows of many blocks are read in the order of the file before
-/// they are asked for (RunCache).
+/// Every sample is known in advance, so the rows of many blocks are read in file order before they are
+/// requested (RunCache).
 class NeighbourSource : public BlockSource, private FeatureRows {
  public:
   /// Errors: InputError (no graph, no features, no labels or edges to predict, an empty split), UsageError
@@ -56,7 +56,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
 
   int64_t graphs() const override { return blocks_.blocks(); }
   int64_t node_features() const override { return width_; }
-  /// Numbers of the edge columns that are asked for.
+  /// Numbers per edge in the requested columns.
   int64_t edge_features() const override { return topology_.edge_width(); }
   RowWidths widths() const override {
     return {.node_features = width_,
@@ -65,26 +65,26 @@ class NeighbourSource : public BlockSource, private FeatureRows {
             .row_places = options_.row_places};
   }
   const GraphSetTables& tables() const override { return tables_; }
-  /// Samples every block of the run, without its features. Keeps as many of the samples as there is room for
-  /// on the disk.
+  /// Samples every block of the run, without its features. Stores as many of the samples as the disk space
+  /// permits.
   Vector<GraphShape, Tag::columns> shapes(int threads) const override;
   std::span<const GraphShape> prefix_shapes() const override { return prefix_shapes_; }
   /// Errors: those of the topology and of RowReader::read().
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
 
   int64_t max_cache_bytes() const override;
-  /// Waits for calls of read().
+  /// Waits for running calls of read().
   void resize_cache(int64_t bytes) const override;
   std::optional<ReadingCost> reading_cost(int64_t cache_bytes) const override;
-  /// Bytes read are those of edges and samples, too.
+  /// The bytes read include those of edges and samples.
   std::optional<RowCounters> row_counters() const override;
   const FeatureRows* feature_rows() const override { return options_.row_places ? this : nullptr; }
 
-  /// Blocks that are sampled ahead at this moment and whose rows are being read, or were.
+  /// Number of blocks that are sampled ahead and whose rows are planned or read.
   int64_t planned() const;
   const SeedBlocks& blocks() const { return blocks_; }
   const GraphView& graph() const { return graph_; }
-  /// The edges. Their bytes are the caller's to choose while no block is read.
+  /// The edges. The caller may change their cache size while no block is read.
   DiskTopology& topology() const { return topology_; }
 
  private:
@@ -120,25 +120,25 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   int64_t width_;
   FeatureFile rows_;
   mutable Vector<GraphShape, Tag::columns> prefix_shapes_;
-  mutable Vector<uint8_t, Tag::columns> uses_;       // of each node, in some of the run's blocks
-  mutable Vector<uint8_t, Tag::columns> host_uses_;  // likewise, of rows that are not left out
-  mutable RowSet left_out_;                          // none, unless options_.row_places
+  mutable Vector<uint8_t, Tag::columns> uses_;       // Uses of each node in some of the run's blocks.
+  mutable Vector<uint8_t, Tag::columns> host_uses_;  // The same uses, with 0 for rows that are left out.
+  mutable RowSet left_out_;                          // Empty unless options_.row_places.
   mutable float greatest_left_out_ = 0;
   mutable int64_t counted_blocks_ = 0;
   mutable SampleSizes sizes_;
-  mutable int threads_ = 1;  // that sampled
+  mutable int threads_ = 1;  // Threads that sample.
 
-  mutable std::mutex mutex_;   // guards what follows
-  mutable DirectRows direct_;  // of blocks that did not come
+  mutable std::mutex mutex_;   // Guards the members below.
+  mutable DirectRows direct_;  // Reads blocks that were not prefetched.
   mutable BlockSampler sampler_;
   mutable BlockSample sample_;
-  // Samples of other sizes come and go on the heap and leave holes, and threads that read ahead have stacks:
-  // up to 0.8 MiB beside samples of 0.5 MiB was seen in long runs.
+  // Overhead of samples: those of different sizes leave holes in the heap, and threads that read ahead have
+  // stacks. Up to 0.8 MiB in addition to samples of 0.5 MiB was seen in long runs.
   mutable Charge beside_{Tag::blocks};
-  mutable RowCounters before_;  // of caches that are gone
+  mutable RowCounters before_;  // Counters of earlier caches.
 
   mutable std::optional<SampleFile> kept_;
-  mutable std::shared_mutex cache_mutex_;  // who reads shares it
+  mutable std::shared_mutex cache_mutex_;  // Readers lock it shared.
   mutable std::unique_ptr<RunCache> cache_;
 };
 

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Numbers the nodes of a batch in the order in which they come, from 0. In a disjoint batch a node has a
+/// Numbers the nodes of a batch from 0 in the order in which they are added. In a disjoint batch a node has a
 /// number in each tree. Open addressing with linear probing over 32-bit numbers, at most half full; its
 /// memory stays for the next batch. Not thread-safe.
 class NodeIdMap {
@@ -17,22 +17,22 @@ class NodeIdMap {
   using Column = Vector<int64_t, Tag::blocks>;
   static constexpr int64_t kNone = -1;
 
-  /// From now on numbers the nodes of `node` with their trees, which stand there already or are appended;
-  /// both outlive the use of this table.
+  /// Starts with the nodes in `node` and their trees in `tree`; new nodes are appended to both. They must
+  /// outlive the use of this table.
   void begin(Column& node, Column& tree, bool disjoint);
 
-  /// The number of a node; kNone if it has none.
+  /// Returns the number of a node; kNone if it has none.
   int64_t find(int64_t of, int64_t tree) const {
     const uint32_t number = slots_[slot_of(of, tree)];
     return number == kEmpty ? kNone : number;
   }
-  /// The number of a node, the next one if it has none. Errors: InputError beyond 2^32 - 1 nodes,
+  /// Returns the number of a node, after adding it if it has none. Errors: InputError beyond 2^32 - 1 nodes,
   /// BudgetExceeded.
   int64_t find_or_add(int64_t of, int64_t tree) {
     const size_t slot = slot_of(of, tree);
     return slots_[slot] == kEmpty ? add(slot, of, tree) : slots_[slot];
   }
-  /// Has the place where a search begins fetched, ahead of it.
+  /// Prefetches the slot where a search begins.
   void fetch(int64_t of, int64_t tree) const { __builtin_prefetch(slots_.data() + begin_of(of, tree)); }
 
  private:
@@ -42,7 +42,7 @@ class NodeIdMap {
     const uint64_t key = static_cast<uint64_t>(of) + (disjoint_ ? static_cast<uint64_t>(tree) << 40 : 0);
     return (key ^ key >> 32) * 0x9E3779B97F4A7C15 >> shift_;
   }
-  // Where a node stands, or the empty slot where it would.
+  // Returns the slot of a node, or the empty slot where it would be inserted.
   size_t slot_of(int64_t of, int64_t tree) const {
     size_t slot = begin_of(of, tree);
     for (uint32_t number = slots_[slot]; number != kEmpty; number = slots_[slot]) {
@@ -54,7 +54,7 @@ class NodeIdMap {
   int64_t add(size_t slot, int64_t of, int64_t tree);
   void lay_out(size_t slots);
 
-  Vector<uint32_t, Tag::blocks> slots_;  // a power of two of them
+  Vector<uint32_t, Tag::blocks> slots_;  // Their number is a power of two.
   int shift_ = 0;
   Column* node_ = nullptr;
   Column* tree_ = nullptr;

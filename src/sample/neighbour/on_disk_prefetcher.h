@@ -20,19 +20,19 @@
 
 namespace plimsoll {
 
-/// Coming blocks that wait on the disk, each with its sample, if that is not in a file already, and, but for
-/// what is in memory anyway, its rows (rows/spilled_features.h): as many as a scratch file has room for, and
-/// so far more than memory has.
+/// Prefetcher whose blocks wait on the disk, as many as fit into a scratch file, which are far more than fit
+/// into memory. A block is stored with its rows, except for rows that are in memory anyway
+/// (rows/spilled_features.h), and with its sample unless that is in a file already.
 class OnDiskPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
     SpilledFeatures::Options packs;
-    int64_t group = 1;                 ///< blocks whose samples are asked for at a time
-    const RowSet* left_out = nullptr;  ///< rows that blocks come without; null: none
+    int64_t group = 1;                 ///< Number of blocks whose samples are requested together.
+    const RowSet* left_out = nullptr;  ///< Rows that blocks come without; null if there are none.
   };
-  /// `again`: where samples are read again when their blocks are, as long as this lives, by any number of
-  /// threads; null: they wait with the rows. `uses`: of each row, in some blocks. Errors: those of
-  /// SpilledFeatures.
+  /// `again` is the source from which samples are read again when their blocks are read, by any number of
+  /// threads; it must outlive this object. With null the samples are stored with the rows. `uses` is the
+  /// number of uses of each row in some blocks. Errors: those of SpilledFeatures.
   OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> origin, BlockSamples* again,
                    const RunOrder& order, ScratchFile scratch, std::span<const uint8_t> uses,
                    const Options& options);
@@ -55,30 +55,31 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   int64_t group_;
   const RowSet* const left_out_;
   SpilledFeatures packs_;
-  std::unique_ptr<BlockSamples> origin_;     // the thread's, as what follows up to the mutex
-  Vector<BlockSample, Tag::cache> samples_;  // of a group, of which some are in packs_
-  std::vector<int64_t> sampling_;            // their numbers
+  std::unique_ptr<BlockSamples> origin_;     // Used by the thread only, like the members up to the mutex.
+  Vector<BlockSample, Tag::cache> samples_;  // Samples of a group; some of them are in packs_ already.
+  std::vector<int64_t> sampling_;            // Block numbers of samples_.
   size_t packed_ = 0;
   size_t sampled_ = 0;
   Vector<std::byte, Tag::blocks> note_;
 
   BlockSamples* again_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // Guards the members below.
   std::condition_variable_any changed_;
   RunOrder order_;
-  // Blocks that are in packs_ or will be, in order; kRead: no more.
+  // Blocks that are or will be in packs_, in order; kRead marks those that were read.
   std::deque<int64_t, LedgerAllocator<int64_t, Tag::cache>> coming_;
-  int64_t first_coming_ = 0;               // which batch of packs_ the first of them is
-  std::vector<int64_t> announced_;         // the last of them, which are to be sampled next; room for a group
-  std::optional<int64_t> next_;            // the block after them
-  bool comes_ = false;                     // one of them was read: what was expected does come
-  int64_t begun_ = 0;                      // how often all was to start again: the generation of packs_
-  int64_t begins_done_ = 0;                // that it has begun
-  std::stop_source making_;                // of the round that is made
-  std::exception_ptr error_;               // that ended the thread
-  Vector<BlockSample, Tag::cache> spare_;  // memory for samples that are read
-  std::jthread thread_;                    // the last: it ends before what it works on
+  int64_t first_coming_ = 0;  // Batch number in packs_ of the first entry of queue_.
+  // Last entries of queue_, which are sampled next; has capacity for a group.
+  std::vector<int64_t> announced_;
+  std::optional<int64_t> next_;            // The block after them.
+  bool comes_ = false;                     // One of the blocks was read, so the expectation was right.
+  int64_t begun_ = 0;                      // Number of requested restarts: the generation of packs_.
+  int64_t begins_done_ = 0;                // Number of completed restarts.
+  std::stop_source making_;                // Stops the current round.
+  std::exception_ptr error_;               // Error that ended the thread.
+  Vector<BlockSample, Tag::cache> spare_;  // Memory for samples that are read.
+  std::jthread thread_;                    // The last member: it ends before the data it uses.
 };
 
 }  // namespace plimsoll

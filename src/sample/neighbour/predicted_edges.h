@@ -11,24 +11,25 @@
 
 namespace plimsoll {
 
-/// The edges between the ends of pairs that batches predict. They are left out of the samples of these
-/// batches, both ways: a model would read the answer from either. The lists of the topology have to ascend.
-/// Not thread-safe: it keeps scratch memory.
+/// Edges between the ends of pairs that batches predict. They are left out of the samples of these batches in
+/// both directions, as a model could read the answer from either. The lists of the topology must ascend. Not
+/// thread-safe: it keeps scratch memory.
 class PredictedEdges {
  public:
   void clear() { found_.clear(); }
   bool empty() const { return found_.empty(); }
-  /// Adds a pair that a batch predicts. find() is due then.
+  /// Adds a pair that a batch predicts. find() must be called afterwards.
   void add(uint32_t batch, int64_t a, int64_t b);
-  /// Looks all pairs up. Errors: UsageError for a node that is not in the graph; those of the topology.
+  /// Looks up all pairs. Errors: UsageError for a node that is not in the graph; those of the topology.
   void find(const Topology& topology);
-  /// The edges of a node's list that a batch leaves out, ascending, until the next call. Needs find().
+  /// Returns the edges of a node's list that a batch leaves out, ascending; valid until the next call. Needs
+  /// find().
   NeighbourChoice::Without of_node(uint32_t batch, int64_t node);
   /// Maximum bytes for this number of pairs.
   static int64_t bytes_for(int64_t pairs);
 
  private:
-  // One end of a pair, and the other, whose edges are looked up in its list.
+  // One end of a pair; its list is searched for the other end.
   struct End {
     uint32_t batch;
     int64_t node;
@@ -38,7 +39,7 @@ class PredictedEdges {
   void look_up(const Topology& topology, ListSearch& search, std::span<End> ends);
 
   Vector<End, Tag::blocks> found_;
-  Vector<EdgeRun, Tag::blocks> runs_;   // The runs that were asked for last.
+  Vector<EdgeRun, Tag::blocks> runs_;   // Result of the last call of of_node().
   Vector<int64_t, Tag::blocks> nodes_;  // Nodes of the ends that are looked up together.
   Vector<int64_t, Tag::blocks> neighbours_;
   Vector<EdgeRange, Tag::blocks> lists_;

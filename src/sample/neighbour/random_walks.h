@@ -10,12 +10,12 @@
 
 namespace plimsoll {
 
-/// The bias of node2vec: Grover and Leskovec, "node2vec: scalable feature learning for networks", KDD 2016.
-/// From t by way of v a walk goes on to the neighbour x with a probability proportional to 1/p if x is t, 1
+/// Bias of node2vec: Grover and Leskovec, "node2vec: scalable feature learning for networks", KDD 2016. A
+/// walk that came from t to v goes on to the neighbour x with a probability proportional to 1/p if x is t, 1
 /// if x is in the list of t, else 1/q. p = q = 1 is uniform.
 struct WalkOptions {
-  int64_t length = 0;          ///< steps
-  int64_t walks_per_node = 1;  ///< walks that begin at each start
+  int64_t length = 0;          ///< Steps per walk.
+  int64_t walks_per_node = 1;  ///< Walks from each start.
   double p = 1;
   double q = 1;
 
@@ -26,33 +26,33 @@ struct WalkOptions {
 template <typename T>
 using Walks = Vector<T, Tag::blocks>;
 
-/// Random walks along neighbour lists: against the direction of edges where these are in-neighbours. At a
-/// node without neighbours a walk stays. All walks go on together, step by step, so that reads come in
-/// batches, and on a disk in the order of nodes, so that a step is one pass over the file. A biased step
-/// draws a neighbour and rejects it with the right probability, so that what it costs does not depend on
-/// degrees; whether x is in the list of t is looked up only where that decides (Yang et al., "KnightKing",
-/// SOSP 2019). After more than a thousand draws, as without triangles for large p and q, it chooses exactly:
-/// choose_step(), by the shorter of two lists; with p or q beyond 100 or 1/100 after 64, if that is short.
+/// Random walks along neighbour lists, so against the direction of edges if these are in-neighbours. At a
+/// node without neighbours a walk stays. All walks advance together, step by step, so that reads come in
+/// batches, and on a disk in node order, so that a step is one pass over the file. A biased step draws a
+/// neighbour and rejects it with the right probability, so its cost does not depend on degrees; the list of t
+/// is only searched if that decides (Yang et al., "KnightKing", SOSP 2019). After more than a thousand draws,
+/// which happens without triangles for large p and q, the step is chosen exactly: choose_step(), by the
+/// shorter of two lists. With p or q beyond 100 or 1/100 this happens after 64 draws if that list is short.
 ///
-/// What is drawn is a function of (seed, epoch, start, which of its walks, step): threads, read paths,
-/// budgets and the other starts have no influence.
+/// Draws are a function of (seed, epoch, start, walk of this start, step): threads, read paths, budgets and
+/// the other starts have no influence.
 ///
-/// Nodes are T: int64_t, or uint32_t where there are fewer than 2^32. Not thread-safe: it keeps scratch
-/// memory. The topology has to outlive it.
+/// Nodes are T: int64_t, or uint32_t for fewer than 2^32 nodes. Not thread-safe: it keeps scratch memory. The
+/// topology must outlive it.
 template <typename T>
 class RandomWalks {
  public:
-  /// In which order walks are read.
+  /// Order in which lists are read.
   enum class Reading {
-    memory,  ///< as they come: for few walks at a time
-    disk,    ///< in the order of nodes, several draws at a time: for many
+    memory,  ///< In walk order, for few walks at a time.
+    disk,    ///< In node order with several draws at a time, for many walks.
   };
-  /// Walks that are read together, and how many draws are made for one at a time on a disk.
+  /// Number of walks read together, and of draws made together for one walk on a disk.
   static constexpr int64_t kTogether = 1 << 14;
   static constexpr int64_t kDraws = 2;
 
-  /// Errors: UsageError for a length or number of walks that is negative or beyond 32 bits, for p or q
-  /// that is not from 1e-9 to 1e9. A biased walk expects ascending lists: require_ascending_lists().
+  /// Errors: UsageError for a length or number of walks that is negative or beyond 32 bits, and for p or q
+  /// outside 1e-9 .. 1e9. Biased walks need ascending lists: require_ascending_lists().
   RandomWalks(const Topology& topology, const WalkOptions& options, uint64_t seed,
               Reading reading = Reading::memory);
 
@@ -60,13 +60,13 @@ class RandomWalks {
   /// those of the topology; BudgetExceeded.
   void walk(std::span<const int64_t> starts, uint32_t epoch, Walks<T>& out);
 
-  /// The same in its parts: all walks are at their starts, up to 2^32 - 1 of them; they go a step, of
-  /// options.length; where they are, [starts x walks_per_node]. Errors: UsageError for more walks; those of
-  /// walk(); step(): Interrupted.
+  /// The same in parts. begin() puts all walks, up to 2^32 - 1, at their starts; step() advances them by one
+  /// of options.length steps; at() returns their nodes, [starts x walks_per_node]. Errors: UsageError for
+  /// more walks; those of walk(); step(): Interrupted.
   void begin(std::span<const int64_t> starts, uint32_t epoch);
   void step();
   std::span<const T> at() const { return at_; }
-  /// What so many walks take at most (Tag::blocks), from so many starts.
+  /// Returns the maximum bytes (Tag::blocks) of the walks from `starts` starts.
   static int64_t bytes_for(int64_t starts, const WalkOptions& options);
 
  private:
@@ -88,27 +88,28 @@ class RandomWalks {
   WalkOptions options_;
   uint64_t seed_;
   Reading reading_;
-  WalkChances chances_;  // relative to those of the likeliest kind
+  WalkChances chances_;  // Relative to the largest chance.
 
   int64_t step_ = 0;
-  Column<uint64_t> keys_;     // of each start
-  Column<T> at_;              // where each walk is
-  Column<T> before_;          // and was before; empty where steps are uniform, as what follows
-  Column<T> drawn_;           // a neighbour that is to be looked up
-  Column<uint32_t> numbers_;  // how many random numbers this step has used
+  Column<uint64_t> keys_;  // Key of each start.
+  Column<T> at_;           // Current node of each walk.
+  // Previous node of each walk. This column and the next are empty if steps are uniform.
+  Column<T> before_;
+  Column<T> drawn_;           // Drawn neighbours that are looked up.
+  Column<uint32_t> numbers_;  // Number of random numbers used in this step.
 
-  Column<uint32_t> waiting_;  // walks that have not taken this step
-  Column<uint32_t> asked_;    // those whose neighbour is to be looked up
-  Column<uint32_t> again_;    // those of waiting_ that draw again
+  Column<uint32_t> waiting_;  // Walks that have not taken this step.
+  Column<uint32_t> asked_;    // Walks whose neighbour is looked up.
+  Column<uint32_t> again_;    // Entries of waiting_ that draw again.
   Column<uint32_t> sorted_;
 
-  // Of walks that are read together.
+  // Columns of walks that are read together.
   Column<int64_t> nodes_;
   Column<EdgeRange> lists_;
-  Column<int64_t> edges_;       // drawn
-  Column<int64_t> neighbours_;  // where they lead
-  Column<double> accepted_;     // below the chance of its kind a neighbour is taken
-  Column<uint32_t> used_;       // random numbers of the step after each draw
+  Column<int64_t> edges_;       // Drawn edges.
+  Column<int64_t> neighbours_;  // Neighbours at the end of edges_.
+  Column<double> accepted_;     // A neighbour is accepted below the chance of its kind.
+  Column<uint32_t> used_;       // Random numbers used in this step after each draw.
   Column<uint8_t> found_;
 };
 

@@ -8,23 +8,25 @@
 
 namespace plimsoll {
 
-/// How many rows of a file are used how often, and by which part of all blocks: what a cache of some of them
-/// spares is expected from it. Blocks are taken to use rows independently of each other.
+/// Distribution of the uses of a file's rows. It estimates the reads that a cache of some rows saves. Assumes
+/// that blocks use rows independently of each other.
 class RowUses {
  public:
-  /// `uses`: of each row in `counted_blocks` blocks of `nodes` rows on average, no more than a byte tells.
+  /// `uses` is the number of uses of each row in `counted_blocks` blocks with `nodes` rows on average, capped
+  /// at 255.
   RowUses(std::span<const uint8_t> uses, int64_t counted_blocks, double nodes);
 
   RowUses without_most_used(int64_t rows) const;
-  /// Rows that some of so many blocks use.
+  /// Expected number of different rows that `blocks` blocks use.
   double distinct(double blocks) const;
-  /// Rows for each block of a pack that has room for so many, each once however many of its blocks use it.
+  /// Expected number of rows per block in a pack with space for `room` rows, if each row is stored once per
+  /// pack.
   double packed(double room) const;
 
  private:
   static constexpr size_t kLevels = std::numeric_limits<uint8_t>::max() + 1;
-  std::array<double, kLevels> rows_{};    // by how often they were used
-  std::array<double, kLevels> chance_{};  // that a block uses one
+  std::array<double, kLevels> rows_{};    // Number of rows by use count.
+  std::array<double, kLevels> chance_{};  // Probability that a block uses such a row.
 };
 
 }  // namespace plimsoll

@@ -9,21 +9,22 @@
 
 namespace plimsoll {
 
-/// The order in which a run visits blocks: those of an epoch, those that validate, those of the next epoch.
-/// `blocks` have to outlive it. Not thread-safe.
+/// The order in which a run visits blocks: those of an epoch, the validation blocks, those of the next epoch.
+/// `blocks` must outlive this object. Not thread-safe.
 class RunOrder {
  public:
-  /// Blocks that may be under way at once: one that stands farther before another is not read any more.
+  /// Maximum number of blocks in flight: a block farther back is not read any more.
   static constexpr size_t kUnderWay = 64;
 
   explicit RunOrder(const SeedBlocks& blocks) : RunOrder(blocks, blocks.blocks()) {}
-  /// Of training blocks, those before number `end`.
+  /// Restricts training blocks to those before number `end`.
   RunOrder(const SeedBlocks& blocks, int64_t end) : blocks_(&blocks), end_(end) {}
-  /// The block after this one, none after the last. It remembers the epoch: after the blocks that validate
-  /// comes the epoch after the one that was asked for last.
+  /// Returns the block after this one, nothing after the last. Validation blocks are followed by the epoch
+  /// after the last one asked about.
   std::optional<int64_t> after(int64_t number);
 
-  /// A block is read. Returns whether it was read just before, too, and is read again.
+  /// Records that a block is read. Returns whether it is one of the recently read blocks, which are read
+  /// again.
   bool visit(int64_t number);
 
  private:
@@ -32,7 +33,7 @@ class RunOrder {
   const SeedBlocks* blocks_;
   int64_t end_;
   int64_t last_epoch_ = 0;
-  std::deque<int64_t> visited_;  // the last
+  std::deque<int64_t> visited_;  // Recently visited blocks.
 };
 
 }  // namespace plimsoll

@@ -11,35 +11,35 @@
 
 namespace plimsoll {
 
-/// How memory is divided to sample many blocks of a run, when nothing else needs it.
+/// Division of memory for sampling many blocks of a run while nothing else needs it.
 struct SamplingShares {
   static constexpr int64_t kLargestGroup = 1024;
 
   int threads = 1;
-  int64_t topology_bytes = 0;  ///< as DiskTopology::resize() wants them
-  int64_t group_bytes = 0;     ///< of the blocks that a thread samples at a time
-  int64_t max_group = 1;       ///< of these blocks
+  int64_t topology_bytes = 0;  ///< Bytes for DiskTopology::resize().
+  int64_t group_bytes = 0;     ///< Bytes of the blocks that a thread samples together.
+  int64_t max_group = 1;       ///< Maximum number of these blocks.
 
-  /// Of `bytes` beyond topology.min_bytes(). All of the topology stays in memory where a small group of
-  /// blocks of `block_bytes` (BulkSampler::bytes_for) has room beside it, on as many threads as that takes:
+  /// Divides `bytes` in addition to topology.min_bytes(). The whole topology stays in memory if a small group
+  /// of blocks of `block_bytes` (BulkSampler::bytes_for) fits next to it, on as many threads as possible:
   /// each hop of a group reads what is not in memory.
   static SamplingShares of(int64_t bytes, const DiskTopology& topology, int64_t block_bytes, int threads);
-  /// The least: one thread with a page of each column of the topology, and one block at a time.
+  /// Returns the minimum: one thread with a page of each topology column, and one block at a time.
   static SamplingShares min(const DiskTopology& topology) { return {1, topology.min_bytes(), 0, 1}; }
 };
 
-/// Blocks whose numbers follow each other.
+/// A range of block numbers, first .. end-1.
 struct BlockNumbers {
   int64_t first = 0;
   int64_t end = 0;
 };
 
-/// Told the samples of a group, in any order of groups until turn.wait(), then in that of numbers; says
-/// whether there shall be more. Called from several threads.
+/// Receives the samples of a group. Groups come in any order until turn.wait(), and in block order after it.
+/// Returns whether to continue. Called from several threads.
 using SampledGroup = std::function<bool(std::span<const BlockSample> group, Turn& turn)>;
 
-/// Samples blocks, one range after the other, on shares.threads threads. `topology` has its bytes changed.
-/// Errors: those of BlockSampler, ThreadRefused, Interrupted.
+/// Samples blocks, one range after the other, on shares.threads threads. Resizes `topology`. Errors: those of
+/// BlockSampler, ThreadRefused, Interrupted.
 void sample_blocks(const BlockSampler::From& from, DiskTopology& topology, const SamplingShares& shares,
                    std::span<const BlockNumbers> numbers, const SampledGroup& use);
 

@@ -14,50 +14,49 @@
 
 namespace plimsoll {
 
-/// Samples of blocks in a scratch file, in the order in which they are added. A run whose samples are made
-/// many at a time needs its topology in memory only then, and all of its memory for rows afterwards. Where
-/// they stand is in the file, too: it takes no memory but while it is written. Once that is done any number
+/// Samples of blocks in a scratch file, in the order in which they are added. A run that samples many blocks
+/// at a time needs its topology in memory only then, and has all of its memory for rows afterwards. The index
+/// of the samples is in the file, too, so it takes memory only while it is written. After finish() any number
 /// of threads may read it.
 class SampleFile {
  public:
-  /// Bytes (Tag::cache) in which samples wait to be written.
+  /// Bytes (Tag::cache) of the write buffer.
   static constexpr int64_t kBuffer = 512 * 1024;
   static constexpr int64_t kPage = ScratchFile::kAlignment;
 
-  /// Bytes of a file with room for `samples` samples of `bytes` bytes together.
+  /// Returns the size of a file for `samples` samples with `bytes` bytes in total.
   static int64_t file_bytes_for(int64_t samples, int64_t bytes);
-  /// `max_samples`: it has room for no more. Errors: Failure (a file that has no room to say where they
-  /// are).
+  /// `max_samples` is the capacity. Errors: Failure (a file without space for the index).
   SampleFile(ScratchFile file, int64_t max_samples);
 
-  /// Drops all samples, and takes buffers to write (kBuffer + kPage). Errors: BudgetExceeded.
+  /// Drops all samples and allocates write buffers (kBuffer + kPage). Errors: BudgetExceeded.
   void begin();
-  /// Adds a sample as BlockSample::write() has it. False: there is no room for it, and nothing changed.
+  /// Adds a sample written by BlockSample::write(). Returns false, with nothing changed, if the file is full.
   /// Errors: those of ScratchFile.
   bool add(int64_t number, std::span<const std::byte> sample);
-  /// Writes what waits, and gives the buffers back.
+  /// Writes buffered data and frees the buffers.
   void finish();
 
   bool has(int64_t number) const { return range_of(number) != nullptr; }
-  /// The number after those that were added one after the other with `number`; `number` if it was not.
+  /// Returns the end of the run of consecutive numbers that contains `number`; `number` if it was not added.
   int64_t end_of(int64_t number) const;
 
   int64_t file_bytes() const { return file_.bytes(); }
-  /// So far.
+  /// Since the file was made.
   int64_t bytes_written() const { return written_; }
   int64_t bytes_read() const { return read_; }
 
  private:
   friend class KeptSamples;
-  // Samples whose numbers follow each other.
+  // Samples with consecutive numbers.
   struct Range {
     int64_t first = 0;
     int64_t end = 0;
-    int64_t at = 0;  // the place of the first among all
+    int64_t at = 0;  // Index of the first among all samples.
   };
   // A part of the file that is written from start to end.
   struct Part {
-    int64_t at = 0;  // what waits, in the file
+    int64_t at = 0;  // File offset of the buffered bytes.
     int64_t waits = 0;
     MappedBytes buffer = {};
   };
@@ -68,22 +67,22 @@ class SampleFile {
 
   ScratchFile file_;
   int64_t max_samples_;
-  int64_t first_byte_;  // of samples, after the ends of all that there may be
+  int64_t first_byte_;  // Offset of the first sample, after the ends of max_samples_ samples.
   std::vector<Range> ranges_;
   int64_t samples_ = 0;
-  Part ends_;  // int64 [samples]: where each ends
+  Part ends_;  // int64 [samples], the end of each sample.
   Part data_;
   int64_t written_ = 0;
   mutable std::atomic<int64_t> read_ = 0;
 };
 
-/// Reads samples of a file, which has to outlive it, in pieces of several. Any number of threads may call it
-/// at once.
+/// Reads samples of a file, which must outlive this object, several at a time. Any number of threads may call
+/// it at once.
 class KeptSamples final : public BlockSamples {
  public:
-  /// `longest`: bytes of the longest sample. Errors: BudgetExceeded.
+  /// `longest` is the bytes of the longest sample. Errors: BudgetExceeded.
   KeptSamples(const SampleFile& file, int64_t longest);
-  /// What it takes (Tag::cache).
+  /// Returns the memory it takes (Tag::cache).
   static int64_t bytes_for(int64_t longest);
   /// Errors: those of ScratchFile; Failure for a number that is not in the file.
   bool get(std::span<const int64_t> numbers, std::span<BlockSample> samples,
@@ -94,11 +93,11 @@ class KeptSamples final : public BlockSamples {
   int64_t end_of(int64_t sample);
 
   const SampleFile& file_;
-  std::mutex mutex_;  // guards what follows
-  MappedBytes ends_;  // a page of them
+  std::mutex mutex_;  // Guards the members below.
+  MappedBytes ends_;  // One page of the index.
   int64_t page_ = -1;
   MappedBytes data_;
-  int64_t begin_ = 0;  // of what is in data_
+  int64_t begin_ = 0;  // Range of the file that is in data_.
   int64_t end_ = 0;
 };
 

@@ -8,16 +8,16 @@
 
 namespace plimsoll {
 
-/// The shape of a sample as a graph whose first nodes have these labels (-1: none); and, into `prefixes`, of
-/// what lies within 0 .. prefixes.size()-1 hops of its seeds, labels aside.
+/// Returns the shape of a sample as a graph whose first nodes have these labels (-1 means none). Writes the
+/// shapes of the parts within 0 .. prefixes.size()-1 hops of its seeds, without labels, to `prefixes`.
 GraphShape shape_of_sample(const SampledBatch& sample, std::span<const int64_t> labels,
                            std::span<GraphShape> prefixes);
 
-/// A sample as BulkSampler leaves it, from one that has each node's edges in the order of nodes, as
-/// NeighbourSampler leaves them.
+/// Converts a sample to the format of BulkSampler. The edges of each node must be in node order, as
+/// NeighbourSampler returns them.
 SampledBatch batch_of(const SampledSubgraph& sample);
 
-/// The same prefixes without their shapes, appended to `prefixes`: one for each hop.
+/// Appends the prefix of each hop, without its shape, to `prefixes`.
 template <typename Sample, typename Prefixes>
 void append_prefixes(const Sample& sample, Prefixes& prefixes) {
   Prefix within;
@@ -28,7 +28,7 @@ void append_prefixes(const Sample& sample, Prefixes& prefixes) {
   }
 }
 
-/// Source and target of each edge, appended to `edges`.
+/// Appends source and target of each edge to `edges`.
 template <typename Edges>
 void append_edges(const SampledSubgraph& sample, Edges& edges) {
   for (size_t e = 0; e < sample.row.size(); ++e) {

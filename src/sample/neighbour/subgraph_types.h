@@ -4,15 +4,15 @@
 
 namespace plimsoll {
 
-/// Adds the reverse of each edge, as PyTorch Geometric's to_bidirectional: no two edges have the same ends,
-/// and they are sorted by (col, row). `edge` names the edge that was sampled between these ends, or if there
-/// is none the one whose reverse it is; of several the one sampled first. Empties edges_per_hop.
-/// Errors: BudgetExceeded.
+/// Adds the reverse of each edge, like PyTorch Geometric's to_bidirectional: no two edges have the same ends,
+/// and they are sorted by (col, row). `edge` is the edge sampled between these ends, or, if there is none,
+/// the one whose reverse it is; of several the one sampled first. Empties edges_per_hop. Errors:
+/// BudgetExceeded.
 void make_bidirectional(SampledSubgraph& subgraph);
 
-/// Replaces the edges by all edges of the graph between nodes of the batch but `targets`, node by node in the
-/// order of their lists. `table` has the numbers of these nodes. Empties edges_per_hop. Reads each list
-/// whole, some at a time. Errors: those of the topology, BudgetExceeded.
+/// Replaces the edges by all edges of the graph between nodes of the batch except `targets`, node by node in
+/// the order of their lists. `table` has the numbers of these nodes. Empties edges_per_hop. Reads all lists
+/// completely, some edges at a time. Errors: those of the topology, BudgetExceeded.
 void induce(const Topology& topology, const NodeIdMap& table, PredictedEdges& targets,
             SampledSubgraph& subgraph);
 

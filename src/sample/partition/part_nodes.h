@@ -7,12 +7,12 @@
 
 namespace plimsoll {
 
-/// The nodes of each part of a graph, in ascending order. Immutable, so any number of threads may ask.
+/// The nodes of each part of a graph, in ascending order. Immutable, so any number of threads may read it.
 class PartNodes {
  public:
   /// `parts` [V] is the part of each node, 0 or more: stream_partition(), metis_partition(). A part may be
-  /// empty. Holds 8 bytes a node and a part. Errors: UsageError for parts that are not those of `nodes`
-  /// nodes, and negative ones; BudgetExceeded.
+  /// empty. Holds 8 bytes per node and per part. Errors: UsageError if `parts` does not have `nodes` entries
+  /// or has negative ones; BudgetExceeded.
   PartNodes(std::span<const int32_t> parts, int64_t nodes);
 
   int64_t parts() const { return static_cast<int64_t>(part_ptr_.size()) - 1; }
@@ -23,8 +23,8 @@ class PartNodes {
   }
 
  private:
-  Vector<int64_t, Tag::columns> nodes_;     // part by part
-  Vector<int64_t, Tag::columns> part_ptr_;  // where each begins
+  Vector<int64_t, Tag::columns> nodes_;     // Nodes, part by part.
+  Vector<int64_t, Tag::columns> part_ptr_;  // Offset of each part.
 };
 
 }  // namespace plimsoll

@@ -17,19 +17,19 @@ class AllowedPairs {
   using IsAllowed = std::function<bool(int64_t node, int64_t neighbour)>;
   struct Pair {
     int64_t node;
-    int64_t place;  ///< of the neighbour in neighbours(node)
+    int64_t place;  ///< Index of the neighbour in neighbours(node).
   };
 
-  /// Asks `is_allowed` about each pair; with `avoid_existing` only about pairs that are no edges.
+  /// Calls `is_allowed` for each pair; with `avoid_existing` only for pairs that are no edges.
   AllowedPairs(const Topology& topology, bool avoid_existing, IsAllowed is_allowed);
 
-  /// Number of allowed pairs. The first call reads all lists once. Errors: Interrupted; those of the
-  /// topology.
+  /// Returns the number of allowed pairs. The first call reads all lists once. Errors: Interrupted; those of
+  /// the topology.
   int64_t total();
-  /// The pair at `rank`, 0 .. total()-1. Needs total() first.
+  /// Returns the pair at `rank`, 0 .. total()-1. Needs total() first.
   Pair at(int64_t rank) const;
-  /// The allowed neighbours of a node, ascending, until the next call. Quickest where nodes ascend. Errors:
-  /// those of the topology.
+  /// Returns the allowed neighbours of a node, ascending; valid until the next call. Fastest if nodes ascend.
+  /// Errors: those of the topology.
   std::span<const int64_t> neighbours(int64_t node);
 
  private:

@@ -8,7 +8,8 @@
 
 namespace plimsoll {
 
-/// A 64-bit key of its own for everything drawn for one item (a seed node, a start, an edge) in an epoch.
+/// Returns a 64-bit key for everything drawn for one item (a seed node, a start, an edge) in an epoch. Items
+/// have different keys.
 constexpr uint64_t item_key(uint64_t seed, Purpose purpose, uint32_t epoch, int64_t item) {
   const auto id = static_cast<uint64_t>(item);
   const Philox::Counter bits = Philox(seed)({static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32),
@@ -16,7 +17,7 @@ constexpr uint64_t item_key(uint64_t seed, Purpose purpose, uint32_t epoch, int6
   return uint64_t{bits[0]} << 32 | bits[1];
 }
 
-/// A stream of random numbers that depends on (key, purpose, part) alone: the next number, and the next.
+/// A stream of random numbers that depends only on (key, purpose, part).
 class Draws {
  public:
   Draws(uint64_t key, Purpose purpose, uint64_t part)
@@ -24,13 +25,13 @@ class Draws {
         counter_{0, static_cast<uint32_t>(part), static_cast<uint32_t>(part >> 32),
                  static_cast<uint32_t>(purpose) << 16 | 1} {}
 
-  /// Goes on after so many numbers of bits().
+  /// Continues after the first `numbers` numbers of bits().
   void skip(uint32_t numbers) {
     counter_[0] = numbers / four_.size();
     next_ = four_.size();
     for (uint32_t left = numbers % four_.size(); left > 0; --left) bits();
   }
-  /// How many numbers of bits() were drawn.
+  /// Returns the number of calls of bits() so far.
   uint32_t drawn() const {
     return counter_[0] * static_cast<uint32_t>(four_.size()) - static_cast<uint32_t>(four_.size() - next_);
   }
@@ -44,8 +45,8 @@ class Draws {
     return four_[next_++];
   }
 
-  /// Exactly uniform in 0 .. n-1. Below 2^32 by Lemire, "Fast random integer generation in an interval",
-  /// ACM TOMACS 29(1), 2019; above it by rejection.
+  /// Draws exactly uniformly from 0 .. n-1. Below 2^32 by Lemire, "Fast random integer generation in an
+  /// interval", ACM TOMACS 29(1), 2019; above it by rejection.
   uint64_t below(uint64_t n) {
     if (n > UINT32_MAX) {
       const uint64_t mask = ~uint64_t{0} >> std::countl_zero(n - 1);
@@ -64,7 +65,7 @@ class Draws {
     return product >> 32;
   }
 
-  /// Uniform in (0, 1) with 52 bits.
+  /// Draws uniformly from (0, 1) with 52 bits.
   double uniform() {
     const uint64_t high = bits();
     return (static_cast<double>((high << 32 | bits()) >> 12) + 0.5) * 0x1p-52;

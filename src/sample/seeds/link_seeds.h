@@ -11,8 +11,9 @@
 
 namespace plimsoll {
 
-/// Whether an edge between two nodes, either way, was held out of a graph: is one of `valid_edges` or
-/// `test_edges`. O(log n) reads of the mapped columns. The graph has to outlive it. Thread-safe.
+/// Tells whether an edge between two nodes, in either direction, was held out of a graph, that is, is one of
+/// `valid_edges` or `test_edges`. O(log n) reads of the mapped columns. The graph must outlive it.
+/// Thread-safe.
 class HeldOutEdges {
  public:
   explicit HeldOutEdges(const GraphView& graph) : graph_(graph) {}
@@ -22,18 +23,18 @@ class HeldOutEdges {
   const GraphView& graph_;
 };
 
-/// The pairs of nodes that a block of edges judges, as PyTorch Geometric's LinkNeighborLoader with binary
-/// negative sampling has them: the edges, and for each so many uniform pairs without an edge, be it held out.
-/// What is drawn is a function of (seed, epoch, place of the edge in its list). Not thread-safe: it keeps
-/// scratch memory. Topology and graph have to outlive it.
+/// Makes the node pairs of a block of edges, as PyTorch Geometric's LinkNeighborLoader with binary negative
+/// sampling does: the edges, and for each a number of uniform pairs without an edge; held-out edges count as
+/// edges. Draws are a function of (seed, epoch, index of the edge in its list). Not thread-safe: it keeps
+/// scratch memory. Topology and graph must outlive it.
 class LinkSeeds {
  public:
-  /// `topology`: of `graph`. Errors: those of NegativeEdges.
+  /// `topology` is that of `graph`. Errors: those of NegativeEdges.
   LinkSeeds(const Topology& topology, const GraphView& graph, int64_t negatives, uint64_t seed);
 
-  /// `nodes` become the distinct ends of all pairs, ascending; `pairs` [P, 2] places in `nodes`, the edges
-  /// first; `pair_y` [P] 1 for an edge, else 0. P: block.count * (1 + negatives).
-  /// Errors: InputError for an edge of nodes that are not there; those of the topology.
+  /// Writes the distinct ends of all pairs, ascending, to `nodes`; to `pairs` [P, 2] indices into `nodes`,
+  /// the edges first; to `pair_y` [P] 1 for an edge, else 0. P is block.count * (1 + negatives). Errors:
+  /// InputError for an edge with a node that does not exist; those of the topology.
   void make(const SeedBlocks& blocks, const SeedBlocks::Block& block, Vector<int64_t, Tag::blocks>& nodes,
             Vector<int32_t, Tag::blocks>& pairs, Vector<float, Tag::blocks>& pair_y);
 
@@ -42,22 +43,22 @@ class LinkSeeds {
   int64_t negatives_;
   NegativeEdges negative_edges_;
   Vector<int64_t, Tag::blocks> places_;
-  Vector<int64_t, Tag::blocks> numbers_;                // of negative pairs
-  Vector<int64_t, Tag::blocks> neighbour_ends_, ends_;  // of all pairs
+  Vector<int64_t, Tag::blocks> numbers_;                // Numbers of the negative pairs.
+  Vector<int64_t, Tag::blocks> neighbour_ends_, ends_;  // Ends of all pairs.
 };
 
-/// The pairs without an edge, be it held out, that the edges of a split are judged beside, whatever judges
-/// them. What is drawn is a function of (seed, split, place of the edge in its column). Not thread-safe.
-/// Topology and graph have to outlive it.
+/// Negative pairs for evaluating the edges of a split, the same for every model. They are pairs without an
+/// edge; held-out edges count as edges. Draws are a function of (seed, split, index of the edge in its
+/// column). Not thread-safe. Topology and graph must outlive it.
 class JudgedNegatives {
  public:
-  /// `split` counts in kGraphSplits.
+  /// `split` is an index into kGraphSplits.
   JudgedNegatives(const Topology& topology, const GraphView& graph, size_t split, uint64_t seed);
 
-  /// Uniform, one for each of the edges first, first + 1, ...
+  /// Draws uniform pairs, one for each of the edges first, first + 1, ...
   void uniform(int64_t first, std::span<int64_t> nodes, std::span<int64_t> neighbours);
-  /// So many with the node of each of these edges: [edges, count], row by row. `nodes`: theirs. Errors:
-  /// UsageError for a node that has no negative edge; those of the topology.
+  /// Draws `count` pairs with the node of each of these edges: [edges, count], row by row. `nodes` has the
+  /// node of each edge. Errors: UsageError for a node that has no negative edge; those of the topology.
   void ranked(int64_t first, std::span<const int64_t> nodes, int64_t count,
               Vector<int64_t, Tag::columns>& pair_nodes, Vector<int64_t, Tag::columns>& neighbours);
 

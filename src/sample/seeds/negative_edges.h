@@ -13,38 +13,38 @@
 namespace plimsoll {
 
 struct NegativeOptions {
-  bool avoid_existing = true;  ///< by looking them up in the lists, which have to ascend
-  bool self_loops = false;     ///< whether a node may be drawn for itself
+  bool avoid_existing = true;  ///< Look up existing edges in the lists, which must ascend, and avoid them.
+  bool self_loops = false;     ///< A node may be drawn for itself.
 };
 
-/// Pairs of nodes that are no edges, for link prediction: of each the node whose list would have it, and the
-/// neighbour that is not there. Each allowed pair is exactly as likely. A neighbour is drawn by its rank
-/// among those that are missing from the list, so that no draw is for nothing, however long the list is. A
-/// pair that is still not found after 1,000 draws is drawn from a list of all allowed pairs.
+/// Pairs of nodes that are not edges, for link prediction: the node whose list would have the edge, and the
+/// missing neighbour. Each allowed pair is exactly equally likely. A neighbour is drawn by its rank among
+/// those missing from the list, so that no draw is wasted, however long the list is. A pair not found after
+/// 1,000 draws is drawn from a list of all allowed pairs.
 ///
-/// What is drawn is a function of (seed, epoch, number of the pair or the edge); nothing else has an
-/// influence. Not thread-safe: it keeps scratch memory. The topology has to outlive it.
+/// Draws are a function of (seed, epoch, number of the pair or the edge) only. Not thread-safe: it keeps
+/// scratch memory. The topology must outlive it.
 class NegativeEdges {
  public:
-  /// Whether a pair may not be drawn for a reason of the caller's: another one is drawn in its place.
+  /// Returns whether the caller rejects a pair; another is drawn in its place.
   using Excluded = std::function<bool(int64_t node, int64_t neighbour)>;
 
-  /// To look edges up, lists have to ascend: require_ascending_lists(). Errors: UsageError for a graph of
-  /// V (V - 1) edges or more, where none may be left.
+  /// If existing edges are avoided, lists must ascend: require_ascending_lists(). Errors: UsageError for a
+  /// graph of V (V - 1) edges or more, which may have no pair left.
   NegativeEdges(const Topology& topology, const NegativeOptions& options, uint64_t seed,
                 Excluded excluded = {});
 
-  /// Uniform: the pairs number first, first + 1, ... of an epoch, as many as `nodes` and `neighbours` have
-  /// room for. A pair may come again. Errors: UsageError where all pairs are edges or excluded; Interrupted;
-  /// those of the topology.
+  /// Draws uniform pairs: those with the numbers first, first + 1, ... of an epoch, as many as fit into
+  /// `nodes` and `neighbours`. A pair may occur more than once. Errors: UsageError if all pairs are edges or
+  /// excluded; Interrupted; those of the topology.
   void uniform(int64_t first, uint32_t epoch, std::span<int64_t> nodes, std::span<int64_t> neighbours);
-  /// The pairs with these numbers.
+  /// Draws the pairs with these numbers.
   void uniform(std::span<const int64_t> numbers, uint32_t epoch, std::span<int64_t> nodes,
                std::span<int64_t> neighbours);
 
-  /// Structured, as PyTorch Geometric's structured_negative_sampling: for each of `nodes` a neighbour that it
-  /// does not have. edges[i] is the number that keys what is drawn for nodes[i], for example that of the
-  /// positive edge. Errors: UsageError for a node that has no negative edge; those of the topology.
+  /// Draws like PyTorch Geometric's structured_negative_sampling: for each of `nodes` a neighbour that it
+  /// does not have. edges[i] keys the draws for nodes[i], for example the number of the positive edge.
+  /// Errors: UsageError for a node that has no negative edge; those of the topology.
   void structured(std::span<const int64_t> nodes, std::span<const int64_t> edges, uint32_t epoch,
                   std::span<int64_t> neighbours);
 
@@ -65,15 +65,15 @@ class NegativeEdges {
 
   template <typename T>
   using Column = Vector<T, Tag::blocks>;
-  Column<EdgeRange> lists_;  // of the nodes asked for
-  Column<int64_t> places_;   // how many neighbours are below the node itself
-  Column<uint8_t> loops_;    // whether the node is in its own list
-  Column<int64_t> allowed_;  // how many neighbours may be drawn for it
-  Column<int64_t> ranks_;    // which of them is
-  Column<Draws> draws_;      // of the pairs that are not decided yet
-  Column<size_t> waiting_;   // which these are
-  Column<int64_t> drawn_;    // nodes of such pairs
-  Column<int64_t> found_;    // and what was drawn for them
+  Column<EdgeRange> lists_;  // Lists of the nodes.
+  Column<int64_t> places_;   // Number of neighbours below the node itself.
+  Column<uint8_t> loops_;    // 1 if the node is in its own list.
+  Column<int64_t> allowed_;  // Number of neighbours that may be drawn.
+  Column<int64_t> ranks_;    // Rank of the drawn neighbour.
+  Column<Draws> draws_;      // Random numbers of the undecided pairs.
+  Column<size_t> waiting_;   // Indices of the undecided pairs.
+  Column<int64_t> drawn_;    // Nodes of such pairs.
+  Column<int64_t> found_;    // Neighbours drawn for them.
   Column<int64_t> numbers_;
 };
 

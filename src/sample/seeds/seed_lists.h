@@ -8,11 +8,11 @@
 
 namespace plimsoll {
 
-/// The nodes of each split of a graph, with their labels. Errors: InputError (no features or labels, a node
-/// that is not there).
+/// Returns the nodes of each split of a graph with their labels. Errors: InputError (no features or labels, a
+/// node that does not exist).
 std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::string>& splits);
 
-/// The edges of each split, which stay the graph's. Errors: InputError (no features, edges that were not
+/// Returns the edges of each split; the graph owns them. Errors: InputError (no features, edges that were not
 /// split).
 std::vector<SeedList> edge_lists(const GraphView& graph, const std::vector<std::string>& splits);
 

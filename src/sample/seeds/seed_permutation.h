@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// The order in which an epoch visits `count` things, without a list of them: a Feistel network of four
-/// rounds over the next even power of two, walked until it falls below `count` (Black and Rogaway, "Ciphers
-/// with arbitrary finite domains", CT-RSA 2002). It depends on (seed, epoch) alone. Thread-safe.
+/// A random order of `count` items for an epoch, without a list of them: a Feistel network of four rounds
+/// over the next even power of two, iterated until it falls below `count` (Black and Rogaway, "Ciphers with
+/// arbitrary finite domains", CT-RSA 2002). It depends only on (seed, epoch). Thread-safe.
 class SeedPermutation {
  public:
   SeedPermutation(uint64_t seed, uint32_t epoch, int64_t count)
@@ -18,7 +18,7 @@ class SeedPermutation {
     half_bits_ = (bits + 1) / 2;
   }
 
-  /// Which thing comes at `place`, both 0 .. count-1.
+  /// Returns the item at `place`, both 0 .. count-1.
   int64_t operator()(int64_t place) const {
     if (half_bits_ == 0) return place;
     auto at = static_cast<uint64_t>(place);
@@ -33,7 +33,7 @@ class SeedPermutation {
     uint64_t left = value >> half_bits_;
     uint64_t right = value & mask;
     for (uint32_t round = 0; round < 4; ++round) {
-      // Halves have at most 32 bits. The layer tells these numbers from those of other orders.
+      // Halves have at most 32 bits. The layer separates these numbers from those of other orders.
       const Philox::Counter bits =
           philox_(philox_counter(Purpose::permutation, 1, epoch_, static_cast<uint32_t>(right), round));
       const uint64_t next = left ^ (bits[0] & mask);

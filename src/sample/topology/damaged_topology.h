@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-// What all topologies refuse, in the same words.
+// Checks shared by all topologies, so that they report the same errors.
 
 inline bool is_below(int64_t value, int64_t end) {
   return static_cast<uint64_t>(value) < static_cast<uint64_t>(end);

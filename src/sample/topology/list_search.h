@@ -8,18 +8,19 @@
 
 namespace plimsoll {
 
-/// Searches many neighbour lists at once, a comparison in each at a time: reads come in batches, O(log
-/// degree) of them. Lists have to be ascending, without repetition: require_ascending_lists() looks whether
-/// they are. Not thread-safe: it keeps scratch memory. The topology has to outlive it.
+/// Searches many neighbour lists at once, with one comparison in each per round: reads come in batches, O(log
+/// degree) of them. Lists must ascend without duplicates, which require_ascending_lists() checks. Not
+/// thread-safe: it keeps scratch memory. The topology must outlive it.
 class ListSearch {
  public:
   explicit ListSearch(const Topology& topology) : topology_(topology) {}
 
-  /// places[i]: how many neighbours of lists[i] are below nodes[i]. found[i]: 1 if nodes[i] is one itself.
+  /// Writes to places[i] how many neighbours of lists[i] are below nodes[i], and to found[i] 1 if nodes[i] is
+  /// in the list, else 0.
   void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes, std::span<int64_t> places,
             std::span<uint8_t> found);
 
-  /// nodes[i] becomes the node number ranks[i], from 0, of those that are not in lists[i].
+  /// Writes to nodes[i] the node of rank ranks[i], from 0, among the nodes that are not in lists[i].
   void find_missing(std::span<const EdgeRange> lists, std::span<const int64_t> ranks,
                     std::span<int64_t> nodes);
 
@@ -34,12 +35,12 @@ class ListSearch {
   void search(std::span<const EdgeRange> lists, std::span<int64_t> places, const IsBelow& is_below);
 
   const Topology& topology_;
-  Vector<Open, Tag::blocks> open_;  // the lists in which the place is not known yet
+  Vector<Open, Tag::blocks> open_;  // Lists whose place is not known yet.
   Vector<int64_t, Tag::blocks> edges_;
   Vector<int64_t, Tag::blocks> neighbours_;
 };
 
-/// Reads all lists once. Errors: InputError that names the first one that does not ascend.
+/// Reads all lists once. Errors: InputError that names the first list that does not ascend.
 void require_ascending_lists(const Topology& topology);
 
 }  // namespace plimsoll

@@ -7,16 +7,17 @@
 
 namespace plimsoll {
 
-/// A graph without directions and self-loops, in memory: each pair of neighbours stands in the rows of both.
+/// An undirected graph without self-loops, in memory: each pair of neighbours is in the rows of both.
 struct SymmetricGraph {
-  Vector<int32_t, Tag::columns> row_ptr;     ///< [V+1]
-  Vector<int32_t, Tag::columns> neighbours;  ///< [M], ascending in a row, each once
-  Vector<int32_t, Tag::columns> weights;     ///< [M], how many edges of the topology lead between the two
+  Vector<int32_t, Tag::columns> row_ptr;     ///< [V+1].
+  Vector<int32_t, Tag::columns> neighbours;  ///< [M], ascending within a row, without duplicates.
+  /// [M], number of edges of the topology between the two nodes.
+  Vector<int32_t, Tag::columns> weights;
 };
 
-/// What `topology` ties together, in any direction. Takes up to 8 bytes a node, 8 an edge and 8 an entry
-/// while it is made, 4 a node and 8 an entry then; reads the lists in order, twice. Errors: UsageError for
-/// more than 2^30 nodes or 2^29 edges, whose entries 32 bits may not count; those of the topology;
+/// Makes the undirected graph of `topology`. Takes up to 8 bytes per node, 8 per edge and 8 per entry while
+/// it is made, and 4 per node and 8 per entry afterwards; reads the lists in order, twice. Errors: UsageError
+/// for more than 2^30 nodes or 2^29 edges, as the entries might exceed 32 bits; those of the topology;
 /// BudgetExceeded.
 SymmetricGraph symmetric_graph(const Topology& topology);
 
