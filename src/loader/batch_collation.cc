@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// `count` rows of a column, from `first` on, after what was written to a tensor before.
+// Copies `count` rows of a column, starting at `first`, and advances `to`.
 template <typename T>
 void copy_rows(std::span<const T> column, int64_t first, int64_t count, int64_t width, T*& to) {
   if (to == nullptr) return;
@@ -15,8 +15,8 @@ void copy_rows(std::span<const T> column, int64_t first, int64_t count, int64_t 
   to = std::copy(from, from + count * width, to);
 }
 
-// Writes the sources and targets of a graph's edges, whose first node is `offset` in the batch. Whether all
-// are nodes of the graph.
+// Writes the sources and targets of a graph's edges; its first node is `offset` in the batch. Returns whether
+// all are nodes of the graph.
 bool copy_edges(const int32_t* pairs, int64_t edges, int64_t nodes, int64_t offset, int64_t* sources,
                 int64_t* targets) {
   const auto limit = static_cast<uint64_t>(nodes);

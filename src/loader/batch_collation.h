@@ -13,13 +13,12 @@
 
 namespace plimsoll {
 
-/// Graphs as one disconnected graph: copies their rows one after the other, in their order, edge_index
-/// counting nodes in the whole batch. Errors: InputError for a graph whose pointers or edges point outside of
-/// it; BudgetExceeded.
+/// Joins graphs to one disconnected graph: copies their rows in order; edge_index counts nodes of the whole
+/// batch. Errors: InputError for a graph whose pointers or edges point outside of it; BudgetExceeded.
 CollatedBatch collate(const GraphSetView& set, const BatchFields& fields, std::span<const int64_t> graphs,
                       BatchMemory& memory);
 
-/// The batches of a list.
+/// Makes the batches of a list.
 class CollatedBatches final : public BatchMaker {
  public:
   CollatedBatches(std::shared_ptr<const GraphSetView> set, const BatchFields& fields, BatchList list,

@@ -10,28 +10,28 @@
 
 namespace plimsoll {
 
-/// The tensors of a batch, as PyTorch Geometric names them, in its order. edge_ptr is where the edges of each
-/// graph begin. y and node_y are targets, f32, where the data set has some of graphs and of nodes: one of
-/// each item without an axis of its own.
+/// Tensors of a batch, with the names of PyTorch Geometric and in its order. edge_ptr is the first edge of
+/// each graph. y and node_y are f32 targets if the data set has targets of graphs or of nodes: one number per
+/// item has no axis of its own.
 enum class BatchField : uint8_t { x, edge_index, edge_attr, y, pos, node_y, batch, ptr, edge_ptr };
 inline constexpr int kBatchFields = 9;
 
-/// Which tensors batches of a data set have, and how large they are.
+/// Tensors and tensor sizes of the batches of a data set.
 class BatchFields {
  public:
   using Field = BatchField;
   static constexpr int kCount = kBatchFields;
 
-  /// Those that the data set has columns for, but `left_out`, which names some of x, edge_index, edge_attr,
-  /// y, pos and node_y.
+  /// Selects the tensors that the data set has columns for, except for `left_out`, which names some of x,
+  /// edge_index, edge_attr, y, pos and node_y.
   explicit BatchFields(const GraphSetView& set, const std::vector<std::string>& left_out = {});
 
   static const char* name(BatchField field);
-  bool is_float(BatchField field) const;  ///< f32; i64 otherwise
+  bool is_float(BatchField field) const;  ///< Returns whether the dtype is f32; otherwise it is i64.
   bool has(BatchField field) const { return has_[index(field)]; }
   std::vector<int64_t> shape(BatchField field, const BatchCounts& counts) const;
-  int64_t bytes(BatchField field, const BatchCounts& counts) const;  ///< 0 where it is left out
-  int64_t bytes(const BatchCounts& counts) const;                    ///< of all tensors together
+  int64_t bytes(BatchField field, const BatchCounts& counts) const;  ///< 0 if the field is left out.
+  int64_t bytes(const BatchCounts& counts) const;                    ///< Bytes of all tensors together.
 
  private:
   static size_t index(BatchField field) { return static_cast<size_t>(field); }

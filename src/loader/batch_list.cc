@@ -90,7 +90,8 @@ BatchList BatchLister::list(uint32_t epoch, const Share& share) const {
   GraphList order = graphs_;
   if (batching_.shuffle) shuffle(order, batching_.seed, epoch);
   BatchList list = cut(order, share);
-  if (share.ranks == 1 || !limits_sizes()) return list;  // else all ranks have as many batches anyway
+  // Otherwise all ranks have the same number of batches anyway.
+  if (share.ranks == 1 || !limits_sizes()) return list;
   int64_t steps = list.size();
   for (int64_t rank = 0; rank < share.ranks; ++rank) {
     const int64_t others = cut(order, {rank, share.ranks}).size();

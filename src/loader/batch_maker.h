@@ -7,14 +7,14 @@
 
 namespace plimsoll {
 
-/// How much is in a batch: of one giant graph, `graphs` is the number of its seeds.
+/// Size of a batch. For one giant graph, `graphs` is the number of seeds.
 struct BatchCounts {
   int64_t graphs = 0;
   int64_t nodes = 0;
   int64_t edges = 0;
 };
 
-/// A batch as tensors, row-major: one for each field of BatchFields or NeighbourFields; a field that is left
+/// A batch as row-major tensors: one for each field of BatchFields or NeighbourFields; a field that is left
 /// out has 0 bytes.
 struct CollatedBatch {
   BatchCounts counts;
@@ -24,7 +24,7 @@ struct CollatedBatch {
   BatchBuffer& operator[](Field field) {
     return tensors[static_cast<size_t>(field)];
   }
-  /// As entered in the ledger.
+  /// Bytes charged to the ledger.
   int64_t bytes() const {
     int64_t sum = 0;
     for (const BatchBuffer& tensor : tensors) sum += tensor.bytes();
@@ -32,18 +32,18 @@ struct CollatedBatch {
   }
 };
 
-/// Makes the batches of an epoch. One call at a time; quickest where numbers ascend.
+/// Makes the batches of an epoch. One call at a time; fastest if numbers ascend.
 class BatchMaker {
  public:
   virtual ~BatchMaker() = default;
   virtual int64_t size() const = 0;
-  /// Batch 0 .. size()-1: the same whenever it is made. Errors, after which it may be asked for again:
+  /// Makes batch 0 .. size()-1. The result is the same each time. Errors, after which it may be called again:
   /// BudgetExceeded, InputError.
   virtual CollatedBatch make(int64_t batch) = 0;
-  /// Lets go of what it has prepared for coming batches. Takes no memory of the ledger, and may be called by
-  /// any thread while make() does not run.
+  /// Frees what it has prepared for later batches. Takes no memory from the ledger, and may be called by any
+  /// thread while make() does not run.
   virtual void give_up() {}
-  /// The options that make batches smaller.
+  /// Names of the options that make batches smaller.
   virtual const char* limits() const = 0;
 };
 

@@ -15,10 +15,11 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-// Below, malloc finds freed pieces again. From there on pages are mapped, so that freed memory is given back.
+// Smaller buffers use malloc, which reuses freed memory. Larger ones are mapped, so that freed memory goes
+// back to the system.
 constexpr int64_t kMapped = 64 * kKiB;
 
-// A piece of malloc remembers where it began right before its data: malloc aligns to 16, so there is room.
+// An allocation stores its malloc pointer right before the data: malloc aligns to 16, so there is space.
 void* take_small(int64_t bytes) {
   void* const piece = std::malloc(static_cast<size_t>(bytes));
   if (piece == nullptr) return nullptr;
@@ -33,7 +34,7 @@ void* take_mapped(int64_t bytes) {
   void* const data =
       mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) return nullptr;
-  // Fresh pages cost more than copying does; where the system has large ones they cost a tenth.
+  // Fresh pages cost more than the copy does; with huge pages they cost a tenth.
   madvise(data, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   return data;
 }
@@ -48,7 +49,7 @@ void give_back(void* data, int64_t bytes, bool mapped) noexcept {
 
 }  // namespace
 
-// Batches differ a little in size; eighths of a power of two let one use the buffers of another.
+// Batches differ a little in size; rounding to eighths of a power of two lets one use the buffers of another.
 int64_t batch_buffer_bytes(int64_t bytes) {
   if (bytes < kMapped) return bytes + kAlignment;
   const auto step = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(bytes))) / 8;
@@ -101,7 +102,7 @@ std::vector<BatchBuffer> BatchMemory::take(std::span<const int64_t> bytes) {
 }
 
 std::vector<BatchBuffer> BatchMemory::try_take(std::span<const int64_t> bytes) {
-  std::vector<BatchBuffer> buffers(bytes.size());  // what throws below gives back those that have data
+  std::vector<BatchBuffer> buffers(bytes.size());  // An exception below frees those that have data.
   int64_t missing = 0;
   for (size_t i = 0; i < bytes.size(); ++i) {
     BatchBuffer& buffer = buffers[i];
@@ -163,7 +164,7 @@ void BatchMemory::keep(int64_t more) {
 }
 
 void BatchMemory::give(BatchBuffer& buffer) noexcept {
-  // A child of fork() has no thread that would unlock what was locked when it began.
+  // A child of fork() has no thread that would release a mutex that was locked when it began.
   if (getpid() == process_) {
     const std::lock_guard lock(mutex_);
     (buffer.delivered_ ? live_ : ahead_) -= buffer.bytes_;

@@ -13,11 +13,12 @@ namespace plimsoll {
 
 class BatchMemory;
 
-/// What the ledger enters for a tensor of a batch: a large one is rounded up by as much as an eighth.
+/// Returns the bytes that the ledger is charged for a tensor of a batch: a large one is rounded up by up to
+/// an eighth.
 int64_t batch_buffer_bytes(int64_t bytes);
 
-/// Memory of one tensor, 64-byte aligned, in the ledger from before it is taken until after it is given back.
-/// May be destroyed on any thread, and after everything else of its loader.
+/// Memory of one tensor, 64-byte aligned. It is charged to the ledger before it is allocated and until after
+/// it is freed. May be destroyed on any thread, and after everything else of its loader.
 class BatchBuffer {
  public:
   BatchBuffer() = default;
@@ -26,27 +27,27 @@ class BatchBuffer {
   ~BatchBuffer();
 
   void* data() const { return data_; }
-  int64_t bytes() const { return bytes_; }  ///< as entered in the ledger
+  int64_t bytes() const { return bytes_; }  ///< Bytes charged to the ledger.
   template <typename T>
   T* as() const {
     return static_cast<T*>(data_);
   }
-  /// From now on it is the user's: live, and no longer ahead.
+  /// Hands the buffer to the user: it counts as live, and no longer as ahead.
   void deliver();
 
  private:
   friend class BatchMemory;
   void* data_ = nullptr;
-  int64_t bytes_ = 0;  // as entered in the ledger
+  int64_t bytes_ = 0;  // Bytes charged to the ledger.
   bool mapped_ = false;
   bool delivered_ = false;
   std::shared_ptr<BatchMemory> owner_;
 };
 
-/// The memory of one loader's batches, under Tag::blocks. It counts what delivered batches hold. Beside these
-/// it keeps freed buffers for the next batches, whose pages need not be asked of the system again: what is
-/// kept and what is read ahead are at most kAhead together, or one batch. Thread-safe. A child of fork() may
-/// free what its parent took.
+/// Memory of one loader's batches, under Tag::blocks. It counts the bytes of delivered batches. It also keeps
+/// freed buffers for the next batches, so that their pages need not be requested from the system again:
+/// buffers that are kept or read ahead have at most kAhead bytes in total, or one batch. Thread-safe. A child
+/// of fork() may free what its parent allocated.
 class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
  public:
   static constexpr int64_t kAhead = int64_t{16} << 20;
@@ -56,19 +57,19 @@ class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
   BatchMemory(const BatchMemory&) = delete;
   BatchMemory& operator=(const BatchMemory&) = delete;
 
-  /// A buffer for each tensor of a batch: all or none, so that a refusal takes nothing from others meanwhile.
-  /// What is kept gives way first. Errors: BudgetExceeded.
+  /// Allocates a buffer for each tensor of a batch: all or none, so that a refusal takes nothing from others
+  /// meanwhile. Kept buffers are freed first if needed. Errors: BudgetExceeded.
   std::vector<BatchBuffer> take(std::span<const int64_t> bytes);
 
-  /// Gives what is kept back to the system.
+  /// Returns kept buffers to the system.
   void drop();
 
-  /// What delivered batches hold, in bytes.
+  /// Bytes of delivered batches.
   int64_t live() const;
-  /// What batches hold that are being made or wait to be delivered.
+  /// Bytes of batches that are being made or wait to be delivered.
   int64_t ahead() const;
 
-  /// Freed buffers are kept while one of these lives; with the last they go back to the system.
+  /// Freed buffers are kept while an instance lives; with the last one they go back to the system.
   class Keeping {
    public:
     explicit Keeping(BatchMemory& memory) : memory_(memory) { memory_.keep(1); }
@@ -91,12 +92,12 @@ class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
 
   const pid_t process_;
   mutable std::mutex mutex_;
-  std::multimap<int64_t, void*> kept_;  // guarded by mutex_, as all below; by size
-  int64_t keeping_ = 0;                 // how many Keeping live
+  std::multimap<int64_t, void*> kept_;  // Guarded by mutex_, like the members below; ordered by size.
+  int64_t keeping_ = 0;                 // Number of Keeping instances.
   int64_t kept_bytes_ = 0;
   int64_t live_ = 0;
   int64_t ahead_ = 0;
-  int64_t largest_ = 0;  // of all batches that were taken
+  int64_t largest_ = 0;  // Bytes of the largest batch so far.
 };
 
 }  // namespace plimsoll

@@ -44,7 +44,7 @@ class BatchStream::State {
       batch = std::move(ready_.front());
       ready_.pop_front();
     } else {
-      resting_ = true;  // so that the thread does not begin with the same
+      resting_ = true;  // So the thread does not begin with the same batch.
       batch = make_now(lock);
     }
     for (BatchBuffer& tensor : batch.tensors) tensor.deliver();
@@ -58,7 +58,7 @@ class BatchStream::State {
   int64_t size() const { return maker_->size(); }
 
  private:
-  /// While it lives the maker is at work, and the mutex is free.
+  /// While it lives the maker works, and the mutex is not held.
   class Making {
    public:
     Making(State& state, std::unique_lock<std::mutex>& lock) : state_(state), lock_(lock) {
@@ -95,7 +95,7 @@ class BatchStream::State {
   void start() {
     try {
       thread_ = std::jthread([this](const std::stop_token& stop) { make_ahead(stop); });
-    } catch (const std::system_error&) {  // no room for its stack
+    } catch (const std::system_error&) {  // There is no memory for its stack.
     }
   }
 
@@ -105,10 +105,10 @@ class BatchStream::State {
     return ready_.empty() || memory_->ahead() + last_bytes_ <= BatchMemory::kAhead;
   }
 
-  /// Batches made ahead, and the one that the thread is making, are made again when they are asked for. The
-  /// thread needs nothing that a caller may hold, so that it ends what it makes.
+  /// Batches made ahead, and the one that the thread is making, are made again on request. The thread needs
+  /// nothing that a caller may hold, so it always finishes.
   void give_up() {
-    // A child of fork() has no thread that would unlock what was locked when it began.
+    // A child of fork() has no thread that would release a mutex that was locked when it began.
     if (getpid() != process_) return;
     std::unique_lock lock(mutex_);
     ready_.clear();
@@ -128,14 +128,14 @@ class BatchStream::State {
       try {
         const Making making(*this, lock);
         made = maker_->make(coming);
-      } catch (const std::exception&) {  // next() meets it again, in its turn
+      } catch (const std::exception&) {  // next() meets the error again when this batch is due.
       }
       making_ahead_ = false;
       if (made && !discarded_) {
         last_bytes_ = made->bytes();
         ready_.push_back(std::move(*made));
       } else {
-        made.reset();  // before give_up() goes on
+        made.reset();  // It is freed before give_up() continues.
         resting_ = true;
       }
       discarded_ = false;
@@ -144,21 +144,23 @@ class BatchStream::State {
   }
 
   const std::shared_ptr<BatchMemory> memory_;
-  const std::unique_ptr<BatchMaker> maker_;  // called by one at a time: next(), or the thread while it makes
+  // Called by one thread at a time: next(), or the thread that makes batches ahead.
+  const std::unique_ptr<BatchMaker> maker_;
   const int64_t ahead_;
   const pid_t process_ = getpid();
   std::optional<BatchMemory::Keeping> keeping_;
   std::optional<Shrinker> relief_;
 
-  std::mutex turn_;  // of who calls next(); position_ changes in it alone
+  std::mutex turn_;  // Held by the caller of next(); position_ changes only while it is held.
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  int64_t position_;                 // guarded by mutex_, as all below; batches delivered
-  std::deque<CollatedBatch> ready_;  // those from position_ on
-  bool making_ = false;              // the one after is being made
-  bool making_ahead_ = false;        // by the thread
-  bool discarded_ = false;           // and is given back when it is done
-  bool resting_ = true;              // the thread does not begin another
+  // Guarded by mutex_, like the members below; number of batches delivered.
+  int64_t position_;
+  std::deque<CollatedBatch> ready_;  // Batches from position_ on.
+  bool making_ = false;              // The batch after ready_ is being made.
+  bool making_ahead_ = false;        // It is made by the thread.
+  bool discarded_ = false;           // It is freed when it is done.
+  bool resting_ = true;              // The thread does not begin another batch.
   int64_t last_bytes_ = 0;
   std::jthread thread_;
 };

@@ -10,26 +10,27 @@
 
 namespace plimsoll {
 
-/// The batches of an epoch, one after the other. A thread makes coming ones while the user works with those
-/// before. It never waits for memory: refused once, it rests until the next batch was delivered. What it
-/// could not make, for want of memory or because of an error, next() makes itself: whether there is a thread,
-/// and how far ahead it is, changes no batch. next() is thread-safe: each batch goes to one caller.
+/// The batches of an epoch in order. A thread makes later batches while the user works with earlier ones. It
+/// never waits for memory: after a refusal it rests until the next batch is delivered. Batches that it could
+/// not make, for lack of memory or because of an error, are made by next() itself: neither the thread nor its
+/// distance changes a batch. next() is thread-safe: each batch goes to one caller.
 class BatchStream {
  public:
-  /// Begins with batch `first`. `ahead`: the most batches that are made ahead; 0: no thread. Beyond the first
-  /// of them they stay within BatchMemory::kAhead. `memory` is where the maker takes them from.
+  /// Begins with batch `first`. `ahead` is the maximum number of batches made ahead; with 0 there is no
+  /// thread. Except for the first of them they stay within BatchMemory::kAhead. `memory` is the memory that
+  /// the maker uses.
   BatchStream(std::unique_ptr<BatchMaker> maker, int64_t first, int64_t ahead,
               std::shared_ptr<BatchMemory> memory);
-  /// Ends the thread; waits for the batch that it makes. In a child of fork(), which has no such thread, it
-  /// leaves everything behind.
+  /// Ends the thread, after waiting for the batch that it makes. In a child of fork(), which has no such
+  /// thread, it leaks everything.
   ~BatchStream();
   BatchStream(const BatchStream&) = delete;
   BatchStream& operator=(const BatchStream&) = delete;
 
-  /// The next batch, or none after the last. Errors, after which the same batch may be asked for again:
-  /// BudgetExceeded, at once, whose text says what delivered batches hold; InputError.
+  /// Returns the next batch, nothing after the last. Errors, after which the same batch may be requested
+  /// again: BudgetExceeded, without waiting, with the bytes of delivered batches in its message; InputError.
   std::optional<CollatedBatch> next();
-  /// How many batches there are.
+  /// Number of batches.
   int64_t size() const;
 
  private:

@@ -12,11 +12,11 @@
 namespace plimsoll {
 namespace {
 
-// Samples of batches that are not yet due take this part of the cache's bytes, beside them.
+// Samples of batches that are not due take 1/kSampleShare of the cache's bytes, in addition to the cache.
 constexpr int64_t kSampleShare = 8;
 constexpr size_t kSpare = 2;
 
-// The rows of a column at these places.
+// Copies the rows of a column at these places.
 template <typename T>
 void copy_rows(std::span<const T> column, int64_t width, std::span<const int64_t> places, BatchBuffer& to) {
   constexpr size_t kPlacesAhead = 16;
@@ -28,9 +28,9 @@ void copy_rows(std::span<const T> column, int64_t width, std::span<const int64_t
   }
 }
 
-// Rows of features, from the map.
+// Copies feature rows from the mapped file.
 void copy_features(const GraphView& graph, std::span<const int64_t> nodes, float* out) {
-  constexpr size_t kAhead = 8;  // whose begin is on its way from memory
+  constexpr size_t kAhead = 8;  // Distance of the prefetch of row starts.
   const int64_t width = graph.node_features();
   const int64_t row_bytes = graph.x_values().row_bytes();
   const std::byte* const x = graph.x_bytes().data();
@@ -86,7 +86,7 @@ LoadedGraph::LoadedGraph(std::shared_ptr<const GraphView> graph, PartNodes parts
 }
 
 LoadedGraph::~LoadedGraph() {
-  // The scan would wait for its thread, which a child has not.
+  // The scan would wait for its thread, which a child process does not have.
   if (getpid() != process_) static_cast<void>(rows_.release());
 }
 
@@ -167,7 +167,7 @@ NeighbourBatches::Sample NeighbourBatches::sample(int64_t batch) {
   return sample;
 }
 
-// Has the batch in front, and more after it, up to as many as the horizon and memory allow.
+// Makes `batch` the first sample, followed by as many more as the horizon and memory allow.
 void NeighbourBatches::sample_to(int64_t batch) {
   if (samples_.empty() || samples_.front().batch != batch) {
     samples_.clear();
@@ -206,7 +206,7 @@ void NeighbourBatches::gather_features(const BatchesAhead<Sample>::Coming& comin
   const Sample& sample = coming.batch;
   if (source_->rows() == nullptr) return copy_features(source_->graph(), sample.graph.node, x);
   samples_.read(coming, x);
-  // A node stands at its number among different ones, or after: from the back no row is lost.
+  // A node's index is at least its number among different nodes: copying from the back overwrites no row.
   const int64_t width = source_->graph().node_features();
   for (auto i = static_cast<int64_t>(sample.number.size()) - 1; i >= 0; --i) {
     const int64_t number = sample.number[static_cast<size_t>(i)];

@@ -23,30 +23,31 @@
 
 namespace plimsoll {
 
-/// By PyTorch Geometric's name. Errors: UsageError that lists the names.
+/// Parses PyTorch Geometric's name. Errors: UsageError that lists the names.
 SubgraphType subgraph_type_from_name(const std::string& name);
 
-/// What to sample around the seeds, and how features come.
+/// What to sample around the seeds, and how features are read.
 struct NeighbourLoading {
   NeighbourOptions sampling;
   SeedBatching batching;
-  GraphList targets = {};   ///< pairs of nodes [n, 2] whose edges, either way, no batch has
-  bool columns = true;      ///< whether batches have rows of the graph's columns, or nodes and edges alone
-  int64_t cache_bytes = 0;  ///< for rows of features; 0: they come from the map
-  /// With a cache: batches that are sampled before they are due at most, so that their rows are read.
+  GraphList targets = {};  ///< Pairs of nodes [n, 2] whose edges, in both directions, are in no batch.
+  bool columns = true;     ///< Batches have rows of the graph's columns, not only nodes and edges.
+  /// Bytes of a cache of feature rows; with 0 features are read from the mapped file.
+  int64_t cache_bytes = 0;
+  /// With a cache: maximum number of batches that are sampled early so that their rows can be read.
   int64_t horizon = std::numeric_limits<int64_t>::max();
 };
 
-/// What the epochs of one loader share. The graph is used by way of its map, but for features with a cache. A
-/// child of fork() may destroy what its parent made.
+/// Data that the epochs of one loader share. The graph is read from its mapped file, except for features with
+/// a cache. A child of fork() may destroy what its parent made.
 class LoadedGraph {
  public:
-  /// `seeds`: nodes to go over; none: all of them. Errors: UsageError for one that is not in the graph, and
-  /// for a cache that is too small; those of NeighbourSampler and ScannedRows.
+  /// `seeds` are the nodes to use; without a value all nodes. Errors: UsageError for a node that is not in
+  /// the graph, and for a cache that is too small; those of NeighbourSampler and ScannedRows.
   LoadedGraph(std::shared_ptr<const GraphView> graph, std::optional<std::span<const int64_t>> seeds,
               NeighbourLoading loading);
-  /// Batches of clusters: goes over the parts of a partition, whose nodes are seeds together. Errors: those
-  /// of PartNodes as well.
+  /// Makes batches of clusters: the nodes of a part of the partition are seeds together. Errors: those of the
+  /// other constructor and of PartNodes.
   LoadedGraph(std::shared_ptr<const GraphView> graph, PartNodes parts, NeighbourLoading loading);
   ~LoadedGraph();
   LoadedGraph(const LoadedGraph&) = delete;
@@ -56,12 +57,12 @@ class LoadedGraph {
   const Topology& topology() const { return topology_; }
   const NeighbourLoading& loading() const { return loading_; }
   const NeighbourFields& fields() const { return fields_; }
-  /// How many seeds, or parts, an epoch goes over.
+  /// Number of seeds, or parts, in an epoch.
   int64_t items() const;
-  /// Appends the seed, or the nodes of the part, that is item `i`.
+  /// Appends the seed, or the nodes of the part, with index `i`.
   void append_seeds(int64_t i, SampledSubgraph::Column& seeds) const;
   const char* limits() const { return parts_ ? "batch_size" : "batch_size, num_neighbors"; }
-  /// None: rows of features come from the map.
+  /// Null if feature rows are read from the mapped file.
   ScannedRows* rows() { return rows_.get(); }
 
  private:
@@ -75,17 +76,17 @@ class LoadedGraph {
   std::unique_ptr<ScannedRows> rows_;
 };
 
-/// The batches of an epoch: seeds of a list, what NeighbourSampler gives for them, and the rows of columns of
-/// these nodes and edges. A batch is a function of the seed, the epoch and its seeds, in their order; neither
-/// the cache nor how far ahead is sampled has an influence.
+/// The batches of an epoch: seeds of a list, the sample of NeighbourSampler for them, and the column rows of
+/// these nodes and edges. A batch depends only on the random seed, the epoch and its seed nodes in their
+/// order; neither the cache nor the distance of sampling ahead has an influence.
 class NeighbourBatches final : public BatchMaker {
  public:
   NeighbourBatches(std::shared_ptr<LoadedGraph> source, uint32_t epoch, const Share& share,
                    std::shared_ptr<BatchMemory> memory);
 
   int64_t size() const override { return list_.size(); }
-  /// Errors beside those of BatchMaker: UsageError for a seed that stands twice where seeds share nodes.
-  /// Where memory is short, what was sampled ahead gives way.
+  /// Errors: those of BatchMaker; UsageError for a seed that occurs twice if seeds share nodes. If memory is
+  /// short, samples made ahead are dropped.
   CollatedBatch make(int64_t batch) override;
   void give_up() override;
   const char* limits() const override { return source_->limits(); }
@@ -94,8 +95,8 @@ class NeighbourBatches final : public BatchMaker {
   struct Sample {
     int64_t batch = 0;
     SampledSubgraph graph;
-    SampledSubgraph::Column different;  // of disjoint subgraphs: their nodes, each once
-    SampledSubgraph::Column number;     // and the place of each node among these
+    SampledSubgraph::Column different;  // For disjoint subgraphs: their nodes without duplicates.
+    SampledSubgraph::Column number;     // Index of each node in `different`.
 
     std::span<const int64_t> rows() const { return number.empty() ? graph.node : different; }
     int64_t bytes() const {
@@ -116,8 +117,8 @@ class NeighbourBatches final : public BatchMaker {
   NodeIdMap table_;
   SampledSubgraph::Column tree_;
   SampledSubgraph::Column seeds_;
-  BatchesAhead<Sample> samples_;  // consecutive batches
-  std::vector<Sample> spare_;     // whose memory is used again
+  BatchesAhead<Sample> samples_;  // Consecutive batches.
+  std::vector<Sample> spare_;     // Samples whose memory is reused.
 };
 
 }  // namespace plimsoll

@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-/// The tensors of a batch of sampled neighbours: what PyTorch Geometric's NeighborLoader calls so, in its
-/// order. What is counted by hop has the names num_sampled_nodes and num_sampled_edges.
+/// Tensors of a batch of sampled neighbours, with the names of PyTorch Geometric's NeighborLoader and in its
+/// order. The counts per hop are named num_sampled_nodes and num_sampled_edges.
 enum class NeighbourField : uint8_t {
   x,
   edge_index,
@@ -26,21 +26,21 @@ enum class NeighbourField : uint8_t {
   input_id
 };
 
-/// Which tensors batches of a graph have, and how large they are.
+/// Tensors and tensor sizes of the batches of a graph.
 class NeighbourFields {
  public:
   using Field = NeighbourField;
   static constexpr int kCount = 11;
 
-  /// Those that the graph has columns for, unless these are left out; `batch` where seeds do not share nodes,
-  /// what is counted by hop where edges are those sampled.
+  /// Selects the tensors that the graph has columns for, unless `columns` is false; `batch` if seeds do not
+  /// share nodes; counts per hop if edges are those sampled.
   NeighbourFields(const GraphView& graph, const NeighbourOptions& options, bool columns = true);
 
   static const char* name(NeighbourField field);
-  static bool is_float(NeighbourField field);  ///< f32; i64 otherwise
+  static bool is_float(NeighbourField field);  ///< Returns whether the dtype is f32; otherwise it is i64.
   bool has(NeighbourField field) const { return has_[static_cast<size_t>(field)]; }
   std::vector<int64_t> shape(NeighbourField field, const BatchCounts& counts) const;
-  /// Of each tensor; 0 where it is left out.
+  /// Returns the bytes of each tensor; 0 if it is left out.
   std::vector<int64_t> bytes(const BatchCounts& counts) const;
 
  private:

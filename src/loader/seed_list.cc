@@ -7,7 +7,7 @@ namespace plimsoll {
 
 namespace {
 
-// How many seeds a rank goes over.
+// Returns the number of seeds of a rank.
 int64_t seeds_of_rank(int64_t count, const SeedBatching& batching, const Share& share) {
   if (!batching.drop_last) return (count + share.ranks - 1) / share.ranks;
   return count / share.ranks / batching.batch_size * batching.batch_size;

@@ -6,21 +6,21 @@
 
 namespace plimsoll {
 
-/// How the seeds of an epoch are put into batches.
+/// Rules for putting the seeds of an epoch into batches.
 struct SeedBatching {
   int64_t batch_size = 1;
-  bool drop_last = false;  ///< leave the last batch out where it has fewer seeds
+  bool drop_last = false;  ///< Leave out the last batch if it has fewer seeds.
   bool shuffle = false;
   uint64_t seed = 0;
 };
 
-/// The batches of an epoch over `count` seeds, as numbers 0 .. count-1, of one rank: shuffled by (seed,
-/// epoch) alone. Where the seeds do not divide by the ranks they begin again, as in torch's
-/// DistributedSampler, or with drop_last end sooner, so that all ranks have as many batches. Errors:
-/// BudgetExceeded.
+/// Returns the batches of one rank in an epoch over `count` seeds, as numbers 0 .. count-1; the shuffle
+/// depends only on (seed, epoch). If the seeds are not divisible by the ranks they start again from the
+/// first, as in torch's DistributedSampler, or with drop_last end earlier, so that all ranks have the same
+/// number of batches. Errors: BudgetExceeded.
 BatchList list_seeds(int64_t count, const SeedBatching& batching, uint32_t epoch, const Share& share);
 
-/// How many batches that list has.
+/// Returns the number of batches in that list.
 int64_t count_batches(int64_t count, const SeedBatching& batching, const Share& share);
 
 }  // namespace plimsoll

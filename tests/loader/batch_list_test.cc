@@ -118,7 +118,7 @@ TEST_F(BatchListing, RanksShareAnEpochWithoutOverlapInEqualSteps) {
         else
           for (int64_t graph = 0; graph < 10; ++graph) EXPECT_GE(seen.count(graph), 1U);
       }
-  // As torch's DistributedSampler deals them.
+  // The order is that of torch's DistributedSampler.
   EXPECT_THAT(rows(lister({.graphs = 2}).list(0, {1, 4})), ElementsAre(ElementsAre(1, 5), ElementsAre(9)));
   EXPECT_THAT(rows(lister({.graphs = 2}).list(0, {3, 4})), ElementsAre(ElementsAre(3, 7), ElementsAre(1)));
 }

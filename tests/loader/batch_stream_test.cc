@@ -99,12 +99,12 @@ TEST_F(BatchStreams, WhatIsAheadGivesWayAndIsMadeAgain) {
       EXPECT_TRUE(Shrinker::ask());
       EXPECT_EQ(Ledger::process().held(Tag::blocks), 0);
     }
-    if (i % 5 == 0) Shrinker::ask();  // at any moment
+    if (i % 5 == 0) Shrinker::ask();  // It may be asked at any moment.
   }
   EXPECT_FALSE(batches.next());
 }
 
-// Waits inside the second batch, whose memory it has.
+// A maker that waits inside the second batch, after allocating its memory.
 class WaitingMaker final : public BatchMaker {
  public:
   explicit WaitingMaker(std::shared_ptr<BatchMemory> memory) : memory_(std::move(memory)) {}

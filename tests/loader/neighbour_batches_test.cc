@@ -25,7 +25,7 @@ using testing::ElementsAreArray;
 using testing::HasSubstr;
 
 constexpr int64_t kNodes = 500;
-constexpr int64_t kFeatures = 512;  // rows that make a small cache a few of them
+constexpr int64_t kFeatures = 512;  // Rows are so wide that a small cache holds only a few.
 constexpr int64_t kBatch = 60;
 
 class NeighbourBatchesTest : public testing::Test {
@@ -58,14 +58,14 @@ class NeighbourBatchesTest : public testing::Test {
     if (seeds) nodes = *seeds;
     return std::make_shared<LoadedGraph>(graph_, nodes, loading);
   }
-  // Of a cache of the fewest rows, and so many more.
+  // Bytes of a cache with `rows` rows more than the minimum.
   int64_t cache(int64_t rows) const {
     const RowLayout layout = FeatureFile::column(graph_->set(), "x").layout();
     return SharedScan::min_bytes(layout) + rows * (layout.row_bytes + 2 * SharedScan::kRowBytes);
   }
   NeighbourBatches batches(std::shared_ptr<LoadedGraph> of) const { return {std::move(of), 1, {}, memory_}; }
 
-  // All tensors of a batch but the floats, which have to be those of n_id.
+  // All tensors of a batch except the floats, which must be those of n_id.
   static std::vector<std::vector<int64_t>> contents(CollatedBatch batch, const NeighbourFields& fields) {
     std::vector<std::vector<int64_t>> columns;
     const std::vector<int64_t> bytes = fields.bytes(batch.counts);
@@ -152,7 +152,7 @@ TEST_F(NeighbourBatchesTest, WhatIsSampledAheadGivesWay) {
   EXPECT_GT(freed, 5 * kBatch * 17 * 8);
   EXPECT_EQ(contents(made.make(0), shared->fields()), expected);
 
-  // With all samples there is no room for tensors, with fewer there is.
+  // With all samples there is no space for tensors, with fewer there is.
   const int64_t tensors = made.make(1).bytes();
   for (int64_t i = 2; i < 4; ++i) made.make(i);
   made.give_up();

@@ -20,7 +20,7 @@ void shuffle(std::span<int64_t> graphs, uint64_t seed, uint32_t epoch) {
 
 namespace {
 
-// Whether the next graph begins a block.
+// Decides where blocks begin.
 class Cutter {
  public:
   explicit Cutter(const BlockLimits& limits) : limits_(limits) {}
@@ -37,7 +37,8 @@ class Cutter {
 
  private:
   const BlockLimits& limits_;
-  int64_t graphs_ = 0;  // of the block that grows
+  // Number of graphs in the current block; the members below count their nodes and edges.
+  int64_t graphs_ = 0;
   int64_t nodes_ = 0;
   int64_t edges_ = 0;
 };

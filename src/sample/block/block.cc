@@ -34,14 +34,14 @@ void GraphBlock::clear() {
 
 namespace {
 
-// reserve() would hold the old memory until the new is filled; there is nothing to copy.
+// Frees the old memory first: reserve() would keep it until the new is filled, but there is nothing to copy.
 template <typename V>
 void make_room_in(V& values, int64_t count) {
   if (values.capacity() < static_cast<size_t>(count)) V().swap(values);
   values.reserve(static_cast<size_t>(count));
 }
 
-// The same, with its pages there.
+// Does the same, and touches the pages.
 template <typename V>
 void fill_room_in(V& values, int64_t count) {
   make_room_in(values, count);
@@ -54,10 +54,10 @@ int32_t as_int32(int64_t value, const char* what, int64_t graph) {
   return static_cast<int32_t>(value);
 }
 
-// Edges into each node, self-loops first; its memory stays for the next graph.
+// In-degrees, self-loops first; the memory is reused for the next graph.
 using Degrees = Vector<int32_t, Tag::blocks>;
 
-// Of the g-th graph of a block.
+// Shape of the g-th graph of a block.
 GraphShape shape_of(const GraphBlock& block, size_t g, Degrees& degrees) {
   const int64_t graph = block.graph[g];
   GraphShape shape;
@@ -69,7 +69,7 @@ GraphShape shape_of(const GraphBlock& block, size_t g, Degrees& degrees) {
     const auto source = static_cast<uint32_t>(block.edges[static_cast<size_t>(2 * e)]);
     const auto target = static_cast<uint32_t>(block.edges[static_cast<size_t>(2 * e + 1)]);
     shape.self_loops += source == target;
-    // What names nodes that are not there is refused when it is used.
+    // Edges with nodes that do not exist are refused when the graph is used.
     if (target < static_cast<uint32_t>(shape.nodes))
       ++degrees[2 * size_t{target} + (source == target ? 0 : 1)];
   }
@@ -124,10 +124,10 @@ int64_t GraphBlock::bytes_for(const BlockSize& size, const RowWidths& widths) {
               widths.targets.numbers(size.graphs, size.nodes));
 }
 
-// Read a few graphs at a time.
+// Reads a few graphs at a time.
 Vector<GraphShape, Tag::columns> BlockSource::shapes(int threads) const {
   constexpr int64_t kPiece = 32;
-  constexpr int64_t kBytes = 256 * 1024;  // about what is read at once, where graphs are not larger
+  constexpr int64_t kBytes = 256 * 1024;  // Approximate bytes per read, unless a single graph is larger.
   const int64_t graphs = this->graphs();
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs));
   Workers workers(threads);

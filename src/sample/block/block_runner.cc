@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// The slab as it was, whatever a block that had all of it made of it.
+// Restores the size of the slab after a block that had all of it.
 class SizeScope {
  public:
   SizeScope(Slab& slab, int64_t bytes) : slab_(slab), bytes_(bytes) {}
@@ -22,7 +22,7 @@ class SizeScope {
     try {
       slab_.resize(bytes_);
     } catch (const Error&) {
-      // Tensors outlive their block: whoever takes the next range says so.
+      // Tensors outlive their block: the next range that is taken reports it.
     }
   }
 
@@ -31,7 +31,7 @@ class SizeScope {
   const int64_t bytes_;
 };
 
-// The system may refuse what is not in the ledger too: small objects, a page at a time.
+// The system may also refuse memory that is not in the ledger: small objects, a page at a time.
 template <typename Function>
 auto refusals_typed(const Function& function) {
   try {
@@ -42,7 +42,7 @@ auto refusals_typed(const Function& function) {
   }
 }
 
-// What the calling thread does meanwhile is a worker's.
+// Assigns the activity of the calling thread to a worker.
 class WorkerScope {
  public:
   explicit WorkerScope(int worker) : before_(std::exchange(SpanSink::of_this_thread(), worker)) {}
@@ -127,7 +127,7 @@ void BlockRunner::restore() {
     slab_.resize(slab_bytes_);
     tell_({"restored", reason, slab_.bytes()});
   } catch (const BudgetExceeded& error) {
-    slab_bytes_ = slab_.bytes();  // it stays small: fewer blocks in flight, and no other result
+    slab_bytes_ = slab_.bytes();  // It stays small: fewer blocks are in flight, but results do not change.
     tell_({"restore_refused", error.what(), slab_.bytes()});
   }
 }
@@ -138,7 +138,7 @@ void BlockRunner::drop_blocks() {
   for (Kept& kept : kept_) kept = Kept();
 }
 
-// Room changes hands: what a worker reads stays, and what was kept goes to who works on it.
+// Swaps memory: the graphs a worker read are kept, and the memory that was kept goes to the worker.
 void BlockRunner::keep(const Blocks& blocks, int64_t block, Pass pass, GraphBlock& graphs) {
   if (pass != Pass::first || block >= static_cast<int64_t>(kept_.size()) || level_ > 0) return;
   Kept& kept = kept_[static_cast<size_t>(block)];
@@ -232,7 +232,7 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
       [&](int64_t item, Turn& turn) {
         const auto worker = static_cast<size_t>(turn.worker());
         const int64_t b = start + item;
-        // The range ends last: what the block's work leaves behind lies in it.
+        // The range is destroyed last, as it holds what the block's work leaves behind.
         const SlabRange range = std::exchange(ranges_[worker], SlabRange());
         std::optional<RangeScope> scope;
         if (slab_.bytes() > 0) scope.emplace(range);

@@ -30,7 +30,7 @@ KeptColumns::KeptColumns(std::vector<std::string>& names, int64_t width,
     : width_(static_cast<size_t>(width)) {
   std::vector<std::string> left;
   for (size_t c = 0; c < width_; ++c) {
-    const bool named = c < names.size();  // a set need not name its features
+    const bool named = c < names.size();  // A set need not name its features.
     const bool id = named && c == 0 && names[c] == kIdIndex;
     const bool hidden = named && holds(without, names[c]);
     if (hidden && id) without_id_ = true;
@@ -50,7 +50,7 @@ FeatureSelection::FeatureSelection(std::unique_ptr<BlockSource> source,
   if (nodes_.count() == 0) throw UsageError("data.without hides all features of nodes; leave at least one");
 }
 
-// In place: a value never moves after one that is still to be read.
+// Works in place: a value never moves behind one that is still to be read.
 void KeptColumns::keep(Vector<float, Tag::blocks>& rows) const {
   if (kept_.size() == width_ && !without_id_) return;
   const size_t count = width_ == 0 ? 0 : rows.size() / width_;

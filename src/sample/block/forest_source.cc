@@ -14,7 +14,7 @@ namespace {
 constexpr int32_t kNoParent = -1;
 constexpr int32_t kUnreached = -2;
 
-// Rows in a new order, at the end of others.
+// Appends rows in a new order.
 template <typename Values>
 void append_rows(const Values& from, size_t width, std::span<const int32_t> order, Values& to) {
   if (from.empty()) return;

@@ -13,12 +13,12 @@ namespace plimsoll {
 
 namespace {
 
-// Has the system read the pages that these bytes lie in, if they are not in memory.
+// Asks the system to read the pages of these bytes, if they are not in memory.
 template <typename T>
 void advise(std::span<const T> values) {
   constexpr uintptr_t kPage = 4096;
   const auto* const first = reinterpret_cast<const std::byte*>(values.data());
-  const uintptr_t lead = reinterpret_cast<uintptr_t>(first) % kPage;  // of its page
+  const uintptr_t lead = reinterpret_cast<uintptr_t>(first) % kPage;  // Offset within the first page.
   if (!values.empty())
     madvise(const_cast<std::byte*>(first - lead), values.size_bytes() + lead, MADV_WILLNEED);
 }
@@ -27,7 +27,7 @@ bool is_unknown(float target) {
   return std::isnan(target);
 }
 
-// The rows of a graph.
+// Row range of a graph.
 struct Rows {
   int64_t first = 0;
   int64_t count = 0;
@@ -38,8 +38,8 @@ struct Rows {
   }
 };
 
-// Nothing where the pointers of a damaged set do not name rows of it. They are any numbers then: differences
-// of them may not be taken.
+// Returns nothing if the pointers of a damaged set are not a valid range. They may then be any numbers, so
+// their difference must not be computed.
 std::optional<Rows> rows_between(std::span<const int64_t> pointers, size_t graph) {
   const int64_t first = pointers[graph];
   const int64_t end = pointers[graph + 1];
@@ -51,7 +51,7 @@ std::optional<Rows> rows_between(std::span<const int64_t> pointers, size_t graph
 
 GraphSetSource::GraphSetSource(const std::filesystem::path& folder, const GraphColumnsAsked& asked)
     : view_(folder), asked_(asked) {
-  // Such nodes take no byte of a file: there may be any number of them.
+  // Such nodes take no byte of a file, so nothing bounds their number.
   if (node_features() == 0 && graphs() > 0)
     throw InputError(fmt::format(
         "{}: its nodes have no features, of which a model needs one at least; make the set with some, such "

@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// How often this thread has waited for the disk.
+// Number of times this thread has waited for the disk.
 int64_t major_faults() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
@@ -48,18 +48,17 @@ void Prefetcher::expect(std::span<const int64_t> graphs, GraphList begins) {
 void Prefetcher::forget() {
   std::unique_lock lock(mutex_);
   announced_.clear();
-  // The graphs of a block that is being read have to stay until it is there.
+  // The graphs of a block that is being read must stay until it is done.
   changed_.wait(lock, [&] {
     return !advising_ && std::none_of(coming_.begin(), coming_.end(),
                                       [](const Coming& coming) { return coming.state == State::reading; });
   });
-  // Their memory is used again: in a heap where others may fill a hole meanwhile, the next blocks would take
-  // more.
+  // Their memory is reused: the next blocks would take more in a heap where others may fill a hole meanwhile.
   try {
     for (Coming& coming : coming_)
       if (coming.state == State::ready && static_cast<int64_t>(spare_.size()) < ahead_)
         spare_.push_back(std::move(coming.block));
-  } catch (const std::bad_alloc&) {  // no room to note it: the block goes back to the heap
+  } catch (const std::bad_alloc&) {  // There is no memory to record the block, so it goes back to the heap.
   }
   coming_.clear();
 }
@@ -70,7 +69,7 @@ void Prefetcher::drop() {
   spare_.clear();
 }
 
-// Nobody else shall read this block, nor those before it: their readers are there already.
+// Marks this block and those before it as taken: their readers have started already.
 void Prefetcher::pass_over(std::span<const int64_t> graphs) {
   for (Announced& batch : announced_) {
     if (graphs.data() < batch.graphs.data() || graphs.data() >= batch.graphs.data() + batch.graphs.size())
@@ -90,7 +89,7 @@ void Prefetcher::read(std::span<const int64_t> graphs, GraphBlock& block) {
     pass_over(graphs);
   } else {
     changed_.wait(lock, [&] { return mine->state != State::reading; });
-    std::list<Coming> taken;  // nobody gets it again, whatever happens
+    std::list<Coming> taken;  // Nobody gets it again, whatever happens.
     taken.splice(taken.begin(), coming_, mine);
     changed_.notify_all();
     if (mine->state == State::ready) {
@@ -115,7 +114,7 @@ void Prefetcher::read_now(std::span<const int64_t> graphs, GraphBlock& block) co
   source_.read(graphs, block);
 }
 
-// Tells the system about the next blocks, without the lock: it may take its time.
+// Tells the system about the next blocks, without the lock, as this may take time.
 void Prefetcher::advise(std::unique_lock<std::mutex>& lock) {
   advising_ = true;
   try {
@@ -126,14 +125,14 @@ void Prefetcher::advise(std::unique_lock<std::mutex>& lock) {
         next.push_back(batch.block(b));
     lock.unlock();
     for (const std::span<const int64_t> graphs : next) source_.will_need(graphs);
-  } catch (const std::exception&) {  // it is told less
+  } catch (const std::exception&) {  // The system is then told about fewer blocks.
   }
   if (!lock.owns_lock()) lock.lock();
   advising_ = false;
   changed_.notify_all();
 }
 
-// The next block that was announced; who reads it finds it in coming_, or reads it itself.
+// Takes the next announced block. A caller that reads it finds it in reads_, or reads it itself.
 std::list<Prefetcher::Coming> Prefetcher::take_next() {
   Announced& batch = announced_.front();
   const std::span<const int64_t> graphs = batch.block(batch.next);
@@ -171,7 +170,7 @@ void Prefetcher::read_ahead(const std::stop_token& stop) {
     } catch (const std::exception&) {
       done = false;
     }
-    const bool cold = major_faults() > faults;  // it had to be waited for
+    const bool cold = major_faults() > faults;  // The read had to wait for the disk.
     const auto end = SpanSink::Clock::now();
     lock.lock();
     if (spans_ != nullptr)
@@ -181,7 +180,7 @@ void Prefetcher::read_ahead(const std::stop_token& stop) {
     if (done) {
       mine->block = std::move(block);
     } else {
-      spare_.clear();  // memory is short, or soon will be
+      spare_.clear();  // Memory is or will soon be short.
     }
     changed_.notify_all();
     if (cold) advise(lock);

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// Of a sample that is written.
+// Header of a serialised sample.
 struct Counts {
   int64_t number;
   uint32_t epoch, nodes, expanded, edges, hops, labels, pairs, edge_width;
@@ -62,14 +62,14 @@ void BlockSample::write(Vector<std::byte, Tag::blocks>& to) const {
                       count(batch.in), count(batch.source), count(batch.edges_per_hop),
                       count(labels),   count(pair_y),       static_cast<uint32_t>(edge_width)};
   put(to, &counts, 1);
-  // What is of 8 bytes first, so that all is where its type wants it.
+  // Values of 8 bytes come first, so that all are aligned for their type.
   put(to, batch.nodes_per_hop.data(), batch.nodes_per_hop.size());
   put(to, batch.edges_per_hop.data(), batch.edges_per_hop.size());
   put(to, labels.data(), labels.size());
   const size_t begin = to.size();
   to.resize(begin + batch.node.size() * sizeof(uint32_t));
   std::byte* at = to.data() + begin;
-  for (const int64_t node : batch.node) {  // there are fewer than 2^32
+  for (const int64_t node : batch.node) {  // Their number is below 2^32.
     const auto of_node = static_cast<uint32_t>(node);
     std::memcpy(at, &of_node, sizeof(of_node));
     at += sizeof(of_node);
@@ -106,7 +106,7 @@ void BlockSample::read(std::span<const std::byte> from) {
 }
 
 int64_t BlockSample::max_bytes(const GraphShape& shape, int64_t hops, int64_t edge_width) {
-  const int64_t of_nodes = int64_t{shape.nodes} * (8 + 4 + 4);  // labels, nodes, edges that lead to them
+  const int64_t of_nodes = int64_t{shape.nodes} * (8 + 4 + 4);  // Labels, nodes and in-degrees.
   return static_cast<int64_t>(sizeof(Counts)) + (2 * hops + 1) * 8 + of_nodes +
          int64_t{shape.edges} * 4 * (1 + edge_width) + int64_t{shape.pairs} * 12 + 8;
 }
@@ -117,7 +117,7 @@ BlockSampler::BlockSampler(const From& from)
   if (from.negatives && from.exclude_targets) targets_.emplace();
 }
 
-// Edges come before pairs without one. Both are places among the seeds.
+// Edges come before pairs without an edge. The two ends are indices into the seeds.
 void BlockSampler::find_targets(std::span<const BlockSample> samples) {
   targets_->clear();
   for (size_t i = 0; i < samples.size(); ++i) {

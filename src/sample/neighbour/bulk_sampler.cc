@@ -12,9 +12,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kTogether = 64 * 1024;        // lists or edges that are read together
-constexpr size_t kValuesTogether = 64 * 1024;  // numbers of edges that are read together
-constexpr size_t kAhead = 8;                   // nodes whose slots are fetched ahead of their search
+constexpr size_t kTogether = 64 * 1024;        // Lists or edges that are read together.
+constexpr size_t kValuesTogether = 64 * 1024;  // Edge values that are read together.
+constexpr size_t kAhead = 8;                   // Distance of the prefetch of slots, in nodes.
 
 template <typename Column>
 int64_t bytes_of(const Column& column) {
@@ -44,7 +44,7 @@ bool BulkSampler::sample(std::span<SampledBatch> batches, const std::stop_token&
     lay_out(batches, fan_out);
     if (!choose(batches, fan_out, targets, stop)) return false;
     for (size_t b = 0; b < batches.size(); ++b) number(batches[b], b);
-    targets = nullptr;  // seeds are expanded once, in the first hop
+    targets = nullptr;  // Seeds are only expanded in the first hop.
   }
   for (NodeIdMap::Column& tree : trees_) tree.clear();
   return true;
@@ -67,7 +67,7 @@ void BulkSampler::begin(std::span<SampledBatch> batches) {
   for (size_t b = 0; b < batches.size(); ++b) {
     SampledBatch& batch = batches[b];
     seeds_.assign(batch.node.begin(), batch.node.end());
-    batch.node.clear();  // which keeps its room: the plan of a run counts on it
+    batch.node.clear();  // This keeps its capacity, which the plan of a run includes.
     NodeIdMap::Column& tree = trees_[b];
     tree.clear();
     table_.begin(batch.node, tree, false);
@@ -83,7 +83,7 @@ void BulkSampler::begin(std::span<SampledBatch> batches) {
   }
 }
 
-// The nodes that were new in the hop before, in the order of nodes, and their lists.
+// Collects the nodes that were new in the previous hop, in node order, and reads their lists.
 bool BulkSampler::read_lists(std::span<SampledBatch> batches, const std::stop_token& stop) {
   expanded_.clear();
   for (size_t b = 0; b < batches.size(); ++b) {
@@ -99,14 +99,14 @@ bool BulkSampler::read_lists(std::span<SampledBatch> batches, const std::stop_to
   for (size_t first = 0; first < expanded_.size(); first += kTogether) {
     if (stop.stop_requested()) return false;
     const size_t count = std::min(kTogether, expanded_.size() - first);
-    edges_.resize(count);  // nodes, this once
+    edges_.resize(count);  // It holds nodes for this call.
     for (size_t i = 0; i < count; ++i) edges_[i] = expanded_[first + i].node;
     topology_.read_lists(edges_, std::span(lists_).subspan(first, count));
   }
   return true;
 }
 
-// Room for the edges of each node, in the order of its batch.
+// Reserves space for the edges of each node, in the order of its batch.
 void BulkSampler::lay_out(std::span<SampledBatch> batches, int64_t fan_out) {
   for (SampledBatch& batch : batches) batch.in.resize(batch.node.size());
   for (size_t i = 0; i < expanded_.size(); ++i)
@@ -157,7 +157,7 @@ bool BulkSampler::choose(std::span<SampledBatch> batches, int64_t fan_out, Predi
   return true;
 }
 
-// Brings the neighbours of the chosen edges of some nodes to where their batch has room for them.
+// Reads the neighbours of the chosen edges of some nodes into their batch.
 void BulkSampler::read_chosen(std::span<SampledBatch> batches, size_t first, size_t end) {
   neighbours_.resize(edges_.size());
   topology_.read_neighbours(edges_, neighbours_);
@@ -172,18 +172,18 @@ void BulkSampler::read_chosen(std::span<SampledBatch> batches, size_t first, siz
   edges_.clear();
 }
 
-// Where there is room for the edges of a node in its batch.
+// Returns the offset of a node's edges in its batch.
 size_t BulkSampler::begin_of(std::span<SampledBatch> batches, const Expanded& of) const {
   const size_t before = (of.batch + 1 < batches.size() ? first_of_[of.batch + 1] : expanded_.size());
   return begins_[before - (batches[of.batch].in.size() - of.place)];
 }
 
-// The same of the values of these edges, a few at a time: they may be many times as long.
+// Does the same for the values of these edges, a few at a time: they may be many times as long.
 void BulkSampler::read_values(std::span<SampledBatch> batches, size_t first, size_t end) {
   const auto width = static_cast<size_t>(topology_.edge_width());
   const size_t together = std::clamp<size_t>(kValuesTogether / width, 1, std::max<size_t>(edges_.size(), 1));
   values_.resize(together * width);
-  size_t read = 0, used = 0;  // of edges_
+  size_t read = 0, used = 0;  // Indices into edges_.
   for (size_t i = first; i < end; ++i) {
     const Expanded& of = expanded_[i];
     SampledBatch& batch = batches[of.batch];
@@ -203,8 +203,8 @@ void BulkSampler::read_values(std::span<SampledBatch> batches, size_t first, siz
   }
 }
 
-// Turns neighbours, which are nodes of the graph, into numbers of the batch, and closes the gaps that are
-// left where fewer were chosen than there was room for.
+// Replaces neighbours, which are nodes of the graph, by their numbers in the batch. Closes the gaps where
+// fewer edges were chosen than space was reserved for.
 void BulkSampler::number(SampledBatch& batch, size_t index) {
   NodeIdMap::Column& tree = trees_[index];
   table_.begin(batch.node, tree, false);

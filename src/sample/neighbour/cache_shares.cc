@@ -12,37 +12,36 @@
 namespace plimsoll {
 namespace {
 
-// The part of a block's rows that no other block wants while it is planned, roughly.
+// Approximate share of a block's rows that no other block wants while it is planned.
 constexpr double kOwnRows = 0.5;
-// Blocks that are sampled at a time, for each whose rows are planned: at least and at most.
+// Minimum and maximum number of blocks sampled together, per block whose rows are planned.
 constexpr double kMinGroup = 1.0 / 4;
 constexpr double kMaxGroup = 4;
 
 constexpr int64_t kLargestPackedGroup = 1024;
-// The smallest scratch file that is tried is this part of the largest.
+// The smallest scratch file tried is the largest divided by this.
 constexpr int64_t kMinScratch = 64;
 
-// A sample as it is written.
+// Bytes of a written sample.
 double note_bytes(const SampleSizes& sizes) {
   return 8 * sizes.nodes + sizes.edge_bytes();
 }
 
-// A way to divide, and what it costs for a block: bytes that are read and written, of a pass over a file all.
+// A division and its cost per block: bytes read and written. A pass over a file counts the whole file.
 struct Way {
   CacheShares shares;
   double cost = std::numeric_limits<double>::infinity();
 };
 
-// What a pass over the rows that a window of blocks wants reads, for each of these.
+// Reads per block of a pass over the rows that a window of blocks wants.
 struct ReadForBlock {
   double pieces = 0;
   double bytes = 0;
 };
 
-// Rows are taken to lie anywhere, so that gaps between them are geometric; those that are short are read,
-// too.
+// Assumes that rows are spread at random, so that gaps between them are geometric; short gaps are read, too.
 ReadForBlock read_for_block(const CacheInput& input, const RowUses& uses, double window) {
-  constexpr double kEnds = 512;  // of a piece, whose first and last sectors are whole
+  constexpr double kEnds = 512;  // Extra bytes per read, as its first and last sectors are read whole.
   const auto row_bytes = static_cast<double>(input.rows.layout().row_bytes);
   const auto all = static_cast<double>(input.rows.rows);
   if (input.counted_blocks == 0) return {input.sizes.nodes, all * row_bytes / window};
@@ -50,15 +49,17 @@ ReadForBlock read_for_block(const CacheInput& input, const RowUses& uses, double
   const double rows = uses.distinct(blocks);
   const double density = std::clamp(rows / all, 1 / all, 1.0);
   const double gap = std::floor(static_cast<double>(SharedScan::kLongestGap) / row_bytes);
-  const double longer = std::pow(1 - density, gap);  // part of gaps
+  const double longer = std::pow(1 - density, gap);  // Share of gaps that are longer.
   const double pieces = rows * longer;
-  const double between = (1 - density) / density * (1 - longer * (1 + gap * density));  // rows, on average
+  // Average number of rows in a gap that is read.
+  const double between = (1 - density) / density * (1 - longer * (1 + gap * density));
   return {pieces / blocks, (rows * (1 + between) * row_bytes + pieces * kEnds) / blocks};
 }
 
 Way by_sweeps(const CacheInput& input, const RowUses& uses) {
   const SampleSizes& sizes = input.sizes;
-  const double sample = (sizes.row_places ? 20 : 12) * sizes.nodes + sizes.edge_bytes();  // as it is kept
+  // Bytes of a sample in memory.
+  const double sample = (sizes.row_places ? 20 : 12) * sizes.nodes + sizes.edge_bytes();
   const auto scratch = static_cast<double>(sizes.max_bytes);
   const double own =
       kOwnRows * sizes.nodes * static_cast<double>(input.rows.layout().row_bytes + SharedScan::kRowBytes);
@@ -82,7 +83,7 @@ Way by_sweeps(const CacheInput& input, const RowUses& uses) {
     const double window = std::max(bytes - kept, 1.0) / (sample + own);
     return way(false, window * sample + kept, kGroup, window, 0);
   }
-  // The derivatives of all_rows / window + lists / (group * window) with what a block of either costs.
+  // Minimises all_rows / window + lists / (group * window) under the memory of both, by its derivatives.
   const double best = std::sqrt(lists / all_rows * (sample + own) / scratch);
   const double group = std::clamp(best, kMinGroup, kMaxGroup);
   const double window = bytes / (sample + own + group * scratch);
@@ -95,7 +96,7 @@ Way by_sweeps(const CacheInput& input, const RowUses& uses) {
   return way(false, window * (sample + group * scratch), group * window, window, of_lists);
 }
 
-// What a block's rows and sample take is written once and read once, and a pass over all rows serves a round.
+// The rows and sample of a block are written once and read once, and a pass over all rows serves a round.
 Way by_packs(const CacheInput& input, const RowUses& uses, int64_t scratch, bool topology, int64_t group) {
   const SampleSizes& sizes = input.sizes;
   const int64_t ahead = (group + 2) * (input.sampled ? sizes.max_kept() : sizes.max_bytes);
@@ -114,7 +115,7 @@ Way by_packs(const CacheInput& input, const RowUses& uses, int64_t scratch, bool
   const double note = note_bytes(sizes);
   const double block = input.sampled ? row_bytes : row_bytes + note;
   const double blocks = static_cast<double>(SpilledFeatures::round_bytes(packs)) / block;
-  // A pass reads kept rows as well: they lie between the others.
+  // A pass reads kept rows as well, as they are between the others.
   const auto pass = static_cast<double>(input.rows.rows * layout.row_bytes);
   const double lists = topology || input.sampled ? 0
                                                  : static_cast<double>(input.topology_bytes * input.hops) /
@@ -144,11 +145,11 @@ SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, const RowWidths&
 CacheShares divide_cache(const CacheInput& input) {
   const RowUses uses(input.uses, input.counted_blocks, input.sizes.nodes);
   Way best = by_sweeps(input, uses);
-  const double sample = input.sampled ? note_bytes(input.sizes) : 0;  // is read whatever the rows do
+  const double sample = input.sampled ? note_bytes(input.sizes) : 0;  // Samples are read in any case.
   best.shares.bytes_read += sample;
   best.cost += sample;
   const bool rows_fit = input.bytes - best.shares.ahead_bytes >= SharedScan::max_bytes(input.rows.layout());
-  if (rows_fit) {  // and are there
+  if (rows_fit) {  // All rows stay in memory.
     best.shares.pieces = 0;
     best.shares.bytes_read = sample;
   }

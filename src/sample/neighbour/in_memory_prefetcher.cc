@@ -45,7 +45,7 @@ bool InMemoryPrefetcher::read(int64_t number, const Place& place) {
   return coming->planned;
 }
 
-// Takes a block out of those that come, and what is so far before it that nobody will come to read it.
+// Removes a block from the queue, together with blocks so far before it that nobody will read them.
 std::optional<InMemoryPrefetcher::Coming> InMemoryPrefetcher::take(int64_t number) {
   const auto found = std::ranges::find(coming_, number, &Coming::number);
   if (found == coming_.end()) return std::nullopt;
@@ -74,7 +74,8 @@ void InMemoryPrefetcher::plan() {
   }
 }
 
-// What was expected is not what comes: from now on it is this block, or nothing that is known.
+// Restarts prefetching from this block because the expectation was wrong; without a number nothing is
+// expected.
 void InMemoryPrefetcher::begin_at(std::optional<int64_t> number) {
   for (const Coming& coming : coming_) {
     if (coming.planned) sweep_.end(coming.sample.rows());
@@ -117,7 +118,7 @@ void InMemoryPrefetcher::sample_ahead(const std::stop_token& stop) {
     const int64_t begun = begun_;
     try {
       sample_group(lock, stop);
-    } catch (const std::exception&) {  // who reads the blocks finds the same, and says so
+    } catch (const std::exception&) {  // Readers of these blocks meet the same error and report it.
       if (!lock.owns_lock()) lock.lock();
       if (begun == begun_) next_.reset();
     }

@@ -19,7 +19,7 @@
 namespace plimsoll {
 namespace {
 
-// Walks that go on together in memory: as many as the caches of a core serve well.
+// Number of walks that advance together in memory; chosen to suit the caches of a core.
 constexpr int64_t kTogetherInMemory = 1 << 12;
 constexpr int64_t kUnlimitedRoom = int64_t{1} << 30;
 
@@ -45,7 +45,7 @@ class HeldTopology {
   Vector<int64_t, Tag::cache> wide_;
 };
 
-// What the cap leaves.
+// Bytes below the cap.
 int64_t room_left() {
   const Ledger& ledger = Ledger::process();
   return ledger.cap() == Ledger::kUnlimited ? kUnlimitedRoom : ledger.cap() - ledger.held();
@@ -58,7 +58,7 @@ struct Own {
   Vector<int64_t, Tag::blocks> starts = {};
 };
 
-// Some whole walks after the others, on all threads.
+// Writes walks in order, some whole walks at a time, on all threads.
 template <typename T>
 void write_whole(const MakeWalksOptions& options, const Topology& topology, NpyWriter& column,
                  const WalksDone& progress) {
@@ -122,7 +122,7 @@ MadeWalks make_walks(const MakeWalksOptions& options, const WalksDone& progress,
     topology = std::move(on_disk);
   }
   const RandomWalks<int64_t> checked(*topology, walks,
-                                     options.seed);  // refuses options before anything is written
+                                     options.seed);  // Rejects bad options before anything is written.
   if (!walks.is_uniform()) require_ascending_lists(*topology);
   DataSetWriter set(options.out, options.force, files);
   if (graph.wide_indices().empty())

@@ -13,11 +13,11 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kWordBits = 64;
-constexpr int64_t kPiece = 1024;  // edges whose weights are read together
+constexpr int64_t kPiece = 1024;  // Edges whose weights are read together.
 
 }  // namespace
 
-// Chooses from the shorter list that is left, and steps over what is missing from it.
+// Chooses from the list without the excluded edges, then shifts the choice past them.
 int64_t NeighbourChoice::uniform(EdgeRange list, int64_t count, bool replace, Draws& draws, int64_t* out,
                                  Without without) {
   for (const EdgeRun& run : without) list.degree -= run.end - run.begin;
@@ -61,9 +61,9 @@ int64_t NeighbourChoice::floyd(EdgeRange list, int64_t count, Draws& draws, int6
   return count;
 }
 
-// As many numbers are drawn as are missing, so never one too many: the result is the first `count` different
-// ones of an endless row of independent draws, and any set is as likely as any other. Of a long list few are
-// drawn twice.
+// Each round draws as many numbers as are missing, so never too many: the result is the first `count`
+// different numbers of an infinite sequence of independent draws, and any set is equally likely. In a long
+// list few numbers are drawn twice.
 int64_t NeighbourChoice::first_different(EdgeRange list, int64_t count, Draws& draws, int64_t* out) {
   for (int64_t* end = out; end != out + count; end = std::unique(out, end)) {
     for (; end != out + count; ++end)
@@ -81,7 +81,7 @@ int64_t NeighbourChoice::weighted(const Topology& topology, EdgeRange list, int6
                  : smallest_keys(topology, list, without, count, draws, out);
 }
 
-// Calls use(edge, weight) for the edges of a list with a weight above 0, but for those of `without`.
+// Calls use(edge, weight) for the edges of a list with a weight above 0, except for those of `without`.
 template <typename Use>
 void NeighbourChoice::each_weight(const Topology& topology, EdgeRange list, Without without, const Use& use) {
   const EdgeRun* run = without.data();
@@ -139,7 +139,7 @@ int64_t NeighbourChoice::by_sums(const Topology& topology, EdgeRange list, Witho
     last = edge;
     while (chosen < points_.size() && points_[chosen] < reached) out[chosen++] = edge;
   });
-  std::fill(out + chosen, out + count, last);  // a point that was rounded up to the sum
+  std::fill(out + chosen, out + count, last);  // The last point may have been rounded up to the sum.
   return count;
 }
 

@@ -10,8 +10,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kSlotsAhead = 8;     // nodes whose slots are fetched ahead of their search
-constexpr int64_t kMaxDraws = 65536;  // of one node with replacement, as in a recipe
+constexpr size_t kSlotsAhead = 8;     // Distance of the prefetch of slots, in nodes.
+constexpr int64_t kMaxDraws = 65536;  // Maximum draws for one node with replacement, as in a recipe.
 
 }  // namespace
 
@@ -86,7 +86,7 @@ void NeighbourSampler::expand(size_t first, size_t end, int64_t fan_out, Sampled
   number(first_edge, out);
 }
 
-// Appends the chosen edges of the nodes first .. end-1, and whose they are.
+// Appends the chosen edges of the nodes first .. end-1, and the node of each.
 void NeighbourSampler::choose(size_t first, size_t end, int64_t fan_out, SampledSubgraph& out) {
   size_t edges = out.edge.size();
   size_t max = edges;
@@ -109,7 +109,7 @@ void NeighbourSampler::choose(size_t first, size_t end, int64_t fan_out, Sampled
   out.col.resize(edges);
 }
 
-// Turns the neighbours of new edges, which are nodes of the graph, into numbers of the batch.
+// Replaces the neighbours of new edges, which are nodes of the graph, by their numbers in the batch.
 void NeighbourSampler::number(size_t first_edge, SampledSubgraph& out) {
   const auto tree = [&](size_t i) { return out.batch[static_cast<size_t>(out.col[i])]; };
   for (size_t i = first_edge; i < out.row.size(); ++i) {

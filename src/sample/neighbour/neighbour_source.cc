@@ -20,24 +20,26 @@
 namespace plimsoll {
 namespace {
 
-// How often a node is used is counted in so many blocks that it is so often on average.
+// Uses are counted in as many blocks as give this count on average.
 constexpr int64_t kCountedUses = 16;
-// Of the disk: what is for samples. They are read once or twice, as rows in packs are.
+// Samples may take 1/kSamplesShare of the disk space. They are read once or twice, like rows in packs.
 constexpr int64_t kSamplesShare = 2;
-// Samples are kept if there is room for those that validate, and for this part of an epoch.
+// Samples are stored if there is space for the validation samples and for 1/kMinEpochs of an epoch.
+// epoch's.
 constexpr int64_t kMinEpochs = 4;
-// They are written when they are first made if so many times the memory for it is left.
+// They are written when they are first made if the remaining memory is this many times the write buffers.
 constexpr int64_t kBesideBuffers = 32;
-// Blocks whose samples have room in the largest cache: in a small graph they may take more than its rows.
+// Number of blocks whose samples fit into the largest cache: in a small graph they may take more than its
+// rows.
 constexpr int64_t kSamplesAhead = 8;
-// Of the disk at most: so many times what the set takes with features as f32.
+// Maximum disk space, as a multiple of the data set with features as f32.
 constexpr int64_t kScratchOfData = 4;
 constexpr int64_t kSmallGraphScratch = int64_t{2} << 30;
-// Holes that samples of other sizes leave in the heap. With 512 KiB one run of link prediction in 200 was
-// over its budget, by up to 71 KiB.
+// Allowance for holes that samples of different sizes leave in the heap. With 512 KiB one run of link
+// prediction in 200 exceeded its budget, by up to 71 KiB.
 constexpr int64_t kBesideSamples = 768 * 1024;
 
-// No further than a byte has room for.
+// Saturates at 255.
 void count_use(uint8_t& uses) {
   const std::atomic_ref counted(uses);
   for (uint8_t before = counted.load(std::memory_order_relaxed);
@@ -45,7 +47,7 @@ void count_use(uint8_t& uses) {
     if (counted.compare_exchange_weak(before, before + 1, std::memory_order_relaxed)) return;
 }
 
-// The greatest magnitude; none where a number is not finite, or has no finite square.
+// Returns the greatest magnitude; nothing if a number or its square is not finite.
 std::optional<float> greatest_finite(std::span<const float> row) {
   float greatest = 0;
   for (const float value : row) {
@@ -84,8 +86,8 @@ BlockSampler::From NeighbourSource::sampled_from() const {
           options_.exclude_targets};
 }
 
-// Nothing else needs the memory yet. Blocks that are larger than the shares of memory expect are sampled
-// again with the least: whether a budget works does not depend on how it was shared.
+// Nothing else needs the memory yet. If blocks are larger than the division of memory expects, all are
+// sampled again with the minimum, so the division does not decide whether a budget is enough.
 void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const {
   const Ledger& ledger = Ledger::process();
   const bool unlimited = ledger.cap() == Ledger::kUnlimited;
@@ -98,7 +100,7 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
     sample_all(SamplingShares::of(left, topology_, first.max_bytes, threads), keeps, shapes);
     if (keeps) kept_->finish();
   } catch (const BudgetExceeded&) {
-    if (keeps) kept_->finish();  // those that are there stay
+    if (keeps) kept_->finish();  // Samples written so far stay.
     sample_all(SamplingShares::min(topology_), /*keeps=*/false, shapes);
   }
 }
@@ -128,18 +130,19 @@ void NeighbourSource::sample_all(const SamplingShares& shares, bool keeps,
     }
     return true;
   };
-  // What validates is read in each epoch, so that its samples are kept before others.
+  // Validation blocks are read in each epoch, so their samples are stored first.
   const BlockNumbers all[] = {{blocks_.training_blocks(), graphs()}, {0, blocks_.training_blocks()}};
   sample_blocks(sampled_from(), topology_, shares, all, use);
 }
 
-// Makes the file for samples, after guess_sizes(); none if it has no room for a part of an epoch.
+// Makes the file for samples, after guess_sizes(). Makes none if it would not hold a part of an epoch.
 void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
   kept_.reset();
   if (options_.scratch.folder.empty()) return;
   Vector<std::byte, Tag::blocks> first;
   sample_.write(first);
-  const int64_t of_block = std::ssize(first) + std::ssize(first) / 2;  // on average, with some to spare
+  // Bytes of an average block, with some reserve.
+  const int64_t of_block = std::ssize(first) + std::ssize(first) / 2;
   const auto shortest = static_cast<int64_t>(2 * guessed.nodes + guessed.edge_bytes() / 2);
   const int64_t bytes = sample_file_bytes(of_block, ScratchFile::room(options_.scratch.folder));
   if (bytes == 0) return;
@@ -148,7 +151,8 @@ void NeighbourSource::keep_samples(const SampleSizes& guessed) const {
     kept_.emplace(std::move(*file), samples);
 }
 
-// For samples of so many bytes a block, with so much room on the disk; 0: too little for a part of an epoch.
+// Returns the bytes of the file for samples of `of_block` bytes per block, with `room` bytes of disk space; 0
+// if that is too little for a part of an epoch.
 int64_t NeighbourSource::sample_file_bytes(int64_t of_block, int64_t room) const {
   const int64_t bytes = std::min(of_block * graphs(), std::min(scratch_bytes(), room) / kSamplesShare);
   const int64_t validating = graphs() - blocks_.training_blocks();
@@ -164,7 +168,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   if (options_.row_places) leave_none_out();
   resize_topology(0);
   give_back_freed_memory();
-  // What is read needs room that does not grow once the run is planned.
+  // Reading needs memory that does not grow after the run is planned.
   const std::lock_guard lock(mutex_);
   sizes_ = sizes_of(shapes);
   threads_ = threads;
@@ -184,7 +188,7 @@ void NeighbourSource::read(std::span<const int64_t> graphs, GraphBlock& block) c
   if (options_.row_places) block.x.resize(static_cast<size_t>(block.nodes() * width_));
 }
 
-// Before the rows that come with them.
+// Must be called before the rows of the block are appended.
 void NeighbourSource::append_places(std::span<const int64_t> nodes, GraphBlock& block) const {
   auto coming = static_cast<int32_t>(block.x.size() / static_cast<size_t>(width_));
   for (const int64_t node : nodes) {
@@ -193,7 +197,7 @@ void NeighbourSource::append_places(std::span<const int64_t> nodes, GraphBlock& 
   }
 }
 
-// Returns where the features of its nodes go.
+// Returns the destination of the feature rows of its nodes.
 std::byte* NeighbourSource::append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const {
   const SampledBatch& batch = sample.batch;
   const size_t first = block.node_y.size();
@@ -285,7 +289,7 @@ int64_t NeighbourSource::max_cache_bytes() const {
   return lists_and_rows + lists_and_rows / 8 + samples + (1 << 20);
 }
 
-// With the lock.
+// Called with the lock held.
 void NeighbourSource::drop_cache() const {
   if (cache_) before_ = sum(before_, cache_->counters());
   cache_.reset();
@@ -316,7 +320,7 @@ std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) co
   const int64_t validating = graphs() - blocks_.training_blocks();
   RunCache::Options options = cache_options(cache_bytes);
   bool kept = kept_.has_value();
-  if (options.folder.empty()) {  // as if it had one
+  if (options.folder.empty()) {  // Plans as if there were a file.
     options.folder = graph_.set().folder();
     const int64_t samples = sample_file_bytes(sizes_.max_note, ScratchFile::room(options.folder));
     kept = samples > 0;
@@ -340,7 +344,7 @@ SampleSizes NeighbourSource::sizes_of(std::span<const GraphShape> shapes) const 
   return sizes;
 }
 
-// Blocks of a run that was not sampled as a whole are taken to be no more than twice as large as the first.
+// Blocks of a run that is not sampled completely are assumed to be at most twice as large as the first.
 SampleSizes NeighbourSource::guess_sizes() const {
   sampler_.sample(0, sample_);
   const GraphShape shape = sample_.shape({});
@@ -351,7 +355,8 @@ SampleSizes NeighbourSource::guess_sizes() const {
   return sizes;
 }
 
-// Few passes over the rows make a round then. Samples of a small graph take more than it does.
+// This is enough for rounds that need few passes over the rows. Samples of a small graph take more than the
+// graph.
 int64_t NeighbourSource::scratch_bytes() const {
   if (options_.scratch.bytes) return *options_.scratch.bytes;
   return std::max(kSmallGraphScratch, kScratchOfData * data_bytes());

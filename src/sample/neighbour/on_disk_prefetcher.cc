@@ -85,7 +85,8 @@ void OnDiskPrefetcher::expect(int64_t number) {
   comes_ = true;
 }
 
-// What was expected is not what comes: from now on it is this block, or nothing that is known.
+// Restarts prefetching from this block because the expectation was wrong; without a number nothing is
+// expected.
 void OnDiskPrefetcher::begin_at(std::optional<int64_t> number) {
   begin_anew();
   next_ = number;
@@ -103,17 +104,17 @@ void OnDiskPrefetcher::begin_anew() {
   changed_.notify_all();
 }
 
-// Without the lock: what was to come does not, and who wants it reads it himself. What comes after that
-// begins anew: memory that was refused may be there again.
+// Called without the lock. Drops all queued blocks; their readers read them themselves. Prefetching then
+// starts again, as memory that was refused may be available by then.
 void OnDiskPrefetcher::give_up() {
   const std::lock_guard lock(mutex_);
   begin_anew();
 }
 
-// The next group is known to come.
+// Announces the next group.
 void OnDiskPrefetcher::announce() {
   while (next_ && std::ssize(announced_) < group_) {
-    coming_.push_back(*next_);  // may be refused, which the other is not: it has room
+    coming_.push_back(*next_);  // It may throw; the other push cannot, as it has capacity.
     announced_.push_back(*next_);
     next_ = order_.after(*next_);
   }
@@ -124,12 +125,12 @@ int64_t OnDiskPrefetcher::planned() const {
   return std::ssize(coming_) - std::ranges::count(coming_, kRead);
 }
 
-// Returns whether there are any. What goes wrong has those who wait for the group read it themselves, who
-// find the same and say so.
+// Returns whether there are any samples. After an error the readers of the group read it themselves, meet the
+// same error and report it.
 bool OnDiskPrefetcher::sample_group(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  // Looked at with the lock, as all may have begun anew since the caller looked: what is announced is then of
-  // the next generation, and would be lost with this round.
+  // Checked with the lock, as prefetching may have restarted since the caller checked: announced blocks would
+  // be of the next generation, and be lost with this round.
   if (stop.stop_requested()) return false;
   announce();
   sampling_.clear();

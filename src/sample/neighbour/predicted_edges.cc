@@ -7,13 +7,13 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kEndsTogether = 1024;  // Ends that are looked up together.
-constexpr int64_t kBytesOfOne = 128;    // Scratch memory of one end, that of ListSearch included.
+constexpr int64_t kBytesOfOne = 128;    // Scratch memory of one end, including that of ListSearch.
 
 }  // namespace
 
 int64_t PredictedEdges::bytes_for(int64_t pairs) {
   const int64_t ends = 2 * pairs;
-  // A column that grows takes three times what it held.
+  // A column that grows temporarily takes three times its size.
   return 3 * ends * static_cast<int64_t>(sizeof(End) + sizeof(EdgeRun)) +
          std::min(ends, static_cast<int64_t>(kEndsTogether)) * 2 * kBytesOfOne;
 }
@@ -25,7 +25,7 @@ void PredictedEdges::add(uint32_t batch, int64_t a, int64_t b) {
 
 void PredictedEdges::find(const Topology& topology) {
   ListSearch search(topology);
-  // In the order of nodes, as they lie on a disk.
+  // Sorts by node, which is the order on disk.
   std::ranges::sort(found_, {},
                     [](const End& end) { return std::tuple(end.node, end.neighbour, end.batch); });
   for (size_t first = 0; first < found_.size(); first += kEndsTogether)
@@ -38,7 +38,7 @@ void PredictedEdges::find(const Topology& topology) {
   found_.erase(again.begin(), again.end());
 }
 
-// Sets the run of each end: the places from the first of the neighbour to the first of a greater node.
+// Sets the run of each end: from the first index of the neighbour to the first of a greater node.
 void PredictedEdges::look_up(const Topology& topology, ListSearch& search, std::span<End> ends) {
   nodes_.clear();
   neighbours_.clear();
@@ -54,7 +54,7 @@ void PredictedEdges::look_up(const Topology& topology, ListSearch& search, std::
   for (size_t i = 0; i < ends.size(); ++i) {
     const int64_t begin = lists_[i].first + places_[i];
     ends[i].run = {begin, begin};
-    if (is_there_[i] == 0) lists_[i].degree = 0;  // is not searched again
+    if (is_there_[i] == 0) lists_[i].degree = 0;  // It need not be searched again.
     ++neighbours_[i];
   }
   search.find(lists_, neighbours_, places_, is_there_);

@@ -15,18 +15,18 @@
 namespace plimsoll {
 namespace {
 
-// Walks that are read together with their neighbours lie within a few of so many parts of the file.
+// Lists are read in the order of 2^kPartBits parts of the file.
 constexpr int kPartBits = 12;
-// Of a walk: two columns of walks of 4; biased, two more, and one of numbers. And of one that is read with
-// others, whose list may have to be searched number by number.
+// Bytes per walk: two columns of 4 bytes; for biased walks two more, and one of numbers. Bytes per walk that
+// is read with others; its list may have to be searched number by number.
 constexpr int64_t kWalkBytes = 2 * 4;
 constexpr int64_t kBiasedBytes = kWalkBytes + 3 * 4;
 constexpr int64_t kTogetherBytes = 8 + 16 + 2 * (8 + 8 + 8 + 4) + 1 + 73;
-// Beyond these a chance is as good as none, and at last it is no number.
+// Beyond these limits a chance is practically 0, and finally not a number.
 constexpr double kMinBias = 1e-9;
 constexpr double kMaxBias = 1e9;
-// Random numbers of a step, three a draw, after which a neighbour is chosen: without triangles one draw in p
-// and q is taken. With p or q beyond 100 or 1/100, 64 draws are enough where a short list decides.
+// Random numbers of a step, three per draw, after which a neighbour is chosen exactly: without triangles one
+// draw in p and q is accepted. With p or q beyond 100 or 1/100, 64 draws are enough if a short list decides.
 constexpr uint32_t kMaxNumbers = 1 << 12;
 constexpr uint32_t kFewNumbers = 3 << 6;
 constexpr double kUsualBias = 100;
@@ -40,7 +40,7 @@ bool is_usual(double value) {
   return value >= 1 / kUsualBias && value <= kUsualBias;
 }
 
-// Calls use(part) for some of them at a time.
+// Calls use(part) for up to `max` walks at a time.
 template <typename Use>
 void in_parts(std::span<const uint32_t> walks, size_t max, const Use& use) {
   for (size_t first = 0; first < walks.size(); first += max) {
@@ -119,13 +119,13 @@ void RandomWalks<T>::step() {
     in_parts(waiting_, kTogether, [&](Part walks) { draw(walks, biased); });
     sort(asked_, before_);
     in_parts(asked_, kTogether, [&](Part walks) { look_up(walks); });
-    if (again_.empty()) break;  // and waiting_ keeps its memory
+    if (again_.empty()) break;  // This keeps the memory of waiting_.
     std::swap(waiting_, again_);
   }
   ++step_;
 }
 
-// By the part of the file in which the list of its node is.
+// Sorts walks by the part of the file with the list of their node.
 template <typename T>
 void RandomWalks<T>::sort(Column<uint32_t>& walks, const Column<T>& nodes) {
   if (reading_ == Reading::memory || walks.size() < 2) return;
@@ -139,7 +139,7 @@ void RandomWalks<T>::sort(Column<uint32_t>& walks, const Column<T>& nodes) {
   std::swap(walks, sorted_);
 }
 
-// Draws a neighbour, or some to choose from, for each walk.
+// Draws one or several neighbours for each walk.
 template <typename T>
 void RandomWalks<T>::draw(Part walks, bool biased) {
   const size_t draws = biased && reading_ == Reading::disk ? kDraws : 1;
@@ -177,14 +177,14 @@ void RandomWalks<T>::draw(Part walks, bool biased) {
   }
 }
 
-// Of the step that is taken.
+// Random numbers of the current step.
 template <typename T>
 Draws RandomWalks<T>::numbers_of(size_t walk) const {
   return {keys_[walk / each()], Purpose::walks,
           static_cast<uint64_t>(walk % each()) << 32 | static_cast<uint64_t>(step_)};
 }
 
-// Takes the first draw that is not rejected, or has it looked up, or lets the walk draw again.
+// Takes the first draw that is not rejected, has it looked up, or lets the walk draw again.
 template <typename T>
 void RandomWalks<T>::decide(uint32_t walk, size_t first, size_t draws) {
   const auto [min, max] = std::minmax(chances_.near, chances_.far);
@@ -201,7 +201,7 @@ void RandomWalks<T>::decide(uint32_t walk, size_t first, size_t draws) {
   again_.push_back(walk);
 }
 
-// Rather than use the draw after which so many numbers are used.
+// Returns whether to choose exactly instead of using a draw after which `used` numbers are used.
 template <typename T>
 bool RandomWalks<T>::is_to_choose(uint32_t walk, uint32_t used) const {
   if (numbers_[walk] >= kMaxNumbers) return true;
@@ -213,7 +213,7 @@ bool RandomWalks<T>::is_to_choose(uint32_t walk, uint32_t used) const {
   return std::min(lists[0].degree, lists[1].degree) <= kShortList;
 }
 
-// With one random number more.
+// Chooses exactly, with one more random number.
 template <typename T>
 void RandomWalks<T>::choose(uint32_t walk) {
   Draws numbers = numbers_of(walk);
@@ -222,8 +222,8 @@ void RandomWalks<T>::choose(uint32_t walk) {
                        static_cast<int64_t>(before_[walk]), numbers.uniform()));
 }
 
-// Whether the neighbour that was drawn is in the list of the node before: of these and the others, it is of
-// the likelier kind or rejected.
+// Looks up whether the drawn neighbour is in the list of the previous node. It is accepted if it is of the
+// likelier kind, otherwise rejected.
 template <typename T>
 void RandomWalks<T>::look_up(Part walks) {
   nodes_.resize(walks.size());

@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-// Blocks come and go on the heap and leave holes.
+// Adds an allowance for the holes that blocks leave on the heap.
 int64_t with_holes(int64_t bytes) {
   return bytes + bytes / 2;
 }
@@ -50,7 +50,8 @@ RunCache::RunCache(const FeatureFile& rows, const BlockSampler::From& from, Disk
   topology_.resize(topology_.min_bytes());
   if (!has_room_to_sample(options_)) kept_ = nullptr;
   if (kept_ != nullptr) kept_end_ = kept_->end_of(0);
-  if (kept_ == nullptr || kept_end_ > 0) begin();  // else the first block that is read says which are sampled
+  // Otherwise the first block that is read decides which are sampled.
+  if (kept_ == nullptr || kept_end_ > 0) begin();
 }
 
 RunCache::~RunCache() {
@@ -86,7 +87,7 @@ bool RunCache::sample(int64_t number, BlockSample& sample) {
   return again_ && kept_->has(number) && again_->get({&number, 1}, {&sample, 1}, {});
 }
 
-// The memory is for the topology until blocks from this one on are sampled, and then for rows.
+// Uses the memory for the topology until blocks from this one on are sampled, and for rows afterwards.
 void RunCache::fill(int64_t number) {
   end();
   try {
@@ -100,11 +101,11 @@ void RunCache::fill(int64_t number) {
   if (kept_ != nullptr) coming_->expect(number);
 }
 
-// Returns whether anything was kept of what trains.
+// Returns whether any training samples were stored.
 bool RunCache::sample_from(int64_t number) {
   const SeedBlocks& blocks = from_.blocks;
   const int64_t first = blocks.block(number).list == 0 ? number : 0;
-  // What validates is read in each epoch.
+  // Validation blocks are read in each epoch.
   const BlockNumbers numbers[] = {{blocks.training_blocks(), blocks.blocks()},
                                   {first, blocks.training_blocks()}};
   kept_->begin();
@@ -133,7 +134,7 @@ void RunCache::begin() {
   CacheShares shares = divide_cache(divided);
   std::optional<ScratchFile> scratch;
   if (shares.scratch_bytes > 0) scratch = ScratchFile::make(options_.folder, shares.scratch_bytes);
-  if (shares.scratch_bytes > 0 && !scratch) {  // the disk has no room
+  if (shares.scratch_bytes > 0 && !scratch) {  // The disk has no space.
     divided.scratch_bytes = 0;
     shares = divide_cache(divided);
   }

@@ -19,7 +19,8 @@ SamplingShares SamplingShares::of(int64_t bytes, const DiskTopology& topology, i
     if (left >= some * CacheShares::kGroupInMemory * block_bytes)
       return {some, all, left / some, CacheShares::kGroupInMemory};
   }
-  // Of the rest the larger part is left: blocks may be larger than those before, and leave holes in the heap.
+  // The larger part of the rest stays free: later blocks may be larger than earlier ones, and leave holes in
+  // the heap.
   const int64_t left = std::max<int64_t>(bytes, 0);
   const auto some = static_cast<int>(std::clamp<int64_t>(left / 2 / block_bytes, 1, threads));
   return {some, std::clamp(min + left / 2, min, all), left / 8 / some, kLargestGroup};
@@ -36,7 +37,7 @@ void sample_blocks(const BlockSampler::From& from, DiskTopology& topology, const
   std::vector<Own> own;
   own.reserve(static_cast<size_t>(shares.threads));
   for (int i = 0; i < shares.threads; ++i) own.push_back({BlockSampler(from)});
-  std::atomic<int64_t> largest = 0;  // bytes of a block, so far
+  std::atomic<int64_t> largest = 0;  // Bytes of the largest block so far.
   std::atomic<bool> enough = false;
   auto range = numbers.begin();
   int64_t next = range == numbers.end() ? 0 : range->first;

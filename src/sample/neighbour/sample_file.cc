@@ -123,7 +123,7 @@ void KeptSamples::read(int64_t number, BlockSample& sample) {
   sample.read({data_.data() + (first - begin_), static_cast<size_t>(end - first)});
 }
 
-// Where a sample ends in the file.
+// Returns the end of a sample in the file.
 int64_t KeptSamples::end_of(int64_t sample) {
   const int64_t page = sample / kEndsOfPage;
   if (page != std::exchange(page_, page))

@@ -9,7 +9,7 @@ GraphShape shape_of_sample(const SampledBatch& sample, std::span<const int64_t> 
   GraphShape shape;
   const uint32_t* source = sample.source.data();
   uint32_t target = 0;
-  // Each hop expanded the nodes that were new in the one before.
+  // Each hop expanded the nodes that were new in the previous one.
   for (size_t hop = 0; hop < sample.edges_per_hop.size(); ++hop) {
     shape.nodes += static_cast<int32_t>(sample.nodes_per_hop[hop]);
     for (; target < static_cast<uint32_t>(shape.nodes); ++target) {

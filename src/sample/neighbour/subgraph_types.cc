@@ -9,12 +9,12 @@ namespace {
 
 using Column = SampledSubgraph::Column;
 
-constexpr int64_t kPieceEdges = 4096;  // edges, or lists, that are read together
+constexpr int64_t kPieceEdges = 4096;  // Edges or lists that are read together.
 
 struct End {
   int64_t col;
   int64_t row;
-  int64_t rank;  // sampled edges before reverse ones, each in their order
+  int64_t rank;  // Sampled edges come before reverse ones, each in their order.
 };
 
 // Appends the edges of one list whose neighbours have numbers.

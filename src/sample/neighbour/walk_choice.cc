@@ -13,17 +13,17 @@
 namespace plimsoll {
 namespace {
 
-// So many are read together.
+// Neighbours that are read together.
 constexpr int64_t kNeighbours = 64;
 
 struct Step {
   const Topology& topology;
   int64_t before;
-  EdgeRange list;  // of the node where the walk is
-  EdgeRange near;  // of the node before
+  EdgeRange list;  // List of the current node.
+  EdgeRange near;  // List of the previous node.
 };
 
-// Calls use(neighbours, the place of the first) for some of a list at a time, until that is false.
+// Calls use(neighbours, index of the first) for parts of a list until that returns false.
 template <typename Use>
 void read_list(const Topology& topology, const EdgeRange& list, const Use& use) {
   std::array<int64_t, kNeighbours> edges;
@@ -37,7 +37,7 @@ void read_list(const Topology& topology, const EdgeRange& list, const Use& use) 
   }
 }
 
-// By the list itself.
+// Searches by reading the list of the current node.
 template <typename Use>
 void in_list(const Step& step, const Use& use) {
   std::array<EdgeRange, kNeighbours> lists;
@@ -53,7 +53,7 @@ void in_list(const Step& step, const Use& use) {
   });
 }
 
-// By the list of the node before, and this node itself.
+// Searches by reading the list of the previous node, and that node itself.
 template <typename Use>
 void in_near(const Step& step, const Use& use) {
   std::array<EdgeRange, kNeighbours> lists;
@@ -81,8 +81,8 @@ void in_near(const Step& step, const Use& use) {
   if (is_due && goes_on) use_back();
 }
 
-// Calls use(place, whether it is back) for those of the list that are back or near, in its order, until that
-// is false.
+// Calls use(place, whether it is back) for the neighbours that are back or near, in list order, until that
+// returns false.
 template <typename Use>
 void for_each_known(const Step& step, const Use& use) {
   if (step.list.degree <= step.near.degree)
@@ -94,7 +94,7 @@ void for_each_known(const Step& step, const Use& use) {
 int64_t choose_place(const Step& step, const WalkChances& chances, double uniform) {
   int64_t back = 0;
   int64_t near = 0;
-  std::array<int64_t, kNeighbours> places;  // of the first
+  std::array<int64_t, kNeighbours> places;  // Only the first is used.
   int64_t place_of_back = -1;
   for_each_known(step, [&](int64_t place, bool is_back) {
     if (back + near < kNeighbours) places[static_cast<size_t>(back + near)] = place;
@@ -110,7 +110,7 @@ int64_t choose_place(const Step& step, const WalkChances& chances, double unifor
   const auto of = [](int64_t count, double chance) { return static_cast<double>(count) * chance; };
   double left = uniform * (of(back, chances.back) + of(near, chances.near) +
                            of(step.list.degree - back - near, chances.far));
-  int64_t begin = 0;  // of the far ones that come next
+  int64_t begin = 0;  // First of the far neighbours that come next.
   int64_t chosen = -1;
   const auto among_far = [&](int64_t end) {
     const auto place = begin + static_cast<int64_t>(std::ceil(left / chances.far)) - 1;

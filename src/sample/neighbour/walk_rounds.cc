@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// Starts of a round: as many as there is room for, and about as many in each. 0: not even one.
+// Returns the number of starts in a round: as many as fit, balanced over the rounds. 0 if not even one fits.
 template <typename T>
 int64_t starts_of_round(int64_t nodes, const WalkOptions& walks, int64_t room) {
   const auto fits = [&](int64_t starts) {

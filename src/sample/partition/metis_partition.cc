@@ -15,10 +15,10 @@
 namespace plimsoll {
 namespace {
 
-// METIS coarsens down to 30 nodes a part, counted in 32 bits.
+// METIS coarsens down to 30 nodes per part, counted in 32 bits.
 constexpr int64_t kMaxParts = int64_t{1} << 26;
-// Of a node and of an entry of its row, to begin with and at most: there are at most 38 levels, of 8 bytes an
-// entry, and as much again.
+// Initial and maximum bytes per node and per entry of its row: there are at most 38 levels with 8 bytes per
+// entry, and the same again for other data.
 constexpr int64_t kBytesEach = 64;
 constexpr int64_t kMaxBytesEach = 1024;
 
@@ -33,11 +33,11 @@ void require_good(const Topology& topology, const MetisOptions& options) {
 
 Parts partition(const Topology& topology, const MetisOptions& options) {
   Parts parts(static_cast<size_t>(topology.nodes()), 0);
-  if (options.parts == 1) return parts;  // METIS divides by the logarithm of it
+  if (options.parts == 1) return parts;  // METIS divides by the logarithm of the number of parts.
   const SymmetricGraph graph = symmetric_graph(topology);
   const int64_t size = topology.nodes() + static_cast<int64_t>(graph.neighbours.size());
   for (int64_t each = kBytesEach; each <= kMaxBytesEach; each *= 2) {
-    const Charge charge(Tag::columns, each * size + kMiB);  // METIS takes no allocator
+    const Charge charge(Tag::columns, each * size + kMiB);  // METIS accepts no allocator.
     if (run_metis(graph, static_cast<int32_t>(options.parts), options.slack, charge.bytes(), parts))
       return parts;
   }

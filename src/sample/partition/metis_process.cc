@@ -30,7 +30,7 @@ constexpr idx_t kSeed = 1;
 // The functions of METIS, which is loaded when the first graph is partitioned.
 class Library {
  private:
-  // First: the functions are found in it.
+  // The first member, as the functions are found in it.
   SharedLibrary library_{PLIMSOLL_LIBMETIS, "install that library, or partition by streaming instead"};
 
  public:
@@ -60,7 +60,7 @@ class Pipe {
   Pipe& operator=(const Pipe&) = delete;
 
   void end_writing() { close(1); }
-  // Whether all of it has come, or gone.
+  // Both return whether all bytes were transferred.
   bool read(void* to, size_t bytes) const {
     return transfer(static_cast<char*>(to), bytes, ::read, ends_[0]);
   }
@@ -93,11 +93,12 @@ struct Answer {
   int32_t cut = 0;
 };
 
-// From now on malloc gives out no more than `bytes`: what it has free, which METIS writes to first, and for
-// the rest what the kernel adds.
+// Limits malloc to `bytes`, in addition to its free memory: METIS first uses that, and then what the kernel
+// adds.
 bool limit_memory([[maybe_unused]] int64_t bytes) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return true;  // their malloc maps far more than it gives out, and hangs or ends the process where it cannot
+  // The malloc of sanitizers maps far more than it returns, and hangs or ends the process if mmap fails.
+  return true;
 #else
   std::FILE* const file = std::fopen("/proc/self/statm", "re");
   int64_t pages = 0;
@@ -120,7 +121,7 @@ void be_quiet() {
   ::dup2(nowhere, STDERR_FILENO);
 }
 
-// The life of the child. What it reads of the parent is shared until one of them writes.
+// Runs in the child. Memory of the parent that it reads is shared until one of them writes to it.
 [[noreturn]] void partition(const Library& metis, const SymmetricGraph& graph, idx_t parts, real_t imbalance,
                             int64_t bytes, std::span<int32_t> part_of, const Pipe& answer_to) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -132,7 +133,7 @@ void be_quiet() {
   options[METIS_OPTION_SEED] = kSeed;
   auto nodes = static_cast<idx_t>(part_of.size());
   idx_t constraints = 1;
-  // METIS takes the columns as they are and does not write to them.
+  // METIS takes the columns as non-const and does not write to them.
   const auto column = [](const auto& numbers) { return const_cast<idx_t*>(numbers.data()); };
   Answer answer;
   answer.code = metis.part_graph_kway(&nodes, &constraints, column(graph.row_ptr), column(graph.neighbours),
@@ -167,7 +168,7 @@ std::optional<int64_t> run_metis(const SymmetricGraph& graph, int32_t parts, dou
   if (answered && answer.code == METIS_ERROR_MEMORY) return std::nullopt;
   if (answered) throw Failure(fmt::format("METIS fails with code {}", answer.code));
   if (WIFSIGNALED(status)) throw Failure(fmt::format("METIS was ended by signal {}", WTERMSIG(status)));
-  return std::nullopt;  // exit() where a list of its own finds no memory
+  return std::nullopt;  // METIS calls exit() if a list of its own gets no memory.
 }
 
 }  // namespace plimsoll

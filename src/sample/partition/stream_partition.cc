@@ -17,7 +17,7 @@ constexpr int32_t kNone = -1;
 template <typename T>
 using PartColumn = Vector<T, Tag::columns>;
 
-// The part with the fewest nodes, the first of several: a tree whose leaves are the parts and whose inner
+// The part with the fewest nodes, the first of equals: a tree whose leaves are the parts and whose inner
 // nodes name the better of two.
 class MinFilled {
  public:
@@ -68,7 +68,7 @@ class Greedy {
     seen_.clear();
   }
 
-  // Puts every node into the part that its range of numbers has.
+  // Puts every node into the part of its range of numbers.
   void start_from_ranges() {
     for (int64_t node = 0; node < static_cast<int64_t>(parts_.size()); ++node) move(node, range_of(node));
   }
@@ -88,7 +88,7 @@ class Greedy {
     part = to;
   }
 
-  // neighbours x (1 - filled / capacity); parts of the same score by how little they are filled, then by
+  // Maximises neighbours x (1 - filled / capacity); ties go to the less filled part, then to the lower
   // number.
   int32_t best() const {
     int32_t best = filled_.min();
@@ -108,8 +108,9 @@ class Greedy {
   int64_t capacity_;
   Parts parts_;
   MinFilled filled_;
-  PartColumn<int32_t> neighbours_in_;  // of the node at hand, in each part; 0 in between
-  PartColumn<int32_t> seen_;           // parts that have any
+  // Neighbours of the current node in each part; reset to 0 afterwards.
+  PartColumn<int32_t> neighbours_in_;
+  PartColumn<int32_t> seen_;  // Parts with any neighbours.
 };
 
 void require_good(const Topology& topology, const PartitionOptions& options) {
@@ -149,7 +150,7 @@ Parts stream_partition(const Topology& topology, const PartitionOptions& options
   Greedy greedy(topology.nodes(), options);
   run_pass(topology, greedy);
   int64_t cut = cut_edges(topology, greedy.parts());
-  // Where neighbours have numbers near each other, as in crawls of the web, ranges are the better start.
+  // If neighbours have similar numbers, as in web crawls, ranges are the better start.
   const int64_t of_ranges = count_cut(topology, [&](int64_t node) { return greedy.range_of(node); });
   if (of_ranges < cut) {
     greedy.start_from_ranges();

@@ -87,7 +87,7 @@ void LinkSeeds::make(const SeedBlocks& blocks, const SeedBlocks::Block& block,
 JudgedNegatives::JudgedNegatives(const Topology& topology, const GraphView& graph, size_t split,
                                  uint64_t seed)
     : negative_edges_(topology, {}, seed, held_out_of(graph)),
-      // No epoch that trains has these numbers.
+      // Training epochs never have these numbers.
       epoch_(std::numeric_limits<uint32_t>::max() - static_cast<uint32_t>(split)) {}
 
 void JudgedNegatives::uniform(int64_t first, std::span<int64_t> nodes, std::span<int64_t> neighbours) {

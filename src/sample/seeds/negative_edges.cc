@@ -11,8 +11,8 @@
 namespace plimsoll {
 namespace {
 
-// Random draws for a pair. Where fewer than one pair in a hundred is allowed, the last ones are drawn from a
-// list of all.
+// Random draws per pair. If fewer than one pair in a hundred is allowed, the last ones are drawn from a list
+// of all.
 constexpr int kMaxDraws = 1000;
 
 }  // namespace
@@ -43,7 +43,7 @@ void NegativeEdges::refuse_node(int64_t node) const {
                   node, topology_.nodes()));
 }
 
-// All pairs wait. Each has draws of its own.
+// All pairs wait. Each has its own random numbers.
 void NegativeEdges::begin(std::span<const int64_t> numbers, uint32_t epoch, uint64_t part) {
   draws_.clear();
   for (const int64_t number : numbers)
@@ -53,7 +53,7 @@ void NegativeEdges::begin(std::span<const int64_t> numbers, uint32_t epoch, uint
   std::iota(waiting_.begin(), waiting_.end(), size_t{0});
 }
 
-// For each node, how many neighbours may be drawn.
+// Counts the neighbours that may be drawn for each node.
 void NegativeEdges::count_allowed(std::span<const int64_t> nodes) {
   lists_.resize(nodes.size());
   topology_.read_lists(nodes, lists_);
@@ -66,7 +66,7 @@ void NegativeEdges::count_allowed(std::span<const int64_t> nodes) {
     allowed_[i] = topology_.nodes() - lists_[i].degree - (options_.self_loops || loops_[i] != 0 ? 0 : 1);
 }
 
-// Turns ranks among allowed neighbours into neighbours.
+// Replaces ranks among allowed neighbours by the neighbours.
 void NegativeEdges::find_neighbours(std::span<const int64_t> nodes, std::span<int64_t> neighbours) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     // The node itself is missing from its list, but not allowed.
@@ -76,7 +76,7 @@ void NegativeEdges::find_neighbours(std::span<const int64_t> nodes, std::span<in
   search_.find_missing(lists_, ranks_, neighbours);
 }
 
-// Gives pairs that wait what was found for them. Those of a neighbour that does not exist or is excluded
+// Gives waiting pairs the neighbours found for them. Pairs whose neighbour does not exist or is excluded
 // still wait.
 void NegativeEdges::keep_waiting(std::span<const int64_t> nodes, std::span<int64_t> neighbours) {
   size_t still = 0;
@@ -105,7 +105,7 @@ void NegativeEdges::structured(std::span<const int64_t> nodes, std::span<const i
     find_neighbours(drawn_, found_);
     keep_waiting(nodes, neighbours);
   }
-  std::ranges::sort(waiting_, {}, [&](size_t i) { return nodes[i]; });  // each list is read once
+  std::ranges::sort(waiting_, {}, [&](size_t i) { return nodes[i]; });  // Each list is read once.
   for (const size_t i : waiting_) {
     const std::span<const int64_t> all = allowed_pairs_.neighbours(nodes[i]);
     if (all.empty()) refuse_node(nodes[i]);
@@ -120,8 +120,8 @@ void NegativeEdges::uniform(int64_t first, uint32_t epoch, std::span<int64_t> no
   uniform(numbers_, epoch, nodes, neighbours);
 }
 
-// A node and a rank are drawn among all nodes; the pair counts if the node has so many allowed neighbours:
-// the neighbour of a greater rank is a number beyond the nodes.
+// A node and a rank are drawn among all nodes. The pair counts if the node has more than `rank` allowed
+// neighbours; otherwise its neighbour is a number beyond the nodes.
 void NegativeEdges::uniform(std::span<const int64_t> numbers, uint32_t epoch, std::span<int64_t> nodes,
                             std::span<int64_t> neighbours) {
   begin(numbers, epoch, 1);
@@ -142,7 +142,7 @@ void NegativeEdges::uniform(std::span<const int64_t> numbers, uint32_t epoch, st
   if (!waiting_.empty()) draw_from_all(nodes, neighbours);
 }
 
-// Each pair that waits is drawn from a list of all allowed ones.
+// Draws each waiting pair from a list of all allowed ones.
 void NegativeEdges::draw_from_all(std::span<int64_t> nodes, std::span<int64_t> neighbours) {
   const int64_t total = allowed_pairs_.total();
   if (total == 0)
@@ -153,7 +153,7 @@ void NegativeEdges::draw_from_all(std::span<int64_t> nodes, std::span<int64_t> n
   ranks_.resize(draws_.size());
   for (const size_t i : waiting_)
     ranks_[i] = static_cast<int64_t>(draws_[i].below(static_cast<uint64_t>(total)));
-  std::ranges::sort(waiting_, {}, [&](size_t i) { return ranks_[i]; });  // each list is read once
+  std::ranges::sort(waiting_, {}, [&](size_t i) { return ranks_[i]; });  // Each list is read once.
   for (const size_t i : waiting_) {
     const AllowedPairs::Pair pair = allowed_pairs_.at(ranks_[i]);
     nodes[i] = pair.node;

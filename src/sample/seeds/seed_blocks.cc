@@ -35,7 +35,7 @@ int64_t SeedBlocks::per_batch() const {
 
 SeedBlocks::Block SeedBlocks::block(int64_t number) const {
   Block block;
-  int64_t limit = 0;  // where its step or list ends
+  int64_t limit = 0;  // End of the step or list.
   if (number < begins_[1]) {
     const int64_t in_epoch = number % blocks_of_epoch_;
     const int64_t batch = in_epoch / per_batch();

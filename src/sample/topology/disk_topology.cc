@@ -76,8 +76,8 @@ void DiskTopology::resize(int64_t bytes) {
     spare -= given;
   };
   for (PageCache* const column : columns())
-    if (column != nullptr) column->resize(column->min_bytes());  // before others grow
-  // A page of lists saves twice the reads that another saves: each neighbour is read by way of its list.
+    if (column != nullptr) column->resize(column->min_bytes());  // Shrinks it before others grow.
+  // A page of lists saves twice as many reads as another: each neighbour is read by way of its list.
   give(*lists_, spare / 2);
   give(*neighbours_, weights_ ? spare / 2 : spare);
   if (weights_) give(*weights_, spare);
@@ -129,8 +129,8 @@ void DiskTopology::find(std::span<const EdgeRange> lists, std::span<const int64_
     find_in<uint32_t>(lists, nodes, found);
 }
 
-// What a page has of a list is searched where it lies. Lists of more pages than a few are searched number by
-// number, all of them at once.
+// The part of a list on the current page is searched in place. Lists of more than a few pages are searched
+// number by number, all of them at once.
 template <typename T>
 void DiskTopology::find_in(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
                            std::span<uint8_t> found) const {
@@ -194,7 +194,7 @@ void DiskTopology::read_edge_values(std::span<const int64_t> edges, std::span<fl
   if (features_) read_features(edges, values.subspan(values_.weight ? 1 : 0));
 }
 
-// What a page has of an edge's row is read at once.
+// The part of an edge's row on a page is read at once.
 void DiskTopology::read_features(std::span<const int64_t> edges, std::span<float> values) const {
   constexpr size_t kTogether = 4096;
   struct Piece {

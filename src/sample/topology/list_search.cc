@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-// The place of each list at which is_below(list, place, neighbour) becomes false.
+// Finds the index in each list at which is_below(list, place, neighbour) becomes false.
 template <typename IsBelow>
 void ListSearch::search(std::span<const EdgeRange> lists, std::span<int64_t> places,
                         const IsBelow& is_below) {
@@ -42,13 +42,13 @@ void ListSearch::find(std::span<const EdgeRange> lists, std::span<const int64_t>
                       std::span<int64_t> places, std::span<uint8_t> found) {
   std::fill(found.begin(), found.end(), uint8_t{0});
   search(lists, places, [&](size_t list, int64_t, int64_t neighbour) {
-    // A node that is there is compared on the way to its place.
+    // A node that is in the list is compared on the way to its place.
     if (neighbour == nodes[list]) found[list] = 1;
     return neighbour < nodes[list];
   });
 }
 
-// In front of place p of an ascending list, neighbour(p) - p nodes are missing.
+// Before index p of an ascending list, neighbour(p) - p nodes are missing.
 void ListSearch::find_missing(std::span<const EdgeRange> lists, std::span<const int64_t> ranks,
                               std::span<int64_t> nodes) {
   search(lists, nodes,

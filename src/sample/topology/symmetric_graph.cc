@@ -26,7 +26,7 @@ void for_each_pair(const Topology& topology, const Use& use) {
       [](int64_t) {});
 }
 
-// Rows in ascending order, in which a neighbour stands as often as edges lead there or from there.
+// Rows in ascending order. A neighbour occurs once for each edge in either direction.
 struct Entries {
   Vector<int64_t, Tag::columns> begin;
   Vector<int32_t, Tag::columns> neighbours;
@@ -38,7 +38,7 @@ struct Entries {
     });
     std::partial_sum(begin.begin(), begin.end(), begin.begin());
     neighbours.resize(static_cast<size_t>(begin.back()));
-    // `begin` has where each row ends; filled from there, it has where each begins.
+    // `begin` has the end of each row. Filling a row from there backwards leaves its start in `begin`.
     for_each_pair(topology, [&](size_t node, size_t neighbour) {
       neighbours[static_cast<size_t>(--begin[node])] = static_cast<int32_t>(neighbour);
       neighbours[static_cast<size_t>(--begin[neighbour])] = static_cast<int32_t>(node);
@@ -76,7 +76,7 @@ SymmetricGraph symmetric_graph(const Topology& topology) {
   }
   const auto count = static_cast<size_t>(graph.row_ptr.back());
   graph.weights.assign(count, 0);
-  // In place: what is kept of a row never passes what has been read.
+  // Works in place: the kept entries of a row never pass those that are still to be read.
   size_t kept = 0;
   for (size_t node = 0; node < nodes; ++node) {
     const size_t first = kept;

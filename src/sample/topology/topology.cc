@@ -11,8 +11,8 @@
 namespace plimsoll {
 namespace {
 
-// How far ahead of their use numbers at random places are fetched: enough to have as many cache misses under
-// way as a core can. Measured: bench/results/sampling.md.
+// Distance of the prefetch for random places: large enough to keep as many cache misses in flight as a core
+// can. Measured: bench/results/sampling.md.
 constexpr size_t kPlacesAhead = 16;
 
 template <typename T, typename Use>
