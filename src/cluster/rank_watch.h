@@ -13,7 +13,7 @@ class RankWatch {
   struct State {
     double waiting_s = 0;  ///< Time it has waited for other ranks; 0 while it works.
     bool in_step = false;  ///< A training step runs; other work may take any time.
-    /// Duration of the longest step; before the first step ends, the time before that step.
+    /// Longest step so far. The time before the first step counts as one.
     double longest_step_s = 0;
   };
 

@@ -22,7 +22,7 @@ bool is_array(const fs::path& path) {
   return path.extension() == ".npy";
 }
 
-// The whole numbers of an array, whatever their dtype.
+// The whole numbers of an array of any integer dtype.
 class Numbers {
  public:
   explicit Numbers(const fs::path& path) : view_(path), path_(path.string()) {
@@ -39,7 +39,7 @@ class Numbers {
     if (dtype == "<u4") return view_.values<uint32_t>()[i];
     return view_.values<uint8_t>()[i];
   }
-  // The ID of a row, which must be a node.
+  // Returns the ID of a row, which must be a node.
   uint64_t id(int64_t element, int64_t row, const IdRules& rules) const {
     const int64_t value = at(element);
     const auto refused = [&](const std::string& expected) {
@@ -58,13 +58,13 @@ class Numbers {
   std::string path_;
 };
 
-// Where sources and targets are in one or two arrays.
+// Location of sources and targets in one or two arrays.
 struct ArrayPair {
   Numbers first;
   std::optional<Numbers> second;
   int64_t edges = 0;
-  int64_t step = 1;          // from one edge to the next in `first`
-  int64_t target_begin = 0;  // of `first`, where there is no second
+  int64_t step = 1;          // Distance between edges in `first`.
+  int64_t target_begin = 0;  // Index of the first target in `first`, if there is no `second`.
 
   explicit ArrayPair(const std::vector<fs::path>& paths) : first(paths[0]) {
     const std::vector<int64_t>& shape = first.shape();
@@ -76,7 +76,7 @@ struct ArrayPair {
                                      Json(second->shape()).dump(), paths[0].string(), Json(shape).dump()));
       return;
     }
-    // [E, 2] where both would do: [2, 2] is two edges, a row each.
+    // [E, 2] takes precedence: [2, 2] is two edges, a row each.
     const bool rows = shape.size() == 2 && shape[1] == 2;
     if (!rows && !(shape.size() == 2 && shape[0] == 2))
       throw InputError(fmt::format("{}: has the shape {}, expected [E, 2] or [2, E], or two arrays of [E]",
@@ -214,7 +214,7 @@ std::vector<fs::path> EdgeList::value_files() const {
 }
 
 int64_t EdgeList::max_edges() const {
-  constexpr int64_t kShortestLine = 4;  // "1 2" and its end
+  constexpr int64_t kShortestLine = 4;  // "1 2" and the line end.
   int64_t max = 0;
   for (const EdgeText& text : texts_) {
     if (is_compressed_name(text.path)) return int64_t{1} << 40;

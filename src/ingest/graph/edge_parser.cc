@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kTextPiece = 256 << 10;
 constexpr int64_t kBytesPerThread = kEdgeBytesPerThread;
 
-// What is wrong with a field.
+// Thrown for an invalid field.
 struct BadField {
   std::string_view field;
   std::string expected;
@@ -115,7 +115,7 @@ struct Piece {
   Vector<char, Tag::ingest> buffer;
   size_t bytes = 0;
   size_t text = 0;
-  bool first = false;  // begins with the first line of its text
+  bool first = false;  // It begins with the first line of its text.
   int64_t bytes_read = 0;
   ParsedEdges parsed;
 };
@@ -152,9 +152,9 @@ class Pieces {
  private:
   const std::vector<EdgeText>& texts_;
   size_t next_ = 0;
-  int64_t done_ = 0;  // bytes of the texts before
+  int64_t done_ = 0;  // Bytes of the previous texts.
   std::unique_ptr<InputStream> stream_;
-  Vector<char, Tag::ingest> carried_;  // the beginning of a line whose end is not read yet
+  Vector<char, Tag::ingest> carried_;  // Beginning of a line whose end is not read yet.
 };
 
 }  // namespace
@@ -202,7 +202,7 @@ void read_edge_texts(const std::vector<EdgeText>& texts, size_t values, const Id
   Pieces pieces(texts);
   std::vector<Piece> slots(static_cast<size_t>(workers.threads()));
   size_t text = 0;
-  int64_t lines = 0;  // of the present text, before the present piece
+  int64_t lines = 0;  // Lines of the current text before the current chunk.
   workers.run_stream(
       [&](int64_t, int worker) { return pieces.next(slots[static_cast<size_t>(worker)]); },
       [&](int64_t, Turn& turn) {

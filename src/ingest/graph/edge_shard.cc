@@ -17,7 +17,7 @@ namespace {
 
 const DataKindRegistration kEdgeShardKind({.name = kEdgeShard, .merge = merge_graph});
 
-// What all shards are made from: names and sizes of all files.
+// Identifies the input of all shards: names and sizes of all files.
 std::string identity_of(const std::vector<fs::path>& files) {
   Hasher all;
   for (const fs::path& path : files) {
@@ -33,7 +33,8 @@ bool has_texts(const GraphIngestOptions& options, const EdgeList& list) {
   return options.ids == "text" || (options.ids == "auto" && !list.has_numbers());
 }
 
-// IDs that are no nodes and can be told by now; those of a text of nodes are told when it is read.
+// Rules that reject IDs known not to be nodes at this point; those of a node table are checked when it is
+// read.
 IdRules rules_of(const GraphIngestOptions& options, const EdgeList& list, const NodeTable& table) {
   constexpr uint64_t kMaxNodes = uint64_t{1} << 32;
   IdRules rules{.texts = has_texts(options, list)};
@@ -105,7 +106,7 @@ GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const Graph
   DataSetWriter set(options.out, options.force, files);
   const GraphScratch scratch{set.path(), files, memory_for_sorts(options.threads)};
   const bool once = sorts_once(options);
-  const bool gather = !once && !table.has_ids();  // otherwise the table says which nodes there are
+  const bool gather = !once && !table.has_ids();  // Otherwise the table defines the nodes.
   GraphEdges edges(scratch, edge_rules(options, list), once, list.max_edges());
   std::unique_ptr<ExternalSort> ids;
   std::unique_ptr<UniqueTexts> texts;
@@ -169,7 +170,7 @@ void EdgeShards::check(const std::function<void(int64_t)>& progress) const {
 
 void EdgeShards::add_edges(GraphEdges& edges) const {
   for (size_t i = 0; i < sets_.size(); ++i) {
-    sets_[i].column<uint8_t>("edges");  // refuses what is none
+    sets_[i].column<uint8_t>("edges");  // This throws if it is not a shard.
     const NpyView& column = sets_[i].columns().at("edges");
     edges.take_run(column.file().path(), column.offset(), stored_[i]);
   }

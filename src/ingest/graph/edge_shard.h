@@ -10,12 +10,12 @@
 
 namespace plimsoll {
 
-/// The kind of such a data set.
+/// Kind of a data set with the edges of a shard.
 inline constexpr const char* kEdgeShard = "edge_shard";
 
-/// Reads the edges of a shard into a data set (docs/formats/graph.md): sorted as the first
-/// sort of a graph sorts them, and the IDs of their ends where these say which nodes there are. Nodes without
-/// edges, their rows and splits are left to the merge. Errors: those of ingest_graph().
+/// Reads the edges of a shard into a data set (docs/formats/graph.md): sorted like the first sort of a graph,
+/// with the IDs of their ends if these define the nodes. Nodes without edges, their rows and splits are left
+/// to the merge. Errors: those of ingest_graph().
 GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const GraphProgress& progress,
                                   FileSystem& files);
 
@@ -24,31 +24,31 @@ class EdgeShards {
  public:
   /// Errors: InputError.
   explicit EdgeShards(const std::vector<ShardFolder>& shards);
-  /// Compares all checksums, before anything is added from here; `progress` gets the bytes done. Errors:
+  /// Compares all checksums; must be called before edges are added. `progress` gets the bytes done. Errors:
   /// InputError.
   void check(const std::function<void(int64_t)>& progress) const;
 
-  /// Of the whole graph, as the first shard has them.
+  /// Options of the whole graph, from the first shard.
   const GraphIngestOptions& options() const { return options_; }
-  uint64_t ids_end() const { return ids_end_; }  ///< one more than the greatest ID; of numbers
+  uint64_t ids_end() const { return ids_end_; }  ///< One more than the greatest ID, for numbers.
   int64_t edges_read() const { return edges_read_; }
   int64_t bytes() const { return bytes_; }
 
   /// Adds all edges, in the order of the input.
   void add_edges(GraphEdges& edges) const;
-  /// As gather_ends(), of all edges.
+  /// Does the same as gather_ends() for all edges.
   void add_ends(ExternalSort* ids, UniqueTexts* texts) const;
 
  private:
   std::vector<DataSetView> sets_;
   GraphIngestOptions options_;
-  std::vector<int64_t> stored_;  // edges of each shard
+  std::vector<int64_t> stored_;  // Number of edges in each shard.
   uint64_t ids_end_ = 0;
   int64_t edges_read_ = 0;
   int64_t bytes_ = 0;
 };
 
-/// Whether the first sort of edges is their last: IDs are nodes for sure, and keep their order.
+/// Returns whether the first sort of edges is the last one: IDs are known to be nodes and keep their order.
 bool sorts_once(const GraphIngestOptions& options);
 
 }  // namespace plimsoll

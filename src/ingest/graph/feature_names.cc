@@ -14,7 +14,7 @@ void FeatureNames::require_room(int64_t count, const std::string& where) const {
 
 void FeatureNames::add(std::string name, const std::string& where) {
   require_room(1, where);
-  constexpr int64_t kCopies = 4;  // two while the list grows, that of the tables, that of the manifest
+  constexpr int64_t kCopies = 4;  // Two while the list grows, one in the tables, one in the manifest.
   charge_.add(kCopies * (2 * static_cast<int64_t>(sizeof(std::string)) + heap_bytes(name)));
   names_.push_back(std::move(name));
 }

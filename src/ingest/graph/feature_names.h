@@ -7,15 +7,15 @@
 
 namespace plimsoll {
 
-/// The names of features, in the ledger with the copies of them that stand in the tables of a graph and in
-/// its manifest. Not thread-safe.
+/// Names of features. The ledger is also charged for their copies in the tables of a graph and in its
+/// manifest. Not thread-safe.
 class FeatureNames {
  public:
   static constexpr int64_t kMax = int64_t{1} << 20;
 
-  /// Errors: InputError that begins with `where`, for one more than kMax; BudgetExceeded.
+  /// Errors: InputError that begins with `where`, for more than kMax names; BudgetExceeded.
   void add(std::string name, const std::string& where);
-  /// feature_0, feature_1 and so on.
+  /// Adds feature_0, feature_1 and so on.
   void add_numbers(int64_t count, const std::string& where);
 
   const std::vector<std::string>& all() const { return names_; }

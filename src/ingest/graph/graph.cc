@@ -15,7 +15,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// What the output holds if that is just what would be made.
+// Returns the result for an output that already is what would be made.
 std::optional<GraphIngestResult> find_made(const GraphIngestOptions& options, const Json& provenance,
                                            const std::vector<fs::path>& sources) {
   if (!is_made_already(options.out, options.force, provenance, sources)) return std::nullopt;
@@ -31,7 +31,7 @@ std::optional<GraphIngestResult> find_made(const GraphIngestOptions& options, co
                            .classes = view.tables().classes};
 }
 
-// What is known of nodes, and read by the merge.
+// Files with node data, which the merge reads.
 std::vector<fs::path> node_files(const GraphIngestOptions& options) {
   std::vector<fs::path> all = NodeTable(options.nodes).files();
   for (const fs::path& path : options.splits)
@@ -39,7 +39,7 @@ std::vector<fs::path> node_files(const GraphIngestOptions& options) {
   return all;
 }
 
-// Of the edges what the shards say, of the nodes what is there now.
+// Sources of edges from the shards, and of nodes from the current files.
 Json merged_sources(const std::vector<ShardFolder>& shards, const EdgeList& list,
                     const GraphIngestOptions& options) {
   const size_t values = list.value_files().size();

@@ -21,16 +21,17 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr int64_t kMaxNodes = int64_t{1} << 32;  // indices are u32
+constexpr int64_t kMaxNodes = int64_t{1} << 32;  // Indices are u32.
 constexpr int64_t kUnlimited = std::numeric_limits<int64_t>::max();
-constexpr int64_t kSparseFactor = 4;  // numbers over so many times the ends of edges are no count
+// If the greatest number exceeds this many times the number of edge ends, numbers are sparse.
+constexpr int64_t kSparseFactor = 4;
 
-// Thrown where IDs are to be told by what they are: they do not count nodes.
+// Thrown during detection of the kind of IDs if they are not dense.
 struct NotDense {};
-// Two texts have one hash; another seed gives them two.
+// Thrown if two texts have the same hash; another seed gives them different ones.
 struct HashCollision {};
 
-/// One attempt to make the data set, with IDs of a kind.
+/// One attempt to make the data set, with one kind of IDs.
 class GraphBuild {
  public:
   GraphBuild(const GraphIngestOptions& options, const EdgeList& edges, const EdgeShards* shards,
@@ -71,7 +72,8 @@ class GraphBuild {
 
   const GraphIngestOptions& options_;
   const EdgeList& list_;
-  const EdgeShards* shards_;  // of the list, which is then read for the place of an error alone; or null
+  // Shards of the list, or null. With shards the list is only read to locate an error.
+  const EdgeShards* shards_;
   NodeTable table_;
   bool dense_;
   bool may_be_sparse_;
@@ -81,16 +83,17 @@ class GraphBuild {
   IdRules rules_;
   GraphIngestResult result_;
 
-  int64_t declared_ = -1;                 // nodes, where that is known before the edges
-  uint64_t ids_end_ = 0;                  // one more than the greatest number
-  std::unique_ptr<ExternalSort> row_of_;  // rows of the table, by ID
-  std::shared_ptr<ExternalSort> ids_;     // all IDs, where they are sparse
+  // Number of nodes, if it is known before the edges are read; otherwise -1.
+  int64_t declared_ = -1;
+  uint64_t ids_end_ = 0;                  // One more than the greatest number.
+  std::unique_ptr<ExternalSort> row_of_;  // Rows of the table, by ID.
+  std::shared_ptr<ExternalSort> ids_;     // All IDs, if they are sparse.
   std::unique_ptr<UniqueTexts> texts_;
   std::unique_ptr<GraphEdges> edges_;
   std::unique_ptr<NodeIndex> index_;
 };
 
-// IDs and labels of the table of nodes.
+// Reads the IDs and labels of the node table.
 void GraphBuild::scan_table() {
   if (rules_.texts)
     texts_ = std::make_unique<UniqueTexts>(scratch_.folder, "texts", scratch_.memory / 5, scratch_.files);
@@ -115,7 +118,7 @@ void GraphBuild::scan_table() {
   row_of_->seal();
 }
 
-// How many nodes there are, as far as it is said before the edges are read.
+// Determines the number of nodes, if it is known before the edges are read.
 void GraphBuild::settle_dense() {
   const int64_t rows = table_.exists() ? table_.rows() : -1;
   declared_ = options_.node_count;
@@ -141,10 +144,10 @@ void GraphBuild::settle_dense() {
 }
 
 void GraphBuild::read_edges() {
-  const int64_t max = shards_ != nullptr ? 0 : list_.max_edges();  // that are sorted here
+  const int64_t max = shards_ != nullptr ? 0 : list_.max_edges();  // Edges that are sorted here.
   edges_ = std::make_unique<GraphEdges>(scratch_, edge_rules(options_, list_),
                                         shards_ != nullptr ? sorts_once(options_) : in_order(), max);
-  const bool gather = !dense_ && !table_.has_ids();  // otherwise the table says which nodes there are
+  const bool gather = !dense_ && !table_.has_ids();  // Otherwise the table defines the nodes.
   if (gather && !rules_.texts) ids_ = scratch_.unique_sort("ids", GraphScratch::kIds, max * 2);
   if (shards_ != nullptr)
     take_shards(gather);
@@ -171,7 +174,7 @@ void GraphBuild::take_shards(bool gather) {
   if (dense_) ids_end_ = std::max(ids_end_, shards_->ids_end());
   if (dense_ && may_be_sparse_ && ids_end_ > static_cast<uint64_t>(kMaxNodes)) throw NotDense();
   if (dense_ && ids_end_ > rules_.limit) {
-    list_.read(rules_, 1, [](const EdgeBatch&, int64_t) {});  // refuses the line
+    list_.read(rules_, 1, [](const EdgeBatch&, int64_t) {});  // This throws an error with the line.
     throw InputError(
         fmt::format("found the ID {}, expected nodes below {}{}; the edges were changed since "
                     "the shards were made: make them again",
@@ -215,7 +218,7 @@ void GraphBuild::index_ids() {
     throw InputError(fmt::format("found {} nodes, expected {} at most", index_->nodes(), kMaxNodes));
 }
 
-// Texts are numbered in the order of their bytes and written as the table of names.
+// Numbers texts in byte order and writes them as the table of names.
 void GraphBuild::index_texts() {
   auto hashes = scratch_.sort("hashes", GraphScratch::kNodes, sizeof(uint32_t), kUnlimited);
   int64_t nodes = 0;
@@ -237,7 +240,7 @@ void GraphBuild::index_texts() {
   index_ = std::make_unique<NodeIndex>(std::move(hashes), true, nodes);
 }
 
-// Those that are a neighbour of most edges first.
+// Nodes that are a neighbour of most edges come first.
 void GraphBuild::order_by_degree() {
   NodeOrder order(scratch_, index_->nodes());
   NodeIndex::Reader ids(*index_);
@@ -261,7 +264,7 @@ void GraphBuild::order_by_degree() {
   order.by_node().remove();
 }
 
-// By what the edges say, which have nodes for IDs by now.
+// Orders nodes by the topology. Edges have nodes instead of IDs at this point.
 void GraphBuild::order_by_edges() {
   const fs::path folder = scratch_.folder / "topology";
   {
@@ -283,7 +286,7 @@ void GraphBuild::order_by_edges() {
   index_ = order.by_id();
 }
 
-// The column node_id, where nodes keep the order of their IDs.
+// Writes the column node_id if nodes keep the order of their IDs.
 void GraphBuild::write_ids() {
   if (dense_ || rules_.texts) return;
   NodeIndex::Reader ids(*index_);
@@ -295,7 +298,7 @@ void GraphBuild::write_ids() {
 
 void GraphBuild::write_rows() {
   if (table_.exists()) {
-    if (!table_.has_ids() && !in_order()) {  // row r is that of ID r
+    if (!table_.has_ids() && !in_order()) {  // Row r belongs to ID r.
       row_of_ = scratch_.sort("row_of", GraphScratch::kNodes, sizeof(uint32_t), table_.rows());
       for (uint32_t row = 0; row < static_cast<uint64_t>(table_.rows()); ++row) row_of_->add(row, &row);
       row_of_->seal();
@@ -327,7 +330,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
       write_ids();
     edges_->relabel(*index_);
   } catch (const UnknownId& unknown) {
-    // An edge has an ID that the table of nodes has not: find it again, with its line.
+    // An edge has an ID that the node table lacks: read the list again to find its line.
     rules_.unknown = unknown.id;
     rules_.nodes = fmt::format(" that {} has", table_.path());
     list_.read(rules_, 1, [](const EdgeBatch&, int64_t) {});
@@ -370,7 +373,7 @@ GraphIngestResult build_graph(const GraphIngestOptions& options, const EdgeList&
     } catch (const NotDense&) {
       ids = "sparse";
     } catch (const HashCollision&) {
-      // The next seed. Shards have all the first.
+      // Tries the next seed. All shards use the first seed.
       if (shards != nullptr)
         throw InputError(
             "two names of nodes have the same hash (one pair in 1.8e19): run ingest graph without --shard");

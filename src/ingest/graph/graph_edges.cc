@@ -11,13 +11,13 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kChunk = 16384;  // edges or rows that are written at once
+constexpr size_t kChunk = 16384;  // Edges or rows that are written at once.
 
 uint64_t edge_key(uint64_t row, uint64_t neighbour) {
   return row << 32 | neighbour;
 }
 
-// Gathers rows and edges, and writes them in pieces.
+// Collects rows and edges, and writes them in chunks.
 class RowWriter {
  public:
   RowWriter(GraphWriter& writer, const EdgeRules& rules, int64_t nodes)
@@ -76,7 +76,7 @@ class RowWriter {
   GraphWriter& writer_;
   const EdgeRules& rules_;
   int64_t nodes_;
-  std::vector<float> loop_;  // the values of one that is added: weight 1, features 0
+  std::vector<float> loop_;  // Values of an added self-loop: weight 1, features 0.
   int64_t row_ = 0;
   bool looped_ = false;
   int64_t edges_ = 0;

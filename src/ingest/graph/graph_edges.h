@@ -14,50 +14,52 @@
 
 namespace plimsoll {
 
-/// What is done with edges on their way.
+/// Transformations of edges.
 struct EdgeRules {
   enum class Loops { keep, drop, add };
-  bool out = false;         ///< a row holds the targets of its node's edges; else the sources
-  bool undirected = false;  ///< each edge both ways
-  bool dedup = false;       ///< of edges with the same ends the first alone
+  bool out = false;         ///< A row holds the targets of its node's edges instead of the sources.
+  bool undirected = false;  ///< Add each edge in both directions.
+  bool dedup = false;       ///< Keep only the first of edges with the same ends.
   Loops loops = Loops::keep;
-  bool weight = false;  ///< the first value of an edge is its weight
-  size_t features = 0;  ///< the other values
+  bool weight = false;  ///< The first value of an edge is its weight.
+  size_t features = 0;  ///< Number of the other values.
 
   size_t values() const { return features + (weight ? 1 : 0); }
 };
 
-/// Adds the IDs of all ends to those of two that are there: numbers to `ids`, texts to `texts`.
+/// Adds the IDs of all ends to `ids` if they are numbers, or to `texts`. The other may be null.
 void gather_ends(const EdgeBatch& edges, ExternalSort* ids, UniqueTexts* texts);
 
-/// Edges on their way from the order of the input to that of rows and neighbours; those with the same ends
-/// stay in the order of the input. Three sorts, or one where IDs are nodes already. Not thread-safe.
+/// Sorts edges from input order to the order of rows and neighbours; those with the same ends stay in input
+/// order. Uses three sorts, or one if IDs are nodes already. Not thread-safe.
 class GraphEdges {
  public:
-  /// `direct`: the IDs of edges are the nodes. `most` edges can come.
+  /// `direct` means that the IDs of edges are the nodes. `max` is the maximum number of edges.
   GraphEdges(GraphScratch scratch, EdgeRules rules, bool direct, int64_t max);
 
   void add(const EdgeBatch& edges);
-  /// Adds `edges` stored ones as write_run() of another wrote them, from byte `begin` of a file on.
+  /// Adds `edges` stored edges that another object's write_run() wrote to a file, starting at byte `begin`.
   void take_run(const std::filesystem::path& path, int64_t begin, int64_t edges);
-  /// All have been added.
+  /// Must be called after all edges have been added.
   void seal();
-  /// Gives what the first sort made, after seal(), for take_run().
+  /// Writes the result of the first sort, after seal(), for take_run().
   void write_run(const std::function<void(std::span<const std::byte>)>& write) const;
-  /// Deletes what the first sort has on disk.
+  /// Deletes the files of the first sort.
   void remove() { first_sort().remove(); }
-  /// For each ID, ascending, how many edges have it as a neighbour; not where `direct`.
+  /// Calls take() for each ID, ascending, with the number of edges that have it as a neighbour; not if
+  /// `direct`.
   void count_neighbours(const std::function<void(uint64_t id, uint64_t edges)>& take) const;
-  /// Puts nodes for IDs, unless they are nodes already. Throws UnknownId.
+  /// Replaces IDs by nodes, unless they are nodes already. Throws UnknownId.
   void relabel(const NodeIndex& index);
-  /// Puts other numbers for the nodes that stand for IDs now.
+  /// Replaces the node numbers by others.
   void renumber(const NodeIndex& index);
-  /// Writes indptr and indices as write() would.
+  /// Writes indptr and indices like write().
   void write_topology(int64_t nodes, GraphWriter& writer) const;
-  /// Writes indptr, indices and the values of edges; to be called last.
+  /// Writes indptr, indices and the values of edges; must be the last call.
   void write(int64_t nodes, GraphWriter& writer, const std::function<void(int64_t)>& progress);
 
-  int64_t added() const { return added_; }  ///< stored each way, without the loops to be added
+  /// Number of edges in all directions, without the loops that write() adds.
+  int64_t added() const { return added_; }
 
  private:
   void add(uint64_t row, uint64_t neighbour, const void* values);
@@ -69,8 +71,8 @@ class GraphEdges {
   GraphScratch scratch_;
   EdgeRules rules_;
   bool direct_;
-  std::unique_ptr<ExternalSort> by_neighbour_;  // ID of the neighbour; ID of the row, values
-  std::unique_ptr<ExternalSort> sorted_;        // row and neighbour; values
+  std::unique_ptr<ExternalSort> by_neighbour_;  // Key: ID of the neighbour. Payload: ID of the row, values.
+  std::unique_ptr<ExternalSort> sorted_;        // Key: row and neighbour. Payload: values.
   std::vector<std::byte> record_;
   int64_t added_ = 0;
 };

@@ -41,7 +41,7 @@ std::string whole_path(const fs::path& path) {
   return path.empty() ? std::string() : fs::absolute(path).string();
 }
 
-// Of what is a column, or an array.
+// Returns a column name unchanged, and the absolute path of an array.
 std::string column_or_path(const std::string& text) {
   return fs::path(text).extension() == ".npy" ? whole_path(text) : text;
 }

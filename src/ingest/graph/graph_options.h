@@ -6,15 +6,16 @@
 
 namespace plimsoll {
 
-/// What the provenance of a graph says of its options: files by their names alone.
+/// Returns the options for the provenance of a graph: files by their names only.
 Json graph_options_json(const GraphIngestOptions& options);
 
-/// The options as a shard keeps them for the merge: files by their whole paths.
+/// Returns the options that a shard stores for the merge: files by their absolute paths.
 Json graph_inputs_json(const GraphIngestOptions& options);
-/// And read again; without output, shard and threads. Errors: Json::exception, UsageError (not understood).
+/// Parses the result of graph_inputs_json(), without output, shard and threads. Errors: Json::exception,
+/// UsageError (not understood).
 GraphIngestOptions read_graph_inputs(const Json& inputs);
 
-/// What these options do with the edges of a list.
+/// Returns the transformations of edges that these options ask for.
 EdgeRules edge_rules(const GraphIngestOptions& options, const EdgeList& edges);
 
 }  // namespace plimsoll

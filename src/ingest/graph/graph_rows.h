@@ -11,20 +11,20 @@
 
 namespace plimsoll {
 
-/// Writes x, y and the splits of a table whose row r is that of node r.
+/// Writes x, y and the splits of a table whose row r belongs to node r.
 void write_rows_in_order(const NodeTable& table, GraphWriter& writer);
 
-/// The same where they stand in another order. `row_of` has the IDs of the rows and the numbers of these, a
-/// u32; it is read and removed. Errors: InputError (a node without a row, where rows have features).
+/// Does the same for a table in another order. `row_of` maps the IDs of the rows to their row numbers, u32;
+/// it is read and removed. Errors: InputError (a node without a row, if rows have features).
 void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeIndex& index,
                        const GraphScratch& scratch, GraphWriter& writer);
 
-/// Writes a split from a file of IDs: a text, one a line, or a .npy array. Errors: InputError with file and
-/// line, also for an ID that is no node.
+/// Writes a split from a file of IDs: a text with one per line, or a .npy array. Errors: InputError with file
+/// and line, also for an ID that is no node.
 void write_split(size_t split, const std::filesystem::path& path, const IdRules& rules,
                  const NodeIndex& index, const GraphScratch& scratch, GraphWriter& writer);
 
-/// The ID in a field of a table of nodes, by the rules. Errors: InputError by way of `at`.
+/// Parses the ID in a field of a node table. Errors: InputError, thrown by `at`.
 uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineReader& at);
 
 }  // namespace plimsoll

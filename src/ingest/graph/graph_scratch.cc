@@ -6,12 +6,12 @@
 namespace plimsoll {
 
 int64_t memory_for_sorts(int threads) {
-  constexpr int64_t kOutputBytes = 4 * kMiB;  // buffers of columns
-  constexpr int64_t kMax = 2 * kGiB;          // more makes nothing faster
+  constexpr int64_t kOutputBytes = 4 * kMiB;  // Buffers of columns.
+  constexpr int64_t kMax = 2 * kGiB;          // More memory makes nothing faster.
   const Ledger& ledger = Ledger::process();
   if (ledger.cap() == Ledger::kUnlimited) return kMax;
   const int64_t free = ledger.cap() - ledger.held() - kOutputBytes;
-  // No more than half to the text in work: threads are fewer then.
+  // Parsing gets at most half; otherwise fewer threads are used.
   const int64_t parsing = std::min(free / 2, threads * kEdgeBytesPerThread);
   return std::clamp<int64_t>(free - parsing, kMiB, kMax);
 }

@@ -9,19 +9,18 @@
 
 namespace plimsoll {
 
-/// What the sorts of an ingest may take of what the ledger has free, beside columns that are written and text
-/// in work on so many threads.
+/// Returns the part of the ledger's free memory for the sorts of an ingest: the rest is for written columns
+/// and for text parsed on `threads` threads.
 int64_t memory_for_sorts(int threads);
 
-/// Where the sorts of an ingest keep their runs, and how much memory they may have together.
+/// Folder for the runs of an ingest's sorts, and their total memory.
 struct GraphScratch {
   std::filesystem::path folder;
   FileSystem& files;
   int64_t memory;
 
   // Shares of the memory, in percent. Two sorts of edges live at once, one that is read and one that is
-  // filled; one of all IDs; a few of as many records as there are nodes; alone, at last, that of the rows of
-  // nodes.
+  // filled; one sort of all IDs; a few with one record per node; at the end only that of the rows of nodes.
   static constexpr int kEdges = 30, kIds = 20, kNodes = 4, kAlone = 70;
 
   ExternalSort::Options options(const std::string& name, int percent, size_t payload, int64_t max) const {
@@ -37,7 +36,7 @@ struct GraphScratch {
                                      int64_t max) const {
     return std::make_unique<ExternalSort>(options(name, percent, payload, max));
   }
-  /// One that keeps each key once.
+  /// Makes a sort that keeps each key once.
   std::unique_ptr<ExternalSort> unique_sort(const std::string& name, int percent, int64_t max) const {
     ExternalSort::Options unique = options(name, percent, 0, max);
     unique.unique = true;

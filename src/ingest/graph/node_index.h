@@ -10,13 +10,14 @@
 
 namespace plimsoll {
 
-/// Which node stands for each ID: pairs in the order of the IDs, on disk where they do not fit in memory. IDs
-/// are the user's numbers, or hashes of their texts. Not thread-safe.
+/// Maps IDs to nodes: pairs in the order of the IDs, on disk if they do not fit into memory. IDs are the
+/// user's numbers, or hashes of their texts. Not thread-safe.
 class NodeIndex {
  public:
-  /// IDs 0 .. nodes-1, each its own node.
+  /// Maps the IDs 0 .. nodes-1 to themselves.
   explicit NodeIndex(int64_t nodes) : nodes_(nodes) {}
-  /// The keys of `ids`, sealed: its payload says which node, a u32; without one they count up from 0.
+  /// Maps the keys of `ids`, which must be sealed. Its payload is the node, a u32; without a payload nodes
+  /// count up from 0.
   NodeIndex(std::shared_ptr<ExternalSort> ids, bool has_nodes, int64_t nodes)
       : nodes_(nodes), ids_(std::move(ids)), has_nodes_(has_nodes) {}
 
@@ -45,7 +46,7 @@ class NodeIndex {
     int64_t at_ = -1;
   };
 
-  /// Deletes what is on disk.
+  /// Deletes its files.
   void remove() {
     if (ids_) ids_->remove();
   }
@@ -56,13 +57,13 @@ class NodeIndex {
   bool has_nodes_ = false;
 };
 
-/// An ID that no node has.
+/// Thrown for an ID that no node has.
 struct UnknownId {
   uint64_t id;
 };
 
-/// Gives each record of `records`, whose keys are IDs, with the node of its ID: take(node, payload). Throws
-/// UnknownId.
+/// Calls take(node, payload) for each record of `records`, whose keys are IDs, with the node of its ID.
+/// Throws UnknownId.
 template <typename Take>
 void join(const ExternalSort& records, const NodeIndex& index, const Take& take) {
   ExternalSort::Reader record = records.read();

@@ -9,21 +9,21 @@
 
 namespace plimsoll {
 
-/// Numbers nodes again, in the order of a key that each has; of equal keys in the order they had. Sorted on
-/// disk where memory does not reach. Not thread-safe. Errors of all: Failure (disk), BudgetExceeded.
+/// Renumbers nodes in the order of a key; ties keep their order. Sorts on disk if memory is not enough. Not
+/// thread-safe. Errors of all functions: Failure (disk), BudgetExceeded.
 class NodeOrder {
  public:
   NodeOrder(const GraphScratch& scratch, int64_t nodes);
 
-  /// A node, of 0 .. nodes-1, each once; its ID in the index of before; and its key.
+  /// Adds a node of 0 .. nodes-1, each once, its ID in the previous index, and its key.
   void add(uint32_t node, uint64_t id, uint32_t key);
-  /// All have been added. Writes the column node_id: the IDs or, of `texts`, their places in the table of
-  /// names, which are the old numbers.
+  /// Must be called after all nodes have been added. Writes the column node_id: the IDs or, for `texts`,
+  /// their indices in the table of names, which are the old numbers.
   void write_ids(bool texts, GraphWriter& writer);
 
-  /// The new number of each ID, once written.
+  /// Returns the new number of each ID; valid after write_ids().
   std::unique_ptr<NodeIndex> by_id() const { return std::make_unique<NodeIndex>(new_of_id_, true, nodes_); }
-  /// The new number of each old one, once written.
+  /// Returns the new number of each old one; valid after write_ids().
   NodeIndex by_node() const { return NodeIndex(new_of_node_, true, nodes_); }
 
  private:
@@ -32,9 +32,9 @@ class NodeOrder {
   }
   const GraphScratch& scratch_;
   int64_t nodes_;
-  std::unique_ptr<ExternalSort> by_key_;                   // key and node
-  std::unique_ptr<ExternalSort> id_of_node_;               // u64
-  std::shared_ptr<ExternalSort> new_of_node_, new_of_id_;  // u32
+  std::unique_ptr<ExternalSort> by_key_;                   // Key, then node.
+  std::unique_ptr<ExternalSort> id_of_node_;               // Payload: ID, u64.
+  std::shared_ptr<ExternalSort> new_of_node_, new_of_id_;  // Payload: new number, u32.
 };
 
 }  // namespace plimsoll

@@ -134,7 +134,7 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
   if (has_ids()) {
     LineReader lines(InputStream::open(options_.table), options_.table.string());
     std::string_view line;
-    lines.next_row(line);  // the header
+    lines.next_row(line);  // Skips the header.
     first_line_ = lines.line() + 1;
     std::vector<std::string_view> fields;
     int64_t rows = 0;
@@ -168,14 +168,15 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
 }
 
 void NodeTable::add_label(std::string label) {
-  constexpr size_t kNode = 4 * sizeof(void*);  // of a map, beside its pair
-  constexpr int64_t kCopies = 5;               // two lists of the names, those of the tables and the manifest
+  constexpr size_t kNode = 4 * sizeof(void*);  // Bytes of a map node in addition to its pair.
+  // Two lists of the names, and those of the tables and the manifest.
+  constexpr int64_t kCopies = 5;
   charge_.add(heap_piece(kNode + sizeof(std::pair<const std::string, int64_t>)) +
               kCopies * (static_cast<int64_t>(sizeof(std::string)) + heap_bytes(label)));
   labels_seen_.emplace(std::move(label), 0);
 }
 
-// Numbers in their order, else texts in the order of their bytes.
+// Numbers classes by their labels if these are numbers, else in the byte order of the labels.
 void NodeTable::number_classes() {
   std::vector<std::string> labels;
   for (const auto& [label, unused] : labels_seen_) labels.push_back(label);

@@ -16,54 +16,56 @@
 
 namespace plimsoll {
 
-/// What is known of nodes, a row each: a text with a header, and arrays with as many rows.
+/// Data of nodes, one row each: a text with a header, and arrays with the same number of rows.
 struct NodeTableOptions {
-  std::filesystem::path table = {};        ///< text, plain, .zst or .gz; empty: none
-  std::string id = {};                     ///< column of the IDs; empty: the first. Text alone
-  std::string label = {};                  ///< column; empty: none
-  std::string split = {};                  ///< column: train, valid, test or none; empty: none
-  std::vector<std::string> features = {};  ///< columns; a field may hold several numbers with blanks between
-  std::string unlabelled = {};             ///< the label that means none, beside empty fields and -1
-  std::filesystem::path feature_array = {};  ///< .npy of f32, f16, u8 or i8 [V, F]
-  std::filesystem::path label_array = {};    ///< .npy of whole numbers [V], -1 unlabelled
+  std::filesystem::path table = {};  ///< Text, plain, .zst or .gz; empty: none.
+  std::string id = {};               ///< Column of the IDs; empty: the first. Text only.
+  std::string label = {};            ///< Column of the labels; empty: none.
+  std::string split = {};            ///< Column with train, valid, test or none; empty: none.
+  /// Columns; a field may hold several numbers separated by blanks.
+  std::vector<std::string> features = {};
+  std::string unlabelled = {};               ///< Additional label that means none, like empty fields and -1.
+  std::filesystem::path feature_array = {};  ///< .npy of f32, f16, u8 or i8 [V, F].
+  std::filesystem::path label_array = {};    ///< .npy of whole numbers [V], -1 for unlabelled.
 };
 
-/// Nodes row by row. Not thread-safe. Errors of all: InputError with file and line, or row.
+/// Nodes row by row. Not thread-safe. Errors of all functions: InputError with file and line, or row.
 class NodeTable {
  public:
-  /// Looks at the header, and at the first row for the width of features.
+  /// Reads the header, and the first row to find the width of features.
   explicit NodeTable(NodeTableOptions options);
 
-  /// Whether anything is known of nodes.
+  /// Whether there is any node data.
   bool exists() const { return has_ids() || rows_ >= 0; }
-  /// Whether rows have IDs; otherwise row r is that of node r.
+  /// Whether rows have IDs; otherwise row r belongs to node r.
   bool has_ids() const { return !options_.table.empty(); }
-  /// How many rows; of a text after scan().
+  /// Number of rows; for a text known after scan().
   int64_t rows() const { return rows_; }
-  /// F
+  /// Features per node, F.
   size_t width() const { return names_.size(); }
   bool has_labels() const { return !options_.label.empty() || !options_.label_array.empty(); }
   bool has_splits() const { return !options_.split.empty(); }
   const std::vector<std::string>& feature_names() const { return names_.all(); }
   std::vector<std::filesystem::path> files() const;
-  /// The first of them, for error texts.
+  /// The first file, for error messages.
   std::string path() const { return files().front().string(); }
 
-  /// Reads IDs and labels, once, before read(). `take` gets the ID of each row of a text and may throw
-  /// refusals by way of the reader.
+  /// Reads IDs and labels, once, before read(). `take` gets the ID of each row of a text and may throw errors
+  /// by way of the reader.
   void scan(const std::function<void(std::string_view id, const LineReader& at)>& take);
-  /// After scan(): the line of the text with the first row.
+  /// Line of the text with the first row; known after scan().
   int64_t first_line() const { return first_line_; }
-  /// After scan(): -1, or whole numbers from 0; names of the classes unless they are these numbers.
+  /// Known after scan(). classes() is -1 or the number of classes; class_names() is empty if the labels are
+  /// whole numbers from 0.
   int64_t classes() const { return classes_; }
   const std::vector<std::string>& class_names() const { return class_names_; }
 
   struct Row {
-    Vector<float, Tag::ingest> x;  ///< [F]
+    Vector<float, Tag::ingest> x;  ///< [F].
     int64_t y = -1;
-    int split = -1;  ///< counts in kGraphSplits
+    int split = -1;  ///< Index into kGraphSplits.
   };
-  /// All rows, in order.
+  /// Reads all rows, in order.
   void read(const std::function<void(const Row&)>& take) const;
 
  private:
@@ -89,7 +91,7 @@ class NodeTable {
   NpyView features_, labels_;
   int64_t rows_ = -1;
   int64_t first_line_ = 2;
-  Charge charge_{Tag::ingest};  // of the labels and names of classes
+  Charge charge_{Tag::ingest};  // Memory of the labels and names of classes.
   std::map<std::string, int64_t, std::less<>> labels_seen_;
   int64_t classes_ = 0;
   std::vector<std::string> class_names_;

@@ -19,28 +19,28 @@
 namespace plimsoll {
 namespace {
 
-// What a number is for: the layer of its counter.
+// Purpose of a random number: the layer of its counter.
 enum GraphDraw : uint32_t { kNeighbours, kFeatures, kNode, kCentres };
 
-constexpr uint32_t kSameCommunity = 0xB3333333;  // 70 % of neighbours
-constexpr int64_t kMaxNeighbours = 1 << 20;      // of a node
-constexpr int64_t kChunkNumbers = 1 << 18;       // features and neighbours that are made at once
+constexpr uint32_t kSameCommunity = 0xB3333333;  // 70 % of neighbours.
+constexpr int64_t kMaxNeighbours = 1 << 20;      // Maximum neighbours per node.
+constexpr int64_t kChunkNumbers = 1 << 18;       // Features and neighbours that are made at once.
 
-// Uniform in [0, 1), to the power of three: small numbers are likely, and hubs have them.
+// The cube of a uniform number in [0, 1): small numbers, which hubs have, are likely.
 double cubed(uint32_t bits) {
   const double u = bits * 0x1p-32;
   return u * u * u;
 }
 
-// Close to normal with mean 0 and variance 1, from 64 bits: four sixteenths of them added up, which every
-// machine does alike.
+// Approximately normal with mean 0 and variance 1, from 64 bits: the sum of four groups of 16 bits, which is
+// the same on every machine.
 float bell(uint32_t a, uint32_t b) {
   const auto sum = static_cast<int32_t>((a & 0xFFFF) + (a >> 16) + (b & 0xFFFF) + (b >> 16)) - 2 * 65535;
   return static_cast<float>(sum) * static_cast<float>(1.7320508 / 65536);
 }
 
-// Communities are ranges of places, hubs first in each; nodes are the places shuffled, so that their numbers
-// tell nothing.
+// Communities are ranges of places with the hubs first; nodes are the shuffled places, so that their numbers
+// reveal nothing.
 class MadeUpGraph {
  public:
   explicit MadeUpGraph(const GraphSimulation& options)
@@ -54,7 +54,8 @@ class MadeUpGraph {
       for (int64_t f = 0; f < options.features; ++f) {
         const auto bits = philox_(philox_counter(Purpose::simulation, kCentres, static_cast<uint32_t>(c),
                                                  static_cast<uint32_t>(f), 0));
-        // Two centres are 2 apart, whatever F, and noise is 1 each way: a node's own features say little.
+        // Two centres are at distance 2 for any F, and noise is 1 in each dimension: a node's own features
+        // reveal little.
         centres_.push_back(bell(bits[0], bits[1]) *
                            static_cast<float>(std::sqrt(2.0 / static_cast<double>(options.features))));
       }
@@ -62,7 +63,7 @@ class MadeUpGraph {
 
   int64_t community(int64_t node) const { return community_at(place_of(node)); }
 
-  // The node's neighbours, ascending, each once.
+  // Computes the node's neighbours, ascending, without duplicates.
   void neighbours(int64_t node, std::vector<uint32_t>& out) const {
     out.clear();
     const uint64_t place = place_of(node);
@@ -95,7 +96,7 @@ class MadeUpGraph {
     }
   }
 
-  // 10 % train, 5 % validate, 10 % test.
+  // 10 % are for training, 5 % for validation and 10 % for testing.
   int split(int64_t node) const {
     const auto bits = philox_(philox_counter(Purpose::simulation, kNode, 0, static_cast<uint32_t>(node), 0));
     const uint32_t percent = static_cast<uint32_t>(uint64_t{bits[1]} * 100 >> 32);
@@ -103,7 +104,7 @@ class MadeUpGraph {
   }
 
  private:
-  // Both below 2^32.
+  // Both must be below 2^32.
   uint64_t times(uint64_t a, uint64_t b) const { return a * b % nodes_; }
   uint64_t place_of(int64_t node) const { return times(static_cast<uint64_t>(node), inverse_); }
   uint32_t node_at(uint64_t place) const { return static_cast<uint32_t>(times(place, step_)); }
@@ -129,7 +130,7 @@ class MadeUpGraph {
     while (place >= first_place(community + 1)) ++community;
     return community;
   }
-  // A power law with the exponent 2.5: in proportion to (rank / size)^(-2/3), whose mean is 3.
+  // A power law with exponent 2.5: proportional to (rank / size)^(-2/3), whose mean is 3.
   int64_t degree(uint64_t place, int64_t community, int64_t node) const {
     const uint64_t first = first_place(community);
     const auto size = static_cast<double>(first_place(community + 1) - first);
@@ -142,8 +143,8 @@ class MadeUpGraph {
   const GraphSimulation& options_;
   Philox philox_;
   uint64_t nodes_;
-  uint64_t step_ = 1;     // place p is node p * step_ mod V
-  uint64_t inverse_ = 1;  // and node v the place v * inverse_ mod V
+  uint64_t step_ = 1;     // Place p is node p * step_ mod V.
+  uint64_t inverse_ = 1;  // Node v is place v * inverse_ mod V.
   std::vector<float> centres_;
 };
 
@@ -218,7 +219,7 @@ GraphSimulationResult simulate_graph(const GraphSimulation& options,
   writer.store_x(stored);
   const int64_t numbers = options.features + static_cast<int64_t>(options.degree) + 1;
   const int64_t chunk = std::clamp<int64_t>(kChunkNumbers / numbers, 1, 1 << 14);
-  // A chunk and its columns while they grow, and a hub or two.
+  // Memory of a chunk, its columns while they grow, and one or two hubs.
   const int64_t bytes = 12 * (chunk * numbers + 2 * static_cast<int64_t>(options.degree) * (1 << 12));
   const Ledger& ledger = Ledger::process();
   const int64_t fit = (ledger.cap() - ledger.held() - (int64_t{4} << 20)) / bytes;

@@ -13,10 +13,10 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kNone = kGraphSplits.size();  // no split
-constexpr size_t kWrittenAtOnce = 1 << 14;     // edges, nodes or numbers that are written at once
+constexpr size_t kNone = kGraphSplits.size();  // No split.
+constexpr size_t kWrittenAtOnce = 1 << 14;     // Edges, nodes or numbers that are written at once.
 
-// Two words of a pair of nodes, whichever comes first.
+// Two hash words of a pair of nodes, in either order.
 struct PairHash {
   Philox philox;
   std::array<uint64_t, 2> operator()(int64_t a, int64_t b) const {
@@ -30,7 +30,7 @@ struct PairHash {
   }
 };
 
-// Sums over pairs that are the same for two multisets of them, and for hardly any others.
+// Order-independent checksum of a multiset of pairs.
 struct PairSum {
   int64_t count = 0;
   std::array<uint64_t, 2> words{};
@@ -103,7 +103,7 @@ class EdgeSplit {
 
   static double share_of(uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-53; }
 
-  // kNone: it stays, and is not predicted.
+  // kNone means that the edge remains and is not predicted.
   size_t split_of(int64_t node, int64_t neighbour) const {
     const auto words = hash_(node, neighbour);
     const double share = share_of(words[0]);
@@ -118,7 +118,7 @@ class EdgeSplit {
         graph_.edges(),
         [&](int64_t node, int64_t neighbour, int64_t edge) {
           const size_t split = node == neighbour ? kNone : split_of(node, neighbour);
-          // Of an edge that stands both ways, that from the smaller node is the pair.
+          // If edges exist in both directions, the one from the smaller node is the pair.
           if (split != kNone && (!result_.undirected || neighbour < node)) {
             pairs_[split].insert(pairs_[split].end(), {neighbour, node});
             ++result_.pairs[split];
@@ -150,7 +150,7 @@ class EdgeSplit {
     pairs_[split].clear();
   }
 
-  // The edges of edges_, with what is known of them.
+  // Writes edges_ with their columns.
   void write_kept(GraphWriter& writer) {
     const auto rows = [&](const auto& column, int64_t width, auto&& values, auto&& append) {
       values.clear();
@@ -175,7 +175,7 @@ class EdgeSplit {
     edges_.clear();
   }
 
-  // As they are.
+  // Copies the node columns.
   void write_nodes(GraphWriter& writer) const {
     const auto chunks = [](auto column, size_t width, auto&& append) {
       const size_t step = std::max<size_t>(kWrittenAtOnce / std::max<size_t>(width, 1), 1) * width;
@@ -207,7 +207,7 @@ class EdgeSplit {
   const GraphView& graph_;
   const std::function<void(int64_t, int64_t)>& progress_;
   PairHash hash_;
-  size_t edges_at_once_;  // that are written
+  size_t edges_at_once_;  // Edges that are written at once.
   EdgeSplitResult result_;
   Vector<int64_t, Tag::ingest> edges_, ends_;
   std::array<Vector<int64_t, Tag::ingest>, kGraphSplits.size()> pairs_;
@@ -241,7 +241,7 @@ EdgeSplitResult split_edges(const EdgeSplitOptions& options,
       result.pairs[split] = static_cast<int64_t>(there.split_edges(split).size() / 2);
     return result;
   }
-  check_columns(graph.set(), {.full = true});  // all of it is read
+  check_columns(graph.set(), {.full = true});  // All of it is read.
   GraphWriter writer(options.out, options.force, files);
   const EdgeSplitResult result = EdgeSplit(options, graph, progress).write(writer);
   writer.publish(graph.tables(), provenance);

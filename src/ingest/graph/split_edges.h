@@ -10,30 +10,30 @@
 
 namespace plimsoll {
 
-/// Which edges of a graph to hold out, and where to write the rest.
+/// Selection of the edges of a graph to hold out, and the output for the rest.
 struct EdgeSplitOptions {
-  std::filesystem::path graph = {};  ///< a `graph` that is there
+  std::filesystem::path graph = {};  ///< Folder of an existing `graph`.
   std::filesystem::path out = {};
-  double valid = 0.05;  ///< share of pairs of nodes with an edge that validates
-  double test = 0.05;   ///< and that tests
-  double train = 1;     ///< of those that stay, the share that trains
+  double valid = 0.05;  ///< Fraction of connected node pairs used for validation.
+  double test = 0.05;   ///< Fraction used for testing.
+  double train = 1;     ///< Fraction of the remaining pairs used for training.
   uint64_t seed = 42;
-  bool force = false;  ///< replace an existing output
+  bool force = false;  ///< Replace an existing output.
 };
 
 struct EdgeSplitResult {
-  bool already_there = false;  ///< the output held just this split: nothing was done
-  bool undirected = false;     ///< every edge stands both ways, and is a pair once
+  bool already_there = false;  ///< The output already held this split, so nothing was done.
+  bool undirected = false;     ///< Every edge exists in both directions and counts as one pair.
   int64_t nodes = 0;
-  int64_t edges = 0;                                 ///< that stay
-  std::array<int64_t, kGraphSplits.size()> pairs{};  ///< of each split
+  int64_t edges = 0;                                 ///< Number of edges that remain.
+  std::array<int64_t, kGraphSplits.size()> pairs{};  ///< Number of pairs of each split.
 };
 
-/// Writes a `graph` again without the edges that are held out, both ways of a pair, with the pairs of each
-/// split as columns train_edges, valid_edges and test_edges. The split of a pair is a function of (seed, its
-/// two nodes) alone; self-loops stay, and are no pairs. Nothing is kept in memory but some thousand edges.
-/// `progress` gets the edges done and in all, of two passes. Errors: InputError (no graph; rows that do not
-/// ascend, or have a neighbour twice), UsageError (shares), Failure (disk, an output in the way).
+/// Writes a copy of a `graph` without the held-out edges, in both directions of a pair. The pairs of each
+/// split are the columns train_edges, valid_edges and test_edges. The split of a pair depends only on (seed,
+/// its two nodes); self-loops remain, and are not pairs. Memory holds only some thousand edges. `progress`
+/// gets the number of edges done and in total, over two passes. Errors: InputError (no graph; rows that do
+/// not ascend, or have a neighbour twice), UsageError (fractions), Failure (disk, an existing output).
 EdgeSplitResult split_edges(const EdgeSplitOptions& options,
                             const std::function<void(int64_t, int64_t)>& progress,
                             FileSystem& files = FileSystem::disk());

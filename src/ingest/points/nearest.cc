@@ -18,7 +18,7 @@ namespace {
 
 using Points = Vector<uint32_t, Tag::ingest>;
 
-// Those of `pos` that are in `points`, as nanoflann asks for them.
+// The part of `pos` that is in `points`, with the interface that nanoflann needs.
 struct Cloud {
   std::span<const float> pos;
   const Points& points;
@@ -35,8 +35,8 @@ struct Cloud {
 using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<double, Cloud>, Cloud,
                                                  kCoordinates, uint32_t>;
 
-// The k nearest points but one, by distance and then by index. nanoflann's own set takes of equal distances
-// those that it meets first.
+// The k nearest points except for the point itself, by distance and then by index. nanoflann's own result set
+// keeps the first it meets of equally distant points.
 class Nearest {
  public:
   Nearest(uint32_t self, const Points& points, size_t k, std::vector<std::pair<double, uint32_t>>& found)
@@ -45,7 +45,7 @@ class Nearest {
   }
   size_t size() const { return found_.size(); }
   bool full() const { return found_.size() == k_; }
-  // A little more than the greatest distance, so that no equal one is passed over: a tree's bounds are
+  // Slightly more than the greatest distance, so that no equal one is skipped, as a tree's bounds are
   // rounded.
   double worstDist() const {  // NOLINT(readability-identifier-naming): the name that nanoflann calls
     constexpr double kSlack = 1 + 1e-9;
@@ -69,7 +69,7 @@ class Nearest {
   std::vector<std::pair<double, uint32_t>>& found_;
 };
 
-// Where the edges into points go: `others` each.
+// Destination of the edges into points: `others` each.
 class Edges {
  public:
   Edges(int64_t points, size_t others, Vector<int32_t, Tag::ingest>& edges) : others_(others), edges_(edges) {
@@ -86,10 +86,10 @@ class Edges {
   Vector<int32_t, Tag::ingest>& edges_;
 };
 
-// Points that share their place with enough others have their edges without a search: from those of lowest
-// index. A search would meet all of a place, since all are equally near: for clouds that are padded with
-// zeros, the square of their number. So that others meet no more than they can take, the tree has no more of
-// such a place than one more than that.
+// Points that share their place with enough others get their edges without a search: from those of lowest
+// index. A search would visit all points of a place, as all are equally near: quadratic for clouds padded
+// with zeros. So that searches from other points visit only as many as they need, the tree holds at most one
+// more than that of such a place.
 class SharedPlaces {
  public:
   SharedPlaces(std::span<const float> pos, size_t others, Edges& edges)
@@ -112,7 +112,7 @@ class SharedPlaces {
   }
 
   bool has_edges(uint32_t point) const { return done_[point]; }
-  /// What the tree holds.
+  /// The points in the tree.
   const Points& points() const { return points_; }
 
  private:
@@ -130,7 +130,7 @@ class SharedPlaces {
   }
 
   std::span<const float> pos_;
-  Points points_;  // by place, then index
+  Points points_;  // Sorted by place, then index.
   std::vector<bool, LedgerAllocator<bool, Tag::ingest>> done_;
 };
 
@@ -143,7 +143,8 @@ void nearest_neighbours(std::span<const float> pos, int64_t k, Vector<int32_t, T
   if (others == 0) return;
   Edges made(points, others, edges);
   const SharedPlaces places(pos, others, made);
-  // A tree has fewer than two nodes of 40 bytes a point, in pieces of 8 KiB, and an index of each.
+  // A tree has fewer than two nodes of 40 bytes per point, allocated in chunks of 8 KiB, and an index per
+  // point.
   const Charge charge(Tag::ingest, static_cast<int64_t>(places.points().size()) * (2 * 40 + 4) + (16 << 10) +
                                        static_cast<int64_t>(others * 16));
   const Cloud cloud{pos, places.points()};

@@ -7,11 +7,10 @@
 
 namespace plimsoll {
 
-/// The edges of a k-nearest-neighbour graph of the points `pos` [n, 3]: replaces `edges` by [n * k, 2],
-/// source and target. Into each point, in order, edges from its k nearest others, nearest first, of equal
-/// distance those of lower index first; from all others where there are fewer. Distances are Euclidean, of
-/// coordinates widened to double. Memory: 89 bytes a point beside the edges. Errors: BudgetExceeded,
-/// Interrupted.
+/// Replaces `edges` by the edges of a k-nearest-neighbour graph of the points `pos` [n, 3]: [n * k, 2],
+/// source and target. Each point has edges from its k nearest other points, nearest first, ties by lower
+/// index; from all others if there are fewer. Distances are Euclidean, computed in double. Memory: 89 bytes
+/// per point in addition to the edges. Errors: BudgetExceeded, Interrupted.
 void nearest_neighbours(std::span<const float> pos, int64_t k, Vector<int32_t, Tag::ingest>& edges);
 
 }  // namespace plimsoll

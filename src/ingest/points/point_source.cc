@@ -151,7 +151,7 @@ class PointText : public PointSource {
   std::array<std::optional<size_t>, 5> columns_ = {};
   std::vector<size_t> features_;
   std::vector<std::string> names_;
-  std::vector<std::string_view> fields_;  // of the line that begins the next set
+  std::vector<std::string_view> fields_;  // Fields of the line that begins the next set.
   bool more_ = false;
 };
 

@@ -13,9 +13,9 @@ namespace plimsoll {
 
 /// The points of one set.
 struct PointSet {
-  Vector<float, Tag::ingest> pos;       ///< [n, 3]
-  Vector<float, Tag::ingest> features;  ///< [n, F]
-  int64_t label = -1;                   ///< class of the set
+  Vector<float, Tag::ingest> pos;       ///< [n, 3].
+  Vector<float, Tag::ingest> features;  ///< [n, F].
+  int64_t label = -1;                   ///< Class of the set.
 
   int64_t points() const { return static_cast<int64_t>(pos.size()) / kCoordinates; }
   void clear() {
@@ -25,20 +25,21 @@ struct PointSet {
   }
 };
 
-/// Point sets, one after the other. Not thread-safe. Errors of all: InputError that names file and line, or
+/// Sequence of point sets. Not thread-safe. Errors of all functions: InputError that names file and line, or
 /// set and point; BudgetExceeded.
 class PointSource {
  public:
   virtual ~PointSource() = default;
 
-  /// Replaces `set` by the next one; false where there is none.
+  /// Replaces `set` by the next one; returns false after the last.
   virtual bool next(PointSet& set) = 0;
-  virtual const std::vector<std::string>& features() const = 0;  ///< their names, F
-  virtual int64_t sets() const { return 0; }                     ///< 0: not known before the end
+  virtual const std::vector<std::string>& features() const = 0;  ///< Names of the F features.
+  /// Number of sets; 0 if it is not known before the end.
+  virtual int64_t sets() const { return 0; }
 
-  /// An array [sets, points, numbers] (.npy, f32) whose first two or three numbers are coordinates, as
-  /// `dimensions` says; or a text with a header: the columns graph, x, y and, if there, z and label; others
-  /// are features. Errors: also UsageError for `dimensions`.
+  /// Opens an array [sets, points, numbers] (.npy, f32) whose first two or three numbers are coordinates, as
+  /// `dimensions` says; or a text with a header: the columns graph, x, y and, optionally, z and label; others
+  /// are features. Errors: those above, and UsageError for `dimensions`.
   static std::unique_ptr<PointSource> open(const std::filesystem::path& path, int64_t dimensions);
 };
 

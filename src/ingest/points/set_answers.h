@@ -14,20 +14,21 @@ namespace plimsoll {
 
 inline constexpr int64_t kMaxSetClasses = 65536;
 
-/// What is to be learned of each point set, in their order: an array (.npy), or a text with a line a set and
-/// commas between numbers. Not thread-safe. Errors of all: InputError with file and line or row.
+/// Labels or targets of point sets, in their order: an array (.npy), or a text with a line per set and commas
+/// between numbers. Not thread-safe. Errors of all functions: InputError with file and line or row.
 class SetAnswers {
  public:
-  /// Classes, -1 for none: whole numbers [sets].
+  /// Opens classes, -1 for none: whole numbers [sets].
   static SetAnswers classes(const std::filesystem::path& path) { return SetAnswers(path, true); }
-  /// Numbers, f32 [sets] or [sets, width], NaN where unknown (a text says nan).
+  /// Opens targets, f32 [sets] or [sets, width], NaN if unknown (nan in a text).
   static SetAnswers numbers(const std::filesystem::path& path) { return SetAnswers(path, false); }
 
   int64_t width() const { return width_; }
-  /// Of the next set: its class, or its numbers into `row`. Errors: also where there is none left.
+  /// Return the class of the next set, or write its numbers to `row`. Errors: those above, also after the
+  /// last set.
   int64_t next_class();
   void next_numbers(Vector<float, Tag::ingest>& row);
-  /// When all sets were read. Errors: InputError where there is more.
+  /// Must be called after all sets were read. Errors: InputError if there are more rows than sets.
   void require_end(int64_t sets);
 
  private:
@@ -37,9 +38,9 @@ class SetAnswers {
   std::string path_;
   int64_t width_ = 1;
   int64_t at_ = 0;
-  NpyView array_;  // or
+  NpyView array_;  // Used if lines_ is null.
   std::unique_ptr<LineReader> lines_;
-  std::optional<std::string_view> line_;  // the next one
+  std::optional<std::string_view> line_;  // The next line.
 };
 
 }  // namespace plimsoll

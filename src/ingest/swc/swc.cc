@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<const char*, 4> kSwcFeatures = {"radius", "children", "depth", "type"};
-// Types of SWC by number; what is above counts as other.
+// SWC types by number; higher numbers count as other.
 constexpr std::array<const char*, 9> kSwcTypes = {
     "undefined", "soma", "axon", "basal_dendrite", "apical_dendrite", "custom", "neurite", "glia", "other"};
 
@@ -59,7 +59,7 @@ class TreeWriter {
     writer_.emplace(options.out, options.force, static_cast<int64_t>(names_.size()), 0);
   }
 
-  /// The nodes first .. last - 1, of which the first is the root.
+  /// Appends the nodes first .. last - 1; the first is the root.
   void append(const SwcTree& tree, size_t first, size_t last, int64_t label) {
     const size_t count = last - first;
     pos_.clear();

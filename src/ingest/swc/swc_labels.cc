@@ -25,7 +25,7 @@ SwcLabels::SwcLabels(const std::filesystem::path& path) : charge_(Tag::ingest) {
   const size_t label = column_of("label");
   LineReader lines(InputStream::open(path), path.string());
   std::string_view line;
-  lines.next_row(line);  // the header
+  lines.next_row(line);  // Skips the header.
   while (lines.next(line)) {
     std::vector<std::string_view> fields;
     for (std::string_view rest = line; rest.data() != nullptr && fields.size() < format.columns.size();)

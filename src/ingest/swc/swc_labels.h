@@ -10,23 +10,22 @@
 
 namespace plimsoll {
 
-/// The classes of files, from a table with a header whose columns `file` and `label` are read; fields are
-/// separated by tabs, commas or blanks. Classes are numbered in the order of the bytes of their labels. Not
-/// thread-safe.
+/// Classes of files, from a table with a header that has the columns `file` and `label`; fields are separated
+/// by tabs, commas or blanks. Classes are numbered in the byte order of their labels. Not thread-safe.
 class SwcLabels {
  public:
-  /// Errors: InputError with file and line (no such column, a file that is there twice, a missing field),
+  /// Errors: InputError with file and line (a missing column, a duplicate file, a missing field),
   /// BudgetExceeded.
   explicit SwcLabels(const std::filesystem::path& path);
 
-  /// The class of a file, which counts as found; -1 where the table does not have it.
+  /// Returns the class of a file and marks it as used; -1 if the table does not have it.
   int64_t find(const std::string& file);
   const std::vector<std::string>& classes() const { return classes_; }
   struct Unused {
     int64_t line;
     std::string file;
   };
-  /// The lines whose files find() was not asked for, in order.
+  /// Returns the lines whose files were not passed to find(), in order.
   std::vector<Unused> unused() const;
 
  private:

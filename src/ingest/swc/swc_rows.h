@@ -12,18 +12,18 @@ namespace plimsoll {
 struct SwcRows {
   struct Point {
     int64_t id;
-    int64_t parent;  ///< below 0: a root
+    int64_t parent;  ///< Negative for a root.
     float x, y, z, radius;
     int32_t type;
-    int32_t line;  ///< in the file, from 1
+    int32_t line;  ///< Line of the file, from 1.
   };
   Vector<Point, Tag::ingest> points;
 };
 
-/// Reads `id type x y z radius parent` a line, separated by blanks or tabs, in any order of rows; comments
-/// start with #, and one that says `SCALE sx sy sz` multiplies all coordinates. More fields on a line are
-/// passed over. `name` is for the errors. Errors: InputError with file and line for what is not as above,
-/// numbers that are not finite, and a file without points; BudgetExceeded.
+/// Reads lines of `id type x y z radius parent`, separated by blanks or tabs, in any order; comments start
+/// with #, and `SCALE sx sy sz` in a comment multiplies all coordinates. Additional fields are ignored.
+/// `name` is used in error messages. Errors: InputError with file and line for invalid lines, numbers that
+/// are not finite, and a file without points; BudgetExceeded.
 void read_swc(std::string_view text, const std::string& name, SwcRows& rows);
 
 }  // namespace plimsoll

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 using Text = Vector<char, Tag::ingest>;
 
-constexpr int64_t kMaxBytes = int64_t{1} << 30;  // of one file
+constexpr int64_t kMaxBytes = int64_t{1} << 30;  // Maximum size of one file.
 
 std::string_view without_packing(std::string_view name) {
   for (const std::string_view ending : {".zst", ".gz"})
@@ -37,7 +37,7 @@ std::string_view without_dot(std::string_view name) {
   return name.starts_with("./") ? name.substr(2) : name;
 }
 
-// In a list that grows: there are two of it then.
+// Bytes of a path in a growing list, which temporarily exists twice.
 int64_t bytes_of(const fs::path& path) {
   return 2 * static_cast<int64_t>(sizeof(fs::path)) + heap_bytes(path);
 }
@@ -57,7 +57,7 @@ void read_all(InputStream& stream, const std::string& name, Text& text) {
   }
 }
 
-/// Files on disk, by the name that each has below its source.
+/// Files on disk, with their names relative to their source.
 class SwcFiles : public SwcSource {
  public:
   explicit SwcFiles(const fs::path& source) : source_(source), charge_(Tag::ingest) {

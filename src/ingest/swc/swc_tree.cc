@@ -16,7 +16,7 @@ constexpr int32_t kNone = -1;
 
 using Numbers = Vector<int32_t, Tag::ingest>;
 
-/// A file's points by ascending id, where a point is its number in that order.
+/// A file's points by ascending id; a point is identified by its index in that order.
 class SwcForest {
  public:
   SwcForest(const SwcRows& rows, const std::string& name)
@@ -37,16 +37,16 @@ class SwcForest {
   bool is_soma(size_t p) const { return point(p).type == kSoma; }
   const Numbers& roots() const { return roots_; }
 
-  /// The first point of a tree that is of its soma, or none; and how many points the tree has.
+  /// First soma point of a tree, or none; and the number of points of the tree.
   int32_t soma_of(int32_t root) const { return soma_[static_cast<size_t>(root)]; }
   int64_t size_of(int32_t root) const { return size_[static_cast<size_t>(root)]; }
-  /// The root whose row comes first.
+  /// Root whose row comes first.
   int32_t first_root() const {
     return *std::ranges::min_element(roots_, {},
                                      [&](int32_t root) { return point(static_cast<size_t>(root)).line; });
   }
 
-  /// Turns round what lies between each of these points and the root of its tree, which it becomes.
+  /// Makes each of these points the root of its tree by reversing the path to the old root.
   void reroot(const Numbers& new_roots) {
     if (new_roots.empty()) return;
     for (const int32_t root : new_roots) {
@@ -60,7 +60,7 @@ class SwcForest {
     find_children();
   }
 
-  /// Appends the tree at `root`; a soma whose points hang together becomes one node.
+  /// Appends the tree at `root`; a soma with connected points becomes one node.
   void append(int32_t root, SwcTree& to, SwcChanges& changes) const {
     const Soma soma = soma_at(root);
     Numbers stack = {root};
@@ -89,7 +89,7 @@ class SwcForest {
  private:
   struct Soma {
     int32_t top = kNone;
-    int64_t points = 0;  // 0: none, or several that do not hang together
+    int64_t points = 0;  // 0: there is no soma, or its points are not connected.
     double x = 0, y = 0, z = 0, radius = 0;
 
     SwcTree::Node mean(int32_t parent) const {
@@ -110,7 +110,7 @@ class SwcForest {
       const SwcRows::Point& of = point(p);
       parent_[p] = kNone;
       if (of.parent < 0) continue;
-      // Ids without gaps are numbers of points but for the first.
+      // Ids without gaps are point indices plus the first id.
       const int64_t guess = of.parent - first;
       if (guess >= 0 && guess < static_cast<int64_t>(points()) &&
           point(static_cast<size_t>(guess)).id == of.parent) {
@@ -137,7 +137,7 @@ class SwcForest {
         children_[static_cast<size_t>(place[static_cast<size_t>(parent_[p])]++)] = static_cast<int32_t>(p);
   }
 
-  // work(point) on those of a tree, parents first.
+  // Calls work(point) for the points of a tree, parents first.
   template <typename Work>
   void walk(int32_t root, const Work& work) const {
     Numbers stack = {root};
@@ -149,7 +149,7 @@ class SwcForest {
     }
   }
 
-  // What no root reaches is on a cycle or hangs on one.
+  // Points that no root reaches are on a cycle or descend from one.
   void find_trees() {
     size_.assign(points(), 0);
     soma_.assign(points(), kNone);
@@ -167,7 +167,8 @@ class SwcForest {
     const auto lost = std::ranges::find(reached, false);
     if (lost == reached.end()) return;
     auto at = static_cast<int32_t>(lost - reached.begin());
-    for (size_t step = 0; step < points(); ++step) at = parent_[static_cast<size_t>(at)];  // onto the cycle
+    // This ends on the cycle.
+    for (size_t step = 0; step < points(); ++step) at = parent_[static_cast<size_t>(at)];
     const int32_t start = at;
     int32_t first = at;
     int64_t length = 0;
@@ -180,7 +181,7 @@ class SwcForest {
            fmt::format("a tree: the point is on a cycle of {} points, each the parent of the next", length));
   }
 
-  // The soma of a tree: its points, where all hang together below the first of them.
+  // Returns the soma of a tree: its points, if all are connected below the first of them.
   Soma soma_at(int32_t root) const {
     Soma soma;
     int64_t tops = 0;
@@ -202,10 +203,10 @@ class SwcForest {
 
   const Vector<SwcRows::Point, Tag::ingest>& rows_;
   const std::string& name_;
-  Numbers order_;             // rows by id
-  Numbers parent_;            // of points
-  Numbers begin_, children_;  // of point p: children_[begin_[p]] .. children_[begin_[p + 1] - 1]
-  Numbers size_, soma_;       // of roots in the file: points of the tree, and the first one of a soma
+  Numbers order_;             // Rows by id.
+  Numbers parent_;            // Parents of points.
+  Numbers begin_, children_;  // Children of point p: children_[begin_[p]] .. children_[begin_[p + 1] - 1].
+  Numbers size_, soma_;       // By root: the number of points of the tree, and its first soma point.
   Numbers roots_;
 };
 
@@ -242,7 +243,7 @@ SwcTree make_swc_tree(const SwcRows& rows, const std::string& name, const SwcTre
     new_roots.push_back(soma);
     ++changes.rerooted;
   }
-  forest.reroot(new_roots);  // all at once: each time takes as long as the file is large
+  forest.reroot(new_roots);  // All at once, as each call takes time linear in the file size.
   SwcTree tree;
   for (const int32_t root : kept) forest.append(root, tree, changes);
   return tree;
@@ -261,9 +262,9 @@ SwcTree resample(const SwcTree& tree, double step) {
   }
 
   SwcTree made;
-  Numbers number(nodes.size(), kNone);  // in `made`, of nodes that stay
-  Numbers chain;                        // from the last node that stays to the next
-  Vector<double, Tag::ingest> along;    // how far each is from the first of them
+  Numbers number(nodes.size(), kNone);  // Index in `made` of the nodes that remain.
+  Numbers chain;                        // From one node that remains to the next.
+  Vector<double, Tag::ingest> along;    // Distance of each from the first.
   for (size_t n = 0; n < nodes.size(); ++n) {
     if (!stays[n]) continue;
     if (nodes[n].parent == kNone) {

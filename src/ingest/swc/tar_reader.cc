@@ -12,9 +12,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMaxName = 1 << 20;  // of what pax says of a file
+constexpr int64_t kMaxName = 1 << 20;  // Maximum size of pax records and long names.
 
-// A field of a header: octal digits between blanks and zeros.
+// Parses a header field: octal digits, possibly with leading blanks and trailing blanks or zeros.
 std::optional<int64_t> octal(std::string_view field) {
   while (!field.empty() && field.front() == ' ') field.remove_prefix(1);
   while (!field.empty() && (field.back() == ' ' || field.back() == '\0')) field.remove_suffix(1);
@@ -28,7 +28,7 @@ std::string_view text_of(std::string_view field) {
   return field.substr(0, field.find('\0'));
 }
 
-// The sum of a header's bytes, those of the sum itself as blanks.
+// Returns the sum of a header's bytes, with blanks in place of the checksum field.
 int64_t checksum(std::string_view header) {
   int64_t sum = 0;
   for (size_t i = 0; i < header.size(); ++i)
@@ -36,7 +36,7 @@ int64_t checksum(std::string_view header) {
   return sum;
 }
 
-// The path in the records "LENGTH KEY=VALUE\n" of a pax header; empty where there is none.
+// Returns the path in the records "LENGTH KEY=VALUE\n" of a pax header; empty if there is none.
 std::string pax_path(std::string_view records) {
   std::string path;
   while (!records.empty()) {
@@ -64,7 +64,7 @@ bool TarReader::next() {
     std::array<char, kBlock> block;
     const int64_t begin = at_;
     const size_t got = stream_->read(block.data(), block.size());
-    if (got == 0 && at_ > 0) return false;  // some writers leave the end mark out
+    if (got == 0 && at_ > 0) return false;  // Some writers omit the end mark.
     at_ += static_cast<int64_t>(got);
     const std::string_view header(block.data(), block.size());
     const auto refuse = [&](const char* found) {
@@ -79,7 +79,7 @@ bool TarReader::next() {
     const char type = header[156];
     padding_ = (kBlock - *size % kBlock) % kBlock;
     left_ = *size;
-    if (type == 'L' || type == 'x') {  // a long name of GNU, or of pax, for the next file
+    if (type == 'L' || type == 'x') {  // A long name of GNU or pax for the next file.
       if (*size > kMaxName) refuse("a name of more than a mebibyte");
       const std::string text = read_text(*size);
       long_name = type == 'L' ? std::string(text_of(text)) : pax_path(text);

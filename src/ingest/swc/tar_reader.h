@@ -10,18 +10,18 @@
 
 namespace plimsoll {
 
-/// The plain files of a tar archive in its order: ustar, with the long names of GNU and of pax. Nothing is
-/// unpacked to disk, so that names are only compared. Not thread-safe. Errors of all: InputError (archive and
-/// byte; damaged or cut off), BudgetExceeded.
+/// The regular files of a tar archive in its order: ustar, with the long names of GNU and pax. Nothing is
+/// unpacked to disk, so names are only compared. Not thread-safe. Errors of all functions: InputError
+/// (archive and byte; damaged or truncated), BudgetExceeded.
 class TarReader {
  public:
   explicit TarReader(const std::filesystem::path& path);
 
-  /// Goes on to the next plain file; false after the last one.
+  /// Advances to the next regular file; returns false after the last one.
   bool next();
   const std::string& name() const { return name_; }
   int64_t bytes() const { return bytes_; }
-  /// Of the present file up to so many bytes that were not read; less only at its end.
+  /// Reads up to `bytes` bytes of the current file; fewer only at its end.
   size_t read(char* data, size_t bytes);
 
  private:
@@ -34,9 +34,9 @@ class TarReader {
   std::unique_ptr<InputStream> stream_;
   std::string name_;
   int64_t bytes_ = 0;
-  int64_t left_ = 0;     // of the present file
-  int64_t padding_ = 0;  // after it
-  int64_t at_ = 0;       // in the archive
+  int64_t left_ = 0;     // Remaining bytes of the current file.
+  int64_t padding_ = 0;  // Bytes of padding after it.
+  int64_t at_ = 0;       // Position in the archive.
 };
 
 }  // namespace plimsoll

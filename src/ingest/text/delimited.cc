@@ -17,7 +17,8 @@ namespace {
 
 std::vector<std::string> fields_of(std::string_view line, char separator, const LineReader& at,
                                    Charge& charge) {
-  constexpr int64_t kGrowing = 3 * static_cast<int64_t>(sizeof(std::string));  // in a list that doubles
+  // Bytes per string in a list that doubles.
+  constexpr int64_t kGrowing = 3 * static_cast<int64_t>(sizeof(std::string));
   std::vector<std::string> fields;
   for (std::string_view rest = line; rest.data() != nullptr;) {
     const std::string_view field = at.field(rest, separator);

@@ -9,39 +9,39 @@
 
 namespace plimsoll {
 
-/// A table of edges or nodes as text: how its fields are separated and its columns are called.
+/// Format of a table of edges or nodes as text: the separator and the names of columns.
 struct Delimited {
-  char separator = '\t';             ///< '\t', ',' or ' ' for runs of blanks
-  bool header = false;               ///< the first line that is no comment names the columns
-  std::vector<std::string> columns;  ///< the fields of the first line: names, where it is a header
-  std::vector<std::string> second;   ///< the fields of the line after it; empty where there is none
-  Charge charge{Tag::ingest};        ///< of both
+  char separator = '\t';             ///< '\t', ',' or ' ' for runs of blanks.
+  bool header = false;               ///< The first line that is no comment names the columns.
+  std::vector<std::string> columns;  ///< Fields of the first line: names, if it is a header.
+  std::vector<std::string> second;   ///< Fields of the second line; empty if there is none.
+  Charge charge{Tag::ingest};        ///< Memory of both.
 
-  /// Looks at the first lines: a tab separates where there is one, else a comma, else blanks. Whether there
-  /// is a header is left open. Errors: InputError (not there, no line, one over 16 MiB, text after a closing
-  /// quote), BudgetExceeded.
+  /// Reads the first lines: the separator is a tab if there is one, else a comma, else blanks. Does not
+  /// decide whether there is a header. Errors: InputError (missing file, no line, one over 16 MiB, text after
+  /// a closing quote), BudgetExceeded.
   static Delimited open(const std::filesystem::path& path);
 
-  /// Which column `name` is: one of the header, or a number from 0. Errors: UsageError that names the
-  /// columns.
+  /// Returns the index of the column `name`: a name of the header, or a number from 0. Errors: UsageError
+  /// that names the columns.
   size_t column(const std::string& name, const std::filesystem::path& path) const;
 };
 
-/// A quote that does not close, or that something else than a comma follows: what is found there.
+/// Thrown for a quote that is not closed, or that is not followed by a comma; `found` is the text there.
 struct BadQuote {
   static constexpr const char* kExpected = "a quote around all of the field";
   std::string_view found;
 };
 
-/// Cuts the first field off `rest`, without the blanks around it or, between commas, the quotes. `rest` is a
-/// null view after the last field. Quotes within quotes stay doubled. Throws BadQuote; LineReader::field()
-/// has the place as well.
+/// Removes the first field from `rest` and returns it, without the blanks around it or, between commas, the
+/// quotes. `rest` is a null view after the last field. Doubled quotes within quotes stay doubled. Throws
+/// BadQuote; LineReader::field() adds the location.
 std::string_view cut_field(std::string_view& rest, char separator);
 
-/// Whether a line is to be passed over: empty, or a comment that begins with # or %.
+/// Whether a line is skipped: empty, or a comment that begins with # or %.
 bool is_comment(std::string_view line);
 
-/// Whether a field is a whole number, be it negative.
+/// Whether a field is a whole number, possibly negative.
 bool is_number(std::string_view field);
 
 }  // namespace plimsoll

@@ -20,7 +20,7 @@ constexpr size_t kReadBytes = 64 << 10;
 constexpr size_t kMaxLineBytes = 16 << 20;
 constexpr double kMaxFloat = std::numeric_limits<float>::max();
 
-// std::from_chars takes no plus sign, which tables of numbers may have.
+// std::from_chars rejects a plus sign, which tables of numbers may have.
 std::string_view without_plus(std::string_view field) {
   if (field.size() > 1 && field[0] == '+' && (is_digit(field[1]) || field[1] == '.')) field.remove_prefix(1);
   return field;

@@ -10,36 +10,37 @@
 
 namespace plimsoll {
 
-/// The lines of a table of numbers, with errors that name file, line and column. It holds one piece of the
+/// The lines of a table of numbers, with errors that name file, line and column. It holds one chunk of the
 /// text and at least a line. Not thread-safe.
 class LineReader {
  public:
-  /// `name` is for the error texts.
+  /// `name` is used in error messages.
   LineReader(std::unique_ptr<InputStream> stream, std::string name);
 
-  /// The next line, without its end (LF or CR LF), valid until the next call; false at the end of the text.
-  /// Blank lines may stand at the end alone. Errors: InputError (another blank line, one over 16 MiB, what
-  /// the stream gives), BudgetExceeded.
+  /// Reads the next line, without its end (LF or CR LF), valid until the next call; returns false at the end
+  /// of the text. Blank lines may only occur at the end. Errors: InputError (another blank line, one over 16
+  /// MiB, errors of the stream), BudgetExceeded.
   bool next(std::string_view& line);
 
-  /// The next line that is neither blank nor a comment (delimited.h), such as a header. Errors: as of next().
+  /// Reads the next line that is neither blank nor a comment (delimited.h), such as a header. Errors: those
+  /// of next().
   bool next_row(std::string_view& line);
 
-  /// The number of the line that next() gave, from 1; 0 before it.
+  /// Number of the line that next() returned, from 1; 0 before the first.
   int64_t line() const { return line_; }
   const std::string& name() const { return name_; }
 
-  /// cut_field() (delimited.h) in the line that was given. Errors: InputError for a bad quote.
+  /// Calls cut_field() (delimited.h) for the current line. Errors: InputError for a bad quote.
   std::string_view field(std::string_view& rest, char separator) const;
 
-  /// Parse a field of the line that next() gave. Errors: InputError; `what` is what the number is, such as
-  /// "a graph". A whole number must lie in least..most, a real one must be finite.
+  /// Parse a field of the current line. Errors: InputError; `what` describes the number, such as "a graph". A
+  /// whole number must be in min..max, a real one must be finite.
   int64_t whole(std::string_view field, int64_t min, int64_t max, const char* what) const;
   float real(std::string_view field, const char* what) const;
 
-  /// Throws InputError: what was found in this line, at `field`, and what was expected instead.
+  /// Throws InputError with the text at `field` and the expected text.
   [[noreturn]] void refuse(std::string_view field, const std::string& expected) const;
-  /// Throws InputError: the text ends here.
+  /// Throws InputError for a text that ends here.
   [[noreturn]] void refuse_end(const std::string& expected) const;
 
  private:
@@ -49,15 +50,15 @@ class LineReader {
   std::unique_ptr<InputStream> stream_;
   std::string name_;
   Vector<char, Tag::ingest> buffer_;
-  size_t at_ = 0;      // of the text held, up to where it was given out
-  size_t filled_ = 0;  // bytes held
+  size_t at_ = 0;      // Offset in buffer_ of the next line.
+  size_t filled_ = 0;  // Bytes in buffer_.
   bool ended_ = false;
   int64_t line_ = 0;
-  const char* begin_ = nullptr;  // of the present line
+  const char* begin_ = nullptr;  // Start of the current line.
 };
 
-/// Cuts the first field off `rest`, up to a comma, without the blanks around it. `rest` keeps what is after
-/// the comma; it is a null view after the last field.
+/// Removes the first field, up to a comma, from `rest` and returns it without the blanks around it. `rest`
+/// keeps the text after the comma; it is a null view after the last field.
 std::string_view take_comma_field(std::string_view& rest);
 
 }  // namespace plimsoll

@@ -12,10 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Paths in the ledger.
+/// A set of paths, charged to the ledger.
 class PathSet {
  public:
-  /// False if it was there.
+  /// Returns false if it was present.
   bool insert(const fs::path& path) {
     if (paths_.contains(path)) return false;
     charge_.add(bytes_of(path));
@@ -31,7 +31,7 @@ class PathSet {
 
  private:
   static int64_t bytes_of(const fs::path& path) {
-    constexpr size_t kLinks = 32;  // of a node of the tree
+    constexpr size_t kLinks = 32;  // Bytes of pointers per tree node.
     return heap_piece(kLinks + sizeof(fs::path)) + heap_bytes(path);
   }
 
@@ -40,7 +40,7 @@ class PathSet {
 };
 
 void visit_all(const fs::path& root, const std::function<void(const fs::path&)>& visit) {
-  PathSet seen, folders, links;  // folders without a link before them are looked at first
+  PathSet seen, folders, links;  // Folders that are reached without a link come first.
   seen.insert(fs::canonical(root));
   folders.insert(root);
   while (!folders.empty() || !links.empty()) {

@@ -7,8 +7,8 @@
 
 namespace plimsoll {
 
-/// [{"source", "bytes", "hash"}] of files, for the provenance of what is made of them; reads them whole.
-/// Errors: InputError (a file that is not there), BudgetExceeded.
+/// Returns [{"source", "bytes", "hash"}] of files, for the provenance of data made from them; reads the whole
+/// files. Errors: InputError (a file that does not exist), BudgetExceeded.
 JsonTable source_hashes(const std::vector<std::filesystem::path>& files);
 
 }  // namespace plimsoll

@@ -14,10 +14,10 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kBuffer = 64 << 10;
-constexpr size_t kBytesOfPlace = 24;  // with two slots
+constexpr size_t kBytesOfPlace = 24;  // Bytes per place, with two slots.
 constexpr uint32_t kFree = 0xFFFFFFFF;
 
-// Writes texts in order: bytes shared with the one before, bytes that follow, and these.
+// Writes texts in order: length of the shared prefix, length of the rest, and the rest.
 class RunWriter {
  public:
   RunWriter(const std::filesystem::path& path, FileSystem& files)

@@ -12,12 +12,13 @@
 
 namespace plimsoll {
 
-/// Gathers texts and gives each of them once, in the order of their bytes, in bounded memory: sorted runs on
-/// disk, of which each text says how many bytes it shares with the one before, and one merge. Not
-/// thread-safe. Errors: Failure (disk), BudgetExceeded.
+/// Collects texts and returns each once, in byte order, in bounded memory: sorted runs on disk, in which each
+/// text is stored without the prefix that it shares with the one before, and one merge. Not thread-safe.
+/// Errors: Failure (disk), BudgetExceeded.
 class UniqueTexts {
  public:
-  /// `folder` is for the runs, which have `name` in theirs; `memory` bytes are taken, and again for merging.
+  /// Runs are stored in `folder`, with `name` in their names. Takes `memory` bytes, and the same again for
+  /// merging.
   UniqueTexts(std::filesystem::path folder, std::string name, int64_t memory, FileSystem& files);
   ~UniqueTexts();
   UniqueTexts(const UniqueTexts&) = delete;
@@ -26,15 +27,15 @@ class UniqueTexts {
   static constexpr size_t kLongest = 64 << 10;
   static constexpr const char* kExpected = "a node ID, a text of 1 to 65536 bytes";
 
-  /// At most kLongest bytes. Errors: InputError.
+  /// Adds a text of at most kLongest bytes. Errors: InputError.
   void add(std::string_view text);
-  /// To be called once, when all has been added. Removes the runs.
+  /// Calls next() for each text. Must be called once, after all texts have been added. Removes the runs.
   void take(const std::function<void(std::string_view)>& next);
 
  private:
   class RunReader;
   struct Place {
-    uint64_t begin8 = 0;  // the first eight bytes as a big-endian number: most comparisons end here
+    uint64_t begin8 = 0;  // The first eight bytes as a big-endian number, which decides most comparisons.
     uint32_t at = 0;
     uint32_t size = 0;
   };
@@ -51,8 +52,8 @@ class UniqueTexts {
   FileSystem& files_;
   int64_t memory_;
   Vector<char, Tag::ingest> bytes_;
-  Vector<Place, Tag::ingest> places_;    // of the texts since the last run, each once
-  Vector<uint32_t, Tag::ingest> slots_;  // their hash table
+  Vector<Place, Tag::ingest> places_;    // Texts since the last run, without duplicates.
+  Vector<uint32_t, Tag::ingest> slots_;  // Hash table of places_.
   size_t max_bytes_;
   size_t max_places_;
   std::deque<std::filesystem::path> runs_;

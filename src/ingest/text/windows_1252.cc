@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// The characters of the bytes 0x80 to 0x9F; all other bytes are Latin-1. From the table of unicode.org,
+// The characters of the bytes 0x80 to 0x9F; all other bytes are Latin-1. Source: unicode.org,
 // VENDORS/MICSFT/WINDOWS/CP1252.TXT.
 constexpr uint16_t kNoCharacter = 0xFFFD;
 constexpr std::array<uint16_t, 32> kFrom80 = {

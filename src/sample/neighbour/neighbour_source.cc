@@ -25,7 +25,6 @@ constexpr int64_t kCountedUses = 16;
 // Samples may take 1/kSamplesShare of the disk space. They are read once or twice, like rows in packs.
 constexpr int64_t kSamplesShare = 2;
 // Samples are stored if there is space for the validation samples and for 1/kMinEpochs of an epoch.
-// epoch's.
 constexpr int64_t kMinEpochs = 4;
 // They are written when they are first made if the remaining memory is this many times the write buffers.
 constexpr int64_t kBesideBuffers = 32;
