@@ -1,10 +1,10 @@
-// How fast blocks are made for training: graphs a second of one core's time, read and collated, in blocks of 64 windows
-// in shuffled order.
+// How fast blocks are made for training: graphs a second of one core's time, read and collated, in blocks of
+// 64 windows in shuffled order.
 //
 //     bench_blocks GRAPH_SET FRAMES     the same compat windows, on disk and to be made from frames
 //
-// Prints one line of JSON a source: what of it reading takes alone, reading and collating for a classifier, and for an
-// autoencoder, which also lists neighbours.
+// Prints one line of JSON a source: what of it reading takes alone, reading and collating for a classifier,
+// and for an autoencoder, which also lists neighbours.
 
 #include <fmt/format.h>
 
@@ -13,11 +13,11 @@
 #include <string>
 
 #include "can/windows/windows.h"
+#include "engine/blocks/collate.h"
+#include "engine/plan/warm_up.h"
 #include "ops/allocator.h"
 #include "sample/block/batches.h"
 #include "sample/block/graph_set_source.h"
-#include "engine/blocks/collate.h"
-#include "engine/plan/warm_up.h"
 
 namespace plimsoll {
 namespace {
@@ -29,7 +29,7 @@ double processor_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-// Graphs a second in one pass over all graphs; `use` gets each block.
+// Returns graphs per second of one pass over all graphs; `use` gets each block.
 template <typename Use>
 double pass(const BlockSource& source, const GraphList& order, GraphBlock& block, const Use& use) {
   const double start = processor_seconds();
@@ -51,14 +51,17 @@ double best(const BlockSource& source, const GraphList& order, const Use& use) {
 void measure(const char* name, const BlockSource& source) {
   GraphList order;
   for (const GraphRange& split : source.tables().splits)
-    for (int64_t g = 0; split.name.starts_with("train") && g < split.graphs; ++g) order.push_back(split.first_graph + g);
+    for (int64_t g = 0; split.name.starts_with("train") && g < split.graphs; ++g)
+      order.push_back(split.first_graph + g);
   shuffle(order, 1, 1);
   const auto collated = [&](const CollateOptions& options) {
     return best(source, order, [&](const GraphBlock& block) { collate(block, source.widths(), options); });
   };
-  fmt::print("{{\"source\": \"{}\", \"graphs\": {}, \"read\": {:.0f}, \"classifier\": {:.0f}, \"autoencoder\": {:.0f}}}\n", name,
-             order.size(), best(source, order, [](const GraphBlock&) {}), collated({}),
-             collated({.items = Items::nodes, .neighbour_ids = true}));
+  fmt::print(
+      "{{\"source\": \"{}\", \"graphs\": {}, \"read\": {:.0f}, \"classifier\": {:.0f}, \"autoencoder\": "
+      "{:.0f}}}\n",
+      name, order.size(), best(source, order, [](const GraphBlock&) {}), collated({}),
+      collated({.items = Items::nodes, .neighbour_ids = true}));
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// engine GRAPH_SET --model small|large|vgae-small|vgae-large|CONV-LAYERS --allocator torch|heap|slab --threads N
+// engine GRAPH_SET --model small|large|vgae-small|vgae-large|CONV-LAYERS --allocator torch|heap|slab
+// --threads N
 //        --graphs G --batch B --seconds S --recompute on|off --splits PREFIX --teacher none|cached
 //
-// Steps of training a GAT (small, large), an autoencoder (vgae-small) or a Gnn of 64 channels (gin-3) (forward,
-// backward, ordered sum, Adam) over a graph_set, or its splits with a prefix, as `plimsoll train` does them, with torch's
-// memory from its own allocator, from the ledger's heap, or from the slab. A GAT is taught by a column of made-up
-// logits with --teacher cached. Prints one line of JSON.
+// Steps of training a GAT (small, large), an autoencoder (vgae-small) or a Gnn of 64 channels (gin-3)
+// (forward, backward, ordered sum, Adam) over a graph_set, or its splits with a prefix, as `plimsoll train`
+// does them, with torch's memory from its own allocator, from the ledger's heap, or from the slab. A GAT is
+// taught by a column of made-up logits with --teacher cached. Prints one line of JSON.
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -17,7 +18,14 @@
 #include <numeric>
 
 #include "base/number_text.h"
+#include "can/tasks/gat_stage.h"
+#include "can/tasks/vgae_stage.h"
 #include "config/recipe.h"
+#include "engine/blocks/block_engine.h"
+#include "engine/data/split.h"
+#include "engine/fit/optimizer.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/warm_up.h"
 #include "memory/ledger.h"
 #include "memory/meter.h"
 #include "nn/classification.h"
@@ -27,13 +35,6 @@
 #include "ops/allocator.h"
 #include "sample/block/cached_teacher.h"
 #include "sample/block/graph_set_source.h"
-#include "engine/data/split.h"
-#include "engine/blocks/block_engine.h"
-#include "engine/fit/optimizer.h"
-#include "engine/plan/planner.h"
-#include "engine/plan/warm_up.h"
-#include "can/tasks/gat_stage.h"
-#include "can/tasks/vgae_stage.h"
 
 namespace plimsoll {
 namespace {
@@ -46,11 +47,13 @@ struct Usage {
 Usage usage() {
   rusage u{};
   getrusage(RUSAGE_SELF, &u);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
   return {seconds(u.ru_utime), seconds(u.ru_stime), u.ru_minflt};
 }
 
-// As the program that trains has it (cli/train_main.cc).
+// Uses the same settings as the training program (cli/train_main.cc).
 void keep_freed_memory() {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -58,7 +61,7 @@ void keep_freed_memory() {
   mallopt(M_ARENA_MAX, 1);
 }
 
-// A model and what it is trained for.
+// A model and its training state.
 struct Work {
   std::unique_ptr<GraphModel> classifier = nullptr;
   std::unique_ptr<GraphAutoencoderNeighborhood> autoencoder = nullptr;
@@ -67,12 +70,13 @@ struct Work {
 
 std::unique_ptr<GraphModel> make_classifier(const std::string& name, const BlockSource& source) {
   if (const size_t dash = name.find('-'); dash != std::string::npos)
-    return std::make_unique<Gnn>(GnnOptions{.conv = name.substr(0, dash),
-                                            .in_features = source.node_features(),
-                                            .edge_features = source.edge_features(),
-                                            .num_ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1,
-                                            .layers = std::stoll(name.substr(dash + 1))},
-                                 1);
+    return std::make_unique<Gnn>(
+        GnnOptions{.conv = name.substr(0, dash),
+                   .in_features = source.node_features(),
+                   .edge_features = source.edge_features(),
+                   .num_ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1,
+                   .layers = std::stoll(name.substr(dash + 1))},
+        1);
   Recipe recipe;
   apply_preset(recipe.gat, name);
   recipe.gat.edge_features = false;
@@ -96,7 +100,7 @@ Work make_work(const std::string& name, const BlockSource& source, bool taught) 
   return work;
 }
 
-// All graphs of the splits whose names begin so.
+// Returns all graphs of the splits whose names begin with `prefix`.
 GraphList graphs_of(const BlockSource& source, const std::string& prefix) {
   GraphList graphs;
   for (const GraphRange& split : source.tables().splits)
@@ -127,8 +131,15 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
   ExecutionPlan flight{.blocks = threads, .prefetch = 2, .recompute = recompute};
   MemoryPlan plan;
   if (allocator == "slab") {
-    plan = make_plan({.source = &source, .shapes = shapes, .objective = &objective, .limits = limits, .threads = threads,
-                      .training = split.training, .seed = 1, .epochs = 1, .batch_size = std::stoll(arguments["--batch"]),
+    plan = make_plan({.source = &source,
+                      .shapes = shapes,
+                      .objective = &objective,
+                      .limits = limits,
+                      .threads = threads,
+                      .training = split.training,
+                      .seed = 1,
+                      .epochs = 1,
+                      .batch_size = std::stoll(arguments["--batch"]),
                       .recompute = recompute ? "on" : "off"});
     flight = require_feasible(plan);
   }
@@ -141,7 +152,9 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
   const double seconds = parse_number<double>(arguments["--seconds"]).value();
   shuffle(split.training, 1, 1);
   using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point from) { return std::chrono::duration<double>(Clock::now() - from).count(); };
+  const auto since = [](Clock::time_point from) {
+    return std::chrono::duration<double>(Clock::now() - from).count();
+  };
   size_t first = 0;
   const auto step = [&] {
     if (first >= split.training.size()) first = 0;
@@ -166,25 +179,31 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
   const double system = after.system - before.system;
   int64_t numbers = 0;
   for (const at::Tensor& parameter : parameters) numbers += parameter.numel();
-  fmt::print("{{\"graphs_per_s\": {:.1f}, \"graphs_per_cpu_s\": {:.1f}, \"system_share\": {:.4f}, \"faults_per_graph\": {:.3f}, "
-             "\"ledger_peak\": {}, \"anonymous\": {}, \"floor\": {}, \"peak\": {}, \"range_bytes\": {}, \"overflows\": {}, "
-             "\"parameters\": {}, \"weights\": \"{}\"}}\n",
-             static_cast<double>(done) / wall, static_cast<double>(done) / (user + system), system / (user + system),
-             static_cast<double>(after.faults - before.faults) / static_cast<double>(done), Ledger::process().recent_peak(),
-             process_memory().anonymous, meter.floor(), meter.peak_anonymous(), plan.worst.range_bytes,
-             engine.runner().overflows(), numbers, objective.parameters().hash());
+  fmt::print(
+      "{{\"graphs_per_s\": {:.1f}, \"graphs_per_cpu_s\": {:.1f}, \"system_share\": {:.4f}, "
+      "\"faults_per_graph\": {:.3f}, "
+      "\"ledger_peak\": {}, \"anonymous\": {}, \"floor\": {}, \"peak\": {}, \"range_bytes\": {}, "
+      "\"overflows\": {}, "
+      "\"parameters\": {}, \"weights\": \"{}\"}}\n",
+      static_cast<double>(done) / wall, static_cast<double>(done) / (user + system), system / (user + system),
+      static_cast<double>(after.faults - before.faults) / static_cast<double>(done),
+      Ledger::process().recent_peak(), process_memory().anonymous, meter.floor(), meter.peak_anonymous(),
+      plan.worst.range_bytes, engine.runner().overflows(), numbers, objective.parameters().hash());
 }
 
 }  // namespace
 }  // namespace plimsoll
 
 int main(int argc, char** argv) {
-  std::map<std::string, std::string> arguments = {{"--model", "small"}, {"--allocator", "slab"}, {"--threads", "1"},
-                                                  {"--graphs", "64"},   {"--batch", "512"},      {"--seconds", "4"},   {"--recompute", "off"},
-                                                  {"--splits", ""},       {"--teacher", "none"}};
+  std::map<std::string, std::string> arguments = {
+      {"--model", "small"},   {"--allocator", "slab"}, {"--threads", "1"},
+      {"--graphs", "64"},     {"--batch", "512"},      {"--seconds", "4"},
+      {"--recompute", "off"}, {"--splits", ""},        {"--teacher", "none"}};
   for (int i = 2; i + 1 < argc; i += 2) arguments[argv[i]] = argv[i + 1];
   if (argc < 2 || argc % 2 != 0) {
-    fmt::print(stderr, "usage: engine GRAPH_SET [--model M] [--allocator A] [--threads N] [--graphs G] [--batch B] [--seconds S] [--recompute R] "
+    fmt::print(stderr,
+               "usage: engine GRAPH_SET [--model M] [--allocator A] [--threads N] [--graphs G] [--batch B] "
+               "[--seconds S] [--recompute R] "
                "[--splits PREFIX] [--teacher T]\n");
     return 2;
   }

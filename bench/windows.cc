@@ -19,12 +19,12 @@ namespace {
 constexpr size_t kBlock = 64;
 constexpr int kRounds = 9;
 
-// Processor time of the process, which is one thread: other work on the machine does not count.
+// Processor time of the process, which has one thread: other load on the machine does not count.
 double processor_seconds() {
   return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-// Graphs a second in one pass over all graphs, in the order given.
+// Returns graphs per second of one pass over all graphs, in the given order.
 double pass(const WindowSource& source, const std::vector<int64_t>& order, GraphBlock& block) {
   const double start = processor_seconds();
   for (size_t first = 0; first < order.size(); first += kBlock)
@@ -41,14 +41,14 @@ void measure(const FramesView& frames, const std::string& features) {
   std::vector<int64_t> order(static_cast<size_t>(source->graphs()));
   std::iota(order.begin(), order.end(), 0);
   GraphBlock block;
-  pass(*source, order, block);  // brings the columns into memory
+  pass(*source, order, block);  // This reads the columns into memory.
   for (const char* name : {"in order", "shuffled"}) {
     std::vector<double> rates;
     for (int round = 0; round < kRounds; ++round) rates.push_back(pass(*source, order, block));
     std::sort(rates.begin(), rates.end());
     fmt::print("{:<10} {:>8} graphs {:<9} best {:>8.0f}  median {:>8.0f} graphs/s/core  opened in {:.3f} s\n",
                features, source->graphs(), name, rates.back(), rates[rates.size() / 2], opened);
-    std::shuffle(order.begin(), order.end(), std::mt19937(1));  // as training reads them
+    std::shuffle(order.begin(), order.end(), std::mt19937(1));  // The order of training.
   }
 }
 

@@ -4,18 +4,18 @@
 #include "fuzz/scratch.h"
 #include "support/compress.h"
 
-// The pieces of two captures are their texts again. The input is the second one, after three bytes; the
-// first one, packed if the first byte is odd, repeats it as often as the next two say, so that it may take
-// several pieces.
+// The chunks of two captures add up to their texts. The input is the second capture, after three bytes; the
+// first one, packed if the first byte is odd, repeats it as often as the next two bytes say, so that it may
+// take several chunks.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   if (size < 4) return 0;
   const std::string unit(text_of(data + 3, size - 3));
-  constexpr size_t kMax = 5 << 18;  // bytes: a piece and a quarter
+  constexpr size_t kMax = 5 << 18;  // In bytes: a chunk and a quarter.
   std::string repeated;
   for (size_t k = std::min<size_t>(data[1] << 8 | data[2], kMax / unit.size()); k > 0; --k) repeated += unit;
 
-  // Which begin after a byte order mark, if there is one.
+  // Texts begin after a byte order mark, if there is one.
   const auto without_mark = [](const std::string& text) {
     return text.starts_with("\xEF\xBB\xBF") ? text.substr(3) : text;
   };

@@ -7,15 +7,15 @@
 #include <optional>
 #include <string>
 
-#include "fuzz/property.h"
 #include "can/capture/capture_pieces.h"
 #include "can/capture/fields.h"
+#include "fuzz/property.h"
 
 namespace plimsoll {
 
 using Format = std::shared_ptr<const CaptureFormat>;
 
-/// A part of a capture, parsed. The text lies in memory of just its size: reading past it is a finding.
+/// Parses a part of a capture. The buffer has exactly the size of the text, so reading past it is detected.
 inline ParsedPiece parse(const Format& format, int64_t width, std::string_view text, bool first, bool last,
                          bool skip) {
   CapturePiece piece;
@@ -30,8 +30,8 @@ inline ParsedPiece parse(const Format& format, int64_t width, std::string_view t
   return parsed;
 }
 
-/// One line alone, by CaptureFormat::parse; none where it is refused. `notes` hold the time that went by before
-/// it.
+/// Parses one line by CaptureFormat::parse; returns nothing if it is refused. `notes` has the time that
+/// elapsed before it.
 inline std::optional<FrameBatch> parse_line(const CaptureFormat& format, int64_t width, std::string_view line,
                                             bool first = false, LineNotes notes = {},
                                             int64_t* elapsed_ns = nullptr) {
@@ -46,7 +46,7 @@ inline std::optional<FrameBatch> parse_line(const CaptureFormat& format, int64_t
   return frames;
 }
 
-/// The same frames; names of channels and flags that no frame has left are of no account.
+/// Whether both have the same frames; names of channels and flags that no frame uses are ignored.
 inline bool same(const FrameBatch& a, const FrameBatch& b) {
   if (a.time_ns != b.time_ns || a.can_id != b.can_id || a.length != b.length || a.data != b.data ||
       a.label != b.label || a.channel.size() != b.channel.size())
@@ -61,7 +61,7 @@ inline bool same(const FrameBatch& a, const FrameBatch& b) {
   return true;
 }
 
-/// Appends frames `first` and on of `more`.
+/// Appends the frames of `more` from `first` on.
 inline void append(FrameBatch& frames, const FrameBatch& more, size_t first = 0) {
   for (size_t i = first; i < more.frames(); ++i) {
     frames.append(more.time_ns[i], more.can_id[i], &more.data[i * static_cast<size_t>(more.width)],
@@ -71,7 +71,7 @@ inline void append(FrameBatch& frames, const FrameBatch& more, size_t first = 0)
   }
 }
 
-/// Frames as docs/formats/frames.md has them.
+/// Checks that frames are as docs/formats/frames.md defines them.
 inline void expect_sound(const FrameBatch& frames) {
   const size_t count = frames.frames();
   const auto width = static_cast<size_t>(frames.width);
@@ -91,7 +91,7 @@ inline void expect_sound(const FrameBatch& frames) {
   }
 }
 
-/// The same frames for lines parsed one by one without skipping: what parse_piece may do faster.
+/// Parsing line by line without skipping must give the same frames as parse_piece(), which has faster paths.
 inline void expect_as_line_by_line(const Format& format, const ParsedPiece& whole, std::string_view text,
                                    int64_t width) {
   FrameBatch frames;
@@ -113,14 +113,14 @@ inline void expect_as_line_by_line(const Format& format, const ParsedPiece& whol
   expect(same(frames, whole.frames), "a piece has the frames of its lines");
 }
 
-/// Frames written as lines of the four-column CSV and of candump, and parsed again.
+/// Frames written as lines of the four-column CSV and of candump parse to the same frames.
 inline void expect_text_round_trip(const FrameBatch& frames) {
   static const Format csv = CaptureFormat::make({.name = "ctat-csv"}, "", "");
   static const Format candump =
       CaptureFormat::make({.name = "candump", .payload = 64, .channel = "c"}, "", "");
   for (size_t i = 0; i < frames.frames(); ++i) {
     const int64_t time_ns = frames.time_ns[i];
-    if (time_ns > 9'000'000'000'000'000'000) continue;  // in ms and us later times can be told than in s
+    if (time_ns > 9'000'000'000'000'000'000) continue;  // Later times are possible in ms and us than in s.
     const uint32_t id = frames.can_id[i];
     const uint8_t length = frames.length[i];
     const bool long_id = (id & (kCanExtended | kCanError)) != 0;
@@ -141,7 +141,7 @@ inline void expect_text_round_trip(const FrameBatch& frames) {
            "a frame comes back from candump");
 
     if ((id & (kCanRemote | kCanError)) != 0 || length > kPayloadBytes) continue;
-    // The lines after it make it a usual one: it is not near the end of the text.
+    // The lines after it make it an ordinary line, as it is not near the end of the text.
     const bool attack = frames.label[i] == 1;
     line = fmt::format("{},{},{},{}\n{:\n<64}", time, id_text, payload, attack ? 1 : 0, "");
     const ParsedPiece parsed = parse(csv, kPayloadBytes, line, false, true, false);
@@ -154,7 +154,7 @@ inline void expect_text_round_trip(const FrameBatch& frames) {
   }
 }
 
-/// All that holds for any text in any format.
+/// Checks everything that holds for any text in any format.
 inline void expect_parsed_well(const Format& format, int64_t width, std::string_view text) {
   const ParsedPiece strict = parse(format, width, text, true, true, false);
   const ParsedPiece skipping = parse(format, width, text, true, true, true);
@@ -184,13 +184,14 @@ inline void expect_parsed_well(const Format& format, int64_t width, std::string_
     expect(same(skipping.frames, strict.frames), "without an error skipping changes nothing");
   }
 
-  // Cut anywhere between two lines, a text has the same frames.
+  // Split between two lines, a text has the same frames.
   const size_t newline = text.find('\n', text.size() / 2);
   if (newline == std::string_view::npos) return;
   ParsedPiece front = parse(format, width, text.substr(0, newline + 1), true, false, true);
   ParsedPiece back = parse(format, width, text.substr(newline + 1), false, true, true);
   if (format->has_differences()) {
-    if (back.notes.elapsed_ns > kMaxTime - front.notes.elapsed_ns) return;  // an error of the capture
+    // This is an error of the capture.
+    if (back.notes.elapsed_ns > kMaxTime - front.notes.elapsed_ns) return;
     for (int64_t& time_ns : back.frames.time_ns) time_ns += front.notes.elapsed_ns;
   }
   append(front.frames, back.frames);
@@ -201,8 +202,7 @@ inline void expect_parsed_well(const Format& format, int64_t width, std::string_
          "pieces add up to the whole");
 }
 
-/// A line that is accepted or refused stays so, with the same frame, when `blanks` are written for each
-/// `mark`.
+/// A line stays accepted, with the same frame, or refused if `blanks` replace each `mark`.
 inline void expect_blanks_do_not_matter(const Format& format, int64_t width, std::string_view text, char mark,
                                         std::string_view blanks) {
   while (!text.empty()) {
@@ -217,7 +217,8 @@ inline void expect_blanks_do_not_matter(const Format& format, int64_t width, std
   }
 }
 
-/// Options from the first character, a digit: 1 has room for CAN FD, 2 chooses a channel, 4 an attack label.
+/// Options from the first character, a digit: 1 allows CAN FD payloads, 2 selects a channel, 4 an attack
+/// label.
 inline FormatOptions options_of(char digit) {
   FormatOptions options;
   options.warn = nullptr;
@@ -227,8 +228,8 @@ inline FormatOptions options_of(char digit) {
   return options;
 }
 
-/// A text of a named format after a digit for the options: runs all of the above and gives the format and
-/// the text on to `more`.
+/// Runs all checks above on a text of a named format after a digit for the options, and passes the format and
+/// the text to `more`.
 template <typename More>
 int fuzz_capture(const uint8_t* data, size_t size, const char* name, More&& more) {
   if (size == 0) return 0;

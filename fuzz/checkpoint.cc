@@ -1,8 +1,9 @@
+#include "engine/fit/position.h"
 #include "fuzz/property.h"
 #include "fuzz/scratch.h"
-#include "engine/fit/position.h"
 
-// Any file is a checkpoint that says where a run stands, or is refused; what was read is written and read again.
+// Any file is a checkpoint with the state of a run, or is refused; a checkpoint that was read is written and
+// read again.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   succeeds([&] {

@@ -1,11 +1,11 @@
+#include "can/write/capture_writer.h"
 #include "fuzz/captures.h"
 #include "fuzz/scratch.h"
-#include "can/write/capture_writer.h"
 
 namespace plimsoll {
 namespace {
 
-// One frame as both formats tell it.
+// The part of a frame that both formats can express.
 struct Told {
   std::string channel;
   int64_t time_ns;
@@ -27,7 +27,7 @@ void append_told(const FrameBatch& frames, const WrittenFormat& format, std::vec
   }
 }
 
-// What a format's file gives back.
+// Reads the frames of a file in a format.
 std::vector<Told> read_again(const std::filesystem::path& path, const WrittenFormat& format) {
   const std::vector<CaptureFile> captures = {{.path = path}};
   const FormatOptions options{.payload = 64};
@@ -60,7 +60,7 @@ void expect_written_well(const FrameBatch& frames, const WrittenFormat& format) 
   if (!losses.to_json().empty()) return;
   std::vector<Told> expected;
   append_told(frames, format, expected);
-  // A long payload is CAN FD, told or not.
+  // A long payload is CAN FD, whether marked or not.
   for (Told& frame : expected)
     if (frame.data.size() > kPayloadBytes) frame.flags |= kFrameFd & format.flags;
   const bool is_read = succeeds(
@@ -71,7 +71,7 @@ void expect_written_well(const FrameBatch& frames, const WrittenFormat& format) 
 }  // namespace
 }  // namespace plimsoll
 
-// Lines of candump; their frames are written in csv and candump, and read again.
+// The input is lines of candump; their frames are written in csv and candump, and read again.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   succeeds([&] {

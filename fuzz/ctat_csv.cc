@@ -1,7 +1,7 @@
 #include "fuzz/captures.h"
 
-// What the four-column CSV accepts, a table of those four columns reads to the same frame. A line with others
-// after it, which is parsed a faster way if it is usual, is the same as alone.
+// A line that the four-column CSV accepts is read to the same frame as a table of those four columns. A line
+// followed by others, which has a faster code path if it is ordinary, gives the same frame as alone.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   return fuzz_capture(data, size, "ctat-csv", [](const Format& format, int64_t width, std::string_view text) {

@@ -14,8 +14,8 @@
 
 namespace plimsoll {
 
-/// Writes the folder of a data set: the input is its manifest and, after the first 0 byte, the data of its
-/// columns in the manifest's order, each as long as the manifest says and filled up with zeros.
+/// Writes the folder of a data set. The input is its manifest and, after the first 0 byte, the data of its
+/// columns in the manifest's order, each as long as the manifest says and padded with zeros.
 inline std::filesystem::path write_data_set(std::string_view input) {
   const std::filesystem::path folder = Scratch::folder() / "set";
   std::filesystem::remove_all(folder);
@@ -41,13 +41,13 @@ inline std::filesystem::path write_data_set(std::string_view input) {
       data.remove_prefix(std::min(static_cast<size_t>(bytes), data.size()));
       Scratch::write("set/" + file, text);
     } catch (const Json::exception&) {
-      continue;  // no column of ours: the view has to say so
+      continue;  // The column is invalid, which the view has to report.
     }
   }
   return folder;
 }
 
-/// Whether verify_data_set finds nothing but checksums, which an input can hardly get right.
+/// Whether verify_data_set() only finds wrong checksums, which an input can hardly get right.
 inline bool is_whole(const std::filesystem::path& folder) {
   bool whole = true;
   for (const std::string& wrong : verify_data_set(folder))
@@ -55,7 +55,7 @@ inline bool is_whole(const std::filesystem::path& folder) {
   return whole;
 }
 
-/// Reads all graphs of a source; they must be sound, and finite where `finite`.
+/// Reads all graphs of a source; they must be sound, and have only finite features if `finite`.
 inline void expect_sound_graphs(const BlockSource& source, bool finite) {
   GraphBlock block;
   for (int64_t g = 0; g < source.graphs(); ++g) {

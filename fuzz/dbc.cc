@@ -20,7 +20,7 @@ void check_dbc(const plimsoll::Dbc& dbc) {
 
 }  // namespace
 
-// Frames of what follows the first zero byte, by the DBC in front of it.
+// The DBC in front of the first zero byte is applied to frames from the bytes after it.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   const std::string_view text = text_of(data, size);
@@ -37,7 +37,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         // The message itself, and another sender of its group.
         const uint32_t id = data[at] < 128 ? message_id : message_id ^ data[at + 1];
         if (message.is_group) expect(dbc.find(id) != nullptr, "a group has senders");
-        rules.add({.time_ns = {&time_ns, 1}, .can_id = {&id, 1}, .length = {&length, 1}, .data = {data + at + 1, 8},
+        rules.add({.time_ns = {&time_ns, 1},
+                   .can_id = {&id, 1},
+                   .length = {&length, 1},
+                   .data = {data + at + 1, 8},
                    .label = {&label, 1}});
         ++frames;
       }

@@ -7,7 +7,7 @@
 namespace plimsoll {
 namespace {
 
-// A few hundred frames of known and unknown IDs, a window's length apart now and then.
+// A few hundred frames of known and unknown IDs, sometimes a window's length apart.
 FrameBatch made_frames() {
   FrameBatch frames;
   for (int64_t f = 0; f < 400; ++f) {
@@ -24,13 +24,13 @@ FrameBatch made_frames() {
 }  // namespace
 }  // namespace plimsoll
 
-// Any file is a detector that judges frames, or is refused.
+// Any file is a detector that evaluates frames, or is refused.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   static const FrameBatch frames = made_frames();
   succeeds([&] {
     DetectOptions options;
-    if (size % 2 == 0) options.threshold = 0.0F;  // else the file's
+    if (size % 2 == 0) options.threshold = 0.0F;  // Otherwise the threshold of the file is used.
     StreamDetector detector(Scratch::write("x.safetensors", text_of(data, size)), options);
     for (int recording = 0; recording < 2; ++recording) {
       detector.begin({});
@@ -46,7 +46,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
           expect(detector.channel_of(id).empty() != merged, "a node of merged channels has one");
         for (const auto& [node, share] : detector.focus(5).nodes)
           expect(node >= 0 && node < detector.graph().nodes(), "attention points at a node");
-        expect(verdict.alarm == (verdict.score > detector.threshold()) || std::isnan(verdict.score), "an alarm is a score above the threshold");
+        expect(verdict.alarm == (verdict.score > detector.threshold()) || std::isnan(verdict.score),
+               "an alarm is a score above the threshold");
       }
     }
   });

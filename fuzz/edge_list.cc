@@ -9,9 +9,9 @@
 namespace plimsoll {
 namespace {
 
-// The first line says what is done: "dense", "sparse", "text" or "auto", and flags w (a weight in the third
-// column), u (undirected), d (dedup), o (order by degree), n (the text after the first blank line is a table of
-// nodes).
+// The first line selects the options: "dense", "sparse", "text" or "auto", and flags w (a weight in the third
+// column), u (undirected), d (dedup), o (order by degree), n (the text after the first blank line is a table
+// of nodes).
 struct Input {
   GraphIngestOptions options;
   bool table = false;
@@ -41,7 +41,7 @@ bool ingest(GraphIngestOptions options, const std::string& out, int threads) {
 }  // namespace
 }  // namespace plimsoll
 
-// Whatever the text, it is refused or gives a graph that is whole; with more threads it is the same.
+// Any text is refused or gives a valid graph, which is the same with more threads.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   Ledger::process().set_cap(24 << 20);
@@ -52,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     input.options.nodes.table = Scratch::write("nodes.csv", text.substr(std::min(blank + 2, text.size())));
     text = text.substr(0, blank);
   }
-  // Numbers that count nodes would make a node of each below the greatest.
+  // Numbers that count nodes would make a node of each number up to the greatest.
   if (input.options.ids == "dense") input.options.node_count = 1000;
   input.options.edges.files = {Scratch::write("edges.txt", text)};
   const bool done = ingest(input.options, "graph", 1);

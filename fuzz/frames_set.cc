@@ -1,7 +1,7 @@
-#include "fuzz/data_sets.h"
 #include "can/windows/windows.h"
+#include "fuzz/data_sets.h"
 
-// A frames set that opens can be cut into windows, also when its columns are damaged.
+// A frames set that opens can be cut into windows, even if its columns are damaged.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   succeeds([&] {

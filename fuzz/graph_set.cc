@@ -1,7 +1,7 @@
 #include "fuzz/data_sets.h"
 #include "sample/block/graph_set_source.h"
 
-// A graph set that opens gives sound graphs or says which is damaged; one that is whole gives all.
+// A graph set that opens returns sound graphs or reports a damaged one; a valid set returns all.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   succeeds([&] {

@@ -4,7 +4,8 @@
 #include "fuzz/property.h"
 #include "fuzz/scratch.h"
 
-// The files of /proc and /sys that limits are found in, one after the other, each ended by a line "--".
+// The input is the files of /proc and /sys with memory limits, one after the other, each ended by a line
+// "--".
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   static const bool folders = [] {

@@ -1,11 +1,11 @@
+#include "engine/model_file/model_options.h"
 #include "fuzz/property.h"
 #include "fuzz/scratch.h"
-#include "engine/model_file/model_options.h"
 
 namespace plimsoll {
 namespace {
 
-// Options that were read are possible, and come back as they were.
+// Options that were read are valid, and stay the same when they are written and read again.
 template <typename Read>
 void come_back(const SafetensorsView& file, const Read& read) {
   const Json options = options_json(read(file));

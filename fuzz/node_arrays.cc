@@ -5,8 +5,8 @@
 #include "ingest/graph/graph.h"
 #include "store/verify.h"
 
-// Features and labels of nodes as .npy: the first line is "x", "y", or how many bytes of the rest are the features in
-// front of the labels. They are refused, or stand in a graph that is whole.
+// Features and labels of nodes as .npy. The first line is "x", "y", or the number of bytes of the features,
+// which precede the labels. They are refused or become part of a valid graph.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   Ledger::process().set_cap(24 << 20);

@@ -6,7 +6,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   NpyShape shape;
   const bool header = succeeds([&] {
-    // In memory of just its size: a mapped file has the rest of its page.
+    // The buffer has exactly the size of the input: a mapped file would have the rest of its page.
     const std::vector<uint8_t> bytes(data, data + size);
     const int64_t offset = parse_npy_header(std::as_bytes(std::span(bytes)), "x.npy", shape);
     expect(offset > 0 && offset <= static_cast<int64_t>(size), "data starts in the file");

@@ -18,8 +18,8 @@ inline void expect(bool holds, const char* property) {
   std::abort();
 }
 
-/// Runs `body` and says whether it ended without an error. The errors that bad input is answered with are no
-/// finding; any other exception is, Failure among them, and so is memory that stays in the ledger.
+/// Runs `body` and returns whether it ended without an error. The errors for bad input are expected; any
+/// other exception, including Failure, is a finding, and so is memory that stays in the ledger.
 template <typename Body>
 bool succeeds(Body&& body) {
   const int64_t held = Ledger::process().held();
@@ -40,7 +40,7 @@ inline std::string_view text_of(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// Cuts the first line off `text`.
+/// Removes the first line from `text` and returns it.
 inline std::string_view take_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(line.size() + 1, text.size()));

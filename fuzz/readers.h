@@ -4,16 +4,16 @@
 #include <string>
 
 #include "base/hash.h"
+#include "can/capture/frame_reader.h"
 #include "fuzz/captures.h"
 #include "fuzz/scratch.h"
-#include "can/capture/frame_reader.h"
 
 namespace plimsoll {
 
-constexpr size_t kMaxRead = 1'000'000;  // frames: more than a file of 8 KiB unpacks to
+constexpr size_t kMaxRead = 1'000'000;  // Maximum number of frames: more than a file of 8 KiB unpacks to.
 
-/// A hash of what a reader gives of a file in pieces of about `most` frames, and of where it is cut off; none
-/// when it ends with an error.
+/// Returns a hash of the frames that a reader returns in chunks of about `max`, and of where the file is
+/// truncated; nothing if it ends with an error.
 inline std::optional<std::string> read_file(const std::filesystem::path& path, const FormatOptions& options,
                                             size_t max) {
   std::string hash;
@@ -44,8 +44,8 @@ inline std::optional<std::string> read_file(const std::filesystem::path& path, c
   return good ? std::optional(hash) : std::nullopt;
 }
 
-/// A file of a named format after a digit for the options: frames are sound, and the same however they are
-/// cut into pieces.
+/// Reads a file of a named format after a digit for the options: frames must be sound, and the same for any
+/// chunk size.
 inline int fuzz_reader(const uint8_t* data, size_t size, const char* name) {
   if (size == 0) return 0;
   FormatOptions options = options_of(static_cast<char>(data[0]));

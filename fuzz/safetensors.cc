@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto copy = Scratch::folder() / "copy.safetensors";
     write_safetensors(copy, view.tensors(), view.metadata());
     const SafetensorsView again(copy);
-    // What is written has a checksum, of a file that had none as well.
+    // A written file has a checksum, even if the original had none.
     const auto said = [](TensorMetadata metadata) {
       metadata.erase(kChecksum);
       return metadata;

@@ -16,7 +16,7 @@ class Scratch {
     static const Scratch scratch;
     return scratch.path_;
   }
-  /// Writes a file below the folder and gives its path.
+  /// Writes a file below the folder and returns its path.
   static std::filesystem::path write(const std::string& name, std::string_view bytes) {
     const std::filesystem::path path = folder() / name;
     std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));

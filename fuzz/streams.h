@@ -12,9 +12,10 @@
 
 namespace plimsoll {
 
-constexpr size_t kMaxUnpacked = 256 << 10;  // a small file may unpack to any size
+constexpr size_t kMaxUnpacked = 256 << 10;  // A small file may unpack to any size.
 
-/// What a stream gives in pieces of `piece` bytes, up to kMaxUnpacked; none when it ends with an error.
+/// Returns the content of a stream, read in chunks of `piece` bytes, up to kMaxUnpacked; nothing if it ends
+/// with an error.
 inline std::optional<std::string> unpack(const std::filesystem::path& path, size_t piece,
                                          AtCut at_cut = AtCut::fail) {
   std::string text;
@@ -41,10 +42,10 @@ inline std::optional<std::string> unpack(const std::filesystem::path& path, size
   return text;
 }
 
-/// The input as a packed file, and the input packed in two halves by `pack`.
+/// Reads the input as a packed file, and the input packed in two halves by `pack`.
 template <typename Pack>
 int fuzz_stream(const uint8_t* data, size_t size, const char* name, Pack&& pack) {
-  // A window that a damaged header asks for must be refused, not taken.
+  // A window that a damaged header asks for must be refused, not allocated.
   Ledger::process().set_cap(32 << 20);
   const std::string_view input = text_of(data, size);
   const auto damaged = Scratch::write(name, input);

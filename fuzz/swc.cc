@@ -12,7 +12,8 @@ std::string text_of(const SwcTree& tree, bool backwards) {
   std::string text;
   for (size_t n = 0; n < tree.nodes.size(); ++n) {
     const SwcTree::Node& node = tree.nodes[n];
-    const std::string line = fmt::format("{} {} {} {} {} {} {}\n", n, node.type, node.x, node.y, node.z, node.radius, node.parent);
+    const std::string line =
+        fmt::format("{} {} {} {} {} {} {}\n", n, node.type, node.x, node.y, node.z, node.radius, node.parent);
     text = backwards ? line + text : text + line;
   }
   return text;
@@ -20,8 +21,8 @@ std::string text_of(const SwcTree& tree, bool backwards) {
 
 bool same(const SwcTree& a, const SwcTree& b) {
   const auto equal = [](const SwcTree::Node& of, const SwcTree::Node& other) {
-    return of.x == other.x && of.y == other.y && of.z == other.z && of.radius == other.radius && of.type == other.type &&
-           of.parent == other.parent;
+    return of.x == other.x && of.y == other.y && of.z == other.z && of.radius == other.radius &&
+           of.type == other.type && of.parent == other.parent;
   };
   return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), equal);
 }
@@ -44,7 +45,7 @@ void expect_sound(const SwcTree& tree) {
 }  // namespace
 }  // namespace plimsoll
 
-// Trees come back from a text of them, whatever its order.
+// Trees written as text are read again, whatever the order of rows.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   Ledger::process().set_cap(64 << 20);
@@ -53,14 +54,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const SwcTree tree = read(text_of(data, size), {.root_at_soma = !split, .split = split});
       expect_sound(tree);
       const auto finite = [](const SwcTree::Node& node) {
-        return std::isfinite(node.x) && std::isfinite(node.y) && std::isfinite(node.z) && std::isfinite(node.radius);
+        return std::isfinite(node.x) && std::isfinite(node.y) && std::isfinite(node.z) &&
+               std::isfinite(node.radius);
       };
-      if (!std::all_of(tree.nodes.begin(), tree.nodes.end(), finite)) return;  // a scale or a mean beyond floats
+      // A scale or a mean may exceed the range of floats.
+      if (!std::all_of(tree.nodes.begin(), tree.nodes.end(), finite)) return;
       for (const bool backwards : {false, true})
         expect(same(read(text_of(tree, backwards), {.root_at_soma = false, .split = true}), tree),
                "a tree comes back from a text of it");
       double length = 0;
-      for (const SwcTree::Node& node : tree.nodes) length += std::abs(node.x) + std::abs(node.y) + std::abs(node.z);
+      for (const SwcTree::Node& node : tree.nodes)
+        length += std::abs(node.x) + std::abs(node.y) + std::abs(node.z);
       if (length < 1e4) expect_sound(resample(tree, 1));
     });
   return 0;

@@ -6,7 +6,7 @@ namespace plimsoll {
 namespace {
 
 // The first line is the command line: COLUMNS SEPARATOR QUOTE TIME FLAGS, as in "time,id,payload,label tab -
-// s .", where flags are d (IDs in decimal), D (bytes in decimal), b (lengths in bits), w (room for CAN FD), a
+// s .", where flags are d (IDs in decimal), D (bytes in decimal), b (lengths in bits), w (CAN FD payloads), a
 // (an attack label).
 FormatOptions table_options(std::string_view line) {
   FormatOptions options;
@@ -34,6 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   std::string_view text = text_of(data, size);
   const FormatOptions options = table_options(take_line(text));
-  succeeds([&] { expect_parsed_well(CaptureFormat::make(options, text.substr(0, 4096), "capture"), options.payload, text); });
+  succeeds([&] {
+    expect_parsed_well(CaptureFormat::make(options, text.substr(0, 4096), "capture"), options.payload, text);
+  });
   return 0;
 }

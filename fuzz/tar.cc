@@ -4,7 +4,7 @@
 #include "fuzz/scratch.h"
 #include "ingest/swc/tar_reader.h"
 
-// Files of an archive have the bytes that it says, or it is refused.
+// Files of an archive have the size that it states, or it is refused.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   const auto path = Scratch::write("a.tar", text_of(data, size));
@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (!whole) continue;
       std::array<char, 1000> piece;
       int64_t read = 0;
-      for (size_t got = 1; got > 0; read += static_cast<int64_t>(got)) got = tar.read(piece.data(), piece.size());
+      for (size_t got = 1; got > 0; read += static_cast<int64_t>(got))
+        got = tar.read(piece.data(), piece.size());
       expect(read == tar.bytes(), "a file has the bytes that its header says");
     }
   });

@@ -1,12 +1,12 @@
+#include "support/zip.h"
 #include "fuzz/property.h"
 #include "fuzz/scratch.h"
 #include "io/zip_archive.h"
-#include "support/zip.h"
 
 namespace plimsoll {
 namespace {
 
-// All members, up to some KiB of each: a small archive may unpack to any size.
+// Reads all members, up to some KiB of each: a small archive may unpack to any size.
 void read_all(const std::filesystem::path& path) {
   const ZipArchive archive(path);
   std::string buffer(4096, '\0');
@@ -21,7 +21,7 @@ void read_all(const std::filesystem::path& path) {
 }  // namespace
 }  // namespace plimsoll
 
-// The input as an archive, and the input packed into one.
+// Reads the input as an archive, and the input packed into one.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace plimsoll;
   Ledger::process().set_cap(32 << 20);
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto damaged = Scratch::write("damaged.zip", input);
   succeeds([&] { read_all(damaged); });
 
-  // An end of an archive within another may be taken for its own, and refused.
+  // The end record of an archive inside may be taken for that of the outer one, which is then refused.
   if (input.find("PK\5\6") != std::string::npos) return 0;
   const ZipArchive archive(Scratch::write("whole.zip", zip_of({{"packed", input}, {"stored", input, 0}})));
   expect(archive.members() == 2, "an archive has its members");

@@ -20,7 +20,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// tests/python/test_graph_ingest.py compares with NumPy; here is what needs the insides: faults and memory.
+// tests/python/test_graph_ingest.py compares results with NumPy. These tests need internals: faults and
+// memory.
 class GraphIngest : public testing::Test {
  protected:
   GraphIngestOptions options(const std::string& text) const {
@@ -35,14 +36,14 @@ class GraphIngest : public testing::Test {
     return ingest_graph(
         options, [](const char*, int64_t, int64_t) {}, files);
   }
-  // All files of the output by name.
+  // Contents of all output files by name.
   std::map<std::string, std::string> content() const {
     std::map<std::string, std::string> all;
     for (const auto& file : std::filesystem::directory_iterator(out_))
       all[file.path().filename()] = read_text(file.path());
     return all;
   }
-  // Edges of 2,000 nodes with IDs of a kind.
+  // Edges of 2,000 nodes with IDs of one kind.
   static std::string made_up(const std::string& kind, uint32_t edges = 20'000) {
     std::string text;
     for (uint32_t e = 0; e < edges; ++e) {
@@ -116,7 +117,7 @@ TEST_F(GraphIngest, TooLittleMemoryIsRefusedAndLeavesNothing) {
 }
 
 TEST_F(GraphIngest, IsTheOldOneOrTheNewWhateverFails) {
-  // Enough edges for several runs of each sort in the least memory.
+  // There are enough edges for several runs of each sort in the minimum memory.
   GraphIngestOptions made = options(made_up("sparse", 5'000));
   made.ids = "sparse";
   made.undirected = true;

@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// Every other point by distance in double, then by index.
+// Edges from each point to all others, sorted by distance in double, then by index.
 std::vector<int32_t> all_pairs(const std::vector<float>& pos, int64_t k) {
   const auto points = static_cast<int32_t>(pos.size() / 3);
   std::vector<int32_t> edges;
@@ -65,7 +65,7 @@ TEST(NearestNeighbours, AreThoseOfAllPairsWithTiesByIndex) {
       }
 }
 
-// Several places with few and many points each, zeros of both signs among them, between points anywhere.
+// Several places with few or many points each, with zeros of both signs, among random points.
 std::vector<float> with_shared_places(int64_t points, uint64_t seed) {
   std::vector<float> pos = made_up(points, seed, 3);
   for (int64_t i = 0; i < points; ++i) {
@@ -90,7 +90,7 @@ TEST(NearestNeighbours, OfSharedPlacesAreThoseOfAllPairs) {
     }
 }
 
-// The square of this number would take minutes.
+// A quadratic search of this many points would take minutes.
 TEST(NearestNeighbours, ManyPointsOfOnePlaceTakeNoLongerThanOthers) {
   constexpr size_t kPoints = 400'000;
   std::vector<float> pos(3 * kPoints, 0.0F);

@@ -66,7 +66,7 @@ TEST_F(SimulateGraph, HasCommunitiesHubsAndSplits) {
 TEST_F(SimulateGraph, ThreadsAndMemoryChangeNoByteAndTheSeedDoes) {
   GraphSimulation made = options();
   run(made);
-  const std::string whole = manifest();  // it has the checksums of all columns
+  const std::string whole = manifest();  // The manifest has the checksums of all columns.
   made.threads = 3;
   {
     const LedgerCap cap(12 << 20);

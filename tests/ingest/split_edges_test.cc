@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using Pairs = std::set<std::pair<int64_t, int64_t>>;  // neighbour, node
+using Pairs = std::set<std::pair<int64_t, int64_t>>;  // Neighbour and node.
 
 class SplitEdges : public testing::Test {
  protected:
@@ -125,7 +125,7 @@ TEST_F(SplitEdges, DependsOnTheSeedAndThePairAlone) {
   const Pairs first = pairs_of(there(), 1);
   split(undirected_graph(200, 5), {.seed = 9});
   EXPECT_EQ(pairs_of(there(), 1), first);
-  // Pairs that another graph has as well are in the same split there.
+  // Pairs that another graph also has are in the same split there.
   std::vector<std::set<int64_t>> lists(200);
   for (int64_t v = 0; v < 200; ++v)
     for (int64_t u = 0; u < 200; ++u)

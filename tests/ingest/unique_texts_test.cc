@@ -14,7 +14,7 @@ namespace {
 TEST(UniqueTexts, AreGivenOnceInTheOrderOfTheirBytes) {
   const TempFolder folder;
   for (const int64_t memory :
-       {int64_t{16} << 20, int64_t{0}}) {  // in memory, and in more runs than are merged at once
+       {int64_t{16} << 20, int64_t{0}}) {  // In memory, and in more runs than are merged at once.
     std::set<std::string> expected;
     UniqueTexts texts(folder.path(), "texts", memory, FileSystem::disk());
     for (uint32_t i = 0; i < 20'000; ++i) {

@@ -33,13 +33,13 @@ TEST(Shuffle, IsAPermutationKeyedBySeedAndEpoch) {
 TEST(Shuffle, EveryPlaceIsReachedAboutEquallyOften) {
   constexpr int64_t kPlaces = 10;
   constexpr uint32_t kRuns = 20'000;
-  std::vector<int64_t> where(kPlaces);  // of graph 0
+  std::vector<int64_t> where(kPlaces);  // Counts the places of graph 0.
   for (uint32_t epoch = 0; epoch < kRuns; ++epoch) {
     GraphList list = numbers(kPlaces);
     shuffle(list, 1, epoch);
     ++where[static_cast<size_t>(std::find(list.begin(), list.end(), 0) - list.begin())];
   }
-  // 2,000 expected; five standard deviations are 212.
+  // 2,000 are expected; five standard deviations are 212.
   for (const int64_t count : where) EXPECT_NEAR(static_cast<double>(count), 2000, 212);
 }
 

@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// Stands for a model: takes its tensors from the block's range as torch does, computes one float from the
+// A stand-in for a model: takes its tensors from the block's range as torch does, computes one float from the
 // block, and holds both until its commit has run.
 class FakeModel {
  public:
@@ -80,7 +80,7 @@ class BlockRunnerTest : public ::testing::Test {
     FakeModel::from_heap = 0;
   }
 
-  // The sum over the batch, and the range one block needs.
+  // Sum over the batch, and bytes of the range that one block needs.
   float expected() {
     BlockRunner runner(source_, shapes_, kLimits, 1, 0);
     FakeModel model;
@@ -146,7 +146,7 @@ TEST_F(BlockRunnerTest, ARangeThatIsTooSmallOverflowsIntoTheHeapAndChangesNoBit)
   EXPECT_GT(runner.overflows(), 0);
 }
 
-// How often graphs are read.
+// Counts how often graphs are read.
 class CountingSource : public BlockSource {
  public:
   explicit CountingSource(const BlockSource& source) : source_(source) {}
@@ -180,7 +180,7 @@ TEST_F(BlockRunnerTest, BlocksOfAFirstPassThatAreKeptAreNotReadAgain) {
         }
         EXPECT_EQ(source.reads, 2 * blocks - std::min(keep, blocks));
       }
-      // The same graphs in another order, at the same place.
+      // The same graphs in another order, at the same address.
       std::ranges::reverse(batch_);
       FakeModel model;
       runner.run(batch_, worker(model), nullptr, BlockRunner::Pass::first);
@@ -192,7 +192,7 @@ TEST_F(BlockRunnerTest, BlocksOfAFirstPassThatAreKeptAreNotReadAgain) {
     }
 }
 
-// At every cap: the same sum or a typed refusal, and the books as before.
+// With every cap the sum is the same or the run is refused with a typed error, and the ledger is as before.
 TEST_F(BlockRunnerTest, AShortBudgetChangesNoBitAndLeavesNothingBehind) {
   const float sum = expected();
   const int64_t bytes = range_bytes();
@@ -218,7 +218,7 @@ TEST_F(BlockRunnerTest, AShortBudgetChangesNoBitAndLeavesNothingBehind) {
     runner.forget();
     EXPECT_EQ(ledger.held(Tag::activations), bytes / 2 / 4096 * 4096 + (bytes / 2 % 4096 != 0) * 4096)
         << share;
-    EXPECT_LE(ledger.held(), held + 4 * bytes);  // blocks that workers keep
+    EXPECT_LE(ledger.held(), held + 4 * bytes);  // Blocks that workers keep.
   }
   EXPECT_GT(reruns, 0);
   EXPECT_GT(refused, 0);
@@ -269,10 +269,10 @@ TEST_F(BlockRunnerTest, TheFirstErrorInBlockOrderIsThrownAndNothingIsCommittedBe
     EXPECT_STREQ(error.what(), "100");
   }
   EXPECT_EQ(committed.size(), 20U);
-  EXPECT_THROW(run(), Failure);  // and it can be used again
+  EXPECT_THROW(run(), Failure);  // The runner can be used again.
 }
 
-// Pressure that goes through a list of levels, one a question in so many.
+// Pressure that steps through a list of levels, one per `every` calls.
 class FakePressure : public Pressure {
  public:
   FakePressure(std::vector<int> levels, int every) : levels_(std::move(levels)), every_(every) {}
@@ -335,7 +335,7 @@ TEST_F(BlockRunnerTest, UnderPressureNoBitChangesWheneverItComesAndGoes) {
 
 TEST_F(BlockRunnerTest, UnderPressureOneBlockIsInFlightAndItsMemoryIsGivenBackUntilItIsOver) {
   const int64_t bytes = range_bytes() / 4096 * 4096 + 4096;
-  ReadAheadCount ahead;  // outlives the thread that reads
+  ReadAheadCount ahead;  // It must outlive the thread that reads.
   BlockRunner runner(source_, shapes_, kLimits, 4, 2);
   runner.resize(4 * bytes, {}, bytes);
   const FixedRanges planner(bytes);
@@ -449,7 +449,7 @@ TEST_F(BlockRunnerTest, ASmallObjectThatTheSystemRefusesIsARefusalToo) {
 }
 
 TEST_F(BlockRunnerTest, BlocksAreReadAhead) {
-  ReadAheadCount ahead;  // outlives the thread that reads
+  ReadAheadCount ahead;  // It must outlive the thread that reads.
   BlockRunner runner(source_, shapes_, kLimits, 1, 4);
   runner.trace(&ahead);
   FakeModel model;
@@ -461,7 +461,7 @@ TEST_F(BlockRunnerTest, BlocksAreReadAhead) {
   EXPECT_GT(ahead.blocks, 0);
 }
 
-// A source that counts, and fails for one graph.
+// A source that counts reads and fails for one graph.
 class BadGraph : public RandomGraphs {
  public:
   using RandomGraphs::RandomGraphs;

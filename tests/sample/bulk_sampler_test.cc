@@ -23,7 +23,7 @@ class BulkSamplerTest : public testing::Test {
  protected:
   BulkSamplerTest() : graph_(skewed_graph(800, 4)) { write_graph(folder_ / "graph", graph_, 2); }
 
-  // Seeds that differ within a batch, and stand in several of them.
+  // Seeds that differ within a batch and occur in several batches.
   static std::vector<SampledBatch> make_batches(size_t count) {
     std::mt19937 random(2);
     std::vector<SampledBatch> batches(count);
@@ -36,7 +36,7 @@ class BulkSamplerTest : public testing::Test {
     }
     return batches;
   }
-  // Pairs of seeds with an edge, every second one.
+  // Every second pair of seeds with an edge.
   std::vector<int64_t> targets_of(std::span<const int64_t> seeds) const {
     std::vector<int64_t> pairs;
     bool takes = true;
@@ -110,7 +110,7 @@ TEST_F(BulkSamplerTest, SoItIsWithoutTheEdgesThatItPredicts) {
   expect_same(DiskTopology(view, {}, {.features = true}), {.fan_outs = {4, 3}}, true);
 }
 
-// Of lists with edges of weight 0 fewer may be chosen than there is room for.
+// In lists with edges of weight 0 fewer edges may be chosen than space is reserved for.
 TEST_F(BulkSamplerTest, SoItIsByWeight) {
   for (size_t i = 0; i < graph_.indices.size(); ++i) graph_.weights.push_back(static_cast<float>(i % 5 / 3));
   const CsrTopology topology = graph_.topology();
@@ -118,10 +118,10 @@ TEST_F(BulkSamplerTest, SoItIsByWeight) {
     expect_same(topology, {.fan_outs = {4, 3}, .replace = replace, .weighted = true});
 }
 
-// Of edges that are chosen by weight as well, where a batch has room for more.
+// Also covers edges that are chosen by weight, where a batch has unused space.
 TEST_F(BulkSamplerTest, EdgesBringTheirValues) {
   for (size_t i = 0; i < graph_.indices.size(); ++i) graph_.weights.push_back(static_cast<float>(i % 5 / 3));
-  write_graph(folder_ / "valued", graph_, 3, {}, 41);  // more than are read together
+  write_graph(folder_ / "valued", graph_, 3, {}, 41);  // More values than are read together.
   const GraphView view(folder_ / "valued");
   for (const EdgeColumns& columns :
        {EdgeColumns{true, false}, EdgeColumns{false, true}, EdgeColumns{true, true}}) {
@@ -131,7 +131,7 @@ TEST_F(BulkSamplerTest, EdgesBringTheirValues) {
   }
 }
 
-// Memory of a call is bounded by what the batches come to be.
+// The memory of a call is bounded by the size of the batches.
 TEST_F(BulkSamplerTest, TakesNoMoreThanIsSaid) {
   write_graph(folder_ / "valued", graph_, 3, {}, 6);
   const GraphView view(folder_ / "valued");
@@ -139,7 +139,8 @@ TEST_F(BulkSamplerTest, TakesNoMoreThanIsSaid) {
     const DiskTopology topology(view, {}, {.features = features});
     BulkSampler sampler(topology, {.fan_outs = {8, 8, 8}}, 1);
     std::vector<SampledBatch> alone = make_batches(1);
-    sampler.sample(alone);  // the table, and what is read together, are there whatever the number of batches
+    // The table and the columns of one read are allocated for any number of batches.
+    sampler.sample(alone);
     Ledger& ledger = Ledger::process();
     const int64_t before = ledger.held();
     std::vector<SampledBatch> batches = make_batches(200);

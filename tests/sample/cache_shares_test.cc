@@ -53,7 +53,7 @@ TEST_F(CacheSharesTest, MoreBytesMakeLargerGroupsOfBlocks) {
   }
 }
 
-// The division is the one that has the fewest bytes read, among others with the same bytes.
+// The division reads the fewest bytes among all divisions of the same memory.
 TEST_F(CacheSharesTest, OtherDivisionsReadMore) {
   const double bytes = 300.0 * kMiB;
   const double sample = 16.0 * 7000, own = 0.5 * 7000 * 560, rows = 512.0 * 5e6, lists = 2.0 * 400 * kMiB;
@@ -84,7 +84,7 @@ TEST_F(CacheSharesTest, NoMoreOfTheDiskIsTakenThanThereIsMemoryFor) {
   EXPECT_LT(shares.scratch_bytes, much);
 }
 
-// Where a few rows are nearly all that is used, room for them is worth more than room for the topology.
+// If a few rows have nearly all uses, memory for them is worth more than memory for the topology.
 TEST_F(CacheSharesTest, RowsThatAreUsedMostComeFirst) {
   const int64_t scratch = 2900 * kMiB;
   EXPECT_TRUE(divide(600 * kMiB, 400 * kMiB, scratch).topology);
@@ -96,7 +96,7 @@ TEST_F(CacheSharesTest, RowsThatAreUsedMostComeFirst) {
   EXPECT_GE(shares.ahead_bytes, shares.group * sizes_.max_bytes);
 }
 
-// What is said to be read and written falls with memory, and packs have each row once.
+// The estimated bytes fall with more memory, and packs have each row once.
 TEST_F(CacheSharesTest, BytesArePredicted) {
   const int64_t scratch = 2900 * kMiB;
   double before = std::numeric_limits<double>::infinity();
@@ -110,12 +110,12 @@ TEST_F(CacheSharesTest, BytesArePredicted) {
   const double rows = 512.0 * 7000, note = 12.0 * 7000;
   EXPECT_LT(divide(200 * kMiB, 400 * kMiB, scratch).bytes_written, rows + note);
   for (size_t row = 0; row < uses_.size(); ++row)
-    uses_[row] = row < 70'000 ? 255 : 0;  // of the same few rows
+    uses_[row] = row < 70'000 ? 255 : 0;  // All blocks use the same few rows.
   EXPECT_LT(divide(100 * kMiB, 400 * kMiB, scratch).bytes_written, rows / 4 + note);
   EXPECT_EQ(divide(3500 * kMiB, 400 * kMiB, scratch).bytes_read, 0) << "all rows are there";
 }
 
-// Where memory holds one block, against rows drawn at random and joined by hand.
+// If memory holds one block, the estimate is compared with random rows that are merged in the test.
 TEST_F(CacheSharesTest, ScatteredReadsAreThoseOfRandomRows) {
   std::mt19937 random(7);
   for (const int64_t rows : {21'000, 210'000, 5'040'000}) {

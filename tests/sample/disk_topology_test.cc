@@ -45,7 +45,7 @@ class DiskTopologyTest : public testing::Test {
     for (float& weight : graph.weights) weight = static_cast<float>(random() % 1000) / 7;
     return graph;
   }
-  // From the smallest cache to all, and more.
+  // From the smallest cache to the largest, and more.
   static Numbers budgets(const DiskTopology& topology) {
     const int64_t min = topology.min_bytes();
     const int64_t max = topology.max_bytes();
@@ -70,7 +70,7 @@ class DiskTopologyTest : public testing::Test {
       both[i]->read_neighbours(edges, neighbours[i]);
       if (expected.weighted()) both[i]->read_weights(edges, weights[i]);
     }
-    // Whether a node is in a list: some that are, and some that may be.
+    // Looks up nodes that are in the lists and others that may be.
     Numbers sought(nodes.size());
     for (size_t i = 0; i < nodes.size(); ++i) {
       const EdgeRange& list = lists[0][i];
@@ -137,7 +137,7 @@ TEST_F(DiskTopologyTest, GivesWhatTheGraphInMemoryGives) {
   }
 }
 
-// Rows of any width, which end within a page or go over several.
+// Rows of any width end within a page or cross several.
 TEST_F(DiskTopologyTest, EdgeValuesAreThoseOfTheColumns) {
   for (const int64_t features : {0, 1, 3, 16, 41})
     for (const bool weight : {false, true}) {

@@ -38,7 +38,7 @@ TEST(Draws, BelowIsUniform) {
   }
 }
 
-// A range of 3/4 of all 32-bit numbers, and one of 3 * 2^33: without rejection thirds would differ.
+// Ranges of 3/4 of all 32-bit numbers, and of 3 * 2^33: without rejection their thirds would differ.
 TEST(Draws, BelowIsUniformInLargeRanges) {
   for (const uint64_t n : {3ULL << 30, 3ULL << 33}) {
     Draws draws(item_key(5, Purpose::neighbours, 1, 0), Purpose::neighbours, n);

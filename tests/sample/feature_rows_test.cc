@@ -20,7 +20,7 @@ namespace {
 
 using FeatureRowsTest = NeighbourBlocksTest;
 
-// What a source has left out of blocks, as whoever has it keeps it.
+// The rows that a source leaves out of blocks, stored as a user would store them.
 class Elsewhere {
  public:
   Elsewhere(const FeatureRows& source, int64_t max, int64_t at_once) {
@@ -32,7 +32,7 @@ class Elsewhere {
   }
   int64_t rows() const { return std::ssize(table_) / kFeatures; }
 
-  // The block with all its rows, as it would be without.
+  // The block with all its rows, as it would be if none were left out.
   GraphBlock completed(const GraphBlock& block) {
     GraphBlock whole = block;
     EXPECT_EQ(std::ssize(block.row_place), block.nodes());
@@ -51,7 +51,7 @@ class Elsewhere {
     }
     return whole;
   }
-  // Of nodes of blocks so far.
+  // Number of nodes in blocks so far whose rows were left out.
   int64_t left_out() const { return left_out_; }
 
  private:
@@ -59,7 +59,7 @@ class Elsewhere {
   int64_t left_out_ = 0;
 };
 
-// By single reads, in rounds, in packs and with all rows in memory.
+// Read by single reads, in rounds, in packs and with all rows in memory.
 TEST_F(FeatureRowsTest, BlocksComeWithoutRowsThatAreElsewhere) {
   write_graph(folder_ / "narrow", graph_, kFeatures, {.type = std::nullopt});
   const NeighbourSource plain = open();
@@ -101,14 +101,14 @@ TEST_F(FeatureRowsTest, BlocksComeWithoutRowsThatAreElsewhere) {
     }
 }
 
-// The most used first; those that are not finite come with blocks, where they are found.
+// The most used rows are left out first; rows that are not finite stay in blocks, where they are found.
 TEST_F(FeatureRowsTest, LeavesOutWhatIsUsedMostAndIsFinite) {
   constexpr float kTooGreat = 1e30F;
   const NeighbourSource before = open(5, "graph", {}, 2, true);
   before.shapes(1);
   const auto left_out = [&](const NeighbourSource& source, int64_t max) {
     const Elsewhere elsewhere(*source.feature_rows(), max, 50);
-    std::map<int64_t, int64_t> uses;  // by row, of those that come
+    std::map<int64_t, int64_t> uses;  // Uses by row, of the rows in blocks.
     int64_t of_left_out = 0;
     GraphBlock read;
     for (int64_t number = 0; number < source.graphs(); ++number) {
@@ -131,7 +131,7 @@ TEST_F(FeatureRowsTest, LeavesOutWhatIsUsedMostAndIsFinite) {
   int64_t of_ten = 0;
   for (size_t i = 0; i < 10; ++i) of_ten += most_used[i].first;
   const auto [of_left_out, others_than_ten] = left_out(before, 10);
-  EXPECT_GE(of_left_out, of_ten * 9 / 10);  // uses are counted in some blocks
+  EXPECT_GE(of_left_out, of_ten * 9 / 10);  // Uses are counted in some blocks only.
   float greatest = 0;
   for (const auto& [row, count] : uses)
     if (!others_than_ten.contains(row)) greatest = std::max(greatest, 2 * static_cast<float>(row));

@@ -18,10 +18,10 @@ constexpr int64_t kMax = ForestSource::kMaxNeighbours;
 
 struct GivenGraph {
   int32_t nodes;
-  std::vector<int32_t> edges;  // of two ends each
+  std::vector<int32_t> edges;  // Two ends of each edge.
 };
 
-// Of node n: feature n, pos 10 n and so on, label n; of edge e: feature e.
+// Node n has feature n, pos 10 n and so on, and label n; edge e has feature e.
 class GivenGraphs : public BlockSource {
  public:
   explicit GivenGraphs(std::vector<GivenGraph> graphs) : graphs_(std::move(graphs)) {}
@@ -52,7 +52,8 @@ class GivenGraphs : public BlockSource {
   GraphSetTables tables_;
 };
 
-// A square 0 1 2 3 whose diagonal 1-3 is stored both ways, with an end 4 at node 2; a chain 5-6-7 beside it.
+// A square 0 1 2 3 whose diagonal 1-3 is stored in both directions, with a leaf 4 at node 2; and a separate
+// chain 5-6-7.
 const GivenGraph kSquare{8, {0, 1, 1, 2, 2, 3, 3, 0, 1, 3, 3, 1, 2, 4, 5, 6, 7, 6, 2, 2}};
 const GivenGraph kTree{4, {0, 1, 1, 0, 1, 2, 2, 1, 0, 3, 3, 0, 3, 3}};
 const GivenGraph kTwoTrees{4, {0, 2, 1, 3}};
@@ -72,7 +73,8 @@ TEST(ForestSource, GrowsFromTheNodeWithMostNeighboursBreadthFirst) {
   EXPECT_EQ(source.counts().graphs, 1);
   EXPECT_EQ(source.counts().edges_left_out, 3);
   const GraphBlock block = read_one(source, 0);
-  // 1, 2 and 3 have three neighbours; 1 comes first, and reaches 0, 2, 3, then 4 by 2. Of 5, 6, 7 it is 6.
+  // 1, 2 and 3 have three neighbours; 1 comes first, and reaches 0, 2, 3, then 4 through 2. Among 5, 6, 7 the
+  // root is 6.
   EXPECT_THAT(block.x, ElementsAre(1, 0, 2, 3, 4, 6, 5, 7));
   EXPECT_THAT(block.node_y, ElementsAre(1, 0, 2, 3, 4, 6, 5, 7));
   EXPECT_THAT(block.edges, ElementsAre(1, 0, 0, 2, 0, 3, 3, 0, 2, 4, 6, 5, 7, 5));
@@ -99,7 +101,7 @@ TEST(ForestSource, LeavesForestsAsTheyAre) {
   GraphBlock given, made;
   const std::vector<int64_t> wanted = {1, 0, 2, 1};
   GivenGraphs(graphs).read(wanted, given);
-  // Beside a graph that changes, and without one.
+  // Together with a graph that changes, and without one.
   for (const bool beside : {false, true}) {
     std::vector<GivenGraph> all = graphs;
     if (beside) all.push_back(kSquare);

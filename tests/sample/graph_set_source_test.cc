@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAreArray;
 using testing::IsEmpty;
 
-// made_up_graphs(10) with coordinates, of which `change` may change some.
+// Writes made_up_graphs(10) with coordinates, of which `change` may modify some.
 template <typename Change>
 void write_with_positions(const std::filesystem::path& folder, const Change& change) {
   const GraphColumns columns = made_up_graphs(10);
@@ -74,7 +74,7 @@ TEST(GraphSetSource, NamesWhatLacksCoordinates) {
   }
 }
 
-// As many nodes as its pointers say: no other column bounds them.
+// The pointers may claim any number of nodes: no other column bounds it.
 TEST(GraphSetSource, NodesWithoutFeaturesAreRefused) {
   const TempFolder parent;
   const std::vector<int64_t> node_ptr = {0, int64_t{1} << 31}, edge_ptr = {0, 0}, y = {0};
@@ -105,7 +105,7 @@ TEST(GraphSetSource, GivesTheClassesOfNodesWithTheirGraphs) {
   const GraphSetSource source(parent / "set");
   GraphBlock block;
   const std::vector<int64_t> wanted = {7, 2};
-  for (int round = 0; round < 2; ++round) {  // a block that is used again
+  for (int round = 0; round < 2; ++round) {  // The second round reuses a block.
     source.read(wanted, block);
     std::vector<int64_t> expected;
     for (const int64_t g : wanted)
@@ -116,7 +116,7 @@ TEST(GraphSetSource, GivesTheClassesOfNodesWithTheirGraphs) {
     EXPECT_THAT(block.spans().node_y, ElementsAreArray(expected));
   }
 
-  // Read from another set, it keeps none of them.
+  // After reading from another set the block keeps none of them.
   write_made_up_graphs(parent / "plain");
   GraphSetSource(parent / "plain").read(wanted, block);
   EXPECT_THAT(block.node_y, IsEmpty());

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kFeatures = 64;
 
-// Takes its time, and counts how often it was asked.
+// A slow topology that counts its calls.
 class SlowTopology final : public Topology {
  public:
   explicit SlowTopology(const Topology& of) : of_(of) {}
@@ -107,7 +107,7 @@ TEST_F(InMemoryPrefetcherTest, RefusedMemoryIsNotTheEndOfTheProcess) {
   EXPECT_FALSE(read(blocks, 3).empty()) << "a refusal is forgotten";
 }
 
-// What is left to sample, even of a group, is not waited for.
+// The destructor does not wait for remaining samples, even of a group.
 TEST_F(InMemoryPrefetcherTest, ItsEndWaitsForOneReadAlone) {
   for (const int64_t group : {1, 64}) {
     const SlowTopology topology(source_->topology());

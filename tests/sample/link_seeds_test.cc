@@ -15,9 +15,10 @@ namespace plimsoll {
 namespace {
 
 using ::testing::HasSubstr;
-using Pair = std::pair<int64_t, int64_t>;  // neighbour, node
+using Pair = std::pair<int64_t, int64_t>;  // Neighbour and node.
 
-// Of an undirected graph, pairs u < v: every fifth validates, the next tests; these are left out of the rows.
+// An undirected graph whose pairs u < v are split: every fifth is for validation, the next for testing; both
+// are left out of the rows.
 class LinkSeedsTest : public testing::Test {
  protected:
   static constexpr int64_t kNegatives = 2;
@@ -115,7 +116,7 @@ TEST_F(LinkSeedsTest, NoBlockHasAnEdgeThatWasHeldOut) {
   }
 }
 
-// Neither of the edges of a block is in it, whichever way; without the option many are.
+// None of the edges of a block is in it, in either direction; without the option many are.
 TEST_F(LinkSeedsTest, ABlockCanLeaveOutTheEdgesThatItPredicts) {
   for (const bool exclude : {false, true}) {
     const NeighbourSource source = open(16, 5, exclude);
@@ -149,7 +150,7 @@ TEST_F(LinkSeedsTest, HeldOutEdgesAreFoundEitherWayAndNoOthers) {
       EXPECT_EQ(held_out.contains(u, v), expected.contains({std::min(u, v), std::max(u, v)}));
 }
 
-// Whatever else is in the block; other epochs and seeds have others.
+// Negatives do not depend on the rest of the block; other epochs and seeds have others.
 TEST_F(LinkSeedsTest, NegativesDependOnSeedEpochAndEdgeAlone) {
   const auto negatives_of = [&](const NeighbourSource& source, int64_t epoch) {
     std::map<Pair, std::vector<Pair>> found;

@@ -38,7 +38,7 @@ TEST(MetisPartition, FindsCommunitiesAndIsBalanced) {
   EXPECT_LE(cut, cut_edges(topology, stream_partition(topology, {.parts = kCommunities})));
 }
 
-// What METIS says it cut, of a graph with edges in one direction, in both, and to nodes themselves.
+// Compares with the cut that METIS reports, for a graph with edges in one direction, in both, and self-loops.
 TEST(MetisPartition, MakesSmallWhatIsCounted) {
   const GiantGraph graph = skewed_graph(500, 3);
   const CsrTopology topology = graph.topology();
@@ -61,7 +61,7 @@ TEST(MetisPartition, IsTheSameWhateverElseTheProcessDoes) {
     threads.emplace_back([&] { parts = metis_partition(graph.topology(), {.parts = kCommunities}); });
   threads.clear();
   EXPECT_THAT(found, Each(first));
-  EXPECT_EQ(std::rand(), drawn);  // random numbers of the C library are left alone
+  EXPECT_EQ(std::rand(), drawn);  // The random numbers of the C library are not used.
 }
 
 TEST(MetisPartition, TakesAnyGraphAndNumberOfParts) {
@@ -91,8 +91,9 @@ TEST(MetisPartition, IsChargedBeforeMetisBegins) {
               HasSubstr("partition it by streaming instead; out of budget"));
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // under which METIS has no limit
-// A ring of nodes that know the five before and after them, large beside what malloc has free.
+// With sanitizers METIS has no memory limit.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// A ring of nodes connected to the five before and after them, large compared with the free memory of malloc.
 SymmetricGraph ring(int32_t nodes) {
   SymmetricGraph graph;
   graph.row_ptr.push_back(0);
@@ -105,7 +106,7 @@ SymmetricGraph ring(int32_t nodes) {
   return graph;
 }
 
-// However early its memory ends, METIS says so.
+// METIS reports the lack of memory however early it occurs.
 TEST(MetisPartition, GetsNoMoreMemoryThanItIsGiven) {
   constexpr int64_t kMany = 500'000;
   const SymmetricGraph graph = ring(kMany);

@@ -28,7 +28,7 @@ bool is_allowed(const GiantGraph& graph, const NegativeOptions& options, int64_t
          (!options.avoid_existing || !graph.has_edge(node, neighbour));
 }
 
-// Node 0 has all neighbours but one other than itself, node 2 itself, the last none.
+// Node 0 lacks one neighbour other than itself, node 2 has itself as a neighbour, the last has no neighbours.
 GiantGraph dense_graph() {
   return GiantGraph({{1, 2, 4}, {0}, {2, 3}, {0, 1, 4}, {}});
 }
@@ -146,7 +146,7 @@ TEST(NegativeEdges, WhatIsExcludedIsDrawnAgainAndTheRestIsAsLikely) {
   expect_as_likely(structured);
 }
 
-// The draws of the first version, with which old runs go on.
+// The draws equal those of the first version, so that old runs can be continued.
 TEST(NegativeEdges, OfASparseGraphAreTheSameAsEver) {
   const GiantGraph graph = skewed_graph(500, 2);
   const CsrTopology topology = graph.topology();
@@ -164,7 +164,7 @@ TEST(NegativeEdges, OfASparseGraphAreTheSameAsEver) {
   EXPECT_EQ(hasher.hex64(), "8aeed093ed547d57");
 }
 
-// All pairs of so many nodes, but for `missing` (node, neighbour).
+// All pairs of `nodes` nodes except for `missing` (node, neighbour).
 GiantGraph nearly_complete(int64_t nodes, const std::set<std::pair<int64_t, int64_t>>& missing) {
   std::vector<std::set<int64_t>> lists(static_cast<size_t>(nodes));
   for (int64_t v = 0; v < nodes; ++v)
@@ -173,7 +173,7 @@ GiantGraph nearly_complete(int64_t nodes, const std::set<std::pair<int64_t, int6
   return GiantGraph(lists);
 }
 
-// One pair in 40,000 is allowed: random draws would take as many rounds.
+// One pair in 40,000 is allowed: random draws would take that many rounds.
 TEST(NegativeEdges, AreFoundWhereNearlyAllPairsAreEdges) {
   const std::set<std::pair<int64_t, int64_t>> missing = {{3, 190}, {77, 0}, {77, 199}, {150, 149}, {199, 5}};
   const GiantGraph graph = nearly_complete(200, missing);
@@ -201,7 +201,7 @@ TEST(NegativeEdges, AreFoundWhereNearlyAllPairsAreEdges) {
   EXPECT_EQ(again, std::vector<int64_t>(neighbours.begin() + 300, neighbours.begin() + 310));
 }
 
-// A node of 2,000 whose neighbours are all excluded but one.
+// A graph of 2,000 nodes in which all neighbours of a node except one are excluded.
 TEST(NegativeEdges, AreFoundOfANodeWithHardlyAny) {
   const GiantGraph empty(std::vector<std::set<int64_t>>(2000));
   const CsrTopology topology = empty.topology();

@@ -20,7 +20,7 @@ using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr int64_t kFirst = 100;  // where the list begins
+constexpr int64_t kFirst = 100;  // Start of the list.
 
 Draws draws_of(int64_t trial) {
   return {item_key(3, Purpose::neighbours, 1, trial), Purpose::neighbours, 0};
@@ -57,10 +57,10 @@ TEST(NeighbourChoice, WithoutReplacementIsAscendingAndWithinTheList) {
     }
 }
 
-// As a list that does not have them.
+// The result equals that for a list without these edges.
 TEST(NeighbourChoice, EdgesThatAreLeftOutAreNeverChosenAndOthersAsLikely) {
   const std::vector<EdgeRun> without = {
-      {100, 102}, {104, 105}, {108, 110}};  // leaves 102, 103, 105, 106, 107
+      {100, 102}, {104, 105}, {108, 110}};  // Leaves 102, 103, 105, 106, 107.
   const GiantGraph graph = star(200);
   std::vector<float> weights(200, 1);
   const CsrTopology topology(graph.indptr, std::span<const int64_t>(graph.indices), weights);
@@ -91,7 +91,7 @@ TEST(NeighbourChoice, EdgesThatAreLeftOutAreNeverChosenAndOthersAsLikely) {
     }
 }
 
-// Of a short list by Floyd's algorithm, of one of 65 or more and a fan-out of 1 by the other.
+// A short list uses Floyd's algorithm; one of 65 or more with a fan-out of 1 uses the other.
 TEST(NeighbourChoice, EachNeighbourIsAsLikely) {
   NeighbourChoice choice;
   struct Case {
@@ -108,7 +108,7 @@ TEST(NeighbourChoice, EachNeighbourIsAsLikely) {
     const double each = static_cast<double>(kTrials * count) / static_cast<double>(degree);
     const double deviations =
         chi_square_deviations(counts, std::vector<double>(static_cast<size_t>(degree), each));
-    // Distinct choices vary less than independent ones, so that only an excess is a fault.
+    // Choices without replacement vary less than independent ones, so only an excess is an error.
     EXPECT_LT(deviations, 5) << degree << " " << count;
   }
 }
@@ -132,8 +132,8 @@ std::vector<int64_t> choose_weighted(NeighbourChoice& choice, const GiantGraph& 
   return edges;
 }
 
-// The probability that each of `weights` is among `count` drawn one after the other, each in proportion to
-// the weights of those left.
+// Probability that each of `weights` is among `count` sequential draws, each proportional to the remaining
+// weights.
 std::vector<double> inclusion(const std::vector<double>& weights, int64_t count) {
   std::vector<double> probabilities(weights.size());
   if (count == 0) return probabilities;
@@ -180,7 +180,7 @@ TEST(NeighbourChoice, WeightedWithReplacementIsProportional) {
   EXPECT_LT(chi_square_deviations(counts, std::vector<double>{2000, 4000, 6000, 8000}), 5);
 }
 
-// More than one piece of a list: the favoured edge is in the last one.
+// The list has more than one part, and the favoured edge is in the last one.
 TEST(NeighbourChoice, WeightsOfALongListAreReadInPieces) {
   GiantGraph graph = star(5000);
   graph.weights.assign(5000, 1e-6F);

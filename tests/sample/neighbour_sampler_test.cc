@@ -42,7 +42,7 @@ std::vector<int64_t> numbers(int64_t first, int64_t end) {
   return list;
 }
 
-// Each edge is one of the graph, between the nodes that its numbers name.
+// Each edge exists in the graph, between the nodes of its two numbers.
 void expect_true_edges(const GiantGraph& graph, const SampledSubgraph& out) {
   ASSERT_EQ(out.row.size(), out.edge.size());
   ASSERT_EQ(out.col.size(), out.edge.size());
@@ -61,7 +61,7 @@ TEST(NeighbourSampler, AFullFanOutIsTheNeighbourhood) {
   const SampledSubgraph out = sample(graph, {.fan_outs = {-1, -1}}, seeds);
   expect_true_edges(graph, out);
 
-  // Breadth first, node by node.
+  // The expected order is breadth first, node by node.
   std::vector<int64_t> nodes = seeds;
   std::set<int64_t> seen(seeds.begin(), seeds.end());
   std::vector<int64_t> edges;
@@ -95,7 +95,7 @@ TEST(NeighbourSampler, SampledEdgesAreTrueAndDistinctAndCountedByHop) {
     }();
     EXPECT_EQ(distinct.size(), out.edge.size());
 
-    // Nodes of a hop are expanded in the hop after it, each to its fan-out or its degree.
+    // Nodes of a hop are expanded in the next hop, each to its fan-out or its degree.
     ASSERT_EQ(out.nodes_per_hop.size(), 4U);
     ASSERT_EQ(out.edges_per_hop.size(), 3U);
     EXPECT_EQ(out.nodes_per_hop[0], 50);
@@ -123,7 +123,7 @@ TEST(NeighbourSampler, ADisjointBatchHasATreeForEachSeed) {
   EXPECT_EQ(nodes.size(), out.node.size());
   for (size_t i = 0; i < out.edge.size(); ++i)
     EXPECT_EQ(out.batch[static_cast<size_t>(out.row[i])], out.batch[static_cast<size_t>(out.col[i])]);
-  // The seed that stands twice has the same tree twice.
+  // The seed that occurs twice has the same tree twice.
   const auto edges_of = [&](int64_t tree) {
     std::multiset<int64_t> edges;
     for (size_t i = 0; i < out.edge.size(); ++i)
@@ -152,7 +152,7 @@ TEST(NeighbourSampler, ASeedsOwnNeighboursDoNotDependOnItsBatch) {
   EXPECT_EQ(SampledSubgraph::Column(last.edge.end() - 3, last.edge.end()), alone.edge);
 }
 
-// All options, in batches that are sampled by several threads at once.
+// Uses all options, in batches that several threads sample at once.
 TEST(NeighbourSampler, ThreadsAndOlderBatchesHaveNoInfluence) {
   GiantGraph graph = skewed_graph(kNodes, 5);
   for (size_t i = 0; i < graph.indices.size(); ++i) graph.weights.push_back(static_cast<float>(i % 5));
@@ -189,8 +189,8 @@ TEST(NeighbourSampler, BothWidthsOfIndicesGiveTheSame) {
   EXPECT_EQ(columns_of(out), columns_of(sample(graph, {.fan_outs = {4, 4}}, numbers(0, 30))));
 }
 
-// Of 100 neighbours 10 a time: each epoch, and each seed that reaches the hub, sees 10 of its own.
-// Hypergeometric: 1 of 10 meets, with a variance of 0.9^2 x 10 / 11.
+// 10 of 100 neighbours are drawn: each epoch, and each seed that reaches the hub, draws its own 10.
+// Hypergeometric: one common neighbour is expected, with a variance of 0.9^2 x 10 / 11.
 TEST(NeighbourSampler, EpochsAndSeedsAreIndependent) {
   std::vector<std::set<int64_t>> lists(2000);
   for (int64_t leaf = 1; leaf <= 100; ++leaf) lists[0].insert(leaf);
@@ -215,7 +215,7 @@ TEST(NeighbourSampler, EpochsAndSeedsAreIndependent) {
   EXPECT_NEAR(static_cast<double>(of_seeds), 1000, five_deviations);
 }
 
-// Through two hops: the neighbours of a node that another one reached are as likely as any.
+// Through two hops: all neighbours of a node that another one reached are equally likely.
 TEST(NeighbourSampler, InclusionIsUniformInEachHop) {
   std::vector<std::set<int64_t>> lists(20);
   for (int64_t v = 10; v < 20; ++v) lists[1].insert(v);

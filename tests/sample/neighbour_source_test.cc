@@ -83,7 +83,7 @@ TEST_F(NeighbourSourceTest, PrefixesAreTheFirstNodesWithTheEdgesIntoThem) {
     EXPECT_EQ(read.prefixes[0].nodes, static_cast<int64_t>(seeds.size()));
     EXPECT_EQ(read.prefixes[1].edges, read.edge_count()) << "nodes of the last hop have no edges";
     for (size_t hops = 0; hops < 2; ++hops) {
-      // Cut after the prefix: what shapes_of() finds in it.
+      // Cut after the prefix, the block must have the shape that shapes_of() finds.
       GraphBlock cut = read;
       cut.node_ptr.back() = read.prefixes[hops].nodes;
       cut.edge_ptr.back() = read.prefixes[hops].edges;
@@ -94,7 +94,7 @@ TEST_F(NeighbourSourceTest, PrefixesAreTheFirstNodesWithTheEdgesIntoThem) {
       EXPECT_EQ(found.self_loops, expected.self_loops);
       EXPECT_EQ(found.max_in, expected.max_in);
       EXPECT_EQ(found.max_in_without_loops, expected.max_in_without_loops);
-      // Edges into the prefix stand in front of all others, and come from one hop further at most.
+      // Edges into the prefix precede all others, and come from at most one hop further.
       const int64_t next = hops == 0 ? read.prefixes[1].nodes : read.nodes();
       for (int64_t e = 0; e < read.edge_count(); ++e) {
         const int32_t from = read.edges[static_cast<size_t>(2 * e)];
@@ -108,7 +108,7 @@ TEST_F(NeighbourSourceTest, PrefixesAreTheFirstNodesWithTheEdgesIntoThem) {
   }
 }
 
-// In the order of a run, with jumps, blocks out of order and blocks that are read again.
+// Reads in the order of a run, with jumps, blocks out of order and blocks that are read again.
 TEST_F(NeighbourSourceTest, BlocksAreTheSameWhateverTheCacheAndTheOrder) {
   const NeighbourSource plain = open();
   std::vector<GraphBlock> expected;
@@ -138,7 +138,7 @@ TEST_F(NeighbourSourceTest, BlocksAreTheSameWhateverTheCacheAndTheOrder) {
   }
 }
 
-// By single reads, in rounds, in packs and with all rows in memory.
+// Read by single reads, in rounds, in packs and with all rows in memory.
 TEST_F(NeighbourSourceTest, NarrowFeaturesAreTheSameBlocks) {
   write_graph(folder_ / "exact", graph_, kFeatures, {.type = std::nullopt});
   write_graph(folder_ / "rounded", graph_, kFeatures, {.type = NumberType::i8});
@@ -210,7 +210,7 @@ TEST_F(NeighbourSourceTest, EdgesBringTheirColumns) {
   }
 }
 
-// The scratch file has room for the samples of all epochs, or of about one, after which it is filled again.
+// The scratch file has space for the samples of all epochs, or of about one; then it is filled again.
 TEST_F(NeighbourSourceTest, SamplesAreKeptAndTheTopologyIsNotReadAgain) {
   constexpr int64_t kEpochs = 4;
   const NeighbourSource plain = open(5, "graph", {}, kEpochs);
@@ -227,7 +227,8 @@ TEST_F(NeighbourSourceTest, SamplesAreKeptAndTheTopologyIsNotReadAgain) {
       const int64_t held = Ledger::process().held(Tag::cache);
       source.resize_cache(bytes);
       const std::vector<int64_t> order = run_order(source, kEpochs);
-      expect_equal(block(source, order[0]), expected[0]);  // nobody knew that it would be the first
+      // It was not announced that this block would be the first.
+      expect_equal(block(source, order[0]), expected[0]);
       const int64_t before = reads(source);
       for (size_t i = 1; i < order.size(); ++i)
         expect_equal(block(source, order[i]), expected[static_cast<size_t>(order[i])]);
@@ -237,7 +238,7 @@ TEST_F(NeighbourSourceTest, SamplesAreKeptAndTheTopologyIsNotReadAgain) {
   }
 }
 
-// As after a kill: an epoch comes that is not among the samples, and those after it.
+// As after a crash: the run starts with an epoch whose samples are not stored.
 TEST_F(NeighbourSourceTest, ARunThatGoesOnSamplesFromWhereItIs) {
   const NeighbourSource plain = open(5, "graph", {}, 6);
   const NeighbourSource source = open(5, "graph", {folder_.path(), 160 << 10}, 6);
@@ -251,7 +252,7 @@ TEST_F(NeighbourSourceTest, ARunThatGoesOnSamplesFromWhereItIs) {
     expect_equal(block(source, number), block(plain, number));
 }
 
-// Workers come to the end of what is kept one after the other, while others still read before it.
+// Workers reach the end of the stored samples one after the other, while others still read before it.
 TEST_F(NeighbourSourceTest, ManyThreadsMayFillTheScratchFileAgain) {
   constexpr int64_t kEpochs = 5;
   const NeighbourSource plain = open(5, "graph", {}, kEpochs);
@@ -291,8 +292,7 @@ TEST_F(NeighbourSourceTest, InTheOrderOfARunBlocksAreSampledAhead) {
   EXPECT_GT(counters.hits, 0);
 }
 
-// Two blocks change places again and again, as where two workers read: they are part of the plan all the
-// same.
+// Two blocks change places repeatedly, as with two workers: they are still part of the plan.
 TEST_F(NeighbourSourceTest, BlocksReadEarlyArePlannedOnes) {
   const NeighbourSource source = open();
   source.resize_cache(900'000);
@@ -303,7 +303,7 @@ TEST_F(NeighbourSourceTest, BlocksReadEarlyArePlannedOnes) {
     const int64_t before = source.row_counters().value().misses;
     block(source, b + 1);
     block(source, b);
-    // Rows that were planned are no more counted, unless blocks after them have been planned since.
+    // Planned rows are not counted again, unless later blocks have been planned since.
     if (source.planned() == 0) {
       EXPECT_EQ(source.row_counters().value().misses, before);
     }
@@ -323,7 +323,7 @@ TEST_F(NeighbourSourceTest, ItsCacheIsInTheLedger) {
   EXPECT_LE(ledger.held(Tag::cache), before);
 }
 
-// Rows of another data set would be taken for those of this one.
+// Rows of another data set must not be used for this one.
 TEST_F(NeighbourSourceTest, AGraphThatIsReplacedMeanwhileIsRefused) {
   for (const int64_t bytes : {int64_t{4} << 20, int64_t{64} << 20}) {
     write_graph(folder_ / "graph", graph_, kFeatures);

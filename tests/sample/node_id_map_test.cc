@@ -35,7 +35,7 @@ TEST(NodeIdMap, ADisjointBatchHasANumberForEachTree) {
   EXPECT_EQ(table.find(7, 2), NodeIdMap::kNone);
 }
 
-// Nodes that meet in few places, from all over the 64-bit numbers.
+// Nodes from all 64-bit numbers that collide in few slots.
 TEST(NodeIdMap, GrowsAndKeepsAllNumbers) {
   NodeIdMap table;
   for (int batch = 0; batch < 2; ++batch) {

@@ -67,7 +67,7 @@ class OnDiskPrefetcherTest : public testing::Test {
             uses_,
             options};
   }
-  // What a block has to be; nothing if it did not come.
+  // Expected content of a block; empty if it was not prefetched.
   ReadBlock expected(int64_t number) const {
     BlockSampler sampler(from());
     BlockSample sample;
@@ -136,7 +136,7 @@ TEST_F(OnDiskPrefetcherTest, WhatIsNotExpectedBeginsAnew) {
   }
 }
 
-// Nothing is packed for who reads here and there.
+// Nothing is packed for a reader without a pattern.
 TEST_F(OnDiskPrefetcherTest, ItWaitsUntilWhatWasExpectedComes) {
   OnDiskPrefetcher blocks = open(4);
   for (const int64_t number : {0, 6, 12, 2}) EXPECT_TRUE(read(blocks, number).nodes.empty());
@@ -145,14 +145,14 @@ TEST_F(OnDiskPrefetcherTest, ItWaitsUntilWhatWasExpectedComes) {
   EXPECT_FALSE(read(blocks, 3).nodes.empty());
 }
 
-// Each that starts somewhere has all begin anew, and others are just about to read what was before.
+// Each reader that jumps restarts prefetching, while others are about to read earlier blocks.
 TEST_F(OnDiskPrefetcherTest, ManyWhoStartAtDifferentBlocksReadTheirOwn) {
   std::vector<ReadBlock> of;
   for (int64_t number = 0; number < source_->graphs(); ++number) of.push_back(expected(number));
   OnDiskPrefetcher blocks = open(2);
   std::atomic<int> wrong = 0;
   {
-    // Makes those who want the lock wait, and so more come between a look and the lock.
+    // Watchers make others wait for the lock, so that more happens between a check and the lock.
     std::vector<std::jthread> watchers;
     for (int watcher = 0; watcher < 4; ++watcher)
       watchers.emplace_back([&](const std::stop_token& stop) {
@@ -172,8 +172,8 @@ TEST_F(OnDiskPrefetcherTest, ManyWhoStartAtDifferentBlocksReadTheirOwn) {
       });
   }
   EXPECT_EQ(wrong, 0);
-  // And who says what it will read, alone after them, has all of it come. Without saying so it would depend
-  // on which blocks the readers visited last.
+  // A single reader that announces its next block afterwards gets all blocks. Without the announcement it
+  // would depend on which blocks the readers visited last.
   blocks.expect(0);
   for (size_t number = 0; number < 6; ++number) {
     const ReadBlock found = read(blocks, static_cast<int64_t>(number));
@@ -182,10 +182,10 @@ TEST_F(OnDiskPrefetcherTest, ManyWhoStartAtDifferentBlocksReadTheirOwn) {
   }
 }
 
-// Rows that are to stay are read with memory that is not there: blocks do not come, and later ones do.
+// Pinned rows are read with memory that is refused: blocks do not come, but later ones do.
 TEST_F(OnDiskPrefetcherTest, ARefusalOfMemoryIsForgotten) {
   OnDiskPrefetcher blocks = open(2);
-  EXPECT_TRUE(read(blocks, 0).nodes.empty());  // from the next one on, blocks are packed
+  EXPECT_TRUE(read(blocks, 0).nodes.empty());  // Blocks are packed from the next one on.
   {
     const LedgerCap cap(1024);
     EXPECT_TRUE(read(blocks, 1).nodes.empty());

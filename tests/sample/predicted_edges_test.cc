@@ -23,7 +23,7 @@ std::vector<int64_t> edges_of(PredictedEdges& targets, uint32_t batch, int64_t n
   return edges;
 }
 
-// Lists with repetition, as of a graph with several edges between two nodes: 0: 1 1 2, 1: 0 2, 2: 2, 3: none.
+// Lists with duplicates, as in a graph with several edges between two nodes: 0: 1 1 2, 1: 0 2, 2: 2, 3: none.
 class PredictedEdgesTest : public testing::Test {
  protected:
   const std::vector<int64_t> indptr_ = {0, 3, 5, 6, 6};
@@ -34,10 +34,10 @@ class PredictedEdgesTest : public testing::Test {
 
 TEST_F(PredictedEdgesTest, AreAllBetweenTheEndsEitherWay) {
   targets_.add(0, 1, 0);
-  targets_.add(0, 0, 1);  // the same
+  targets_.add(0, 0, 1);  // The same pair again.
   targets_.add(0, 2, 2);
   targets_.add(1, 0, 2);
-  targets_.add(1, 3, 0);  // has no edge
+  targets_.add(1, 3, 0);  // A pair without an edge.
   targets_.find(topology_);
   EXPECT_THAT(edges_of(targets_, 0, 0), ElementsAre(0, 1));
   EXPECT_THAT(edges_of(targets_, 0, 1), ElementsAre(3));
@@ -66,7 +66,7 @@ TEST_F(PredictedEdgesTest, TakeNoMoreThanIsSaid) {
   }
 }
 
-// Of all kinds of subgraphs; an edge between two seeds may be reached in any hop of a disjoint one.
+// Covers all kinds of subgraphs; an edge between two seeds may be reached in any hop of a disjoint one.
 TEST(NeighbourSamplerTargets, AreInNoSample) {
   GiantGraph graph = skewed_graph(60, 5);
   graph.weights.assign(graph.indices.size(), 1);

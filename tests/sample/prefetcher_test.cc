@@ -24,7 +24,7 @@ namespace {
 
 constexpr BlockLimits kLimits{5, 100'000, 100'000};
 
-// Counts the reads of a thread that reads ahead slowly.
+// Counts the reads of a slow thread that reads ahead.
 class SlowGraphs : public RandomGraphs {
  public:
   using RandomGraphs::RandomGraphs;
@@ -36,7 +36,8 @@ class SlowGraphs : public RandomGraphs {
   mutable std::atomic<int> reads = 0;
 };
 
-// Each read waits for the disk, whereupon the system is to be told what comes: there is no memory for that.
+// Each read waits for the disk, so that the system is told about the next blocks, but there is no memory for
+// that.
 class ColdGraphs : public RandomGraphs {
  public:
   using RandomGraphs::RandomGraphs;
@@ -90,8 +91,7 @@ TEST_F(PrefetcherTest, ItsEndWaitsForOneBlockAlone) {
   EXPECT_LE(source.reads, reads + 1);
 }
 
-// Room that is freed and asked for again may lie elsewhere in the heap: a process held up to 1.9 MiB beyond
-// its plan.
+// Freed memory may be allocated elsewhere in the heap: a process held up to 1.9 MiB beyond its plan.
 TEST_F(PrefetcherTest, ForgettingKeepsTheRoomOfBlocksAndDroppingGivesItBack) {
   const SlowGraphs source(400, 50, 7);
   const auto shapes = read_shapes(source, 1);

@@ -31,7 +31,7 @@ Walks<int64_t> walks_of(const GiantGraph& graph, const WalkOptions& options,
   return out;
 }
 
-// An undirected graph in which from node 1, reached from 0, neighbours are of all three kinds.
+// An undirected graph in which node 1, reached from 0, has neighbours of all three kinds.
 GiantGraph small_graph() {
   std::vector<std::set<int64_t>> lists(7);
   for (const auto& [a, b] : std::vector<std::pair<size_t, size_t>>{
@@ -56,7 +56,7 @@ TEST(RandomWalks, EachStepIsAnEdge) {
   }
 }
 
-// One without triangles: nobody is near.
+// A graph without triangles: no neighbour is near.
 GiantGraph bipartite_graph() {
   std::vector<std::set<int64_t>> lists(7);
   for (const auto& [a, b] : std::vector<std::pair<size_t, size_t>>{
@@ -67,7 +67,7 @@ GiantGraph bipartite_graph() {
   return GiantGraph(lists);
 }
 
-// A hub whose leaves have no other neighbour but for the last two, which know each other.
+// A hub whose leaves have no other neighbours, except that the last two are connected if `triangle`.
 GiantGraph hub_graph(int64_t leaves, bool triangle) {
   std::vector<std::set<int64_t>> lists(static_cast<size_t>(leaves) + 1);
   for (int64_t leaf = 1; leaf <= leaves; ++leaf) {
@@ -81,7 +81,7 @@ GiantGraph hub_graph(int64_t leaves, bool triangle) {
   return GiantGraph(lists);
 }
 
-// The frequency of each third node, given the first two, against the formula.
+// Compares the frequency of each third node, given the first two, with the formula.
 void expect_transitions(double p, double q, const GiantGraph& graph = small_graph(),
                         int64_t walks_each = 600) {
   std::map<std::pair<int64_t, int64_t>, std::vector<int64_t>> counts;
@@ -161,7 +161,7 @@ TEST(RandomWalks, StopWhenTheProcessIsAskedTo) {
   interrupt_requested = false;
 }
 
-// As on a disk: sorted by node, some draws at a time.
+// Reads as for a disk: sorted by node, some draws at a time.
 TEST(RandomWalks, EveryWayOfReadingGivesTheSame) {
   const GiantGraph graph = skewed_graph(3000, 2);
   const CsrTopology topology = graph.topology();

@@ -10,8 +10,8 @@ namespace {
 
 TEST(RowUses, ExpectedRowsAreThoseOfIndependentBlocks) {
   std::vector<uint8_t> uses(3000, 0);
-  std::fill_n(uses.begin(), 1000, uint8_t{10});        // by half of the blocks
-  std::fill_n(uses.begin() + 1000, 1000, uint8_t{5});  // by a quarter
+  std::fill_n(uses.begin(), 1000, uint8_t{10});        // Used by half of the blocks.
+  std::fill_n(uses.begin() + 1000, 1000, uint8_t{5});  // Used by a quarter of the blocks.
   const RowUses rows(uses, 20, 750);
   EXPECT_NEAR(rows.distinct(1), 500 + 250, 1e-6);
   EXPECT_NEAR(rows.distinct(2), 750 + 1000 * (1 - 0.75 * 0.75), 1e-6);
@@ -27,7 +27,7 @@ TEST(RowUses, RowsInAPackCountOnce) {
   EXPECT_NEAR(rows.packed(651.3), 65.13, 1) << "ten: 1,000 * (1 - .9^10)";
 }
 
-// A byte counts to 255: those rows have all uses that others have not.
+// A byte counts to 255: those rows have all uses that are not counted elsewhere.
 TEST(RowUses, WhatWasNotCountedIsOfThoseUsedMost) {
   std::vector<uint8_t> uses(100, 255);
   uses.resize(1100, 10);

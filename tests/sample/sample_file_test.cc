@@ -53,7 +53,7 @@ class SampleFileTest : public testing::Test {
   TempFolder folder_;
 };
 
-// More than the buffers hold, and more than a page says where they end.
+// More samples than the buffers hold, and more than a page of the index has.
 TEST_F(SampleFileTest, GivesWhatWasAdded) {
   SampleFile file = make(3000, 4 << 20);
   for (int round = 0; round < 2; ++round) {

@@ -31,7 +31,7 @@ SeedBlocks made_up() {
 
 TEST(SeedBlocks, StepsAreCutIntoBlocks) {
   const SeedBlocks blocks = made_up();
-  // Steps of 10, 10 and 5 seeds: blocks of 4, 4, 2; 4, 4, 2; 4, 1.
+  // Steps of 10, 10 and 5 seeds make blocks of 4, 4, 2; 4, 4, 2; 4, 1.
   EXPECT_EQ(blocks.per_batch(), 3);
   EXPECT_EQ(blocks.per_epoch(), 8);
   EXPECT_EQ(blocks.blocks(), 3 * 8 + 2);

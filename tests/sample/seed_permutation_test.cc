@@ -45,7 +45,7 @@ TEST(SeedPermutation, IsLargeWhereCountsAre) {
   EXPECT_EQ(found.size(), 1000U);
 }
 
-// Over many epochs a place gets each thing about as often as any other.
+// Over many epochs a place gets each item about equally often.
 TEST(SeedPermutation, IsUniform) {
   constexpr int64_t kCount = 20;
   std::vector<int64_t> seen(kCount);

@@ -25,14 +25,14 @@ TEST(StreamPartition, FindsCommunitiesAndIsBalanced) {
   for (const double slack : {0.0, 0.1}) {
     const Parts parts = stream_partition(topology, {.parts = kCommunities, .slack = slack});
     EXPECT_LE(largest(parts, kCommunities), static_cast<int64_t>(200 * (1 + slack)));
-    // By chance 19 of 20 edges are cut.
+    // A random partition cuts 19 of 20 edges.
     const double cut =
         static_cast<double>(cut_edges(topology, parts)) / static_cast<double>(topology.edges());
     EXPECT_LT(cut, slack == 0 ? 0.6 : 0.3) << slack;
   }
 }
 
-// A ring: ranges are the best there is.
+// On a ring ranges are optimal.
 TEST(StreamPartition, KeepsAGoodOrder) {
   std::vector<std::set<int64_t>> lists(1000);
   for (int64_t node = 0; node < 1000; ++node)
@@ -57,7 +57,7 @@ TEST(StreamPartition, AnyNumberOfPartsIsBalanced) {
   }
 }
 
-// 8 bytes a node, 20 a part, and the pieces that are read.
+// 8 bytes per node, 20 per part, and the columns of one read.
 TEST(StreamPartition, HoldsWhatItSays) {
   const GiantGraph graph = communities(kNodes, kCommunities);
   const LedgerCap cap(8 * kNodes + 20 * kCommunities + (128 << 10));

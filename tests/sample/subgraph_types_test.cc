@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-using Edge = std::tuple<int64_t, int64_t, int64_t>;  // col, row, edge
+using Edge = std::tuple<int64_t, int64_t, int64_t>;  // col, row and edge.
 
 std::vector<Edge> edges_of(const SampledSubgraph& out) {
   std::vector<Edge> edges;
@@ -63,7 +63,7 @@ TEST(SubgraphTypes, InducedHasAllEdgesBetweenItsNodes) {
   }
 }
 
-// Longer than what is read together.
+// The list is longer than one read.
 TEST(SubgraphTypes, InducedGoesThroughLongLists) {
   const GiantGraph graph = star(10'000);
   SampledSubgraph out;

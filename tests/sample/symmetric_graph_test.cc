@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 TEST(SymmetricGraph, JoinsBothDirectionsAndRepetitions) {
   const std::vector<int64_t> indptr{0, 4, 5, 6, 6};
-  const std::vector<int64_t> indices{0, 1, 2, 2, 0, 2};  // two loops, 0-1 from both sides, 0-2 twice
+  const std::vector<int64_t> indices{0, 1, 2, 2, 0, 2};  // Two loops, 0-1 from both sides, 0-2 twice.
   const SymmetricGraph graph = symmetric_graph(CsrTopology(indptr, std::span<const int64_t>(indices)));
   EXPECT_THAT(graph.row_ptr, ElementsAre(0, 2, 3, 4, 4));
   EXPECT_THAT(graph.neighbours, ElementsAre(1, 2, 0, 0));
@@ -46,7 +46,7 @@ TEST(SymmetricGraph, WeighsWhatStandsInTheLists) {
   EXPECT_EQ(found, expected);
 }
 
-// 8 bytes a node, 8 an edge and 8 an entry, and the pieces that are read.
+// 8 bytes per node, 8 per edge and 8 per entry, and the columns of one read.
 TEST(SymmetricGraph, HoldsWhatItSays) {
   const GiantGraph given = skewed_graph(20'000, 1);
   const int64_t edges = given.indptr.back();
@@ -56,7 +56,7 @@ TEST(SymmetricGraph, HoldsWhatItSays) {
   EXPECT_THROW(symmetric_graph(given.topology()), BudgetExceeded);
 }
 
-// A graph of so many nodes and edges, of which nothing is read.
+// A graph that claims these numbers of nodes and edges; nothing of it is read.
 class Claimed final : public Topology {
  public:
   Claimed(int64_t nodes, int64_t edges) : nodes_(nodes), edges_(edges) {}

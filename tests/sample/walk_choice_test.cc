@@ -17,7 +17,7 @@ double chance_of(const GiantGraph& graph, const WalkChances& chances, int64_t be
   return to == before ? chances.back : graph.has_edge(before, to) ? chances.near : chances.far;
 }
 
-// Numbers at equal distances meet each neighbour as often as its chance says, but for one at each end.
+// Equidistant numbers choose each neighbour as often as its chance says, except for one at each end.
 void expect_shares(const GiantGraph& graph, const WalkChances& chances, int64_t at, int64_t before) {
   constexpr int kNumbers = 4000;
   const CsrTopology topology = graph.topology();
@@ -35,7 +35,7 @@ void expect_shares(const GiantGraph& graph, const WalkChances& chances, int64_t 
   }
 }
 
-// Both lists are the shorter one at times, with more neighbours than are read together.
+// Each of the two lists is sometimes the shorter one, with more neighbours than are read together.
 TEST(WalkChoice, SharesAreThoseOfTheFormula) {
   const GiantGraph graph = skewed_graph(400, 3);
   for (const WalkChances& chances : {WalkChances{1, 1, 1}, {1e-3, 1, 0.1}, {0.2, 0.01, 1}, {1, 0.1, 1e-3}})
