@@ -53,7 +53,7 @@ Usage usage() {
   return {seconds(u.ru_utime), seconds(u.ru_stime), u.ru_minflt};
 }
 
-// Uses the same settings as the training program (cli/train_main.cc).
+// Uses the same settings as the training program (cli/trainer.cc).
 void keep_freed_memory() {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -109,6 +109,38 @@ GraphList graphs_of(const BlockSource& source, const std::string& prefix) {
   return graphs;
 }
 
+void print_result(const BlockEngine& engine, const Objective& objective, const MemoryPlan& plan, Meter& meter,
+                  int64_t graphs, double wall, const Usage& used) {
+  int64_t numbers = 0;
+  for (const auto& entry : objective.parameters().entries()) numbers += entry.value.numel();
+  const double processor = used.user + used.system;
+  fmt::print(
+      "{{\"graphs_per_s\": {:.1f}, \"graphs_per_cpu_s\": {:.1f}, \"system_share\": {:.4f}, "
+      "\"faults_per_graph\": {:.3f}, "
+      "\"ledger_peak\": {}, \"anonymous\": {}, \"floor\": {}, \"peak\": {}, \"range_bytes\": {}, "
+      "\"overflows\": {}, "
+      "\"parameters\": {}, \"weights\": \"{}\"}}\n",
+      static_cast<double>(graphs) / wall, static_cast<double>(graphs) / processor, used.system / processor,
+      static_cast<double>(used.faults) / static_cast<double>(graphs), Ledger::process().recent_peak(),
+      process_memory().anonymous, meter.floor(), meter.peak_anonymous(), plan.worst.range_bytes,
+      engine.runner().overflows(), numbers, objective.parameters().hash());
+}
+
+MemoryPlan plan_slab(const BlockSource& source, std::span<const GraphShape> shapes,
+                     const Objective& objective, const BlockLimits& limits, std::span<const int64_t> training,
+                     const std::map<std::string, std::string>& arguments) {
+  return make_plan({.source = &source,
+                    .shapes = shapes,
+                    .objective = &objective,
+                    .limits = limits,
+                    .threads = std::stoi(arguments.at("--threads")),
+                    .training = training,
+                    .seed = 1,
+                    .epochs = 1,
+                    .batch_size = std::stoll(arguments.at("--batch")),
+                    .recompute = arguments.at("--recompute") == "on" ? "on" : "off"});
+}
+
 void run(const std::string& graphs, std::map<std::string, std::string> arguments) {
   const std::string allocator = arguments["--allocator"];
   const int threads = std::stoi(arguments["--threads"]);
@@ -131,16 +163,7 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
   ExecutionPlan flight{.blocks = threads, .prefetch = 2, .recompute = recompute};
   MemoryPlan plan;
   if (allocator == "slab") {
-    plan = make_plan({.source = &source,
-                      .shapes = shapes,
-                      .objective = &objective,
-                      .limits = limits,
-                      .threads = threads,
-                      .training = split.training,
-                      .seed = 1,
-                      .epochs = 1,
-                      .batch_size = std::stoll(arguments["--batch"]),
-                      .recompute = recompute ? "on" : "off"});
+    plan = plan_slab(source, shapes, objective, limits, split.training, arguments);
     flight = require_feasible(plan);
   }
   BlockEngine engine(source, shapes, objective, limits, flight);
@@ -175,20 +198,8 @@ void run(const std::string& graphs, std::map<std::string, std::string> arguments
   while (since(start) < seconds) done += step();
   const double wall = since(start);
   const Usage after = usage();
-  const double user = after.user - before.user;
-  const double system = after.system - before.system;
-  int64_t numbers = 0;
-  for (const at::Tensor& parameter : parameters) numbers += parameter.numel();
-  fmt::print(
-      "{{\"graphs_per_s\": {:.1f}, \"graphs_per_cpu_s\": {:.1f}, \"system_share\": {:.4f}, "
-      "\"faults_per_graph\": {:.3f}, "
-      "\"ledger_peak\": {}, \"anonymous\": {}, \"floor\": {}, \"peak\": {}, \"range_bytes\": {}, "
-      "\"overflows\": {}, "
-      "\"parameters\": {}, \"weights\": \"{}\"}}\n",
-      static_cast<double>(done) / wall, static_cast<double>(done) / (user + system), system / (user + system),
-      static_cast<double>(after.faults - before.faults) / static_cast<double>(done),
-      Ledger::process().recent_peak(), process_memory().anonymous, meter.floor(), meter.peak_anonymous(),
-      plan.worst.range_bytes, engine.runner().overflows(), numbers, objective.parameters().hash());
+  print_result(engine, objective, plan, meter, done, wall,
+               {after.user - before.user, after.system - before.system, after.faults - before.faults});
 }
 
 }  // namespace

@@ -103,11 +103,11 @@ inline void expect_as_line_by_line(const Format& format, const ParsedPiece& whol
     if (line.ends_with('\r')) line.remove_suffix(1);
     ++lines;
     if (trim(line).empty()) continue;
-    const std::optional<FrameBatch> one =
+    const std::optional<FrameBatch> parsed =
         parse_line(*format, width, line, lines == 1, before, &before.elapsed_ns);
-    expect(one || (whole.error && whole.error->line == lines), "a line that is refused ends the parsing");
-    if (!one) break;
-    append(frames, *one);
+    expect(parsed || (whole.error && whole.error->line == lines), "a line that is refused ends the parsing");
+    if (!parsed) break;
+    append(frames, *parsed);
   }
   expect(lines == whole.lines, "every line is counted");
   expect(same(frames, whole.frames), "a piece has the frames of its lines");
@@ -166,9 +166,9 @@ inline void expect_parsed_well(const Format& format, int64_t width, std::string_
   int64_t skipped = 0;
   for (const auto& [reason, count] : skipping.skipped) skipped += count;
   const auto frames = static_cast<int64_t>(skipping.frames.frames());
-  const int64_t told = frames + skipped + skipping.notes.blank_lines + skipping.notes.other_channels +
-                       skipping.notes.other_lines;
-  expect(told == skipping.lines || told + 1 == skipping.lines,
+  const int64_t counted = frames + skipped + skipping.notes.blank_lines + skipping.notes.other_channels +
+                          skipping.notes.other_lines;
+  expect(counted == skipping.lines || counted + 1 == skipping.lines,
          "every line but a header is a frame or counted");
   expect(!skipping.error, "with skipping there is no error");
   expect(strict.error.has_value() == (skipped > 0), "what is skipped is an error otherwise");

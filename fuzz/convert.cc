@@ -6,43 +6,43 @@ namespace plimsoll {
 namespace {
 
 // The part of a frame that both formats can express.
-struct Told {
+struct SharedFrame {
   std::string channel;
   int64_t time_ns;
   uint32_t can_id;
   std::vector<uint8_t> data;
   int flags;
-  bool operator==(const Told&) const = default;
+  bool operator==(const SharedFrame&) const = default;
 };
 
-void append_told(const FrameBatch& frames, const WrittenFormat& format, std::vector<Told>& told) {
+void append_frames(const FrameBatch& frames, const WrittenFormat& format, std::vector<SharedFrame>& shared) {
   for (size_t i = 0; i < frames.frames(); ++i) {
     const uint8_t* const data = &frames.data[i * static_cast<size_t>(frames.width)];
     const bool has_channel = format.channels && !frames.channel.empty();
-    told.push_back({has_channel ? frames.channels[frames.channel[i]] : "",
-                    frames.time_ns[i],
-                    frames.can_id[i],
-                    {data, data + frames.length[i]},
-                    frames.flags.empty() ? 0 : frames.flags[i] & format.flags});
+    shared.push_back({has_channel ? frames.channels[frames.channel[i]] : "",
+                      frames.time_ns[i],
+                      frames.can_id[i],
+                      {data, data + frames.length[i]},
+                      frames.flags.empty() ? 0 : frames.flags[i] & format.flags});
   }
 }
 
 // Reads the frames of a file in a format.
-std::vector<Told> read_again(const std::filesystem::path& path, const WrittenFormat& format) {
+std::vector<SharedFrame> read_again(const std::filesystem::path& path, const WrittenFormat& format) {
   const std::vector<CaptureFile> captures = {{.path = path}};
   const FormatOptions options{.payload = 64};
   CapturePieces pieces(captures, options);
   CapturePiece piece;
   ParsedPiece parsed;
   parsed.frames.width = 64;
-  std::vector<Told> told;
+  std::vector<SharedFrame> shared;
   while (pieces.next(piece)) {
     parsed.frames.channels.clear();
     parse_piece(piece, false, parsed);
     expect(!parsed.error, "what was written is read");
-    append_told(parsed.frames, format, told);
+    append_frames(parsed.frames, format, shared);
   }
-  return told;
+  return shared;
 }
 
 void expect_written_well(const FrameBatch& frames, const WrittenFormat& format) {
@@ -58,10 +58,10 @@ void expect_written_well(const FrameBatch& frames, const WrittenFormat& format) 
     return;
   losses.labels = 0;
   if (!losses.to_json().empty()) return;
-  std::vector<Told> expected;
-  append_told(frames, format, expected);
+  std::vector<SharedFrame> expected;
+  append_frames(frames, format, expected);
   // A long payload is CAN FD, whether marked or not.
-  for (Told& frame : expected)
+  for (SharedFrame& frame : expected)
     if (frame.data.size() > kPayloadBytes) frame.flags |= kFrameFd & format.flags;
   const bool is_read = succeeds(
       [&] { expect(read_again(path, format) == expected, "the frames that were written come back"); });

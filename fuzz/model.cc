@@ -10,9 +10,9 @@ template <typename Read>
 void come_back(const SafetensorsView& file, const Read& read) {
   const Json options = options_json(read(file));
   for (const auto& [key, value] : options.items())
-    for (const Json& one : value.is_array() ? value : Json::array({value}))
-      if (one.is_number_integer())
-        expect(one >= 0 && one <= 1 << 24, "a size that passes is one that a model can have");
+    for (const Json& entry : value.is_array() ? value : Json::array({value}))
+      if (entry.is_number_integer())
+        expect(entry >= 0 && entry <= 1 << 24, "a size that passes is one that a model can have");
   TensorMetadata metadata = file.metadata();
   metadata["plimsoll.config"] = options.dump();
   const std::filesystem::path copy = Scratch::folder() / "again.safetensors";

@@ -18,11 +18,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     write_safetensors(copy, view.tensors(), view.metadata());
     const SafetensorsView again(copy);
     // A written file has a checksum, even if the original had none.
-    const auto said = [](TensorMetadata metadata) {
+    const auto without_checksum = [](TensorMetadata metadata) {
       metadata.erase(kChecksum);
       return metadata;
     };
-    expect(said(again.metadata()) == said(view.metadata()) && again.tensors().size() == view.tensors().size(),
+    expect(without_checksum(again.metadata()) == without_checksum(view.metadata()) &&
+               again.tensors().size() == view.tensors().size(),
            "what was read is written and read again");
     for (const auto& [name, tensor] : view.tensors()) {
       const TensorSpan& other = again.tensor(name);

@@ -20,9 +20,9 @@ std::string text_of(const SwcTree& tree, bool backwards) {
 }
 
 bool same(const SwcTree& a, const SwcTree& b) {
-  const auto equal = [](const SwcTree::Node& of, const SwcTree::Node& other) {
-    return of.x == other.x && of.y == other.y && of.z == other.z && of.radius == other.radius &&
-           of.type == other.type && of.parent == other.parent;
+  const auto equal = [](const SwcTree::Node& node, const SwcTree::Node& other) {
+    return node.x == other.x && node.y == other.y && node.z == other.z && node.radius == other.radius &&
+           node.type == other.type && node.parent == other.parent;
   };
   return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(), equal);
 }

@@ -141,9 +141,9 @@ CollatedBatch NeighbourBatches::make(int64_t batch) {
     }
   }
   fill(samples_.front(), made);
-  auto coming = samples_.pop();
-  if (source_->fields().has(NeighbourField::x)) gather_features(coming, made[NeighbourField::x].as<float>());
-  if (spare_.size() < kSpare) spare_.push_back(std::move(coming.batch));
+  auto known = samples_.pop();
+  if (source_->fields().has(NeighbourField::x)) gather_features(known, made[NeighbourField::x].as<float>());
+  if (spare_.size() < kSpare) spare_.push_back(std::move(known.batch));
   return made;
 }
 
@@ -202,10 +202,10 @@ void NeighbourBatches::fill(const Sample& sample, CollatedBatch& batch) const {
     copy_rows(view.edge_attr(), view.edge_features(), graph.edge, to(NeighbourField::edge_attr));
 }
 
-void NeighbourBatches::gather_features(const BatchesAhead<Sample>::Coming& coming, float* x) {
-  const Sample& sample = coming.batch;
+void NeighbourBatches::gather_features(const BatchesAhead<Sample>::KnownBatch& known, float* x) {
+  const Sample& sample = known.batch;
   if (source_->rows() == nullptr) return copy_features(source_->graph(), sample.graph.node, x);
-  samples_.read(coming, x);
+  samples_.read(known, x);
   // A node's index is at least its number among different nodes: copying from the back overwrites no row.
   const int64_t width = source_->graph().node_features();
   for (auto i = static_cast<int64_t>(sample.number.size()) - 1; i >= 0; --i) {

@@ -107,7 +107,7 @@ class NeighbourBatches final : public BatchMaker {
   void sample_to(int64_t batch);
   CollatedBatch take(int64_t batch);
   void fill(const Sample& sample, CollatedBatch& batch) const;
-  void gather_features(const BatchesAhead<Sample>::Coming& coming, float* x);
+  void gather_features(const BatchesAhead<Sample>::KnownBatch& known, float* x);
 
   const std::shared_ptr<LoadedGraph> source_;
   const uint32_t epoch_;

@@ -21,7 +21,7 @@ class BatchesAhead {
     int64_t bytes = 0;
     int64_t batches = 0;  ///< Maximum number of these batches.
   };
-  struct Coming {
+  struct KnownBatch {
     Batch batch;
     bool planned = false;
   };
@@ -32,14 +32,14 @@ class BatchesAhead {
   BatchesAhead(const BatchesAhead&) = delete;
   BatchesAhead& operator=(const BatchesAhead&) = delete;
 
-  bool empty() const { return coming_.empty(); }
-  int64_t size() const { return std::ssize(coming_); }
-  const Batch& front() const { return coming_.front().batch; }
-  const Batch& back() const { return coming_.back().batch; }
+  bool empty() const { return queue_.empty(); }
+  int64_t size() const { return std::ssize(queue_); }
+  const Batch& front() const { return queue_.front().batch; }
+  const Batch& back() const { return queue_.back().batch; }
 
   void add(Batch batch) {
     bytes_ += batch.bytes();
-    coming_.push_back({std::move(batch)});
+    queue_.push_back({std::move(batch)});
   }
   /// Adds batches from next(), which returns the batch after back() or none, while there is space for the
   /// batch and for the rows of earlier ones. Adds only a few per call, so that the first batches due do not
@@ -61,22 +61,22 @@ class BatchesAhead {
   void limit(int64_t batches) { options_.batches = batches; }
 
   /// Removes and returns the first batch. If it is planned, read() or drop() has to follow.
-  Coming pop() {
-    Coming first = std::move(coming_.front());
-    coming_.pop_front();
+  KnownBatch pop() {
+    KnownBatch first = std::move(queue_.front());
+    queue_.pop_front();
     bytes_ -= first.batch.bytes();
     return first;
   }
   /// Reads f32 [rows, F] of a batch that pop() returned, which is then no longer planned, also after an
   /// error. Any number of threads may call it. Errors: those of ScannedRows::read().
-  void read(const Coming& of, float* out) {
-    if (of.planned)
-      rows_->take(of.batch.rows(), out);
+  void read(const KnownBatch& known, float* out) {
+    if (known.planned)
+      rows_->take(known.batch.rows(), out);
     else
-      rows_->read(of.batch.rows(), out);
+      rows_->read(known.batch.rows(), out);
   }
-  void drop(const Coming& of) {
-    if (of.planned) rows_->drop(of.batch.rows());
+  void drop(const KnownBatch& known) {
+    if (known.planned) rows_->drop(known.batch.rows());
   }
   /// Drops all batches.
   void clear() {
@@ -89,16 +89,16 @@ class BatchesAhead {
   // Plans the rows of all batches as far as space permits. Returns whether all are planned.
   bool plan() {
     if (rows_ == nullptr) return false;
-    for (Coming& coming : coming_) {
-      if (!coming.planned) coming.planned = rows_->plan(coming.batch.rows());
-      if (!coming.planned) return false;
+    for (KnownBatch& known : queue_) {
+      if (!known.planned) known.planned = rows_->plan(known.batch.rows());
+      if (!known.planned) return false;
     }
     return true;
   }
 
   ScannedRows* rows_;
   Options options_;
-  std::deque<Coming> coming_;
+  std::deque<KnownBatch> queue_;
   int64_t bytes_ = 0;  // Sum of bytes() in queue_.
 };
 

@@ -54,11 +54,12 @@ PackSizes PackSizes::of(const RowLayout& layout, int64_t bytes, int64_t round, i
   return sizes;
 }
 
-int64_t PackSizes::of_round(const RowLayout& layout) const {
-  const auto of_row = static_cast<int64_t>(sizeof(WantedRow) + sizeof(int32_t)) + layout.row_bytes;
+int64_t PackSizes::memory_bytes(const RowLayout& layout) const {
+  const auto bytes_per_row = static_cast<int64_t>(sizeof(WantedRow) + sizeof(int32_t)) + layout.row_bytes;
   const int64_t missed = pack / layout.row_bytes * static_cast<int64_t>(sizeof(uint32_t));
-  return notes + missed + (packs + kWritesUnderWay) * buffer + 2 * piece * of_row + reader + reader / 4 +
-         2 * RowSet::bytes_for(layout.rows) + packs * static_cast<int64_t>(sizeof(Pack)) + 48 * 1024;
+  return notes + missed + (packs + kWritesUnderWay) * buffer + 2 * piece * bytes_per_row + reader +
+         reader / 4 + 2 * RowSet::bytes_for(layout.rows) + packs * static_cast<int64_t>(sizeof(Pack)) +
+         48 * 1024;
 }
 
 PackRound::PackRound(const std::filesystem::path& path, const RowLayout& layout, const PackSizes& sizes,
@@ -162,7 +163,7 @@ void PackRound::close_pack() {
 
 bool PackRound::write(const std::stop_token& stop) {
   close_pack();
-  want_kept();
+  add_kept_rows();
   wanted_.number();
   for (size_t p = 0; p < made_.size(); ++p) {
     in_buffer_[p] = 0;  // This overwrites what a cancelled round left there.
@@ -192,7 +193,7 @@ bool PackRound::write(const std::stop_token& stop) {
 
 // A pass over the file also reads the rows that are kept. After a cancelled pass the next one continues with
 // the rows that are still missing.
-void PackRound::want_kept() {
+void PackRound::add_kept_rows() {
   for (int64_t row = next_kept_; row != RowSet::kNone; row = kept_.next(row + 1)) wanted_.add(row);
 }
 

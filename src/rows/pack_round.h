@@ -55,7 +55,7 @@ struct PackSizes {
     return (bytes + ScratchFile::kAlignment - 1) / ScratchFile::kAlignment * ScratchFile::kAlignment;
   }
   /// Memory (Tag::cache) of a PackRound.
-  int64_t of_round(const RowLayout& layout) const;
+  int64_t memory_bytes(const RowLayout& layout) const;
 };
 
 /// Makes rounds of packs, one at a time: batches are added, and one pass over the file copies their rows into
@@ -91,7 +91,7 @@ class PackRound {
  private:
   void find_missed(std::span<const int64_t> rows);
   void close_pack();
-  void want_kept();
+  void add_kept_rows();
   void fill(ReadAhead& piece);
   void hand_out(const ReadAhead& piece, int64_t first);
   void put(size_t pack, const std::byte* row);

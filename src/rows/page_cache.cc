@@ -25,12 +25,14 @@ constexpr int64_t kLongestRead = 32 * 1024;
 constexpr int64_t kLongestSkip = 8 * 1024;
 
 // Adds the time of its scope to a counter.
-class Waiting {
+class WaitTimer {
  public:
-  explicit Waiting(double& seconds) : seconds_(seconds) {}
-  ~Waiting() { seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
+  explicit WaitTimer(double& seconds) : seconds_(seconds) {}
+  ~WaitTimer() {
+    seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+  WaitTimer(const WaitTimer&) = delete;
+  WaitTimer& operator=(const WaitTimer&) = delete;
 
  private:
   double& seconds_;
@@ -152,7 +154,7 @@ void PageCache::read_missed(const std::function<void(int32_t, const std::byte*)>
   choose_slots();
   wanted_.clear();
   for (const Missed& missed : missed_) wanted_.push_back({missed.page, nullptr});
-  const Waiting waiting(counters_.waited_seconds);
+  const WaitTimer waiting(counters_.waited_seconds);
   const auto end = [&](bool good) {
     for (const Missed& missed : missed_) {
       slot_of_[static_cast<size_t>(missed.page)] = good ? missed.slot : kNone;
@@ -178,7 +180,7 @@ void PageCache::read_missed(const std::function<void(int32_t, const std::byte*)>
 
 // Reads the whole file in one pass, which costs less than reading pages one by one.
 void PageCache::load() {
-  const Waiting waiting(counters_.waited_seconds);
+  const WaitTimer waiting(counters_.waited_seconds);
   const auto together = static_cast<int64_t>(wanted_.capacity());
   for (int64_t first = 0; first < pages(); first += together) {
     if (interrupt_requested) throw Interrupted("interrupted while a column was read into memory");

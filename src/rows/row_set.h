@@ -48,9 +48,9 @@ class RowSet {
   /// Returns the number of rows of the set before this one, or kNone if the row is not in the set. Valid
   /// after number().
   int64_t index(int64_t row) const {
-    const Word& of = word(row);
+    const Word& entry = word(row);
     const uint64_t bit = uint64_t{1} << (row % kBits);
-    return (of.bits & bit) == 0 ? kNone : of.before + std::popcount(of.bits & (bit - 1));
+    return (entry.bits & bit) == 0 ? kNone : entry.before + std::popcount(entry.bits & (bit - 1));
   }
   /// Prefetches the data that index() needs for a row.
   void prefetch(int64_t row) const { __builtin_prefetch(&word(row)); }

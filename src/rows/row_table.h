@@ -21,9 +21,9 @@ class RowTable {
 
   /// Makes space for `rows` rows if needed: insert_or_assign() allocates nothing up to this size.
   void reserve(int64_t rows) {
-    const int64_t wanted = buckets_for(rows);
-    const auto there = static_cast<int64_t>(buckets_.size());
-    if (wanted > there) rehash(std::max(wanted, 2 * there));
+    const int64_t needed = buckets_for(rows);
+    const auto current = static_cast<int64_t>(buckets_.size());
+    if (needed > current) rehash(std::max(needed, 2 * current));
   }
 
   int64_t size() const { return size_; }
@@ -50,8 +50,8 @@ class RowTable {
     if (buckets_[gap].row == kNone) return;
     --size_;
     for (size_t at = following(gap); buckets_[at].row != kNone; at = following(at)) {
-      const size_t wanted = home(buckets_[at].row);
-      if (distance(wanted, at) < distance(gap, at)) continue;
+      const size_t home_bucket = home(buckets_[at].row);
+      if (distance(home_bucket, at) < distance(gap, at)) continue;
       buckets_[gap] = buckets_[at];
       gap = at;
     }

@@ -90,7 +90,7 @@ SharedScan::SharedScan(const std::filesystem::path& path, const RowLayout& layou
   if (!all_fit_) free_.reserve(static_cast<size_t>(slots_));
   for (int64_t number = slots_; !all_fit_ && number-- > 0;) free_.push_back(static_cast<int32_t>(number));
   piece_.reserve(static_cast<size_t>(piece_for(slots_)));
-  thread_ = start_thread([this](const std::stop_token& stop) { read_on(stop); });
+  thread_ = start_thread([this](const std::stop_token& stop) { run_reader(stop); });
 }
 
 SharedScan::~SharedScan() = default;
@@ -137,8 +137,8 @@ int32_t SharedScan::find(int64_t row) {
 void SharedScan::want(int64_t row) {
   const int32_t found = find(row);
   if (found != kNone && !(all_fit_ && slot(found).batches == 0)) {
-    Slot& there = slot(found);
-    if (!all_fit_ && there.batches++ == 0 && there.state == State::there) {
+    Slot& planned = slot(found);
+    if (!all_fit_ && planned.batches++ == 0 && planned.state == State::present) {
       unwanted_.remove(found);
       --unwanted_count_;
     }
@@ -171,7 +171,7 @@ bool SharedScan::plan(std::span<const int64_t> rows) {
   for (size_t i = 0; !all_fit_ && i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
     const int32_t* const found = slot_of_.find(rows[i]);
-    more += found == nullptr || (slot(*found).batches == 0 && slot(*found).state == State::there);
+    more += found == nullptr || (slot(*found).batches == 0 && slot(*found).state == State::present);
   }
   if (more > static_cast<int64_t>(free_.size()) + unwanted_count_) return false;
   if (all_fit_) {
@@ -214,7 +214,7 @@ void SharedScan::find_all(std::span<const int64_t> rows, std::span<const std::by
     const int32_t number = find(rows[i]);
     if (number == kNone) throw Failure("a row is gathered that no batch has planned");
     from[i] = data_of(number);
-    if (state(number) == State::there) continue;
+    if (state(number) == State::present) continue;
     if (!lock.owns_lock()) lock.lock();
     wait_for(number, lock);
     if (all_fit_) lock.unlock();
@@ -224,10 +224,10 @@ void SharedScan::find_all(std::span<const int64_t> rows, std::span<const std::by
 void SharedScan::wait_for(int32_t number, std::unique_lock<std::mutex>& lock) {
   if (waiting_++ == 0) waiting_since_ = Clock::now();
   changed_.notify_all();
-  changed_.wait(lock, [&] { return state(number) == State::there || error_; });
+  changed_.wait(lock, [&] { return state(number) == State::present || error_; });
   if (--waiting_ == 0)
     counters_.waited_seconds += std::chrono::duration<double>(Clock::now() - waiting_since_).count();
-  if (state(number) == State::there) return;
+  if (state(number) == State::present) return;
   const std::exception_ptr error = std::exchange(error_, nullptr);
   changed_.notify_all();
   std::rethrow_exception(error);
@@ -236,7 +236,7 @@ void SharedScan::wait_for(int32_t number, std::unique_lock<std::mutex>& lock) {
 // Frees a slot whose row no batch wants any more.
 void SharedScan::release(int32_t number) {
   const Slot& released = slot(number);
-  if (released.state == State::there) {
+  if (released.state == State::present) {
     const uint8_t uses = uses_.empty() ? uint8_t{0} : uses_[static_cast<size_t>(released.row)];
     unwanted_.place(number, use_level(uses));
     ++unwanted_count_;
@@ -289,7 +289,7 @@ void SharedScan::collect() {
   if (position_ == rows) position_ = 0;
 }
 
-void SharedScan::read_on(const std::stop_token& stop) {
+void SharedScan::run_reader(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return has_work(); }) && !stop.stop_requested()) {
     if (left_ <= 0) left_ = reader_.layout().rows;
@@ -304,7 +304,7 @@ void SharedScan::read_on(const std::stop_token& stop) {
     lock.lock();
     for (const WantedRow& read : piece_) {
       const int32_t number = find(read.row);
-      set_state(number, error ? State::wanted : State::there);
+      set_state(number, error ? State::wanted : State::present);
       if (error) {
         is_wanted_[static_cast<size_t>(read.row / 64)] |= uint64_t{1} << (read.row % 64);
         ++wanted_;

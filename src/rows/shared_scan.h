@@ -75,7 +75,7 @@ class SharedScan {
 
  private:
   using Clock = std::chrono::steady_clock;
-  enum class State : uint8_t { absent, wanted, reading, there };
+  enum class State : uint8_t { absent, wanted, reading, present };
   struct Slot {
     int64_t row = 0;
     uint32_t batches = 0;  // Batches that want the row. If all rows fit: 1 once any batch did.
@@ -103,7 +103,7 @@ class SharedScan {
   int32_t take_slot();
   bool has_work() const;
   void collect();
-  void read_on(const std::stop_token& stop);
+  void run_reader(const std::stop_token& stop);
 
   static constexpr int32_t kNone = -1;
 

@@ -34,7 +34,7 @@ int64_t SpilledFeatures::kept_rows(const RowLayout& layout, const Options& optio
   const int64_t loaded = sizes.pack + sizes.notes + RowSet::bytes_for(layout.rows);
   const int64_t lists = 2 * (sizes.round / layout.row_bytes) * static_cast<int64_t>(sizeof(uint32_t));
   const int64_t waiting = 2 * sizes.packs * static_cast<int64_t>(sizeof(WaitingPack));
-  const int64_t left = options.bytes - kLoaded * loaded - lists - waiting - sizes.of_round(layout) -
+  const int64_t left = options.bytes - kLoaded * loaded - lists - waiting - sizes.memory_bytes(layout) -
                        PinnedRows::bytes_for(layout, 0) - 16 * 1024;
   return left < 0 ? -1 : std::min(left / layout.row_bytes, layout.rows);
 }
@@ -51,11 +51,11 @@ SpilledFeatures::SpilledFeatures(const std::filesystem::path& path, const RowLay
     throw UsageError(fmt::format("{} bytes and {} of the disk for rows of {} bytes in packs; expected more",
                                  options.bytes, options.scratch_bytes, layout.row_bytes));
   for (Round& round : rounds_) round.rows.reserve(static_cast<size_t>(sizes_.round / row_bytes_));
-  for (Loaded& loaded : loaded_) {
+  for (LoadedPack& loaded : loaded_) {
     loaded.bytes = MappedBytes(Tag::cache, sizes_.notes + sizes_.pack);
     loaded.set = RowSet(layout.rows);
   }
-  thread_ = start_thread([this](const std::stop_token& stop) { load_on(stop); });
+  thread_ = start_thread([this](const std::stop_token& stop) { run_loader(stop); });
 }
 
 SpilledFeatures::~SpilledFeatures() = default;
@@ -78,14 +78,14 @@ bool SpilledFeatures::add(std::span<const int64_t> rows, std::span<const std::by
   if (!round_.add(rows, note)) return false;
   ++added_;
   const std::lock_guard lock(mutex_);
-  of_round_ = round_.counters();
+  round_counters_ = round_.counters();
   return true;
 }
 
 bool SpilledFeatures::write(const std::stop_token& stop) {
   if (!round_.write(stop)) return false;
   const std::lock_guard lock(mutex_);
-  of_round_ = round_.counters();
+  round_counters_ = round_.counters();
   rounds_[making_].packs = std::ssize(round_.packs());
   for (Pack& pack : round_.packs()) {
     const int64_t batches = pack.batches();
@@ -107,20 +107,21 @@ void SpilledFeatures::forget(int64_t generation) {
   generation_ = generation;
   changed_.notify_all();
   changed_.wait(lock, [&] {
-    return !loading_ && std::ranges::all_of(loaded_, [](const Loaded& one) { return one.readers == 0; });
+    return !loading_ &&
+           std::ranges::all_of(loaded_, [](const LoadedPack& loaded) { return loaded.readers == 0; });
   });
-  for (Loaded& loaded : loaded_) loaded.of = nullptr;
+  for (LoadedPack& loaded : loaded_) loaded.pack = nullptr;
   packs_.clear();
   for (Round& round : rounds_) round.packs = 0;
   added_ = ended_ = 0;
 }
 
 bool SpilledFeatures::is_loaded(const WaitingPack& waiting) const {
-  return std::ranges::find(loaded_, &waiting, &Loaded::of) != loaded_.end();
+  return std::ranges::find(loaded_, &waiting, &LoadedPack::pack) != loaded_.end();
 }
 
-SpilledFeatures::Loaded* SpilledFeatures::loaded(const WaitingPack& waiting) {
-  const auto found = std::ranges::find(loaded_, &waiting, &Loaded::of);
+SpilledFeatures::LoadedPack* SpilledFeatures::loaded(const WaitingPack& waiting) {
+  const auto found = std::ranges::find(loaded_, &waiting, &LoadedPack::pack);
   return found == loaded_.end() ? nullptr : &*found;
 }
 
@@ -133,8 +134,9 @@ SpilledFeatures::WaitingPack* SpilledFeatures::pack_of(int64_t batch) {
 
 // Frees packs that nobody will read any more.
 void SpilledFeatures::release() {
-  for (Loaded& one : loaded_)
-    if (one.of != nullptr && one.of->over && one.there && one.readers == 0) one.of = nullptr;
+  for (LoadedPack& loaded : loaded_)
+    if (loaded.pack != nullptr && loaded.pack->over && loaded.is_loaded && loaded.readers == 0)
+      loaded.pack = nullptr;
   while (!packs_.empty() && packs_.front().over && !is_loaded(packs_.front())) {
     --rounds_[packs_.front().round].packs;
     ended_ = packs_.front().pack.end_batch();
@@ -146,7 +148,7 @@ void SpilledFeatures::release() {
 // A caller that waits for `batch` has passed the packs too far before it to be in memory together with its
 // own, or, if no pack has the batch, the older of two rounds. Marks these as over, except for packs that
 // other callers wait for.
-void SpilledFeatures::end_far_behind(int64_t batch) {
+void SpilledFeatures::end_packs_far_before(int64_t batch) {
   const WaitingPack* const waiting = pack_of(batch);
   if (waiting == nullptr && (rounds_[0].packs == 0 || rounds_[1].packs == 0)) return;
   int ahead = kLoaded;
@@ -167,7 +169,7 @@ void SpilledFeatures::end_far_behind(int64_t batch) {
 bool SpilledFeatures::read(int64_t generation, int64_t batch,
                            const std::function<Place(std::span<const std::byte>)>& place) {
   std::unique_lock lock(mutex_);
-  Loaded* from = nullptr;
+  LoadedPack* from = nullptr;
   const auto is_decided = [&] {
     from = nullptr;
     if (error_ || generation_ != generation) return true;
@@ -175,12 +177,12 @@ bool SpilledFeatures::read(int64_t generation, int64_t batch,
     if (waiting == nullptr) return batch < ended_;
     if (waiting->over) return true;
     from = loaded(*waiting);
-    return from != nullptr && from->there;
+    return from != nullptr && from->is_loaded;
   };
   if (!is_decided()) {
     if (awaited_.empty()) waiting_since_ = Clock::now();
     awaited_.push_back(batch);
-    while (!changed_.wait_for(lock, kPatience, is_decided)) end_far_behind(batch);
+    while (!changed_.wait_for(lock, kPatience, is_decided)) end_packs_far_before(batch);
     awaited_.erase(std::ranges::find(awaited_, batch));
     if (awaited_.empty())
       counters_.waited_seconds += std::chrono::duration<double>(Clock::now() - waiting_since_).count();
@@ -208,7 +210,7 @@ bool SpilledFeatures::read(int64_t generation, int64_t batch,
   return true;
 }
 
-void SpilledFeatures::copy(const Loaded& from, const Place& place) const {
+void SpilledFeatures::copy(const LoadedPack& from, const Place& place) const {
   const std::byte* const packed = from.bytes.data() + sizes_.notes;
   const auto out_bytes = static_cast<size_t>(copy_.out_bytes());
   std::array<const std::byte*, kLookedUp> rows;
@@ -233,34 +235,34 @@ void SpilledFeatures::copy(const Loaded& from, const Place& place) const {
 }
 
 // Returns the first pack that is not in memory and still has readers, or null.
-const SpilledFeatures::WaitingPack* SpilledFeatures::to_load() const {
-  if (error_ || std::ranges::find(loaded_, nullptr, &Loaded::of) == loaded_.end()) return nullptr;
+const SpilledFeatures::WaitingPack* SpilledFeatures::next_to_load() const {
+  if (error_ || std::ranges::find(loaded_, nullptr, &LoadedPack::pack) == loaded_.end()) return nullptr;
   const auto found = std::ranges::find_if(
       packs_, [&](const WaitingPack& waiting) { return !waiting.over && !is_loaded(waiting); });
   return found == packs_.end() ? nullptr : &*found;
 }
 
-void SpilledFeatures::load(Loaded& to, const WaitingPack& waiting) {
+void SpilledFeatures::load(LoadedPack& to, const WaitingPack& waiting) {
   const Pack& pack = waiting.pack;
   const int64_t notes = PackSizes::aligned(pack.note_ends.back());
   scratch_.read(pack.notes_at, std::span(to.bytes.data(), static_cast<size_t>(notes)));
   const int64_t rows = PackSizes::aligned(pack.rows() * row_bytes_);
   scratch_.read(pack.rows_at, std::span(to.bytes.data() + sizes_.notes, static_cast<size_t>(rows)));
   to.set.clear();
-  const PackedRows& of_round = rounds_[waiting.round].rows;
-  for (size_t at = pack.first_row; at < pack.last_row; ++at) to.set.add(of_round[at]);
+  const PackedRows& round_rows = rounds_[waiting.round].rows;
+  for (size_t at = pack.first_row; at < pack.last_row; ++at) to.set.add(round_rows[at]);
   to.set.number();
   const std::lock_guard lock(mutex_);
   counters_.bytes_read += notes + rows;
 }
 
-void SpilledFeatures::load_on(const std::stop_token& stop) {
+void SpilledFeatures::run_loader(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return to_load() != nullptr; }) && !stop.stop_requested()) {
-    const WaitingPack* const waiting = to_load();
-    Loaded& to = *std::ranges::find(loaded_, nullptr, &Loaded::of);
-    to.of = waiting;
-    to.there = false;
+  while (changed_.wait(lock, stop, [&] { return next_to_load() != nullptr; }) && !stop.stop_requested()) {
+    const WaitingPack* const waiting = next_to_load();
+    LoadedPack& to = *std::ranges::find(loaded_, nullptr, &LoadedPack::pack);
+    to.pack = waiting;
+    to.is_loaded = false;
     loading_ = true;
     lock.unlock();
     std::exception_ptr error;
@@ -271,7 +273,7 @@ void SpilledFeatures::load_on(const std::stop_token& stop) {
     }
     lock.lock();
     loading_ = false;
-    to.there = true;
+    to.is_loaded = true;
     if (error) error_ = error;
     release();
   }
@@ -279,7 +281,7 @@ void SpilledFeatures::load_on(const std::stop_token& stop) {
 
 RowCounters SpilledFeatures::counters() const {
   const std::lock_guard lock(mutex_);
-  RowCounters counters = of_round_;
+  RowCounters counters = round_counters_;
   counters.bytes_read += counters_.bytes_read;
   counters.waited_seconds += counters_.waited_seconds;
   return counters;

@@ -107,9 +107,9 @@ class SpilledFeatures {
     PackedRows rows;
     int64_t packs = 0;  // Packs of the round that are not released.
   };
-  struct Loaded {
-    const WaitingPack* of = nullptr;
-    bool there = false;
+  struct LoadedPack {
+    const WaitingPack* pack = nullptr;
+    bool is_loaded = false;
     int readers = 0;
     MappedBytes bytes;  // Notes, then rows.
     RowSet set;
@@ -118,15 +118,15 @@ class SpilledFeatures {
                   const Options& options, ScratchFile scratch, std::span<const uint8_t> uses);
   static PackSizes sizes_for(const RowLayout& layout, const Options& options);
 
-  Loaded* loaded(const WaitingPack& waiting);
+  LoadedPack* loaded(const WaitingPack& waiting);
   bool is_loaded(const WaitingPack& waiting) const;
   WaitingPack* pack_of(int64_t batch);
   void release();
-  void end_far_behind(int64_t batch);
-  const WaitingPack* to_load() const;
-  void load(Loaded& to, const WaitingPack& waiting);
-  void load_on(const std::stop_token& stop);
-  void copy(const Loaded& from, const Place& place) const;
+  void end_packs_far_before(int64_t batch);
+  const WaitingPack* next_to_load() const;
+  void load(LoadedPack& to, const WaitingPack& waiting);
+  void run_loader(const std::stop_token& stop);
+  void copy(const LoadedPack& from, const Place& place) const;
 
   int64_t row_bytes_;
   RowCopy copy_;
@@ -142,16 +142,16 @@ class SpilledFeatures {
   std::condition_variable_any changed_;
   std::array<Round, 2> rounds_;  // The rows of the round being made are not guarded.
   std::deque<WaitingPack, LedgerAllocator<WaitingPack, Tag::cache>> packs_;
-  std::array<Loaded, kLoaded> loaded_;
+  std::array<LoadedPack, kLoaded> loaded_;
   int64_t ended_ = 0;  // Batches before this one are released.
   int64_t generation_ = 0;
   bool loading_ = false;
   std::exception_ptr error_;
   std::vector<int64_t> awaited_;  // Batches for which calls of read() wait.
   Clock::time_point waiting_since_;
-  RowCounters counters_;  // Counters without those of round_.
-  RowCounters of_round_;  // Last known counters of round_.
-  std::jthread thread_;   // Loads packs. The last member: it ends before the data it uses.
+  RowCounters counters_;        // Counters without those of round_.
+  RowCounters round_counters_;  // Last known counters of round_.
+  std::jthread thread_;         // Loads packs. The last member: it ends before the data it uses.
 };
 
 }  // namespace plimsoll

@@ -63,7 +63,9 @@ class NeighbourBatchesTest : public testing::Test {
     const RowLayout layout = FeatureFile::column(graph_->set(), "x").layout();
     return SharedScan::min_bytes(layout) + rows * (layout.row_bytes + 2 * SharedScan::kRowBytes);
   }
-  NeighbourBatches batches(std::shared_ptr<LoadedGraph> of) const { return {std::move(of), 1, {}, memory_}; }
+  NeighbourBatches batches(std::shared_ptr<LoadedGraph> graph) const {
+    return {std::move(graph), 1, {}, memory_};
+  }
 
   // All tensors of a batch except the floats, which must be those of n_id.
   static std::vector<std::vector<int64_t>> contents(CollatedBatch batch, const NeighbourFields& fields) {

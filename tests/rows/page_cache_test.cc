@@ -108,8 +108,8 @@ TEST_P(PageCacheTest, FileCutShortWhileOpenIsAnErrorAndNoSignal) {
 INSTANTIATE_TEST_SUITE_P(Ways, PageCacheTest,
                          testing::Values(ReadMethod::ring_direct, ReadMethod::pool_direct, ReadMethod::ring,
                                          ReadMethod::pool),
-                         [](const auto& one) {
-                           std::string name = method_name(one.param);
+                         [](const auto& counters) {
+                           std::string name = method_name(counters.param);
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });

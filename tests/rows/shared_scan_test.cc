@@ -168,14 +168,14 @@ TEST_F(SharedScanTest, AFileThatWasCutShortIsAnErrorOfWhoWaits) {
   const RowLayout layout = make_file(3000);
   SharedScan sweep(file_, layout, bytes_of(layout, 300));
   std::filesystem::resize_file(file_, 1000 * kRowBytes);
-  const Rows gone{2500, 2600}, there{10, 20};
+  const Rows gone{2500, 2600}, present{10, 20};
   ASSERT_TRUE(sweep.plan(gone));
   for (int turn = 0; turn < 2; ++turn)
     EXPECT_THAT(error_text<InputError>([&] { gather(sweep, gone); }), HasSubstr(file_.string()));
   sweep.end(gone);
-  ASSERT_TRUE(sweep.plan(there));
-  EXPECT_EQ(gather(sweep, there), expected(there));
-  sweep.end(there);
+  ASSERT_TRUE(sweep.plan(present));
+  EXPECT_EQ(gather(sweep, present), expected(present));
+  sweep.end(present);
 }
 
 TEST_F(SharedScanTest, TakesItsBytesAndNoMore) {

@@ -80,9 +80,9 @@ class SpilledFeaturesTest : public testing::Test {
   static void make(SpilledFeatures& packs, const std::vector<Rows>& batches,
                    const std::stop_token& stop = {}) {
     for (size_t b = 0; b < batches.size();) {
-      const bool begun = packs.begin_round(stop);
-      ASSERT_TRUE(begun || stop.stop_requested());
-      if (!begun) return;
+      const bool started = packs.begin_round(stop);
+      ASSERT_TRUE(started || stop.stop_requested());
+      if (!started) return;
       const size_t first = b;
       while (b < batches.size() && packs.add(batches[b], bytes_of(note_of(b)))) ++b;
       ASSERT_GT(b, first);
@@ -93,14 +93,14 @@ class SpilledFeaturesTest : public testing::Test {
   static std::string read(SpilledFeatures& packs, const std::vector<Rows>& batches, size_t batch,
                           int64_t generation = 0) {
     std::string out;
-    const bool there =
+    const bool found =
         packs.read(generation, static_cast<int64_t>(batch), [&](std::span<const std::byte> note) {
           out.assign(reinterpret_cast<const char*>(note.data()), note.size());
           const size_t begin = out.size();
           out.resize(begin + batches[batch].size() * kRowBytes);
           return SpilledFeatures::Place{batches[batch], reinterpret_cast<std::byte*>(out.data()) + begin};
         });
-    return there ? out : "gone";
+    return found ? out : "gone";
   }
 
   TempFolder folder_;
@@ -166,11 +166,11 @@ TEST_F(SpilledFeaturesTest, WhatIsForgottenBeginsAnew) {
 TEST_F(SpilledFeaturesTest, AllOfItIsInTheLedger) {
   const int64_t before = Ledger::process().held(Tag::cache);
   for (const int64_t kept : {int64_t{0}, int64_t{1000}}) {
-    const SpilledFeatures::Options of = options(kept);
-    SpilledFeatures packs = open(of);
+    const SpilledFeatures::Options limits = options(kept);
+    SpilledFeatures packs = open(limits);
     make(packs, random_batches(5));
-    EXPECT_LE(Ledger::process().held(Tag::cache) - before, of.bytes);
-    EXPECT_GE(Ledger::process().held(Tag::cache) - before, of.bytes / 2);
+    EXPECT_LE(Ledger::process().held(Tag::cache) - before, limits.bytes);
+    EXPECT_GE(Ledger::process().held(Tag::cache) - before, limits.bytes / 2);
   }
   EXPECT_EQ(Ledger::process().held(Tag::cache), before);
 }
@@ -188,9 +188,9 @@ TEST_F(SpilledFeaturesTest, RowsThatAreUsedMostStay) {
 
 // Batches without rows occur if all rows are elsewhere. Without a limit a round would take all batches.
 TEST_F(SpilledFeaturesTest, RoundsOfBatchesThatWantNothingEnd) {
-  SpilledFeatures::Options of = options(0);
-  of.max_note = 0;
-  SpilledFeatures packs = open(of);
+  SpilledFeatures::Options limits = options(0);
+  limits.max_note = 0;
+  SpilledFeatures packs = open(limits);
   int64_t batch = 0;
   for (int round = 0; round < 3; ++round) {
     ASSERT_TRUE(packs.begin_round({}));
@@ -224,10 +224,10 @@ TEST_F(SpilledFeaturesTest, ErrorsNameWhatCannotBeRead) {
 
 TEST_F(SpilledFeaturesTest, AScratchFileThatIsCutShortIsAnError) {
   const std::vector<Rows> batches = random_batches(400);
-  const SpilledFeatures::Options of = options(0);
-  ScratchFile scratch = *ScratchFile::make(folder_.path(), of.scratch_bytes);
+  const SpilledFeatures::Options limits = options(0);
+  ScratchFile scratch = *ScratchFile::make(folder_.path(), limits.scratch_bytes);
   const int file = scratch.descriptor();
-  SpilledFeatures packs(file_, layout_, of, std::move(scratch), uses_);
+  SpilledFeatures packs(file_, layout_, limits, std::move(scratch), uses_);
   size_t added = 0;
   // The first round is short: all its packs may have been read by now.
   for (int round = 0; round < 2; ++round) {

@@ -292,17 +292,17 @@ TEST_F(BlockRunnerTest, AStopEndsTheBatchAfterTheBlocksInFlight) {
     BlockRunner runner(source_, shapes_, {.graphs = 1, .nodes = 1, .edges = 1}, threads, 0);
     std::atomic<bool> stop = false;
     runner.stop_when(&stop);
-    std::atomic<int> begun = 0;
+    std::atomic<int> started = 0;
     const auto work = [&](const GraphBlock&, int64_t) -> BlockRunner::Commit {
-      if (++begun == 4) stop = true;
+      if (++started == 4) stop = true;
       return [] {};
     };
     EXPECT_THROW(runner.run(batch_, work), Interrupted);
-    EXPECT_LE(begun, 4 + threads);
+    EXPECT_LE(started, 4 + threads);
     stop = false;
-    begun = 100;
+    started = 100;
     runner.run(batch_, work);
-    EXPECT_EQ(begun, 100 + static_cast<int>(batch_.size()));
+    EXPECT_EQ(started, 100 + static_cast<int>(batch_.size()));
   }
 }
 
@@ -316,8 +316,8 @@ TEST_F(BlockRunnerTest, UnderPressureNoBitChangesWheneverItComesAndGoes) {
         runner.resize(bytes * threads, {}, bytes);
         const FixedRanges planner(bytes);
         FakePressure pressure(levels, every);
-        std::vector<std::string> told;
-        runner.watch(&pressure, [&](const BlockRunner::Event& event) { told.emplace_back(event.name); });
+        std::vector<std::string> events;
+        runner.watch(&pressure, [&](const BlockRunner::Event& event) { events.emplace_back(event.name); });
         FakeModel model;
         for (int batch = 0; batch < 3; ++batch) {
           model.sum = 0;
@@ -328,7 +328,7 @@ TEST_F(BlockRunnerTest, UnderPressureNoBitChangesWheneverItComesAndGoes) {
           EXPECT_EQ(model.firsts.size(), batch_.size() / 5);
         }
         EXPECT_GT(runner.sheds(), 0);
-        EXPECT_EQ(std::count(told.begin(), told.end(), "pressure"), runner.sheds());
+        EXPECT_EQ(std::count(events.begin(), events.end(), "pressure"), runner.sheds());
         EXPECT_EQ(runner.reruns(), 0);
       }
 }
@@ -346,8 +346,8 @@ TEST_F(BlockRunnerTest, UnderPressureOneBlockIsInFlightAndItsMemoryIsGivenBackUn
     int level() const override { return now; }
     std::atomic<int> now = 0;
   } pressure;
-  std::vector<std::string> told;
-  runner.watch(&pressure, [&](const BlockRunner::Event& event) { told.emplace_back(event.name); });
+  std::vector<std::string> events;
+  runner.watch(&pressure, [&](const BlockRunner::Event& event) { events.emplace_back(event.name); });
   std::atomic<int> running = 0;
   runner.trace(&ahead);
   FakeModel model;
@@ -367,16 +367,16 @@ TEST_F(BlockRunnerTest, UnderPressureOneBlockIsInFlightAndItsMemoryIsGivenBackUn
         &planner);
   };
   run();
-  EXPECT_TRUE(told.empty());
+  EXPECT_TRUE(events.empty());
   pressure.now = 2;
   const int64_t before = ahead.blocks;
   run();
   EXPECT_LE(ahead.blocks, before + 4) << "two that were held, and two in the place of those";
-  EXPECT_EQ(told, (std::vector<std::string>{"pressure", "prefetch_dropped", "blocks_reduced"}));
+  EXPECT_EQ(events, (std::vector<std::string>{"pressure", "prefetch_dropped", "blocks_reduced"}));
   EXPECT_EQ(pressure.given_back, 3 * bytes);
   pressure.now = 0;
   run();
-  EXPECT_EQ(told.back(), "restored");
+  EXPECT_EQ(events.back(), "restored");
   EXPECT_EQ(pressure.given_back, 0);
   EXPECT_EQ(Ledger::process().held(Tag::activations), held);
   EXPECT_EQ(runner.sheds(), 1);
@@ -389,24 +389,24 @@ TEST_F(BlockRunnerTest, WhatIsNoLongerFreeAfterPressureIsDoneWithout) {
   runner.resize(4 * bytes, {}, bytes);
   const FixedRanges planner(bytes);
   FakePressure pressure({2, 0}, 40);
-  std::vector<std::string> told;
+  std::vector<std::string> events;
   std::optional<LedgerCap> cap;
   runner.watch(&pressure, [&](const BlockRunner::Event& event) {
-    told.emplace_back(event.name);
-    if (told.back() == "blocks_reduced" && !cap) cap.emplace(bytes);
+    events.emplace_back(event.name);
+    if (events.back() == "blocks_reduced" && !cap) cap.emplace(bytes);
   });
   FakeModel model;
   runner.run(batch_, worker(model), &planner);
   EXPECT_EQ(model.sum, sum);
-  EXPECT_EQ(std::count(told.begin(), told.end(), "restore_refused"), 1) << "once, then it is its size";
+  EXPECT_EQ(std::count(events.begin(), events.end(), "restore_refused"), 1) << "once, then it is its size";
 }
 
 TEST_F(BlockRunnerTest, ABlockThatIsRefusedEvenAloneSaysWhatItNeeds) {
   BlockRunner runner(source_, shapes_, kLimits, 2, 0);
   runner.resize(2 << 16);
   const FixedRanges planner(1 << 16);
-  std::vector<std::string> told;
-  runner.watch(nullptr, [&](const BlockRunner::Event& event) { told.emplace_back(event.name); });
+  std::vector<std::string> events;
+  runner.watch(nullptr, [&](const BlockRunner::Event& event) { events.emplace_back(event.name); });
   try {
     runner.run(
         batch_,
@@ -426,7 +426,7 @@ TEST_F(BlockRunnerTest, ABlockThatIsRefusedEvenAloneSaysWhatItNeeds) {
     EXPECT_NE(text.find("needs at least 1.06 MiB"), std::string::npos) << text;
     EXPECT_NE(text.find("raise the budget by at least"), std::string::npos) << text;
   }
-  EXPECT_EQ(told, std::vector<std::string>{"rerun"});
+  EXPECT_EQ(events, std::vector<std::string>{"rerun"});
 }
 
 TEST_F(BlockRunnerTest, ASmallObjectThatTheSystemRefusesIsARefusalToo) {

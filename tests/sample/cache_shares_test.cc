@@ -127,12 +127,12 @@ TEST_F(CacheSharesTest, ScatteredReadsAreThoseOfRandomRows) {
                                              .sampled = true,
                                              .uses = uses,
                                              .counted_blocks = rows / 7000});
-    std::vector<int64_t> all(static_cast<size_t>(rows)), wanted;
+    std::vector<int64_t> all(static_cast<size_t>(rows)), sampled;
     std::iota(all.begin(), all.end(), 0);
-    std::ranges::sample(all, std::back_inserter(wanted), 7000, random);
+    std::ranges::sample(all, std::back_inserter(sampled), 7000, random);
     double pieces = 1, bytes = 512;
-    for (size_t i = 1; i < wanted.size(); ++i) {
-      const int64_t step = wanted[i] - wanted[i - 1];
+    for (size_t i = 1; i < sampled.size(); ++i) {
+      const int64_t step = sampled[i] - sampled[i - 1];
       const bool joined = (step - 1) * 512 <= SharedScan::kLongestGap;
       pieces += joined ? 0 : 1;
       bytes += 512.0 * static_cast<double>(joined ? step : 1);

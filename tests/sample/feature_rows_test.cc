@@ -21,9 +21,9 @@ namespace {
 using FeatureRowsTest = NeighbourBlocksTest;
 
 // The rows that a source leaves out of blocks, stored as a user would store them.
-class Elsewhere {
+class HeldRows {
  public:
-  Elsewhere(const FeatureRows& source, int64_t max, int64_t at_once) {
+  HeldRows(const FeatureRows& source, int64_t max, int64_t at_once) {
     std::vector<float> buffer(static_cast<size_t>(at_once * kFeatures));
     const int64_t rows = source.leave_out(max, buffer, [&](int64_t count) {
       table_.insert(table_.end(), buffer.begin(), buffer.begin() + count * kFeatures);
@@ -76,7 +76,7 @@ TEST_F(FeatureRowsTest, BlocksComeWithoutRowsThatAreElsewhere) {
       int64_t left_out_before = -1;
       for (const int64_t max : {0, 1, 100, 600}) {
         SCOPED_TRACE(testing::Message() << name << ", cache " << bytes << ", " << max << " rows elsewhere");
-        Elsewhere elsewhere(*source.feature_rows(), max, 7);
+        HeldRows elsewhere(*source.feature_rows(), max, 7);
         EXPECT_EQ(elsewhere.rows(), max);
         source.resize_cache(bytes);
         const int64_t before = misses();
@@ -90,7 +90,7 @@ TEST_F(FeatureRowsTest, BlocksComeWithoutRowsThatAreElsewhere) {
       }
       EXPECT_EQ(misses_before, bytes > 0 ? misses_before : 0);
       source.feature_rows()->put_back();
-      Elsewhere nowhere(*source.feature_rows(), 0, 1);
+      HeldRows nowhere(*source.feature_rows(), 0, 1);
       source.resize_cache(bytes);
       for (int64_t number = 0; number < source.graphs(); ++number) {
         const GraphBlock whole = block(source, number);
@@ -107,7 +107,7 @@ TEST_F(FeatureRowsTest, LeavesOutWhatIsUsedMostAndIsFinite) {
   const NeighbourSource before = open(5, "graph", {}, 2, true);
   before.shapes(1);
   const auto left_out = [&](const NeighbourSource& source, int64_t max) {
-    const Elsewhere elsewhere(*source.feature_rows(), max, 50);
+    const HeldRows elsewhere(*source.feature_rows(), max, 50);
     std::map<int64_t, int64_t> uses;  // Uses by row, of the rows in blocks.
     int64_t of_left_out = 0;
     GraphBlock read;

@@ -99,8 +99,8 @@ TEST(ForestSource, IsTheSameWhateverTheOrderOfEdges) {
 TEST(ForestSource, LeavesForestsAsTheyAre) {
   const std::vector<GivenGraph> graphs = {kTree, kTwoTrees, {1, {}}};
   GraphBlock given, made;
-  const std::vector<int64_t> wanted = {1, 0, 2, 1};
-  GivenGraphs(graphs).read(wanted, given);
+  const std::vector<int64_t> chosen = {1, 0, 2, 1};
+  GivenGraphs(graphs).read(chosen, given);
   // Together with a graph that changes, and without one.
   for (const bool beside : {false, true}) {
     std::vector<GivenGraph> all = graphs;
@@ -108,7 +108,7 @@ TEST(ForestSource, LeavesForestsAsTheyAre) {
     for (const int64_t root : {kMax, int64_t{0}}) {
       const ForestSource source = forests(all, root);
       EXPECT_EQ(source.counts().graphs, beside ? 1 : 0);
-      source.read(wanted, made);
+      source.read(chosen, made);
       EXPECT_EQ(made.x, given.x);
       EXPECT_EQ(made.pos, given.pos);
       EXPECT_EQ(made.edges, given.edges);

@@ -42,16 +42,16 @@ TEST(GraphSetSource, GivesCoordinatesWhereTheyAreAskedFor) {
   EXPECT_EQ(source.widths().coordinates, kCoordinates);
   EXPECT_TRUE(source.widths().planar);
   GraphBlock block;
-  const std::vector<int64_t> wanted = {7, 2};
+  const std::vector<int64_t> chosen = {7, 2};
   for (int round = 0; round < 2; ++round) {
-    source.read(wanted, block);
+    source.read(chosen, block);
     std::vector<float> expected;
-    for (const int64_t g : wanted)
+    for (const int64_t g : chosen)
       expected.insert(expected.end(), all.begin() + 3 * columns.node_ptr[static_cast<size_t>(g)],
                       all.begin() + 3 * columns.node_ptr[static_cast<size_t>(g) + 1]);
     EXPECT_THAT(block.pos, ElementsAreArray(expected));
   }
-  GraphSetSource(parent / "set").read(wanted, block);
+  GraphSetSource(parent / "set").read(chosen, block);
   EXPECT_THAT(block.pos, IsEmpty());
 
   write_with_positions(parent / "set", [](std::vector<float>& pos, const GraphColumns&) { pos.back() = 5; });
@@ -104,11 +104,11 @@ TEST(GraphSetSource, GivesTheClassesOfNodesWithTheirGraphs) {
   }
   const GraphSetSource source(parent / "set");
   GraphBlock block;
-  const std::vector<int64_t> wanted = {7, 2};
+  const std::vector<int64_t> chosen = {7, 2};
   for (int round = 0; round < 2; ++round) {  // The second round reuses a block.
-    source.read(wanted, block);
+    source.read(chosen, block);
     std::vector<int64_t> expected;
-    for (const int64_t g : wanted)
+    for (const int64_t g : chosen)
       for (int64_t i = columns.node_ptr[static_cast<size_t>(g)];
            i < columns.node_ptr[static_cast<size_t>(g) + 1]; ++i)
         expected.push_back(classes[static_cast<size_t>(i)]);
@@ -118,7 +118,7 @@ TEST(GraphSetSource, GivesTheClassesOfNodesWithTheirGraphs) {
 
   // After reading from another set the block keeps none of them.
   write_made_up_graphs(parent / "plain");
-  GraphSetSource(parent / "plain").read(wanted, block);
+  GraphSetSource(parent / "plain").read(chosen, block);
   EXPECT_THAT(block.node_y, IsEmpty());
 }
 

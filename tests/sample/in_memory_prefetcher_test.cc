@@ -20,24 +20,24 @@ constexpr int64_t kFeatures = 64;
 // A slow topology that counts its calls.
 class SlowTopology final : public Topology {
  public:
-  explicit SlowTopology(const Topology& of) : of_(of) {}
-  int64_t nodes() const override { return of_.nodes(); }
-  int64_t edges() const override { return of_.edges(); }
-  bool weighted() const override { return of_.weighted(); }
+  explicit SlowTopology(const Topology& topology) : topology_(topology) {}
+  int64_t nodes() const override { return topology_.nodes(); }
+  int64_t edges() const override { return topology_.edges(); }
+  bool weighted() const override { return topology_.weighted(); }
   void read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const override {
     wait();
-    of_.read_lists(nodes, lists);
+    topology_.read_lists(nodes, lists);
   }
   void read_neighbours(std::span<const int64_t> edges, std::span<int64_t> neighbours) const override {
     wait();
-    of_.read_neighbours(edges, neighbours);
+    topology_.read_neighbours(edges, neighbours);
   }
   void read_weights(std::span<const int64_t> edges, std::span<float> weights) const override {
-    of_.read_weights(edges, weights);
+    topology_.read_weights(edges, weights);
   }
   void find(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
             std::span<uint8_t> found) const override {
-    of_.find(lists, nodes, found);
+    topology_.find(lists, nodes, found);
   }
   int asked() const { return asked_; }
 
@@ -47,7 +47,7 @@ class SlowTopology final : public Topology {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 
-  const Topology& of_;
+  const Topology& topology_;
   mutable std::atomic<int> asked_ = 0;
 };
 
@@ -55,13 +55,13 @@ class InMemoryPrefetcherTest : public testing::Test {
  protected:
   InMemoryPrefetcherTest() {
     write_graph(folder_ / "graph", skewed_graph(600, 4), kFeatures);
-    source_ = std::make_unique<NeighbourSource>(folder_ / "graph", of_);
+    source_ = std::make_unique<NeighbourSource>(folder_ / "graph", topology_);
     rows_ = FeatureFile::column(source_->graph().set(), "x");
     uses_.resize(static_cast<size_t>(rows_.rows), 1);
   }
 
   BlockSampler::From from(const Topology& topology) const {
-    return {topology, source_->graph(), source_->blocks(), of_.neighbours, of_.seed};
+    return {topology, source_->graph(), source_->blocks(), topology_.neighbours, topology_.seed};
   }
   InMemoryPrefetcher::Options options(int64_t group) const {
     return {.row_bytes = SharedScan::max_bytes(rows_.layout()),
@@ -83,9 +83,9 @@ class InMemoryPrefetcherTest : public testing::Test {
   }
 
   TempFolder folder_;
-  NeighbourSourceOptions of_{.neighbours = {.fan_outs = {4, 3}},
-                             .blocks = {.epochs = 3, .batch_size = 64, .block_seeds = 16, .seed = 5},
-                             .seed = 5};
+  NeighbourSourceOptions topology_{.neighbours = {.fan_outs = {4, 3}},
+                                   .blocks = {.epochs = 3, .batch_size = 64, .block_seeds = 16, .seed = 5},
+                                   .seed = 5};
   std::unique_ptr<NeighbourSource> source_;
   FeatureFile rows_;
   std::vector<uint8_t> uses_;

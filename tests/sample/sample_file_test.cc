@@ -42,7 +42,7 @@ class SampleFileTest : public testing::Test {
   static void expect_kept(KeptSamples& kept, int64_t number) {
     BlockSample found;
     ASSERT_TRUE(kept.get({&number, 1}, {&found, 1}, {}));
-    const BlockSample of = sample_of(number);
+    const BlockSample sample = sample_of(number);
     ASSERT_EQ(found.number, number);
     ASSERT_EQ(found.batch.node, of.batch.node);
     ASSERT_EQ(found.batch.source, of.batch.source);

@@ -57,9 +57,9 @@ TEST(SymmetricGraph, HoldsWhatItSays) {
 }
 
 // A graph that claims these numbers of nodes and edges; nothing of it is read.
-class Claimed final : public Topology {
+class ClaimedSize final : public Topology {
  public:
-  Claimed(int64_t nodes, int64_t edges) : nodes_(nodes), edges_(edges) {}
+  ClaimedSize(int64_t nodes, int64_t edges) : nodes_(nodes), edges_(edges) {}
   int64_t nodes() const override { return nodes_; }
   int64_t edges() const override { return edges_; }
   bool weighted() const override { return false; }
@@ -77,7 +77,7 @@ class Claimed final : public Topology {
 
 TEST(SymmetricGraph, RefusesWhat32BitsDoNotCount) {
   const auto text = [](int64_t nodes, int64_t edges) {
-    return error_text<UsageError>([&] { symmetric_graph(Claimed(nodes, edges)); });
+    return error_text<UsageError>([&] { symmetric_graph(ClaimedSize(nodes, edges)); });
   };
   EXPECT_THAT(text(5, (int64_t{1} << 29) + 1), HasSubstr("536870913 edges, expected at most"));
   EXPECT_THAT(text((int64_t{1} << 30) + 1, 5), HasSubstr("1073741825 nodes"));

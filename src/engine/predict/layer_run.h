@@ -58,7 +58,7 @@ class LayerRun {
 
     NeighbourSampler sampler_;
     Vector<int64_t, Tag::blocks> targets_;
-    BatchesAhead<JudgedPiece>::Coming piece_;
+    BatchesAhead<JudgedPiece>::KnownBatch piece_;
     GraphBlock block_;
     SlabRange range_;
   };

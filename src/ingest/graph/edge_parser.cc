@@ -131,10 +131,10 @@ class Pieces {
     piece.text = next_ - 1;
     piece.buffer.resize(kTextPiece);
     std::copy(carried_.begin(), carried_.end(), piece.buffer.begin());
-    const size_t wanted = kTextPiece - carried_.size();
-    const size_t got = stream_->read(piece.buffer.data() + carried_.size(), wanted);
+    const size_t space = kTextPiece - carried_.size();
+    const size_t got = stream_->read(piece.buffer.data() + carried_.size(), space);
     const std::string_view held(piece.buffer.data(), carried_.size() + got);
-    const bool last = got < wanted;
+    const bool last = got < space;
     const size_t newline = held.rfind('\n');
     if (!last && newline == std::string_view::npos)
       throw InputError(fmt::format("{}: a line is longer than {} bytes: this is no list of edges",

@@ -68,6 +68,31 @@ void write_texts(DataSetWriter& set, UniqueTexts& texts) {
   });
 }
 
+// Returns all input files of a graph, which are the same for all of its shards.
+std::vector<fs::path> input_files(const GraphIngestOptions& options, const EdgeList& list,
+                                  const NodeTable& table) {
+  std::vector<fs::path> files = list.edge_files();
+  for (const auto& more : {list.value_files(), table.files()})
+    files.insert(files.end(), more.begin(), more.end());
+  for (const fs::path& path : options.splits)
+    if (!path.empty()) files.push_back(path);
+  return files;
+}
+
+// Writes the sorted edges and IDs of a shard, and frees them. `ids` and `texts` may be null.
+void write_columns(DataSetWriter& set, GraphEdges& edges, std::unique_ptr<ExternalSort> ids,
+                   std::unique_ptr<UniqueTexts> texts) {
+  edges.seal();
+  write_run(set, "edges", edges);
+  edges.remove();
+  if (ids) {
+    ids->seal();
+    write_run(set, "ids", *ids);
+    ids.reset();
+  }
+  if (texts) write_texts(set, *texts);
+}
+
 }  // namespace
 
 bool sorts_once(const GraphIngestOptions& options) {
@@ -78,11 +103,7 @@ GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const Graph
                                   FileSystem& files) {
   EdgeList list(options.edges);
   const NodeTable table(options.nodes);
-  std::vector<fs::path> all = list.edge_files();
-  for (const auto& more : {list.value_files(), table.files()})
-    all.insert(all.end(), more.begin(), more.end());
-  for (const fs::path& path : options.splits)
-    if (!path.empty()) all.push_back(path);
+  const std::vector<fs::path> all = input_files(options, list, table);
   Json described = graph_options_json(options);
   described["shard"] = options.shard.to_json(identity_of(all));
   list.keep(options.shard.items(list.part_sizes()));
@@ -122,16 +143,7 @@ GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const Graph
     edges.add(batch);
     progress("bytes", bytes, result.source_bytes);
   });
-  edges.seal();
-  write_run(set, "edges", edges);
-  edges.remove();
-  if (ids) {
-    ids->seal();
-    write_run(set, "ids", *ids);
-    ids.reset();
-  }
-  if (texts) write_texts(set, *texts);
-  texts.reset();
+  write_columns(set, edges, std::move(ids), std::move(texts));
   result.edges = edges.added();
   set.publish({{"kind", kEdgeShard},
                {"edges", {{"read", result.edges_read}, {"stored", result.edges}, {"ids_end", ids_end}}},

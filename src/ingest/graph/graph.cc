@@ -95,8 +95,8 @@ Merged merge_graph(const MergeRequest& request) {
   merged.bytes = shards.bytes();
   const int64_t all = 2 * merged.bytes;
   shards.check([&](int64_t done) { request.progress(done, all); });
-  const auto progress = [&](const char* /*what*/, int64_t edges, int64_t of) {
-    const double share = static_cast<double>(edges) / static_cast<double>(std::max<int64_t>(of, 1));
+  const auto progress = [&](const char* /*what*/, int64_t edges, int64_t total) {
+    const double share = static_cast<double>(edges) / static_cast<double>(std::max<int64_t>(total, 1));
     request.progress(merged.bytes + static_cast<int64_t>(static_cast<double>(merged.bytes) * share), all);
   };
   merged.rows = build_graph(options, list, &shards, provenance, progress, request.files).edges;

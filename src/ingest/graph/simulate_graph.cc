@@ -136,8 +136,8 @@ class MadeUpGraph {
     const auto size = static_cast<double>(first_place(community + 1) - first);
     const double share = std::cbrt((static_cast<double>(place - first) + 0.5) / size);
     const auto bits = philox_(philox_counter(Purpose::simulation, kNode, 0, static_cast<uint32_t>(node), 0));
-    const double wanted = options_.degree / 3 / (share * share) + bits[0] * 0x1p-32;
-    return std::min(static_cast<int64_t>(std::min(wanted, 1e9)), kMaxNeighbours);
+    const double mean = options_.degree / 3 / (share * share) + bits[0] * 0x1p-32;
+    return std::min(static_cast<int64_t>(std::min(mean, 1e9)), kMaxNeighbours);
   }
 
   const GraphSimulation& options_;

@@ -59,7 +59,7 @@ PointsResult ingest_points(const PointsOptions& options,
       throw InputError(fmt::format("{}: is a folder, expected a file: NAME.npy or a text", file.string()));
   PointsResult result;
   const Json sources = source_hashes(files_of(options)).take();
-  for (const Json& of : sources) result.source_bytes += of["bytes"].get<int64_t>();
+  for (const Json& entry : sources) result.source_bytes += entry["bytes"].get<int64_t>();
   const Json provenance = make_provenance(sources, words_of(options));
   if (is_made_already(options.out, options.force, provenance, files_of(options)))
     return found_in(GraphSetView(options.out), result.source_bytes);

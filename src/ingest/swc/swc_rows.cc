@@ -86,12 +86,12 @@ class SwcParser {
     const std::string_view word = take_word(comment);
     if (word != "SCALE" && word != "scale" && word != "Scale") return;
     std::array<float, 3> scale{};
-    for (float& of : scale) {
+    for (float& factor : scale) {
       // "SCALE 1.0 1.0 1.0"; other words after SCALE are prose.
       const std::string_view value = take_word(comment);
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), of);
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), factor);
       if (error != std::errc{} || end != value.data() + value.size()) return;
-      if (!std::isfinite(of)) refuse(value, "three scales, finite numbers");
+      if (!std::isfinite(factor)) refuse(value, "three scales, finite numbers");
     }
     scale_ = scale;
   }

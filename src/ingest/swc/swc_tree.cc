@@ -72,10 +72,10 @@ class SwcForest {
       above.pop_back();
       const bool joined = soma.points > 1 && is_soma(p) && static_cast<int32_t>(p) != soma.top;
       if (!joined) {
-        const SwcRows::Point& of = point(p);
+        const SwcRows::Point& row = point(p);
         const bool mean = soma.points > 1 && static_cast<int32_t>(p) == soma.top;
         to.nodes.push_back(mean ? soma.mean(parent)
-                                : SwcTree::Node{of.x, of.y, of.z, of.radius, of.type, parent});
+                                : SwcTree::Node{row.x, row.y, row.z, row.radius, row.type, parent});
         parent = static_cast<int32_t>(to.nodes.size() - 1);
       }
       for (int32_t c = begin_[p + 1]; c-- > begin_[p];) {
@@ -93,8 +93,8 @@ class SwcForest {
     double x = 0, y = 0, z = 0, radius = 0;
 
     SwcTree::Node mean(int32_t parent) const {
-      const auto of = [&](double sum) { return static_cast<float>(sum / static_cast<double>(points)); };
-      return {of(x), of(y), of(z), of(radius), kSoma, parent};
+      const auto mean_of = [&](double sum) { return static_cast<float>(sum / static_cast<double>(points)); };
+      return {mean_of(x), mean_of(y), mean_of(z), mean_of(radius), kSoma, parent};
     }
   };
 
@@ -107,20 +107,20 @@ class SwcForest {
     parent_.resize(points());
     const int64_t first = point(0).id;
     for (size_t p = 0; p < points(); ++p) {
-      const SwcRows::Point& of = point(p);
+      const SwcRows::Point& row = point(p);
       parent_[p] = kNone;
-      if (of.parent < 0) continue;
+      if (row.parent < 0) continue;
       // Ids without gaps are point indices plus the first id.
-      const int64_t guess = of.parent - first;
+      const int64_t guess = row.parent - first;
       if (guess >= 0 && guess < static_cast<int64_t>(points()) &&
-          point(static_cast<size_t>(guess)).id == of.parent) {
+          point(static_cast<size_t>(guess)).id == row.parent) {
         parent_[p] = static_cast<int32_t>(guess);
         continue;
       }
       const auto found = std::ranges::lower_bound(
-          order_, of.parent, {}, [&](int32_t row) { return rows_[static_cast<size_t>(row)].id; });
-      if (found == order_.end() || rows_[static_cast<size_t>(*found)].id != of.parent)
-        refuse(of, "a parent that is in the file, or -1 for a root");
+          order_, row.parent, {}, [&](int32_t index) { return rows_[static_cast<size_t>(index)].id; });
+      if (found == order_.end() || rows_[static_cast<size_t>(*found)].id != row.parent)
+        refuse(row, "a parent that is in the file, or -1 for a root");
       parent_[p] = static_cast<int32_t>(found - order_.begin());
     }
   }
@@ -187,16 +187,16 @@ class SwcForest {
     int64_t tops = 0;
     walk(root, [&](size_t p) {
       if (!is_soma(p)) return;
-      const SwcRows::Point& of = point(p);
+      const SwcRows::Point& row = point(p);
       if (parent_[p] == kNone || !is_soma(static_cast<size_t>(parent_[p]))) {
         soma.top = static_cast<int32_t>(p);
         ++tops;
       }
       ++soma.points;
-      soma.x += of.x;
-      soma.y += of.y;
-      soma.z += of.z;
-      soma.radius += of.radius;
+      soma.x += row.x;
+      soma.y += row.y;
+      soma.z += row.z;
+      soma.radius += row.radius;
     });
     return tops == 1 ? soma : Soma{};
   }
@@ -212,11 +212,11 @@ class SwcForest {
 
 }  // namespace
 
-void SwcChanges::add(const SwcChanges& of) {
-  dropped_points += of.dropped_points;
-  soma_points += of.soma_points;
-  rerooted += of.rerooted;
-  without_soma += of.without_soma;
+void SwcChanges::add(const SwcChanges& more) {
+  dropped_points += more.dropped_points;
+  soma_points += more.soma_points;
+  rerooted += more.rerooted;
+  without_soma += more.without_soma;
 }
 
 SwcTree make_swc_tree(const SwcRows& rows, const std::string& name, const SwcTreeOptions& options,

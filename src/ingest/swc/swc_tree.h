@@ -32,7 +32,7 @@ struct SwcChanges {
   int64_t rerooted = 0;        ///< Trees whose root was not their soma.
   int64_t without_soma = 0;    ///< Trees without a soma.
 
-  void add(const SwcChanges& of);
+  void add(const SwcChanges& more);
 };
 
 /// Makes the trees of a file. A soma of several connected points, the three points of NeuroMorpho or a chain,

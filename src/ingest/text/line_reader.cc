@@ -80,10 +80,10 @@ void LineReader::fill() {
                       name_, line_ + 1, kMaxLineBytes));
     buffer_.resize(2 * filled_);
   }
-  const size_t wanted = buffer_.size() - filled_;
-  const size_t got = stream_->read(buffer_.data() + filled_, wanted);
+  const size_t space = buffer_.size() - filled_;
+  const size_t got = stream_->read(buffer_.data() + filled_, space);
   filled_ += got;
-  ended_ = got < wanted;
+  ended_ = got < space;
 }
 
 std::string_view LineReader::field(std::string_view& rest, char separator) const {

@@ -140,10 +140,10 @@ Vector<GraphShape, Tag::columns> BlockSource::shapes(int threads) const {
     const int64_t end = std::min((piece + 1) * kPiece, graphs);
     int64_t count = 1;
     for (int64_t first = piece * kPiece; first < end;) {
-      std::array<int64_t, kPiece> wanted{};
+      std::array<int64_t, kPiece> indices{};
       count = std::min(count, end - first);
-      std::iota(wanted.begin(), wanted.begin() + count, first);
-      read(std::span(wanted).first(static_cast<size_t>(count)), block);
+      std::iota(indices.begin(), indices.begin() + count, first);
+      read(std::span(indices).first(static_cast<size_t>(count)), block);
       for (int64_t g = 0; g < count; ++g)
         shapes[static_cast<size_t>(first + g)] = shape_of(block, static_cast<size_t>(g), degrees[worker]);
       const int64_t bytes = GraphBlock::bytes_for({count, block.nodes(), block.edge_count()}, room());

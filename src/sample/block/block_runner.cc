@@ -86,9 +86,9 @@ void BlockRunner::expect(std::span<const int64_t> graphs) {
   if (!graphs.empty() && level_ == 0) prefetcher_.expect(graphs, cut(graphs).begins);
 }
 
-void BlockRunner::watch(Pressure* pressure, Tell tell) {
+void BlockRunner::watch(Pressure* pressure, OnEvent on_event) {
   pressure_ = pressure;
-  tell_ = std::move(tell);
+  on_event_ = std::move(on_event);
 }
 
 void BlockRunner::stop_when(const std::atomic<bool>* interrupt) {
@@ -107,16 +107,16 @@ void BlockRunner::follow_pressure() {
   const std::string reason = pressure_->reason();
   if (before == 0) {
     ++sheds_;
-    tell_({"pressure", reason, slab_.bytes()});
+    on_event_({"pressure", reason, slab_.bytes()});
     prefetcher_.drop();
-    tell_({"prefetch_dropped", reason, slab_.bytes()});
+    on_event_({"prefetch_dropped", reason, slab_.bytes()});
   }
   if (level == 2) {
     drop_blocks();
     slab_.resize(slab_size());
     pressure_->set_given_back(slab_bytes_ - slab_size());
     give_back_freed_memory();
-    tell_({"blocks_reduced", reason, slab_.bytes()});
+    on_event_({"blocks_reduced", reason, slab_.bytes()});
   }
 }
 
@@ -125,10 +125,10 @@ void BlockRunner::restore() {
   pressure_->set_given_back(0);
   try {
     slab_.resize(slab_bytes_);
-    tell_({"restored", reason, slab_.bytes()});
+    on_event_({"restored", reason, slab_.bytes()});
   } catch (const BudgetExceeded& error) {
     slab_bytes_ = slab_.bytes();  // It stays small: fewer blocks are in flight, but results do not change.
-    tell_({"restore_refused", error.what(), slab_.bytes()});
+    on_event_({"restore_refused", error.what(), slab_.bytes()});
   }
 }
 
@@ -148,17 +148,17 @@ void BlockRunner::keep(const Blocks& blocks, int64_t block, Pass pass, GraphBloc
 
 void BlockRunner::read(const Blocks& blocks, int64_t block, Pass pass, int worker) {
   GraphBlock& graphs = blocks_[static_cast<size_t>(worker)];
-  const std::span<const int64_t> wanted = blocks.of(block);
+  const std::span<const int64_t> indices = blocks.of(block);
   if (pass == Pass::second && block < static_cast<int64_t>(kept_.size())) {
     Kept& kept = kept_[static_cast<size_t>(block)];
-    if (kept.graphs.data() == wanted.data() && kept.graphs.size() == wanted.size()) {
+    if (kept.graphs.data() == indices.data() && kept.graphs.size() == indices.size()) {
       std::swap(kept.block, graphs);
       kept.graphs = {};
       return;
     }
   }
   const auto start = SpanSink::Clock::now();
-  prefetcher_.read(wanted, graphs);
+  prefetcher_.read(indices, graphs);
   note(Doing::reading, worker, start, &graphs);
 }
 
@@ -166,19 +166,19 @@ void BlockRunner::note(Doing what, int worker, SpanSink::Clock::time_point begin
   static constexpr std::array<const char*, 4> kNames = {"work on block", "wait for graphs", "wait for memory",
                                                         "wait for older blocks"};
   const auto end = SpanSink::Clock::now();
-  const auto of = static_cast<size_t>(what);
-  ns_[of].fetch_add(std::chrono::nanoseconds(end - begin).count(), std::memory_order_relaxed);
+  const auto index = static_cast<size_t>(what);
+  ns_[index].fetch_add(std::chrono::nanoseconds(end - begin).count(), std::memory_order_relaxed);
   if (spans_ == nullptr) return;
   SpanSink::Size size;
   if (block != nullptr) size = {block->graphs(), block->nodes(), block->edge_count()};
-  spans_->span(worker, kNames[of], begin, end, size);
+  spans_->span(worker, kNames[index], begin, end, size);
 }
 
 BlockRunner::Times BlockRunner::times() const {
-  const auto of = [&](Doing what) {
+  const auto seconds = [&](Doing what) {
     return 1e-9 * static_cast<double>(ns_[static_cast<size_t>(what)].load());
   };
-  return {of(Doing::working), of(Doing::reading), of(Doing::memory), of(Doing::order)};
+  return {seconds(Doing::working), seconds(Doing::reading), seconds(Doing::memory), seconds(Doing::order)};
 }
 
 void BlockRunner::trace(SpanSink* spans) {
@@ -204,7 +204,7 @@ void BlockRunner::run(std::span<const int64_t> graphs, const Work& work, const R
       }
       drop_blocks();
       ++reruns_;
-      tell_({"rerun", reason, slab_size()});
+      on_event_({"rerun", reason, slab_size()});
       run_alone(blocks.of(done), blocks.begins[static_cast<size_t>(done)], work, planner);
       ++done;
     }
@@ -224,9 +224,9 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
         const auto w = static_cast<size_t>(worker);
         if (level_ == 2) blocks_[w] = GraphBlock();
         if (planner != nullptr) planner->plan(blocks.of(start + item), plans_[w]);
-        const auto begun = SpanSink::Clock::now();
+        const auto started = SpanSink::Clock::now();
         ranges_[w] = slab_.take(plans_[w]);
-        note(Doing::memory, worker, begun);
+        note(Doing::memory, worker, started);
         return true;
       },
       [&](int64_t item, Turn& turn) {
@@ -239,9 +239,9 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
         const Commit commit = refusals_typed([&] {
           read(blocks, b, pass, turn.worker());
           const WorkerScope scope_of_spans(turn.worker());
-          const auto begun = SpanSink::Clock::now();
+          const auto started = SpanSink::Clock::now();
           Commit made = work(blocks_[worker], blocks.begins[static_cast<size_t>(b)]);
-          note(Doing::working, turn.worker(), begun, &blocks_[worker]);
+          note(Doing::working, turn.worker(), started, &blocks_[worker]);
           return made;
         });
         const auto done_at = SpanSink::Clock::now();

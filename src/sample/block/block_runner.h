@@ -54,7 +54,7 @@ class BlockRunner {
     std::string reason;  ///< Explanation for the user.
     int64_t slab_bytes;  ///< Size of the slab from now on.
   };
-  using Tell = std::function<void(const Event&)>;
+  using OnEvent = std::function<void(const Event&)>;
 
   /// Pass over graphs that are processed twice, by one kind of work and then by another.
   enum class Pass : uint8_t { only, first, second };
@@ -71,7 +71,7 @@ class BlockRunner {
 
   /// Holds less memory from now on while there is `pressure`, which must outlive the runner; null disables
   /// this. Each decision is reported on the thread that calls run().
-  void watch(Pressure* pressure, Tell tell);
+  void watch(Pressure* pressure, OnEvent on_event);
 
   /// run() throws Interrupted before it starts another block once this flag is set; null disables this.
   void stop_when(const std::atomic<bool>* interrupt);
@@ -150,7 +150,7 @@ class BlockRunner {
   int level_ = 0;  // Last handled level of pressure; changes only between runs of the workers.
   Pressure* pressure_ = nullptr;
   const std::atomic<bool>* interrupt_ = nullptr;
-  Tell tell_ = [](const Event&) {};
+  OnEvent on_event_ = [](const Event&) {};
   Slab slab_;
   std::vector<GraphBlock> blocks_;  // One per worker; its memory is reused.
   // Blocks kept by a first pass, by their index in it; `graphs` is empty if the block was not kept. Only one

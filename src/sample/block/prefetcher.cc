@@ -50,17 +50,17 @@ void Prefetcher::forget() {
   announced_.clear();
   // The graphs of a block that is being read must stay until it is done.
   changed_.wait(lock, [&] {
-    return !advising_ && std::none_of(coming_.begin(), coming_.end(),
-                                      [](const Coming& coming) { return coming.state == State::reading; });
+    return !advising_ && std::none_of(reads_.begin(), reads_.end(),
+                                      [](const BlockRead& read) { return read.state == State::reading; });
   });
   // Their memory is reused: the next blocks would take more in a heap where others may fill a hole meanwhile.
   try {
-    for (Coming& coming : coming_)
-      if (coming.state == State::ready && static_cast<int64_t>(spare_.size()) < ahead_)
-        spare_.push_back(std::move(coming.block));
+    for (BlockRead& read : reads_)
+      if (read.state == State::ready && static_cast<int64_t>(spare_.size()) < ahead_)
+        spare_.push_back(std::move(read.block));
   } catch (const std::bad_alloc&) {  // There is no memory to record the block, so it goes back to the heap.
   }
-  coming_.clear();
+  reads_.clear();
 }
 
 void Prefetcher::drop() {
@@ -82,15 +82,15 @@ void Prefetcher::pass_over(std::span<const int64_t> graphs) {
 
 void Prefetcher::read(std::span<const int64_t> graphs, GraphBlock& block) {
   std::unique_lock lock(mutex_);
-  const auto mine = std::find_if(coming_.begin(), coming_.end(), [&](const Coming& coming) {
-    return coming.graphs.data() == graphs.data() && coming.graphs.size() == graphs.size();
+  const auto mine = std::find_if(reads_.begin(), reads_.end(), [&](const BlockRead& read) {
+    return read.graphs.data() == graphs.data() && read.graphs.size() == graphs.size();
   });
-  if (mine == coming_.end()) {
+  if (mine == reads_.end()) {
     pass_over(graphs);
   } else {
     changed_.wait(lock, [&] { return mine->state != State::reading; });
-    std::list<Coming> taken;  // Nobody gets it again, whatever happens.
-    taken.splice(taken.begin(), coming_, mine);
+    std::list<BlockRead> taken;  // Nobody gets it again, whatever happens.
+    taken.splice(taken.begin(), reads_, mine);
     changed_.notify_all();
     if (mine->state == State::ready) {
       std::swap(block, mine->block);
@@ -133,13 +133,13 @@ void Prefetcher::advise(std::unique_lock<std::mutex>& lock) {
 }
 
 // Takes the next announced block. A caller that reads it finds it in reads_, or reads it itself.
-std::list<Prefetcher::Coming> Prefetcher::take_next() {
+std::list<Prefetcher::BlockRead> Prefetcher::take_next() {
   Announced& batch = announced_.front();
   const std::span<const int64_t> graphs = batch.block(batch.next);
   ++batch.next;
   if (batch.done()) announced_.pop_front();
   try {
-    return {Coming{graphs, State::reading, {}}};
+    return {BlockRead{graphs, State::reading, {}}};
   } catch (const std::bad_alloc&) {
     return {};
   }
@@ -147,12 +147,12 @@ std::list<Prefetcher::Coming> Prefetcher::take_next() {
 
 void Prefetcher::read_ahead(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  const auto has_work = [&] { return static_cast<int64_t>(coming_.size()) < ahead_ && !announced_.empty(); };
+  const auto has_work = [&] { return static_cast<int64_t>(reads_.size()) < ahead_ && !announced_.empty(); };
   while (changed_.wait(lock, stop, has_work) && !stop.stop_requested()) {
-    std::list<Coming> next = take_next();
+    std::list<BlockRead> next = take_next();
     if (next.empty()) continue;
     const auto mine = next.begin();
-    coming_.splice(coming_.end(), next);
+    reads_.splice(reads_.end(), next);
     GraphBlock block;
     const bool is_new = spare_.empty();
     if (!is_new) {

@@ -47,7 +47,7 @@ class Prefetcher {
 
  private:
   enum class State : uint8_t { reading, ready, failed };
-  struct Coming {
+  struct BlockRead {
     std::span<const int64_t> graphs;
     State state = State::reading;
     GraphBlock block;
@@ -61,7 +61,7 @@ class Prefetcher {
     std::span<const int64_t> block(size_t b) const;
   };
 
-  std::list<Coming> take_next();
+  std::list<BlockRead> take_next();
   void read_ahead(const std::stop_token& stop);
   void pass_over(std::span<const int64_t> graphs);
   void advise(std::unique_lock<std::mutex>& lock);
@@ -73,7 +73,7 @@ class Prefetcher {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Announced> announced_;  // Guarded by mutex_; in order.
-  std::list<Coming> coming_;         // Guarded by mutex_; at most ahead_ blocks.
+  std::list<BlockRead> reads_;       // Guarded by mutex_; at most ahead_ blocks.
   // Guarded by mutex_; the thread uses announced graphs without the lock.
   bool advising_ = false;
   BlockSize largest_;             // Guarded by mutex_.

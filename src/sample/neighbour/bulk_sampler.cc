@@ -133,21 +133,21 @@ bool BulkSampler::choose(std::span<SampledBatch> batches, int64_t fan_out, Predi
   edges_.clear();
   size_t first = 0;
   for (size_t i = 0; i < expanded_.size(); ++i) {
-    const Expanded& of = expanded_[i];
-    SampledBatch& batch = batches[of.batch];
-    const auto seed = static_cast<size_t>(trees_[of.batch][of.place]);
+    const Expanded& expanded = expanded_[i];
+    SampledBatch& batch = batches[expanded.batch];
+    const auto seed = static_cast<size_t>(trees_[expanded.batch][expanded.place]);
     Draws draws(item_key(seed_, Purpose::neighbours, batch.epoch, batch.node[seed]), Purpose::neighbours,
-                static_cast<uint64_t>(of.node));
+                static_cast<uint64_t>(expanded.node));
     const size_t before = edges_.size();
-    edges_.resize(before + batch.in[of.place]);
+    edges_.resize(before + batch.in[expanded.place]);
     int64_t* const to = edges_.data() + before;
     NeighbourChoice::Without without;
-    if (targets != nullptr) without = targets->of_node(of.batch, of.node);
+    if (targets != nullptr) without = targets->of_node(expanded.batch, expanded.node);
     const int64_t chosen =
         options_.weighted
             ? choice_.weighted(topology_, lists_[i], fan_out, options_.replace, draws, to, without)
             : choice_.uniform(lists_[i], fan_out, options_.replace, draws, to, without);
-    batch.in[of.place] = static_cast<uint32_t>(chosen);
+    batch.in[expanded.place] = static_cast<uint32_t>(chosen);
     edges_.resize(before + static_cast<size_t>(chosen));
     if (edges_.size() < kTogether && i + 1 < expanded_.size()) continue;
     if (stop.stop_requested()) return false;
@@ -163,19 +163,20 @@ void BulkSampler::read_chosen(std::span<SampledBatch> batches, size_t first, siz
   topology_.read_neighbours(edges_, neighbours_);
   const int64_t* from = neighbours_.data();
   for (size_t i = first; i < end; ++i) {
-    const Expanded& of = expanded_[i];
-    SampledBatch& batch = batches[of.batch];
-    uint32_t* const to = batch.source.data() + begin_of(batches, of);
-    for (uint32_t j = 0; j < batch.in[of.place]; ++j) to[j] = static_cast<uint32_t>(*from++);
+    const Expanded& expanded = expanded_[i];
+    SampledBatch& batch = batches[expanded.batch];
+    uint32_t* const to = batch.source.data() + begin_of(batches, expanded);
+    for (uint32_t j = 0; j < batch.in[expanded.place]; ++j) to[j] = static_cast<uint32_t>(*from++);
   }
   if (topology_.edge_width() > 0) read_values(batches, first, end);
   edges_.clear();
 }
 
 // Returns the offset of a node's edges in its batch.
-size_t BulkSampler::begin_of(std::span<SampledBatch> batches, const Expanded& of) const {
-  const size_t before = (of.batch + 1 < batches.size() ? first_of_[of.batch + 1] : expanded_.size());
-  return begins_[before - (batches[of.batch].in.size() - of.place)];
+size_t BulkSampler::begin_of(std::span<SampledBatch> batches, const Expanded& expanded) const {
+  const size_t before =
+      (expanded.batch + 1 < batches.size() ? first_of_[expanded.batch + 1] : expanded_.size());
+  return begins_[before - (batches[expanded.batch].in.size() - expanded.place)];
 }
 
 // Does the same for the values of these edges, a few at a time: they may be many times as long.
@@ -185,10 +186,11 @@ void BulkSampler::read_values(std::span<SampledBatch> batches, size_t first, siz
   values_.resize(together * width);
   size_t read = 0, used = 0;  // Indices into edges_.
   for (size_t i = first; i < end; ++i) {
-    const Expanded& of = expanded_[i];
-    SampledBatch& batch = batches[of.batch];
-    float* to = batch.values.data() + begin_of(batches, of) * width;
-    for (size_t left = batch.in [of.place]; left > 0;) {
+    const Expanded& expanded = expanded_[i];
+    SampledBatch& batch = batches[expanded.batch];
+    float* to = batch.values.data() + begin_of(batches, expanded) * width;
+    size_t left = batch.in[expanded.place];
+    while (left > 0) {
       if (used == read) {
         const auto some = std::span(edges_).subspan(read, std::min(together, edges_.size() - read));
         topology_.read_edge_values(some, values_);

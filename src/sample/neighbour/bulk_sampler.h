@@ -83,7 +83,7 @@ class BulkSampler {
   bool choose(Batches batches, int64_t fan_out, PredictedEdges* targets, const std::stop_token& stop);
   void read_chosen(Batches batches, size_t first, size_t end);
   void read_values(Batches batches, size_t first, size_t end);
-  size_t begin_of(Batches batches, const Expanded& of) const;
+  size_t begin_of(Batches batches, const Expanded& expanded) const;
   void number(SampledBatch& batch, size_t index);
 
   const Topology& topology_;

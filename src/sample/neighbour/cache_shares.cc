@@ -28,7 +28,7 @@ double note_bytes(const SampleSizes& sizes) {
 }
 
 // A division and its cost per block: bytes read and written. A pass over a file counts the whole file.
-struct Way {
+struct Division {
   CacheShares shares;
   double cost = std::numeric_limits<double>::infinity();
 };
@@ -56,7 +56,7 @@ ReadForBlock read_for_block(const CacheInput& input, const RowUses& uses, double
   return {pieces / blocks, (rows * (1 + between) * row_bytes + pieces * kEnds) / blocks};
 }
 
-Way by_sweeps(const CacheInput& input, const RowUses& uses) {
+Division by_sweeps(const CacheInput& input, const RowUses& uses) {
   const SampleSizes& sizes = input.sizes;
   // Bytes of a sample in memory.
   const double sample = (sizes.row_places ? 20 : 12) * sizes.nodes + sizes.edge_bytes();
@@ -67,21 +67,21 @@ Way by_sweeps(const CacheInput& input, const RowUses& uses) {
   const auto topology = static_cast<double>(input.topology_bytes);
   const double lists = topology * static_cast<double>(input.hops);
   const auto bytes = static_cast<double>(input.bytes);
-  const auto way = [&](bool with_topology, double ahead, double group, double window, double of_lists) {
+  const auto division = [&](bool with_topology, double ahead, double group, double window, double of_lists) {
     const ReadForBlock rows = read_for_block(input, uses, window);
-    return Way{{.topology = with_topology,
-                .ahead_bytes = static_cast<int64_t>(ahead),
-                .group = static_cast<int64_t>(group),
-                .bytes_read = rows.bytes + of_lists,
-                .pieces = rows.pieces},
-               all_rows / window + of_lists};
+    return Division{{.topology = with_topology,
+                     .ahead_bytes = static_cast<int64_t>(ahead),
+                     .group = static_cast<int64_t>(group),
+                     .bytes_read = rows.bytes + of_lists,
+                     .pieces = rows.pieces},
+                    all_rows / window + of_lists};
   };
 
   constexpr int64_t kGroup = CacheShares::kGroupInMemory;
   if (input.sampled) {
     const auto kept = static_cast<double>(kGroup * sizes.max_kept());
     const double window = std::max(bytes - kept, 1.0) / (sample + own);
-    return way(false, window * sample + kept, kGroup, window, 0);
+    return division(false, window * sample + kept, kGroup, window, 0);
   }
   // Minimises all_rows / window + lists / (group * window) under the memory of both, by its derivatives.
   const double best = std::sqrt(lists / all_rows * (sample + own) / scratch);
@@ -92,12 +92,13 @@ Way by_sweeps(const CacheInput& input, const RowUses& uses) {
   const double left = bytes - topology - kGroup * scratch;
   const double window_beside = left / (sample + own);
   if (left > 0 && all_rows / window_beside < all_rows / window + of_lists)
-    return way(true, window_beside * sample + kGroup * scratch, kGroup, window_beside, 0);
-  return way(false, window * (sample + group * scratch), group * window, window, of_lists);
+    return division(true, window_beside * sample + kGroup * scratch, kGroup, window_beside, 0);
+  return division(false, window * (sample + group * scratch), group * window, window, of_lists);
 }
 
 // The rows and sample of a block are written once and read once, and a pass over all rows serves a round.
-Way by_packs(const CacheInput& input, const RowUses& uses, int64_t scratch, bool topology, int64_t group) {
+Division by_packs(const CacheInput& input, const RowUses& uses, int64_t scratch, bool topology,
+                  int64_t group) {
   const SampleSizes& sizes = input.sizes;
   const int64_t ahead = (group + 2) * (input.sampled ? sizes.max_kept() : sizes.max_bytes);
   const RowLayout layout = input.rows.layout();
@@ -144,7 +145,7 @@ SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, const RowWidths&
 
 CacheShares divide_cache(const CacheInput& input) {
   const RowUses uses(input.uses, input.counted_blocks, input.sizes.nodes);
-  Way best = by_sweeps(input, uses);
+  Division best = by_sweeps(input, uses);
   const double sample = input.sampled ? note_bytes(input.sizes) : 0;  // Samples are read in any case.
   best.shares.bytes_read += sample;
   best.cost += sample;
@@ -155,8 +156,8 @@ CacheShares divide_cache(const CacheInput& input) {
   }
   const bool none_come = input.counted_blocks > 0 && uses.distinct(1) == 0;
   if (input.scratch_bytes == 0 || rows_fit || none_come) return best.shares;
-  const auto consider = [&](const Way& way) {
-    if (way.cost < best.cost) best = way;
+  const auto consider = [&](const Division& division) {
+    if (division.cost < best.cost) best = division;
   };
   // Packs of a smaller file need less memory.
   for (int64_t scratch = input.scratch_bytes; scratch > input.scratch_bytes / kMinScratch; scratch /= 2) {

@@ -18,82 +18,82 @@ InMemoryPrefetcher::InMemoryPrefetcher(const FeatureFile& rows, std::unique_ptr<
 
 void InMemoryPrefetcher::expect(int64_t number) {
   const std::lock_guard lock(mutex_);
-  begin_at(number);
+  restart_at(number);
 }
 
 bool InMemoryPrefetcher::read(int64_t number, const Place& place) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return std::ranges::find(sampling_, number) == sampling_.end(); });
   const bool again = order_.visit(number);
-  const std::optional<Coming> coming = take(number);
-  if (!coming) {
-    if (!again) begin_at(order_.after(number));
+  const std::optional<QueuedBlock> queued = take(number);
+  if (!queued) {
+    if (!again) restart_at(order_.after(number));
     return false;
   }
   std::exception_ptr error;
-  if (coming->planned) {
+  if (queued->planned) {
     lock.unlock();
     try {
-      sweep_.gather(coming->sample.rows(), place(coming->sample));
+      sweep_.gather(queued->sample.rows(), place(queued->sample));
     } catch (...) {
       error = std::current_exception();
     }
     lock.lock();
   }
-  end(*coming);
+  end(*queued);
   if (error) std::rethrow_exception(error);
-  return coming->planned;
+  return queued->planned;
 }
 
 // Removes a block from the queue, together with blocks so far before it that nobody will read them.
-std::optional<InMemoryPrefetcher::Coming> InMemoryPrefetcher::take(int64_t number) {
-  const auto found = std::ranges::find(coming_, number, &Coming::number);
-  if (found == coming_.end()) return std::nullopt;
-  Coming taken = std::move(*found);
-  for (size_t before = static_cast<size_t>(coming_.erase(found) - coming_.begin());
+std::optional<InMemoryPrefetcher::QueuedBlock> InMemoryPrefetcher::take(int64_t number) {
+  const auto found = std::ranges::find(queue_, number, &QueuedBlock::number);
+  if (found == queue_.end()) return std::nullopt;
+  QueuedBlock taken = std::move(*found);
+  for (size_t before = static_cast<size_t>(queue_.erase(found) - queue_.begin());
        before > RunOrder::kUnderWay; --before) {
-    const Coming passed = std::move(coming_.front());
-    coming_.pop_front();
+    const QueuedBlock passed = std::move(queue_.front());
+    queue_.pop_front();
     end(passed);
   }
   return taken;
 }
 
-void InMemoryPrefetcher::end(const Coming& coming) {
-  coming_bytes_ -= coming.bytes;
-  if (coming.planned) sweep_.end(coming.sample.rows());
+void InMemoryPrefetcher::end(const QueuedBlock& queued) {
+  queued_bytes_ -= queued.bytes;
+  if (queued.planned) sweep_.end(queued.sample.rows());
   plan();
   changed_.notify_all();
 }
 
 void InMemoryPrefetcher::plan() {
-  for (Coming& coming : coming_) {
-    if (coming.planned) continue;
-    if (!sweep_.plan(coming.sample.rows())) return;
-    coming.planned = true;
+  for (QueuedBlock& queued : queue_) {
+    if (queued.planned) continue;
+    if (!sweep_.plan(queued.sample.rows())) return;
+    queued.planned = true;
   }
 }
 
 // Restarts prefetching from this block because the expectation was wrong; without a number nothing is
 // expected.
-void InMemoryPrefetcher::begin_at(std::optional<int64_t> number) {
-  for (const Coming& coming : coming_) {
-    if (coming.planned) sweep_.end(coming.sample.rows());
-    coming_bytes_ -= coming.bytes;
+void InMemoryPrefetcher::restart_at(std::optional<int64_t> number) {
+  for (const QueuedBlock& queued : queue_) {
+    if (queued.planned) sweep_.end(queued.sample.rows());
+    queued_bytes_ -= queued.bytes;
   }
-  coming_.clear();
-  ++begun_;
+  queue_.clear();
+  ++restarts_;
   next_ = number;
   changed_.notify_all();
 }
 
 int64_t InMemoryPrefetcher::planned() const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::count_if(coming_, &Coming::planned);
+  return std::ranges::count_if(queue_, &QueuedBlock::planned);
 }
 
 void InMemoryPrefetcher::sample_group(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
-  const int64_t begun = begun_;
+  const int64_t restarts = restarts_;
   for (std::optional<int64_t> number = next_; number && std::ssize(sampling_) < options_.group;
        number = order_.after(*number))
     sampling_.push_back(*number);
@@ -103,11 +103,11 @@ void InMemoryPrefetcher::sample_group(std::unique_lock<std::mutex>& lock, const 
   const bool sampled = samples_->get(sampling_, group, stop);
   for (size_t i = 0; sampled && i < group.size(); ++i) group[i].choose_rows(options_.left_out);
   lock.lock();
-  if (begun != begun_) return samples_->forget();
+  if (restarts != restarts_) return samples_->forget();
   for (size_t i = 0; sampled && i < group.size(); ++i) {
     const int64_t bytes = group[i].bytes();
-    coming_.push_back({sampling_[i], false, bytes, std::move(group[i])});
-    coming_bytes_ += bytes;
+    queue_.push_back({sampling_[i], false, bytes, std::move(group[i])});
+    queued_bytes_ += bytes;
   }
 }
 
@@ -115,12 +115,12 @@ void InMemoryPrefetcher::sample_ahead(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const auto has_work = [&] { return next_ && has_room(); };
   while (changed_.wait(lock, stop, has_work) && !stop.stop_requested()) {
-    const int64_t begun = begun_;
+    const int64_t restarts = restarts_;
     try {
       sample_group(lock, stop);
     } catch (const std::exception&) {  // Readers of these blocks meet the same error and report it.
       if (!lock.owns_lock()) lock.lock();
-      if (begun == begun_) next_.reset();
+      if (restarts == restarts_) next_.reset();
     }
     sampling_.clear();
     plan();

@@ -40,18 +40,18 @@ class InMemoryPrefetcher final : public SamplePrefetcher {
   RowCounters counters() const override { return sweep_.counters(); }
 
  private:
-  struct Coming {
+  struct QueuedBlock {
     int64_t number = 0;
     bool planned = false;  // The rows are planned in sweep_.
     int64_t bytes = 0;     // Bytes of the sample.
     BlockSample sample = {};
   };
-  std::optional<Coming> take(int64_t number);
-  void end(const Coming& coming);
+  std::optional<QueuedBlock> take(int64_t number);
+  void end(const QueuedBlock& queued);
   void plan();
-  void begin_at(std::optional<int64_t> number);
+  void restart_at(std::optional<int64_t> number);
   bool has_room() const {
-    return coming_bytes_ + options_.group * options_.max_bytes <= options_.ahead_bytes;
+    return queued_bytes_ + options_.group * options_.max_bytes <= options_.ahead_bytes;
   }
   void sample_group(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   void sample_ahead(const std::stop_token& stop);
@@ -63,11 +63,11 @@ class InMemoryPrefetcher final : public SamplePrefetcher {
   mutable std::mutex mutex_;  // Guards the members below.
   std::condition_variable_any changed_;
   RunOrder order_;
-  std::deque<Coming> coming_;
-  int64_t coming_bytes_ = 0;
+  std::deque<QueuedBlock> queue_;
+  int64_t queued_bytes_ = 0;
   std::optional<int64_t> next_;    // Block to be sampled next.
   std::vector<int64_t> sampling_;  // Blocks that the thread works on.
-  int64_t begun_ = 0;              // Number of restarts of queue_.
+  int64_t restarts_ = 0;           // Number of restarts of queue_.
   std::jthread thread_;            // The last member: it ends before the data it uses.
 };
 

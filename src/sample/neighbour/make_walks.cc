@@ -62,16 +62,17 @@ struct Own {
 template <typename T>
 void write_whole(const MakeWalksOptions& options, const Topology& topology, NpyWriter& column,
                  const WalksDone& progress) {
-  const WalkOptions& of = options.walks;
-  const int64_t each = of.walks_per_node;
-  const int64_t bytes =
-      2 * (RandomWalks<T>::bytes_for(1, of) + each * (of.length + 1) * static_cast<int64_t>(sizeof(T)));
+  const WalkOptions& walk_options = options.walks;
+  const int64_t each = walk_options.walks_per_node;
+  const int64_t bytes = 2 * (RandomWalks<T>::bytes_for(1, walk_options) +
+                             each * (walk_options.length + 1) * static_cast<int64_t>(sizeof(T)));
   const int64_t room = room_left() / 4 * 3 / options.threads;
   const int64_t nodes = topology.nodes();
   const int64_t together = std::clamp<int64_t>(
       std::min(room / bytes, kTogetherInMemory / std::max<int64_t>(each, 1)), 1, std::max<int64_t>(nodes, 1));
   std::deque<Own<T>> own;
-  for (int i = 0; i < options.threads; ++i) own.push_back({RandomWalks<T>(topology, of, options.seed)});
+  for (int i = 0; i < options.threads; ++i)
+    own.push_back({RandomWalks<T>(topology, walk_options, options.seed)});
   Workers(options.threads).run_ordered((nodes + together - 1) / together, [&](int64_t item, Turn& turn) {
     Own<T>& mine = own[static_cast<size_t>(turn.worker())];
     const int64_t first = item * together;

@@ -171,8 +171,8 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   const std::lock_guard lock(mutex_);
   sizes_ = sizes_of(shapes);
   threads_ = threads;
-  for (const auto of : {&GraphShape::nodes, &GraphShape::edges})
-    sampler_.sample(std::ranges::max_element(shapes, {}, of) - shapes.begin(), sample_);
+  for (const auto count : {&GraphShape::nodes, &GraphShape::edges})
+    sampler_.sample(std::ranges::max_element(shapes, {}, count) - shapes.begin(), sample_);
   direct_.reserve(static_cast<int64_t>(sample_.batch.node.capacity()));
   sample_.choose_rows(left_out());
   if (sample_.some_rows) sample_.some_rows->reserve(sample_.batch.node.capacity());

@@ -25,10 +25,10 @@ void NodeIdMap::lay_out(size_t slots) {
     slots_[slot_of((*node_)[number], (*tree_)[number])] = static_cast<uint32_t>(number);
 }
 
-int64_t NodeIdMap::add(size_t slot, int64_t of, int64_t tree) {
+int64_t NodeIdMap::add(size_t slot, int64_t node, int64_t tree) {
   const size_t number = node_->size();
   if (number == kEmpty) throw InputError("a batch of 2^32 - 1 nodes; sample fewer seeds at a time");
-  node_->push_back(of);
+  node_->push_back(node);
   tree_->push_back(tree);
   slots_[slot] = static_cast<uint32_t>(number);
   if (2 * node_->size() > slots_.size()) lay_out(2 * slots_.size());

@@ -22,36 +22,36 @@ class NodeIdMap {
   void begin(Column& node, Column& tree, bool disjoint);
 
   /// Returns the number of a node; kNone if it has none.
-  int64_t find(int64_t of, int64_t tree) const {
-    const uint32_t number = slots_[slot_of(of, tree)];
+  int64_t find(int64_t node, int64_t tree) const {
+    const uint32_t number = slots_[slot_of(node, tree)];
     return number == kEmpty ? kNone : number;
   }
   /// Returns the number of a node, after adding it if it has none. Errors: InputError beyond 2^32 - 1 nodes,
   /// BudgetExceeded.
-  int64_t find_or_add(int64_t of, int64_t tree) {
-    const size_t slot = slot_of(of, tree);
-    return slots_[slot] == kEmpty ? add(slot, of, tree) : slots_[slot];
+  int64_t find_or_add(int64_t node, int64_t tree) {
+    const size_t slot = slot_of(node, tree);
+    return slots_[slot] == kEmpty ? add(slot, node, tree) : slots_[slot];
   }
   /// Prefetches the slot where a search begins.
-  void fetch(int64_t of, int64_t tree) const { __builtin_prefetch(slots_.data() + begin_of(of, tree)); }
+  void fetch(int64_t node, int64_t tree) const { __builtin_prefetch(slots_.data() + begin_of(node, tree)); }
 
  private:
   static constexpr uint32_t kEmpty = std::numeric_limits<uint32_t>::max();
 
-  size_t begin_of(int64_t of, int64_t tree) const {
-    const uint64_t key = static_cast<uint64_t>(of) + (disjoint_ ? static_cast<uint64_t>(tree) << 40 : 0);
+  size_t begin_of(int64_t node, int64_t tree) const {
+    const uint64_t key = static_cast<uint64_t>(node) + (disjoint_ ? static_cast<uint64_t>(tree) << 40 : 0);
     return (key ^ key >> 32) * 0x9E3779B97F4A7C15 >> shift_;
   }
   // Returns the slot of a node, or the empty slot where it would be inserted.
-  size_t slot_of(int64_t of, int64_t tree) const {
-    size_t slot = begin_of(of, tree);
+  size_t slot_of(int64_t node, int64_t tree) const {
+    size_t slot = begin_of(node, tree);
     for (uint32_t number = slots_[slot]; number != kEmpty; number = slots_[slot]) {
-      if ((*node_)[number] == of && (!disjoint_ || (*tree_)[number] == tree)) break;
+      if ((*node_)[number] == node && (!disjoint_ || (*tree_)[number] == tree)) break;
       slot = (slot + 1) & (slots_.size() - 1);
     }
     return slot;
   }
-  int64_t add(size_t slot, int64_t of, int64_t tree);
+  int64_t add(size_t slot, int64_t node, int64_t tree);
   void lay_out(size_t slots);
 
   Vector<uint32_t, Tag::blocks> slots_;  // Their number is a power of two.

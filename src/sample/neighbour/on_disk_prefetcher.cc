@@ -40,22 +40,22 @@ OnDiskPrefetcher::~OnDiskPrefetcher() {
 
 bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return begun_ == begins_done_ || error_; });
+  changed_.wait(lock, [&] { return restarts_ == restarts_done_ || error_; });
   if (error_) std::rethrow_exception(error_);
   const bool again = order_.visit(number);
-  const auto found = std::ranges::find(coming_, number);
-  if (found == coming_.end()) {
-    if (!again) begin_at(order_.after(number));
+  const auto found = std::ranges::find(queue_, number);
+  if (found == queue_.end()) {
+    if (!again) restart_at(order_.after(number));
     return false;
   }
   *found = kRead;
-  if (!std::exchange(comes_, true)) changed_.notify_all();
-  auto before = static_cast<size_t>(found - coming_.begin());
-  const int64_t batch = first_coming_ + static_cast<int64_t>(before);
-  const int64_t generation = begun_;
+  if (!std::exchange(is_confirmed_, true)) changed_.notify_all();
+  auto before = static_cast<size_t>(found - queue_.begin());
+  const int64_t batch = first_queued_ + static_cast<int64_t>(before);
+  const int64_t generation = restarts_;
   for (; before > RunOrder::kUnderWay; --before) {
-    coming_.pop_front();
-    ++first_coming_;
+    queue_.pop_front();
+    ++first_queued_;
   }
   BlockSample sample;
   if (!spare_.empty()) {
@@ -81,25 +81,25 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
 
 void OnDiskPrefetcher::expect(int64_t number) {
   const std::lock_guard lock(mutex_);
-  begin_at(number);
-  comes_ = true;
+  restart_at(number);
+  is_confirmed_ = true;
 }
 
 // Restarts prefetching from this block because the expectation was wrong; without a number nothing is
 // expected.
-void OnDiskPrefetcher::begin_at(std::optional<int64_t> number) {
-  begin_anew();
+void OnDiskPrefetcher::restart_at(std::optional<int64_t> number) {
+  restart();
   next_ = number;
   announce();
 }
 
-void OnDiskPrefetcher::begin_anew() {
-  coming_.clear();
+void OnDiskPrefetcher::restart() {
+  queue_.clear();
   announced_.clear();
-  first_coming_ = 0;
+  first_queued_ = 0;
   next_.reset();
-  comes_ = false;
-  ++begun_;
+  is_confirmed_ = false;
+  ++restarts_;
   making_.request_stop();
   changed_.notify_all();
 }
@@ -108,13 +108,13 @@ void OnDiskPrefetcher::begin_anew() {
 // starts again, as memory that was refused may be available by then.
 void OnDiskPrefetcher::give_up() {
   const std::lock_guard lock(mutex_);
-  begin_anew();
+  restart();
 }
 
 // Announces the next group.
 void OnDiskPrefetcher::announce() {
   while (next_ && std::ssize(announced_) < group_) {
-    coming_.push_back(*next_);  // It may throw; the other push cannot, as it has capacity.
+    queue_.push_back(*next_);  // It may throw; the other push cannot, as it has capacity.
     announced_.push_back(*next_);
     next_ = order_.after(*next_);
   }
@@ -122,7 +122,7 @@ void OnDiskPrefetcher::announce() {
 
 int64_t OnDiskPrefetcher::planned() const {
   const std::lock_guard lock(mutex_);
-  return std::ssize(coming_) - std::ranges::count(coming_, kRead);
+  return std::ssize(queue_) - std::ranges::count(queue_, kRead);
 }
 
 // Returns whether there are any samples. After an error the readers of the group read it themselves, meet the
@@ -163,16 +163,17 @@ void OnDiskPrefetcher::pack_round(const std::stop_token& stop) {
 void OnDiskPrefetcher::pack_ahead(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const auto has_work = [&] {
-    return begun_ != begins_done_ || (comes_ && (!announced_.empty() || next_ || packed_ < sampled_));
+    return restarts_ != restarts_done_ ||
+           (is_confirmed_ && (!announced_.empty() || next_ || packed_ < sampled_));
   };
   while (changed_.wait(lock, stop, has_work) && !stop.stop_requested()) {
-    if (const int64_t begun = begun_; begun != begins_done_) {
+    if (const int64_t generation = restarts_; generation != restarts_done_) {
       making_ = {};
       lock.unlock();
-      packs_.forget(begun);
+      packs_.forget(generation);
       packed_ = sampled_ = 0;
       lock.lock();
-      if (begun == begun_) begins_done_ = begun;
+      if (generation == restarts_) restarts_done_ = generation;
       changed_.notify_all();
       continue;
     }

@@ -44,8 +44,8 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   RowCounters counters() const override { return packs_.counters(); }
 
  private:
-  void begin_at(std::optional<int64_t> number);
-  void begin_anew();
+  void restart_at(std::optional<int64_t> number);
+  void restart();
   void give_up();
   void announce();
   void pack_ahead(const std::stop_token& stop);
@@ -68,14 +68,14 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   std::condition_variable_any changed_;
   RunOrder order_;
   // Blocks that are or will be in packs_, in order; kRead marks those that were read.
-  std::deque<int64_t, LedgerAllocator<int64_t, Tag::cache>> coming_;
-  int64_t first_coming_ = 0;  // Batch number in packs_ of the first entry of queue_.
+  std::deque<int64_t, LedgerAllocator<int64_t, Tag::cache>> queue_;
+  int64_t first_queued_ = 0;  // Batch number in packs_ of the first entry of queue_.
   // Last entries of queue_, which are sampled next; has capacity for a group.
   std::vector<int64_t> announced_;
   std::optional<int64_t> next_;            // The block after them.
-  bool comes_ = false;                     // One of the blocks was read, so the expectation was right.
-  int64_t begun_ = 0;                      // Number of requested restarts: the generation of packs_.
-  int64_t begins_done_ = 0;                // Number of completed restarts.
+  bool is_confirmed_ = false;              // One of the blocks was read, so the expectation was right.
+  int64_t restarts_ = 0;                   // Number of requested restarts: the generation of packs_.
+  int64_t restarts_done_ = 0;              // Number of completed restarts.
   std::stop_source making_;                // Stops the current round.
   std::exception_ptr error_;               // Error that ended the thread.
   Vector<BlockSample, Tag::cache> spare_;  // Memory for samples that are read.

@@ -116,9 +116,9 @@ bool RunCache::sample_from(int64_t number) {
       SamplingShares::of(bytes, topology_, with_holes(options_.sizes.max_bytes), options_.threads);
   const auto keep = [&](std::span<const BlockSample> group, Turn& turn) {
     turn.wait();
-    return std::ranges::all_of(group, [&](const BlockSample& of) {
-      of.write(sample);
-      return kept_->add(of.number, sample);
+    return std::ranges::all_of(group, [&](const BlockSample& block) {
+      block.write(sample);
+      return kept_->add(block.number, sample);
     });
   };
   sample_blocks(from_, topology_, shares, numbers, keep);

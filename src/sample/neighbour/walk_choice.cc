@@ -107,9 +107,9 @@ int64_t choose_place(const Step& step, const WalkChances& chances, double unifor
     for (const int64_t place : std::span(places).first(static_cast<size_t>(back + near)))
       if (!use(place, place == place_of_back)) return;
   };
-  const auto of = [](int64_t count, double chance) { return static_cast<double>(count) * chance; };
-  double left = uniform * (of(back, chances.back) + of(near, chances.near) +
-                           of(step.list.degree - back - near, chances.far));
+  const auto weight = [](int64_t count, double chance) { return static_cast<double>(count) * chance; };
+  double left = uniform * (weight(back, chances.back) + weight(near, chances.near) +
+                           weight(step.list.degree - back - near, chances.far));
   int64_t begin = 0;  // First of the far neighbours that come next.
   int64_t chosen = -1;
   const auto among_far = [&](int64_t end) {
@@ -117,7 +117,7 @@ int64_t choose_place(const Step& step, const WalkChances& chances, double unifor
     return std::clamp(place, begin, end - 1);
   };
   for_each_again([&](int64_t place, bool is_back) {
-    const double far = of(place - begin, chances.far);
+    const double far = weight(place - begin, chances.far);
     if (left <= far && begin < place) {
       chosen = among_far(place);
       return false;

@@ -28,22 +28,22 @@ int64_t starts_of_round(int64_t nodes, const WalkOptions& walks, int64_t room) {
 template <typename T>
 bool write_in_rounds(const MakeWalksOptions& options, DiskTopology& topology, int64_t room,
                      const std::filesystem::path& folder, NpyWriter& column, const WalksDone& progress) {
-  const WalkOptions& of = options.walks;
+  const WalkOptions& walk_options = options.walks;
   const int64_t nodes = topology.nodes();
-  const int64_t each = of.walks_per_node;
-  const int64_t places = of.length + 1;
+  const int64_t each = walk_options.walks_per_node;
+  const int64_t places = walk_options.length + 1;
   constexpr int64_t kMin = WalkFile<T>::kMinTogether;
   const int64_t together = room / WalkFile<T>::bytes_for(kMin, places) * kMin;
-  const int64_t starts = starts_of_round<T>(nodes, of, room);
+  const int64_t starts = starts_of_round<T>(nodes, walk_options, room);
   if (together == 0 || starts == 0) return false;
   auto file = WalkFile<T>::make(folder, starts * each, places);
   if (!file) return false;
-  const int64_t spare = room - RandomWalks<T>::bytes_for(starts, of);
+  const int64_t spare = room - RandomWalks<T>::bytes_for(starts, walk_options);
   for (int64_t first = 0; first < nodes; first += starts) {
     const int64_t walks = std::min(starts, nodes - first) * each;
     topology.resize(std::min(topology.min_bytes() + spare, topology.max_bytes()));
     {
-      RandomWalks<T> sampler(topology, of, options.seed, RandomWalks<T>::Reading::disk);
+      RandomWalks<T> sampler(topology, walk_options, options.seed, RandomWalks<T>::Reading::disk);
       Vector<int64_t, Tag::blocks> from(static_cast<size_t>(walks / std::max<int64_t>(each, 1)));
       std::iota(from.begin(), from.end(), first);
       sampler.begin(from, 0);

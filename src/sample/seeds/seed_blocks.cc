@@ -9,8 +9,8 @@
 namespace plimsoll {
 namespace {
 
-int64_t pieces(int64_t count, int64_t of) {
-  return (count + of - 1) / of;
+int64_t chunks(int64_t count, int64_t size) {
+  return (count + size - 1) / size;
 }
 
 }  // namespace
@@ -23,14 +23,14 @@ SeedBlocks::SeedBlocks(std::vector<SeedList> lists, const SeedBlockOptions& opti
                        (list.edges.data() == nullptr ? "nodes" : "edges"));
   const int64_t seeds = lists_.front().size();
   const int64_t rest = seeds % options.batch_size;
-  blocks_of_epoch_ = seeds / options.batch_size * per_batch() + pieces(rest, options.block_seeds);
+  blocks_of_epoch_ = seeds / options.batch_size * per_batch() + chunks(rest, options.block_seeds);
   begins_ = {0, options.epochs * blocks_of_epoch_};
   for (size_t list = 1; list < lists_.size(); ++list)
-    begins_.push_back(begins_.back() + pieces(lists_[list].size(), options.block_seeds));
+    begins_.push_back(begins_.back() + chunks(lists_[list].size(), options.block_seeds));
 }
 
 int64_t SeedBlocks::per_batch() const {
-  return pieces(options_.batch_size, options_.block_seeds);
+  return chunks(options_.batch_size, options_.block_seeds);
 }
 
 SeedBlocks::Block SeedBlocks::block(int64_t number) const {

@@ -135,30 +135,30 @@ template <typename T>
 void DiskTopology::find_in(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
                            std::span<uint8_t> found) const {
   constexpr int64_t kMaxPages = 4;
-  struct Piece {
+  struct PagePart {
     size_t list;
     int64_t count;
   };
-  const int64_t of_page = neighbours_->numbers_per_page();
-  const auto is_long = [&](const EdgeRange& list) { return list.degree > kMaxPages * of_page; };
+  const int64_t per_page = neighbours_->numbers_per_page();
+  const auto is_long = [&](const EdgeRange& list) { return list.degree > kMaxPages * per_page; };
   const auto long_count = static_cast<size_t>(std::ranges::count_if(lists, is_long));
-  const size_t max_pieces = lists.size() - long_count + kMaxPages;
+  const size_t max_parts = lists.size() - long_count + kMaxPages;
   Vector<int64_t, Tag::blocks> places;
-  Vector<Piece, Tag::blocks> pieces;
+  Vector<PagePart, Tag::blocks> parts;
   Vector<EdgeRange, Tag::blocks> long_lists;
   Vector<int64_t, Tag::blocks> in_long;
-  places.reserve(max_pieces);
-  pieces.reserve(max_pieces);
+  places.reserve(max_parts);
+  parts.reserve(max_parts);
   long_lists.reserve(long_count);
   in_long.reserve(long_count);
   const auto search = [&] {
     neighbours_->read<T>(places, [&](size_t p, const T* first) {
-      const Piece& piece = pieces[p];
-      if (std::binary_search(first, first + piece.count, static_cast<T>(nodes[piece.list])))
-        found[piece.list] = 1;
+      const PagePart& part = parts[p];
+      if (std::binary_search(first, first + part.count, static_cast<T>(nodes[part.list])))
+        found[part.list] = 1;
     });
     places.clear();
-    pieces.clear();
+    parts.clear();
   };
   std::fill_n(found.begin(), lists.size(), uint8_t{0});
   for (size_t i = 0; i < lists.size(); ++i) {
@@ -168,10 +168,10 @@ void DiskTopology::find_in(std::span<const EdgeRange> lists, std::span<const int
       continue;
     }
     const int64_t end = lists[i].first + lists[i].degree;
-    for (int64_t place = lists[i].first; place < end; place += pieces.back().count) {
-      if (places.size() == max_pieces) search();
+    for (int64_t place = lists[i].first; place < end; place += parts.back().count) {
+      if (places.size() == max_parts) search();
       places.push_back(place);
-      pieces.push_back({i, std::min(end, (place / of_page + 1) * of_page) - place});
+      parts.push_back({i, std::min(end, (place / per_page + 1) * per_page) - place});
     }
   }
   search();
@@ -197,28 +197,28 @@ void DiskTopology::read_edge_values(std::span<const int64_t> edges, std::span<fl
 // The part of an edge's row on a page is read at once.
 void DiskTopology::read_features(std::span<const int64_t> edges, std::span<float> values) const {
   constexpr size_t kTogether = 4096;
-  struct Piece {
+  struct PagePart {
     float* to;
     int64_t count;
   };
   Vector<int64_t, Tag::blocks> places;
-  Vector<Piece, Tag::blocks> pieces;
+  Vector<PagePart, Tag::blocks> parts;
   places.reserve(std::min(kTogether, 2 * edges.size()));
-  pieces.reserve(places.capacity());
+  parts.reserve(places.capacity());
   const auto read = [&] {
     features_->read<float>(
-        places, [&](size_t i, const float* numbers) { std::copy_n(numbers, pieces[i].count, pieces[i].to); });
+        places, [&](size_t i, const float* numbers) { std::copy_n(numbers, parts[i].count, parts[i].to); });
     places.clear();
-    pieces.clear();
+    parts.clear();
   };
-  const int64_t of_page = features_->numbers_per_page();
+  const int64_t per_page = features_->numbers_per_page();
   for (size_t i = 0; i < edges.size(); ++i) {
     float* out = values.data() + i * static_cast<size_t>(edge_width());
     const int64_t end = (edges[i] + 1) * feature_width_;
     for (int64_t place = edges[i] * feature_width_; place < end;) {
-      const int64_t count = std::min(end, (place / of_page + 1) * of_page) - place;
+      const int64_t count = std::min(end, (place / per_page + 1) * per_page) - place;
       places.push_back(place);
-      pieces.push_back({out, count});
+      parts.push_back({out, count});
       place += count;
       out += count;
       if (places.size() == kTogether) read();
@@ -228,8 +228,8 @@ void DiskTopology::read_features(std::span<const int64_t> edges, std::span<float
 }
 
 TopologyCounters DiskTopology::counters() const {
-  const auto of = [](const auto& column) { return column ? column->counters() : PageCounters{}; };
-  return {of(lists_), of(neighbours_), of(weights_), of(features_)};
+  const auto counters_of = [](const auto& column) { return column ? column->counters() : PageCounters{}; };
+  return {counters_of(lists_), counters_of(neighbours_), counters_of(weights_), counters_of(features_)};
 }
 
 }  // namespace plimsoll

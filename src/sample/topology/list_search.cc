@@ -26,7 +26,7 @@ void ListSearch::search(std::span<const EdgeRange> lists, std::span<int64_t> pla
     topology_.read_neighbours(edges_, neighbours_);
     size_t still = 0;
     for (size_t i = 0; i < neighbours_.size(); ++i) {
-      Open open = open_[i];
+      OpenSearch open = open_[i];
       if (is_below(open.list, open.middle(), neighbours_[i]))
         open.low = open.middle() + 1;
       else

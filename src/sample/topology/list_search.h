@@ -25,7 +25,7 @@ class ListSearch {
                     std::span<int64_t> nodes);
 
  private:
-  struct Open {
+  struct OpenSearch {
     size_t list;
     int64_t low;
     int64_t high;
@@ -35,7 +35,7 @@ class ListSearch {
   void search(std::span<const EdgeRange> lists, std::span<int64_t> places, const IsBelow& is_below);
 
   const Topology& topology_;
-  Vector<Open, Tag::blocks> open_;  // Lists whose place is not known yet.
+  Vector<OpenSearch, Tag::blocks> open_;  // Lists whose place is not known yet.
   Vector<int64_t, Tag::blocks> edges_;
   Vector<int64_t, Tag::blocks> neighbours_;
 };
