@@ -1,10 +1,10 @@
-// How fast blocks are made for training: graphs a second of one core's time, read and collated, in blocks of
-// 64 windows in shuffled order.
+// Measures how fast blocks are made for training: graphs per second of one core's time, read and collated, in
+// blocks of 64 windows in shuffled order.
 //
-//     bench_blocks GRAPH_SET FRAMES     the same compat windows, on disk and to be made from frames
+//     bench_blocks GRAPH_SET FRAMES     the same compat windows, on disk and made from frames
 //
-// Prints one line of JSON a source: what of it reading takes alone, reading and collating for a classifier,
-// and for an autoencoder, which also lists neighbours.
+// Prints one line of JSON per source: the rate of reading alone, of reading and collating for a classifier, and
+// for an autoencoder, which also lists neighbours.
 
 #include <fmt/format.h>
 

@@ -1,11 +1,12 @@
-// engine GRAPH_SET --model small|large|vgae-small|vgae-large|CONV-LAYERS --allocator torch|heap|slab
-// --threads N
-//        --graphs G --batch B --seconds S --recompute on|off --splits PREFIX --teacher none|cached
+// Measures training steps: forward, backward, ordered sum and Adam, as `plimsoll train` does them.
 //
-// Steps of training a GAT (small, large), an autoencoder (vgae-small) or a Gnn of 64 channels (gin-3)
-// (forward, backward, ordered sum, Adam) over a graph_set, or its splits with a prefix, as `plimsoll train`
-// does them, with torch's memory from its own allocator, from the ledger's heap, or from the slab. A GAT is
-// taught by a column of made-up logits with --teacher cached. Prints one line of JSON.
+//     engine GRAPH_SET --model small|large|vgae-small|vgae-large|CONV-LAYERS --allocator torch|heap|slab
+//            --threads N --graphs G --batch B --seconds S --recompute on|off --splits PREFIX
+//            --teacher none|cached
+//
+// The model is a GAT (small, large), an autoencoder (vgae-small) or a Gnn of 64 channels (gin-3). The data is a
+// graph_set, or its splits with a prefix. torch's memory comes from its own allocator, from the ledger's heap, or
+// from the slab. With --teacher cached a GAT is taught by a column of generated logits. Prints one line of JSON.
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
-// How fast neighbours are sampled: complete batches of 1,024 seeds, relabelled, with edges and counts, from a graph in
-// memory.
+// Measures how fast neighbours are sampled: complete batches of 1,024 seeds, relabelled, with edges and counts,
+// from a graph in memory.
 //
 //     bench_sampling INDPTR.npy INDICES.npy SEEDS.npy ROUNDS [FAN_OUT...]     default: 15 10 5
 //
-// Prints a line of JSON a round: wall and processor seconds of one pass over all seeds, and what was sampled. Each round
-// is an epoch of its own.
+// Prints one line of JSON per round: wall and processor seconds of one pass over all seeds, and the numbers of
+// sampled nodes and edges. Each round is an epoch of its own.
 
 #include <fmt/format.h>
 

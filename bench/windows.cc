@@ -1,4 +1,4 @@
-// How fast window graphs are made on the fly: graphs a second of one core's time, in blocks of 64.
+// Measures how fast window graphs are made on the fly: graphs per second of one core's time, in blocks of 64.
 //
 //     bench_windows FRAMES [FEATURES...]     FRAMES is a data set of frames; all feature sets by default
 

@@ -22,17 +22,17 @@ at::Tensor tensor_of(const std::byte* bytes, size_t count) {
 
 // The first sentence of a message of torch, without the source location in front of it.
 std::string first_sentence(const std::string& text) {
-  const size_t behind_place = text.starts_with('[') ? text.find("] ") : text.npos;
-  const size_t begin = behind_place == text.npos ? 0 : behind_place + 2;
+  const size_t location_end = text.starts_with('[') ? text.find("] ") : text.npos;
+  const size_t begin = location_end == text.npos ? 0 : location_end + 2;
   return text.substr(begin, std::min(text.find(". ", begin), text.find('\n', begin)) - begin);
 }
 
 class GroupExchange final : public Exchange {
  public:
-  GroupExchange(const Group& group, std::function<std::string()> who_is_lost, RankWatch* watch)
+  GroupExchange(const Group& group, std::function<std::string()> describe_lost_rank, RankWatch* watch)
       : group_(group),
         backend_(group->getBackend(at::kCPU)),
-        who_is_lost_(std::move(who_is_lost)),
+        describe_lost_rank_(std::move(describe_lost_rank)),
         watch_(watch) {}
 
   int rank() const override { return backend_->getRank(); }
@@ -41,7 +41,7 @@ class GroupExchange final : public Exchange {
   void send(int to, std::span<const std::byte> bytes) override {
     if (bytes.empty()) return;
     traffic_.bytes_sent += std::ssize(bytes);
-    begin([&] {
+    start([&] {
       std::vector<at::Tensor> tensors{tensor_of(bytes.data(), bytes.size())};
       return backend_->send(tensors, to, kTag);
     });
@@ -49,7 +49,7 @@ class GroupExchange final : public Exchange {
 
   void receive(int from, std::span<std::byte> bytes) override {
     if (bytes.empty()) return;
-    begin([&] {
+    start([&] {
       std::vector<at::Tensor> tensors{tensor_of(bytes.data(), bytes.size())};
       return backend_->recv(tensors, from, kTag);
     });
@@ -58,7 +58,7 @@ class GroupExchange final : public Exchange {
   void wait() override {
     const auto start = std::chrono::steady_clock::now();
     if (watch_ != nullptr) watch_->begin_wait();
-    for (const auto& work : std::exchange(begun_, {})) or_lost([&] { work->wait(); });
+    for (const auto& work : std::exchange(pending_, {})) report_loss([&] { work->wait(); });
     if (watch_ != nullptr) watch_->end_wait();
     traffic_.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
@@ -76,41 +76,43 @@ class GroupExchange final : public Exchange {
   // One tag is enough: messages between two ranks arrive in the order in which they are sent.
   static constexpr int kTag = 0;
 
-  template <typename Begin>
-  void begin(const Begin& work) {
-    or_lost([&] { begun_.push_back(work()); });
+  template <typename Start>
+  void start(const Start& work) {
+    report_loss([&] { pending_.push_back(work()); });
   }
 
   // torch's exceptions name an address, but not its rank.
   template <typename Call>
-  void or_lost(const Call& call) {
+  void report_loss(const Call& call) {
     try {
       call();
     } catch (const Error&) {
       throw;
     } catch (const std::exception& error) {
       // Nobody writes into the buffers of pending calls any more.
-      begun_.clear();
-      if (watch_ != nullptr) watch_->end_wait();  // who_is_lost() ends by itself.
-      throw RankLost(fmt::format("{} ({})", who_is_lost_(), first_sentence(error.what())));
+      pending_.clear();
+      if (watch_ != nullptr) watch_->end_wait();  // describe_lost_rank_() returns by itself.
+      throw RankLost(fmt::format("{} ({})", describe_lost_rank_(), first_sentence(error.what())));
     }
   }
 
   const Group group_;
   // The backend is called directly: messages are small, and torch's dispatcher takes as long as they do.
   const c10::intrusive_ptr<c10d::Backend> backend_;
-  const std::function<std::string()> who_is_lost_;
+  const std::function<std::string()> describe_lost_rank_;
   RankWatch* const watch_;
-  std::vector<c10::intrusive_ptr<c10d::Work>> begun_;
+  std::vector<c10::intrusive_ptr<c10d::Work>> pending_;
   Traffic traffic_;
 };
 
 }  // namespace
 
 std::unique_ptr<Exchange> join_process_group(const std::string& name,
-                                             std::function<std::string()> who_is_lost, RankWatch* watch) {
+                                             std::function<std::string()> describe_lost_rank,
+                                             RankWatch* watch) {
   try {
-    return std::make_unique<GroupExchange>(c10d::resolve_process_group(name), std::move(who_is_lost), watch);
+    return std::make_unique<GroupExchange>(c10d::resolve_process_group(name), std::move(describe_lost_rank),
+                                           watch);
   } catch (const std::exception& error) {
     throw Failure(fmt::format("no process group '{}': {}", name, first_sentence(error.what())));
   }

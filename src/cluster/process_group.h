@@ -12,11 +12,11 @@ namespace plimsoll {
 /// Returns an Exchange over a process group of torch (c10d) whose tensors are in CPU memory (gloo). Python
 /// makes the group, as torch's wheel has no headers of gloo; `name` is its name in torch.distributed.
 ///
-/// `who_is_lost` is called once if a call of the group fails. It returns which rank is gone and, if known,
-/// why. `watch` is told what this rank does and must outlive the Exchange; null disables this. Errors:
+/// `describe_lost_rank` is called once if a call of the group fails. It returns which rank is gone and, if
+/// known, why. `watch` is told what this rank does and must outlive the Exchange; null disables this. Errors:
 /// Failure if the group does not exist.
 std::unique_ptr<Exchange> join_process_group(const std::string& name,
-                                             std::function<std::string()> who_is_lost,
+                                             std::function<std::string()> describe_lost_rank,
                                              RankWatch* watch = nullptr);
 
 }  // namespace plimsoll

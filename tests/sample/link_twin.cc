@@ -1,6 +1,6 @@
-// Prints what link prediction on a graph is trained on or judged by, as JSON, for
-// tests/python/test_link_prediction.py to compare with PyTorch Geometric's: a block of edges as training
-// reads it, or the negative pairs beside the edges of a split.
+// Prints training or evaluation data of link prediction on a graph as JSON. Compared with PyTorch Geometric
+// in tests/python/test_link_prediction.py. The data is a block of edges as training reads it, or the negative
+// pairs for the edges of a split.
 //
 //   link_twin GRAPH block BATCH_SIZE BLOCK_SEEDS NEGATIVES SEED NUMBER FAN_OUT...
 //   link_twin GRAPH judged SPLIT SEED RANKED
@@ -31,11 +31,11 @@ Json block(char** argv) {
   return {{"x", block.x}, {"edges", block.edges}, {"pairs", block.pairs}, {"pair_y", block.pair_y}};
 }
 
-Json judged(char** argv) {
+Json evaluation_negatives(char** argv) {
   const GraphView graph(argv[1]);
   const CsrTopology topology = topology_of(graph);
   const auto split = static_cast<size_t>(std::stoll(argv[3]));
-  JudgedNegatives negatives(topology, graph, split, std::stoull(argv[4]));
+  EvaluationNegatives negatives(topology, graph, split, std::stoull(argv[4]));
   const auto edges = graph.split_edges(split);
   std::vector<int64_t> nodes(edges.size() / 2), uniform_nodes(nodes.size()), uniform_neighbours(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) nodes[i] = edges[2 * i + 1];
@@ -51,6 +51,6 @@ Json judged(char** argv) {
 }  // namespace
 
 int main(int, char** argv) {
-  const Json json = argv[2] == std::string_view("block") ? block(argv) : judged(argv);
+  const Json json = argv[2] == std::string_view("block") ? block(argv) : evaluation_negatives(argv);
   fmt::print("{}\n", json.dump());
 }

@@ -1,5 +1,5 @@
-// Prints a batch of sampled neighbours as JSON, for tests/python/test_sampling.py to compare with SciPy's and
-// PyTorch Geometric's:
+// Prints a batch of sampled neighbours as JSON. Compared with SciPy and PyTorch Geometric in
+// tests/python/test_sampling.py.
 //
 //   sampling_twin FOLDER directional|bidirectional|induced disjoint|shared FAN_OUT...
 //

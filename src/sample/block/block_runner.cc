@@ -33,7 +33,7 @@ class SizeScope {
 
 // The system may also refuse memory that is not in the ledger: small objects, a page at a time.
 template <typename Function>
-auto refusals_typed(const Function& function) {
+auto with_typed_refusals(const Function& function) {
   try {
     return function();
   } catch (const std::bad_alloc&) {
@@ -159,10 +159,11 @@ void BlockRunner::read(const Blocks& blocks, int64_t block, Pass pass, int worke
   }
   const auto start = SpanSink::Clock::now();
   prefetcher_.read(indices, graphs);
-  note(Doing::reading, worker, start, &graphs);
+  note(Activity::reading, worker, start, &graphs);
 }
 
-void BlockRunner::note(Doing what, int worker, SpanSink::Clock::time_point begin, const GraphBlock* block) {
+void BlockRunner::note(Activity what, int worker, SpanSink::Clock::time_point begin,
+                       const GraphBlock* block) {
   static constexpr std::array<const char*, 4> kNames = {"work on block", "wait for graphs", "wait for memory",
                                                         "wait for older blocks"};
   const auto end = SpanSink::Clock::now();
@@ -175,10 +176,11 @@ void BlockRunner::note(Doing what, int worker, SpanSink::Clock::time_point begin
 }
 
 BlockRunner::Times BlockRunner::times() const {
-  const auto seconds = [&](Doing what) {
+  const auto seconds = [&](Activity what) {
     return 1e-9 * static_cast<double>(ns_[static_cast<size_t>(what)].load());
   };
-  return {seconds(Doing::working), seconds(Doing::reading), seconds(Doing::memory), seconds(Doing::order)};
+  return {seconds(Activity::working), seconds(Activity::reading), seconds(Activity::memory),
+          seconds(Activity::order)};
 }
 
 void BlockRunner::trace(SpanSink* spans) {
@@ -226,7 +228,7 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
         if (planner != nullptr) planner->plan(blocks.of(start + item), plans_[w]);
         const auto started = SpanSink::Clock::now();
         ranges_[w] = slab_.take(plans_[w]);
-        note(Doing::memory, worker, started);
+        note(Activity::memory, worker, started);
         return true;
       },
       [&](int64_t item, Turn& turn) {
@@ -236,17 +238,17 @@ void BlockRunner::run_together(const Blocks& blocks, int64_t& done, const Work& 
         const SlabRange range = std::exchange(ranges_[worker], SlabRange());
         std::optional<RangeScope> scope;
         if (slab_.bytes() > 0) scope.emplace(range);
-        const Commit commit = refusals_typed([&] {
+        const Commit commit = with_typed_refusals([&] {
           read(blocks, b, pass, turn.worker());
           const WorkerScope scope_of_spans(turn.worker());
           const auto started = SpanSink::Clock::now();
           Commit made = work(blocks_[worker], blocks.begins[static_cast<size_t>(b)]);
-          note(Doing::working, turn.worker(), started, &blocks_[worker]);
+          note(Activity::working, turn.worker(), started, &blocks_[worker]);
           return made;
         });
         const auto done_at = SpanSink::Clock::now();
         turn.wait();
-        note(Doing::order, turn.worker(), done_at);
+        note(Activity::order, turn.worker(), done_at);
         commit();
         keep(blocks, b, pass, blocks_[worker]);
         done = b + 1;
@@ -262,7 +264,7 @@ void BlockRunner::run_alone(std::span<const int64_t> graphs, int64_t first, cons
     const SlabRange range = slab_.take_all(plans_[0]);
     try {
       const RangeScope scope(range);
-      refusals_typed([&] {
+      with_typed_refusals([&] {
         prefetcher_.read(graphs, blocks_[0]);
         return work(blocks_[0], first);
       })();

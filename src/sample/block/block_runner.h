@@ -143,8 +143,8 @@ class BlockRunner {
   int64_t reruns_ = 0;
   int64_t sheds_ = 0;
   // Activity of a worker; ns_ has the nanoseconds of each.
-  enum class Doing : uint8_t { working, reading, memory, order };
-  void note(Doing what, int worker, SpanSink::Clock::time_point begin, const GraphBlock* block = nullptr);
+  enum class Activity : uint8_t { working, reading, memory, order };
+  void note(Activity what, int worker, SpanSink::Clock::time_point begin, const GraphBlock* block = nullptr);
   std::array<std::atomic<int64_t>, 4> ns_{};
   SpanSink* spans_ = nullptr;
   int level_ = 0;  // Last handled level of pressure; changes only between runs of the workers.

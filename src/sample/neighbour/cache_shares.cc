@@ -90,9 +90,9 @@ Division by_sweeps(const CacheInput& input, const RowUses& uses) {
   const double of_lists = lists / (group * window);
 
   const double left = bytes - topology - kGroup * scratch;
-  const double window_beside = left / (sample + own);
-  if (left > 0 && all_rows / window_beside < all_rows / window + of_lists)
-    return division(true, window_beside * sample + kGroup * scratch, kGroup, window_beside, 0);
+  const double window_with_topology = left / (sample + own);
+  if (left > 0 && all_rows / window_with_topology < all_rows / window + of_lists)
+    return division(true, window_with_topology * sample + kGroup * scratch, kGroup, window_with_topology, 0);
   return division(false, window * (sample + group * scratch), group * window, window, of_lists);
 }
 

@@ -27,7 +27,7 @@ constexpr int64_t kSamplesShare = 2;
 // Samples are stored if there is space for the validation samples and for 1/kMinEpochs of an epoch.
 constexpr int64_t kMinEpochs = 4;
 // They are written when they are first made if the remaining memory is this many times the write buffers.
-constexpr int64_t kBesideBuffers = 32;
+constexpr int64_t kMinMemoryPerBuffer = 32;
 // Number of blocks whose samples fit into the largest cache: in a small graph they may take more than its
 // rows.
 constexpr int64_t kSamplesAhead = 8;
@@ -36,7 +36,7 @@ constexpr int64_t kScratchOfData = 4;
 constexpr int64_t kSmallGraphScratch = int64_t{2} << 30;
 // Allowance for holes that samples of different sizes leave in the heap. With 512 KiB one run of link
 // prediction in 200 exceeded its budget, by up to 71 KiB.
-constexpr int64_t kBesideSamples = 768 * 1024;
+constexpr int64_t kSampleOverhead = 768 * 1024;
 
 // Saturates at 255.
 void count_use(uint8_t& uses) {
@@ -93,7 +93,7 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   const int64_t left = unlimited ? std::numeric_limits<int64_t>::max() / 2 : ledger.cap() - ledger.held();
   const SampleSizes first = guess_sizes();
   keep_samples(first);
-  const bool keeps = kept_ && left >= kBesideBuffers * SampleFile::kBuffer;
+  const bool keeps = kept_ && left >= kMinMemoryPerBuffer * SampleFile::kBuffer;
   try {
     if (keeps) kept_->begin();
     sample_all(SamplingShares::of(left, topology_, first.max_bytes, threads), keeps, shapes);
@@ -164,7 +164,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   if (options_.row_places) host_uses_.resize(uses_.size());
   prefix_shapes_.resize(static_cast<size_t>(graphs() * hops()));
   sample_all(threads, shapes);
-  if (options_.row_places) leave_none_out();
+  if (options_.row_places) clear_left_out();
   resize_topology(0);
   give_back_freed_memory();
   // Reading needs memory that does not grow after the run is planned.
@@ -176,7 +176,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   direct_.reserve(static_cast<int64_t>(sample_.batch.node.capacity()));
   sample_.choose_rows(left_out());
   if (sample_.some_rows) sample_.some_rows->reserve(sample_.batch.node.capacity());
-  beside_ = Charge(Tag::blocks, kBesideSamples + sample_.bytes());
+  overhead_ = Charge(Tag::blocks, kSampleOverhead + sample_.bytes());
   return shapes;
 }
 
@@ -233,7 +233,7 @@ void NeighbourSource::append(int64_t number, GraphBlock& block) const {
 int64_t NeighbourSource::leave_out(int64_t max, std::span<float> buffer, const Take& take) const {
   const std::scoped_lock lock(cache_mutex_, mutex_);
   drop_cache();
-  leave_none_out();
+  clear_left_out();
   add_most_used(left_out_, uses_, max);
   const auto width = static_cast<size_t>(width_);
   const size_t at_once = std::min(buffer.size() / width, static_cast<size_t>(sizes_.max_nodes));
@@ -258,7 +258,7 @@ int64_t NeighbourSource::leave_out(int64_t max, std::span<float> buffer, const T
       take(static_cast<int64_t>(kept));
     }
   } catch (...) {
-    leave_none_out();
+    clear_left_out();
     throw;
   }
   for (int64_t row = left_out_.next(0); row != RowSet::kNone; row = left_out_.next(row + 1))
@@ -269,10 +269,10 @@ int64_t NeighbourSource::leave_out(int64_t max, std::span<float> buffer, const T
 void NeighbourSource::put_back() const {
   const std::unique_lock lock(cache_mutex_);
   drop_cache();
-  leave_none_out();
+  clear_left_out();
 }
 
-void NeighbourSource::leave_none_out() const {
+void NeighbourSource::clear_left_out() const {
   left_out_.clear();
   host_uses_ = uses_;
   greatest_left_out_ = 0;
@@ -290,7 +290,7 @@ int64_t NeighbourSource::max_cache_bytes() const {
 
 // Called with the lock held.
 void NeighbourSource::drop_cache() const {
-  if (cache_) before_ = sum(before_, cache_->counters());
+  if (cache_) earlier_counters_ = sum(earlier_counters_, cache_->counters());
   cache_.reset();
 }
 
@@ -373,7 +373,7 @@ int64_t NeighbourSource::planned() const {
 std::optional<RowCounters> NeighbourSource::row_counters() const {
   const std::shared_lock shared(cache_mutex_);
   const std::lock_guard lock(mutex_);
-  RowCounters counters = sum(before_, direct_.counters());
+  RowCounters counters = sum(earlier_counters_, direct_.counters());
   const TopologyCounters edges = topology_.counters();
   for (const PageCounters& column : {edges.lists, edges.neighbours, edges.weights, edges.features})
     counters.bytes_read += column.bytes_read;

@@ -101,7 +101,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   std::byte* append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const;
   void append_places(std::span<const int64_t> nodes, GraphBlock& block) const;
   const RowSet* left_out() const { return options_.row_places ? &left_out_ : nullptr; }
-  void leave_none_out() const;
+  void clear_left_out() const;
   void drop_cache() const;
   void resize_topology(int64_t bytes) const;
   int64_t data_bytes() const;
@@ -134,8 +134,8 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   mutable BlockSample sample_;
   // Overhead of samples: those of different sizes leave holes in the heap, and threads that read ahead have
   // stacks. Up to 0.8 MiB in addition to samples of 0.5 MiB was seen in long runs.
-  mutable Charge beside_{Tag::blocks};
-  mutable RowCounters before_;  // Counters of earlier caches.
+  mutable Charge overhead_{Tag::blocks};
+  mutable RowCounters earlier_counters_;  // Counters of earlier caches.
 
   mutable std::optional<SampleFile> kept_;
   mutable std::shared_mutex cache_mutex_;  // Readers lock it shared.

@@ -17,13 +17,13 @@ constexpr int64_t kRead = -1;
 }  // namespace
 
 OnDiskPrefetcher::OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> origin,
-                                   BlockSamples* again, const RunOrder& order, ScratchFile scratch,
+                                   BlockSamples* stored_samples, const RunOrder& order, ScratchFile scratch,
                                    std::span<const uint8_t> uses, const Options& options)
     : group_(options.group),
       left_out_(options.left_out),
       packs_(rows, options.packs, std::move(scratch), uses),
       origin_(std::move(origin)),
-      again_(again),
+      stored_samples_(stored_samples),
       order_(order) {
   samples_.resize(static_cast<size_t>(group_));
   sampling_.reserve(static_cast<size_t>(group_));
@@ -64,10 +64,10 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
   }
   lock.unlock();
   const bool given = packs_.read(generation, batch, [&](std::span<const std::byte> note) {
-    if (again_ == nullptr)
+    if (stored_samples_ == nullptr)
       sample.read(note);
     else
-      again_->get({&number, 1}, {&sample, 1}, {});
+      stored_samples_->get({&number, 1}, {&sample, 1}, {});
     if (sample.number != number)
       throw Failure(fmt::format("block {} is read where {} is wanted; this is an error of the program",
                                 sample.number, number));
@@ -152,7 +152,7 @@ void OnDiskPrefetcher::pack_round(const std::stop_token& stop) {
   if (!packs_.begin_round(stop)) return;
   while (!stop.stop_requested() && (packed_ < sampled_ || sample_group(stop))) {
     BlockSample& sample = samples_[packed_];
-    if (again_ == nullptr) sample.write(note_);
+    if (stored_samples_ == nullptr) sample.write(note_);
     sample.choose_rows(left_out_);
     if (!packs_.add(sample.rows(), note_)) break;
     ++packed_;

@@ -30,12 +30,12 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
     int64_t group = 1;                 ///< Number of blocks whose samples are requested together.
     const RowSet* left_out = nullptr;  ///< Rows that blocks come without; null if there are none.
   };
-  /// `again` is the source from which samples are read again when their blocks are read, by any number of
-  /// threads; it must outlive this object. With null the samples are stored with the rows. `uses` is the
-  /// number of uses of each row in some blocks. Errors: those of SpilledFeatures.
-  OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> origin, BlockSamples* again,
-                   const RunOrder& order, ScratchFile scratch, std::span<const uint8_t> uses,
-                   const Options& options);
+  /// `stored_samples` is the source from which samples are read again when their blocks are read, by any
+  /// number of threads; it must outlive this object. With null the samples are stored with the rows. `uses`
+  /// is the number of uses of each row in some blocks. Errors: those of SpilledFeatures.
+  OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> origin,
+                   BlockSamples* stored_samples, const RunOrder& order, ScratchFile scratch,
+                   std::span<const uint8_t> uses, const Options& options);
   ~OnDiskPrefetcher() override;
 
   void expect(int64_t number) override;
@@ -62,7 +62,7 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   size_t sampled_ = 0;
   Vector<std::byte, Tag::blocks> note_;
 
-  BlockSamples* again_;
+  BlockSamples* stored_samples_;
 
   mutable std::mutex mutex_;  // Guards the members below.
   std::condition_variable_any changed_;

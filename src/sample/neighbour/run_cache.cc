@@ -65,26 +65,26 @@ CacheShares RunCache::shares(const FeatureFile& rows, const DiskTopology& topolo
 
 bool RunCache::is_missing(int64_t number) const {
   if (kept_ == nullptr) return false;
-  if (coming_ == nullptr) return true;
+  if (prefetcher_ == nullptr) return true;
   return !kept_->has(number) && number >= kept_end_ && from_.blocks.block(number).list <= 1;
 }
 
 bool RunCache::read(int64_t number, const SamplePrefetcher::Place& place) {
   {
     const std::shared_lock lock(mutex_);
-    if (!is_missing(number)) return coming_ && coming_->read(number, place);
+    if (!is_missing(number)) return prefetcher_ && prefetcher_->read(number, place);
   }
   {
     const std::unique_lock lock(mutex_);
     if (is_missing(number)) fill(number);
   }
   const std::shared_lock lock(mutex_);
-  return coming_ && coming_->read(number, place);
+  return prefetcher_ && prefetcher_->read(number, place);
 }
 
 bool RunCache::sample(int64_t number, BlockSample& sample) {
   const std::shared_lock lock(mutex_);
-  return again_ && kept_->has(number) && again_->get({&number, 1}, {&sample, 1}, {});
+  return stored_samples_ && kept_->has(number) && stored_samples_->get({&number, 1}, {&sample, 1}, {});
 }
 
 // Uses the memory for the topology until blocks from this one on are sampled, and for rows afterwards.
@@ -98,7 +98,7 @@ void RunCache::fill(int64_t number) {
     kept_ = nullptr;
   }
   begin();
-  if (kept_ != nullptr) coming_->expect(number);
+  if (kept_ != nullptr) prefetcher_->expect(number);
 }
 
 // Returns whether any training samples were stored.
@@ -153,19 +153,19 @@ void RunCache::begin() {
     samples = std::make_unique<SampledNow>(from_);
   } else {
     samples = std::make_unique<KeptSamples>(*kept_, sizes.max_note);
-    again_.emplace(*kept_, sizes.max_note);
+    stored_samples_.emplace(*kept_, sizes.max_note);
   }
   const RunOrder order(from_.blocks, kept_ != nullptr ? kept_end_ : from_.blocks.blocks());
   if (scratch) {
     const SpilledFeatures::Options packs{of_rows, scratch->bytes(), sizes.max_nodes,
                                          kept_ != nullptr ? 0 : sizes.max_note};
-    coming_ = std::make_unique<OnDiskPrefetcher>(
-        rows_, std::move(samples), again_ ? &*again_ : nullptr, order, std::move(*scratch), options_.uses,
-        OnDiskPrefetcher::Options{packs, shares.group, options_.left_out});
+    prefetcher_ = std::make_unique<OnDiskPrefetcher>(
+        rows_, std::move(samples), stored_samples_ ? &*stored_samples_ : nullptr, order, std::move(*scratch),
+        options_.uses, OnDiskPrefetcher::Options{packs, shares.group, options_.left_out});
   } else {
     const int64_t of_sweep = std::min(of_rows, SharedScan::max_bytes(rows_.layout()));
     const int64_t max_group = std::min(SamplingShares::kLargestGroup, ahead / of_block);
-    coming_ = std::make_unique<InMemoryPrefetcher>(
+    prefetcher_ = std::make_unique<InMemoryPrefetcher>(
         rows_, std::move(samples), order, options_.uses,
         InMemoryPrefetcher::Options{of_sweep, ahead, of_block,
                                     std::clamp<int64_t>(shares.group, 1, max_group), options_.left_out});
@@ -173,21 +173,21 @@ void RunCache::begin() {
 }
 
 void RunCache::end() {
-  if (coming_) before_ = sum(before_, coming_->counters());
-  coming_.reset();
-  again_.reset();
+  if (prefetcher_) earlier_counters_ = sum(earlier_counters_, prefetcher_->counters());
+  prefetcher_.reset();
+  stored_samples_.reset();
   topology_.resize(topology_.min_bytes());
 }
 
 int64_t RunCache::planned() const {
   const std::shared_lock lock(mutex_);
-  return coming_ ? coming_->planned() : 0;
+  return prefetcher_ ? prefetcher_->planned() : 0;
 }
 
 RowCounters RunCache::counters() const {
   const std::shared_lock lock(mutex_);
-  RowCounters all = before_;
-  if (coming_) all = sum(all, coming_->counters());
+  RowCounters all = earlier_counters_;
+  if (prefetcher_) all = sum(all, prefetcher_->counters());
   if (kept_ != nullptr) {
     all.bytes_read += kept_->bytes_read();
     all.bytes_written += kept_->bytes_written();

@@ -66,12 +66,12 @@ class RunCache {
   DiskTopology& topology_;
   const Options options_;
 
-  mutable std::shared_mutex mutex_;   // Guards the members below; readers lock it shared.
-  SampleFile* kept_;                  // Null if there is no sample file, or no memory to fill it.
-  int64_t kept_end_ = 0;              // Training blocks before this one are or were in kept_.
-  std::optional<KeptSamples> again_;  // Samples for readers of blocks.
-  std::unique_ptr<SamplePrefetcher> coming_;
-  RowCounters before_;  // Counters of earlier prefetchers.
+  mutable std::shared_mutex mutex_;            // Guards the members below; readers lock it shared.
+  SampleFile* kept_;                           // Null if there is no sample file, or no memory to fill it.
+  int64_t kept_end_ = 0;                       // Training blocks before this one are or were in kept_.
+  std::optional<KeptSamples> stored_samples_;  // Samples for readers of blocks.
+  std::unique_ptr<SamplePrefetcher> prefetcher_;
+  RowCounters earlier_counters_;  // Counters of earlier prefetchers.
 };
 
 }  // namespace plimsoll

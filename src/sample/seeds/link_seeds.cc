@@ -84,19 +84,19 @@ void LinkSeeds::make(const SeedBlocks& blocks, const SeedBlocks::Block& block,
   std::fill_n(pair_y.begin(), edges, 1.0F);
 }
 
-JudgedNegatives::JudgedNegatives(const Topology& topology, const GraphView& graph, size_t split,
-                                 uint64_t seed)
+EvaluationNegatives::EvaluationNegatives(const Topology& topology, const GraphView& graph, size_t split,
+                                         uint64_t seed)
     : negative_edges_(topology, {}, seed, held_out_of(graph)),
       // Training epochs never have these numbers.
       epoch_(std::numeric_limits<uint32_t>::max() - static_cast<uint32_t>(split)) {}
 
-void JudgedNegatives::uniform(int64_t first, std::span<int64_t> nodes, std::span<int64_t> neighbours) {
+void EvaluationNegatives::uniform(int64_t first, std::span<int64_t> nodes, std::span<int64_t> neighbours) {
   negative_edges_.uniform(first, epoch_, nodes, neighbours);
 }
 
-void JudgedNegatives::ranked(int64_t first, std::span<const int64_t> nodes, int64_t count,
-                             Vector<int64_t, Tag::columns>& pair_nodes,
-                             Vector<int64_t, Tag::columns>& neighbours) {
+void EvaluationNegatives::ranked(int64_t first, std::span<const int64_t> nodes, int64_t count,
+                                 Vector<int64_t, Tag::columns>& pair_nodes,
+                                 Vector<int64_t, Tag::columns>& neighbours) {
   pair_nodes.clear();
   for (const int64_t node : nodes) pair_nodes.insert(pair_nodes.end(), static_cast<size_t>(count), node);
   numbers_.resize(pair_nodes.size());

@@ -50,10 +50,10 @@ class LinkSeeds {
 /// Negative pairs for evaluating the edges of a split, the same for every model. They are pairs without an
 /// edge; held-out edges count as edges. Draws are a function of (seed, split, index of the edge in its
 /// column). Not thread-safe. Topology and graph must outlive it.
-class JudgedNegatives {
+class EvaluationNegatives {
  public:
   /// `split` is an index into kGraphSplits.
-  JudgedNegatives(const Topology& topology, const GraphView& graph, size_t split, uint64_t seed);
+  EvaluationNegatives(const Topology& topology, const GraphView& graph, size_t split, uint64_t seed);
 
   /// Draws uniform pairs, one for each of the edges first, first + 1, ...
   void uniform(int64_t first, std::span<int64_t> nodes, std::span<int64_t> neighbours);

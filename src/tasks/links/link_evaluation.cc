@@ -167,7 +167,7 @@ class SplitJudge {
   }
 
   const GraphView& graph_;
-  JudgedNegatives negatives_;
+  EvaluationNegatives negatives_;
   size_t split_;
   int64_t edges_;
   LinkVerdict verdict_;
