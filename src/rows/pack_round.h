@@ -70,7 +70,7 @@ class PackRound {
   /// rows of its packs go to `rows`, which has capacity for them. Waits for pending writes of a cancelled
   /// round. Errors: those of the scratch file.
   void begin(int64_t offset, int64_t bytes, int64_t first_batch, PackedRows& rows);
-  /// Maximum number of batches in a full-size round. It is bounded because who waits for the first batch
+  /// Maximum number of batches in a full-size round. It is bounded because a reader of the first batch
   /// waits for the last.
   static constexpr int64_t kMaxBatches = 2048;
   /// Adds a batch: its rows, all different, and a note, which is returned together with them. Returns false,

@@ -44,10 +44,10 @@ class SampleFileTest : public testing::Test {
     ASSERT_TRUE(kept.get({&number, 1}, {&found, 1}, {}));
     const BlockSample sample = sample_of(number);
     ASSERT_EQ(found.number, number);
-    ASSERT_EQ(found.batch.node, of.batch.node);
-    ASSERT_EQ(found.batch.source, of.batch.source);
-    ASSERT_EQ(found.batch.nodes_per_hop, of.batch.nodes_per_hop);
-    ASSERT_EQ(found.labels, of.labels);
+    ASSERT_EQ(found.batch.node, sample.batch.node);
+    ASSERT_EQ(found.batch.source, sample.batch.source);
+    ASSERT_EQ(found.batch.nodes_per_hop, sample.batch.nodes_per_hop);
+    ASSERT_EQ(found.labels, sample.labels);
   }
 
   TempFolder folder_;

@@ -65,7 +65,7 @@ struct RowWidths {
   int64_t hops = 0;         ///< Hops of the samples if the graphs are samples, else 0.
   ItemRows targets = {};    ///< Regression targets, if any.
   int64_t coordinates = 0;  ///< Coordinates per node if models need them: kCoordinates.
-  bool planar = false;      ///< All z of the source are equal, so a model can leave them out.
+  bool planar = false;      ///< All z of the source are equal.
   bool row_places = false;  ///< GraphBlock::row_place is used.
 };
 
@@ -82,15 +82,15 @@ struct GraphBlock {
   /// [N] Class of each node, -1 without a label; empty if nodes have no labels. If nodes have regression
   /// targets: 0 for nodes with a target, else -1.
   Vector<int64_t, Tag::blocks> node_y;
-  Vector<int32_t, Tag::blocks>
-      pairs;  ///< [P, 2] Nodes of the block that may have an edge; empty unless pairs are predicted.
+  /// [P, 2] Nodes of the block that may have an edge; empty unless pairs are predicted.
+  Vector<int32_t, Tag::blocks> pairs;
   Vector<float, Tag::blocks> pair_y;   ///< [P] 1 if the pair is an edge, else 0.
   Vector<float, Tag::blocks> teacher;  ///< [G, W] or [N, W] Teacher outputs; empty without a teacher.
   /// [G, W] or [N, W] Regression targets, NaN if unknown; empty if none are requested.
   Vector<float, Tag::blocks> targets;
   Vector<float, Tag::blocks> pos;  ///< [N, 3] Positions of the nodes; empty if none are requested.
-  Vector<Prefix, Tag::blocks>
-      prefixes;  ///< [G, hops] Prefixes within 0 .. hops-1 hops; empty if graphs are not samples.
+  /// [G, hops] Prefixes within 0 .. hops-1 hops; empty if graphs are not samples.
+  Vector<Prefix, Tag::blocks> prefixes;
   /// [N] Locations of feature rows if some are left out (FeatureRows): p for row p of the left-out rows, -1 -
   /// p for row p of x, whose first rows are then the other rows in node order. If empty, x has a row for each
   /// node.

@@ -31,8 +31,8 @@ struct CacheShares {
   /// each other.
   static constexpr int64_t kGroupInMemory = 2;
 
-  int64_t scratch_bytes =
-      0;  ///< Size of the scratch file of an OnDiskPrefetcher; with 0 an InMemoryPrefetcher is used.
+  /// Size of the scratch file of an OnDiskPrefetcher; with 0 an InMemoryPrefetcher is used.
+  int64_t scratch_bytes = 0;
   bool topology = false;    ///< The whole topology stays in memory.
   int64_t ahead_bytes = 0;  ///< Bytes for samples of future blocks.
   int64_t group = 1;        ///< Number of blocks that are sampled or read together.
