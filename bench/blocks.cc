@@ -3,8 +3,8 @@
 //
 //     bench_blocks GRAPH_SET FRAMES     the same compat windows, on disk and made from frames
 //
-// Prints one line of JSON per source: the rate of reading alone, of reading and collating for a classifier, and
-// for an autoencoder, which also lists neighbours.
+// Prints one line of JSON per source: the rate of reading alone, of reading and collating for a classifier,
+// and for an autoencoder, which also lists neighbours.
 
 #include <fmt/format.h>
 

@@ -4,9 +4,10 @@
 //            --threads N --graphs G --batch B --seconds S --recompute on|off --splits PREFIX
 //            --teacher none|cached
 //
-// The model is a GAT (small, large), an autoencoder (vgae-small) or a Gnn of 64 channels (gin-3). The data is a
-// graph_set, or its splits with a prefix. torch's memory comes from its own allocator, from the ledger's heap, or
-// from the slab. With --teacher cached a GAT is taught by a column of generated logits. Prints one line of JSON.
+// The model is a GAT (small, large), an autoencoder (vgae-small) or a Gnn of 64 channels (gin-3). The data is
+// a graph_set, or its splits with a prefix. torch's memory comes from its own allocator, from the ledger's
+// heap, or from the slab. With --teacher cached a GAT is taught by a column of generated logits. Prints one
+// line of JSON.
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
-// Measures how fast neighbours are sampled: complete batches of 1,024 seeds, relabelled, with edges and counts,
-// from a graph in memory.
+// Measures how fast neighbours are sampled: complete batches of 1,024 seeds, relabelled, with edges and
+// counts, from a graph in memory.
 //
 //     bench_sampling INDPTR.npy INDICES.npy SEEDS.npy ROUNDS [FAN_OUT...]     default: 15 10 5
 //
-// Prints one line of JSON per round: wall and processor seconds of one pass over all seeds, and the numbers of
-// sampled nodes and edges. Each round is an epoch of its own.
+// Prints one line of JSON per round: wall and processor seconds of one pass over all seeds, and the numbers
+// of sampled nodes and edges. Each round is an epoch of its own.
 
 #include <fmt/format.h>
 
@@ -38,8 +38,8 @@ void measure(NeighbourSampler& sampler, std::span<const int64_t> seeds, uint32_t
     nodes += out.node.size();
     edges += out.edge.size();
   }
-  fmt::print("{{\"seeds\": {}, \"wall\": {:.6f}, \"cpu\": {:.6f}, \"nodes\": {}, \"edges\": {}}}\n", seeds.size(),
-             std::chrono::duration<double>(std::chrono::steady_clock::now() - wall).count(),
+  fmt::print("{{\"seeds\": {}, \"wall\": {:.6f}, \"cpu\": {:.6f}, \"nodes\": {}, \"edges\": {}}}\n",
+             seeds.size(), std::chrono::duration<double>(std::chrono::steady_clock::now() - wall).count(),
              processor_seconds() - processor, nodes, edges);
 }
 
