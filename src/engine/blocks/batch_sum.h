@@ -9,21 +9,21 @@
 
 namespace plimsoll {
 
-/// What the blocks of a batch add up to: the gradient of each parameter, what layers that normalise found,
-/// and the loss. Its memory is taken when it is made, gradients under Tag::gradients. Not thread-safe.
+/// The sums over the blocks of a batch: the gradient of each parameter, the statistics of normalising layers,
+/// and the loss. The constructor allocates all memory, gradients under Tag::gradients. Not thread-safe.
 class BatchSum {
  public:
-  /// `parameters` must outlive it. `row`: the gradients are views of one row of so many numbers, one after
-  /// the other, with zeros after their end; 0: each has memory of its own.
+  /// `parameters` must outlive the sum. If `row` is positive, the gradients are consecutive views of one row
+  /// of `row` numbers, which ends with zeros. If it is 0, each gradient has memory of its own.
   explicit BatchSum(const ParameterList& parameters, int64_t row = 0);
 
   void clear();
   void add(const BatchSum& right);
-  /// One block. `gradients`: one a parameter.
+  /// Adds one block. `gradients` has one tensor per parameter.
   void add(const std::vector<at::Tensor>& gradients, const BlockStatistics& statistics, double loss);
 
-  at::Tensor row;                     ///< f32 [row]; undefined without one
-  std::vector<at::Tensor> gradients;  ///< f32, one for each parameter and of its shape
+  at::Tensor row;                     ///< F32 [row]; undefined if `row` was 0.
+  std::vector<at::Tensor> gradients;  ///< F32, one per parameter and of its shape.
   RunningStatistics statistics;
   double loss = 0;
 };

@@ -22,8 +22,8 @@
 namespace plimsoll {
 namespace {
 
-// After an error torch keeps what was still to be done on this thread, with the gradients it was to be done
-// with, until the thread's next backward: they would outlive their block. Here a backward of nothing.
+// After an error torch keeps the unfinished work of this thread, and its gradients, until the thread's next
+// backward pass, so they would outlive their block. An empty backward pass frees them at once.
 std::vector<at::Tensor> gradients_of(const at::Tensor& loss, double scale,
                                      const std::vector<at::Tensor>& parameters) {
   try {
@@ -85,7 +85,7 @@ int64_t BlockEngine::items(std::span<const int64_t> graphs) const {
   return items;
 }
 
-// Of the items, and their sum's share of the batch's mean.
+// Returns the losses of the items, and the share of their sum in the mean of the batch.
 std::pair<at::Tensor, at::Tensor> BlockEngine::losses_of(const at::Tensor& outputs, const Batch& batch,
                                                          double normaliser) const {
   const ModuleScope scope("loss");
@@ -94,7 +94,7 @@ std::pair<at::Tensor, at::Tensor> BlockEngine::losses_of(const at::Tensor& outpu
   return {std::move(losses), std::move(sum)};
 }
 
-// Names the value that is no number, or else the first graph whose loss is not finite.
+// Names the value that is not finite, or else the first graph whose loss is not finite.
 void BlockEngine::require_finite(const at::Tensor& losses, const GraphBlock& block,
                                  const Batch& batch) const {
   const at::Tensor finite = at::isfinite(losses);
@@ -125,7 +125,8 @@ Batch BlockEngine::batch_of(const GraphBlock& block, int64_t first) const {
 BlockRunner::Work BlockEngine::training_work(double normaliser, const DropoutKey& key, double loss_scale) {
   if (execution_.device != nullptr) return training_on_device(normaliser, key, loss_scale);
   return [this, normaliser, key, loss_scale](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
-    at::init_num_threads();  // of this thread: its BLAS would take all, and the bits of a product with them
+    at::init_num_threads();  // Limits this thread: its BLAS would use all cores, which changes the bits of a
+                             // product.
     const TagScope scope(Tag::activations);
     Batch batch = batch_of(block, first);
     const auto statistics = std::make_shared<BlockStatistics>();
@@ -170,8 +171,8 @@ BlockRunner::Work BlockEngine::training_on_device(double normaliser, const Dropo
     const Batch batch = batch_of(block, first);
     if (batch.item_count == 0) return [this] { sums_.add([](BatchSum&) {}); };
     const auto statistics = std::make_shared<BlockStatistics>();
-    // Gradients, statistics, losses and their sum. May be called again after it was in vain: then all that it
-    // made is gone.
+    // Computes gradients, statistics, losses and their sum. A block that found no free space calls it again,
+    // after everything it allocated is freed.
     const auto work = [&](Batch& there) {
       there.statistics = std::make_shared<BlockStatistics>();
       there.recompute = execution_.recompute;
@@ -230,7 +231,7 @@ BlockRunner::Work BlockEngine::prediction_on_device(const TakeBlock& take) {
   };
 }
 
-// [items, outputs] of a block that has any.
+// Returns [items, outputs] of a block, or an undefined tensor if it has no items.
 at::Tensor BlockEngine::teacher_says(const GraphBlock& block) const {
   at::init_num_threads();
   const TagScope scope(Tag::activations);
@@ -240,7 +241,7 @@ at::Tensor BlockEngine::teacher_says(const GraphBlock& block) const {
   return batch.item_count == 0 ? at::Tensor() : teacher.forward(batch, {}).contiguous();
 }
 
-// Each block has rows to itself, so that there is nothing to be done in their order.
+// Each block has rows to itself, so that its commit has nothing to do.
 BlockRunner::Work BlockEngine::teaching_work() {
   return [this](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
     const at::Tensor said = teacher_says(block);
@@ -280,7 +281,7 @@ double BlockEngine::gradient(std::span<const int64_t> batch, const DropoutKey& k
   if (count == 0) {
     sums_.sum().clear();
     if (ranks_) ranks_->clear();
-    runner_.forget();  // what was announced of it
+    runner_.forget();  // Forgets what expect() announced of the batch.
     return 0;
   }
   const Part part = part_of(batch, lanes_);
@@ -308,7 +309,7 @@ void BlockEngine::predict_blocks(std::span<const int64_t> graphs, const TakeBloc
   run(graphs, prediction_work(take), execution_.prediction.get());
 }
 
-// As many lanes as any batch may have: numbers are cheap, and more processes can share them.
+// Uses the maximum number of lanes: a lane of losses is one number, and more processes can share them.
 double BlockEngine::predict(std::span<const int64_t> graphs, const Take& take) {
   const LaneRange own = lanes_of_rank(kMaxLanes, rank_of(exchange_), ranks_of(exchange_));
   LaneTree<LossSum> losses(

@@ -22,24 +22,29 @@ namespace plimsoll {
 inline constexpr const char* kOtherRecipe =
     "with another recipe, start again with --force in place of --resume, or name another --run";
 
-/// How much runs at once: what the budget decides, and with it the speed and nothing else.
+/// How much runs at once. The budget decides it; it changes the speed, never the results.
 struct ExecutionPlan {
-  int blocks = 1;           ///< blocks in flight at most, one a thread
-  int64_t slab_bytes = 0;   ///< for all of them; 0: no slab, tensors come from the heap
-  int64_t min_bytes = 0;    ///< of it that are enough for any one block
-  BlockSize largest = {};   ///< what each thread has room for
-  int64_t prefetch = 0;     ///< blocks read ahead
-  int64_t keep = 0;         ///< blocks whose graphs an OffloadedTeacher's student need not read again
-  int64_t cache_bytes = 0;  ///< for the source's cache (BlockSource::resize_cache)
-  bool recompute = false;   ///< layers run again in backward (nn/recompute.h)
-  std::shared_ptr<const RangePlanner> training = nullptr;    ///< of blocks forward and backward
-  std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< of blocks forward
-  std::shared_ptr<const RangePlanner> teaching = nullptr;    ///< of an OffloadedTeacher's blocks
-  /// Blocks run there, and the slab has what they leave on the host; null: all of it.
+  int blocks = 1;  ///< Maximum number of blocks in flight; each has a thread.
+  int64_t slab_bytes =
+      0;  ///< Bytes of the slab for all blocks; 0: no slab, tensors are allocated on the heap.
+  int64_t min_bytes = 0;    ///< Bytes of the slab that are enough for any one block.
+  BlockSize largest = {};   ///< The largest block that each thread has memory for.
+  int64_t prefetch = 0;     ///< Number of blocks read ahead.
+  int64_t keep = 0;         ///< Number of blocks whose graphs stay in memory for the student after the
+                            ///< OffloadedTeacher has run.
+  int64_t cache_bytes = 0;  ///< Bytes of the source's cache (BlockSource::resize_cache).
+  bool recompute = false;   ///< Whether layers run again in the backward pass (nn/recompute.h).
+  std::shared_ptr<const RangePlanner> training = nullptr;  ///< Plans ranges for forward and backward passes.
+  std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< Plans ranges for forward passes.
+  std::shared_ptr<const RangePlanner> teaching =
+      nullptr;  ///< Plans ranges for the blocks of an OffloadedTeacher.
+  /// If set, blocks run on this device, and the slab holds only what they leave on the host.
   DeviceBlocks* device = nullptr;
-  std::shared_ptr<const RangePlanner> device_training = nullptr;    ///< of ranges there; none: as they come
-  std::shared_ptr<const RangePlanner> device_prediction = nullptr;  ///< likewise
-  double graphs_per_s = 0;                                          ///< expected; 0: not known
+  std::shared_ptr<const RangePlanner> device_training =
+      nullptr;  ///< Plans ranges on the device for training; null: not planned.
+  std::shared_ptr<const RangePlanner> device_prediction =
+      nullptr;              ///< Plans ranges on the device for prediction; null: not planned.
+  double graphs_per_s = 0;  ///< Expected speed; 0: not known.
 };
 
 /// Differentiates an objective over batches, block by block: a worker runs the whole network forward and
@@ -47,77 +52,77 @@ struct ExecutionPlan {
 /// (sample/block/block_runner.h), lane by lane (engine/blocks/lane_tree.h). Results are the same bits for any
 /// execution.
 ///
-/// With an OffloadedTeacher, blocks go through it first, and then through the objective: all of a batch, or
-/// as many as it has room for.
+/// With an OffloadedTeacher, blocks go through the teacher first and then through the objective: the whole
+/// batch at once, or as many blocks as the teacher has memory for.
 ///
 /// With an Exchange the lanes of a batch, or of a list to predict, are shared out among the ranks of a run
 /// (engine/blocks/lane_exchange.h). Every rank makes the same calls.
 class BlockEngine {
  public:
-  /// All arguments must outlive the engine. `shapes` has one entry for each graph of the source. `teacher`
-  /// may be null. `lanes`: of a batch (engine/blocks/lane_tree.h), at least as many as ranks of `exchange`,
-  /// which may be null.
+  /// All arguments must outlive the engine. `shapes` has one entry per graph of the source. `teacher` and
+  /// `exchange` may be null. `lanes` is the number of lanes of a batch (engine/blocks/lane_tree.h), at least
+  /// the number of ranks of `exchange`.
   BlockEngine(const BlockSource& source, std::span<const GraphShape> shapes, const Objective& objective,
               const BlockLimits& limits, const ExecutionPlan& execution = {},
               OffloadedTeacher* teacher = nullptr, int64_t lanes = 1, Exchange* exchange = nullptr);
 
-  /// The gradient of the mean loss over the batch's items, into gradients(), which are overwritten. Returns
-  /// the mean loss. Running statistics move once, when all blocks are done. Errors: Failure naming the graph
-  /// when a loss is not finite; BudgetExceeded. With ranks: as LaneExchange::add_up().
-  /// `loss_scale`: the gradient is so many times as long; the loss returned is not.
+  /// Writes the gradient of the mean loss over the batch's items to gradients(), and returns the mean loss.
+  /// Running statistics move once, when all blocks are done. `loss_scale` multiplies the gradient, not the
+  /// loss returned. Errors: Failure naming the graph if a loss is not finite; BudgetExceeded; with ranks
+  /// those of LaneExchange::add_up().
   double gradient(std::span<const int64_t> batch, const DropoutKey& key, double loss_scale = 1);
-  /// Announces a batch (BlockRunner::expect()), as far as it is this rank's.
+  /// Announces this rank's part of a batch (BlockRunner::expect()).
   void expect(std::span<const int64_t> batch);
 
-  /// f32, one for each parameter and of its shape; with ranks one for each piece of this rank's slice.
+  /// F32, one per parameter and of its shape; with ranks one per piece of this rank's slice. Accounted under
   /// Tag::gradients.
   const std::vector<at::Tensor>& gradients() const {
     return ranks_ ? ranks_->gradients() : sums_.sum().gradients;
   }
-  /// With ranks: what they agree on and share; null without.
+  /// The exchange between ranks; null in a run of one process.
   LaneExchange* ranks() { return ranks_ ? &*ranks_ : nullptr; }
-  /// With ranks: begins to receive what the others update of the parameters.
+  /// With ranks: starts to receive the other ranks' updates of the parameters.
   void begin_parameters() {
     if (ranks_) ranks_->begin_parameters(sums_);
   }
-  /// With ranks, after begin_parameters(): has the parameters, of which each has updated its slice, known to
-  /// all.
+  /// With ranks, after begin_parameters(): sends this rank's updated slice of the parameters to all others,
+  /// and waits for theirs.
   void share_parameters() {
     if (ranks_) ranks_->share_parameters(sums_);
   }
-  /// With ranks: [parameters and some zeros] numbers that nobody uses between two steps.
+  /// With ranks: memory that is unused between two steps, f32, with one number per parameter value and some
+  /// zeros.
   at::Tensor idle_row() { return sums_.sum().row; }
 
-  /// Items of these graphs: what a mean is taken over.
+  /// Number of items of these graphs, which the mean loss is taken over.
   int64_t items(std::span<const int64_t> graphs) const;
 
-  /// Without dropout. `take` gets what the objective says of the items of a few graphs, [items, outputs()],
-  /// in the order of the graphs; with ranks those of this one. Returns the mean loss.
+  /// Predicts without dropout. `take` gets the outputs for the items of a few graphs at a time, [items,
+  /// outputs()], in the order of the graphs; with ranks, only those of this rank. Returns the mean loss.
   using Take = std::function<void(std::span<const float> outputs)>;
   double predict(std::span<const int64_t> graphs, const Take& take);
-  /// The same into `outputs`, which has room for all.
+  /// Predicts into `outputs`, which must have space for all items.
   double predict(std::span<const int64_t> graphs, std::span<float> outputs);
-  /// The same on this rank alone, block by block, in their order: `take` also gets the sum of the block's
+  /// Predicts on this rank alone, block by block and in order. `take` also gets the sum of the block's
   /// losses. A block without items has no outputs.
   using TakeBlock = std::function<void(std::span<const float> outputs, double loss)>;
   void predict_blocks(std::span<const int64_t> graphs, const TakeBlock& take);
 
-  /// Runs one block alone, forward and, if `training`, backward, and returns what it takes and gives of the
-  /// slab. gradients() are overwritten. Errors: BudgetExceeded.
+  /// Runs one block alone, forward and, if `training`, backward, and returns its allocations in the slab.
+  /// Overwrites gradients(). Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, bool training, const RangePlan& plan = {});
-  /// The same on the execution's device: what the block takes and gives of its range there, in which tensors
-  /// go as `planner` says.
+  /// A block's allocations in its range on the device, where `planner` places the tensors.
   struct OnDevice {
     Tape tape;
-    int64_t bytes = 0;       ///< of the range that were in use, holes included
-    int64_t staging = 0;     ///< pinned memory of the host
-    bool as_planned = true;  ///< whether the planner was right
+    int64_t bytes = 0;       ///< Bytes of the range that were in use, holes included.
+    int64_t staging = 0;     ///< Bytes of pinned host memory.
+    bool as_planned = true;  ///< Whether all tensors were placed as planned.
   };
   OnDevice record_on_device(const GraphBlock& block, bool training, const RangePlanner* planner = nullptr);
-  /// As record(), through the teacher alone.
+  /// Records the teacher alone; otherwise as record().
   Tape record_teaching(const GraphBlock& block, const RangePlan& plan = {});
 
-  /// Runs a batch as gradient() does and forgets what it finds. Errors: as gradient().
+  /// Runs a batch as gradient() does and discards the results. Errors: those of gradient().
   void try_out(std::span<const int64_t> batch);
 
   const Objective& objective() const { return objective_; }
@@ -137,7 +142,7 @@ class BlockEngine {
   void run(std::span<const int64_t> graphs, const BlockRunner::Work& work, const RangePlanner* planner);
   std::pair<at::Tensor, at::Tensor> losses_of(const at::Tensor& outputs, const Batch& batch,
                                               double normaliser) const;
-  // Of a list, which has so many blocks, the graphs that this rank works on.
+  // The graphs of a list that this rank works on, and the number of blocks of the whole list.
   struct Part {
     std::span<const int64_t> graphs;
     int64_t blocks;

@@ -12,7 +12,7 @@ int64_t max_in(const GraphShape& shape, const CollateOptions& options) {
   return options.self_loops ? shape.max_in : shape.max_in_without_loops;
 }
 
-// Orders of trimmed samples are never cut into pieces.
+// Orders of trimmed samples are never cut into pieces, so their terms are those of an open order.
 const OrderTerms kOpen;
 
 bool trimmed(const BlockShapes& shapes, const CollateOptions& options) {
@@ -65,7 +65,9 @@ void count_terms(std::span<const int64_t> graphs, const BlockShapes& shapes, con
   }
   order.end();
   block.closed =
-      order.closed() || (t[kNodes] == 0 && !prefixes);  // which runs through no operation of either kind
+      order.closed() ||
+      (t[kNodes] == 0 &&
+       !prefixes);  // An empty block runs no operation of either kind, so that it counts as closed.
   t[kOne] = 1;
   t[kGraphs] = static_cast<int64_t>(graphs.size());
   t[kPieceRows] = order.piece_rows(t[kNodes]);

@@ -9,46 +9,47 @@
 
 namespace plimsoll {
 
-/// What the sizes of a block's tensors are affine in: places in Terms. Pieces and max_in are those of the
-/// order of edges (kernels/edge_order.h), groups and chunks what operators' workspaces are counted in.
+/// The terms in which the sizes of a block's tensors are affine: indices into Terms. kPieceRows and kMaxIn
+/// describe the order of edges (kernels/edge_order.h); groups and chunks are the units of operators'
+/// workspaces.
 enum Term : size_t {
   kOne,
   kGraphs,
   kNodes,
-  kEdges,      ///< stored
-  kSelfLoops,  ///< among them
-  kItems,      ///< where they are neither graphs nor nodes (ItemKind::has_term)
-  kPieceRows,  ///< nodes of the largest piece
-  kGroups,     ///< of pieces, or chunks of nodes where there are no pieces
-  kMaxIn,      ///< the most edges into one node, as the order has them
+  kEdges,      ///< Number of stored edges.
+  kSelfLoops,  ///< Number of self-loops among the edges.
+  kItems,      ///< Number of items, if they are neither graphs nor nodes (ItemKind::has_term).
+  kPieceRows,  ///< Number of nodes of the largest piece.
+  kGroups,     ///< Number of groups of pieces, or of chunks of nodes if the order has no pieces.
+  kMaxIn,      ///< Maximum number of edges into one node in the order of edges.
   kSegmentGroups,
   kTerms
 };
 
-/// After them in the terms of a sample that is trimmed to its hops: those of what lies within 0 .. hops-1
-/// hops of its seeds (GraphBlock::prefixes).
+/// Terms that follow those of `Term` if a sample is trimmed to its hops: one set for the nodes within each of
+/// 0 .. hops-1 hops of its seeds (GraphBlock::prefixes).
 enum PrefixTerm : size_t {
   kPrefixNodes,
   kPrefixEdges,
   kPrefixSelfLoops,
-  kPrefixParts,   ///< that gradients of weights are summed in
-  kPrefixChunks,  ///< of nodes
+  kPrefixParts,   ///< Number of parts in which gradients of weights are summed.
+  kPrefixChunks,  ///< Number of chunks of nodes.
   kPrefixMaxIn,
   kPrefixTerms
 };
 constexpr size_t place_of(size_t prefix, PrefixTerm term) {
   return kTerms + prefix * kPrefixTerms + term;
 }
-/// Prefixes among terms; 0: blocks are not trimmed.
+/// Number of prefixes in `terms`; 0: the blocks are not trimmed.
 inline size_t prefixes_in(const Terms& terms) {
   return (terms.size() - kTerms) / kPrefixTerms;
 }
-/// The nodes that the last layer makes: seeds, or all.
+/// Number of nodes that the last layer computes: the seeds, or all nodes.
 inline int64_t nodes_judged(const Terms& terms) {
   return terms[prefixes_in(terms) > 0 ? place_of(0, kPrefixNodes) : size_t{kNodes}];
 }
 
-/// The sizes of a source's graphs, one for each, and of samples those of their prefixes
+/// The sizes of a source's graphs, one entry each, and of their prefixes if they are samples
 /// (BlockSource::prefix_shapes).
 struct BlockShapes {
   std::span<const GraphShape> graphs;
@@ -60,8 +61,8 @@ struct BlockShapes {
   }
 };
 
-/// Of one block. Blocks whose order has closed pieces and those whose has not run through different
-/// operations: each kind has its own tape.
+/// The terms of one block. Blocks whose order has closed pieces run through other operations than the rest,
+/// so each kind has its own tape.
 struct BlockTerms {
   Terms terms = Terms(kTerms, 0);
   bool closed = true;
@@ -69,11 +70,11 @@ struct BlockTerms {
 
 BlockTerms terms_of(std::span<const int64_t> graphs, const BlockShapes& shapes,
                     const CollateOptions& options);
-/// The same into memory that is used again.
+/// Counts the terms into memory that is used again.
 void count_terms(std::span<const int64_t> graphs, const BlockShapes& shapes, const CollateOptions& options,
                  BlockTerms& terms);
 
-/// Fills in the terms that are no sums over graphs, as high as they can be for the others in `highest`.
+/// Fills in the terms that are not sums over graphs with their maximum, given the other terms in `highest`.
 void complete_corner(std::span<const int64_t> graphs, const BlockShapes& shapes,
                      const CollateOptions& options, bool closed, Terms& highest);
 

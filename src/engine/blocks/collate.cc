@@ -18,7 +18,7 @@ namespace plimsoll {
 
 namespace {
 
-// Lists by counting: ptr[n + 1] counts the edges out of n, then ptr[n] is where the next ID of n goes.
+// Counting sort: ptr[n + 1] counts the edges out of n, then ptr[n] is the place of the next ID of n.
 void list_neighbours(const GraphBlock& block, int64_t node_features, const at::Tensor& edge_index,
                      Batch& batch) {
   const int64_t nodes = block.nodes();
@@ -33,7 +33,7 @@ void list_neighbours(const GraphBlock& block, int64_t node_features, const at::T
   std::partial_sum(ptr, ptr + nodes + 1, ptr);
   for (int64_t e = 0; e < edges; ++e)
     ids[ptr[source[e]]++] = static_cast<int64_t>(block.x[static_cast<size_t>(target[e] * node_features)]);
-  // Now ptr[n] is the end of n's list. Lists lose what is in them twice, and close up.
+  // Now ptr[n] is the end of n's list. Duplicates are removed, and the lists move together.
   int64_t begin = 0;
   int64_t* to = ids;
   for (int64_t n = 0; n < nodes; ++n) {
@@ -47,7 +47,7 @@ void list_neighbours(const GraphBlock& block, int64_t node_features, const at::T
   ptr[nodes] = to - ids;
 }
 
-// The sample that a block is, where the model judges its seeds layer by layer.
+// The layers of a block that is a sample, if the model computes its seeds layer by layer.
 std::optional<TrimmedLayers> trimmed(const GraphBlock& block, const CollateOptions& options) {
   if (block.prefixes.empty() || options.layers == 0) return std::nullopt;
   if (block.graphs() != 1)
@@ -56,7 +56,7 @@ std::optional<TrimmedLayers> trimmed(const GraphBlock& block, const CollateOptio
   return TrimmedLayers(block.prefixes, {block.nodes(), block.edge_count()}, options.layers);
 }
 
-// Edges into each node but self-loops, or the sum of their weights.
+// Counts the edges into each node, self-loops excluded, or sums their weights.
 at::Tensor count_degrees(const GraphBlock& block, bool by_weight) {
   at::Tensor degrees = at::zeros({block.nodes()}, at::kFloat);
   float* const degree = degrees.mutable_data_ptr<float>();

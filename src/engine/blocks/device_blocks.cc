@@ -25,7 +25,7 @@ int64_t rounded_bytes(const at::Tensor& tensor) {
   return DeviceRegion::round_up(static_cast<int64_t>(tensor.nbytes()));
 }
 
-// What is copied of x: the rows that are not there.
+// Bytes of x to copy: the rows that are not kept on the device.
 int64_t coming_bytes(const Batch& batch) {
   if (!batch.row_place.defined()) return static_cast<int64_t>(batch.x.nbytes());
   const std::span places(batch.row_place.const_data_ptr<int32_t>(), static_cast<size_t>(batch.nodes()));
@@ -48,7 +48,7 @@ void DeviceBlocks::make_lanes(int lanes, int64_t bytes) {
   lanes_.clear();
   rows_.reset();
   highest_range_ = highest_staging_ = unforeseen_ = reruns_ = 0;
-  if (!torch_.is_cpu()) clear_cublas_workspaces();  // of streams that are no more
+  if (!torch_.is_cpu()) clear_cublas_workspaces();  // Frees the workspaces of streams that no longer exist.
   for (int lane = 0; lane < lanes; ++lane) lanes_.push_back(std::make_unique<Lane>(device_, tensors_, bytes));
 }
 
@@ -91,7 +91,7 @@ Batch DeviceBlocks::copy(Lane& lane, const Batch& batch) const {
   int64_t bytes = 0;
   there.each_tensor([&](const at::Tensor& tensor) { bytes += rounded_bytes(tensor); });
   std::byte* staging = lane.stage(bytes);
-  Stretch coming;  // rows of x, where others are there
+  Stretch coming;  // Rows of x to merge with those kept on the device.
   there.each_tensor([&](at::Tensor& tensor) {
     const at::Tensor here = tensor.contiguous();
     const bool is_x = &tensor == &there.x;
@@ -104,7 +104,7 @@ Batch DeviceBlocks::copy(Lane& lane, const Batch& batch) const {
     else
       lane.stream->copy_to_device(static_cast<std::byte*>(tensor.mutable_data_ptr()), staging, copied);
     staging += rounded_bytes(here);
-    if (torch_.is_cpu()) lane.stream->wait();  // the host reads it, or gives it back after an error
+    if (torch_.is_cpu()) lane.stream->wait();  // The host reads the tensor, or frees it after an error.
   });
   if (coming.data == nullptr) return there;
   place_rows(*lane.stream, rows_ ? rows_->stretch() : Stretch{}, coming, there.row_place, there.x);
@@ -112,7 +112,7 @@ Batch DeviceBlocks::copy(Lane& lane, const Batch& batch) const {
   return there;
 }
 
-// What a block found, in the staging of its lane.
+// Copies the results of a block to the staging memory of its lane.
 std::vector<DeviceBlocks::Staged> DeviceBlocks::copy_back(Lane& lane, const std::vector<at::Tensor>& found) {
   std::vector<at::Tensor> whole;
   std::vector<Staged> staged;
@@ -146,12 +146,13 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
     }
     staged = copy_back(lane, found);
   } catch (...) {
-    // Whoever has the memory next must not meet what was under way. A failed device says so here too, but the
-    // first error is the one to tell.
+    // The next user of the memory must not meet work in progress. A failed device reports an error here, too,
+    // but only the first error is reported to the user.
     (void)error_of([&] { lane.stream->wait(); });
     throw;
   }
-  if (room.bytes == lane.bytes) raise(highest_range_, range.high());  // else it had those of all lanes
+  if (room.bytes == lane.bytes)
+    raise(highest_range_, range.high());  // Otherwise the block had the ranges of all lanes.
   raise(highest_staging_, lane.staging->bytes());
   if (range.left_plan()) ++unforeseen_;
   const std::byte* const from = lane.staging->read().data();
@@ -167,7 +168,8 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
 std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const int64_t> graphs,
                                           const RangePlanner* planner, const Work& work) {
   Lane& lane = [&]() -> Lane& {
-    const std::shared_lock beside_others(running_);  // its workspace must not lie where rooms belong
+    const std::shared_lock beside_others(
+        running_);  // The workspace of a new lane must not be allocated where a lane's range belongs.
     return lane_of_this_thread();
   }();
   if (recorder_ != nullptr) planner = recorded_planner_;
@@ -179,7 +181,7 @@ std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const in
     const std::shared_lock beside_others(running_);
     return run_in(lane, lane.room->stretch(), batch, lane.plan, work);
   } catch (const DeviceRegionFull&) {
-    // Alone and without a plan it would find no room again; and what is recorded is one run.
+    // A lone block without a plan would find no free space again, and a recording is of one run.
     if (recorder_ != nullptr || (lanes_.size() < 2 && lane.plan.pieces.empty())) throw;
   }
   return run_alone(lane, batch, work);

@@ -20,56 +20,57 @@
 
 namespace plimsoll {
 
-/// Runs blocks on a device. What collate() made is copied there, the network runs on a stream of the
-/// thread's own, in a range of the region, and what it found comes back to the host, where gradients are
-/// added and the optimizer steps as without a device. So the host's memory, checkpoints and order of sums are
-/// the same, and the device holds the parameters, the blocks in flight, and rows of features of a giant
+/// Runs blocks on a device. The tensors of collate() are copied to the device, the network runs on the
+/// thread's own stream in a range of the region, and the results are copied back to the host, which adds
+/// gradients and steps the optimizer as without a device. The host's memory, checkpoints and order of sums
+/// are therefore the same; the device holds the parameters, the blocks in flight, and feature rows of a giant
 /// graph.
 class DeviceBlocks {
  public:
-  /// All must outlive it. `torch`: where tensors are made.
+  /// All arguments must outlive the object. Tensors are made on `torch`.
   DeviceBlocks(Device& device, DeviceTensors& tensors, c10::Device torch,
                const std::vector<const ParameterList*>& parameters);
 
-  /// Gives back the lanes there are, with what is known of their blocks, and makes so many, each with a range
-  /// of `bytes` for a block. Errors: DeviceRegionFull.
+  /// Frees the present lanes and their counters, and makes `lanes` new ones, each with a range of `bytes` for
+  /// a block. Errors: DeviceRegionFull.
   void make_lanes(int lanes, int64_t bytes);
 
-  /// Puts rows of features there, by way of `staging_bytes` of pinned memory, until there are lanes for
-  /// another plan: from now on `source` leaves them out of blocks. Errors: those of DeviceRows.
+  /// Keeps feature rows on the device, copied by way of `staging_bytes` of pinned memory, until make_lanes()
+  /// is called. Meanwhile `source` leaves these rows out of blocks. Errors: those of DeviceRows.
   void keep_rows(const FeatureRows& source, const DeviceRows::Size& size, int64_t staging_bytes) {
     rows_.emplace(device_, tensors_, source, size, staging_bytes);
   }
-  /// Null: there are none.
+  /// The rows kept on the device, or null.
   const DeviceRows* rows() const { return rows_ ? &*rows_ : nullptr; }
 
-  /// While it lives, models have their parameters on the device (DeviceParameters::InUse).
+  /// While the result lives, models have their parameters on the device (DeviceParameters::InUse).
   std::unique_ptr<DeviceParameters::InUse> use_parameters() {
     return std::make_unique<DeviceParameters::InUse>(parameters_, *stream_);
   }
 
-  /// work(the batch on the device), as of a block of these graphs, for which `planner`, if any, says where
-  /// tensors go. Returns what it returns, on the host. The first lane that is free is the thread's from then
-  /// on. A block that finds no room in its range runs again with those of all lanes, and without a plan.
-  /// Several threads may call it at once. Errors: of work; DeviceRegionFull.
+  /// Calls `work` with the batch on the device and returns its results on the host. `graphs` are those of the
+  /// block; `planner`, if any, decides where its tensors go. A thread gets the first free lane on its first
+  /// call, and keeps it. A block that finds no free space in its range runs again alone, with the ranges of
+  /// all lanes and without a plan. Several threads may call it at once. Errors: those of `work`;
+  /// DeviceRegionFull.
   using Work = std::function<std::vector<at::Tensor>(Batch& batch)>;
   std::vector<at::Tensor> run(const Batch& batch, std::span<const int64_t> graphs,
                               const RangePlanner* planner, const Work& work);
 
-  /// From now on writes down what blocks take and give of their ranges, in which tensors go as `planner`
-  /// says, whatever run() is told. What is known of blocks begins again. A block that finds no room is not
-  /// run again.
+  /// Starts to record the allocations of blocks in their ranges, placed by `planner` instead of the planner
+  /// given to run(). Resets the counters. While recording, a block that finds no free space does not run
+  /// again.
   void begin_record(TapeRecorder* recorder, const RangePlanner* planner);
   void end_record() { recorder_ = nullptr; }
-  /// The most of a range that a block has had in use.
+  /// Maximum bytes of a range that a block has used.
   int64_t highest_range() const { return highest_range_; }
-  /// The most pinned memory that a block has had in use.
+  /// Maximum pinned memory that a block has used.
   int64_t highest_staging() const { return highest_staging_; }
-  /// Blocks whose tensors were not as planned.
+  /// Number of blocks whose tensors were not placed as planned.
   int64_t unforeseen() const { return unforeseen_; }
-  /// Blocks that ran again, alone.
+  /// Number of blocks that ran again, alone.
   int64_t reruns() const { return reruns_; }
-  /// The bytes of a lane's range; there must be one.
+  /// Bytes of a lane's range. There must be a lane.
   int64_t lane_bytes() const { return lanes_.front()->bytes; }
   int lanes() const { return static_cast<int>(lanes_.size()); }
 
@@ -82,15 +83,16 @@ class DeviceBlocks {
     std::byte* stage(int64_t wanted);
 
     Device& device;
-    const int64_t bytes;  // of its room
-    std::optional<DeviceTensors::HeldMemory> room;
-    std::unique_ptr<PinnedBuffer> staging;  // grows to the largest block's
+    const int64_t bytes;  // Bytes of `room`.
+    std::optional<DeviceTensors::Room> room;
+    std::unique_ptr<PinnedBuffer> staging;  // Grows to the size of the largest block.
     RangePlan plan;
-    std::unique_ptr<DeviceStream> stream;  // ends first, with its work
+    std::unique_ptr<DeviceStream>
+        stream;  // Destroyed first, so that its work has ended before the memory is freed.
   };
   Lane& lane_of_this_thread();
   Batch copy(Lane& lane, const Batch& batch) const;
-  // A tensor in a lane's staging.
+  // A tensor in the staging memory of a lane.
   struct Staged {
     std::vector<int64_t> sizes;
     at::ScalarType type;
@@ -104,7 +106,7 @@ class DeviceBlocks {
   Device& device_;
   DeviceTensors& tensors_;
   const c10::Device torch_;
-  std::unique_ptr<DeviceStream> stream_;  // for parameters
+  std::unique_ptr<DeviceStream> stream_;  // Stream of the parameters.
   DeviceParameters parameters_;
   std::optional<DeviceRows> rows_;
   std::vector<std::unique_ptr<Lane>> lanes_;
@@ -112,7 +114,7 @@ class DeviceBlocks {
   std::map<std::thread::id, Lane*> lane_of_;
   TapeRecorder* recorder_ = nullptr;
   const RangePlanner* recorded_planner_ = nullptr;
-  std::shared_mutex running_;  // a block that needs all ranges waits until no other has one
+  std::shared_mutex running_;  // Locked exclusively by a block that needs the ranges of all lanes.
   std::atomic<int64_t> highest_range_ = 0;
   std::atomic<int64_t> highest_staging_ = 0;
   std::atomic<int64_t> unforeseen_ = 0;

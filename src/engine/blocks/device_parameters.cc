@@ -33,7 +33,7 @@ DeviceParameters::InUse::InUse(DeviceParameters& parameters, DeviceStream& strea
   stream.copy_to_device(parameters_.room_->stretch().data, parameters_.staging_->data(),
                         parameters_.staging_->bytes());
   stream.wait();
-  // It stays the same tensor to whoever holds it.
+  // Layers that hold the tensor still hold the same object.
   for (const Copy& copy : parameters_.copies_) copy.model.set_data(copy.there);
 }
 

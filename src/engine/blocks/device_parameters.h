@@ -12,16 +12,16 @@
 
 namespace plimsoll {
 
-/// Copies of parameters and buffers on a device, for models whose own stay on the host, where the optimizer
-/// moves them and checkpoints are written. Not thread-safe.
+/// Copies of parameters and buffers on a device. The models' own stay on the host, where the optimizer
+/// updates them and checkpoints are written. Not thread-safe.
 class DeviceParameters {
  public:
-  /// Takes memory of the device for all of them, and as much pinned memory. All arguments must outlive it.
-  /// Errors: DeviceRegionFull, BudgetExceeded.
+  /// Takes device memory for all copies, and the same amount of pinned memory. All arguments must outlive the
+  /// object. Errors: DeviceRegionFull, BudgetExceeded.
   DeviceParameters(Device& device, DeviceTensors& tensors, c10::Device torch,
                    const std::vector<const ParameterList*>& lists);
 
-  /// While it lives, the models' tensors are the copies, with the values that their own had when it began.
+  /// While it lives, the models' tensors are the copies, with the values that the host's had at its start.
   class InUse {
    public:
     InUse(DeviceParameters& parameters, DeviceStream& stream);
@@ -35,12 +35,12 @@ class DeviceParameters {
 
  private:
   struct Copy {
-    at::Tensor model;  // what layers hold; its data changes places
+    at::Tensor model;  // The tensor that layers hold; set_data() switches its data.
     at::Tensor host;
     at::Tensor there;
-    int64_t place;  // in the room
+    int64_t place;  // Byte offset in room_.
   };
-  std::optional<DeviceTensors::HeldMemory> room_;  // none: there are no parameters
+  std::optional<DeviceTensors::Room> room_;  // Empty if there are no parameters.
   std::vector<Copy> copies_;
   std::unique_ptr<PinnedBuffer> staging_;
 };

@@ -6,15 +6,17 @@
 
 namespace plimsoll {
 
-/// How a rank's part of a batch ended, as it tells the others: 0, or how bad it was.
+/// How a rank's part of a batch ended, as a number for the other ranks: 0 for success, larger for worse
+/// endings.
 double ending_of(const std::exception_ptr& error);
 
-/// All ranks do what the worst ending of any means. `records`: those of all ranks, of `size` numbers, each of
-/// which begins with an ending. Returns where all were done. Errors: `error`, this rank's own, and without
-/// one what it means here that another rank had one: Interrupted where that may go on, or Failure.
+/// Returns if all ranks were done; otherwise all ranks act on the worst ending. `records` are those of all
+/// ranks, of `size` numbers each; each starts with an ending. Errors: `error`, this rank's own; without one,
+/// the error that another rank's ending means here: Interrupted if that rank can continue later, else
+/// Failure.
 void require_all_done(std::span<const double> records, size_t size, const std::exception_ptr& error);
 
-/// What ends `work`, for all ranks to know; null: nothing does.
+/// Calls `work` and returns the exception that it threw, or null.
 template <typename Work>
 std::exception_ptr error_of(const Work& work) {
   try {

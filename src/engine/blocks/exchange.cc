@@ -9,7 +9,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-// Calls visit(rank) for every other one.
+// Calls visit(rank) for every other rank.
 template <typename Visit>
 void visit_others(const Exchange& exchange, const Visit& visit) {
   for (int rank = 0; rank < exchange.ranks(); ++rank)

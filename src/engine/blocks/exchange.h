@@ -10,15 +10,15 @@
 
 namespace plimsoll {
 
-/// Another rank of the run is gone, or does not answer: what was begun with it cannot be ended. The run goes
-/// on from its last checkpoint. Exit 75.
+/// Another rank of the run has ended or does not answer, so that the present exchange cannot be completed.
+/// The run continues from its last checkpoint. Exit code 75.
 class RankLost : public Error {
  public:
   explicit RankLost(const std::string& text) : Error(75, text) {}
 };
 
-/// How the processes of one run, its ranks 0 .. R-1, hand each other bytes. All ranks make the same calls in
-/// the same order. A run of one process has none: wherever an Exchange is asked for null means that. Not
+/// Sends bytes between the processes of one run, its ranks 0 .. R-1. All ranks make the same calls in the
+/// same order. A run of one process has no Exchange: every function that takes one accepts null for that. Not
 /// thread-safe.
 class Exchange {
  public:
@@ -27,19 +27,19 @@ class Exchange {
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
 
-  /// Begins to send bytes to another rank, or to receive them from it; they stay where they are until wait()
+  /// Starts to send bytes to another rank, or to receive them from it. `bytes` must stay valid until wait()
   /// returns. Between two ranks bytes arrive in the order in which they were sent.
   virtual void send(int to, std::span<const std::byte> bytes) = 0;
   virtual void receive(int from, std::span<std::byte> bytes) = 0;
-  /// Until all that was begun is done. Errors: RankLost, which names the rank.
+  /// Waits until all transfers are done. Errors: RankLost, which names the rank.
   virtual void wait() = 0;
 
-  /// Around each step of training, whose time is much the same in all steps: who watches over the ranks takes
-  /// a step that is many times longer than the longest before it for a stall.
+  /// Mark each step of training. Steps take about the same time, so a step that lasts many times longer than
+  /// the longest before it is treated as a stall by the process that watches the ranks.
   virtual void begin_step() {}
   virtual void end_step() {}
 
-  /// What this rank has sent so far, and how long it has waited, for slower ranks too.
+  /// What this rank has sent so far, and how long it has waited, which includes waiting for slower ranks.
   struct Traffic {
     int64_t bytes_sent = 0;
     double seconds = 0;
@@ -47,7 +47,7 @@ class Exchange {
   virtual Traffic traffic() const = 0;
 };
 
-/// A step of training while it lives; null: there are no ranks.
+/// Marks a step of training while it lives. `exchange` may be null.
 class RankStep {
  public:
   explicit RankStep(Exchange* exchange) : exchange_(exchange) {
@@ -70,14 +70,14 @@ inline int ranks_of(const Exchange* exchange) {
   return exchange == nullptr ? 1 : exchange->ranks();
 }
 
-/// Of every rank as many numbers as `mine`: those of rank r at all[r * mine.size()].
+/// Gathers as many numbers of every rank as `mine` has: those of rank r at all[r * mine.size()].
 void gather(Exchange& exchange, std::span<const double> mine, std::span<double> all);
-/// A text of every rank.
+/// Gathers one text per rank.
 std::vector<std::string> gather_texts(Exchange& exchange, const std::string& mine);
-/// What rank 0 has, on every rank.
+/// Copies rank 0's value to every rank.
 void broadcast(Exchange& exchange, std::span<std::byte> bytes);
 std::string broadcast_text(Exchange& exchange, const std::string& of_rank_0);
-/// Until every rank is here; nothing where there are none.
+/// Waits until every rank has called it. Does nothing if `exchange` is null.
 void meet(Exchange* exchange);
 
 }  // namespace plimsoll

@@ -19,7 +19,7 @@ at::TensorOptions without_data(at::ScalarType dtype) {
   return at::TensorOptions(c10::DeviceType::Meta).dtype(dtype);
 }
 
-// Each graph, with its class.
+// Items that are graphs, each with its class.
 class GraphItems final : public ItemKind {
  public:
   int64_t count(const GraphShape&) const override { return 1; }
@@ -36,7 +36,7 @@ class GraphItems final : public ItemKind {
   int64_t graph_of(int64_t item, const GraphBlock&, const Batch&) const override { return item; }
 };
 
-// Each node that has a class, with it.
+// Items that are the nodes with a class.
 class LabelledNodeItems final : public ItemKind {
  public:
   int64_t count(const GraphShape& shape) const override { return shape.labelled_nodes; }
@@ -62,7 +62,7 @@ class LabelledNodeItems final : public ItemKind {
     batch.items = at::empty({batch.item_count}, without_data(at::kLong));
     batch.y = at::empty({batch.item_count}, without_data(at::kLong));
   }
-  // The first always has one, so that a block is never without.
+  // The first node always has a class, so that no block is without items.
   void add_to_probe(GraphBlock& block, GraphShape& shape, int64_t first, int64_t nodes,
                     const Draw& draw) const override {
     block.node_y.resize(static_cast<size_t>(block.nodes()), -1);
@@ -78,7 +78,7 @@ class LabelledNodeItems final : public ItemKind {
   }
 };
 
-// Each node.
+// Items that are all nodes.
 class NodeItems final : public ItemKind {
  public:
   int64_t count(const GraphShape& shape) const override { return shape.nodes; }
@@ -92,7 +92,7 @@ class NodeItems final : public ItemKind {
   }
 };
 
-// Each pair of nodes that is asked for, with 1 where it has an edge and 0 where it has none.
+// Items that are requested pairs of nodes, labelled 1 if the pair has an edge and 0 if not.
 class PairItems final : public ItemKind {
  public:
   int64_t count(const GraphShape& shape) const override { return shape.pairs; }

@@ -13,10 +13,10 @@
 namespace plimsoll {
 namespace {
 
-// What a record begins with; the sums of the rank's nodes follow.
+// Numbers at the start of a record; the sums of the rank's nodes follow.
 enum Head : size_t { kEnding, kFlag, kSeconds, kHead };
 
-// Rank by rank: its lanes, and what one of the ranks has most of.
+// The slice with index `number` of a row that consists of slices of `size` numbers.
 std::span<float> slice(const at::Tensor& row, size_t number, int64_t size) {
   return {row.data_ptr<float>() + static_cast<int64_t>(number) * size, static_cast<size_t>(size)};
 }
@@ -72,7 +72,7 @@ std::span<double> LaneExchange::record_of(int rank) {
   return std::span(records_).subspan(static_cast<size_t>(rank) * size, size);
 }
 
-// What the records say of one of the nodes of all ranks.
+// The values that the records hold for one of the nodes of all ranks.
 std::span<double> LaneExchange::values_of(const RankLanes& lanes, size_t node) {
   int rank = 0;
   while (lanes.end(rank) <= node) ++rank;
@@ -96,7 +96,7 @@ void LaneExchange::send_record(const std::exception_ptr& error) {
     if (rank != exchange_.rank()) exchange_.send(rank, std::as_bytes(record));
 }
 
-// Waits for all that was begun. After it the sums over the whole batch are the values of node 0.
+// Waits for all transfers. Afterwards the values of node 0 are the sums over the whole batch.
 void LaneExchange::agree(const RankLanes& lanes, const std::exception_ptr& error) {
   const double before = exchange_.traffic().seconds;
   exchange_.wait();
@@ -124,7 +124,7 @@ void LaneExchange::begin_losses() {
   begin_records(of_losses_, 1);
 }
 
-// After an error the rows are sent all the same, as the others wait for them; nobody adds them.
+// After an error the rows are still sent, because the other ranks wait for them; nobody adds them.
 double LaneExchange::add_up(LaneTree<BatchSum>& sums, const std::exception_ptr& error) {
   if (!error) sums.end();
   const int me = exchange_.rank();
@@ -166,7 +166,7 @@ double LaneExchange::add_up(LaneTree<LossSum>& losses, const std::exception_ptr&
   return values_of(of_losses_, 0)[0];
 }
 
-// The rows of gradients have been sent: the first has room for the parameters.
+// The rows of gradients have been sent, so the first can hold the parameters.
 void LaneExchange::begin_parameters(LaneTree<BatchSum>& sums) {
   for (int rank = 0; rank < exchange_.ranks(); ++rank)
     if (rank != exchange_.rank())

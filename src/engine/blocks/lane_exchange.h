@@ -14,21 +14,22 @@
 
 namespace plimsoll {
 
-/// How the lanes of a batch lie on the ranks of a run.
+/// How the lanes of a batch are distributed over the ranks of a run.
 class RankLanes {
  public:
   RankLanes(int64_t lanes, int ranks);
 
-  /// Sums that a rank has at once, and nodes of the tree that its lanes add up to: the most of any rank.
+  /// Number of sums that a rank holds at once, and of tree nodes that its lanes add up to: the maximum over
+  /// ranks.
   int64_t sets() const { return sets_; }
   size_t max_nodes() const { return max_nodes_; }
-  /// Nodes of all ranks.
+  /// Number of nodes of all ranks.
   size_t nodes() const { return nodes_.size(); }
-  /// Where the nodes of a rank begin among those of all, which are in the order of lanes.
+  /// Range of a rank's nodes among those of all ranks, which are in the order of lanes.
   size_t begin(int rank) const { return begins_[static_cast<size_t>(rank)]; }
   size_t end(int rank) const { return begins_[static_cast<size_t>(rank) + 1]; }
 
-  /// Calls add(left, right) for two nodes, in the order of the tree, until all are in node 0.
+  /// Calls add(left, right) for pairs of nodes, in the order of the tree, until node 0 is the sum of all.
   template <typename Add>
   void fold(const Add& add) const {
     std::vector<std::pair<size_t, LaneNode>> open;
@@ -44,63 +45,65 @@ class RankLanes {
 
  private:
   std::vector<LaneNode> nodes_;
-  std::vector<size_t> begins_;  // one a rank, and the end
+  std::vector<size_t> begins_;  // One entry per rank, and the end.
   int64_t sets_ = 0;
   size_t max_nodes_ = 0;
 };
 
-/// Adds up what the ranks of a run have found in their lanes of a batch, to the bits that one process finds.
-/// Losses and statistics go to every rank; of the gradients a rank gets its slice alone, adds it up, and has
-/// it updated; then the slices of the parameters go to every rank. So a rank sends a slice of each of its
-/// sums, and one of the parameters, to each other: with a node a rank 2 (R - 1) / R of the parameters' bytes.
+/// Adds up what the ranks of a run have computed in their lanes of a batch, to the same bits as one process.
+/// Losses and statistics go to every rank. A rank gets only its slice of the gradients, adds it up and
+/// updates its slice of the parameters; then the slices of the parameters go to every rank. A rank therefore
+/// sends a slice of each of its sums, and one of the parameters, to each other rank: with one node per rank
+/// that is 2 (R - 1) / R times the parameters' bytes.
 ///
-/// What goes wrong on one rank ends the batch on all: each says how its part ended before anything is added.
+/// An error on one rank ends the batch on all: each rank sends how its part ended before anything is added.
 class LaneExchange {
  public:
-  /// All must outlive it. `lanes` at least as many as ranks. Its memory is taken now, under Tag::gradients:
-  /// bytes().
+  /// All arguments must outlive the object. `lanes` is at least the number of ranks. The constructor
+  /// allocates all memory, bytes(), under Tag::gradients.
   LaneExchange(Exchange& exchange, const ParameterList& parameters, int64_t lanes);
   static int64_t bytes(const ParameterList& parameters, int64_t lanes, int ranks);
-  /// Bytes that rank 0 sends in a step; the record of losses and the norm aside.
+  /// Bytes that rank 0 sends in a step, without the record of losses and the norm.
   static int64_t bytes_sent(const ParameterList& parameters, int64_t lanes, int ranks);
 
   int64_t row() const { return slices_.row(); }
   int64_t sets() const { return lanes_.sets(); }
   const Slices& slices() const { return slices_; }
 
-  /// Of the next agreement rank 0's flag, known to all after it.
+  /// Rank 0's flag at the next agreement; all ranks know it afterwards.
   void set_flag(bool flag) { flag_ = flag; }
   bool flag() const { return flag_; }
 
-  /// Before this rank works on its lanes of a batch: begins to receive what the others will send, so that
-  /// they need not wait until this one is done. add_up() of the same sums must follow, and no other message
-  /// before it.
+  /// Starts to receive what the other ranks will send, so that they need not wait until this rank is done.
+  /// Call it before this rank works on its lanes of a batch. add_up() of the same sums must follow, with no
+  /// other message in between.
   void begin(const LaneTree<BatchSum>& sums);
   void begin_losses();
-  /// The sum of this rank's lanes, or the error that ended them, meets those of the others. Returns the loss;
-  /// running statistics have moved, and gradients() are those of the slice. Errors: `error`; what it means
-  /// here that another rank had one: Interrupted where that may go on, Failure, RankLost.
+  /// Adds the sums of this rank's lanes, or the error that ended them, to those of the other ranks. Returns
+  /// the loss. Afterwards running statistics have moved, and gradients() are those of the slice. Errors:
+  /// `error`; if another rank had an error, Interrupted if that rank can continue later, else Failure;
+  /// RankLost.
   double add_up(LaneTree<BatchSum>& sums, const std::exception_ptr& error);
-  /// The same of losses alone, in kMaxLanes lanes.
+  /// Adds losses alone, in kMaxLanes lanes.
   double add_up(LaneTree<LossSum>& losses, const std::exception_ptr& error);
 
-  /// f32, one for each piece of the slice; zeros until add_up().
+  /// F32, one per piece of the slice; zeros until add_up().
   const std::vector<at::Tensor>& gradients() const { return gradients_; }
-  /// In place of begin() and add_up(), on every rank, for a batch of which there is nothing to add: zeros.
-  /// The flag, on which nothing was agreed, is false.
+  /// Replaces begin() and add_up(), on every rank, for a batch without items: gradients become zeros. The
+  /// flag becomes false, as nothing was agreed.
   void clear() {
     received_.zero_();
     flag_ = false;
   }
-  /// Begins to receive the slices of the parameters that the others update, into memory of `sums`.
+  /// Starts to receive the slices of the parameters that the other ranks update, into memory of `sums`.
   void begin_parameters(LaneTree<BatchSum>& sums);
-  /// After begin_parameters(): every rank's slice of the parameters becomes known to all, by way of `sums`.
+  /// After begin_parameters(): exchanges the slices of the parameters among all ranks, by way of `sums`.
   void share_parameters(LaneTree<BatchSum>& sums);
 
-  /// Of Exchange::traffic() the seconds that the slowest rank worked longer than this one.
+  /// The part of Exchange::traffic().seconds in which the slowest rank still worked and this one was done.
   double seconds_for_slower() const { return seconds_for_slower_; }
 
-  /// Memory that nobody uses between two steps: [row()] numbers.
+  /// Memory that is unused between two steps: f32 [row()].
   at::Tensor idle_row() { return received_.narrow(0, 0, slices_.row()); }
 
  private:
@@ -116,10 +119,10 @@ class LaneExchange {
   const RankLanes of_losses_;
   const Slices slices_;
   const std::vector<Slices::Piece> pieces_;
-  at::Tensor received_;                // [nodes of all ranks, a slice]
-  std::vector<at::Tensor> gradients_;  // views of node 0's
-  std::vector<double> records_;        // of all ranks
-  size_t of_node_ = 0;                 // numbers of a record for each node
+  at::Tensor received_;                // F32 [nodes of all ranks, slice].
+  std::vector<at::Tensor> gradients_;  // Views of node 0's slice.
+  std::vector<double> records_;        // Records of all ranks.
+  size_t of_node_ = 0;                 // Numbers per node in a record.
   std::chrono::steady_clock::time_point begun_;
   double seconds_for_slower_ = 0;
   bool flag_ = false;

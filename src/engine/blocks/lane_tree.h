@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// The most lanes that a batch may have.
+/// Maximum number of lanes of a batch.
 inline constexpr int64_t kMaxLanes = 64;
 
 /// Lanes first .. end-1 of a batch.
@@ -17,46 +17,46 @@ struct LaneRange {
   int64_t end = 0;
 };
 
-/// Those of one rank of a run, which follow each other; every lane is some rank's.
+/// The lanes of one rank of a run, which are consecutive. Every lane belongs to a rank.
 inline LaneRange lanes_of_rank(int64_t lanes, int rank, int ranks) {
   const auto up = [&](int64_t r) { return (r * lanes + ranks - 1) / ranks; };
   return {up(rank), up(rank + 1)};
 }
 
-/// A node of the binary tree: the sum of so many lanes from `first` on.
+/// A node of the binary tree: the sum of `lanes` lanes from `first` on.
 struct LaneNode {
   int64_t first = 0;
   int64_t lanes = 1;
 
-  /// Whether the tree adds the node that follows to this one.
+  /// Whether the tree adds `right` to this node.
   bool is_left_of(const LaneNode& right) const { return lanes == right.lanes && first % (2 * lanes) == 0; }
 };
 
 /// Sums over the blocks of a batch, in an order that processes can share.
 ///
 /// A batch has a fixed number of lanes. Lane l of L has the blocks l B / L .. (l + 1) B / L - 1 of B, and
-/// adds them in their order; lanes are added by a binary tree, (0 + 1) + (2 + 3). So a sum has the same bits
-/// for any number of threads, and for any number of ranks, of which each takes lanes that follow each other
-/// and ends with the nodes of the tree that lie in them. At most sets() sums are there at once; they are made
-/// with the tree. Not thread-safe.
+/// adds them in their order. A binary tree adds the lanes, (0 + 1) + (2 + 3). A sum therefore has the same
+/// bits for any number of threads and of ranks: each rank takes consecutive lanes, and ends with the nodes of
+/// the tree that these lanes fill. At most sets() sums exist at once; the constructor makes them. Not
+/// thread-safe.
 ///
-/// A Sum has clear() and add(const Sum&).
+/// A Sum must have clear() and add(const Sum&).
 template <typename Sum>
 class LaneTree {
  public:
-  /// Makes each of its sums by `make`. `lanes`: a power of two. `own`: those that are added up here; none:
-  /// all.
+  /// Makes each sum by `make`. `lanes` is a power of two. `own` are the lanes that are added up here; an
+  /// empty range means all.
   LaneTree(int64_t lanes, const std::function<Sum()>& make, LaneRange own = {})
       : LaneTree(lanes, make, own.end == 0 ? LaneRange{0, lanes} : own,
                  sets(own.end == 0 ? LaneRange{0, lanes} : own)) {}
-  /// With room for `sets` sums.
+  /// Makes `sets` sums.
   LaneTree(int64_t lanes, const std::function<Sum()>& make, LaneRange own, int64_t sets)
       : lanes_(lanes), own_(own) {
     sums_.reserve(static_cast<size_t>(sets));
     for (int64_t i = 0; i < sets; ++i) sums_.push_back({make(), {}});
   }
 
-  /// Sums that are there at once: of a whole batch log2(lanes) + 1.
+  /// Number of sums that exist at once: log2(lanes) + 1 for a whole batch.
   static int64_t sets(LaneRange own) {
     std::vector<LaneNode> open;
     size_t max = 0;
@@ -72,7 +72,7 @@ class LaneTree {
   }
   static int64_t sets(int64_t lanes) { return sets(LaneRange{0, lanes}); }
 
-  /// A batch of so many blocks begins.
+  /// Starts a batch of `blocks` blocks.
   void begin(int64_t blocks) {
     blocks_ = blocks;
     lane_ = own_.first;
@@ -89,18 +89,18 @@ class LaneTree {
     ++added_;
   }
 
-  /// After the last block; the sum of all, where that is one node.
+  /// Call it after the last block. Returns the sum of all lanes if they are one node.
   Sum& end() {
     while (lane_ < own_.end) end_lane();
     return sums_.front().sum;
   }
   Sum& sum(size_t node = 0) { return sums_[node].sum; }
   const Sum& sum(size_t node = 0) const { return sums_[node].sum; }
-  /// After end(): nodes of the tree that the lanes have added up to, in their order.
+  /// After end(): number of tree nodes that the lanes have added up to. They are in the order of lanes.
   size_t nodes() const { return open_ + 1; }
 
  private:
-  // As a binary counter is incremented: sums of as many lanes become one.
+  // Works like incrementing a binary counter: two sums over the same number of lanes become one.
   void end_lane() {
     sums_[open_].node = {lane_, 1};
     while (open_ > 0 && sums_[open_ - 1].node.is_left_of(sums_[open_].node)) {
@@ -119,7 +119,7 @@ class LaneTree {
   const int64_t lanes_;
   const LaneRange own_;
   std::vector<Set> sums_;
-  size_t open_ = 0;  // of the lane that is added to
+  size_t open_ = 0;  // Index of the sum of the current lane.
   int64_t blocks_ = 0;
   int64_t added_ = 0;
   int64_t lane_ = 0;

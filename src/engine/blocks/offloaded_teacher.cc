@@ -13,7 +13,7 @@ OffloadedTeacher::OffloadedTeacher(const Objective& objective, std::function<voi
       release_(std::move(release)),
       shapes_(shapes),
       of_nodes_(objective.collate_options().items == Items::nodes),
-      // Recipes may say more than there are: a batch of everything.
+      // A recipe's batch may be larger than the split.
       max_graphs_(std::min(
           std::max(training.batch_size, training.block.graphs),
           static_cast<int64_t>(std::max({size_t{1}, split.training.size(), split.validation.size()})))) {
@@ -36,7 +36,8 @@ int64_t OffloadedTeacher::bytes() const {
 
 void OffloadedTeacher::make_room() {
   values_.assign(static_cast<size_t>(max_rows_ * objective_.outputs()), 0.0F);
-  first_row_.assign(static_cast<size_t>(max_graphs_), 0);  // with its pages
+  first_row_.assign(static_cast<size_t>(max_graphs_),
+                    0);  // Assigning writes the values, so that their pages are resident.
   clear();
 }
 
@@ -64,7 +65,7 @@ bool OffloadedTeacher::add(std::span<const int64_t> block) {
 at::Tensor OffloadedTeacher::rows(const GraphBlock& block, int64_t first) {
   const int64_t width = objective_.outputs();
   const int64_t row = first == 0 ? 0 : first_row_[static_cast<size_t>(first)];
-  // from_blob takes no const pointer; nothing writes to what a block has with it.
+  // from_blob takes no const pointer; nothing writes to a block's own rows.
   float* const values =
       block.teacher.empty() ? values_.data() + row * width : const_cast<float*>(block.teacher.data());
   return at::from_blob(values, {of_nodes_ ? block.nodes() : block.graphs(), width}, at::kFloat);

@@ -11,41 +11,44 @@
 
 namespace plimsoll {
 
-/// A teacher that is asked about some blocks of a batch, one after the other, before the student sees them
-/// (distillation.teacher_outputs: offload): what it says stays until it is asked again, its weights need not.
-/// How many blocks are asked about at once changes no result: a teacher is asked block by block.
+/// A teacher that predicts some blocks of a batch, one after the other, before the student sees them
+/// (distillation.teacher_outputs: offload). Its outputs stay until its next blocks; its weights can be
+/// released. The teacher runs block by block, so the number of blocks predicted at once changes no result.
 ///
-/// rows() may be called by several threads for different blocks; the rest by one, while no block is worked
-/// on.
+/// Several threads may call rows() for different blocks. The other functions need a single thread, while no
+/// block runs.
 class OffloadedTeacher {
  public:
-  /// Of what is said at once: a large batch is asked about in several goes, so that the need does not grow
-  /// with it. And of graphs that are kept meanwhile.
+  /// Maximum bytes of teacher outputs held at a time, kept graphs included. Larger batches take several
+  /// passes, so that memory does not grow with the batch.
   static constexpr int64_t kMaxBytes = 8 * kMiB;
 
-  /// `objective` predicts. `release` lets go of its weights, which come again when it is asked. All but
-  /// `split` must outlive this; `shapes` has an entry for each graph of the source.
+  /// `objective` predicts. `release` frees its weights, which are loaded again for the next prediction. All
+  /// arguments but `split` must outlive the object. `shapes` has one entry per graph of the source.
   OffloadedTeacher(const Objective& objective, std::function<void()> release,
                    std::span<const GraphShape> shapes, const TrainingSplit& split,
                    const Recipe::Training& training);
 
   const Objective& objective() const { return objective_; }
-  /// Those of a source, with what the teacher says.
+  /// Adds the width of the teacher's outputs to a source's widths.
   RowWidths with_outputs(RowWidths widths) const;
 
-  /// That it can be asked about at once.
+  /// Maximum number of graphs that the teacher predicts at once.
   int64_t max_graphs() const { return max_graphs_; }
-  /// What make_room() takes of the ledger.
+  /// Bytes that make_room() takes from the ledger.
   int64_t bytes() const;
-  /// Takes it, under Tag::columns: for all batches, or a part of a large one. Errors: BudgetExceeded.
+  /// Allocates the outputs under Tag::columns: for whole batches, or for a part of a large one. Errors:
+  /// BudgetExceeded.
   void make_room();
 
-  /// Forgets what was said.
+  /// Forgets the outputs.
   void clear();
-  /// Adds a block to those to be asked about next. False where there is no room for it beside others.
+  /// Adds a block to the next prediction. Returns false if the outputs of the added blocks leave no space for
+  /// it.
   bool add(std::span<const int64_t> block);
-  /// Where what is said of a block goes and stays, f32 [items, outputs]: a view. `first`: graphs in front of
-  /// the block since clear(). Of a made-up block, which has it with it, that.
+  /// View of the teacher's outputs for a block, f32 [items, outputs], to write and to read. `first` is the
+  /// number of graphs before the block since clear(). A made-up block has its outputs with it, and gets a
+  /// view of those.
   at::Tensor rows(const GraphBlock& block, int64_t first);
   void release() const { release_(); }
 
@@ -59,7 +62,7 @@ class OffloadedTeacher {
   int64_t max_graphs_ = 0;
   int64_t max_rows_ = 0;
   Vector<float, Tag::columns> values_;  // [max_rows_, outputs]
-  GraphList first_row_;                 // of each graph since clear()
+  GraphList first_row_;                 // First row of each graph since clear().
   int64_t next_row_ = 0;
 };
 

@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// What operators' workspaces depend on beside counts of a block: how its order of edges cuts the nodes, from
-/// the graphs' sizes alone.
+/// Terms that operators' workspaces depend on in addition to the counts of a block: how its order of edges
+/// cuts the nodes into pieces, computed from the graphs' sizes alone.
 class OrderTerms {
  public:
   static constexpr int64_t kPieceNodes = plimsoll::kPieceNodes;
@@ -17,16 +17,17 @@ class OrderTerms {
   static constexpr int64_t kSegmentGrain = plimsoll::kSegmentGrain;
   static constexpr int64_t kChunkRows = AttentionRanges::kNodes;
 
-  /// The next graph of the block.
+  /// Adds the next graph of the block.
   void add(int64_t nodes) { pieces_.add(nodes); }
-  /// After the last.
+  /// Call it after the last graph.
   void end() { pieces_.end(); }
 
-  /// Whether pieces are closed: operators take other ways where they are not.
+  /// Whether pieces are closed. Operators use another code path if they are not.
   bool closed() const { return pieces_.closed(); }
-  /// Rows of the largest piece; else the parts that gradients of weights are summed in.
+  /// Rows of the largest piece if pieces are closed, else the number of parts in which gradients of weights
+  /// are summed.
   int64_t piece_rows(int64_t nodes) const { return closed() ? pieces_.largest() : transposed_groups(nodes); }
-  /// Groups of pieces; else chunks of nodes.
+  /// Number of groups of pieces if pieces are closed, else of chunks of nodes.
   int64_t groups(int64_t nodes) const {
     return closed() ? AttentionRanges::groups_of(pieces_.pieces()) : (nodes + kChunkRows - 1) / kChunkRows;
   }

@@ -10,29 +10,29 @@
 
 namespace plimsoll {
 
-/// The most and the least of each term over blocks of one kind; count 0: there are none.
+/// The maximum and minimum of each term over blocks of one kind. The box is empty if count is 0.
 struct TermBox {
   Terms lowest, highest;
   int64_t count = 0;
 
   void add(const Terms& terms);
-  /// Widens it to all blocks that graphs can make within limits.
+  /// Widens the box to all blocks that graphs can form within limits.
   void widen(const Terms& min, const Terms& max);
 };
 
-/// Every block of `epochs` epochs, in their order, as Fit cuts them. Stops when `visit`
-/// has seen blocks of `max_graphs` graphs; returns whether all were seen. Of an order that is not known yet,
-/// it visits epochs of all graphs, and returns false.
+/// Visits every block of `epochs` epochs, in their order, as Fit cuts them. Stops after blocks of
+/// `max_graphs` graphs; returns whether all were visited. If the order is not known yet, it visits epochs of
+/// all graphs and returns false.
 bool visit_training_blocks(const EpochOrder& order, int64_t epochs, int64_t batch_size,
                            std::span<const GraphShape> shapes, const BlockLimits& limits, int64_t max_graphs,
                            const std::function<void(std::span<const int64_t> block)>& visit);
-/// Every block of a list in its order.
+/// Visits every block of a list, in its order.
 void visit_blocks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes,
                   const BlockLimits& limits,
                   const std::function<void(std::span<const int64_t> block)>& visit);
 
-/// The corner of the limits: no block of these graphs, in whatever order, has more of any term; and each
-/// graph larger than the limits.
+/// The corner of the limits: an upper bound of every term for any block of these graphs, in any order,
+/// including graphs that are larger than the limits.
 Terms corner(std::span<const int64_t> graphs, const BlockShapes& shapes, const BlockLimits& limits,
              const CollateOptions& options, bool closed);
 

@@ -8,24 +8,25 @@
 
 namespace plimsoll {
 
-/// Moves running means and variances once a batch: by the mean over its blocks, weighted by their rows, of
-/// what each block found. add() and commit() allocate nothing. Not thread-safe.
+/// Moves running means and variances once per batch, by the mean of the blocks' statistics weighted by their
+/// rows. add() and commit() do not allocate. Not thread-safe.
 class RunningStatistics {
  public:
-  /// `parameters` must outlive it; its buffers are what moves.
+  /// `parameters` must outlive the object. Its buffers are what moves.
   explicit RunningStatistics(const ParameterList& parameters);
 
-  /// Forgets what was added.
+  /// Resets all sums to zero.
   void clear();
-  /// Of one block, in the order of the blocks.
+  /// Adds the statistics of one block. Call it in the order of the blocks.
   void add(const BlockStatistics& block);
-  /// What others, of the same parameters, were added.
+  /// Adds the sums of another object, which must have the same parameters.
   void add(const RunningStatistics& right);
-  /// All sums as numbers, of which add() adds each to its own: how many, and from and into a place for them.
+  /// All sums as a row of numbers, such that adding two rows adds the sums: their count, and copies to and
+  /// from a row.
   size_t numbers() const;
   void write_to(double* place) const;
   void read_from(const double* place);
-  /// running = (1 - momentum) running + momentum batch, as torch.nn.BatchNorm1d does it for its batch.
+  /// Computes running = (1 - momentum) running + momentum batch, as torch.nn.BatchNorm1d does for its batch.
   void commit(double momentum = 0.1);
 
  private:
@@ -34,7 +35,7 @@ class RunningStatistics {
     std::vector<double> values;
   };
   const ParameterList& parameters_;
-  std::vector<Sum> sums_;  // one a buffer
+  std::vector<Sum> sums_;  // One entry per buffer.
 };
 
 }  // namespace plimsoll

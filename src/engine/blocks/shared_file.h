@@ -9,18 +9,18 @@
 
 namespace plimsoll {
 
-/// How long a file that rank 0 has written may stay unseen by another machine. A client of NFS that has not
-/// found a name looks for it again after its acdirmax, which is a minute by default.
+/// How long a file that rank 0 has written may stay invisible to another machine. An NFS client that has not
+/// found a name looks it up again after its acdirmax, which is a minute by default.
 inline constexpr std::chrono::milliseconds kSeenWithin{150'000};
 
-/// Calls `look` until it says that it has seen the file; between two calls the folder is listed, which has
-/// many clients ask their server again. Errors: Failure after `limit`, which names the file; Interrupted.
+/// Calls `look` until it returns true. Between two calls it lists the folder, which makes many clients ask
+/// their server again. Errors: Failure after `limit`, which names the file; Interrupted.
 void wait_until_seen(const std::filesystem::path& path, const std::function<bool()>& look,
                      std::chrono::milliseconds limit);
 
-/// What `look` finds of a file that rank 0 has written: an optional value. Rank 0 looks once, and where it
-/// has found something the others look until they find it, too. All ranks make the call. Errors: those of
-/// `look`; as wait_until_seen().
+/// Looks for a file that rank 0 has written; `look` returns an optional value. Rank 0 looks once. If it finds
+/// something, the other ranks look until they find it, too. All ranks make the call. Errors: those of `look`
+/// and of wait_until_seen().
 template <typename Look>
 auto look_on_ranks(Exchange* exchange, const std::filesystem::path& path, const Look& look,
                    std::chrono::milliseconds limit = kSeenWithin) {
@@ -37,7 +37,7 @@ auto look_on_ranks(Exchange* exchange, const std::filesystem::path& path, const 
   return found;
 }
 
-/// Whether rank 0 has the file; it is there for this rank, too, then. All ranks make the call.
+/// Whether rank 0 has the file. If so, this rank can see it, too, on return. All ranks make the call.
 bool is_there_for_ranks(Exchange* exchange, const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -10,12 +10,12 @@
 namespace plimsoll {
 namespace {
 
-// A list cut into blocks, of which each rank has a few in a round.
+// A list cut into blocks. Each rank predicts a few of them in a round.
 struct Rounds {
   Rounds(const Objective& objective, std::span<const GraphShape> shapes, const BlockLimits& limits,
          std::span<const int64_t> list, int of_ranks)
       : graphs(list), begins(cut_blocks(list, shapes, limits)), ranks(of_ranks) {
-    constexpr int64_t kBytes = int64_t{1} << 20;  // of a round, unless a block of each rank says more
+    constexpr int64_t kBytes = int64_t{1} << 20;  // Bytes of a round, unless one block per rank needs more.
     constexpr int64_t kMaxBlocks = 16;
     const ItemKind& kind = item_kind(objective.collate_options().items);
     int64_t max = 1;
@@ -35,7 +35,7 @@ struct Rounds {
     const auto first = static_cast<size_t>(begins[static_cast<size_t>(block)]);
     return graphs.subspan(first, static_cast<size_t>(begins[static_cast<size_t>(end)]) - first);
   }
-  // The blocks of a rank in the round that begins with block `first`.
+  // The blocks of a rank in the round that starts with block `first`.
   LaneRange blocks_of(int64_t first, int rank) const {
     return {std::min(first + rank * of_rank, blocks()), std::min(first + (rank + 1) * of_rank, blocks())};
   }
@@ -43,12 +43,12 @@ struct Rounds {
   const std::span<const int64_t> graphs;
   const GraphList begins;
   const int64_t ranks;
-  Vector<int64_t, Tag::columns> numbers;  // of each block's outputs
-  int64_t of_rank = 0;                    // blocks in a round
-  int64_t room = 0;                       // numbers of all outputs of a round
+  Vector<int64_t, Tag::columns> numbers;  // Outputs of each block, as numbers.
+  int64_t of_rank = 0;                    // Blocks of a rank in a round.
+  int64_t room = 0;                       // Maximum numbers in the outputs of a round.
 };
 
-// What all ranks say of the blocks of a round.
+// The outputs of all ranks for the blocks of a round.
 class Round {
  public:
   Round(Exchange& exchange, const Rounds& rounds)
@@ -57,7 +57,7 @@ class Round {
         outputs_(static_cast<size_t>(rounds.room)),
         records_(static_cast<size_t>(rounds.ranks) * size_of_record()) {}
 
-  // Has this rank work on its blocks, unless there is an `error`, and meets the others.
+  // Runs this rank's blocks, unless there is an `error`, and exchanges the results with the other ranks.
   void run(BlockEngine& engine, int64_t first, const std::exception_ptr& error) {
     visit_others([&](int rank) {
       exchange_.receive(rank, std::as_writable_bytes(record_of(rank)));
@@ -75,7 +75,7 @@ class Round {
     require_all_done(records_, size_of_record(), ended);
   }
 
-  // Of a block of the round, which begins with block `first`.
+  // The loss of a block in the round that starts with block `first`.
   double loss_of(int64_t first, int64_t block) const {
     const auto rank = static_cast<size_t>((block - first) / rounds_.of_rank);
     return records_[rank * size_of_record() + 1 + static_cast<size_t>((block - first) % rounds_.of_rank)];
@@ -91,7 +91,7 @@ class Round {
   }
 
  private:
-  // An ending, and the sum of losses of each block.
+  // A record has an ending, and the sum of losses of each block.
   size_t size_of_record() const { return 1 + static_cast<size_t>(rounds_.of_rank); }
   std::span<double> record_of(int rank) {
     return std::span(records_).subspan(static_cast<size_t>(rank) * size_of_record(), size_of_record());
@@ -133,7 +133,7 @@ double predict_on_ranks(BlockEngine& engine, Exchange* exchange, std::span<const
   Round round(*exchange, rounds);
   LaneTree<LossSum> losses(kMaxLanes, [] { return LossSum(); });
   losses.begin(rounds.blocks());
-  std::exception_ptr error;  // of what takes a round, which the others learn with the next
+  std::exception_ptr error;  // Error thrown by `take`; the other ranks learn of it in the next round.
   int64_t first = 0;
   for (; first < rounds.blocks(); first += rounds.ranks * rounds.of_rank) {
     round.run(engine, first, error);
@@ -144,7 +144,8 @@ double predict_on_ranks(BlockEngine& engine, Exchange* exchange, std::span<const
       if (const auto all = round.outputs_of(first, LaneRange{first, end}); !all.empty()) take(all);
     });
   }
-  round.run(engine, rounds.blocks(), error);  // of no blocks
+  round.run(engine, rounds.blocks(),
+            error);  // A last round without blocks, which tells the other ranks of an error of `take`.
   const auto count = static_cast<double>(engine.items(graphs));
   return count == 0 ? 0 : losses.end().value / count;
 }

@@ -11,7 +11,7 @@ TorchOnStream::TorchOnStream(c10::Device device, const DeviceStream& stream)
     : guard_(device), threads_before_(c10::AutogradState::get_tls_state().get_multithreading_enabled()) {
   c10::AutogradState::get_tls_state().set_multithreading_enabled(false);
   if (device.is_cpu()) return;
-  // To torch the stream of somebody else is its pointer (c10/cuda/CUDAStream.cpp, getStreamFromExternal).
+  // Torch identifies an external stream by its pointer (c10/cuda/CUDAStream.cpp, getStreamFromExternal).
   streams_.emplace(device.type());
   before_ = streams_->exchangeStream(
       c10::Stream(c10::Stream::UNSAFE, device, reinterpret_cast<c10::StreamId>(stream.native())));

@@ -18,11 +18,11 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kScratch = 64 * kMiB;
-// CUDA loads a kernel of torch when it is first used: up to 6 MiB were seen in runs (bench/results/gpu.md).
+// CUDA loads a kernel of torch on its first use: up to 6 MiB were measured in runs (bench/results/gpu.md).
 constexpr int64_t kLoadedLater = 8 * kMiB;
 
-// What loads a module or makes a handle when it is first used, on a stream of its own. Sorting and sums are
-// here for their modules.
+// Calls everything that loads a module or makes a handle on its first use, on a stream of its own. Sorting
+// and sums are called to load their modules.
 void use_libraries(Device& device, c10::Device torch) {
   const auto stream = device.make_stream();
   const TorchOnStream on_stream(torch, *stream);
@@ -62,13 +62,13 @@ TrainingDevice::TrainingDevice(int index, int64_t budget, int threads)
     measure_libraries(at_opening, free_at_opening);
     take_region(budget - context_);
   } catch (...) {
-    tensors_->leave_region();  // torch keeps them
+    tensors_->leave_region();  // Torch keeps the tensors' allocator.
     throw;
   }
 }
 
 void TrainingDevice::measure_libraries(int64_t at_opening, int64_t free_at_opening) {
-  // Beside the region.
+  // Device memory in use outside the region.
   const auto held = [&] {
     clear_cublas_workspaces();
     const auto said = reading();
@@ -78,7 +78,7 @@ void TrainingDevice::measure_libraries(int64_t at_opening, int64_t free_at_openi
     const auto stream = device_->make_stream();
     const TorchOnStream on_stream(torch_, *stream);
     warm_up_products(torch_);
-    workspace_ = tensors_->high();  // with what a product has of it for a moment
+    workspace_ = tensors_->high();  // Includes the memory that a product uses temporarily.
   }
   clear_cublas_workspaces();
   use_libraries(*device_, torch_);
@@ -87,7 +87,7 @@ void TrainingDevice::measure_libraries(int64_t at_opening, int64_t free_at_openi
     std::exception_ptr error;
     std::thread([&] { error = error_of([&] { use_libraries(*device_, torch_); }); }).join();
     if (error) std::rethrow_exception(error);
-    // The thread that ended leaves its handles to the next.
+    // A thread that ends leaves its handles to the next.
     const int64_t of_two = held();
     context_ = of_two + (threads_ - 2) * std::max<int64_t>(of_two - context_, 0);
   }

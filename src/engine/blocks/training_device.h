@@ -14,44 +14,45 @@
 
 namespace plimsoll {
 
-/// A device that a run trains on: open, with one region that tensors are pieces of. Of what its driver and
-/// libraries take beside it, it knows how much.
+/// An open device that a run trains on, with one region from which tensors are allocated. It knows how much
+/// memory its driver and libraries use outside the region.
 class TrainingDevice {
  public:
-  /// GPU `index`, of which the run may use `budget` bytes, for so many threads. Takes all of the budget.
-  /// Errors: UsageError where torch has no CUDA; DeviceBudgetExceeded where driver and libraries alone take
-  /// it all; Failure.
+  /// Opens GPU `index` for `threads` threads, and takes all of `budget` bytes. Errors: UsageError if torch
+  /// has no CUDA; DeviceBudgetExceeded if driver and libraries alone use all of it; Failure.
   static std::unique_ptr<TrainingDevice> open_cuda(int index, int64_t budget, int threads);
-  /// One whose memory the host can use, for tests: torch works there as on the CPU. `monitor` may be null.
+  /// Opens a device whose memory the host can use, for tests; torch works there as on the CPU. `monitor` may
+  /// be null.
   TrainingDevice(std::unique_ptr<Device> device, int64_t budget, int threads,
                  std::unique_ptr<GpuMonitor> monitor = nullptr);
 
-  /// Another budget, while no run is on it and no tensor. Errors: DeviceBudgetExceeded, with the budget that
-  /// was.
+  /// Changes the budget. No run and no tensor may use the device. Errors: DeviceBudgetExceeded; the old
+  /// budget then stays.
   void resize(int64_t budget);
-  /// Likewise. Kernels that torch loads when it first uses them belong to the context: finds out what that is
-  /// now, where the driver says it, and makes the region smaller by as much.
+  /// Measures how much the context uses now, if the driver reports it, and makes the region smaller by the
+  /// growth: kernels that torch loads on their first use belong to the context. No run and no tensor may use
+  /// the device. Errors: DeviceBudgetExceeded.
   void measure_again();
 
   Device& device() { return *device_; }
   DeviceTensors& tensors() { return *tensors_; }
-  /// "NVIDIA H200": bits are the same on all of a model.
+  /// The model, such as "NVIDIA H200". Results have the same bits on all devices of a model.
   std::string model() const;
   c10::Device torch() const { return torch_; }
   int64_t budget() const { return budget_; }
-  /// A region is a multiple of it: a GPU gives its memory in pages of 2 MiB.
+  /// The size of a region is a multiple of this: a GPU allocates pages of 2 MiB.
   int64_t unit() const { return index_ ? 2 * kMiB : DeviceRegion::kAlignment; }
   int threads() const { return threads_; }
-  /// What driver and libraries take for the process and its threads.
+  /// Bytes that driver and libraries use for the process and its threads.
   int64_t context() const { return context_; }
-  /// What cuBLAS takes of the region for each stream.
+  /// Bytes that cuBLAS uses of the region for each stream.
   int64_t workspace() const { return workspace_; }
-  /// What NVML says of the device now; none where that is not there.
+  /// What NVML reports of the device now; nullopt if NVML is not available.
   std::optional<GpuMonitor::Reading> reading() const;
 
  private:
   TrainingDevice(int index, int64_t budget, int threads);
-  // What they take, with each used once; there is no region then.
+  // Measures what driver and libraries use, after each was used once. Gives back the region.
   void measure_libraries(int64_t at_opening, int64_t free_at_opening);
   void take_region(int64_t bytes);
   void give_region();
@@ -59,7 +60,7 @@ class TrainingDevice {
   int64_t budget_;
   const int threads_;
   std::optional<int> index_;
-  std::unique_ptr<GpuMonitor> monitor_;  // null: there is no NVML
+  std::unique_ptr<GpuMonitor> monitor_;  // Null if NVML is not available.
   std::unique_ptr<Device> device_;
   std::unique_ptr<DeviceRegion> region_;
   std::shared_ptr<DeviceTensors> tensors_;

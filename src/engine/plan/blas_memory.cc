@@ -14,7 +14,7 @@
 #include "memory/ledger.h"
 #include "memory/meter.h"
 
-// torch has MKL inside, without its headers (i_malloc.h); another BLAS does not have these.
+// Torch includes MKL without its headers (i_malloc.h). With another BLAS these symbols are null.
 extern "C" {
 extern __attribute__((weak)) void* (*i_malloc)(size_t bytes);
 extern __attribute__((weak)) void* (*i_calloc)(size_t count, size_t bytes);
@@ -26,18 +26,18 @@ __attribute__((weak)) int mkl_serv_disable_fast_mm();
 namespace plimsoll {
 namespace {
 
-constexpr size_t kMinRoom = 16 << 10;  // what is smaller comes from malloc
+constexpr size_t kMinRoom = 16 << 10;  // Smaller requests come from malloc.
 
 struct Room {
   void* at;
   size_t bytes;
   bool taken;
-  pid_t last;  // the thread that had it last, whose cache may hold it
+  pid_t last;  // The thread that used it last, whose cache may hold it.
 };
 
-// All rooms, as many as were taken at once. The library's own store keeps for each thread every room that was
-// too small for the next product; here a product takes the room its thread had, or the smallest free one that
-// does, or a new one in place of a free one.
+// All buffers: the maximum number that was in use at once. The library's own pool keeps, for each thread,
+// every buffer that was too small for the next product. Here a product takes the buffer its thread used last,
+// or the smallest free one that is large enough, or a new one that replaces a free one.
 struct Rooms {
   std::mutex mutex;
   std::vector<Room> all;
@@ -49,9 +49,9 @@ Rooms& rooms() {
 }
 bool watched = false;
 
-// Fresh pages, so that those in memory are those that were used. MKL puts what it packs at the next 2 MiB
-// boundary in its room: at the same place in each, products of all sizes use the same pages, whatever the
-// address.
+// Maps fresh pages, so that the resident pages are those that were used. MKL places its packed data at the
+// next 2 MiB boundary of its buffer. With buffers that all start at such a boundary, products of all sizes
+// use the same pages, whatever the address.
 void* map(size_t bytes) {
   constexpr size_t kBoundary = 2 << 20;
   void* const at =
@@ -101,12 +101,12 @@ void* take(size_t bytes) {
   const std::lock_guard lock(rooms().mutex);
   try {
     return take_room(bytes);
-  } catch (const std::bad_alloc&) {  // the caller is C
+  } catch (const std::bad_alloc&) {  // The caller is C.
     return nullptr;
   }
 }
 
-// The room at an address, with the lock held; null for what came from malloc.
+// Returns the buffer at an address, or null for memory from malloc. The caller holds the lock.
 Room* room_at(void* at) {
   const auto found = std::ranges::find(rooms().all, at, &Room::at);
   return found == rooms().all.end() ? nullptr : &*found;
@@ -130,7 +130,7 @@ size_t bytes_of(void* at) {
   return room == nullptr ? 0 : room->bytes;
 }
 
-// As realloc does, it leaves the room as it was where there is no other.
+// Like realloc, it leaves the buffer unchanged if there is no memory for another.
 void* retake(void* at, size_t bytes) {
   const size_t held = at == nullptr ? 0 : bytes_of(at);
   if (held == 0) return std::realloc(at, bytes);

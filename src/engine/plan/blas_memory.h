@@ -5,19 +5,19 @@
 
 namespace plimsoll {
 
-/// Has the library of torch's matrix products take its rooms where blas_bytes() can look into them. MKL
-/// lets a program do so (its i_malloc), before it is first used; for another library nothing happens. Call it
-/// once, before the first operation of torch.
+/// Makes the library of torch's matrix products allocate its buffers where blas_bytes() can count them. MKL
+/// allows this (its i_malloc) before its first use; with another library it does nothing. Call it once,
+/// before the first operation of torch.
 void watch_blas_memory();
 
-/// Anonymous bytes that the library of torch's matrix products holds in rooms of its own, which neither
-/// torch's allocator nor the ledger sees: as many rooms as threads have multiplied at once. A room counts as
-/// far as it was used: on some processors MKL takes rooms of 4 MiB for products that need a page of them.
-/// None where the library does not say, or is not watched. Thread-safe.
+/// Anonymous bytes that the library of torch's matrix products holds in its own buffers, which neither
+/// torch's allocator nor the ledger counts. There are as many buffers as threads have multiplied at once.
+/// Only the used pages of a buffer count: on some processors MKL takes buffers of 4 MiB for products that
+/// need one page. Returns nullopt if the library does not tell, or is not watched. Thread-safe.
 std::optional<int64_t> blas_bytes();
 
-/// blas_bytes(), or where there are none all anonymous bytes of the process that do not stand in the ledger:
-/// for measuring by how much a piece of work raises them.
+/// Returns blas_bytes() or, without it, all anonymous bytes of the process that are not in the ledger. The
+/// difference of two calls measures what the work in between added.
 int64_t bytes_beside_ledger();
 
 }  // namespace plimsoll

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// The operation that asked for a piece, as people read it.
+// The operation that asked for a piece, in words.
 std::string describe(const Tape& tape, int64_t piece) {
   if (piece < 0) return "";
   const std::string& operation = tape.pieces[static_cast<size_t>(piece)].operation;
@@ -56,8 +56,8 @@ void BlockPlan::plan(const BlockTerms& block, RangePlan& plan) const {
   of.model.rooms(block.terms, plan.pieces);
   plan.bytes = of.layout.place(plan.pieces);
   if (nodes_judged(block.terms) >= 2) return;
-  // A single row is contiguous however it is cut, and has no variance: torch and batch normalisation go other
-  // ways. Tensors go where there is room.
+  // A single row is contiguous however it is cut, and has no variance, so torch and batch normalisation take
+  // other code paths. The tensors are placed wherever there is free space.
   plan.bytes = std::max(2 * plan.bytes, of.model.envelope(block.terms));
   plan.pieces.clear();
 }

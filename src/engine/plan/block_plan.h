@@ -12,30 +12,30 @@
 
 namespace plimsoll {
 
-/// What one kind of work, such as training, takes of memory for any block: its tape, and where the pieces go.
-/// Thread-safe once it is laid out.
+/// The memory that one kind of work, such as training, needs for any block: its tape, and the places of the
+/// pieces. Thread-safe after lay_out().
 class BlockPlan : public RangePlanner {
  public:
-  /// What `shapes` views must outlive the plan.
+  /// The arrays that `shapes` views must outlive the plan.
   BlockPlan(const BlockShapes& shapes, const CollateOptions& options) : shapes_(shapes), options_(options) {}
 
-  /// The tape of blocks whose pieces are closed, or of the others.
+  /// Sets the tape of blocks whose pieces are closed, or of the others.
   void set_model(bool closed, TapeModel model) { kind(closed).model = std::move(model); }
   bool has_model(bool closed) const { return !kind(closed).model.empty(); }
   /// Makes the layout for the largest sizes within a box.
   void lay_out(bool closed, const Terms& lowest, const Terms& highest);
-  /// Makes it for a block; kept if that block takes less by it.
+  /// Makes the layout for a block, and keeps it if that block then needs fewer bytes.
   void lay_out(const BlockTerms& block);
 
   void plan(std::span<const int64_t> graphs, RangePlan& plan) const override;
   void plan(const BlockTerms& block, RangePlan& plan) const;
-  /// Of the plan of any block; each entry takes its bytes of the ledger.
+  /// Maximum number of entries in the plan of a block. Each entry takes its bytes from the ledger.
   size_t max_pieces() const;
-  /// Bytes of a range.
+  /// Bytes of the range of a block.
   int64_t bytes(const BlockTerms& block) const;
-  /// The bytes that suffice for every block within a box.
+  /// Bytes that suffice for every block within a box.
   int64_t highest_bytes(bool closed, const Terms& lowest, const Terms& highest) const;
-  /// Bytes asked for at once at its peak, and the operation that comes to it.
+  /// Maximum bytes that the tensors of a block ask for at once, and the operation at that peak.
   struct Peak {
     int64_t bytes = 0;
     std::string operation;
@@ -45,10 +45,10 @@ class BlockPlan : public RangePlanner {
   const TapeModel& model(bool closed) const { return kind(closed).model; }
 
   bool exact() const;
-  /// Why it is not exact.
+  /// Why the plan is not exact; empty if it is.
   std::string difference() const;
-  /// Something was seen that the tape does not have. Ranges stay as they are: what finds no room in one comes
-  /// from the heap.
+  /// Marks the plan as inexact, after a run differed from the tape. Ranges stay as they are: a piece that
+  /// finds no free space in its range comes from the heap.
   void set_inexact(const std::string& difference) { noted_ = difference; }
 
  private:

@@ -28,8 +28,8 @@ int64_t bytes_of(const std::vector<ParameterList::Entry>& entries) {
   return bytes;
 }
 
-// What is copied to the device for any block of the box: all that makes up its batch, which comes first
-// whatever the block asks for after it.
+// Maximum bytes copied to the device for a block of the box: its whole batch, which the tapes allocate first
+// whatever the block asks for later.
 int64_t max_copied(std::span<const Tape> tapes, std::span<const Terms> terms, const TermBox& box) {
   std::vector<Tape> batches;
   for (const Tape& tape : tapes) {
@@ -71,7 +71,7 @@ class DevicePlanner {
         training.emplace(measured(PlannedWork(in_, WorkKind::training), recompute));
       } catch (const DeviceRegionFull&) {
         if (recompute || in_.recompute == "off") throw;
-        continue;  // there is no room to measure it, and so none to run it
+        continue;  // There is no memory to measure it, and so none to run it.
       }
       DevicePlan plan = divide(&*training, recompute);
       if (!best) {
@@ -80,7 +80,7 @@ class DevicePlanner {
       }
       std::vector<int64_t> min = plan.budget_for;
       for (size_t b = 0; b < min.size(); ++b) min[b] = std::min(min[b], best->budget_for[b]);
-      // A layer that is run again costs up to a third of the time of its block (planner.cc).
+      // A layer that runs again costs up to a third of the time of its block (planner.cc).
       const bool more_at_once = plan.blocks * 3 >= best->blocks * 4 && plan.blocks > best->blocks;
       if (more_at_once || (!best->feasible && plan.min_budget < best->min_budget)) best = std::move(plan);
       best->budget_for = std::move(min);
@@ -148,8 +148,8 @@ class DevicePlanner {
     }
   }
 
-  // Runs the block with the largest range. Where torch's operators ask for other pieces than in small blocks,
-  // pieces go where there is room, and a range is what this block needed and a little more.
+  // Runs the block with the largest range. If torch's operators ask for other pieces than in small blocks,
+  // pieces go where there is free space, and a range is what this block needed plus a margin.
   void verify(PlannedWork& work, BlockEngine& engine) {
     GraphBlock block;
     in_.source->read(work.worst, block);
@@ -167,13 +167,14 @@ class DevicePlanner {
     staging_ = std::max(staging_, found.staging);
     const int64_t needed = found.bytes;
     unplanned_ = std::max(unplanned_, DeviceRegion::round_up(needed));
-    // Pieces of an operator that works tile by tile grow no more once there is more than one.
+    // The pieces of an operator that works tile by tile stop growing once there is more than one tile.
     const bool tight = work.max_bytes <= needed + needed / 4;
     const auto holds = [&] {
       try {
         return engine.record_on_device(block, training, work.plan.get()).as_planned;
       } catch (const DeviceRegionFull&) {
-        return false;  // it does not hold, and its places leave no room for what comes instead
+        return false;  // The plan does not hold, and its places leave no space for the pieces that come
+                       // instead.
       }
     };
     if (work.plan->exact() && tight && holds()) return;
@@ -212,7 +213,7 @@ class DevicePlanner {
     const int64_t a_stream = device_.workspace + plan.range;
     const auto max = static_cast<int>(std::min<int64_t>(device_.max_streams, at_once));
     for (int blocks = 1; blocks <= max; ++blocks) {
-      // A run makes this plan itself, within its budget, while tensors have no places yet.
+      // A run makes this plan itself, within its budget, while tensors have no planned places yet.
       const int64_t region =
           fixed - device_.context + std::max(blocks * a_stream, device_.workspace + unplanned_);
       plan.budget_for.push_back(device_.context + (region + device_.unit - 1) / device_.unit * device_.unit);
@@ -235,8 +236,8 @@ class DevicePlanner {
 
   int64_t row_bytes() const { return in_.source->node_features() * int64_t{sizeof(float)}; }
 
-  // What the budget has beside blocks in flight is for rows of features. A block may need more than is known:
-  // a little where its plan holds, and as much again where it does not.
+  // Uses the part of the budget that blocks in flight leave for rows of features. A block may need more than
+  // is known: an eighth more if its plan is exact, and up to twice as much if not.
   void keep_rows(DevicePlan& plan, int64_t fixed) const {
     const FeatureRows* const source = in_.source->feature_rows();
     if (source == nullptr) return;
@@ -249,7 +250,7 @@ class DevicePlanner {
     plan.feature_bytes = DeviceRegion::round_up(plan.rows * row_bytes());
   }
 
-  // What comes back of a block by way of its pinned memory: gradients and losses, or predictions with theirs.
+  // Maximum pinned bytes of the results of a block: gradients and losses, or predictions and their losses.
   int64_t max_found(const std::vector<const PlannedWork*>& works) const {
     int64_t max = 0;
     for (const PlannedWork* work : works) {
@@ -264,7 +265,8 @@ class DevicePlanner {
     return max;
   }
 
-  // Gradients are added, and the optimizer steps, on the host.
+  // The parts of the budget that stay on the device: parameters and teacher. Gradients and the optimizer's
+  // state are on the host.
   std::vector<std::pair<std::string, int64_t>> resident_parts() const {
     std::vector<std::pair<std::string, int64_t>> parts{
         {"parameters", bytes_of(in_.objective->parameters().all())}};
@@ -277,10 +279,10 @@ class DevicePlanner {
 
   const PlanInput& in_;
   const PlannedDevice& device_;
-  std::vector<PlannedWork> works_;  // beside training
+  std::vector<PlannedWork> works_;  // Works other than training.
   std::set<std::string> without_cuda_;
-  int64_t staging_ = 0;    // the most pinned memory of a block
-  int64_t unplanned_ = 0;  // the longest range of a block that ran while its tensors had no places
+  int64_t staging_ = 0;    // Maximum pinned memory of a block.
+  int64_t unplanned_ = 0;  // Longest range of a block that ran while its tensors had no planned places.
 };
 
 }  // namespace

@@ -14,41 +14,45 @@ struct PlanInput;
 struct PlannedDevice;
 class BlockPlan;
 
-/// What a run needs of the memory of a CUDA device, and how many blocks are in flight there. All bytes.
+/// The device memory that a run needs on a CUDA device, and how many blocks are in flight there. All sizes
+/// are bytes.
 struct DevicePlan {
   int64_t budget = 0;
   bool feasible = false;
-  bool exact = true;  ///< else a range is what the largest block needed when it ran, and a little more
+  bool exact = true;  ///< If false, a range is what the largest block needed when it ran, plus a margin.
   std::string why_inexact;
-  int blocks = 0;          ///< in flight, one a stream
-  bool recompute = false;  ///< layers run again in backward
-  int64_t range = 0;       ///< of a stream: enough for any block
-  int64_t rows = 0;        ///< of features of a giant graph that stay there, with what is left of the budget
-  int64_t feature_bytes = 0;  ///< that these take
-  int64_t lane = 0;           ///< of a stream, where rows stay: its range, and some for blocks that need more
-  int64_t staging = 0;        ///< pinned memory of the host, of all streams; not of the budget
-  int64_t peak = 0;           ///< of the budget, with `blocks` in flight, one at least
-  int64_t min_budget = 0;     ///< with one block in flight, its layers run again if that needs less
+  int blocks = 0;          ///< Number of blocks in flight; each has a stream.
+  bool recompute = false;  ///< Whether layers run again in the backward pass.
+  int64_t range = 0;       ///< Bytes of a stream's range; enough for any block.
+  int64_t rows =
+      0;  ///< Number of feature rows of a giant graph that stay on the device, in the rest of the budget.
+  int64_t feature_bytes = 0;  ///< Bytes of these rows.
+  int64_t lane = 0;  ///< Bytes of a stream's lane if rows stay on the device: its range, and spare bytes for
+                     ///< larger blocks.
+  int64_t staging = 0;  ///< Pinned bytes on the host for all streams; not part of the budget.
+  int64_t peak = 0;     ///< Bytes of the budget that are used with max(blocks, 1) blocks in flight.
+  int64_t min_budget =
+      0;  ///< Minimum budget: one block in flight, whose layers run again if that needs less memory.
 
-  BlockSize worst;                                     ///< the block with the largest range
-  int64_t worst_bytes = 0;                             ///< tensors asked for at once
-  std::string operation;                               ///< at that peak
-  std::vector<std::pair<std::string, int64_t>> parts;  ///< of peak; their sum is peak
+  BlockSize worst;          ///< The block with the largest range.
+  int64_t worst_bytes = 0;  ///< Maximum bytes that the tensors of this block ask for at once.
+  std::string operation;    ///< The operation at that maximum.
+  std::vector<std::pair<std::string, int64_t>> parts;  ///< `peak` by purpose. Sums to `peak`.
 
-  /// The least budget for each number of blocks in flight, 1 first.
+  /// The minimum budget for each number of blocks in flight, starting with 1.
   std::vector<int64_t> budget_for;
-  /// Where a block's tensors go in its range.
+  /// Decide where a block's tensors go in its range.
   std::shared_ptr<const BlockPlan> training, prediction;
-  /// Operators that have no kernel for CUDA, which are planned as they ask on the CPU.
+  /// Operators without a CUDA kernel, whose memory is planned as on the CPU.
   std::vector<std::string> without_cuda;
 };
 
-/// Plans a run for a device. Without PlannedDevice::blocks no device is needed, and nothing is run: the
-/// objective's parameters must have no data (MetaParameters), and what torch's own operators take of a device
-/// for themselves is planned as they ask on the CPU. Errors: as tape_without_data(), or as a block's.
+/// Plans a run for a device. Without PlannedDevice::blocks no device is needed and nothing is run: the
+/// objective's parameters must have no data (MetaParameters), and the workspaces of torch's own operators are
+/// planned as on the CPU. Errors: those of tape_without_data(), or of a block.
 DevicePlan plan_device(const PlanInput& input, const PlannedDevice& device);
 
-/// Errors: BudgetTooSmall, which names the smallest device budget, unless the plan is feasible.
+/// Throws BudgetTooSmall, which names the smallest device budget, unless the plan is feasible.
 void require_feasible(const DevicePlan& plan);
 
 }  // namespace plimsoll

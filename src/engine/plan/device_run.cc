@@ -31,8 +31,8 @@ ExecutionPlan DeviceRun::execution(const DevicePlan& plan, ExecutionPlan host) {
   host.device_training = plan.training;
   host.device_prediction = plan.prediction;
   blocks_.make_lanes(0, 0);
-  // What is left of the budget is for blocks that may need more than is known. One alone has it in any case:
-  // where its plan does not hold, pieces need more than in their planned places.
+  // The rest of the budget is for blocks that need more than is known. A single block always gets it: if its
+  // plan does not hold, pieces need more than in their planned places.
   const int64_t free = device_.tensors().bytes() - device_.tensors().in_use() - plan.feature_bytes;
   const int64_t of_lane =
       (free / host.blocks - device_.workspace()) / DeviceRegion::kAlignment * DeviceRegion::kAlignment;

@@ -11,41 +11,42 @@
 
 namespace plimsoll {
 
-/// What a run took of a device. All bytes.
+/// The device memory that a run used. All sizes are bytes.
 struct DeviceUse {
   std::string name;
   int64_t budget = 0;
-  int64_t planned = 0;                  ///< context, workspaces, parameters, rows of features, ranges
-  int64_t measured = 0;                 ///< the same, with the most of the ranges that blocks had in use
-  int64_t region = 0;                   ///< that is taken, whatever is used of it
-  std::optional<int64_t> process = {};  ///< what NVML says that the process holds, the whole region among it
+  int64_t planned = 0;   ///< Planned bytes: context, workspaces, parameters, rows of features, ranges.
+  int64_t measured = 0;  ///< As `planned`, with the highest use of the ranges instead of their size.
+  int64_t region = 0;    ///< Bytes of the region, whether used or not.
+  std::optional<int64_t> process =
+      {};  ///< Bytes that NVML reports for the process, which include the whole region.
   int lanes = 0;
   int64_t range = 0;
   int64_t highest_range = 0;
-  int64_t rows = 0;           ///< of features that are there
-  int64_t feature_bytes = 0;  ///< that these take
-  int64_t reruns = 0;         ///< blocks that ran again with the ranges of all lanes
+  int64_t rows = 0;           ///< Number of feature rows on the device.
+  int64_t feature_bytes = 0;  ///< Bytes of these rows.
+  int64_t reruns = 0;         ///< Number of blocks that ran again with the ranges of all lanes.
   bool recompute = false;
   std::string why_inexact = {};
   int64_t min_budget = 0;
 };
 Json device_json(const DeviceUse& use);
-/// One line.
+/// Describes `use` in one line.
 std::string device_in_words(const DeviceUse& use);
 
-/// Blocks of a run on a device, and the plan of them.
+/// The blocks of a run on a device, and how they follow its plan.
 class DeviceRun {
  public:
-  /// `models`: whose parameters are there; the blocks' own first. `max_streams`: blocks in flight at most.
-  /// Errors: DeviceRegionFull where not even the parameters fit.
+  /// `models` are the models whose parameters are copied to the device, the blocks' own first. `max_streams`
+  /// is the maximum number of blocks in flight. Errors: DeviceRegionFull if not even the parameters fit.
   DeviceRun(TrainingDevice& device, const std::vector<const ParameterList*>& models,
             int max_streams = PlannedDevice::kMaxStreams);
 
-  /// With all that is free for the probes.
+  /// Makes one lane of all free memory for probes, and returns the device to plan for.
   PlannedDevice planned();
-  /// How blocks run by the plan: `host` is what the host has planned for. Errors: BudgetTooSmall.
+  /// How blocks run by the plan. `host` is the plan of the host. Errors: BudgetTooSmall.
   ExecutionPlan execution(const DevicePlan& plan, ExecutionPlan host);
-  /// After that: puts the rows of features there that the plan has room for; none where memory for that is
+  /// Call it after execution(): copies the planned rows of features to the device, or none if memory is
   /// refused.
   void keep_rows(const DevicePlan& plan, const BlockSource& source);
   DeviceUse use(const DevicePlan& plan) const;

@@ -7,9 +7,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kFreeShare = 8;   // of what is left, for what nobody planned
-constexpr int64_t kEdgeShare = 4;   // of caches
-constexpr int64_t kAheadShare = 8;  // of the rest, where rows are read ahead
+constexpr int64_t kFreeShare = 8;   // Share of the rest that stays free for what nobody planned.
+constexpr int64_t kEdgeShare = 4;   // Share of the caches.
+constexpr int64_t kAheadShare = 8;  // Share of the caches without edges, if rows are read ahead.
 
 }  // namespace
 
@@ -18,7 +18,7 @@ int64_t share_caches(DiskTopology& topology, ScannedRows& rows, int64_t kept) {
   const Ledger& ledger = Ledger::process();
   const int64_t left = std::max<int64_t>(ledger.cap() - ledger.held() - kept, 0);
   int64_t caches = left - left / kFreeShare;
-  // A part of the edges would be of little use to who goes over all of them.
+  // A part of the edges would be of little use, because evaluation reads all of them.
   const int64_t edges = topology.max_bytes() - topology.min_bytes();
   if (edges <= caches / kEdgeShare) {
     topology.resize(topology.max_bytes());

@@ -7,11 +7,11 @@
 
 namespace plimsoll {
 
-/// Gives what the budget leaves beside `kept` bytes, but for an eighth, to the caches of who judges one giant
-/// graph: to all of its edges, if they take no more than a quarter of that, and to rows of features. Else
-/// edges are read as they are wanted.
-/// If all rows have room they are read now, and it returns 0; else bytes for samples of what comes, an eighth
-/// of what rows would have. Errors: BudgetExceeded.
+/// Divides the bytes that the budget leaves in addition to `kept`, minus an eighth, among the caches for
+/// evaluating one giant graph. All edges are cached if they take at most a quarter of that; else edges are
+/// read when needed. Rows of features get the rest. If all rows fit, they are read now, and the function
+/// returns 0; otherwise it returns the bytes for samples read ahead, an eighth of the rows' share. Errors:
+/// BudgetExceeded.
 int64_t share_caches(DiskTopology& topology, ScannedRows& rows, int64_t kept);
 
 }  // namespace plimsoll

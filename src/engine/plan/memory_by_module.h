@@ -6,18 +6,19 @@
 
 namespace plimsoll {
 
-/// Which modules hold what in a plan's worst block, from its tape; without modules where no tape says it, as
-/// where what is allocated depends on the data.
+/// The memory of each module in a plan's worst block, from its tape. There are no modules if no tape
+/// describes the block, because its allocations depend on the data.
 TapeProfile memory_by_module(const MemoryPlan::Block& worst);
 
-/// {"peak_bytes", "operation", "modules": [{"module", "bytes"}], "timeline": {"events", "at", "modules",
-/// "bytes"}}
+/// Returns {"peak_bytes", "operation", "modules": [{"module", "bytes"}], "timeline": {"events", "at",
+/// "modules", "bytes"}}.
 Json memory_by_module_json(const TapeProfile& profile);
 
-/// The same back. What is missing or of another type leaves it without modules.
+/// Reads memory_by_module_json(). If a field is missing or of another type, the profile has no modules.
 TapeProfile memory_by_module_from(const Json& json);
 
-/// As memory_snapshot() has it, at the places of the block's range. Errors: UsageError where no tape says it.
+/// The block as memory_snapshot(), at the places of its range. Errors: UsageError if no tape describes the
+/// block.
 Json snapshot_of(const MemoryPlan::Block& worst);
 
 }  // namespace plimsoll

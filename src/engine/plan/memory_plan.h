@@ -13,64 +13,65 @@
 
 namespace plimsoll {
 
-/// What a run needs of memory, and what it gets. All bytes.
+/// The memory that a run needs, and how it is divided. All sizes are bytes.
 struct MemoryPlan {
   ExecutionPlan execution;
-  std::shared_ptr<const BlockPlan> training;  ///< the same as execution's
+  std::shared_ptr<const BlockPlan> training;  ///< The same object as execution.training.
   std::shared_ptr<const BlockPlan> prediction;
   bool feasible = false;
-  int64_t peak = 0;        ///< of the budget: floor, slack and the most that will stand in the ledger
-  int64_t min_budget = 0;  ///< the least with which the run works, one block at a time, as it is planned
-  bool exact = true;       ///< else why_inexact says what is estimated from above
+  int64_t peak = 0;  ///< Bytes of the budget used: floor, slack and the maximum that the ledger will hold.
+  int64_t min_budget =
+      0;              ///< Minimum budget with which the run works, one block at a time, as it is planned.
+  bool exact = true;  ///< If false, why_inexact says what is an upper estimate.
   std::string why_inexact;
-  /// Of peak, by what it is for; their sum is peak, but for floor and slack.
+  /// `peak` by purpose. Sums to `peak` minus floor and slack.
   std::vector<std::pair<std::string, int64_t>> parts;
 
   struct Block {
     BlockSize size;
-    int64_t peak_bytes = 0;   ///< tensors asked for at once
-    int64_t range_bytes = 0;  ///< of the slab
-    std::string operation;    ///< at the peak
+    int64_t peak_bytes = 0;   ///< Maximum bytes that tensors ask for at once.
+    int64_t range_bytes = 0;  ///< Bytes of its range in the slab.
+    std::string operation;    ///< The operation at the peak.
     bool training = true;
-    BlockTerms terms = {};                       ///< what its sizes follow from
-    std::shared_ptr<const BlockPlan> plan = {};  ///< of its kind of work; null: there is no block
+    BlockTerms terms = {};                       ///< The terms from which its sizes follow.
+    std::shared_ptr<const BlockPlan> plan = {};  ///< The plan of its kind of work; null if there is no block.
   };
   Block worst;
-  std::string recompute_note;  ///< gradient_checkpointing auto: what running layers again gains
-  /// Measured by the block that was run to verify the tape; 0: none was run.
+  std::string recompute_note;  ///< For gradient_checkpointing auto: what running layers again gains.
+  /// Peak of the block that was run to verify the tape; 0 if none was run.
   int64_t verified_peak_bytes = 0;
 
   struct Graph {
     int64_t graph, nodes, edges, bytes;
   };
-  int64_t room_for_graph = 0;    ///< the most that one graph may need of the slab
-  std::vector<Graph> too_large;  ///< graphs that do not fit alone, the largest first, 16 at most
+  int64_t room_for_graph = 0;    ///< Maximum bytes of the slab that one graph may need.
+  std::vector<Graph> too_large;  ///< Graphs that do not fit alone, largest first; at most 16.
 
   struct Speed {
     int64_t budget;
     int blocks_in_flight;
     bool recompute;
-    double graphs_per_s;  ///< expected
+    double graphs_per_s;  ///< Expected speed.
   };
   std::vector<Speed> speed;
-  /// Of a source with a cache, such as one giant graph: an epoch with parts of its data in memory.
+  /// For a source with a cache, such as one giant graph: an epoch with a share of its data in memory.
   struct Reading {
-    double share;     ///< of features as f32 and edges, that the cache has room for
-    int64_t budget;   ///< with the blocks in flight of this plan
-    double seconds;   ///< that processors take, waiting for nothing; 0: not known
-    double read = 0;  ///< bytes, after samples were made
+    double share;     ///< Share of the features (as f32) and edges that fits in the cache.
+    int64_t budget;   ///< Budget for this share with the blocks in flight of this plan.
+    double seconds;   ///< Computing time without waiting for data; 0 if not known.
+    double read = 0;  ///< Bytes, after samples were made.
     double written = 0;
-    double pieces = 0;  ///< as in ReadingCost
+    double pieces = 0;  ///< Same meaning as in ReadingCost.
   };
   std::vector<Reading> reading;
   int ranks = 1;
-  int64_t parameter_bytes = 0;  ///< all parameters, as numbers; where there are ranks
-  int64_t bytes_sent = 0;       ///< by a rank to others in a step, but for losses and the norm
-  int64_t blocks_planned = 0;   ///< whose exact size is known
+  int64_t parameter_bytes = 0;  ///< Bytes of all parameters; set if there are several ranks.
+  int64_t bytes_sent = 0;       ///< Bytes that a rank sends to others in a step, without losses and the norm.
+  int64_t blocks_planned = 0;   ///< Number of blocks whose exact size is known.
   bool all_blocks_known = true;
-  double seconds = 0;                ///< that planning took
-  std::optional<DevicePlan> device;  ///< where PlanInput has a device
-  int64_t heap = 0;                  ///< of peak, that is in neither floor nor ledger; kHeapSlack aside
+  double seconds = 0;                ///< Duration of planning.
+  std::optional<DevicePlan> device;  ///< Set if PlanInput has a device.
+  int64_t heap = 0;  ///< The part of `peak` that is in neither floor nor ledger, without kHeapSlack.
 };
 
 }  // namespace plimsoll

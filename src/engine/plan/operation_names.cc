@@ -17,7 +17,8 @@ const char* kept(const char* name) {
   constexpr const char* kEngine = "autograd::engine::evaluate_function: ";
   std::string text = name;
   if (text.starts_with(kEngine)) text.erase(0, std::strlen(kEngine));
-  // Of our own functions: torch::autograd::CppNode<plimsoll::(anonymous namespace)::GatFunction>.
+  // The project's own functions have names like torch::autograd::CppNode<plimsoll::(anonymous
+  // namespace)::GatFunction>.
   constexpr const char* kNode = "torch::autograd::CppNode<";
   if (text.starts_with(kNode) && text.ends_with('>')) {
     text = text.substr(std::strlen(kNode), text.size() - std::strlen(kNode) - 1);

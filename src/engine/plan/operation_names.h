@@ -6,9 +6,9 @@
 
 namespace plimsoll {
 
-/// While it lives, tapes that this thread records (memory/tape.h) name torch's operations: the outermost one
-/// of forward, the node of the gradient's graph in backward; and modules (ops/module_scope.h). It costs about
-/// a microsecond an operation.
+/// While it lives, tapes that this thread records (memory/tape.h) name torch's operations, and modules
+/// (ops/module_scope.h): in the forward pass the outermost operation, in the backward pass the node of the
+/// gradient's graph. Costs about a microsecond per operation.
 class NameOperations {
  public:
   NameOperations();

@@ -13,22 +13,23 @@ class RangePlanner;
 /// A device that a run is planned for.
 struct PlannedDevice {
   int64_t budget = 0;
-  int64_t context = kAssumedContext;  ///< of the driver and its libraries, for the process and its threads
-  int64_t workspace = kAssumedWorkspace;  ///< of cuBLAS for each stream
-  int64_t unit = 1;                       ///< of its region
+  int64_t context =
+      kAssumedContext;  ///< Bytes that the driver and its libraries use for the process and its threads.
+  int64_t workspace = kAssumedWorkspace;  ///< Bytes that cuBLAS uses for each stream.
+  int64_t unit = 1;                       ///< The region is a multiple of this.
   int max_streams = kMaxStreams;
-  /// Probes run on it, for which it has one lane of all that is free; null: nothing is run.
+  /// Probes run on it; it has one lane of all free memory. If null, nothing is run.
   DeviceBlocks* blocks = nullptr;
-  /// Where tensors of real blocks go there, once it is known.
+  /// Places of the tensors of real blocks, once they are known.
   std::shared_ptr<const RangePlanner> training = {};
   std::shared_ptr<const RangePlanner> prediction = {};
 
-  /// What driver and libraries take for a process, and of each stream the handle of cuBLAS for its thread and
-  /// the workspace, as an H200 was seen to (driver 580.159, CUDA 13.0, torch 2.11; bench/results/gpu.md).
-  /// They depend on driver and GPU: a run measures them when it opens the device.
+  /// Bytes that driver and libraries use for a process, and for each stream (the cuBLAS handle of its thread,
+  /// and the workspace), as measured on an H200 (driver 580.159, CUDA 13.0, torch 2.11;
+  /// bench/results/gpu.md). They depend on driver and GPU: a run measures them when it opens the device.
   static constexpr int64_t kAssumedContext = 617 * kMiB;
   static constexpr int64_t kAssumedWorkspace = (33 + 33) * kMiB;
-  /// As many queues as a device can have (CUDA_DEVICE_MAX_CONNECTIONS of the CUDA programming guide).
+  /// The maximum number of queues of a device (CUDA_DEVICE_MAX_CONNECTIONS of the CUDA programming guide).
   static constexpr int kMaxStreams = 32;
 };
 

@@ -11,13 +11,14 @@
 
 namespace plimsoll {
 
-/// An engine that predicts lists of graphs as a plan of them says: what a model says is the same for any
-/// budget, threads, device budget and blocks in flight.
+/// An engine that predicts lists of graphs by a plan for them. The predictions are the same for any budget,
+/// threads, device budget and blocks in flight.
 class PlannedEngine {
  public:
-  /// Plans `input`, which trains nothing. `device`: where blocks run; null: on the CPU. `rehearsal`: learns
-  /// which budget the plan needs, and there is no engine; null: it is no rehearsal. What the input names must
-  /// outlive it. Errors: BudgetTooSmall, of the host or of the device; as make_plan().
+  /// Plans `input`, which must train nothing. Blocks run on `device`, or on the CPU if it is null. If
+  /// `rehearsal` is not null, it gets the budget that the plan needs, and no engine is made. The objects that
+  /// `input` points to must outlive it. Errors: BudgetTooSmall for the host or the device; those of
+  /// make_plan().
   explicit PlannedEngine(PlanInput input, TrainingDevice* device = nullptr, Rehearsal* rehearsal = nullptr);
 
   BlockEngine& operator*() { return *engine_; }
@@ -25,9 +26,9 @@ class PlannedEngine {
   const MemoryPlan& plan() const { return plan_; }
 
  private:
-  std::unique_ptr<DeviceRun> device_;  // null: the CPU
+  std::unique_ptr<DeviceRun> device_;  // Null on the CPU.
   MemoryPlan plan_;
-  std::optional<BlockEngine> engine_;  // none in a rehearsal
+  std::optional<BlockEngine> engine_;  // Empty in a rehearsal.
 };
 
 }  // namespace plimsoll

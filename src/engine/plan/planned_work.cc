@@ -8,13 +8,13 @@
 namespace plimsoll {
 namespace {
 
-// Graphs whose blocks are looked at one by one; after them stands the corner of the limits.
+// Maximum number of graphs whose blocks are visited one by one; beyond it the corner of the limits is used.
 constexpr int64_t kMaxVisited = 20'000'000;
 
-// The most blocks of so many graphs that come one after the other: of one batch, or of one list to predict.
-// Blocks come in the order of visits.
+// Counts the maximum number of consecutive blocks within `batch` graphs: of one batch, or of one list to
+// predict. Blocks must be added in the order in which they are visited.
 struct BlocksAtOnce {
-  int64_t batch;  // graphs
+  int64_t batch;  // Number of graphs.
   int64_t max = 0;
   int64_t count = 0;
   const int64_t* begin = nullptr;
@@ -50,7 +50,7 @@ PlannedWork::PlannedWork(const PlanInput& in, WorkKind of)
   });
   max_at_once = all_known ? at_once.max : std::min(in.batch_size, static_cast<int64_t>(in.training.size()));
   if (all_known) return;
-  // Small graphs and a large one may come together in a piece that is too large.
+  // Small graphs and a large one may form a piece that is too large to be closed.
   const Terms open = corner(in.training, in.block_shapes(), in.limits, options, false);
   Terms min(open.size(), 0);
   min[kOne] = 1;

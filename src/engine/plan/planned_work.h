@@ -11,19 +11,19 @@
 
 namespace plimsoll {
 
-/// What a run does with blocks. teaching: an OffloadedTeacher on the blocks of both others.
+/// The kinds of work on blocks. teaching: an OffloadedTeacher runs on the blocks of the other two.
 enum class WorkKind { training, prediction, teaching };
 
-/// One kind of work of a run: its blocks, and what they take.
+/// One kind of work of a run: its blocks, and the memory they need.
 struct PlannedWork {
-  /// Looks over the blocks. `input` must outlive it.
+  /// Visits all blocks. `input` must outlive the object.
   PlannedWork(const PlanInput& input, WorkKind kind);
 
-  /// Looks for the block with the largest range, by `plan`.
+  /// Finds the block with the largest range by `plan`.
   void find_worst();
-  /// What a block takes and gives in this work, on an engine of the input's objective and teacher.
+  /// Records the allocations of a block in this work, on an engine of the input's objective and teacher.
   Tape record(BlockEngine& engine, const GraphBlock& block, const RangePlan& range = {}) const;
-  /// The most of each over all blocks.
+  /// The maximum of each size over all blocks.
   BlockSize largest() const;
 
   const PlanInput* input;
@@ -31,14 +31,14 @@ struct PlannedWork {
   const Objective* objective;
   CollateOptions options;
   std::shared_ptr<BlockPlan> plan;
-  TermBox boxes[2];       ///< of blocks that are not closed, and of those that are
-  bool all_known = true;  ///< boxes and worst are those of the blocks themselves
-  int64_t blocks = 0;     ///< that were looked at
+  TermBox boxes[2];       ///< Boxes of the blocks that are not closed, and of those that are.
+  bool all_known = true;  ///< Whether `boxes` and `worst` come from the actual blocks.
+  int64_t blocks = 0;     ///< Number of blocks visited.
   int64_t max_at_once =
-      0;  ///< the most of a batch, of a list to predict, or of what a teacher is asked at once
-  int64_t max_bytes = 0;  ///< a range for any block
-  double mean_bytes = 0;  ///< of ranges
-  GraphList worst;        ///< the block with the largest range
+      0;  ///< Maximum number of blocks of a batch, of a list to predict, or of one pass of a teacher.
+  int64_t max_bytes = 0;  ///< Bytes of a range that is enough for any block.
+  double mean_bytes = 0;  ///< Mean bytes of ranges.
+  GraphList worst;        ///< Graphs of the block with the largest range.
 
  private:
   bool visit(const std::function<void(std::span<const int64_t>)>& block) const;

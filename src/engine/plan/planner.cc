@@ -49,7 +49,7 @@ class Planner {
       max_at_once_ = std::max(max_at_once_, training.max_at_once);
       plan = with_training(training, prediction);
     }
-    // What planning itself took counts as well.
+    // The memory that planning itself used counts as well.
     if (!without_data())
       plan.peak =
           std::max(plan.peak, in_.outside_ledger +
@@ -80,7 +80,7 @@ class Planner {
     whole.speed.insert(whole.speed.end(), again.speed.begin(), again.speed.end());
     again.speed = whole.speed;
     whole.min_budget = again.min_budget = std::min(whole.min_budget, again.min_budget);
-    // A layer that is run again costs up to a third of the time of its block.
+    // A layer that runs again costs up to a third of the time of its block.
     const bool more_at_once = again.execution.blocks * 3 >= whole.execution.blocks * 4;
     if (again.feasible && (!whole.feasible || more_at_once)) {
       again.recompute_note = whole.feasible ? fmt::format("{} blocks in flight, not {}",
@@ -94,10 +94,10 @@ class Planner {
   }
 
   bool without_data() const { return in_.estimation == "static"; }
-  // Where blocks run, so that the host is planned for what they leave to it; null: here.
+  // The device on which blocks run, so that the host is planned for what remains there; null for the CPU.
   DeviceBlocks* device() const { return in_.device ? in_.device->blocks : nullptr; }
 
-  // Tapes of probes, the model they give, and the blocks measured by it.
+  // Records tapes of probes, solves the model, and measures all blocks by it.
   void measure(PlannedWork& work, bool recompute) {
     work.plan = std::make_shared<BlockPlan>(in_.block_shapes(), work.options);
     std::optional<BlockEngine> engine;
@@ -113,7 +113,7 @@ class Planner {
       if (box.count == 0) continue;
       std::vector<Tape> tapes;
       std::vector<Terms> terms;
-      int64_t graphs = 0;  // bytes of probes' own graphs
+      int64_t graphs = 0;  // Bytes of the graphs of the probes.
       const auto record = [&](const Probe& probe) {
         if (probe.terms.closed != closed) return;
         throw_if_interrupted("the run was planned");
@@ -135,10 +135,10 @@ class Planner {
     heap_per_block_ = std::max(heap_per_block_, bytes_beside_ledger() - outside_before_);
     if (!without_data()) {
       probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
-      give_back_freed_memory();  // probes stood on the heap; blocks will not
+      give_back_freed_memory();  // Probes were allocated on the heap; blocks will not be.
     }
     work.find_worst();
-    // A second layout, for the worst block: the better one for it stays.
+    // Tries a second layout, for the worst block; the better of the two stays.
     if (work.blocks > 0) {
       work.plan->lay_out(work.plan->terms(work.worst));
       work.find_worst();
@@ -147,7 +147,7 @@ class Planner {
 
   int64_t graph_bytes(const BlockSize& size) const { return GraphBlock::bytes_for(size, in_.source->room()); }
 
-  // `training` is null where nothing is trained.
+  // Divides the budget. `training` is null if nothing is trained.
   MemoryPlan divide(const PlannedWork* training, const PlannedWork& prediction, bool recompute) {
     const PlannedWork& main = training != nullptr ? *training : prediction;
     MemoryPlan plan;
@@ -171,7 +171,7 @@ class Planner {
         4096;
     const auto mean =
         static_cast<int64_t>(std::max(main.mean_bytes, teaching_ ? teaching_->mean_bytes : 0.0));
-    // What a worker has beside its range: the graphs of a block, and where its pieces go.
+    // Memory of a worker in addition to its range: the graphs of a block, and the places of its pieces.
     const size_t pieces =
         std::max({main.plan->max_pieces(), prediction.plan->max_pieces(), teaching.plan->max_pieces()});
     const int64_t graphs =
@@ -203,7 +203,7 @@ class Planner {
       }
     }
     const int64_t one_heap = heap_per_block_ + heap_slack;
-    // With so many blocks in flight: what is left for the slab.
+    // Bytes left for the slab with `blocks` blocks in flight.
     const auto slab = [&](int blocks) { return cap - fixed - blocks * (graphs + one_heap); };
     const auto needed = [&](int blocks) { return worst + (blocks - 1) * std::min(mean, worst); };
     int blocks = in_.threads;
@@ -246,9 +246,10 @@ class Planner {
     return plan;
   }
 
-  // `mean`: of blocks, of the largest, whose seconds are known.
+  // Adds the cost of reading for several shares of the data. `mean` is the mean range divided by the largest,
+  // whose time is known.
   void add_reading(MemoryPlan& plan, double mean) const {
-    constexpr double kForward = 1.0 / 3;  // of a step, roughly
+    constexpr double kForward = 1.0 / 3;  // Approximate share of the forward pass in a step.
     const int64_t max = in_.source->max_cache_bytes();
     const auto all = in_.source->reading_cost(max);
     if (!all) return;
@@ -266,15 +267,15 @@ class Planner {
     }
   }
 
-  // Where blocks of a batch begin, of three at once: the one that runs, the one announced, and one that
-  // grows, each with room for twice as many and the last with what it had before; and one that is divided
-  // among the goes of a teacher.
+  // Bytes of the lists of where blocks start. There are three at once: of the batch that runs, of the batch
+  // announced, and one that grows; and one that is divided among the passes of a teacher. Each may have a
+  // capacity of twice its size, and the growing one also its former memory.
   int64_t list_bytes() const {
     const int64_t lists = in_.offloaded_teacher != nullptr ? 4 : 3;
     return (lists * 2 + 1) * int64_t{sizeof(int64_t)} * (max_at_once_ + 1);
   }
 
-  // What is there for a teacher's sake: its weights, or what it says.
+  // Bytes that a teacher needs: its weights, or its outputs.
   int64_t teacher_bytes() const {
     if (in_.offloaded_teacher != nullptr) return in_.offloaded_teacher->bytes();
     int64_t bytes = 0;
@@ -284,7 +285,7 @@ class Planner {
     return bytes;
   }
 
-  // Sums over lanes (engine/blocks/batch_sum.h).
+  // Bytes of the sums over lanes (engine/blocks/batch_sum.h).
   int64_t gradient_bytes() const {
     const ParameterList& parameters = in_.objective->parameters();
     if (in_.ranks > 1)
@@ -344,8 +345,8 @@ class Planner {
             work.plan};
   }
 
-  // Runs the worst block twice as the run will: the first finds what the tape did not foresee, and has the
-  // libraries that multiply take the rooms they keep; the second is timed. Returns the peak.
+  // Runs the worst block twice, as the run will. The first run finds what the tape did not foresee, and makes
+  // the BLAS allocate the buffers it keeps; the second is timed. Returns the peak.
   int64_t verify(const PlannedWork& work, bool recompute) {
     if (work.blocks == 0) return 0;
     const BlockTerms terms = work.plan->terms(work.worst);
@@ -375,7 +376,8 @@ class Planner {
     return found;
   }
 
-  // Nothing was multiplied: more than was seen for any model (bench/results/contract.md).
+  // Returns an upper bound of the measured values of all models (bench/results/contract.md), as nothing was
+  // multiplied.
   int64_t usual_blas_bytes() const {
     int64_t widest = 0;
     const ParameterList* const of_batches =
@@ -383,12 +385,12 @@ class Planner {
     for (const ParameterList* list : {&in_.objective->parameters(), in_.live_teacher, of_batches})
       if (list != nullptr)
         for (const ParameterList::Entry& entry : list->entries())
-          if (entry.name.find("embedding") == std::string::npos)  // which is looked up, not multiplied
+          if (entry.name.find("embedding") == std::string::npos)  // Embeddings are looked up, not multiplied.
             for (const int64_t size : entry.value.sizes()) widest = std::max(widest, size);
     return 512 * kKiB + 3 * kKiB * widest;
   }
 
-  // Blocks as they will run: prediction's worst, and those of a whole step in flight together.
+  // Lists the graphs that do not fit alone, if the plan is not feasible.
   void find_too_large(MemoryPlan& plan, const PlannedWork& main, int64_t room) const {
     const auto look = [&](std::span<const int64_t> graphs) {
       for (const int64_t g : graphs) {
@@ -401,7 +403,7 @@ class Planner {
         plan.too_large.push_back({g, terms.terms[kNodes], terms.terms[kEdges], bytes});
       }
     };
-    if (plan.feasible || room == 0) return;  // without any room no graph is to blame
+    if (plan.feasible || room == 0) return;  // Without any memory no graph is to blame.
     if (main.kind == WorkKind::training)
       look(in_.training);
     else
@@ -412,14 +414,14 @@ class Planner {
 
   const PlanInput& in_;
   const std::chrono::steady_clock::time_point start_;
-  const int64_t peak_before_;  // of the ledger, since the stage began
+  const int64_t peak_before_;  // Peak of the ledger since the stage started.
   const int64_t outside_before_ = bytes_beside_ledger();
-  std::optional<PlannedWork> teaching_;  // of an OffloadedTeacher
+  std::optional<PlannedWork> teaching_;  // Set if there is an OffloadedTeacher.
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
-  int64_t probes_peak_ = 0;  // of the ledger while probes ran
-  int64_t max_at_once_ = 0;  // blocks of a batch or list
-  int64_t probes_ = 0;       // bytes that running a probe takes
+  int64_t probes_peak_ = 0;  // Peak of the ledger while probes ran.
+  int64_t max_at_once_ = 0;  // Maximum number of blocks of a batch or list.
+  int64_t probes_ = 0;       // Bytes that running a probe needs.
 };
 
 }  // namespace
@@ -452,7 +454,7 @@ void try_out(const PlanInput& input, const ExecutionPlan& execution, std::span<c
                      input.offloaded_teacher, input.ranks > 1 ? 1 : input.lanes);
   if (!predicted.empty()) engine.predict(predicted, [](std::span<const float>) {});
   if (!input.training.empty()) {
-    // A step of the run: other blocks were not planned.
+    // Only a step of the run is tried, because other blocks were not planned.
     GraphList order(input.training.size());
     input.order().graphs_of(1, order);
     engine.try_out(std::span(order).first(std::min(static_cast<size_t>(input.batch_size), order.size())));

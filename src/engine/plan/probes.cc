@@ -14,8 +14,8 @@ class ProbeMaker {
  public:
   ProbeMaker(const RowWidths& widths, const CollateOptions& options) : widths_(widths), options_(options) {}
 
-  // Graphs with these numbers of nodes, each with `edges` edges, of which `loops` are self-loops, and as many
-  // items as it likes. Sizes alone matter: features are zeros.
+  // Adds a block of graphs with these numbers of nodes. Each graph has `edges` edges, `loops` of which are
+  // self-loops, and items. Only sizes matter: features are zeros.
   void add(const std::vector<int64_t>& nodes, int64_t edges, int64_t loops) {
     GraphBlock block;
     block.clear();
@@ -80,7 +80,7 @@ std::vector<Probe> make_probes(const Terms& highest, bool closed, const RowWidth
     const int64_t loops = maker.draw(3);
     maker.add(nodes, loops + 1 + maker.draw(5), loops);
   }
-  // What only larger blocks have: several pieces, groups of them, and chunks of graphs.
+  // Features that only larger blocks have: several pieces, groups of pieces, and chunks of graphs.
   if (highest[kNodes] > kPiece)
     for (int64_t i = 0; i < 3; ++i) maker.add({kPiece + 1 + 3 * i, 2 + maker.draw(5)}, 3 + maker.draw(5), 1);
   if (highest[kGroups] > 1)

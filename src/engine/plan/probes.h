@@ -13,9 +13,9 @@ struct Probe {
   BlockTerms terms;
 };
 
-/// Blocks whose terms are linearly independent as far as those of blocks up to `highest` can be, and a few
-/// more: what a TapeModel is solved from. All their numbers are zeros. They are as small as can
-/// be: none is larger than a block that has the same terms.
+/// Makes blocks whose terms are linearly independent, as far as those of blocks up to `highest` can be, and a
+/// few more, from which a TapeModel is solved. All their numbers are zeros. They are as small as possible:
+/// none is larger than a block that has the same terms.
 std::vector<Probe> make_probes(const Terms& highest, bool closed, const RowWidths& widths,
                                const CollateOptions& options);
 

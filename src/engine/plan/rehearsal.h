@@ -5,13 +5,13 @@
 
 namespace plimsoll {
 
-/// Finds the budget that a piece of work needs. Work that is given one holds what it would hold and plans
-/// what it would run, but runs no block: zeros stand for what a model says.
+/// Finds the budget that a piece of work needs. Work that gets a rehearsal allocates and plans as in a run,
+/// but runs no block: zeros replace the model's outputs.
 class Rehearsal {
  public:
-  /// A part of the work needs a budget of so many bytes.
+  /// A part of the work needs a budget of `budget` bytes.
   void need(int64_t budget) { budget_ = std::max(budget_, budget); }
-  /// The most that any part needs.
+  /// Maximum budget over all parts.
   int64_t budget() const { return budget_; }
 
  private:

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// Rows of a chunk, and how many of them the largest probe has: chunks and parts are told apart by then.
+// Rows of a chunk, and the maximum number of chunks of a probe: enough to tell chunks and parts apart.
 constexpr int64_t kChunk = OrderTerms::kChunkRows;
 constexpr int64_t kMaxChunks = 3;
 
@@ -19,7 +19,8 @@ class SampleMaker {
   SampleMaker(size_t hops, const RowWidths& widths, const CollateOptions& options)
       : hops_(hops), widths_(widths), options_(options) {}
 
-  // A few nodes and edges a hop; of hop `large`, so many nodes more. Sizes alone matter: features are zeros.
+  // Makes a sample with a few nodes and edges per hop, and `more` further nodes in hop `large`. Only sizes
+  // matter: features are zeros.
   Probe make(size_t large, int64_t more) {
     SampledSubgraph sample;
     const auto add_nodes = [&](size_t hop) {
@@ -39,7 +40,8 @@ class SampleMaker {
   }
 
  private:
-  // Into the nodes first .. end-1, in their order: a few of most, so that the most of one varies.
+  // Adds edges into some of the nodes first .. end-1, in their order: a few per node, so that the maximum per
+  // node varies.
   void add_edges(int64_t first, int64_t end, SampledSubgraph& sample) {
     const size_t before = sample.row.size();
     for (int64_t target = first; target < std::min(end, first + 3); ++target) {
@@ -69,7 +71,7 @@ class SampleMaker {
     block.node_y.resize(static_cast<size_t>(block.nodes()), -1);
     std::vector<GraphShape> prefixes(hops_);
     GraphShape shape = shape_of_sample(batch_of(sample), std::span(block.node_y).first(seeds), prefixes);
-    // Seeds alone have labels, and pairs are theirs.
+    // Only seeds have labels, and pairs are among seeds.
     item_kind(options_.items)
         .add_to_probe(block, shape, 0, sample.nodes_per_hop.front(),
                       [this](int64_t below) { return draw(below); });
@@ -96,7 +98,7 @@ void visit_sample_probes(const Terms& highest, const RowWidths& widths, const Co
   SampleMaker maker(hops, widths, options);
   const size_t small = 12 + kPrefixTerms * hops;
   for (size_t i = 0; i < small; ++i) probe(maker.make(0, 0));
-  // What only larger blocks have: several chunks of nodes, and parts.
+  // Features that only larger blocks have: several chunks of nodes, and parts.
   for (size_t hop = 0; hop <= hops; ++hop) {
     const int64_t max = highest[hop < hops ? place_of(hop, kPrefixNodes) : size_t{kNodes}];
     for (int64_t chunks = 1; chunks <= std::min(kMaxChunks, max / kChunk); ++chunks)

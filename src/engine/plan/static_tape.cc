@@ -21,18 +21,19 @@ namespace {
 
 using at::Tensor;
 
-// What torch knows without data in Python alone. They ask for what the operations on the CPU ask for.
+// Operations that torch knows without data only in Python. These versions allocate the same memory as the
+// operations on the CPU.
 
 Tensor relu_meta(const Tensor& x) {
   return at::clamp_min(x, 0);
 }
 
 Tensor abs_meta(const Tensor& self) {
-  at::empty({0}, self.options());  // the result, before it has its size
+  at::empty({0}, self.options());  // The result before it has its size.
   return at::empty_like(self);
 }
 
-// As on the CPU: what is not a number is not equal to itself.
+// Computed as on the CPU: NaN is not equal to itself.
 Tensor isnan_meta(const Tensor& self) {
   return at::ne(self, self);
 }
@@ -44,7 +45,7 @@ Tensor flip_meta(const Tensor& self, at::IntArrayRef) {
 Tensor index_select_meta(const Tensor& self, int64_t dim, const Tensor& index) {
   std::vector<int64_t> sizes = self.sizes().vec();
   if (self.dim() > 0) sizes[static_cast<size_t>(at::maybe_wrap_dim(dim, self.dim()))] = index.numel();
-  at::empty({0}, self.options());  // the result, before it has its size
+  at::empty({0}, self.options());  // The result before it has its size.
   return at::empty(sizes, self.options());
 }
 
@@ -92,8 +93,8 @@ Three native_batch_norm_backward_meta(const Tensor&, const Tensor& input, const 
   return {dx, dweight, dbias};
 }
 
-// On the CPU an operand of another type is copied to the common one first, a number among them; where shapes
-// alone are computed none is.
+// On the CPU an operand of another type, even a number, is copied to the common type first. Torch's
+// shape-only version makes no copy.
 Tensor as_common(const Tensor& operand, const Tensor& other) {
   const at::ScalarType common = at::result_type(operand, other);
   if (operand.scalar_type() == common) return {};
@@ -122,7 +123,7 @@ Tensor& mul_out_meta(const Tensor& self, const Tensor& other, Tensor& out) {
 Tensor where_meta(const Tensor& condition, const Tensor& self, const Tensor& other) {
   const auto sizes = at::infer_size(condition.sizes(), at::infer_size(self.sizes(), other.sizes()));
   const at::TensorOptions options = self.options().dtype(at::result_type(self, other));
-  at::empty({0}, options);  // the result, before it has its size
+  at::empty({0}, options);  // The result before it has its size.
   return at::empty(sizes, options);
 }
 
@@ -130,7 +131,7 @@ Tensor& logical_and_out_meta(const Tensor&, const Tensor&, Tensor& out) {
   return out;
 }
 
-// A sum is of its result's type, which counts what is true or whole numbers in 64 bits.
+// The sum has the type of its result: booleans and integers are counted in 64 bits.
 Tensor sum_meta(const Tensor& self, at::OptionalIntArrayRef dims, bool keep,
                 std::optional<at::ScalarType> dtype) {
   Tensor out = at::meta::sum(self, dims, keep, dtype);
@@ -138,13 +139,13 @@ Tensor sum_meta(const Tensor& self, at::OptionalIntArrayRef dims, bool keep,
   return out;
 }
 
-// Where data are computed gather()'s gradient is summed up in place.
+// With data, the gradient of gather() is summed up in place.
 Tensor scatter_add_meta(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& values) {
   if (std::string_view(current_operation()) == "GatherBackward0") return self;
   return at::meta::scatter_add(self, dim, index, values);
 }
 
-// As scatter_add_meta(), of index_select().
+// With data, the gradient of index_select() is summed up in place.
 Tensor index_add_meta(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                       const at::Scalar& alpha) {
   if (std::string_view(current_operation()) == "IndexSelectBackward0") return self;
@@ -179,7 +180,7 @@ TORCH_LIBRARY_IMPL(aten, Meta, m) {
   m.impl("sub_.Tensor", with_common_<&at::meta::sub_, const at::Scalar&>);
 }
 
-// The prefixes of a trimmed sample, as collate() has them.
+// The prefixes of a trimmed sample, as in collate().
 std::vector<Prefix> prefixes_of(const Terms& t) {
   std::vector<Prefix> prefixes;
   for (size_t p = 0; p < prefixes_in(t); ++p)
@@ -191,11 +192,11 @@ TrimmedLayers layers_of(const Terms& t, const std::vector<Prefix>& prefixes, con
   return {prefixes, {t[kNodes], t[kEdges]}, options.layers};
 }
 
-// The orders that layers may read: that of all edges, and of a trimmed sample those of its prefixes.
+// The orders that layers may read: that of all edges, and those of the prefixes of a trimmed sample.
 std::vector<OrderSizes> orders_of(const BlockTerms& block, bool self_loops) {
   const Terms& t = block.terms;
   std::vector<OrderSizes> orders{{.closed = block.closed,
-                                  .pieces = 4 * t[kGroups],  // as many as make so many groups
+                                  .pieces = 4 * t[kGroups],  // Enough pieces to form that number of groups.
                                   .largest = t[kPieceRows],
                                   .edges = t[kEdges] - (self_loops ? 0 : t[kSelfLoops]),
                                   .max_in = t[kMaxIn],
@@ -209,7 +210,7 @@ std::vector<OrderSizes> orders_of(const BlockTerms& block, bool self_loops) {
   return orders;
 }
 
-// What collate() does not take from the allocator.
+// The tensors that collate() does not allocate.
 Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions& options) {
   const at::TensorOptions meta(c10::DeviceType::Meta);
   const std::vector<Prefix> prefixes = prefixes_of(t);
@@ -231,7 +232,7 @@ Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions
   return batch;
 }
 
-// As collate() does the rest.
+// Makes the other tensors of a batch, like collate().
 Batch collate_without_data(Batch batch, const Terms& t, const CollateOptions& options) {
   const ModuleScope scope(kBatchModule);
   const at::TensorOptions i64 = batch.graph_ptr.options();
@@ -266,7 +267,7 @@ std::pair<Tensor, Tensor> losses_of(const Objective& objective, const Tensor& ou
   return {std::move(losses), std::move(sum)};
 }
 
-// As BlockEngine's work does, commit included.
+// Allocates like the training work of BlockEngine, commit included.
 void train(const Objective& objective, const Batch& given, const Terms& terms, bool recompute) {
   std::vector<Tensor> parameters;
   for (const ParameterList::Entry& entry : objective.parameters().entries())

@@ -9,24 +9,25 @@
 
 namespace plimsoll {
 
-/// The tape of a block with these terms, forward and, if `training`, backward, without running it: the
-/// objective's own code over tensors without data. The parameters must be such (MetaParameters). Nothing is
-/// computed and no memory is taken but for the sizes.
+/// The tape of a block with these terms, forward and, if `training`, backward, without running it: runs the
+/// objective's own code over tensors without data. The parameters must have no data (MetaParameters). Nothing
+/// is computed, and no memory is taken except for the sizes.
 ///
-/// The tape has all that a block's own tape has, and may have its pieces in another order, where torch's
-/// operations for tensors with data take short-lived pieces otherwise. Errors: UsageError that names the
-/// operation, where torch or its caller does not know it without data.
+/// The tape has all pieces of a real block's tape, possibly in another order where torch's operations on data
+/// allocate short-lived pieces differently. Errors: UsageError that names the operation, if torch or the
+/// objective does not support it without data.
 Tape tape_without_data(const Objective& objective, const BlockTerms& block, const RowWidths& widths,
                        bool training, bool recompute);
 
-/// The module that what collate() makes is recorded under.
+/// The module under which the tensors of collate() are recorded.
 inline constexpr const char* kBatchModule = "batch";
 
-/// The tape of a block on a CUDA device: our operators ask as their kernels there do, torch's own as on the
-/// CPU, and what the block's source gives is copied there, so that it is part of it.
+/// The tape of a block on a CUDA device: the project's operators allocate like their CUDA kernels, torch's
+/// own as on the CPU. The tensors of the block's source are copied to the device, so they are part of the
+/// tape.
 struct CudaTape {
   Tape tape;
-  std::vector<std::string> without_cuda;  ///< as MetaTensors::without_cuda()
+  std::vector<std::string> without_cuda;  ///< Same as MetaTensors::without_cuda().
 };
 CudaTape cuda_tape_without_data(const Objective& objective, const BlockTerms& block, const RowWidths& widths,
                                 bool training, bool recompute);

@@ -17,8 +17,8 @@ namespace {
 
 int64_t warm_blas = 0;
 
-// MKL makes its vector functions ready when one is first called. Of two threads that do so at once one may
-// get numbers that are right to four digits alone: another result than that of any other run.
+// MKL prepares its vector functions at their first call. If two threads make that call at once, one may get
+// numbers that are right to only four digits, so the results would differ from those of any other run.
 void begin_vector_functions() {
   const at::Tensor some = at::zeros({64});
   at::exp(some);
@@ -30,9 +30,9 @@ void begin_vector_functions() {
 FloorParts warm_up_torch(int threads) {
   watch_blas_memory();
   FloorParts parts{.program = process_memory().anonymous};
-  at::set_num_threads(1);  // one thread a worker: the order of every sum is fixed
+  at::set_num_threads(1);  // Each worker has one thread, so that the order of every sum is fixed.
   begin_vector_functions();
-  std::barrier everyone(threads);  // so that no thread does two items
+  std::barrier everyone(threads);  // Keeps one thread from doing two items.
   Workers workers(threads);
   workers.run_ordered(threads, [&](int64_t, Turn&) { everyone.arrive_and_wait(); });
   parts.threads = process_memory().anonymous - parts.program;
@@ -44,7 +44,8 @@ FloorParts warm_up_torch(int threads) {
     const at::Tensor sums = at::zeros({256, 96}).index_add(0, index, at::mm(at::ones({256, 96}), weight));
     torch::autograd::grad({at::log_softmax(sums, 1).sum()}, {weight});
   });
-  // What the operations freed is not floor: blocks would fill it and the plan count it twice.
+  // What the operations freed is not part of the floor: blocks would fill it, and the plan would count it
+  // twice.
   give_back_freed_memory();
   parts.blas = process_memory().anonymous - parts.program - parts.threads;
   warm_blas = blas_bytes().value_or(0);

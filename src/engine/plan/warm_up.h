@@ -8,29 +8,30 @@
 
 namespace plimsoll {
 
-/// What the floor of a process with torch is made of, in anonymous bytes as measured.
+/// The parts of the floor of a process with torch, in anonymous bytes as measured.
 struct FloorParts {
-  int64_t program = 0;  ///< the program and torch, before anything is done
-  int64_t threads = 0;  ///< what threads keep when they have been started
-  int64_t blas = 0;     ///< rooms of the libraries that multiply, and what else the first operations set up
+  int64_t program = 0;  ///< The program and torch, before they do anything.
+  int64_t threads = 0;  ///< Memory that started threads keep.
+  int64_t blas = 0;     ///< BLAS buffers, and what else the first operations set up.
 };
 
-/// Gives torch one intra-op thread a worker, and has torch and its libraries set up, on `threads` threads,
-/// what they keep for as long as they live, so that the floor of a budget that is measured afterwards holds
-/// it.
+/// Gives torch one intra-op thread per worker, and makes torch and its libraries allocate, on `threads`
+/// threads, everything they keep for their lifetime, so that the floor of a budget measured afterwards
+/// includes it.
 FloorParts warm_up_torch(int threads);
 
-/// What blas_bytes() (engine/plan/blas_memory.h) was when that ended, and the floor holds; 0 before.
+/// The value of blas_bytes() (engine/plan/blas_memory.h) at the end of warm_up_torch(), which the floor
+/// includes; 0 before.
 int64_t warm_blas_bytes();
 
-/// What the process holds beyond floor and ledger: nodes of the graph of gradients, heads of tensors, what
-/// malloc loses between pieces, and the stacks of threads as far as they are used. Set aside from the budget,
-/// once and for each block in flight; rooms of the libraries that multiply are measured by the planner.
-/// Measured with one block in flight at 0.05 MiB for 45 tensors at once and 0.6 MiB for 250
-/// (bench/results/contract.md), with an autoencoder at 0.23 MiB a block.
+/// Memory of the process beyond floor and ledger: nodes of the graph of gradients, heads of tensors, what
+/// malloc loses between pieces, and the used stacks of threads. Set aside from the budget once, and by
+/// heap_slack_per_block() for each block in flight; the planner measures BLAS buffers itself. Measured with
+/// one block in flight: 0.05 MiB for 45 tensors at once and 0.6 MiB for 250 (bench/results/contract.md), and
+/// 0.23 MiB per block with an autoencoder.
 constexpr int64_t kHeapSlack = 640 * kKiB;
 
-/// Of a block whose pass has up to `tensors` tensors in its plan.
+/// Slack for a block whose pass has up to `tensors` tensors in its plan.
 inline int64_t heap_slack_per_block(size_t tensors) {
   constexpr size_t kOfTensor = 1280;
   return static_cast<int64_t>(std::min<size_t>(tensors * kOfTensor, 160 * kKiB));
