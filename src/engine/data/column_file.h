@@ -9,26 +9,26 @@
 
 namespace plimsoll {
 
-/// What a column of a run was computed from. Hashes, as hex text.
+/// Identifies what a column of a run was computed from. All members are hashes, as hex text.
 struct ColumnKey {
-  std::string weights;   ///< of the model that computed it
-  std::string data;      ///< the data set
-  std::string settings;  ///< how graphs are made of it, and which of them
+  std::string weights;   ///< Weights of the model that computed it.
+  std::string data;      ///< The data set.
+  std::string settings;  ///< How graphs are made from the data, and which graphs are in the column.
 
   bool operator==(const ColumnKey&) const = default;
 };
 
 /// A column of a run: NAME.npy, f32 [rows, width], and NAME.json, which says what it was computed from
-/// (docs/formats/run.md). It is there whole or not at all. Not thread-safe.
+/// (docs/formats/run.md). The column either exists completely or not at all. Not thread-safe.
 class ColumnFile {
  public:
   ColumnFile(const std::filesystem::path& folder, const std::string& name);
 
-  /// The column, mapped; none if it is not there. Errors: InputError that says what differs if it was
-  /// computed from something else, or is damaged.
+  /// Opens the column as a mapped file; nullopt if it does not exist. Errors: InputError that says what
+  /// differs if the column was computed from something else or is damaged.
   std::optional<NpyView> open(const ColumnKey& key) const;
 
-  /// Writes it again. Errors: Failure, and those of `fill`; what was there stays then.
+  /// Writes the column anew. Errors: Failure, and those of `fill`; the former column file then stays.
   using Fill = std::function<void(NpyWriter&)>;
   void write(const ColumnKey& key, int64_t width, const Fill& fill) const;
 

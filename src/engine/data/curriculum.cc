@@ -14,7 +14,7 @@ Curriculum::Curriculum(const std::string& schedule, std::span<const int64_t> tra
     throw UsageError("no schedule '" + schedule + "'; expected kdgat or hard_4to1");
   for (const int64_t g : training)
     (shapes[static_cast<size_t>(g)].label == 0 ? hardest_ : attacks_).push_back(g);
-  // Not known yet, it takes the memory that it will take.
+  // Unknown difficulties become zeros, so that they take the same memory.
   const auto of = [&](int64_t g) { return known_ ? difficulty[static_cast<size_t>(g)] : 0.0F; };
   std::ranges::sort(hardest_, [&](int64_t a, int64_t b) { return of(a) != of(b) ? of(a) > of(b) : a < b; });
   for (const int64_t g : hardest_) difficulty_.push_back(of(g));

@@ -10,11 +10,11 @@
 namespace plimsoll {
 namespace {
 
-// Rows of a block: of its nodes or of its edges.
+// Rows of the nodes or edges of a block.
 struct Rows {
   std::span<const float> values;
   int64_t width;
-  std::span<const int64_t> ptr;  // of graphs
+  std::span<const int64_t> ptr;  // Offsets of the graphs.
   const char* what;
   const std::vector<std::string>& names;
   std::span<const int32_t> places = {};  // GraphBlock::row_place

@@ -35,8 +35,8 @@ bool is_left_out(const GraphRange& recording, const std::vector<std::string>& le
   return recording.attack && std::ranges::find(leave_out, *recording.attack) != leave_out.end();
 }
 
-// The recordings that train or validate, each content once, and a split that names them and has no graphs but
-// those left out.
+// The recordings that train or validate, each content once, and a split with their names and with the
+// left-out graphs only.
 struct Recordings {
   std::vector<const GraphRange*> used;
   TrainingSplit split;
@@ -47,10 +47,12 @@ Recordings recordings_of(const GraphSetTables& tables, const std::vector<std::st
   TrainingSplit& split = result.split;
   std::set<std::string> seen;
   const auto add = [&](std::vector<std::string>& list, std::string text) {
-    split.texts.add(heap_bytes(text) + 2 * static_cast<int64_t>(sizeof(text)));  // of a list that grows
+    split.texts.add(heap_bytes(text) +
+                    2 * static_cast<int64_t>(sizeof(text)));  // Counts the string in a list that grows.
     list.push_back(std::move(text));
   };
-  for (const bool used : {true, false})  // what trains under another name is not left out
+  for (const bool used :
+       {true, false})  // Used recordings come first, so that a content that also trains is not left out.
     for (const GraphRange& recording : tables.recordings) {
       if (!is_training_split(recording.split) || is_left_out(recording, leave_out) == used) continue;
       const std::string path = recording.split + "/" + recording.name;
@@ -78,7 +80,7 @@ void require_attacks(const GraphSetTables& tables, const std::vector<std::string
           name, known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
 }
 
-// Graphs of the splits that train; all where no split is named so.
+// Graphs of the training splits, or all graphs if there are no such splits.
 GraphList training_graphs(const GraphSetTables& tables, size_t count) {
   GraphList graphs;
   for (const GraphRange& split : tables.splits)
@@ -90,7 +92,7 @@ GraphList training_graphs(const GraphSetTables& tables, size_t count) {
   return graphs;
 }
 
-// The graphs of each label, in their order; labels in the order of their first graph.
+// The graphs of each label, in their order. Labels are in the order of their first graph.
 std::vector<GraphList> by_label(const GraphList& graphs, std::span<const GraphShape> shapes) {
   std::vector<GraphList> classes;
   std::map<int32_t, size_t> places;
@@ -102,7 +104,7 @@ std::vector<GraphList> by_label(const GraphList& graphs, std::span<const GraphSh
   return classes;
 }
 
-// Number of graphs of a class that do not train.
+// Numbers of graphs of a class that do not train.
 struct HeldOut {
   int64_t test = 0;
   int64_t validation = 0;
@@ -112,7 +114,7 @@ int64_t rounded(double share, int64_t count) {
   return static_cast<int64_t>(share * static_cast<double>(count) + 0.5);
 }
 
-// Rule 1: shares of each class by itself.
+// Rule 1: rounded shares of each class by itself.
 std::vector<HeldOut> rounded_by_class(const std::vector<GraphList>& classes, double validation, double test) {
   std::vector<HeldOut> counts;
   for (const GraphList& graphs : classes) {
@@ -123,14 +125,14 @@ std::vector<HeldOut> rounded_by_class(const std::vector<GraphList>& classes, dou
   return counts;
 }
 
-// Divides a share of all graphs among classes by largest remainders: each gets its share, rounded down, and
-// those that lost most get one more. `room`: the most that each can get. Of equal remainders the first
-// counts.
+// Divides a share of all graphs among classes by largest remainders: each class gets its share, rounded down,
+// and the classes with the largest remainders get one more. `room` is the maximum for each class. Of equal
+// remainders the first class wins.
 std::vector<int64_t> divide(double share, const std::vector<GraphList>& classes,
                             std::span<const int64_t> room) {
   std::vector<int64_t> counts;
   std::vector<double> remainders;
-  int64_t left = 0;  // graphs of the share that no class has yet
+  int64_t left = 0;  // Graphs of the share that are not assigned yet.
   int64_t all = 0;
   for (size_t c = 0; c < classes.size(); ++c) {
     const double quota = share * static_cast<double>(classes[c].size());
@@ -153,7 +155,7 @@ std::vector<int64_t> divide(double share, const std::vector<GraphList>& classes,
   return counts;
 }
 
-// Rule 2: shares of all graphs, with one of each class at least that trains.
+// Rule 2: shares of all graphs, such that at least one graph of each class trains.
 std::vector<HeldOut> apportioned(const std::vector<GraphList>& classes, double validation, double test) {
   if (test + validation >= 1)
     throw InputError(fmt::format(
@@ -203,7 +205,7 @@ TrainingSplit split_by_time(const GraphSetTables& tables, double validation, int
     append(result.validation, recording->first_graph + recording->graphs - held_out, held_out);
   }
   require_both_sides(result, kNothingTrains, "the training recordings are too short for split.validation");
-  return std::move(result);  // of a binding, which is not moved by itself
+  return std::move(result);  // A structured binding is not moved implicitly.
 }
 
 TrainingSplit split_by_recording(const GraphSetTables& tables, double validation, uint64_t seed,
@@ -230,7 +232,7 @@ TrainingSplit split_by_recording(const GraphSetTables& tables, double validation
       result, kNothingTrains,
       "a whole recording is held out where there are two of an attack, or two without one, and "
       "there are not; set split.by: time");
-  return std::move(result);  // of a binding, which is not moved by itself
+  return std::move(result);  // A structured binding is not moved implicitly.
 }
 
 TrainingSplit split_by_graph(const GraphSetTables& tables, std::span<const GraphShape> shapes,

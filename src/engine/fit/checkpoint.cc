@@ -19,7 +19,7 @@ std::span<float> values_of(const at::Tensor& tensor) {
   return {tensor.data_ptr<float>(), static_cast<size_t>(tensor.numel())};
 }
 
-// Out of the way of those that are kept.
+// Renames a damaged checkpoint, so that it does not count among those that are kept.
 void put_aside(const fs::path& path, const std::string& reason, std::vector<std::string>& damaged) {
   damaged.push_back(fmt::format("{} ({})", path.filename().string(), reason));
   fs::rename(path, path.parent_path() / ("damaged-" + path.filename().string()));
@@ -91,7 +91,7 @@ void Checkpoints::save(const TrainingState& state, const Position& position) {
                     metadata);
   const std::vector<fs::path> paths = newest_first();
   for (size_t old = kKept; old < paths.size(); ++old) fs::remove(paths[old]);
-  // What a process that was killed had begun to write.
+  // Removes the unfinished files of a process that was killed.
   for (const auto& entry : fs::directory_iterator(folder_))
     if (entry.path().filename().string().starts_with(".step-")) fs::remove(entry.path());
 }

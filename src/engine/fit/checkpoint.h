@@ -17,8 +17,8 @@ namespace plimsoll {
 /// The metadata of a checkpoint that has RunOptions::roundings.
 inline constexpr const char* kRoundings = "plimsoll.roundings";
 
-/// A copy of the weights of the best epoch. Its memory is taken once, so keeping a better epoch cannot fail
-/// for it.
+/// A copy of the weights of the best epoch. Its memory is allocated once, so keeping a better epoch needs no
+/// memory.
 class BestWeights {
  public:
   explicit BestWeights(const ParameterList& parameters);
@@ -31,37 +31,37 @@ class BestWeights {
   Vector<float, Tag::parameters> values_;
 };
 
-/// What a checkpoint holds, besides the position, and what load() overwrites.
+/// The contents of a checkpoint without the position. load() overwrites them.
 struct TrainingState {
   const ParameterList& parameters;
   BestWeights& best;
   Optimizer& optimizer;
-  /// In place of the optimizer's own, where that has a slice of it alone (engine/fit/whole_state.h); empty:
-  /// it has all.
+  /// Replaces the optimizer's own state if that has only a slice (engine/fit/whole_state.h); empty if the
+  /// optimizer has all of it.
   std::map<std::string, std::span<float>> whole_state = {};
 
-  /// Everything by the name it has in a checkpoint: views of the state's own memory.
+  /// Views of all tensors by their name in a checkpoint.
   std::map<std::string, std::span<float>> tensors() const;
 };
 
-/// The checkpoints of a stage, in one folder: safetensors files named by the steps done
-/// (docs/formats/run.md), of which the last two are kept. Not thread-safe.
+/// The checkpoints of a stage in one folder: safetensors files named by the number of steps done
+/// (docs/formats/run.md). The last two are kept. Not thread-safe.
 class Checkpoints {
  public:
-  /// `identity` says what is trained on what; a checkpoint of anything else is refused. `roundings` is
-  /// written as kRoundings, unless it is empty.
+  /// `identity` identifies the recipe and the data; a checkpoint with another identity is refused.
+  /// `roundings` is written as kRoundings, unless it is empty.
   Checkpoints(std::filesystem::path folder, std::string identity, std::string roundings = {});
 
-  /// Before the others. Errors: Failure.
+  /// Makes the folder. Call it before the other functions. Errors: Failure.
   void make_folder() const;
 
-  /// Temporary name, sync, rename; then deletes all but the last two. Errors: Failure; the earlier ones are
-  /// as they were.
+  /// Writes a checkpoint under a temporary name, syncs and renames it; then deletes all but the last two.
+  /// Errors: Failure; earlier checkpoints are then unchanged.
   void save(const TrainingState& state, const Position& position);
 
-  /// Loads the newest that is whole into `state`; nothing when there is none. `damaged` gets the names of
-  /// those that were passed over, which are renamed to damaged-NAME. Errors: UsageError for one of another
-  /// recipe or data.
+  /// Loads the newest undamaged checkpoint into `state`; returns nullopt if there is none. Damaged ones are
+  /// renamed to damaged-NAME, and `damaged` gets their names. Errors: UsageError for a checkpoint of another
+  /// recipe or other data.
   std::optional<Position> load(const TrainingState& state, std::vector<std::string>& damaged) const;
 
  private:

@@ -9,8 +9,8 @@
 namespace plimsoll {
 namespace {
 
-// Calls take(bits) for the distance of each edge but self-loops. Distances are not negative, so that their
-// bits are in the order of their values.
+// Calls take(bits) for the distance of each edge that is not a self-loop. Distances are not negative, so the
+// order of their bits is that of their values.
 template <typename Take>
 void each_distance(const BlockSource& source, const GraphList& graphs, const Take& take) {
   GraphBlock block;
@@ -32,7 +32,8 @@ void each_distance(const BlockSource& source, const GraphList& graphs, const Tak
   }
 }
 
-// The half of a distance that holds the rank-th one, counted from 0; `rank` becomes its place among those.
+// Finds the half-word of the value with the given rank, counted from 0. `rank` becomes the rank among the
+// values with that half-word.
 uint32_t find_half(const Vector<int64_t, Tag::columns>& counts, int64_t& rank) {
   uint32_t half = 0;
   while (rank >= counts[half]) rank -= counts[half++];

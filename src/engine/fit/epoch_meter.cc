@@ -77,7 +77,7 @@ std::optional<Reading> EpochMeter::reading() const {
 }
 
 const char* what_binds(const BlockRunner::Times& did, double seconds, int workers, int threads) {
-  constexpr double kHardly = 0.05;  // of the workers' time
+  constexpr double kHardly = 0.05;  // Share of the workers' time below which waiting does not count.
   const double all = seconds * workers;
   const double max = std::max({did.reading, did.memory, did.order});
   if (max > kHardly * all) return max == did.reading ? "reading" : max == did.memory ? "memory" : "order";

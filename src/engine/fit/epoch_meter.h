@@ -10,24 +10,24 @@
 
 namespace plimsoll {
 
-/// Measures what epochs cost: looks at counters of the block runner, of the source, of the ledger and of the
-/// process, and adds nothing to a step. Not thread-safe.
+/// Measures what epochs cost, from counters of the block runner, the source, the ledger and the process. Adds
+/// nothing to a step. Not thread-safe.
 class EpochMeter {
  public:
-  /// `planned`: bytes, the peak of the process; `predicted`: what an epoch reads and writes. The runner and
-  /// its source must outlive the meter.
+  /// `planned` is the planned peak of the process in bytes; `predicted` is what an epoch reads and writes.
+  /// The runner and its source must outlive the meter.
   EpochMeter(const BlockRunner& runner, int64_t planned, const std::optional<ReadingCost>& predicted);
   ~EpochMeter();
   EpochMeter(const EpochMeter&) = delete;
   EpochMeter& operator=(const EpochMeter&) = delete;
 
-  /// An epoch starts, or goes on, of which an earlier process did what cost `before`.
+  /// Starts an epoch, or continues one for which an earlier process has spent `before`.
   void begin(const EpochCost& before);
-  /// Samples the memory of the process, a few times a second however often it is called.
+  /// Samples the memory of the process, at most ten times a second however often it is called.
   void look();
-  /// What the epoch has cost so far; `graphs` went through it in `seconds`.
+  /// The cost of the epoch so far, in which `graphs` graphs were processed in `seconds`.
   EpochCost cost(int64_t graphs, double seconds);
-  /// How rows of features were read since begin(); none: the source keeps no count.
+  /// How rows of features were read since begin(); nullopt if the source does not count.
   std::optional<Reading> reading() const;
 
  private:
@@ -40,11 +40,11 @@ class EpochMeter {
   BlockRunner::Times times_before_;
   RowCounters rows_before_;
   int64_t reruns_before_ = 0;
-  int64_t anonymous_ = 0;      // the most seen since begin()
-  int64_t outer_recent_ = -1;  // the ledger's recent peak before the first epoch
+  int64_t anonymous_ = 0;      // Maximum since begin().
+  int64_t outer_recent_ = -1;  // The ledger's recent peak before the first epoch.
 };
 
-/// What a run would gain by, from what its workers did in `seconds`: "memory" (fewer blocks in flight than
+/// The bottleneck of a run, from what its workers did in `seconds`: "memory" (fewer blocks in flight than
 /// `threads`, or waiting for a range), "reading", "order", or "compute".
 const char* what_binds(const BlockRunner::Times& did, double seconds, int workers, int threads);
 

@@ -24,7 +24,7 @@
 namespace plimsoll {
 namespace {
 
-// Errors: UsageError for more ranks than can share a step.
+// Throws UsageError if there are more ranks than can share a step.
 void require_enough_work(const FitOptions& options) {
   if (options.run.ranks == 1) return;
   const Recipe::Training& training = options.recipe->training;
@@ -37,7 +37,7 @@ void require_enough_work(const FitOptions& options) {
                                     count_blocks(batch, options.shapes, limits_of(training))});
 }
 
-// Null: on the CPU. Errors: UsageError for what does not run on a device.
+// Returns null on the CPU. Errors: UsageError for options that do not work on a device.
 std::unique_ptr<DeviceRun> device_of(const FitOptions& options) {
   if (options.run.device == nullptr) return nullptr;
   if (options.run.ranks > 1) throw UsageError("--device cuda is for a run of one process: leave out --ranks");
@@ -53,8 +53,8 @@ bool has_loss_scale(const Recipe& recipe) {
   return recipe.training.precision == "16-mixed";
 }
 
-// The options with the objective as training.precision has it. Errors: UsageError for one that is not for the
-// CPU.
+// The options with an objective of the recipe's training.precision. Errors: UsageError for a precision that
+// the CPU does not support.
 class Precise {
  public:
   explicit Precise(const FitOptions& given) : options_(given) {
@@ -76,7 +76,7 @@ class Precise {
   std::optional<MixedPrecision> mixed_;
 };
 
-// One run of fit(): what it holds, and its steps in the order in which they happen.
+// One run of fit(): its state, and its steps in the order in which they happen.
 class Fit {
  public:
   explicit Fit(const FitOptions& options)
@@ -113,7 +113,7 @@ class Fit {
         save_checkpoint();
       }
     } catch (const Interrupted& reason) {
-      save_checkpoint();  // weights and state are those of the last whole step
+      save_checkpoint();  // Weights and state are those after the last whole step.
       interrupt(reason);
     } catch (const DeviceRegionFull& error) {
       save_checkpoint();
@@ -164,7 +164,7 @@ class Fit {
 
   TrainingState state() { return {parameters_, held_.best, *held_.optimizer}; }
 
-  // What a checkpoint has of the optimizer, where this process has a slice alone.
+  // The optimizer's state for a checkpoint, if this process has only a slice of it.
   WholeState whole_state() {
     return {*options_.run.exchange,
             engine_.ranks()->slices(),
@@ -217,14 +217,14 @@ class Fit {
     if (auto found = checkpoints_.load(into, damaged_)) take(std::move(*found));
   }
 
-  // The room for epochs stays.
+  // The memory reserved for epochs stays.
   void take(Position found) {
     position_.epochs.assign(found.epochs.begin(), found.epochs.end());
     std::swap(position_.epochs, found.epochs);
     position_ = std::move(found);
   }
 
-  // Rank 0 reads, and tells the others.
+  // Rank 0 reads the checkpoint and sends it to the others.
   void load_on_all_ranks() {
     Exchange& exchange = *options_.run.exchange;
     WholeState optimizer = whole_state();
@@ -248,7 +248,7 @@ class Fit {
     optimizer.scatter();
   }
 
-  // The graphs of step `step` of this epoch; empty after the last.
+  // The graphs of step `step` of this epoch; empty after the last step.
   std::span<const int64_t> batch(int64_t step) const {
     const int64_t first = std::min(step * training_.batch_size, epoch_count());
     const int64_t size = std::min(training_.batch_size, epoch_count() - first);
@@ -273,7 +273,7 @@ class Fit {
       if (graphs.empty()) break;
       engine_.expect(batch(position_.step + 1));
       take_step(graphs, {true, seed, epoch});
-      // Of all epochs, each as long as this one.
+      // Assumes that all epochs are as long as this one.
       const int64_t done = std::min(position_.step * training_.batch_size, epoch_count());
       const int64_t done_of_all = (position_.epoch - 1) * epoch_count() + done;
       options_.run.progress(done_of_all, training_.max_epochs * epoch_count(), note_);
@@ -316,8 +316,8 @@ class Fit {
     for (const at::Tensor& gradient : engine_.gradients()) gradient.mul_(1 / position_.scale.factor);
   }
 
-  // Whether the gradient is applied; one that is not finite never is. Errors: Failure where no scale of the
-  // loss makes it finite.
+  // Returns whether the gradient is applied; a gradient that is not finite never is. Errors: Failure if no
+  // scale of the loss makes it finite.
   bool may_step(double norm) {
     const bool finite = std::isfinite(norm);
     const bool has_scale = position_.scale.on();
@@ -342,7 +342,7 @@ class Fit {
     return clip_gradients(engine_.gradients(), longest, *options_.run.exchange, engine_.ranks()->slices());
   }
 
-  // Of the epoch, those of an earlier process included.
+  // Updates the seconds of the epoch, which include those of an earlier process.
   void count_seconds() { position_.so_far.seconds = seconds_before_ + seconds_since(epoch_start_); }
 
   double validate() {
@@ -388,7 +388,7 @@ class Fit {
     journal_.write("epoch", std::move(entry));
   }
 
-  // After it the files agree: a run that goes on from here writes the same metrics.
+  // Afterwards metrics.csv and the checkpoint agree, so that a resumed run writes the same metrics.
   void save_checkpoint() {
     const StepTrace::Span span(held_.trace, "checkpoint");
     if (position_.step > 0) position_.so_far.cost = meter_.cost(0, 0);
@@ -422,7 +422,7 @@ class Fit {
   TrainerState held_;
   Checkpoints checkpoints_;
   Journal journal_;
-  const std::unique_ptr<DeviceRun> device_;  // null: the CPU
+  const std::unique_ptr<DeviceRun> device_;  // Null on the CPU.
   const MemoryPlan plan_;
   BlockEngine engine_;
   EpochMeter meter_;
@@ -432,8 +432,8 @@ class Fit {
   std::vector<std::string> damaged_;
   std::string note_;
   std::chrono::steady_clock::time_point epoch_start_ = std::chrono::steady_clock::now();
-  double seconds_before_ = 0;         // of this epoch, in an earlier process
-  Exchange::Traffic traffic_before_;  // this epoch
+  double seconds_before_ = 0;         // Seconds of this epoch in an earlier process.
+  Exchange::Traffic traffic_before_;  // Traffic before this epoch.
   double for_slower_before_ = 0;
   std::optional<Reading> reading_;
   std::chrono::steady_clock::time_point last_checkpoint_ = std::chrono::steady_clock::now();
@@ -476,7 +476,7 @@ FitResult fit(const FitOptions& given) {
   const FitOptions& options = precise.options();
   require_enough_work(options);
   std::optional<InitialWeights> initial;
-  // A checkpoint overwrites them.
+  // A checkpoint overwrites the weights that this loads.
   if (!options.recipe->init_from.empty())
     initial = init_from(options.recipe->init_from, options.objective->parameters(),
                         options.recipe->init_target_scale == "data");

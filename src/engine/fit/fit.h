@@ -25,62 +25,64 @@
 
 namespace plimsoll {
 
-/// How a stage is run, whatever it trains: these change its speed and where it stops, never its result.
+/// How a stage is run, whatever it trains. These options change its speed and where it stops, never its
+/// result.
 struct RunOptions {
   std::filesystem::path folder =
-      {};                     ///< of the stage: checkpoints/, metrics.csv and events.jsonl; must exist
-  std::string identity = {};  ///< of recipe and data: a checkpoint of another one is refused
-  /// The roundings that the run has had, as JSON (engine/fit/rounding.h), for checkpoints; empty: unknown.
+      {};  ///< Folder of the stage, for checkpoints/, metrics.csv and events.jsonl; must exist.
+  std::string identity = {};  ///< Identifies recipe and data; a checkpoint with another identity is refused.
+  /// The roundings of the run so far as JSON (engine/fit/rounding.h), written to checkpoints; empty: unknown.
   std::string roundings = {};
-  bool resume = false;  ///< goes on from the last checkpoint, if there is one
+  bool resume = false;  ///< Continue from the last checkpoint, if there is one.
   int threads = 1;
-  int64_t prefetch = 2;  ///< blocks read ahead, as far as the budget allows
-  /// For planning alone: the model has no data, nothing that lives as long as the run is made, and nothing is
-  /// run.
+  int64_t prefetch = 2;  ///< Number of blocks read ahead, as far as the budget allows.
+  /// For planning only: the model has no data, nothing that lives as long as the run is allocated, and
+  /// nothing is run.
   bool without_data = false;
-  std::optional<int64_t> device_budget = {};  ///< of a GPU to plan for; with without_data alone
-  TrainingDevice* device = nullptr;           ///< blocks run there; null: on the CPU
-  std::optional<int64_t> cap = {};            ///< of the ledger; none: as it is
-  int64_t outside_ledger = 0;                 ///< bytes of the budget that the ledger does not have
-  int64_t outside_varies = 0;                 ///< as in PlanInput
-  int ranks = 1;  ///< processes of the run; all see the same graphs, and share out their blocks
-  Exchange* exchange = nullptr;  ///< with the other ranks; null: there are none, or planning for some
-  Pressure* pressure = nullptr;  ///< while there is any, less is held; none: never
-  const std::atomic<bool>* interrupt = nullptr;  ///< set: finish the block, write a checkpoint, throw
-  std::function<void()> begun = [] {};           ///< called when all is made and planned
+  std::optional<int64_t> device_budget = {};  ///< Budget of a GPU to plan for; only with without_data.
+  TrainingDevice* device = nullptr;           ///< Blocks run on this device; null: on the CPU.
+  std::optional<int64_t> cap = {};            ///< Cap of the ledger; unset: the present cap.
+  int64_t outside_ledger = 0;                 ///< Bytes of the budget that are not in the ledger.
+  int64_t outside_varies = 0;                 ///< Same meaning as in PlanInput.
+  int ranks = 1;  ///< Number of processes of the run. All see the same graphs and share their blocks.
+  Exchange* exchange = nullptr;  ///< Connects the ranks; null without ranks, or if the run is only planned.
+  Pressure* pressure = nullptr;  ///< While there is pressure, the run holds less memory; null: never.
+  const std::atomic<bool>* interrupt =
+      nullptr;  ///< If set to true: finish the block, write a checkpoint, throw Interrupted.
+  std::function<void()> begun = [] {};  ///< Called when everything is allocated and planned.
   std::function<void(int64_t done, int64_t total, const std::string& note)> progress =
       [](int64_t, int64_t, const std::string&) {};
 
-  /// Rank 0 alone writes files and says how far it is.
+  /// Whether this process writes files and reports progress: only rank 0 does.
   bool writes() const { return rank_of(exchange) == 0; }
 };
 
-/// The GPU that a run is planned for where nothing is run; none: no GPU.
+/// The GPU that a run is planned for without running anything; nullopt: no GPU.
 inline std::optional<PlannedDevice> device_without_data(const RunOptions& run,
                                                         int max_streams = PlannedDevice::kMaxStreams) {
   if (!run.device_budget) return {};
   return PlannedDevice{.budget = *run.device_budget, .max_streams = max_streams};
 }
 
-/// The limits of blocks, as the recipe has them.
+/// The limits of blocks in the recipe.
 inline BlockLimits limits_of(const Recipe::Training& training) {
   return {training.block.graphs, training.block.nodes, training.block.edges};
 }
 
-/// Lanes of a batch. `training.lanes` auto: four where the sums of lanes are small.
+/// Number of lanes of a batch. If `training.lanes` is auto: four for models of up to 4 million parameters,
+/// else one.
 int64_t lanes_of(const Recipe::Training& training, const ParameterList& parameters);
 
 struct FitOptions {
   const BlockSource* source = nullptr;
-  std::span<const GraphShape> shapes = {};  ///< one for each graph of the source
+  std::span<const GraphShape> shapes = {};  ///< One entry per graph of the source.
   const Objective* objective = nullptr;
   const Recipe* recipe = nullptr;
   const TrainingSplit* split = nullptr;
-  const Curriculum* curriculum = nullptr;  ///< none: every epoch trains on all of the split
-  /// What the objective's teacher needs beside it: the weights of a live one, or blocks in front of the
-  /// student's.
+  const Curriculum* curriculum = nullptr;  ///< If null, every epoch trains on the whole split.
+  /// Where the outputs of the objective's teacher come from.
   TeacherOutputs teacher = {};
-  /// Bytes that the stage takes when fit() is done and has given back what it held; 0: not worth planning.
+  /// Bytes that the stage takes after fit() has returned and freed its memory; 0: not worth planning.
   int64_t afterwards = 0;
   RunOptions run = {};
 };
@@ -90,37 +92,38 @@ struct FitResult {
   int64_t best_epoch = 0;
   double best_loss = 0;
   MemoryPlan plan;
-  int64_t steps = 0;                 ///< done in this process
-  int64_t resumed_at = 0;            ///< steps that a checkpoint had done; 0: started afresh
-  std::vector<std::string> damaged;  ///< checkpoints that were passed over, and why
-  int64_t reruns = 0;                ///< blocks that had to run again alone for memory
-  int64_t sheds = 0;                 ///< times that memory was given back because the system was short of it
-  int64_t overflows = 0;             ///< tensors that found no room in their block's range
-  int64_t unforeseen = 0;            ///< blocks whose tensors were not as planned
-  std::optional<InitialWeights> initial = {};  ///< of init_from, where the run started afresh
-  std::optional<Reading> reading = {};  ///< of all epochs in this process; none: the source has no cache
+  int64_t steps = 0;       ///< Number of steps done in this process.
+  int64_t resumed_at = 0;  ///< Number of steps done at the loaded checkpoint; 0: started from scratch.
+  std::vector<std::string> damaged;  ///< Checkpoints that were skipped, and why.
+  int64_t reruns = 0;                ///< Number of blocks that ran again alone for lack of memory.
+  int64_t sheds = 0;       ///< Number of times that memory was given back because the system was short of it.
+  int64_t overflows = 0;   ///< Number of tensors that found no free space in their block's range.
+  int64_t unforeseen = 0;  ///< Number of blocks whose tensors were not as planned.
+  std::optional<InitialWeights> initial = {};  ///< Result of init_from, if the run started from scratch.
+  std::optional<Reading> reading =
+      {};  ///< Sum over all epochs in this process; nullopt if the source has no cache.
   std::optional<DeviceUse> device = {};
 };
 
-/// The most ranks that a run can have: one for each lane, and one for each block of a step.
+/// The maximum number of ranks of a run: one per lane, and one per block of a step.
 struct MaxRanks {
   int64_t lanes = 0;
-  int64_t blocks = 0;  ///< of the first batch
+  int64_t blocks = 0;  ///< Number of blocks of the first batch.
 };
-/// Errors: UsageError, which names the limit and its key, for more.
+/// Throws UsageError, which names the limit and its key, if there are more ranks than `max` allows.
 void require_ranks(int ranks, const MaxRanks& max);
 
-/// What fit() would need and get of memory: all that it holds is made, and probes are run, but no step is
-/// taken and no file is written. Errors: BudgetExceeded where not even probes fit.
+/// Plans the memory of fit(): everything that fit() holds is allocated, and probes are run, but no step is
+/// taken and no file is written. Errors: BudgetExceeded if not even probes fit.
 MemoryPlan plan_fit(const FitOptions& options);
 
-/// Trains an objective: shuffled batches until max_epochs, or until the validation loss has not improved for
-/// `patience` epochs; then the parameters are those of the best epoch. A checkpoint is written at every
-/// epoch's end and every training.checkpoint_every_s seconds. The result is the same bits for any threads,
-/// budget, prefetch, number of ranks, and for any number of stops and resumptions. Errors: BudgetTooSmall
-/// before anything is done; BudgetExceeded and Interrupted later, with a checkpoint to resume from; Failure
-/// for a loss that is not finite or a disk that is full, with the checkpoints there are; of ranks UsageError
-/// for more than can share a step, and RankLost.
+/// Trains an objective on shuffled batches until max_epochs, or until the validation loss has not improved
+/// for `patience` epochs. Afterwards the parameters are those of the best epoch. A checkpoint is written at
+/// the end of each epoch and every training.checkpoint_every_s seconds. The result has the same bits for any
+/// number of threads, budget, prefetch and number of ranks, and for any number of stops and resumptions.
+/// Errors: BudgetTooSmall before anything is done; BudgetExceeded and Interrupted later, with a checkpoint to
+/// resume from; Failure for a loss that is not finite or a full disk, with the existing checkpoints; with
+/// ranks UsageError if there are more than can share a step, and RankLost.
 FitResult fit(const FitOptions& options);
 
 }  // namespace plimsoll

@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// What the file of a model has beside its weights (train/model_file).
+// Whether a name belongs to a fact of the model's file other than its weights (engine/model_file).
 bool is_fact(const std::string& name) {
   constexpr std::array kFacts = {"vocabulary.", "profile.", "timing.", "fusion.", "trained."};
   return std::ranges::any_of(kFacts, [&](const char* fact) { return name.starts_with(fact); });

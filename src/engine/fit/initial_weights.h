@@ -8,21 +8,21 @@
 
 namespace plimsoll {
 
-/// What of a model did not start from a file, by name.
+/// The names of the tensors that did not start from a file, and why.
 struct InitialWeights {
-  int64_t taken = 0;                          ///< tensors
-  std::vector<std::string> absent = {};       ///< not in the file
-  std::vector<std::string> other_shape = {};  ///< "NAME [10, 8], in the file [12, 8]"
-  std::vector<std::string> unused = {};       ///< in the file, and not in the model
-  std::vector<std::string> of_data = {};      ///< in the file, and not taken: they follow from the data
+  int64_t taken = 0;                          ///< Number of tensors read from the file.
+  std::vector<std::string> absent = {};       ///< Not in the file.
+  std::vector<std::string> other_shape = {};  ///< Entries such as "NAME [10, 8], in the file [12, 8]".
+  std::vector<std::string> unused = {};       ///< In the file, but not in the model.
+  std::vector<std::string> of_data = {};      ///< In the file, but computed from the data instead.
 };
 
-/// Gives parameters and buffers the values that a safetensors file has of the same name and shape, f32; the
-/// others stay as they are. `own_scale`: so do mean and scale of targets (TargetUnits). Errors: InputError
-/// for a file that is damaged, or has none of them.
+/// Copies the f32 tensors of a safetensors file to the parameters and buffers of the same name and shape; the
+/// others keep their values. With `own_scale` so do the mean and scale of targets (TargetUnits). Errors:
+/// InputError if the file is damaged or has no matching tensor.
 InitialWeights init_from(const std::filesystem::path& file, const ParameterList& parameters, bool own_scale);
 
-/// The differences, a line each; empty where there are none.
+/// The differences, one per line; empty if there are none.
 std::string in_words(const InitialWeights& weights);
 
 }  // namespace plimsoll

@@ -4,19 +4,19 @@
 
 namespace plimsoll {
 
-/// The factor of a loss whose backward pass computes in float16, in which small gradients would be zeros
-/// (Micikevicius et al., "Mixed precision training", ICLR 2018). Found as torch.amp.GradScaler finds it: half
-/// of it after a step whose gradient is not finite, and which is left out; twice of it after kGoodSteps steps
-/// in a row. A power of two, so that scaling rounds nothing.
+/// The factor of a loss whose backward pass computes in float16, in which small gradients would become zero
+/// (Micikevicius et al., "Mixed precision training", ICLR 2018). Chosen like torch.amp.GradScaler: halved
+/// after a step whose gradient is not finite, which is skipped, and doubled after kGoodSteps finite steps in
+/// a row. It is a power of two, so that scaling rounds nothing.
 struct LossScale {
   static constexpr double kFirst = 65536;
   static constexpr int64_t kGoodSteps = 2000;
 
-  double factor = 0;       ///< 0: losses are not scaled
-  int64_t good_steps = 0;  ///< since it last changed
+  double factor = 0;       ///< 0 means that losses are not scaled.
+  int64_t good_steps = 0;  ///< Number of finite steps since the factor last changed.
 
   bool on() const { return factor > 0; }
-  /// After a step: whether it may move the parameters.
+  /// Call it after each backward pass. Returns whether the step may move the parameters.
   bool take(bool finite) {
     if (!finite) {
       factor /= 2;

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-std::atomic<SpanSink*> told{nullptr};  // torch's observers have no object
+std::atomic<SpanSink*> told{nullptr};  // A global, because torch's observers are functions without an object.
 
 struct Begun : at::ObserverContext {
   SpanSink::Clock::time_point at = SpanSink::Clock::now();

@@ -6,12 +6,12 @@
 
 namespace plimsoll {
 
-/// While it lives, tells a sink of each operator of torch and each node of a backward pass, on the track of
-/// the thread that calls it, by the observers that torch's own profiler is made of (ATen/record_function.h).
-/// One at a time; made and ended while no operator runs.
+/// While it lives, reports each operator of torch and each node of a backward pass to a sink, on the track of
+/// the calling thread, through the observers of torch's own profiler (ATen/record_function.h). Only one may
+/// exist at a time; it is made and destroyed while no operator runs.
 class OperatorSpans {
  public:
-  /// `sink` must outlive it.
+  /// `sink` must outlive the object.
   explicit OperatorSpans(SpanSink& sink);
   ~OperatorSpans();
   OperatorSpans(const OperatorSpans&) = delete;

@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// Adam (Kingma & Ba, ICLR 2015) and, where decay is decoupled from the gradient, AdamW.
+// Adam (Kingma & Ba, ICLR 2015), or AdamW if the decay is decoupled from the gradient.
 class Adam : public Optimizer {
  public:
   Adam(std::vector<at::Tensor> parameters, const OptimizerOptions& options, bool decoupled)
@@ -77,7 +77,7 @@ class Sgd : public Optimizer {
       const float* const gradient = gradients[p].const_data_ptr<float>();
       for (int64_t i = 0; i < parameters_[p].numel(); ++i) {
         float g = gradient[i] + decay * w[i];
-        // The buffer begins as 0: the first step is the gradient's, as torch has it.
+        // The buffer starts as 0, so the first step uses the gradient itself, as in torch.
         if (b != nullptr) g = b[i] = momentum * b[i] + g;
         w[i] -= rate * g;
       }
@@ -89,7 +89,8 @@ class Sgd : public Optimizer {
   std::vector<at::Tensor> momentum_;
 };
 
-// Squares of up to kNormChunk elements, in double and in an order that vectors keep, however they come.
+// Squares of up to kNormChunk elements, in double precision. The order of the sums suits vector instructions
+// and does not depend on how the elements are divided among calls.
 struct ChunkSquares {
   static constexpr int64_t kSums = 8;
   std::array<double, kSums> sums = {};
@@ -124,13 +125,14 @@ double sum_of_squares(const std::vector<at::Tensor>& gradients) {
   return squares;
 }
 
-// What a rank hands to the next: the sum over the chunks before its end, and of one that goes on there.
+// What a rank sends to the next: the sum over the complete chunks, and the state of a chunk that continues
+// there.
 struct SquaresSoFar {
   double whole = 0;
   ChunkSquares open;
 };
 
-// A rank's part of the same sum, looked at before that of the ranks in front of it is known.
+// A rank's part of the same sum, computed before the sum of the preceding ranks is known.
 class SliceSquares {
  public:
   SliceSquares(const std::vector<at::Tensor>& gradients, const std::vector<Slices::Piece>& pieces) {
@@ -170,7 +172,7 @@ class SliceSquares {
     tail_ = {};
   }
 
-  // Of a chunk that began on another rank.
+  // The part of a chunk that started on another rank.
   struct Head {
     const float* g = nullptr;
     int64_t count = 0;
@@ -178,11 +180,11 @@ class SliceSquares {
   };
   Head head_;
   std::vector<double> closed_;
-  ChunkSquares tail_;  // goes on on the next rank
+  ChunkSquares tail_;  // Continues on the next rank.
 };
 
-// From rank to rank, and from the last to all. What is received is asked for before this rank looks at its
-// own part.
+// Passes the sum from rank to rank, and from the last rank to all. Starts to receive before this rank
+// computes its own part.
 double sum_of_squares(const std::vector<at::Tensor>& gradients, Exchange& exchange, const Slices& slices) {
   const int rank = exchange.rank();
   const int last = exchange.ranks() - 1;

@@ -13,12 +13,12 @@
 namespace plimsoll {
 namespace {
 
-// What checkpoints of the first version have; later ones have more.
+// Whether checkpoints of the first version have the key; later versions have more.
 bool is_required(std::string_view key) {
   return key == "epoch" || key == "seconds" || key == "gradient_norm" || key.ends_with("_loss");
 }
 
-// A loss that is not finite is written as null.
+// A loss that is not finite was written as null.
 EpochMetrics metrics_from(const Json& json) {
   EpochMetrics metrics;
   visit_metrics(metrics, [&](const std::string& key, auto& value) {
@@ -49,7 +49,7 @@ ReadPosition position_of(const Json& json) {
 
 }  // namespace
 
-// Json writes doubles so that they read back the same.
+// Json writes doubles so that reading them gives the same values.
 Json metrics_json(const EpochMetrics& metrics) {
   Json json = Json::object();
   visit_metrics(metrics, [&](const std::string& key, const auto& value) { json[key] = value; });

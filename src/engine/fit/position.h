@@ -15,35 +15,34 @@
 
 namespace plimsoll {
 
-/// What an epoch cost beside its seconds. Bytes, but for what is said otherwise; seconds are those of all
-/// workers together.
+/// The cost of an epoch in addition to its seconds. Sizes are bytes; waiting times are sums over all workers.
 struct EpochCost {
-  double graphs_per_s = 0;            ///< that trained or validated
-  int64_t planned = 0;                ///< the peak of the process
-  int64_t anonymous = 0;              ///< the most that was seen of the process between two steps
-  int64_t cgroup = 0;                 ///< what its group is charged at the epoch's end; 0: unknown
-  int64_t page_cache = 0;             ///< mapped file pages of the process at the epoch's end
-  int64_t ledger = 0;                 ///< the peak
-  std::array<int64_t, kTags> tags{};  ///< peaks of the ledger
+  double graphs_per_s = 0;            ///< Graphs trained or validated per second.
+  int64_t planned = 0;                ///< Planned peak of the process.
+  int64_t anonymous = 0;              ///< Maximum anonymous memory of the process, sampled between steps.
+  int64_t cgroup = 0;                 ///< Charge of the process's cgroup at the end of the epoch; 0: unknown.
+  int64_t page_cache = 0;             ///< Mapped file pages of the process at the end of the epoch.
+  int64_t ledger = 0;                 ///< Peak of the ledger.
+  std::array<int64_t, kTags> tags{};  ///< Peaks of the ledger by tag.
   double waited_reading_s = 0;
   double waited_memory_s = 0;
-  double waited_order_s = 0;  ///< for older blocks to be added
-  int64_t reruns = 0;         ///< blocks
-  int64_t bytes_read = 0;     ///< of rows of features
+  double waited_order_s = 0;  ///< Waiting for older blocks to be added.
+  int64_t reruns = 0;         ///< Number of blocks that ran again.
+  int64_t bytes_read = 0;     ///< Bytes of feature rows read.
 };
 
-/// One epoch of training, as it goes to metrics.csv.
+/// One epoch of training: a row of metrics.csv.
 struct EpochMetrics {
   int64_t epoch = 0;
   double training_loss = 0;
   double validation_loss = 0;
-  double gradient_norm = 0;  ///< mean over the steps, before clipping
+  double gradient_norm = 0;  ///< Mean over the steps, before clipping.
   double seconds = 0;
-  double learning_rate = 0;  ///< of the last step
+  double learning_rate = 0;  ///< Rate of the last step.
   EpochCost cost = {};
 };
 
-/// Calls visit(name, value) for each, in the order of the columns of metrics.csv.
+/// Calls visit(name, value) for each metric, in the order of the columns of metrics.csv.
 template <typename Metrics, typename Visit>
 void visit_metrics(Metrics& metrics, const Visit& visit) {
   visit("epoch", metrics.epoch);
@@ -68,31 +67,31 @@ void visit_metrics(Metrics& metrics, const Visit& visit) {
   visit("bytes_read", cost.bytes_read);
 }
 
-/// {name: value} of each. A loss that is not finite becomes null.
+/// Returns {name: value} of each metric. A loss that is not finite becomes null.
 Json metrics_json(const EpochMetrics& metrics);
-/// Replaces `path` by the metrics.csv of these epochs. Errors: as replace_file()'s.
+/// Replaces `path` by the metrics.csv of these epochs. Errors: those of replace_file().
 void write_metrics_csv(const std::filesystem::path& path, std::span<const EpochMetrics> epochs);
 
-/// Epochs that a run makes room for before it starts; of more the memory grows while it trains.
+/// Number of epochs for which a run reserves memory at its start; with more, memory grows during training.
 inline constexpr int64_t kEpochsWithRoom = 10'000;
 
-/// Replaces `epochs` by those of a checkpoint's tensor, which has them as they are in memory: a row of 8-byte
-/// numbers each. Errors: InputError where it does not have `count` rows of the same numbers.
+/// Replaces `epochs` by those of a checkpoint's tensor, which stores each as in memory: a row of 8-byte
+/// numbers. Errors: InputError unless the tensor has `count` rows of that many numbers.
 void read_epochs(const TensorSpan& tensor, int64_t count, Vector<EpochMetrics, Tag::output>& epochs);
 inline constexpr int64_t kNumbersOfAnEpoch = sizeof(EpochMetrics) / sizeof(int64_t);
 
-/// Where a run stands between two steps.
+/// The position of a run between two steps.
 struct Position {
   int64_t epoch = 1;
-  int64_t step = 0;          ///< of the epoch, done
-  EpochMetrics so_far = {};  ///< sums over the steps of the epoch that are done
-  int64_t best_epoch = 0;    ///< 0: none yet
+  int64_t step = 0;          ///< Number of steps of the epoch that are done.
+  EpochMetrics so_far = {};  ///< Sums over these steps.
+  int64_t best_epoch = 0;    ///< 0: none yet.
   double best_loss = std::numeric_limits<double>::infinity();
-  Vector<EpochMetrics, Tag::output> epochs = {};  ///< that are done
-  LossScale scale = {};                           ///< of training.precision 16-mixed
+  Vector<EpochMetrics, Tag::output> epochs = {};  ///< Completed epochs.
+  LossScale scale = {};                           ///< Loss scale of training.precision 16-mixed.
 };
 
-/// A position but for its epochs, and the steps that the optimizer has done, as text for metadata
+/// Writes a position without its epochs, and the number of steps of the optimizer, as text for metadata
 /// "plimsoll.position".
 std::string position_text(const Position& position, int64_t optimizer_steps);
 
@@ -101,10 +100,10 @@ struct ReadPosition {
   int64_t optimizer_steps;
 };
 
-/// From a file's metadata "plimsoll.position", without epochs. Errors: InputError that names the file and
-/// what is missing, of another type, or impossible.
+/// Reads the metadata "plimsoll.position" of a file, without epochs. Errors: InputError that names the file,
+/// and what is missing, of another type, or impossible.
 ReadPosition read_position(const SafetensorsView& file);
-/// From position_text().
+/// Reads the text of position_text().
 ReadPosition read_position(const std::string& text);
 
 }  // namespace plimsoll

@@ -9,16 +9,16 @@
 
 namespace plimsoll {
 
-/// Tells the journal now and then how far a stage is, at what rate, what it holds and what its workers wait
-/// for: each second at first, then whenever a sixtieth of the time has gone by, each 10 s at last. Not
+/// Writes to the journal from time to time how far a stage is, its speed, what it holds and what its workers
+/// wait for: every second at first, later at intervals of a sixtieth of the elapsed time, up to 10 s. Not
 /// thread-safe.
 class ProgressEvents {
  public:
-  /// All must outlive it.
+  /// All arguments must outlive the object.
   ProgressEvents(Journal& journal, const BlockRunner& runner, const RunOptions& run)
       : journal_(journal), runner_(runner), run_(run) {}
 
-  /// `done` of `total` graphs, over all epochs.
+  /// `done` of `total` graphs are done, over all epochs.
   void tell(const Position& position, int64_t done, int64_t total);
 
  private:

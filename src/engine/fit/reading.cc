@@ -17,10 +17,10 @@ int64_t rows_of(const Reading& reading) {
   return reading.rows.hits + reading.rows.misses;
 }
 
-// Below this share of the time, waiting for blocks is not what a run would gain by.
+// Below this share of the time, waiting for blocks is not the bottleneck.
 constexpr double kHardlyStalls = 0.05;
 
-// What a run would gain by: where workers wait for blocks it is the disk, or what is done to have them.
+// The bottleneck of a run: if workers wait for blocks, the disk or the sampling of blocks.
 const char* binds(const Reading& reading) {
   if (share(reading.stalled_seconds, reading.seconds) < kHardlyStalls) return "compute";
   return reading.rows.waited_seconds * 2 > reading.stalled_seconds ? "disk" : "sampling";

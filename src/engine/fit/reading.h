@@ -11,20 +11,20 @@ namespace plimsoll {
 struct Reading {
   RowCounters rows;
   double seconds = 0;
-  double stalled_seconds = 0;  ///< that a worker waited for blocks, on average
-  double predicted_read = 0;   ///< bytes, of these epochs as wholes (BlockSource::reading_cost)
+  double stalled_seconds = 0;  ///< Mean time per worker of waiting for blocks.
+  double predicted_read = 0;   ///< Predicted bytes of these epochs as wholes (BlockSource::reading_cost).
   double predicted_written = 0;
 };
 
-/// What a source's cache did between two looks at it.
+/// The difference between two samples of a source's counters.
 RowCounters rows_between(const RowCounters& before, const RowCounters& after);
-/// Of two stretches of time.
+/// Adds two periods of time.
 Reading sum(const Reading& a, const Reading& b);
 
-/// For the journal: {rows, misses, miss_ratio, bytes_read, bytes_written, bytes_useful,
-/// predicted_bytes_read, predicted_bytes_written, waited_s, stalled_s, seconds, binds}.
+/// For the journal: {rows, misses, miss_ratio, bytes_read, bytes_written, bytes_useful, predicted_bytes_read,
+/// predicted_bytes_written, waited_s, stalled_s, seconds, binds}.
 Json reading_json(const Reading& reading);
-/// One sentence: what came from memory, what was read for the rest, and what binds.
+/// Describes in one sentence what came from memory, what was read for the rest, and the bottleneck.
 std::string reading_in_words(const Reading& reading);
 
 }  // namespace plimsoll

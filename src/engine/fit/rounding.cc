@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// The version of the torch that runs, which need not be the one that the build had.
+// The version of torch at run time, which may differ from that of the build.
 std::string version_of_torch() {
   constexpr std::string_view kKey = "TORCH_VERSION=";
   const std::string built = at::show_config();

@@ -8,14 +8,14 @@
 
 namespace plimsoll {
 
-/// The number of this build's arithmetic. It is raised by hand whenever the same recipe, data and seed give
-/// other bits; bench/hashes.py refuses to write other hashes under the same number.
+/// The version number of this build's arithmetic. Raise it by hand whenever the same recipe, data and seed
+/// give other bits; bench/hashes.py refuses to write other hashes under the same number.
 inline constexpr int64_t kNumerics = 1;
 
-/// A part of what decides how a process rounds.
+/// One of the properties that decide how a process rounds.
 struct RoundingPart {
-  const char* key;    ///< in manifests and checkpoints
-  const char* words;  ///< for messages
+  const char* key;    ///< Key in manifests and checkpoints.
+  const char* words;  ///< Name in messages.
 };
 inline constexpr std::array<RoundingPart, 6> kRoundingParts = {{
     {"numerics", "numerics of the build"},
@@ -26,15 +26,15 @@ inline constexpr std::array<RoundingPart, 6> kRoundingParts = {{
     {"mkl_cbwr", "MKL_CBWR"},
 }};
 
-/// How this process rounds: a text for each part. Weights are the same to the bit where all parts are;
-/// torch's BLAS (MKL) chooses its code by the maker of the processor, or as the environment's MKL_CBWR says.
+/// How this process rounds: a text for each part. Weights have the same bits if all parts are equal. Torch's
+/// BLAS (MKL) chooses its code by the maker of the processor, or by the environment variable MKL_CBWR.
 Json rounding_here();
 
-/// All differences: "level of kernels avx2 (here avx512), ...". A part that one of the two does not have is
-/// not compared. Empty: there is no difference.
+/// All differences, such as "level of kernels avx2 (here avx512), ..."; empty if there are none. A part that
+/// is missing on one side is not compared.
 std::string rounding_difference(const Json& before, const Json& here);
 
-/// "numerics of the build 1, level of kernels avx2, ...".
+/// Text such as "numerics of the build 1, level of kernels avx2, ...".
 std::string rounding_in_words(const Json& rounding);
 
 }  // namespace plimsoll

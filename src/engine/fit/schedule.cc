@@ -10,9 +10,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kBetterBy = 1e-4;  // of the best loss, as torch has it
+constexpr double kBetterBy = 1e-4;  // Relative improvement of the best loss that counts, as in torch.
 
-// How often more than `patience` epochs in a row were none better.
+// Counts the sequences of more than `patience` epochs without an improvement.
 int64_t plateaus(std::span<const EpochMetrics> epochs, int64_t patience) {
   double best = std::numeric_limits<double>::infinity();
   int64_t worse = 0;

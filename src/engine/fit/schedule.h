@@ -8,23 +8,23 @@
 
 namespace plimsoll {
 
-/// The learning rate of each step, from the epochs that are done: nothing else has to be kept, so that a run
-/// that is resumed goes on with the same rates.
+/// The learning rate of each step, computed from the completed epochs. No other state is needed, so that a
+/// resumed run continues with the same rates.
 ///
-/// In the first `warm_up_epochs` it rises in a line from 0. After these, with e whole epochs done and the
+/// In the first `warm_up_epochs` the rate rises linearly from 0. Later, with e completed epochs and the
 /// learning rate lr of the recipe (or of a model's section):
 ///
 /// constant: lr. step: lr factor^(e / schedule_epochs), rounded down (torch's StepLR). cosine: lr (1 + cos(pi
 /// e / E)) / 2 over the E epochs after warm-up (CosineAnnealingLR). plateau: lr, multiplied by the factor
-/// after each more than `schedule_epochs` epochs in a row whose validation loss was not below the best by a
-/// ten-thousandth (ReduceLROnPlateau).
+/// after each sequence of more than `schedule_epochs` epochs whose validation loss was not below the best by
+/// a ten-thousandth (ReduceLROnPlateau).
 class Schedule {
  public:
-  /// Errors: UsageError for a word it does not know.
+  /// Errors: UsageError for an unknown schedule.
   explicit Schedule(const Recipe::Training& training);
 
-  /// `done`: the metrics of the epochs that are done. `progress`: the share of the next one that will be done
-  /// with the step, above 0.
+  /// `done` are the metrics of the completed epochs. `progress` is the share of the next epoch that will be
+  /// done after the step, above 0.
   double rate(std::span<const EpochMetrics> done, double progress) const;
 
  private:

@@ -14,7 +14,7 @@ StepTrace::~StepTrace() {
 }
 
 int64_t StepTrace::bytes(const Recipe::Run::Profile& profile) {
-  return profile.active > 0 ? Trace::kBufferBytes + 1 : 0;  // and the string's end
+  return profile.active > 0 ? Trace::kBufferBytes + 1 : 0;  // Includes the terminating zero of the string.
 }
 
 void StepTrace::start(const std::filesystem::path& folder, int64_t steps, BlockRunner& runner) {
@@ -25,8 +25,9 @@ void StepTrace::start(const std::filesystem::path& folder, int64_t steps, BlockR
 void StepTrace::step() {
   if (!trace_ || runner_ == nullptr) return;
   const int64_t first = profile_.wait + profile_.warmup;
-  if (sink_ != nullptr) trace_->flush();  // so that a kill costs one step
-  if (steps_ == profile_.wait && profile_.warmup > 0) runner_->trace(trace_.get());  // into no file
+  if (sink_ != nullptr) trace_->flush();  // A killed process then loses only one step.
+  if (steps_ == profile_.wait && profile_.warmup > 0)
+    runner_->trace(trace_.get());  // Warm-up: traces into no file.
   if (steps_ == first) {
     trace_->open(path_, path_.parent_path().string(), runner_->workers());
     sink_ = trace_.get();

@@ -12,9 +12,9 @@
 
 namespace plimsoll {
 
-/// Traces some steps of a stage (`run.profile`): of those that this process does, `wait` go by, `warmup` are
-/// told and thrown away, and `active` are written to trace-STEPS.json in the stage's folder. Without `active`
-/// it does nothing and holds nothing. Not thread-safe.
+/// Traces some steps of a stage (`run.profile`): of the steps of this process it skips `wait`, traces and
+/// discards `warmup`, and writes `active` to trace-STEPS.json in the stage's folder. If `active` is 0, it
+/// does nothing and holds no memory. Not thread-safe.
 class StepTrace {
  public:
   explicit StepTrace(const Recipe::Run::Profile& profile);
@@ -22,17 +22,17 @@ class StepTrace {
   StepTrace(const StepTrace&) = delete;
   StepTrace& operator=(const StepTrace&) = delete;
 
-  /// Bytes that stand in the ledger.
+  /// Bytes in the ledger.
   static int64_t bytes(const Recipe::Run::Profile& profile);
 
-  /// Of a process that starts after `steps` steps. `runner` must live while step() is called, and end before
-  /// this.
+  /// Starts after `steps` steps of the run. `runner` must live while step() is called, and be destroyed
+  /// before the trace.
   void start(const std::filesystem::path& folder, int64_t steps, BlockRunner& runner);
-  /// A step starts: the one before has ended. Nothing is traced without start(), as on a rank that does not
-  /// write the run.
+  /// Call it at the start of a step, when the step before has ended. Nothing is traced without start(), as on
+  /// a rank that does not write files.
   void step();
 
-  /// Something that the run as a whole does, from its making to its end.
+  /// An activity of the whole run; it lasts as long as the object.
   class Span {
    public:
     Span(StepTrace& trace, const char* name);
@@ -50,12 +50,12 @@ class StepTrace {
   void end();
 
   const Recipe::Run::Profile profile_;
-  std::unique_ptr<Trace> trace_;  // null: nothing is traced, or no longer
-  SpanSink* sink_ = nullptr;      // now: trace_, or null
+  std::unique_ptr<Trace> trace_;  // Null if nothing is traced, or no longer.
+  SpanSink* sink_ = nullptr;      // The current sink: trace_, or null.
   BlockRunner* runner_ = nullptr;
-  std::optional<OperatorSpans> operators_;  // while steps are written, where they were asked for
+  std::optional<OperatorSpans> operators_;  // Set while steps are written, if operators were requested.
   std::filesystem::path path_;
-  int64_t steps_ = 0;  // that have started
+  int64_t steps_ = 0;  // Number of steps started.
 };
 
 }  // namespace plimsoll

@@ -12,11 +12,11 @@
 namespace plimsoll {
 namespace {
 
-// Of one target, as values come.
+// Running mean and variance of one target.
 struct Moments {
   int64_t count = 0;
   double mean = 0;
-  double squares = 0;  // of differences to the mean, added
+  double squares = 0;  // Sum of squared differences to the mean.
 
   void add(double value) {
     ++count;
@@ -30,7 +30,7 @@ struct Moments {
   }
 };
 
-// Calls take(column, value) for each target that is known. Returns how many are.
+// Calls take(column, value) for each known target. Returns how many there are.
 template <typename Take>
 int64_t each_target(const BlockSource& source, const GraphList& graphs, const Take& take) {
   const ItemRows targets = source.widths().targets;

@@ -7,17 +7,17 @@
 
 namespace plimsoll {
 
-/// Mean and standard deviation of each target over the graphs, or the nodes, that train: a model learns
-/// targets in these units. The deviation of one that is the same everywhere is taken for 1.
+/// Mean and standard deviation of each target over the training graphs or nodes: a model learns targets in
+/// these units. The deviation of a constant target is set to 1.
 struct TargetScale {
   std::vector<float> mean;
   std::vector<float> deviation;
 };
 
-/// Of a source whose widths have targets. Unknown targets are left out; sums are taken in double precision
-/// and in the order of the list (Welford, Technometrics 1962), so that the result is the same on every
-/// machine. Errors: InputError for a target that is infinite, for a graph that trains or validates without
-/// one, and where no node that trains has one.
+/// Computes the scale for a source that has targets. Unknown targets are left out. Sums are computed in
+/// double precision and in the order of the list (Welford, Technometrics 1962), so that the result is the
+/// same on every machine. Errors: InputError for an infinite target, for a training or validation graph
+/// without a target, and if no training or no validation node has one.
 TargetScale target_scale(const BlockSource& source, const TrainingSplit& split);
 
 }  // namespace plimsoll

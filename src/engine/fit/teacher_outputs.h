@@ -6,12 +6,13 @@
 
 namespace plimsoll {
 
-/// Where the student of a stage has from what its teacher says (distillation.teacher_outputs): one of these,
-/// which must outlive the stage; none where it learns without a teacher.
+/// Where the student of a stage gets its teacher's outputs from (distillation.teacher_outputs). At most one
+/// is set, and must outlive the stage; none if the stage has no teacher.
 struct TeacherOutputs {
-  const CachedTeacher* column = nullptr;  ///< cached: the source with what was said of all graphs
-  const Objective* live = nullptr;        ///< live: asked about each block as the student sees it
-  OffloadedTeacher* batches = nullptr;    ///< offload: asked about the blocks of a batch before the student
+  const CachedTeacher* column = nullptr;  ///< cached: the source with the outputs for all graphs.
+  const Objective* live = nullptr;        ///< live: predicts each block as the student sees it.
+  OffloadedTeacher* batches =
+      nullptr;  ///< offload: predicts the blocks of a batch before the student sees them.
 
   bool any() const { return column != nullptr || live != nullptr || batches != nullptr; }
 };

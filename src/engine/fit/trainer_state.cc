@@ -26,12 +26,12 @@ size_t epochs_with_room(const FitOptions& options) {
   return static_cast<size_t>(std::min(options.recipe->training.max_epochs, kEpochsWithRoom));
 }
 
-// What TrainerState would take.
+// The bytes that TrainerState would take.
 PendingAllocation missing_of(const FitOptions& options) {
   PendingAllocation missing;
   for (const ParameterList::Entry& entry : options.objective->parameters().all()) {
     const auto bytes = static_cast<int64_t>(entry.value.nbytes());
-    missing.parameters += heap_bytes(bytes) + bytes;  // and the best
+    missing.parameters += heap_bytes(bytes) + bytes;  // The model, and the best weights.
   }
   if (options.teacher.live != nullptr)
     for (const ParameterList::Entry& entry : options.teacher.live->parameters().all())
@@ -47,8 +47,8 @@ PendingAllocation missing_of(const FitOptions& options) {
   return missing;
 }
 
-// What the stage takes afterwards beyond the room that the best weights, the state of the optimizer and the
-// order of the graphs leave; a slab of predictions alone is no larger than that of training.
+// Bytes that the stage takes after fit() in excess of the memory that the best weights, the state of the
+// optimizer and the order of the graphs leave. A slab for predictions is never larger than that for training.
 int64_t extra_bytes_after_fit(const FitOptions& options) {
   int64_t parameters = 0;
   for (const ParameterList::Entry& entry : options.objective->parameters().entries())
@@ -69,8 +69,8 @@ TrainerState::TrainerState(const FitOptions& options)
   position.epochs.reserve(epochs_with_room(options));
 }
 
-// Where a block uses a parameter more than once, torch adds the gradients on the stream that first saw the
-// parameter, while memory goes back in the order of the block's own: these must be one.
+// If a block uses a parameter more than once, torch adds the gradients on the stream that first used the
+// parameter, while memory is freed in the order of the block's own stream: the two must be the same.
 int max_streams_of(const FitOptions& options) {
   const Recipe& recipe = *options.recipe;
   const bool uses_one_twice =
@@ -112,7 +112,7 @@ MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
       .cap = options.run.cap};
   if (options.run.without_data) input.missing = missing_of(options);
   MemoryPlan plan = make_plan(input);
-  // The largest block that predicts ran there already. Lanes are made for the plan.
+  // The largest block of prediction ran there already. Lanes are made for the plan.
   if (tries && device != nullptr && plan.feasible)
     try_out(input, device->execution(*plan.device, plan.execution), {}, plan);
   return plan;

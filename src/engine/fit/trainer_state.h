@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// What lives as long as a run of fit(), and no step allocates. Errors: BudgetExceeded.
+/// The state that lives as long as a run of fit(), so that no step allocates it. Errors: BudgetExceeded.
 struct TrainerState {
   explicit TrainerState(const FitOptions& options);
 
@@ -22,11 +22,11 @@ struct TrainerState {
   Position position;
 };
 
-/// How many blocks of a run may be in flight on a device.
+/// Maximum number of blocks of a run in flight on a device.
 int max_streams_of(const FitOptions& options);
 
-/// The plan of fit(): TrainerState is there already, or counted where the run is planned without data.
-/// `device`: where blocks will run; null: on the CPU.
+/// The plan of fit(). TrainerState must already exist, unless the run is planned without data, which adds its
+/// size. Blocks will run on `device`, or on the CPU if it is null.
 MemoryPlan plan_with(const FitOptions& options, DeviceRun* device = nullptr);
 
 }  // namespace plimsoll

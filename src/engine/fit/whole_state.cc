@@ -16,7 +16,7 @@ WholeState::WholeState(Exchange& exchange, const Slices& slices, const Parameter
   if (kinds().size() > rows_.size()) throw Failure("an optimizer has more state than there are rows for it");
 }
 
-// The state is named KIND.0, KIND.1, ..., a number for each piece of the slice.
+// The state is named KIND.0, KIND.1, ..., with a number for each piece of the slice.
 std::vector<std::string> WholeState::kinds() const {
   std::vector<std::string> kinds;
   const auto state = optimizer_.state();

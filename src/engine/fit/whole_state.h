@@ -12,20 +12,21 @@
 
 namespace plimsoll {
 
-/// The optimizer's state, of which each rank of a run has its slice, as one process has it: so that a
-/// checkpoint is the same for any number of ranks. It lies on rank 0, in rows of memory that nobody uses
-/// between two steps.
+/// The optimizer's state as one process has it, gathered from the slices of all ranks, so that a checkpoint
+/// is the same for any number of ranks. It is stored on rank 0, in rows of memory that are unused between two
+/// steps.
 class WholeState {
  public:
-  /// `rows`: [slices.row()] numbers for each kind of state; there are two at most. All must outlive it.
+  /// `rows` has [slices.row()] numbers for each kind of state, at most two. All arguments must outlive the
+  /// object.
   WholeState(Exchange& exchange, const Slices& slices, const ParameterList& parameters,
              const Optimizer& optimizer, std::vector<at::Tensor> rows);
 
-  /// From all ranks to rank 0.
+  /// Copies the state of all ranks to rank 0.
   void gather();
-  /// And back.
+  /// Copies the state from rank 0 back to all ranks.
   void scatter();
-  /// On rank 0, by the names that one process gives them: views of the rows.
+  /// On rank 0: views of the rows, by the names that one process uses.
   std::map<std::string, std::span<float>> tensors() const;
 
  private:

@@ -31,7 +31,7 @@ constexpr const char* kTrainedGraphs = "trained.graphs";
 constexpr const char* kTrainedRecordings = "plimsoll.trained_recordings";
 constexpr const char* kTrainedSplit = "plimsoll.trained_split";
 
-// None is in files of older versions.
+// Files of older versions have none of these.
 TrainedContents contents_of(const SafetensorsView& file) {
   TrainedContents contents;
   if (file.metadata().contains(kTrainedRecordings))

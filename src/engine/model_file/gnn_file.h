@@ -11,24 +11,25 @@
 
 namespace plimsoll {
 
-/// A trained model of graphs or nodes, a Gnn or an Sgmp, and what is needed to use it on other data.
+/// A trained model of graphs or nodes, a Gnn or an Sgmp, and the facts needed to use it on other data.
 struct GnnModel {
   std::unique_ptr<GraphModel> model;
-  MessageIds vocabulary = {};     ///< by index, where nodes are IDs
-  std::string trained_on = {};    ///< the data set: XXH3 of its identity
-  TrainedContents contents = {};  ///< what trained and validated it
+  MessageIds vocabulary = {};     ///< IDs by index, if nodes are IDs.
+  std::string trained_on = {};    ///< XXH3 of the identity of the data set.
+  TrainedContents contents = {};  ///< Contents of the training and validation data.
 
-  /// The Gnn that it is, for who runs it layer by layer. Errors: Failure where it is another model.
+  /// The model as a Gnn, which runs layer by layer. Errors: Failure if it is another model.
   const Gnn& gnn() const;
 };
 
-/// Writes a model as safetensors: parameters and buffers by name, "vocabulary.ids" and, of graphs that
-/// trained it, "trained.graphs" (I64), and in the metadata "plimsoll.trained_recordings" (JSON, where there
-/// are some), "plimsoll.trained_split", "plimsoll.model" "gnn", "sgmp" or "gtmp", "plimsoll.config" (JSON),
+/// Writes a model as safetensors: parameters and buffers by name, "vocabulary.ids", and "trained.graphs"
+/// (I64) if graphs are known by content; in the metadata "plimsoll.trained_recordings" (JSON, if there are
+/// any), "plimsoll.trained_split", "plimsoll.model" ("gnn", "sgmp" or "gtmp"), "plimsoll.config" (JSON),
 /// "plimsoll.trained_on" and "plimsoll.channels".
 void save_gnn(const std::filesystem::path& path, const GnnModel& model);
 
-/// Errors: InputError naming the file and the tensor or key that is missing or of another shape.
+/// Reads a model of save_gnn(). Errors: InputError naming the file, and the tensor or key that is missing or
+/// of another shape.
 GnnModel load_gnn(const std::filesystem::path& path);
 
 }  // namespace plimsoll

@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// What an option may be.
+// Ranges of the values of options.
 struct Whole {
   int64_t min;
   int64_t max;
@@ -24,7 +24,8 @@ struct Real {
 using Words = std::initializer_list<const char*>;
 
 constexpr int64_t kMaxSize =
-    int64_t{1} << 24;  // src/can/detector/gat_network.cc, which reads such files too, has the same
+    int64_t{1}
+    << 24;  // Must equal the limit in src/can/detector/gat_network.cc, which reads such files, too.
 constexpr Whole kSize{1, kMaxSize};
 constexpr Whole kSizeOrNone{0, kMaxSize};
 constexpr Whole kLayers{1, 4096};
@@ -37,8 +38,8 @@ constexpr size_t kMaxWidths = 64;
 template <typename T, typename Options>
 concept Either = std::same_as<std::remove_const_t<T>, Options>;
 
-// The options by name, with what each may be: the one list that both directions use. `later` has those that
-// older files lack.
+// Lists the options by name, with the range of each: both reading and writing use it. Options in `later` may
+// be missing in older files.
 void visit_options(Either<GATWithJKOptions> auto& options, const auto& visit, const auto& later) {
   visit("num_ids", options.num_ids, kSize);
   visit("in_features", options.in_features, kSize);

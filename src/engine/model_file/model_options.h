@@ -6,21 +6,21 @@
 
 namespace plimsoll {
 
-// The options of models as JSON, by the names of their members: metadata "plimsoll.config" of a file. No
-// torch.
+// The options of models as JSON, by the names of their members: metadata "plimsoll.config" of a file. This
+// header does not need torch.
 
 Json options_json(const GATWithJKOptions& options);
 Json options_json(const VgaeOptions& options);
 Json options_json(const GnnOptions& options);
 Json options_json(const SgmpOptions& options);
 
-/// Those of a file. Options that older files lack have their defaults. Errors: InputError that names the
-/// option that is missing, of another type, or outside of what is possible. The sizes that pass may still be
-/// wrong: read_model() compares them with the tensors (tensor_file.h).
+/// Reads the options of a file. Options that older files lack get their defaults. Errors: InputError that
+/// names the option that is missing, of another type, or out of range. The sizes may still be wrong:
+/// read_model() compares them with the tensors (tensor_file.h).
 GATWithJKOptions gat_options(const SafetensorsView& file);
 VgaeOptions vgae_options(const SafetensorsView& file);
 GnnOptions gnn_options(const SafetensorsView& file);
-/// Without `gtmp`, which the kind of the file says.
+/// Does not set `gtmp`, which depends on the kind of the file.
 SgmpOptions sgmp_options(const SafetensorsView& file);
 
 }  // namespace plimsoll

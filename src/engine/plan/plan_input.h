@@ -45,7 +45,8 @@ struct PlanInput {
 
   std::string recompute = "auto";  ///< Value of training.gradient_checkpointing: auto | on | off.
   /// How the need is found: static (nothing is run, and the objective's parameters have no data), measured
-  /// (probes and the worst block of training), or trial (the worst of each kind, and a whole step).
+  /// (runs probes and the worst training block), or trial (runs the worst block of each kind and a whole
+  /// step).
   std::string estimation = "measured";
   int64_t outside_ledger = 0;  ///< Bytes of the budget that are not in the ledger: floor and slack.
   int64_t outside_varies =

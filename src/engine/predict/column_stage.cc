@@ -12,11 +12,13 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kWriterBytes = 320 * 1024;  // of NpyWriter
+constexpr int64_t kWriterBytes = 320 * 1024;  // Memory of an NpyWriter.
 
-// How graphs are made, and which. Rounding may follow where blocks end, and what computes.
+// The settings say how graphs are made, and which. The blocks and the device are included, because rounding
+// may depend on them.
 ColumnKey key_of(const ColumnOptions& options) {
-  Recipe as_made = with_earlier_rules({});  // of which nothing is printed but the data and the blocks
+  Recipe as_made =
+      with_earlier_rules({});  // Only the data and the blocks are relevant; everything else has its default.
   as_made.data = options.recipe->data;
   as_made.training.block = options.recipe->training.block;
   Hasher settings;
@@ -30,7 +32,7 @@ ColumnKey key_of(const ColumnOptions& options) {
   return {options.objective->parameters().hash(), options.data, settings.hex64()};
 }
 
-// What ranks hold to predict it together.
+// Memory for predicting on ranks.
 int64_t bytes_on_ranks(const ColumnOptions& options) {
   return bytes_to_predict_on_ranks(*options.objective, options.shapes, limits_of(options.recipe->training),
                                    {options.graphs}, options.run.ranks);

@@ -23,12 +23,12 @@
 namespace plimsoll {
 namespace {
 
-// A piece ends before it would have more of either; a node with more is one by itself.
+// A piece ends before it would exceed either maximum; a node that exceeds one alone is a piece by itself.
 constexpr int64_t kJudgedNodes = 1024;
 constexpr int64_t kJudgedEdges = 16384;
 
-// What a thread has beside its rooms for products: its stack, heads of tensors, what malloc loses. With two
-// 0.2 to 0.4 MiB each were seen.
+// Memory of a thread in addition to its BLAS buffers: its stack, heads of tensors, and what malloc loses.
+// With two threads, 0.2 to 0.4 MiB each were measured.
 constexpr int64_t kHeapOfWorker = 256 * kKiB;
 
 Pieces cut_pieces(const Topology& topology) {
@@ -54,7 +54,7 @@ Pieces cut_pieces(const Topology& topology) {
   return pieces;
 }
 
-// Edges into each node but self-loops, or the sum of their weights.
+// Counts the edges into each node, self-loops excluded, or sums their weights.
 Vector<float, Tag::columns> degrees_of(const Topology& topology, bool by_weight) {
   Vector<float, Tag::columns> degrees(static_cast<size_t>(topology.nodes()));
   Vector<int64_t, Tag::blocks> edges;
@@ -76,20 +76,20 @@ Vector<float, Tag::columns> degrees_of(const Topology& topology, bool by_weight)
   return degrees;
 }
 
-// A file of so many f32 that takes no room on the disk.
+// Makes a sparse file of `numbers` f32 zeros, which takes no space on the disk.
 void make_zeros(const std::filesystem::path& path, int64_t numbers) {
   File::create(path);
   std::filesystem::resize_file(path, static_cast<uintmax_t>(numbers) * sizeof(float));
 }
 
-// What the layers said of nodes, judged.
+// Joins the layers' outputs for nodes and computes their logits.
 class Judge {
  public:
   Judge(const Gnn& model, const std::vector<FeatureFile>& files) : model_(model) {
     for (const int64_t layer : model.embedding_layers())
       said_.push_back(std::make_unique<DirectRows>(files[static_cast<size_t>(layer)]));
   }
-  // Of kJudgedNodes at most.
+  // Predicts at most kJudgedNodes nodes.
   SaidOfNodes run(std::span<const int64_t> nodes) {
     const TagScope scope(Tag::activations);
     const c10::AutoGradMode no_gradients(false);
@@ -108,7 +108,7 @@ class Judge {
   std::vector<std::unique_ptr<DirectRows>> said_;
 };
 
-// All layers, one after the other, each over all nodes.
+// Runs all layers, one after the other, each over all nodes.
 class Layers {
  public:
   Layers(const GraphView& graph, DiskTopology& topology, const Gnn& model,
@@ -117,7 +117,8 @@ class Layers {
     if (model.options().conv == "gcn") degrees_ = degrees_of(topology, model.options().edge_weight);
   }
 
-  // Where each layer said something of all nodes; the files of those that are not judged are gone.
+  // Returns the file of each layer's outputs for all nodes. The files of layers that the head does not read
+  // are removed.
   std::vector<FeatureFile> run() {
     const std::vector<int64_t> judged = model_.embedding_layers();
     std::vector<FeatureFile> files;
@@ -131,12 +132,12 @@ class Layers {
       if (layer > 0 && std::ranges::find(judged, layer - 1) == judged.end())
         std::filesystem::remove(files[static_cast<size_t>(layer) - 1].path);
     }
-    topology_.resize(topology_.min_bytes());  // edges are no longer wanted
+    topology_.resize(topology_.min_bytes());  // Edges are not needed any more.
     return files;
   }
 
  private:
-  // Layers after the first read rows of the same width, and take the same.
+  // Layers after the first read rows of the same width, and need the same memory.
   void measure(int64_t features) {
     topology_.resize(topology_.min_bytes());
     for (int64_t layer = 0; layer < std::min<int64_t>(model_.options().layers, 2); ++layer) {
@@ -146,7 +147,7 @@ class Layers {
       grown_ += workers_.back().heap;
     }
     for (PieceMemory& worker : workers_) {
-      worker.heap = grown_ + kHeapOfWorker;  // rooms of layers before stay
+      worker.heap = grown_ + kHeapOfWorker;  // The BLAS buffers of earlier layers stay.
       max_ = std::max(max_, worker.sum());
     }
   }
@@ -155,21 +156,22 @@ class Layers {
     topology_.resize(topology_.min_bytes());
     LayerRun layer_run(topology_, model_, layer, from, pieces_, degrees_);
     const PieceMemory& each = workers_[static_cast<size_t>(std::min<int64_t>(layer, 1))];
-    const int64_t open = Ledger::process().held();  // with what reads rows
+    const int64_t open = Ledger::process().held();  // Includes the memory of reading rows.
     if (options_.rehearsal != nullptr) {
       options_.rehearsal->need(budget_for(open + each.sum() - kHeapOfWorker));
       return make_zeros(path, graph_.nodes() * model_.options().hidden);
     }
-    // The slack of the budget has room for the first worker's heap.
+    // The slack of the budget covers the first worker's heap.
     const int64_t free = Ledger::process().cap() - open + kHeapOfWorker;
-    // More workers than one leave half to caches, as far as these are of use: most wait for rows otherwise.
+    // With several workers, half of the memory goes to caches, as far as these are of use: most workers would
+    // wait for rows otherwise.
     const int64_t caches = std::min(layer_run.max_cache_bytes(), free / 2);
     const int64_t fit = std::max((free - caches) / each.sum(), std::min<int64_t>(free / each.sum(), 1));
     const auto count = static_cast<int>(std::min<int64_t>(fit, options_.threads));
     if (count > 0) try {
         const BudgetCaps::Reservation heap(count * each.heap - kHeapOfWorker);
         return run(layer, layer_run, layer_run.begin(count, each), path);
-      } catch (const BudgetExceeded&) {  // a piece left more holes than were planned for
+      } catch (const BudgetExceeded&) {  // A piece left more holes than planned.
       }
     const BudgetCaps::Reservation heap(grown_);
     try {
@@ -196,7 +198,7 @@ class Layers {
     });
   }
 
-  // For so many bytes of the ledger, with what stands beside it.
+  // The budget for `needed` bytes of the ledger, including the bytes outside the ledger.
   int64_t budget_for(int64_t needed) const { return stated_budget(options_.outside_ledger + needed); }
 
   [[noreturn]] void throw_too_small(int64_t needed, const BudgetExceeded& refusal) const {
@@ -216,9 +218,9 @@ class Layers {
   const FullNeighbourOptions& options_;
   const Pieces pieces_;
   Vector<float, Tag::columns> degrees_;
-  std::vector<PieceMemory> workers_;  // of the first layer, and of each after it
-  int64_t max_ = 0;                   // of these, in bytes
-  int64_t grown_ = 0;                 // that a thread's rooms for products grow by
+  std::vector<PieceMemory> workers_;  // Memory of a worker in the first layer, and in each later one.
+  int64_t max_ = 0;                   // Maximum of these, in bytes.
+  int64_t grown_ = 0;                 // Growth of a thread's BLAS buffers.
 };
 
 }  // namespace
@@ -242,7 +244,7 @@ void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& mode
   for (size_t first = 0; first < nodes.size(); first += kJudgedNodes) {
     const at::Tensor found =
         judge.run(nodes.subspan(first, std::min<size_t>(kJudgedNodes, nodes.size() - first))).logits;
-    if (options.rehearsal != nullptr) return;  // the others take the same
+    if (options.rehearsal != nullptr) return;  // The other nodes need the same memory.
     std::copy_n(found.const_data_ptr<float>(), found.numel(),
                 logits.begin() + static_cast<int64_t>(first) * model.classes());
   }
@@ -257,7 +259,7 @@ void judge_every_node(const GraphView& graph, DiskTopology& topology, const Gnn&
     nodes.resize(static_cast<size_t>(std::min(kJudgedNodes, graph.nodes() - first)));
     std::iota(nodes.begin(), nodes.end(), first);
     take(judge.run(nodes));
-    if (options.rehearsal != nullptr) return;  // the others take the same
+    if (options.rehearsal != nullptr) return;  // The other nodes need the same memory.
   }
 }
 

@@ -14,44 +14,44 @@
 namespace plimsoll {
 
 struct FullNeighbourOptions {
-  std::filesystem::path scratch;  ///< an existing folder with room for layer_bytes()
-  int threads = 1;                ///< at most; as many work as the budget has room for
-  int64_t outside_ledger = 0;  ///< bytes of the budget that the ledger does not have; 0: there is no budget
-  Rehearsal* rehearsal = nullptr;  ///< learns which budget that needs: no layer is run; null: none
+  std::filesystem::path scratch;   ///< An existing folder with space for layer_bytes().
+  int threads = 1;                 ///< Maximum number of threads; the budget may allow fewer.
+  int64_t outside_ledger = 0;      ///< Bytes of the budget that are not in the ledger; 0: there is no budget.
+  Rehearsal* rehearsal = nullptr;  ///< If set, it gets the needed budget, and no layer is run. May be null.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
-/// The size of the files that judge_nodes() and the functions below it have in their scratch folder at most,
-/// for a graph of `nodes` nodes.
+/// Maximum size of the files that judge_nodes() and the functions below it have in their scratch folder, for
+/// a graph of `nodes` nodes.
 int64_t layer_bytes(const Gnn& model, int64_t nodes);
 
-/// What a Gnn says of nodes of one giant graph from all neighbours, f32 [nodes, classes] into `logits`: one
-/// layer over all nodes before the next (Hamilton et al., NeurIPS 2017, Algorithm 1), so that no
-/// neighbourhood grows with the layers. What a layer says goes to a file, from which the next one reads its
-/// rows, in the order of the file where memory has room for them (rows/scanned_rows.h). A piece of work is
-/// some nodes with all their neighbours, cut in the same places for every budget and number of threads;
-/// results are the same bits for both. Edges come from `topology`, of the same graph, in the order of nodes.
-/// It is resized (share_caches).
+/// Predicts nodes of one giant graph by a Gnn from all neighbours, f32 [nodes, classes] into `logits`. Each
+/// layer runs over all nodes before the next (Hamilton et al., NeurIPS 2017, Algorithm 1), so that
+/// neighbourhoods do not grow with the layers. A layer writes its outputs to a file, from which the next one
+/// reads its rows, in the order of the file if they fit in memory (rows/scanned_rows.h). A piece of work is
+/// some nodes with all their neighbours. The pieces do not depend on the budget and the number of threads;
+/// the results have the same bits for any of both. Edges come from `topology`, which must be of the same
+/// graph, in the order of nodes. It is resized (share_caches).
 ///
-/// Errors: BudgetTooSmall, with the smallest budget that works, where one thread without caches does not fit;
-/// BudgetExceeded, where nearly nothing does; those of the topology; InputError; Failure (disk).
+/// Errors: BudgetTooSmall, with the smallest budget that works, if one thread without caches does not fit;
+/// BudgetExceeded if nearly nothing fits; those of the topology; InputError; Failure (disk).
 void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                  std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                  std::span<float> logits);
 
-/// What a Gnn says of some nodes: f32 [nodes, embedding()] and [nodes, classes()].
+/// A Gnn's outputs for some nodes: f32 [nodes, embedding()] and [nodes, classes()].
 struct SaidOfNodes {
   at::Tensor embeddings;
   at::Tensor logits;
 };
 
-/// The same of every node, some at a time, in their order; in a rehearsal of the first alone. Errors:
-/// likewise, and those of `take`.
+/// Predicts every node, some at a time and in their order; in a rehearsal only the first ones. Errors: those
+/// of judge_nodes() and of `take`.
 void judge_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                       const FullNeighbourOptions& options,
                       const std::function<void(const SaidOfNodes&)>& take);
 
-/// The same of every node, to a file in `scratch`: f32 [V, classes]. Errors: likewise.
+/// Predicts every node, into a file in `scratch`: f32 [V, classes]. Errors: those of judge_nodes().
 FeatureFile judge_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                             const FullNeighbourOptions& options);
 

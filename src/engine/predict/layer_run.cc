@@ -18,20 +18,21 @@
 namespace plimsoll {
 namespace {
 
-// Pieces of other sizes leave other holes.
+// Pieces of other sizes leave other holes; this share is added for them.
 constexpr int64_t kHolesShare = 8;
-// Samples with room for as many nodes leave no holes in the heap, where one is freed and the next is made.
+// Samples that reserve memory for this number of nodes leave no holes in the heap when one is freed and the
+// next is made.
 constexpr int64_t kUsualNodes = 20'000;
 
 CollateOptions collate_options(const Gnn& model) {
   CollateOptions options = model.collate_options();
   options.items = Items::nodes;
   options.layers = 1;
-  options.degrees = false;  // those of the graph are known
+  options.degrees = false;  // The degrees of the whole graph are known.
   return options;
 }
 
-// What layer `layer` says of a block. Of a made-up one the nodes are not given.
+// Runs layer `layer` on a block. `nodes` is empty for a made-up block.
 at::Tensor run_block(const Gnn& model, int64_t layer, const GraphBlock& block, const RowWidths& widths,
                      std::span<const int64_t> nodes, std::span<const float> degrees) {
   at::init_num_threads();
@@ -63,7 +64,8 @@ PieceMemory try_out(const Gnn& model, int64_t layer, const PieceSize& size, cons
 
 }  // namespace
 
-// What a piece takes grows with its counts no faster than they do.
+// Measures a part of the largest piece if the whole does not fit: the memory of a piece grows at most in
+// proportion to its counts.
 PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& largest,
                            const RowWidths& widths) {
   for (int64_t parts = 1;; parts *= 2) {
@@ -156,14 +158,14 @@ bool LayerRun::take(int64_t number, Worker& worker) {
 }
 
 at::Tensor LayerRun::run(int64_t number, Worker& worker) {
-  // What grew for the piece before left holes, which nobody has counted.
+  // What grew for the last piece left holes that are not counted.
   if (room_ == 0) give_back_freed_memory();
   if (ahead_ == 0) sample(number, worker, worker.piece_.batch);
   fill(worker);
   return run_block(model_, layer_, worker.block_, widths(), worker.piece_.batch.rows(), degrees_);
 }
 
-// The targets come first, and then what they have edges from.
+// The targets come first, and then the nodes from which they have edges.
 void LayerRun::fill(Worker& worker) {
   const SampledSubgraph& sample = worker.piece_.batch.sample;
   GraphBlock& block = worker.block_;

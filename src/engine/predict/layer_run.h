@@ -19,7 +19,7 @@
 
 namespace plimsoll {
 
-/// Nodes that follow each other, with all their neighbours.
+/// Consecutive nodes with all their neighbours.
 struct JudgedPiece {
   SampledSubgraph sample;
 
@@ -27,18 +27,19 @@ struct JudgedPiece {
   int64_t bytes() const { return sample.bytes(); }
 };
 
-/// What a worker takes for any of the pieces in a layer that reads such rows, as a made-up piece shows; where
-/// there is no room for that, a part of it. No worker is there. Errors:
-/// BudgetExceeded where there is room for nearly nothing.
+/// The memory that a worker needs for any of the pieces in a layer that reads such rows, measured with a
+/// made-up piece, or with a part of it if the whole does not fit. No worker may exist. Errors: BudgetExceeded
+/// if there is memory for nearly nothing.
 PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& largest,
                            const RowWidths& widths);
 
-/// One layer of a Gnn over all nodes of one giant graph, a piece at a time. Where memory does not hold what
-/// the layer before said of all nodes, pieces are sampled ahead and their rows read in the order of the file.
+/// Runs one layer of a Gnn over all nodes of one giant graph, a piece at a time. If the outputs of the layer
+/// before do not fit in memory, pieces are sampled ahead and their rows are read in the order of the file.
 class LayerRun {
  public:
-  /// `from`: what the layer before said, or the features; `degrees` of all nodes, where the convolution wants
-  /// them. All have to outlive it. Errors: those of RowReader, BudgetExceeded.
+  /// `from` are the outputs of the layer before, or the features. `degrees` are those of all nodes, if the
+  /// convolution needs them. All arguments must outlive the object. Errors: those of RowReader,
+  /// BudgetExceeded.
   LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
            const Pieces& pieces, std::span<const float> degrees);
 
@@ -47,7 +48,7 @@ class LayerRun {
     return rows_.max_bytes() + topology_.max_bytes() - topology_.min_bytes();
   }
 
-  /// Of each thread.
+  /// The state of one thread.
   class Worker {
    public:
     explicit Worker(const Topology& topology);
@@ -62,17 +63,18 @@ class LayerRun {
     GraphBlock block_;
     SlabRange range_;
   };
-  /// So many workers, each with room for pieces that take so much, and the rest for caches of edges and rows
-  /// (share_caches); or one that takes what its pieces need, without caches. They end before it is called
-  /// again, and before this. Errors: BudgetExceeded, those of RowReader.
+  /// Makes `workers` workers, each with memory for pieces of size `each`, and gives the rest to caches of
+  /// edges and rows (share_caches). begin_alone() makes one that allocates what its pieces need, without
+  /// caches. The workers must be destroyed before the next call, and before the LayerRun. Errors:
+  /// BudgetExceeded, those of RowReader.
   std::vector<Worker> begin(int workers, const PieceMemory& each);
   std::vector<Worker> begin_alone();
 
-  /// Fetches piece `number` for a worker, in their order; false after the last. One call at a time. Errors:
-  /// those of the topology, BudgetExceeded.
+  /// Fetches piece `number` for a worker, in the order of the pieces; false after the last. Only one thread
+  /// at a time may call it. Errors: those of the topology, BudgetExceeded.
   bool take(int64_t number, Worker& worker);
-  /// Calls use(f32 [nodes, hidden]) with what the layer says of the piece that was fetched. Workers may call
-  /// it at once. Errors: likewise, those of RowReader::read() and of `use`.
+  /// Runs the layer on the fetched piece, and calls use(f32 [nodes, hidden]). Several workers may call it at
+  /// once. Errors: those of take(), of RowReader::read() and of `use`.
   template <typename Use>
   void run(int64_t number, Worker& worker, const Use& use) {
     const RangeScope scope(worker.range_);
@@ -94,11 +96,11 @@ class LayerRun {
   const Pieces& pieces_;
   const std::span<const float> degrees_;
   ScannedRows rows_;
-  int64_t ahead_ = 0;  // bytes for pieces that come; 0: each is sampled by who works on it
-  Worker sampler_;     // of these, as what follows
+  int64_t ahead_ = 0;  // Bytes for pieces that are sampled ahead; 0: each worker samples its own.
+  Worker sampler_;     // Samples the pieces ahead.
   std::unique_ptr<BatchesAhead<JudgedPiece>> coming_;
   int64_t next_ = 0;
-  int64_t room_ = 0;  // nodes that a sample has room for before it is made; 0: one works alone
+  int64_t room_ = 0;  // Number of nodes for which a sample reserves memory; 0: one worker runs alone.
   Slab slab_;
 };
 

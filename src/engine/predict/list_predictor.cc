@@ -21,7 +21,7 @@ PlannedEngine engine_for(const EvaluationInput& input, const Objective& objectiv
                        input.device, input.rehearsal);
 }
 
-// The room comes before the plan, which counts it as held.
+// The outputs are allocated before the plan, which counts them as held.
 ListPredictor::ListPredictor(const EvaluationInput& input, const Objective& objective,
                              const std::vector<size_t>& outputs, int64_t later)
     : lists_(input.lists),

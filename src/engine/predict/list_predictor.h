@@ -12,35 +12,36 @@
 
 namespace plimsoll {
 
-/// What evaluations of graphs have in common. Views of what the caller owns.
+/// Inputs that evaluations of graphs have in common. All are views of objects of the caller.
 struct EvaluationInput {
   const BlockSource& source;
-  std::span<const GraphShape> shapes;  ///< of all graphs of the source
+  std::span<const GraphShape> shapes;  ///< One entry per graph of the source.
   const GnnModel& model;
   BlockLimits limits;
   int threads = 1;
-  int64_t outside_ledger = 0;                ///< as in PlanInput
-  Exchange* exchange = nullptr;              ///< with the ranks that predict together; null: there are none
-  TrainingDevice* device = nullptr;          ///< blocks run there; null: on the CPU
-  Rehearsal* rehearsal = nullptr;            ///< learns which budget that needs; null: it is no rehearsal
-  const std::vector<NamedGraphList>& lists;  ///< judged one after the other
+  int64_t outside_ledger = 0;        ///< Same meaning as in PlanInput.
+  Exchange* exchange = nullptr;      ///< Connects the ranks that predict together; null without ranks.
+  TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
+  Rehearsal* rehearsal = nullptr;    ///< If set, it gets the needed budget, and no block is run. May be null.
+  const std::vector<NamedGraphList>& lists;  ///< Lists, which are evaluated one after the other.
 };
 
-/// The engine for all lists. What the caller holds beside the blocks comes before this, so that the blocks
-/// get what is left but `later`, bytes that the caller takes while the engine is there. Errors:
-/// BudgetTooSmall.
+/// Makes the engine for all lists. The caller must allocate what it holds in addition to the blocks before
+/// this call: the blocks get the rest except `later`, bytes that the caller takes while the engine exists.
+/// Errors: BudgetTooSmall.
 PlannedEngine engine_for(const EvaluationInput& input, const Objective& objective, int64_t later = 0);
 
-/// Predicts each list by one engine, into one room; zeros in a rehearsal. Not thread-safe.
+/// Predicts the lists with one engine, into one buffer. In a rehearsal all outputs are zeros. Not
+/// thread-safe.
 class ListPredictor {
  public:
-  /// `outputs`: how many numbers each list has. `later`: as in engine_for(). Errors: BudgetTooSmall.
+  /// `outputs` has the number of outputs of each list. `later` is as in engine_for(). Errors: BudgetTooSmall.
   ListPredictor(const EvaluationInput& input, const Objective& objective, const std::vector<size_t>& outputs,
                 int64_t later = 0);
 
   struct Prediction {
     double loss = 0;
-    std::span<const float> outputs;  ///< until the next call
+    std::span<const float> outputs;  ///< Valid until the next call.
   };
   Prediction predict(size_t list);
 

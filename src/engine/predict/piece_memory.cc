@@ -40,10 +40,11 @@ void make_up_piece(const PieceSize& size, const RowWidths& widths, GraphBlock& b
 
 int64_t graph_bytes_of(const PieceSize& size, const RowWidths& widths) {
   constexpr int64_t kNumber = sizeof(int64_t);
-  // Columns of nodes grow as these are found, to twice as many at most; those of edges are made at once.
+  // Columns of nodes grow as nodes are found, at most to twice their size; columns of edges are allocated at
+  // once.
   const int64_t sample = kNumber * (4 * size.nodes + 3 * size.edges);
   const auto slots = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * size.nodes)));
-  // Where a table grows there are two of it for a moment.
+  // While a table grows, there are two of it.
   const int64_t sampler = 4 * kNumber * size.targets + slots * int64_t{sizeof(uint32_t)} * 3 / 2;
   const int64_t reading = 3 * int64_t{sizeof(WantedRow)} * size.nodes;
   return sample + sampler + reading + GraphBlock::bytes_for({1, size.nodes, size.edges}, widths);

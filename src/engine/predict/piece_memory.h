@@ -7,12 +7,12 @@
 
 namespace plimsoll {
 
-/// Nodes with all their neighbours: one piece, or the most of each over pieces.
+/// The size of a piece, nodes with all their neighbours, or the maximum of each over pieces.
 struct PieceSize {
-  int64_t targets = 0;  ///< nodes that are judged
-  int64_t edges = 0;    ///< into them
-  int64_t nodes = 0;    ///< these, and where the edges come from
-  int64_t max_in = 0;   ///< edges into one node
+  int64_t targets = 0;  ///< Number of nodes that are predicted.
+  int64_t edges = 0;    ///< Number of edges into them.
+  int64_t nodes = 0;    ///< Number of targets and of nodes from which the edges come.
+  int64_t max_in = 0;   ///< Maximum number of edges into one node.
 
   void raise_to(const PieceSize& other);
   /// An n-th of each, rounded up.
@@ -21,24 +21,26 @@ struct PieceSize {
 
 /// A graph's nodes cut into pieces.
 struct Pieces {
-  Vector<int64_t, Tag::columns> begins{0};  ///< places among nodes 0 .. V-1, with V at the end
-  PieceSize largest;                        ///< the most of each
+  Vector<int64_t, Tag::columns> begins{
+      0};             ///< First node of each piece, among nodes 0 .. V-1, and V at the end.
+  PieceSize largest;  ///< Maximum of each size.
   int64_t count() const { return std::ssize(begins) - 1; }
 };
 
-/// What a thread that judges pieces takes, in bytes.
+/// Memory of a thread that predicts pieces, in bytes.
 struct PieceMemory {
-  int64_t tensors = 0;  ///< a range of the slab
-  int64_t graphs = 0;   ///< the sample, and the block that is made of it
-  int64_t heap = 0;     ///< beside the ledger
+  int64_t tensors = 0;  ///< Bytes of its range of the slab.
+  int64_t graphs = 0;   ///< Bytes of the sample, and of the block made from it.
+  int64_t heap = 0;     ///< Bytes outside the ledger.
   int64_t sum() const { return tensors + graphs + heap; }
 };
 
-/// A block of such a size, with every row 0: into one node go max_in edges, into the others the rest. What
-/// a model takes for it is what it takes for any piece that is no larger, but for holes.
+/// Makes a block of the given size with zero rows: max_in edges go into one node, and the rest into the
+/// others. The memory that a model needs for it is an upper bound for any piece that is no larger, except for
+/// holes.
 void make_up_piece(const PieceSize& size, const RowWidths& widths, GraphBlock& block);
 
-/// Bytes of the sample of a piece, of the block that is made of it, and of what else a worker keeps.
+/// Bytes of the sample of a piece, of the block made from it, and of what else a worker keeps.
 int64_t graph_bytes_of(const PieceSize& size, const RowWidths& widths);
 
 }  // namespace plimsoll
