@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-/// Asks an objective about all graphs of a source, block by block, and writes what it says of each item.
-/// Errors: BudgetTooSmall, InputError, Failure.
+/// Predicts all graphs of a source, block by block, and writes the outputs of each item. Errors:
+/// BudgetTooSmall, InputError, Failure.
 void predict_blocks(const BlockSource& source, const Objective& objective, const PredictionRequest& request,
                     PredictionWriter& writer);
 

@@ -8,23 +8,23 @@ namespace plimsoll {
 
 /// How a run is evaluated.
 struct EvaluateRequest {
-  RunEvaluation asked;      ///< but for its recipe, which is that of the run
-  bool verify_all = false;  ///< checksums of all columns, however large
-  int64_t budget = 0;       ///< bytes; 0: none
-  /// Ends what holds the process to the budget, before a refusal is explained.
+  RunEvaluation asked;      ///< Its recipe is replaced by that of the run.
+  bool verify_all = false;  ///< Check the checksums of all columns, however large.
+  int64_t budget = 0;       ///< Bytes; 0: no budget.
+  /// Lifts the limits that hold the process to the budget, before a refusal is explained.
   std::function<void()> release = [] {};
 };
 
-/// Judges a run. Errors: UsageError, InputError, Failure; BudgetTooSmall, which names the smallest budget
+/// Evaluates a run. Errors: UsageError, InputError, Failure; BudgetTooSmall, which names the smallest budget
 /// that works.
 Findings evaluate_run(EvaluateRequest request);
 
-/// Writes evaluation.json and report.html into the run's folder where all its splits were judged; ranks other
+/// Writes evaluation.json and report.html into the run's folder if all splits were evaluated; ranks other
 /// than 0 write nothing. Returns what could not be saved, by this function or by evaluate_run().
 Unsaved save_findings(const RunEvaluation& asked, const Findings& findings);
 
-/// The smallest budget with which evaluate_run() works, in bytes; nothing is judged. Errors: likewise;
-/// BudgetExceeded where the cap of the ledger does not do for what it takes to find out.
+/// The smallest budget with which evaluate_run() works, in bytes; nothing is evaluated. Errors: those of
+/// evaluate_run(); BudgetExceeded if the cap of the ledger is too low to find out.
 int64_t budget_to_evaluate(EvaluateRequest request);
 
 }  // namespace plimsoll

@@ -15,34 +15,37 @@
 
 namespace plimsoll {
 
-/// How a trained run is to be judged.
+/// How a trained run is to be evaluated.
 struct RunEvaluation {
   RunFolder folder;
-  Recipe recipe;  ///< of the run
+  Recipe recipe;  ///< Recipe of the run.
   std::filesystem::path data;
-  std::string split = {};                ///< this one alone; empty: all that did not train
-  std::filesystem::path compare = {};    ///< figures of others to show beside ours; empty: none
-  std::filesystem::path scores = {};     ///< where the score of every window goes; empty: nowhere
-  std::filesystem::path attention = {};  ///< where attention by edge goes, of a GAT; empty: nowhere
-  int64_t calibrate = -1;                ///< windows of each recording; below 0: as the recipe says
+  std::string split = {};              ///< The only split to evaluate; empty: all splits that did not train.
+  std::filesystem::path compare = {};  ///< File with published results to compare with; empty: none.
+  std::filesystem::path scores = {};   ///< File for the score of every window; empty: none.
+  std::filesystem::path attention = {};  ///< File for attention by edge, for a GAT; empty: none.
+  int64_t calibrate =
+      -1;  ///< Number of windows of each recording to calibrate on; negative: as in the recipe.
   bool ablation = false;
   int threads = 1;
-  int64_t outside_ledger = 0;    ///< bytes of the budget that the ledger does not have
-  Exchange* exchange = nullptr;  ///< with the ranks that judge together, of which rank 0 writes; null: none
-  TrainingDevice* device = nullptr;  ///< blocks run there; null: on the CPU
-  Rehearsal* rehearsal = nullptr;    ///< learns which budget that needs; null: it is no rehearsal
-  /// Called now and then where judging takes long, first before any file is made; may throw to end it.
+  int64_t outside_ledger = 0;  ///< Bytes of the budget that are not in the ledger.
+  Exchange* exchange =
+      nullptr;  ///< Connects the ranks that evaluate together, of which rank 0 writes; null without ranks.
+  TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
+  Rehearsal* rehearsal =
+      nullptr;  ///< If set, it gets the needed budget, and nothing is evaluated. May be null.
+  /// Called from time to time during long evaluations, first before any file is made. It may throw to stop.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
-/// What the verdicts on a run come to.
+/// The results of an evaluation.
 struct Findings {
   Json json;
   std::string table;
   std::string notes;
   int64_t graphs = 0;
-  Markup report;         ///< report.html; empty for one split alone
-  Unsaved unsaved = {};  ///< scores and attention that were asked for
+  Markup report;         ///< Contents of report.html; empty for a single split.
+  Unsaved unsaved = {};  ///< Requested scores and attention that could not be saved.
 };
 
 }  // namespace plimsoll

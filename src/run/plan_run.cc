@@ -21,8 +21,8 @@ std::unique_ptr<Training> open(TrainingInput input, const RunOptions& run) {
   return task.open(std::move(input));
 }
 
-// The smallest budget from `budget` on with which the data can be opened. What opening holds follows from the
-// cap, so that it is tried: each refusal says how much is missing.
+// The smallest budget of at least `budget` bytes with which the data can be opened. The memory for opening
+// depends on the cap, so budgets are tried: each refusal says how many bytes are missing.
 int64_t budget_to_open(const TrainingInput& input, const RunOptions& run, int64_t budget) {
   for (;;) {
     Ledger::process().set_cap(budget - run.outside_ledger);
@@ -64,11 +64,11 @@ StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_
     ledger.begin_recent();
     plans = plan_stages(stages_of(*training, input.recipe), run);
     needed = std::max(needed, stated(outside + ledger.recent_peak()));
-  } catch (const BudgetExceeded&) {  // not even this machine has what it takes to find out
+  } catch (const BudgetExceeded&) {  // Even the limits of this machine are too low to find out.
     if (refusal != nullptr) throw BudgetExceeded(*refusal);
     throw;
   }
-  // With less memory it may be opened in less.
+  // Opening may need less memory under a lower cap.
   if (const int64_t of_run = std::max(needed, largest_budget(plans).min_budget); opening > of_run) {
     needed = stated(budget_to_open(input, run, of_run));
     raise_cap_to_limits(outside);

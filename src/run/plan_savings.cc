@@ -89,8 +89,8 @@ struct Need {
   int64_t budget = 0;
 };
 
-// Of the recipe without recomputation, where that is left to the budget: else each plan would choose for
-// itself.
+// Plans the changed recipe. If recomputation is left to the budget, it is switched off, because each plan
+// would choose for itself otherwise.
 Need need_of(TrainingInput input, const RunOptions& run, const Change* change) {
   if (input.recipe.training.gradient_checkpointing == "auto")
     input.recipe.training.gradient_checkpointing = "off";
@@ -110,7 +110,7 @@ std::vector<Saving> savings_of(const TrainingInput& input, const RunOptions& run
       const Need then = need_of(input, run, &change);
       if (then.block >= now.block && then.budget >= now.budget) continue;
       savings.push_back({change.text, now.block - then.block, now.budget - then.budget, change.same_weights});
-    } catch (const UsageError&) {  // widths that heads do not divide
+    } catch (const UsageError&) {  // The number of heads does not divide the width.
     }
   }
   std::ranges::stable_sort(savings, std::greater<>(), &Saving::budget_bytes);

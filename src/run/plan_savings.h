@@ -8,17 +8,18 @@
 
 namespace plimsoll {
 
-/// A change of the recipe that makes a run need less.
+/// A change of the recipe with which a run needs less memory.
 struct Saving {
-  std::string change;         ///< "gat.heads=2"
-  int64_t block_bytes = 0;    ///< less at the peak of the worst block
-  int64_t budget_bytes = 0;   ///< less of the smallest budget
-  bool same_weights = false;  ///< the run's result stays as it is
+  std::string change;         ///< Text such as "gat.heads=2".
+  int64_t block_bytes = 0;    ///< Bytes saved at the peak of the worst block.
+  int64_t budget_bytes = 0;   ///< Bytes saved in the smallest budget.
+  bool same_weights = false;  ///< Whether the run's result stays the same.
 };
 
-/// What would shrink the stage that needs the largest budget: half the heads, hidden widths, block limits,
-/// and running layers again in backward. Each is planned, without running anything, and so is the recipe as
-/// it is; the most saving first, without those that save nothing. Errors: those of plan_without_data().
+/// Finds changes that shrink the stage with the largest budget: half the heads, hidden widths or block
+/// limits, and running layers again in the backward pass. The recipe and each change are planned without
+/// running anything. Returns the changes that save memory, largest saving first. Errors: those of
+/// plan_without_data().
 std::vector<Saving> savings_of(const TrainingInput& input, const RunOptions& run);
 
 }  // namespace plimsoll

@@ -41,7 +41,7 @@ std::vector<PlannedSetting> plan_settings(const TrainingInput& input, RunOptions
       hidden = std::max<int64_t>(hidden * quarters / 4, 2);
       layers -= fewer;
       PlannedSetting setting{hidden, layers, MemoryPlan()};
-      Ledger::process().set_cap(*run.cap);  // a setting that was too large has lifted it
+      Ledger::process().set_cap(*run.cap);  // A setting that was too large has raised the cap.
       setting.plan = largest_budget(plan_within(of, run, budget));
       settings.push_back(std::move(setting));
     }

@@ -13,14 +13,15 @@ struct PlannedSetting {
   int64_t layers = 0;
   MemoryPlan plan;
 
-  /// The most blocks in flight that a budget has room for, and how fast that is; none: it has not for one.
+  /// Maximum number of blocks in flight within a budget, and the expected speed; nullopt if not even one
+  /// block fits.
   std::optional<MemoryPlan::Speed> within(int64_t budget) const;
 };
 
-/// Plans of the recipe's model with half, just and twice its hidden channels, each with one layer fewer and
-/// with all, each planned for `budget`, in bytes, of which `run.outside_ledger` is not the ledger's. Of one
-/// giant graph layers stay as they are, since each needs its hop. Errors: UsageError for a task whose model
-/// has other sizes; those of plan_within().
+/// Plans the recipe's model with half, the same and twice its hidden channels, each with one layer fewer and
+/// with all layers, for `budget` bytes, of which `run.outside_ledger` are not in the ledger. For one giant
+/// graph the number of layers stays, because each layer needs its hop. Errors: UsageError for a task whose
+/// model has other sizes; those of plan_within().
 std::vector<PlannedSetting> plan_settings(const TrainingInput& input, RunOptions run, int64_t budget);
 
 }  // namespace plimsoll

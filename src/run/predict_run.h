@@ -4,13 +4,13 @@
 
 namespace plimsoll {
 
-/// Asks the model of a run about a data set, and writes what it says (but for request.recipe, which is that
-/// of the run). Returns how many rows. Errors: UsageError, InputError, Failure; BudgetTooSmall, which names
-/// the smallest budget that works.
+/// Predicts a data set with the model of a run, and writes the predictions. Replaces request.recipe by that
+/// of the run. Returns the number of rows. Errors: UsageError, InputError, Failure; BudgetTooSmall, which
+/// names the smallest budget that works.
 int64_t predict_run(PredictionRequest request);
 
-/// The smallest budget with which predict_run() works, in bytes; nothing is written. Errors: likewise;
-/// BudgetExceeded where the cap of the ledger does not do for what it takes to find out.
+/// The smallest budget with which predict_run() works, in bytes; nothing is written. Errors: those of
+/// predict_run(); BudgetExceeded if the cap of the ledger is too low to find out.
 int64_t budget_to_predict(PredictionRequest request);
 
 }  // namespace plimsoll

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kTextBytes = size_t{1} << 16;
 
-// Probabilities of logits, in place; the class of the highest.
+// Converts logits to probabilities in place. Returns the most probable class.
 int64_t softmax(std::span<float> row) {
   const auto highest = std::ranges::max_element(row);
   const auto found = highest - row.begin();
@@ -78,7 +78,7 @@ void PredictionWriter::append_row(std::span<const float> outputs, std::span<cons
   write_text(kTextBytes);
 }
 
-// What has come, once it is so much.
+// Writes the collected text if it has at least `min` bytes.
 void PredictionWriter::write_text(size_t min) {
   if (text_.size() < min) return;
   csv_->write(text_.data(), text_.size());

@@ -17,49 +17,52 @@
 
 namespace plimsoll {
 
-/// What a trained run is asked about data that nobody has labelled.
+/// A prediction on unlabelled data with a trained run.
 struct PredictionRequest {
   RunFolder folder;
-  Recipe recipe = {};  ///< of the run
+  Recipe recipe = {};  ///< Recipe of the run.
   std::filesystem::path data;
   std::filesystem::path out;
-  bool force = false;       ///< replaces an output that exists
-  bool embeddings = false;  ///< what the last layer reads, too
-  bool csv = false;         ///< predictions.csv beside the columns, for people
+  bool force = false;       ///< Replace an existing output.
+  bool embeddings = false;  ///< Write the input of the last layer, too.
+  bool csv = false;         ///< Write predictions.csv in addition to the columns.
   int threads = 1;
-  int64_t budget = 0;            ///< bytes; 0: none
-  int64_t outside_ledger = 0;    ///< bytes of the budget that the ledger does not have
-  Exchange* exchange = nullptr;  ///< with the ranks that predict together, of which rank 0 writes; null: none
-  TrainingDevice* device = nullptr;  ///< blocks run there; null: on the CPU
-  Rehearsal* rehearsal = nullptr;    ///< learns which budget that needs; null: it is no rehearsal
-  /// Ends what holds the process to the budget, before a refusal is explained.
+  int64_t budget = 0;          ///< Bytes; 0: no budget.
+  int64_t outside_ledger = 0;  ///< Bytes of the budget that are not in the ledger.
+  Exchange* exchange =
+      nullptr;  ///< Connects the ranks that predict together, of which rank 0 writes; null without ranks.
+  TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
+  Rehearsal* rehearsal =
+      nullptr;  ///< If set, it gets the needed budget, and nothing is written. May be null.
+  /// Lifts the limits that hold the process to the budget, before a refusal is explained.
   std::function<void()> release = [] {};
-  /// Called now and then; may throw to end it.
+  /// Called from time to time. It may throw to stop.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
-/// Writes a data set of kind `predictions` (docs/formats/predictions.md), a row for each graph, window or
-/// node of the data: columns `class` i64 and `probability` f32 [rows, classes] of a classifier, `value` f32
-/// [rows, values] of what is no class, and `embedding` f32 [rows, width]; ranks other than 0 write
-/// nothing. Not thread-safe.
+/// Writes a data set of kind `predictions` (docs/formats/predictions.md), with a row for each graph, window
+/// or node of the data: columns `class` i64 and `probability` f32 [rows, classes] of a classifier, `value`
+/// f32 [rows, values] of other models, and `embedding` f32 [rows, width]. Ranks other than 0 write nothing.
+/// Not thread-safe.
 class PredictionWriter {
  public:
-  /// What a model says of a row.
+  /// The outputs of a model for a row.
   enum class Kind { classes, values, embeddings_alone };
   struct Widths {
     Kind kind = Kind::classes;
-    int64_t outputs = 0;    ///< logits of classes, or values
-    int64_t embedding = 0;  ///< numbers of an embedding; 0: none are written
+    int64_t outputs = 0;    ///< Number of classes, or of values.
+    int64_t embedding = 0;  ///< Numbers of an embedding; 0: embeddings are not written.
   };
-  /// `node` tells what the source calls the node of a row, for the CSV; null where rows are no such nodes.
+  /// `node` returns the source's name for the node of a row, for the CSV; null if rows are not such nodes.
   using Name = std::function<std::string(int64_t row)>;
   PredictionWriter(const PredictionRequest& request, const Widths& widths, Name node = nullptr);
 
-  /// The next rows, of outputs, then embedding.
+  /// Appends rows that consist of outputs, then embedding.
   void append(std::span<const float> rows);
-  /// The next rows, apart.
+  /// Appends rows whose outputs and embeddings are in separate arrays.
   void append(std::span<const float> outputs, std::span<const float> embeddings);
-  /// Makes the data set appear. `items`: what rows are.
+  /// Completes the data set and makes it visible. `items` names the kind of the rows. Returns the number of
+  /// rows.
   int64_t publish(const std::string& items, const Json& data);
 
  private:
@@ -69,13 +72,13 @@ class PredictionWriter {
   const PredictionRequest& request_;
   const Widths widths_;
   const Name node_;
-  std::vector<float> row_;            // of outputs
-  std::optional<DataSetWriter> set_;  // of rank 0
+  std::vector<float> row_;            // Outputs of a row.
+  std::optional<DataSetWriter> set_;  // Set on rank 0.
   NpyWriter* class_ = nullptr;
   NpyWriter* outputs_ = nullptr;
   NpyWriter* embedding_ = nullptr;
   std::optional<File> csv_;
-  std::string text_;  // of the CSV, not written yet
+  std::string text_;  // Text of the CSV that is not written yet.
   int64_t rows_ = 0;
 };
 

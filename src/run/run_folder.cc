@@ -25,7 +25,7 @@ std::vector<fs::path> in(const fs::path& folder, const char* begin, FileSystem& 
 
 constexpr const char* kUnfinishedManifest = ".manifest.json.tmp";
 
-// But for what a process leaves that is killed before the first file of a run is written.
+// Ignores the files of a process that was killed before it wrote the first file of a run.
 bool holds_nothing_yet(const fs::path& root, FileSystem& files) {
   const auto names = files.names_in(root);
   return names && std::ranges::all_of(*names, [](const std::string& name) {
@@ -72,7 +72,7 @@ NewRun::NewRun(const RunFolder& folder, bool force, FileSystem& files)
   }
   for (const fs::path& left : in(root_, kUnfinishedManifest, files_)) files_.remove_file(left);
   if (!holds_a_run(folder, files_)) return;
-  if (!force) {  // made since
+  if (!force) {  // Another process has made a run since the first check.
     lock_.reset();
     refuse_the_old();
   }
@@ -89,7 +89,8 @@ void NewRun::refuse_the_old() const {
   throw Failure(root_.string() + " holds a run already; name another --run, or give --force");
 }
 
-// In one step, so that no other trainer finds the name free; false where the file system cannot.
+// Exchanges the names in one step, so that no other trainer finds the name free. Returns false if the file
+// system cannot.
 bool NewRun::exchange_for_new() {
   const fs::path made =
       make_beside(root_, "old", [&](const fs::path& name) { return files_.make_folder(name); });
@@ -135,7 +136,7 @@ void NewRun::put_back() {
   fs::path away = aside_;
   bool old_is_back = !aside_.empty() && files_.rename(aside_, root_, Rename::exchange) == 0;
   if (!old_is_back) {
-    // Another trainer may take the name while what had it is deleted.
+    // Another trainer may take the name while its former folder is deleted.
     try {
       away = make_beside(root_, "tmp",
                          [&](const fs::path& name) { return rename_to_free(root_, name, files_); });
@@ -151,7 +152,7 @@ void NewRun::put_back() {
 }
 
 void NewRun::remove_new(const fs::path& folder) {
-  lock_.reset();  // NFS keeps a folder that has a file open
+  lock_.reset();  // NFS keeps a folder that has an open file.
   files_.remove_tree(folder);
 }
 

@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// Where things stand in the folder of a run (docs/formats/run.md).
+/// The paths in the folder of a run (docs/formats/run.md).
 struct RunFolder {
   /// Stages of task tree_classification.
   static constexpr const char* kPretrain = "pretrain";
@@ -26,30 +26,30 @@ struct RunFolder {
   std::filesystem::path report() const { return root / "report.html"; }
   std::filesystem::path detector() const { return root / "detector.safetensors"; }
   std::filesystem::path seed(int64_t number) const { return root / ("seed-" + std::to_string(number)); }
-  /// The stage whose model a run is about, of tasks of the GNN.
+  /// The folder of the stage whose model is the run's result, for tasks of the GNN.
   std::filesystem::path stage(const Recipe& r) const {
     return seed(r.seed) / (r.task == "tree_classification" ? kFineTune : "gnn");
   }
   std::filesystem::path model(const Recipe& r) const { return stage(r) / "model.safetensors"; }
 };
 
-/// The checkpoints of all stages of a run, in no order.
+/// The checkpoints of all stages of a run, in no particular order.
 std::vector<std::filesystem::path> checkpoints_of(const RunFolder& folder,
                                                   FileSystem& files = FileSystem::disk());
 
-/// Whether a stage has left a checkpoint or a column, which later ones go on from.
+/// Whether a stage has left a checkpoint or a column from which the run can continue.
 bool has_results(const RunFolder& folder, FileSystem& files = FileSystem::disk());
 
 /// Whether the folder holds a run, finished or not: its manifest says so, or there are checkpoints.
 bool holds_a_run(const RunFolder& folder, FileSystem& files = FileSystem::disk());
 
-/// Makes the folder of a new run and has its lock (run_lock.h). A run that was there is put aside and deleted
-/// by commit(); without commit() the destructor removes what is new and puts the old one back. Not
+/// Makes the folder of a new run and holds its lock (run_lock.h). An existing run is renamed; commit()
+/// deletes it. Without commit() the destructor removes the new folder and restores the old one. Not
 /// thread-safe. Errors: Failure.
 class NewRun {
  public:
-  /// Errors also when a trainer has the run that is there, when the folder holds a run and `force` is not
-  /// given, or when it holds something that is no run.
+  /// Throws Failure also if a trainer has locked the existing run, if the folder holds a run and `force` is
+  /// false, or if it holds something that is not a run.
   NewRun(const RunFolder& folder, bool force, FileSystem& files = FileSystem::disk());
   ~NewRun();
   NewRun(const NewRun&) = delete;
@@ -68,7 +68,7 @@ class NewRun {
   std::filesystem::path root_;
   std::unique_ptr<RunLock> lock_;
   std::unique_ptr<RunLock> lock_of_old_;
-  std::filesystem::path aside_;  // empty when nothing was there
+  std::filesystem::path aside_;  // Empty if there was no folder.
   std::vector<std::filesystem::path> made_;
   bool committed_ = false;
 };

@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first checkpoint that is whole says what the run was made from, the longest list how it was rounded:
-// finished stages have shorter ones.
+// The first undamaged checkpoint says what the run was made from. The longest list of roundings is the run's,
+// because finished stages have shorter ones.
 EarlierRun read_checkpoints(const RunFolder& folder) {
   EarlierRun earlier;
   for (const fs::path& checkpoint : checkpoints_of(folder)) {
@@ -62,7 +62,7 @@ std::string identity_of(const TrainingInput& input, const TrainingData& data) {
   Recipe recipe = input.recipe;
   const Recipe::Training defaults;
   if (find_task(recipe.task).can_be_made_longer()) {
-    // A cosine ends with the last epoch.
+    // A cosine schedule ends with the last epoch.
     if (recipe.training.schedule != "cosine") recipe.training.max_epochs = defaults.max_epochs;
     recipe.training.patience = defaults.patience;
   }

@@ -8,25 +8,26 @@
 
 namespace plimsoll {
 
-/// A hash of everything that decides the weights of a run: recipe, data and teacher. Most runs may be made
-/// longer, and all may have checkpoints more often and layers recomputed. How a process rounds is no part of
-/// it.
+/// A hash of everything that decides the weights of a run: recipe, data and teacher. It does not cover what
+/// may change when a run continues: for most tasks the number of epochs, and for all the interval of
+/// checkpoints and the recomputation of layers. It does not cover how a process rounds.
 std::string identity_of(const TrainingInput& input, const TrainingData& data);
 
-/// What earlier processes recorded of the run in a folder.
+/// The records of earlier processes about the run in a folder.
 struct EarlierRun {
   std::string identity;
-  Json roundings = Json::array();  ///< as in the manifest; empty: an older version recorded none
-  Json stages = {};                ///< those of the manifest; null: it is damaged
+  Json roundings = Json::array();  ///< As in the manifest; empty if an older version recorded none.
+  Json stages = {};                ///< As in the manifest; null if the manifest is damaged.
   Json starts = {};
 };
 
-/// Reads the manifest or, where it is damaged, checkpoints; nothing of the run is touched. Errors: InputError
-/// where neither says what the run was made from; UsageError for a run of another identity.
+/// Reads the manifest or, if it is damaged, checkpoints; changes nothing. Errors: InputError if neither says
+/// what the run was made from; UsageError for a run of another identity.
 EarlierRun read_earlier_run(const RunFolder& folder, const std::string& identity);
 
-/// The roundings of a run with that of this process, which goes on with it: the manifest's `roundings`. Where
-/// the last one differs, stderr has a warning if `allow_other` is given. Errors: UsageError otherwise.
+/// Returns the manifest's `roundings` of a run, with that of this process, which continues it. If the last
+/// one differs and `allow_other` is true, prints a warning to stderr. Errors: UsageError if it differs and
+/// `allow_other` is false.
 Json roundings_with_this(const RunFolder& folder, const EarlierRun& earlier, bool allow_other);
 
 }  // namespace plimsoll

@@ -24,7 +24,8 @@ std::string this_process() {
 std::string writer_of(const fs::path& path, FileSystem& files) {
   const std::string text = read_text(path, files);
   const size_t end = text.find('\n');
-  return end == std::string::npos ? "another process" : text.substr(0, end);  // it may not have written yet
+  return end == std::string::npos ? "another process"
+                                  : text.substr(0, end);  // The process may not have written it yet.
 }
 
 Failure taken(const fs::path& root, const std::string& holder) {
@@ -52,9 +53,9 @@ RunLock::~RunLock() {
   files_.remove_file(root_ / kName);
 }
 
-// False: it has lost its name, by a trainer that ended.
+// Returns false if the file has lost its name, because another trainer ended.
 bool RunLock::lock(File& file) const {
-  constexpr int kLooks = 10;  // who only asks for the holder has the lock for a moment
+  constexpr int kLooks = 10;  // A process that only asks for the holder keeps the lock for a moment.
   for (int looks = 1; file.lock() != 0; ++looks) {
     if (errno == ESTALE) return false;
     if (errno != EWOULDBLOCK) {
@@ -71,7 +72,7 @@ bool RunLock::lock(File& file) const {
 std::optional<std::string> holder_of_run(const fs::path& root, FileSystem& files) {
   const fs::path path = root / RunLock::kName;
   const int file = files.exists(path) ? files.open(path, FileSystem::Open::update) : -1;
-  if (file < 0) return std::nullopt;  // it cannot be asked where nothing may be written
+  if (file < 0) return std::nullopt;  // A file that cannot be written to cannot be locked.
   const bool held = files.lock(file, path) != 0 && errno == EWOULDBLOCK;
   files.close(file);
   return held ? std::optional(writer_of(path, files)) : std::nullopt;

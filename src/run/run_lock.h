@@ -9,20 +9,20 @@
 namespace plimsoll {
 
 /// The right to write into the folder of a run, for one trainer at a time: the advisory lock (flock) of
-/// RUN/run.lock, where it says which process of which machine it is. The system gives the lock back when the
-/// process ends, however it ends; the destructor removes the file as well. Where the file system keeps no
-/// locks, stderr is told and there is none. Not thread-safe.
+/// RUN/run.lock, which contains the process and its machine. The system releases the lock when the process
+/// ends, however it ends; the destructor also removes the file. If the file system has no locks, a warning is
+/// printed to stderr, and there is no lock. Not thread-safe.
 class RunLock {
  public:
   static constexpr const char* kName = "run.lock";
 
-  /// `root` is a folder that is there. Errors: Failure, which names the process that has the lock.
+  /// `root` must be an existing folder. Errors: Failure, which names the process that holds the lock.
   explicit RunLock(std::filesystem::path root, FileSystem& files = FileSystem::disk());
   ~RunLock();
   RunLock(const RunLock&) = delete;
   RunLock& operator=(const RunLock&) = delete;
 
-  /// The folder has another name now, and the lock stays with it.
+  /// Call it after the folder was renamed; the lock stays with the folder.
   void renamed(std::filesystem::path root) { root_ = std::move(root); }
 
  private:
@@ -33,11 +33,12 @@ class RunLock {
   std::optional<File> file_;
 };
 
-/// "process 1234 on NAME" while one has the lock of the run in `root`, as far as that can be told.
+/// Returns "process 1234 on NAME" if a process holds the lock of the run in `root`, as far as that can be
+/// found out.
 std::optional<std::string> holder_of_run(const std::filesystem::path& root,
                                          FileSystem& files = FileSystem::disk());
 
-/// Errors: Failure, which names that process.
+/// Throws Failure, which names the process that holds the lock, if there is one.
 void require_no_trainer(const std::filesystem::path& root, FileSystem& files = FileSystem::disk());
 
 }  // namespace plimsoll

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The columns of metrics.csv that are losses.
+// Reads the columns of metrics.csv that are losses.
 RunRecord::Losses read_losses(const fs::path& path, std::string stage, int64_t seed) {
   RunRecord::Losses losses{std::move(stage), seed, {}, {}};
   constexpr std::string_view kEnding = "_loss";
@@ -57,7 +57,8 @@ std::string text_at(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// The parts of a stage's plan, few enough for a chart; what is left of the peak stands outside the ledger.
+// The parts of a stage's plan, few enough for a chart. The last part is the rest of the peak, which is
+// outside the ledger.
 std::vector<std::pair<std::string, int64_t>> parts_of(const Json& stage, int64_t peak, int64_t floor) {
   const auto sum = [&](std::initializer_list<const char*> names) {
     int64_t bytes = 0;
@@ -75,7 +76,8 @@ std::vector<std::pair<std::string, int64_t>> parts_of(const Json& stage, int64_t
   return parts;
 }
 
-// Of each stage the seed that was planned to need most, in the order in which the stages ran.
+// Adds the memory of each stage, in the order in which the stages ran. Of several seeds it takes the one with
+// the highest planned peak.
 void add_memory(RunRecord& record, const Json& manifest) {
   const auto budget = bytes_at(manifest, "/budget_bytes");
   if (!budget || !manifest.contains("stages") || !manifest.at("stages").is_array()) return;
@@ -132,10 +134,11 @@ RunRecord read_run_record(const RunFolder& folder) {
   add_memory(record, manifest);
   if (manifest.is_object() && manifest.contains("memory_by_module"))
     record.by_module = memory_by_module_from(manifest.at("memory_by_module"));
-  // A manifest of before jobs were counted has nothing to report of them.
+  // Manifests of older versions do not count jobs.
   if (manifest.is_object() && manifest.contains("starts"))
     record.job_report = job_report_text(job_report(folder.root));
-  // As they ran, where the manifest knows; a stage that goes on has none of it yet.
+  // Sorts by the order in which the stages ran, if the manifest has it. A stage that still runs is not in the
+  // manifest.
   std::ranges::stable_sort(record.losses, {}, [&](const RunRecord::Losses& losses) {
     return std::ranges::find(record.memory, losses.stage, &RunRecord::Memory::stage) - record.memory.begin();
   });

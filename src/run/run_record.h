@@ -5,8 +5,8 @@
 
 namespace plimsoll {
 
-/// What the folder of a run says of its training: manifest, recipe, and metrics.csv of every seed and stage.
-/// What is missing is left out. Errors: InputError.
+/// Reads the records of training in the folder of a run: manifest, recipe, and metrics.csv of every seed and
+/// stage. Missing files and fields are left out. Errors: InputError.
 RunRecord read_run_record(const RunFolder& folder);
 
 }  // namespace plimsoll

@@ -18,7 +18,7 @@ std::vector<ChartPoint> by_epoch(const std::vector<double>& values) {
   return points;
 }
 
-// One chart a stage, seeds together.
+// Draws one chart per stage, for all seeds together.
 void add_losses(Report& report, const std::vector<RunRecord::Losses>& losses) {
   std::vector<std::string> stages;
   for (const RunRecord::Losses& run : losses)
@@ -28,7 +28,7 @@ void add_losses(Report& report, const std::vector<RunRecord::Losses>& losses) {
     LineChart chart;
     std::vector<double> all;
     double epochs = 2;
-    std::vector<std::string> names;  // a colour each, whatever the seed
+    std::vector<std::string> names;  // Each name has a colour, whatever the seed.
     for (const RunRecord::Losses& run : losses) {
       if (run.stage != stage) continue;
       for (size_t n = 0; n < run.names.size(); ++n) {
@@ -80,7 +80,7 @@ void add_memory(Report& report, const std::vector<RunRecord::Memory>& stages) {
   report.table(table);
 }
 
-// The worst block of the plan, by the modules of the model.
+// Shows the worst block of the plan, by the modules of the model.
 void add_by_module(Report& report, const TapeProfile& profile) {
   if (profile.at_peak.empty()) return;
   const auto name_of = [](const std::string& module) { return module.empty() ? "no module" : module; };

@@ -11,34 +11,34 @@
 
 namespace plimsoll {
 
-/// What a run left beside its verdicts, as the report shows it.
+/// The records of a run's training, for the report.
 struct RunRecord {
-  /// The losses of a stage by epoch: metrics.csv.
+  /// The losses of a stage by epoch, from metrics.csv.
   struct Losses {
     std::string stage;
     int64_t seed = 0;
-    std::vector<std::string> names;           ///< "training loss", ...
-    std::vector<std::vector<double>> values;  ///< by name, then by epoch from 1
+    std::vector<std::string> names;           ///< Names such as "training loss".
+    std::vector<std::vector<double>> values;  ///< By name, then by epoch from 1.
   };
-  /// Memory of a stage: what was planned, what the kernel was seen to count, and what it had to stay within.
+  /// Memory of a stage: the plan, the measured peak, and the budget.
   struct Memory {
     std::string stage;
     int64_t planned_peak = 0;
-    std::vector<std::pair<std::string, int64_t>> breakdown;  ///< of the planned peak; may be empty
+    std::vector<std::pair<std::string, int64_t>> breakdown;  ///< Parts of the planned peak; may be empty.
     std::optional<int64_t> measured_peak;
     int64_t budget = 0;
   };
 
   std::string name;
-  std::vector<std::pair<std::string, std::string>> facts;  ///< versions, data, limits: name and text
+  std::vector<std::pair<std::string, std::string>> facts;  ///< Names and texts of versions, data and limits.
   std::vector<Losses> losses;
   std::vector<Memory> memory;
-  TapeProfile by_module;   ///< of the worst block; without modules where it is not known
-  std::string recipe;      ///< as YAML
-  std::string job_report;  ///< as `plimsoll job-report` prints it; may be empty
+  TapeProfile by_module;   ///< The worst block; without modules if it is not known.
+  std::string recipe;      ///< YAML.
+  std::string job_report;  ///< Text of `plimsoll job-report`; may be empty.
 };
 
-/// Adds the parts of a report that every run has: losses, memory, what was run.
+/// Adds the parts of a report that every run has: losses, memory, and the recipe and versions.
 void add_run(Report& report, const RunRecord& run);
 
 }  // namespace plimsoll

@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What a stage may hold beside what earlier ones left.
+// Takes the memory that earlier stages left off the options of a stage.
 RunOptions beside(const StageMemory& memory, RunOptions run) {
   run.outside_ledger += memory.left();
   run.outside_varies = StageMemory::kLeftVaries;
@@ -27,12 +27,12 @@ RunOptions run_of(const StageRuns& runs, const SeededStage& of, bool alone) {
   RunOptions run = runs.run;
   run.folder = runs.folder->seed(of.seed) / of.stage.folder;
   run.identity = fmt::format("{} seed {} {}", runs.identity, of.seed, of.stage.folder);
-  // Numbers that another device rounds otherwise are another run's.
+  // A device that rounds differently gives other weights, so it is part of the identity.
   if (run.device != nullptr) run.identity += " on " + run.device->model();
   run.progress =
       runs.progress_of(alone ? "train " + of.stage.name : fmt::format("seed {} {}", of.seed, of.stage.name));
   if (run.writes()) make_folders(run.folder);
-  meet(run.exchange);  // a stage that is refused takes the run's folder away
+  meet(run.exchange);  // A stage that is refused removes the run's folder, so all ranks wait here.
   return run;
 }
 
@@ -47,9 +47,9 @@ std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const 
     std::optional<StageMemory> memory;
     if (!alone) run = beside(memory.emplace(run.outside_ledger), std::move(run));
     StageReport report = of.stage.run(run);
-    meet(run.exchange);  // what comes next reads what rank 0 has written
+    meet(run.exchange);  // The next stage reads what rank 0 has written.
     if (report.was_there) continue;
-    // A plan leaves room for what processes differ by; this one ran in what there was.
+    // A plan adds a margin for the differences of processes; this process ran within its cap.
     if (const int64_t cap = Ledger::process().cap(); cap < Ledger::kUnlimited)
       report.fit.plan.min_budget = std::min(report.fit.plan.min_budget, run.outside_ledger + cap);
     report.seconds = std::chrono::duration<double>(Clock::now() - start).count();

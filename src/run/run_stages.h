@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// A stage that a run has done.
+/// A stage that a run has finished.
 struct TrainedStage {
   int64_t seed = 0;
   StageReport report;
@@ -26,23 +26,24 @@ struct SeededStage {
 /// How the stages of a run are run.
 struct StageRuns {
   const RunFolder* folder = nullptr;
-  RunOptions run = {};        ///< of all; folder, identity and progress are those of a stage
-  std::string identity = {};  ///< of recipe and data, without the seed
-  /// Makes the progress of a stage that begins.
+  RunOptions run =
+      {};  ///< Options of all stages; run_stages() sets folder, identity and progress for each stage.
+  std::string identity = {};  ///< Identity of recipe and data, without the seed.
+  /// Makes the progress callback of a stage that starts.
   std::function<decltype(RunOptions::progress)(const std::string& title)> progress_of = {};
 };
 
-/// Runs stages one after the other. Of several each has beside it what earlier ones left in the process
-/// (engine/plan/stage_memory.h). Of a run of several ranks all are done with one before the next begins.
+/// Runs stages one after the other. Each stage's plan accounts for the memory left by earlier ones
+/// (engine/plan/stage_memory.h). In a run of several ranks all of them finish a stage before the next starts.
 /// Errors: those of the stages.
 std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const StageRuns& runs);
 
 /// The plans of stages, by name.
 using StagePlans = std::vector<std::pair<std::string, MemoryPlan>>;
 
-/// Which memory each stage needs and gets; nothing is written. Errors: those of the stages.
+/// Plans the memory of each stage; nothing is written. Errors: those of the stages.
 StagePlans plan_stages(std::span<const SeededStage> stages, const RunOptions& run);
-/// The one that needs the largest budget.
+/// The plan that needs the largest budget.
 const MemoryPlan& largest_budget(const StagePlans& plans);
 
 }  // namespace plimsoll

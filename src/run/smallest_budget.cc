@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// A rehearsal writes zeros into reports and JSON; real figures take some more bytes as text.
+// A rehearsal writes zeros into reports and JSON; real figures are some bytes longer as text.
 constexpr int64_t kLongerFigures = 4 * kKiB;
 
 }  // namespace

@@ -8,29 +8,30 @@
 
 namespace plimsoll {
 
-/// What became of a stage.
+/// The result of a stage.
 struct StageReport {
   std::string stage;
-  std::string weights;  ///< hash; empty for a stage that computes a column
+  std::string weights;  ///< Hash; empty for a stage that computes a column.
   int64_t parameters = 0;
-  int64_t graphs = 0;  ///< that train and validate, or that a column is about; of one giant graph seeds
+  int64_t graphs =
+      0;  ///< Number of graphs that train and validate, or that a column has; for one giant graph, of seeds.
   std::string unit = "graphs";
-  FitResult fit;  ///< of a column its plan alone
+  FitResult fit;  ///< For a column only its plan is set.
   double seconds = 0;
-  int64_t measured_peak = 0;  ///< bytes: the highest anonymous memory of the process since it began
-  bool was_there = false;     ///< a column of an earlier run, which stays
+  int64_t measured_peak = 0;  ///< Maximum anonymous memory of the process during the stage, in bytes.
+  bool was_there = false;     ///< True if the column of an earlier run was used.
 };
 
-/// A step of a run: the training of one model, or a column that one computes. What it needs of earlier stages
-/// it reads from the files that they left, so that it can be run alone.
+/// A step of a run: trains one model, or computes a column with one. It reads the results of earlier stages
+/// from their files, so that it can run alone.
 struct Stage {
   std::string name;
-  std::string folder;  ///< below that of the seed, for its model, checkpoints and journal
-  /// Which memory it would need and get. Nothing is written, and nothing of earlier stages is read. Errors:
-  /// as plan_fit().
+  std::string folder;  ///< Folder below that of the seed, for the model, checkpoints and journal.
+  /// Plans the memory of the stage. Nothing is written, and nothing of earlier stages is read. Errors: those
+  /// of plan_fit().
   std::function<MemoryPlan(const RunOptions&)> plan;
-  /// Runs it; seconds and measured_peak are the caller's to fill in. Errors: as fit(); InputError where an
-  /// earlier stage has left nothing.
+  /// Runs the stage. The caller fills in seconds and measured_peak. Errors: those of fit(); InputError if an
+  /// earlier stage has not run.
   std::function<StageReport(const RunOptions&)> run;
 };
 

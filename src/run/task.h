@@ -13,14 +13,14 @@
 
 namespace plimsoll {
 
-/// What to train on, and with what.
+/// The data and the recipe to train with.
 struct TrainingInput {
   std::filesystem::path data;
   Recipe recipe;
-  int threads = 1;                     ///< that read the shapes of graphs
-  ScratchSpace scratch = {};           ///< for coming blocks of one giant graph
-  bool on_device = false;              ///< blocks run on a GPU, or are planned for one: as RunOptions says
-  std::filesystem::path teacher = {};  ///< a model file that takes the place of a trained teacher
+  int threads = 1;                     ///< Number of threads that read the shapes of graphs.
+  ScratchSpace scratch = {};           ///< Space for the next blocks of one giant graph.
+  bool on_device = false;              ///< Whether blocks run on a GPU, or are planned for one (RunOptions).
+  std::filesystem::path teacher = {};  ///< Model file to use instead of a trained teacher.
 };
 
 /// A task on one data set, opened to train.
@@ -29,37 +29,37 @@ class Training {
   virtual ~Training() = default;
 
   virtual const TrainingData& data() const = 0;
-  /// The stages of one seed, in the order in which they run; its files are in `folder`. They must not outlive
-  /// this.
+  /// The stages of one seed, in the order in which they run. The files of the seed are in `folder`. The
+  /// stages must not outlive the object.
   virtual std::vector<Stage> stages(int64_t seed, const std::filesystem::path& folder) const = 0;
-  /// What is trained, and on what, in words.
+  /// Text that names the model, and text that describes the data.
   virtual std::string model() const = 0;
   virtual std::string trained_on() const = 0;
-  /// Completes what stages have left that trained a model, when no stage runs any more, and gives the one
-  /// whose model the run is about; null where that is not among them. What it has of the data set may be
-  /// given up.
+  /// Finishes the run after its last stage. `stages` are those that trained a model. Returns the stage whose
+  /// model is the run's result, or null if it did not run. It may close the data set.
   virtual const TrainedStage* finish(const std::vector<TrainedStage>& stages, const RunFolder& folder,
                                      const RunOptions& run) = 0;
 };
 
-/// What a recipe can ask for. Immutable.
+/// A task of a recipe. Immutable.
 class Task {
  public:
   virtual ~Task() = default;
 
-  /// Whether it is trained for several seeds in one run.
+  /// Whether one run can train several seeds.
   virtual bool takes_seeds() const { return false; }
-  /// Whether TrainingInput::teacher is for it.
+  /// Whether the task uses TrainingInput::teacher.
   virtual bool takes_teacher() const { return false; }
-  /// Whether a run can be given more epochs and resumed.
+  /// Whether a run can be resumed with more epochs.
   virtual bool can_be_made_longer() const { return true; }
-  /// Errors: UsageError for data or a recipe that is not for this task; InputError; those of TrainingData.
+  /// Opens a data set to train. Errors: UsageError for data or a recipe that does not suit the task;
+  /// InputError; those of TrainingData.
   virtual std::unique_ptr<Training> open(TrainingInput input) const = 0;
-  /// Judges what a run has trained; in a rehearsal the findings mean nothing. Errors: UsageError, InputError,
-  /// BudgetTooSmall.
+  /// Evaluates what a run has trained. In a rehearsal the result is meaningless. Errors: UsageError,
+  /// InputError, BudgetTooSmall.
   virtual Findings evaluate(const RunEvaluation& asked) const = 0;
-  /// Asks the model of a run about data that nobody has labelled, and writes what it says; in a rehearsal
-  /// nothing appears. Returns how many rows. Errors: likewise.
+  /// Predicts unlabelled data with the model of a run, and writes the predictions. In a rehearsal nothing is
+  /// written. Returns the number of rows. Errors: those of evaluate().
   virtual int64_t predict(const PredictionRequest& request) const = 0;
 };
 
@@ -69,14 +69,14 @@ struct NamedTask {
   const Task& (*find)();
 };
 
-/// Makes tasks known to find_task(). A program calls it once when it starts (cli/known_tasks.h), before other
-/// threads do.
+/// Makes tasks known to find_task(). A program calls it once at its start (cli/known_tasks.h), before it
+/// starts other threads.
 void register_tasks(std::span<const NamedTask> tasks);
 
-/// The task of this name. Thread-safe. Errors: UsageError.
+/// The task with this name. Thread-safe. Errors: UsageError.
 const Task& find_task(const std::string& name);
 
-/// Errors: UsageError, which says what else to do, unless the data set is of one of these kinds.
+/// Throws UsageError with a remedy unless the data set is of one of these kinds.
 void require_kind(const std::filesystem::path& data, const Recipe& recipe,
                   const std::vector<std::string>& kinds);
 

@@ -17,14 +17,14 @@
 namespace plimsoll {
 namespace {
 
-// The Python that has the package: that of the process, where Python has started it.
+// The Python that has the package: if Python has started the process, its own.
 std::string python() {
   const char* const given = std::getenv("PLIMSOLL_PYTHON");
   return given != nullptr && *given != 0 ? given : "python3";
 }
 
-// A session of its own: what a terminal sends to the training does not reach it. Returns 0 or an error
-// number.
+// Starts a process in a session of its own, so that signals from the terminal to the training do not reach
+// it. Returns 0 or an error number.
 int start(const std::vector<std::string>& words, int socket, int* process) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -42,7 +42,7 @@ int start(const std::vector<std::string>& words, int socket, int* process) {
   return error;
 }
 
-// What it says, up to the end of its first line.
+// Reads up to the end of the first line.
 std::string first_line(int socket) {
   std::string line;
   std::array<char, 1024> piece;
@@ -81,7 +81,7 @@ TrackerProcess::TrackerProcess(const std::filesystem::path& run, const std::vect
 
 TrackerProcess::~TrackerProcess() {
   ::close(socket_);
-  ::waitpid(process_, nullptr, WNOHANG);  // it lives on
+  ::waitpid(process_, nullptr, WNOHANG);  // The process continues.
 }
 
 void TrackerProcess::follow() const {

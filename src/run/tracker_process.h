@@ -6,20 +6,21 @@
 
 namespace plimsoll {
 
-/// `plimsoll sync` beside a training: a process of its own, outside the budget, that follows the journal of
-/// the run and brings it to the trackers (`run.trackers`). It knows that training has ended, however it
-/// ended, because its end of a socket is closed then; it sends what is left, and ends. Training never waits
-/// for it.
+/// Runs `plimsoll sync` in addition to a training: a process outside the budget that follows the journal of
+/// the run and sends it to the trackers (`run.trackers`). It notices the end of training, however it ends,
+/// because its end of a socket is then closed; it sends the rest and exits. Training never waits for it.
 class TrackerProcess {
  public:
-  /// Starts it and waits until it says that all it needs is there; what it holds then is in the memory that
-  /// others hold (memory/limits.h). Errors: UsageError with the remedy, such as the package that is missing.
+  /// Starts the process and waits until it reports that it has everything it needs. Its memory then counts as
+  /// memory of other processes (memory/limits.h). Errors: UsageError with the remedy, such as the missing
+  /// package.
   TrackerProcess(const std::filesystem::path& run, const std::vector<std::string>& trackers);
   ~TrackerProcess();
   TrackerProcess(const TrackerProcess&) = delete;
   TrackerProcess& operator=(const TrackerProcess&) = delete;
 
-  /// The folder of the run is there: it may read and write in it. It ends without that.
+  /// Tells the process that the folder of the run exists, so that it may read and write in it. Without this
+  /// call it exits.
   void follow() const;
 
  private:

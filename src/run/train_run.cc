@@ -37,13 +37,13 @@ std::vector<int64_t> seeds_of(const TrainRequest& request) {
   return seeds;
 }
 
-// A stage alone goes on with the run that is there, unless that is to be replaced.
+// A stage alone continues the existing run, unless that is to be replaced.
 bool goes_on(const TrainRequest& request) {
   const bool asked = request.resume || (!request.stages.empty() && !request.force);
   return asked && holds_a_run({request.folder});
 }
 
-// A run that was made under earlier rules goes on under them.
+// A run that was made under earlier rules continues under them.
 Recipe under_its_rules(const TrainRequest& request) {
   const Recipe& recipe = request.input.recipe;
   const RunFolder folder{request.folder};
@@ -51,7 +51,7 @@ Recipe under_its_rules(const TrainRequest& request) {
   try {
     if (load_run_recipe(folder.recipe()).split.rule != 1) return recipe;
   } catch (const Error&) {
-    return recipe;  // The identity says whether it is that of the run.
+    return recipe;  // The identity check decides whether the recipe is that of the run.
   }
   if (request.run.writes())
     fmt::print(stderr,
@@ -61,7 +61,7 @@ Recipe under_its_rules(const TrainRequest& request) {
   return with_earlier_rules(recipe);
 }
 
-// Those of each seed, and of these the ones that are asked for.
+// The requested stages of each seed.
 std::vector<SeededStage> stages_of(const TrainRequest& request, const Training& training,
                                    const RunFolder& folder) {
   std::vector<SeededStage> stages;
@@ -80,10 +80,10 @@ std::vector<SeededStage> stages_of(const TrainRequest& request, const Training& 
   return stages;
 }
 
-// Whether every stage fits is known before the first one trains. Plans without data leave nothing in the
-// process, which stages at their least budget would miss, but guess from above what BLAS takes: where they
-// say no, plans like those of `plimsoll plan` decide. Where these are closer to the budget than floors of
-// processes to each other, each stage decides when it starts.
+// Checks whether every stage fits before the first one trains. Plans without data leave nothing in the
+// process, memory that stages at their smallest budget would lack, but overestimate the BLAS buffers. If they
+// do not fit, plans like those of `plimsoll plan` decide. If these exceed the budget by less than the floors
+// of processes differ, each stage decides when it starts.
 void refuse_at_once(std::span<const SeededStage> stages, RunOptions run, int64_t budget) {
   if (stages.size() < 2 || budget == 0) return;
   const auto of_other_seed =
@@ -98,7 +98,7 @@ void refuse_at_once(std::span<const SeededStage> stages, RunOptions run, int64_t
   }
 }
 
-// What every rank of the run has to have.
+// The facts that must be the same on every rank of the run.
 Facts facts_of(const TrainRequest& request, const Training& training) {
   const auto text = [](const auto& value) { return Json(value).dump(); };
   Facts facts = {{"recipe", recipe_yaml(request.input.recipe)},
@@ -129,7 +129,7 @@ Json manifest_of(const TrainRequest& request, const TrainingData& data, Json rea
   return manifest;
 }
 
-// Entries of the manifest that another run of some stages left, but for those that ran again.
+// Adds the manifest's entries of an earlier run of some stages, except for the stages that ran again.
 Json with_earlier(const Json& before, const std::vector<TrainedStage>& stages) {
   Json all = Json::array();
   const Json now = stages_json(stages);
@@ -145,7 +145,7 @@ Json with_earlier(const Json& before, const std::vector<TrainedStage>& stages) {
   return all;
 }
 
-// Entry "starts" of the manifest: each process that trained in the folder and had the time to say so.
+// The entry "starts" of the manifest: each process that trained in the folder and could still record its end.
 class Starts {
  public:
   Starts(const TrainRequest& request, const Json& before)
@@ -169,7 +169,7 @@ class Starts {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// A start that ended early. That it cannot be written is not what the user wants to read of.
+// Records an early exit. Write errors are ignored so that the original error is reported.
 void note_early_end(const RunFolder& folder, Json manifest, const Starts& starts, const RunOptions& run) {
   const bool interrupted = run.interrupt != nullptr && *run.interrupt;
   try {
@@ -179,7 +179,7 @@ void note_early_end(const RunFolder& folder, Json manifest, const Starts& starts
   }
 }
 
-// The folder of the run if it is there, else the one in which it will be made.
+// The folder of the run or, if it does not exist, the nearest existing parent folder.
 fs::path nearest_folder(const fs::path& run) {
   fs::path folder = fs::absolute(run);
   while (!FileSystem::disk().exists(folder) && folder.has_relative_path()) folder = folder.parent_path();
@@ -224,7 +224,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
     if (holds_a_run(folder)) require_outside(folder.root, request.reads);
     fresh.emplace(folder, request.force);
   }
-  // The manifest first: it marks the folder as a run.
+  // The manifest comes first, because it marks the folder as a run.
   Json manifest = manifest_of(request, training->data(), std::move(read), identity, roundings);
   if (!enforced.is_null()) manifest["enforced"] = enforced;
   const Starts starts(request, earlier.starts);
@@ -260,7 +260,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   } catch (...) {
     const bool stays = !fresh || !checkpoints_of(folder).empty();
     if (stays && writes) note_early_end(folder, manifest, starts, run);
-    if (fresh && stays) fresh->commit();  // it can be resumed
+    if (fresh && stays) fresh->commit();  // The run can be resumed.
     throw;
   }
   if (!writes) return done;
@@ -320,7 +320,7 @@ TrainedRun train_run(const TrainRequest& request) {
   if (request.explains_refusals && request.budget > 0 && request.budget <= request.run.outside_ledger)
     refuse(nullptr);
   try {
-    // Whether it can be done is known before anything is made.
+    // Checks whether the budget suffices before anything is made.
     if (request.input.recipe.memory.estimation == "static")
       require_feasible(largest_budget(plan_without_data(asked.input, request.run)));
     return train_in_folder(asked);

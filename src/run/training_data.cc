@@ -24,7 +24,7 @@ Openers& openers() {
   return all;
 }
 
-// What cannot be asked of one giant graph.
+// Throws UsageError for options that do not work with one giant graph.
 void require_for_giant_graph(const Recipe& recipe) {
   if (!recipe.data.without.empty())
     throw UsageError("data.without is not for one giant graph; give `plimsoll ingest graph` other features");
@@ -37,7 +37,7 @@ void require_for_giant_graph(const Recipe& recipe) {
         recipe.gnn.layers));
 }
 
-// Errors: UsageError for a recipe that reads columns which data of this kind cannot have.
+// Throws UsageError for a recipe that reads columns which data of this kind cannot have.
 void require_columns(const std::filesystem::path& folder, const std::string& kind, const Recipe& recipe) {
   if (recipe.gnn.edge_weight && kind != "graph")
     throw UsageError(
@@ -49,7 +49,7 @@ void require_columns(const std::filesystem::path& folder, const std::string& kin
                     recipe.model, folder.string(), kind));
 }
 
-// The overlap of windows that `plimsoll windows` made, by the options in the manifest; 0 for other graphs.
+// The overlap of windows made by `plimsoll windows`, from the options in the manifest; 0 for other graphs.
 int64_t overlap_of(const DataSetView& set) {
   const Json::json_pointer options("/provenance/options");
   if (!set.manifest().contains(options) || !set.manifest().at(options).is_object()) return 0;
@@ -68,12 +68,12 @@ int64_t overlap_of(const DataSetView& set) {
   return overlapping_windows(window->value, stride->value);
 }
 
-// Number of graphs between training and validation that neither side gets. With rule 1 sides may share
-// frames.
+// Number of graphs between training and validation that belong to neither side. With rule 1 the sides may
+// share frames.
 int64_t embargo_of(const Recipe::Split& split, int64_t overlap) {
   const int64_t needed = split.rule == 1 ? 0 : overlap;
   if (split.embargo == kAuto) return std::max<int64_t>(needed, 1);
-  const int64_t given = *parse_number<int64_t>(split.embargo);  // the recipe was checked
+  const int64_t given = *parse_number<int64_t>(split.embargo);  // The recipe was checked before.
   if (given < needed)
     throw UsageError(fmt::format(
         "split.embargo is {}, but a window shares frames with the {} after it, and these would be on both "
@@ -193,8 +193,8 @@ Recipe block_recipe(Recipe recipe, const TrainingData& data) {
 }
 
 int threads_that_read(const std::filesystem::path& folder) {
-  // Of one giant graph: one that samples, and three that read rows ahead (rows/spilled_features.h). Pools of
-  // readers make room for themselves (memory/enforce.h).
+  // For one giant graph: one thread that samples, and three that read rows ahead (rows/spilled_features.h).
+  // Thread pools that read account for their own memory (memory/enforce.h).
   constexpr int kOfGraph = 4;
   return kind_of(folder) == "graph" ? kOfGraph : 0;
 }

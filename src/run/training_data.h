@@ -18,52 +18,53 @@ namespace plimsoll {
 
 /// How a data set is opened.
 struct DataOptions {
-  ScratchSpace scratch = {};  ///< as in NeighbourSourceOptions
-  bool on_device = false;     ///< blocks run there: of one giant graph rows of features may stay there
+  ScratchSpace scratch = {};  ///< Same meaning as in NeighbourSourceOptions.
+  bool on_device =
+      false;  ///< Whether blocks run on a device: feature rows of one giant graph may stay there.
   std::optional<int64_t> negatives =
-      {};  ///< of one giant graph: pairs are judged, so many without an edge for each
-  Targets targets = Targets::none;  ///< of a graph_set
-  bool forests = false;             ///< its graphs become forests from pretraining.root (ForestSource)
-  /// The nodes that a trained model knows, by index, for data whose graphs are made on the fly; empty: the
-  /// data's own.
+      {};  ///< For one giant graph: predicts pairs, with this number of pairs without an edge per edge.
+  Targets targets = Targets::none;  ///< Targets of a graph_set.
+  bool forests = false;             ///< Whether graphs become forests from pretraining.root (ForestSource).
+  /// The nodes that a trained model knows, by index, for data whose graphs are made on the fly. If empty,
+  /// they are those of the data.
   MessageIds vocabulary = {};
 };
 
 /// A data set of a kind that this module does not know, opened by the module that does.
 struct OpenedData {
-  std::shared_ptr<const void> owner;  ///< of what the source reads; outlives it
+  std::shared_ptr<const void> owner;  ///< Owns the data that the source reads; outlives the source.
   std::unique_ptr<BlockSource> source;
   Json identity;
   const char* unit = "graphs";
   int64_t overlap = 0;
 };
 
-/// Has data sets of a kind opened by `open`. A program calls it when it starts (cli/known_tasks.h), before
-/// other threads do. Errors of `open`: those of TrainingData.
+/// Registers `open` for data sets of a kind. A program calls it at its start (cli/known_tasks.h), before it
+/// starts other threads. `open` may throw the errors of TrainingData.
 void register_opener(const std::string& kind,
                      OpenedData (*open)(const std::filesystem::path& folder, const Recipe& recipe,
                                         const MessageIds& vocabulary));
 
 /// A data set as training sees it: graphs of a `graph_set`, blocks of seeds of one giant `graph` with their
-/// neighbours, or graphs made on the fly of data of another kind.
+/// neighbours, or graphs made on the fly from data of another kind.
 class TrainingData {
  public:
-  /// Features that recipe.data.without names are hidden. Errors: InputError; UsageError for features that are
-  /// not there, and for a recipe that cannot be followed on data of this kind.
+  /// Hides the features that recipe.data.without names. Errors: InputError; UsageError for features that do
+  /// not exist, and for a recipe that does not work with data of this kind.
   TrainingData(const std::filesystem::path& folder, const Recipe& recipe, DataOptions options = {});
 
   const BlockSource& source() const { return *source_; }
-  /// Null but for a `graph`.
+  /// Null unless the data set is a `graph`.
   const NeighbourSource* neighbours() const { return neighbours_; }
-  /// Which graphs became forests, where the task asks for them.
+  /// Counts of the graphs that became forests, if the task asks for forests.
   ForestCounts forests() const { return forests_ != nullptr ? forests_->counts() : ForestCounts{}; }
-  /// In words; empty where all stay as they are.
+  /// Describes forests() in words; empty if all graphs stay unchanged.
   std::string forests_in_words() const;
   const Json& identity() const { return identity_; }
-  /// What its graphs are: windows, graphs, or blocks of one giant graph.
+  /// The unit of its graphs: windows, graphs, or blocks of one giant graph.
   const char* unit() const { return unit_; }
-  /// Number of windows after a window that share frames with it: 0 where graphs are no windows, or what they
-  /// were cut by is unknown.
+  /// Number of following windows that share frames with a window; 0 if graphs are not windows, or if their
+  /// length is unknown.
   int64_t overlap() const { return overlap_; }
   /// XXH3-64 of the identity.
   std::string identity_hash() const;
@@ -79,22 +80,23 @@ class TrainingData {
 
   std::shared_ptr<const void> owner_;
   std::unique_ptr<BlockSource> source_;
-  const NeighbourSource* neighbours_ = nullptr;  // source_
-  const ForestSource* forests_ = nullptr;        // likewise
-  int64_t root_;                                 // of forests
+  const NeighbourSource* neighbours_ = nullptr;  // Points to source_ or is null.
+  const ForestSource* forests_ = nullptr;        // Points to source_ or is null.
+  int64_t root_;                                 // Root of the forests.
   const char* unit_ = "graphs";
   int64_t overlap_ = 0;
   Json identity_;
 };
 
-/// Threads that read a data set beside those that read blocks ahead, at most: their stacks take addresses.
+/// Maximum number of threads that read a data set in addition to those that read blocks ahead: their stacks
+/// need address space.
 int threads_that_read(const std::filesystem::path& folder);
 
-/// The split that a recipe asks for. `shapes` has an entry for each graph.
+/// The split that a recipe asks for. `shapes` has one entry per graph.
 TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::span<const GraphShape> shapes);
 
-/// The recipe as the block engine counts: of one giant graph a block is one graph, and a batch so many
-/// blocks.
+/// The recipe in the units of the block engine: for one giant graph a block is one graph, and a batch is a
+/// number of blocks.
 Recipe block_recipe(Recipe recipe, const TrainingData& data);
 
 }  // namespace plimsoll

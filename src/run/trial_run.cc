@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Removed with its scope.
+// A temporary folder, removed by the destructor.
 class TrialFolder {
  public:
   explicit TrialFolder(const fs::path& scratch)
@@ -28,7 +28,7 @@ class TrialFolder {
   fs::path path_;
 };
 
-// What the first line of the first stage's journal says.
+// Reads the first line of the first stage's journal.
 void read_counts(const fs::path& folder, TrialRun& trial) {
   std::error_code failed;
   for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {

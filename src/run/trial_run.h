@@ -4,21 +4,21 @@
 
 namespace plimsoll {
 
-/// How fast a run goes, found by starting it.
+/// The speed of a run, measured by starting it.
 struct TrialRun {
-  double graphs_per_s = 0;  ///< that train; 0: too few steps were done
-  int64_t training = 0;     ///< graphs of an epoch
-  int64_t validation = 0;   ///< likewise
-  double seconds = 0;       ///< of the whole run, where it was done before the time was up; else 0
+  double graphs_per_s = 0;  ///< Training graphs per second; 0 if too few steps were done.
+  int64_t training = 0;     ///< Training graphs per epoch.
+  int64_t validation = 0;   ///< Validation graphs per epoch.
+  double seconds = 0;       ///< Duration of the whole run if it finished in time; else 0.
 };
 
-/// Runs the first stage of `request` for so many seconds in a folder below `scratch`, which is removed.
-/// Errors: those of train_run(); Interrupted if the request's own interrupt was set.
+/// Runs the first stage of `request` for `seconds` seconds, in a folder below `scratch` that is removed
+/// afterwards. Errors: those of train_run(); Interrupted if the request's own interrupt was set.
 TrialRun try_run(const TrainRequest& request, double seconds, const std::filesystem::path& scratch);
 
-/// Seconds that a run of these stages takes: each epoch trains and validates, where a validated graph counts
-/// for half, at the rates that the plans expect, corrected by what the trial of the first stage found. 0:
-/// not known.
+/// Expected seconds of a run of these stages; 0: not known. Each epoch trains and validates, where a
+/// validated graph counts half, at the speeds of the plans, corrected by the measured speed of the first
+/// stage.
 double expected_seconds(const StagePlans& plans, const TrialRun& trial, int64_t epochs);
 
 }  // namespace plimsoll

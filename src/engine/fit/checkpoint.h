@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-/// The metadata of a checkpoint that has RunOptions::roundings.
+/// Metadata key of RunOptions::roundings in a checkpoint.
 inline constexpr const char* kRoundings = "plimsoll.roundings";
 
 /// A copy of the weights of the best epoch. Its memory is allocated once, so keeping a better epoch needs no

@@ -63,9 +63,14 @@ int64_t state_tensors(const OptimizerOptions& options);
 
 /// Elements per chunk of the sums in clip_gradients().
 inline constexpr int64_t kNormChunk = 65536;
+
+/// Scales gradients in place so that their 2-norm, taken over all of them, is at most `longest`, as
+/// torch.nn.utils.clip_grad_norm_ does; 0: never. Returns the norm before. It is summed in double precision
+/// over chunks of kNormChunk elements of each gradient, in their order, so that processes can share the sum.
+/// Does not allocate.
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest);
-/// The same of all ranks together, to the same bits: `gradients` are those of the pieces of this rank's
-/// slice. The sum goes from rank to rank.
+/// Clips the gradients of all ranks together, to the same bits: `gradients` are those of the pieces of this
+/// rank's slice. The sum is passed from rank to rank.
 double clip_gradients(const std::vector<at::Tensor>& gradients, double longest, Exchange& exchange,
                       const Slices& slices);
 

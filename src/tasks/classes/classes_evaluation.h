@@ -13,25 +13,25 @@
 
 namespace plimsoll {
 
-/// Judges the classes that a run's model gives graphs or nodes, on every split that did not train it. Errors:
-/// UsageError, InputError, BudgetTooSmall.
+/// Evaluates the classes that a run's model predicts for graphs or nodes, on every split that did not train
+/// it. Errors: UsageError, InputError, BudgetTooSmall.
 Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn);
 
-/// The splits of one giant graph that do not train, of those that it `has`. Errors: UsageError where there is
-/// none.
+/// The splits of one giant graph that do not train, and that exist by `has`. If `only` is not empty, only
+/// that one. Errors: UsageError if there is none.
 std::vector<std::string> splits_to_judge(const std::string& only,
                                          const std::function<bool(size_t split)>& has);
 
-/// Rows of verdicts as a page, with notes below them, losses, memory and what was run.
+/// Makes a page with a table of results, the notes, losses, memory, and the recipe and versions.
 Markup table_report(const std::string& title, std::vector<std::string> columns,
                     const std::vector<std::vector<std::string>>& rows, const RunFolder& run,
                     const std::string& notes = {});
 
-/// Calls judge(options) for all nodes of one giant graph. What layers say of them is in files meanwhile.
+/// Calls judge(options) for all nodes of one giant graph. The outputs of layers are kept in files meanwhile.
 template <typename Judge>
 auto judge_from_all_neighbours(const RunEvaluation& asked, const TrainedGnn& gnn, const Judge& judge) {
   require_one_process(asked.exchange);
-  asked.progress(0, 1);  // before there is something to be cleaned up
+  asked.progress(0, 1);  // Called before there is a folder to remove.
   const int64_t bytes = layer_bytes(gnn.model.gnn(), gnn.data.neighbours()->graph().nodes());
   const NewFolder scratch(layers_folder(asked.folder, bytes), /*replace=*/false);
   return judge(FullNeighbourOptions{.scratch = scratch.path(),

@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-// The labels that predict() says something about, in its order.
+// The labels of the items that predict() has outputs for, in its order.
 Vector<int64_t, Tag::columns> labels_of(const BlockSource& source, std::span<const GraphShape> shapes,
                                         const GraphList& graphs, bool node_head) {
   Vector<int64_t, Tag::columns> labels;

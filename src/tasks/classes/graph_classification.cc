@@ -7,7 +7,7 @@ namespace {
 
 const GnnTask kGraphs{.head = GnnHead::graphs, .kinds = {"graph_set", "frames"}};
 
-// A Gnn learns the class of each graph.
+// Trains a Gnn to predict the class of each graph.
 class GraphClassification final : public Task {
  public:
   std::unique_ptr<Training> open(TrainingInput input) const override {

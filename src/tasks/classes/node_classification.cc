@@ -7,7 +7,7 @@ namespace {
 
 const GnnTask kNodes{.head = GnnHead::nodes, .kinds = {"graph_set", "graph", "frames"}};
 
-// A Gnn learns the class of each labelled node, of small graphs or of one giant one.
+// Trains a Gnn to predict the class of each labelled node, of small graphs or of one giant graph.
 class NodeClassification final : public Task {
  public:
   std::unique_ptr<Training> open(TrainingInput input) const override {

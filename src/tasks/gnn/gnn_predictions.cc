@@ -17,7 +17,7 @@ std::span<const float> numbers_of(const at::Tensor& tensor) {
   return {tensor.const_data_ptr<float>(), static_cast<size_t>(tensor.numel())};
 }
 
-// In the source. Where IDs are texts, they are places in the table of names.
+// Returns the name of a node in the source. If IDs are texts, the ID is an index into the table of names.
 std::string name_of(const GraphView& graph, int64_t node, const PredictionRequest& request) {
   const int64_t id = graph.id(node);
   if (!graph.has_names()) return std::to_string(id);
@@ -33,7 +33,7 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
   const TrainedGnn gnn(request.folder, request.recipe, request.data, task);
   const GraphModel& model = *gnn.model.model;
   const bool pairs = task.head == GnnHead::pairs;
-  // What is said of a node for pairs is its embedding.
+  // The output for a node of a model of pairs is its embedding.
   const PredictionWriter::Widths widths{.kind = pairs ? PredictionWriter::Kind::embeddings_alone
                                                 : model.gives_values() ? PredictionWriter::Kind::values
                                                                        : PredictionWriter::Kind::classes,

@@ -18,10 +18,10 @@
 namespace plimsoll {
 namespace {
 
-// Classes are counted from 0; a label above this is taken for a mistake.
+// Classes are counted from 0; a label of this size or more is treated as a mistake.
 constexpr int32_t kMaxClasses = 65536;
 
-// The highest label of a list, which has to be labels of classes and not empty.
+// The highest label of a list. Errors: InputError if a label is not a class, or if there is none.
 int32_t highest_label(const GraphList& graphs, const char* side, std::span<const GraphShape> shapes,
                       bool node_head) {
   int32_t highest = -1;
@@ -46,7 +46,7 @@ int64_t count_classes(const TrainingSplit& split, std::span<const GraphShape> sh
   return int64_t{highest} + 1;
 }
 
-// What the last layer says of an item, in numbers.
+// Number of outputs of the last layer per item.
 int64_t outputs_of(const GnnStageOptions& options) {
   if (options.head == GnnHead::pairs) return options.recipe->gnn.hidden;
   if (options.head == GnnHead::trees)
@@ -77,10 +77,11 @@ GnnOptions gnn_options(const GnnStageOptions& options) {
           .values = options.source->widths().targets.width > 0};
 }
 
-// Gaussians of distances end there. Points that all coincide, and graphs without edges, have no distance.
+// The distance at which the Gaussians end. Points that all coincide, and graphs without edges, have no
+// distance.
 double cutoff_of(const GnnStageOptions& options) {
   const Recipe::Paths& paths = options.recipe->paths;
-  if (paths.cutoff != "auto") return *parse_number<double>(paths.cutoff);  // the recipe was checked
+  if (paths.cutoff != "auto") return *parse_number<double>(paths.cutoff);  // The recipe was checked before.
   if (paths.mode == "reference") return 10;
   constexpr double kShare = 0.99;
   const GraphList& measured = options.measured != nullptr ? *options.measured : options.split->training;
@@ -133,7 +134,7 @@ const TrainingSplit& seen_of(const GnnStageOptions& options) {
   return options.seen != nullptr ? *options.seen : *options.split;
 }
 
-// Of TrainedContents, of graphs.
+// Bytes of the hashes of graphs in TrainedContents.
 int64_t contents_bytes(const TrainingSplit& seen) {
   if (seen.fresh_epochs || !seen.contents.empty()) return 0;
   return (std::ssize(seen.training) + std::ssize(seen.validation)) * int64_t{sizeof(int64_t)};
@@ -184,7 +185,7 @@ GnnStageResult train_gnn(const GnnStageOptions& options) {
   result.fit = fit(fit_options(options, *objective));
   result.weights_hash = objective->parameters().hash();
   if (!options.run.writes()) return result;
-  // The splits of one giant graph are its own.
+  // The splits of one giant graph are stored in its data set.
   if (!seen_of(options).fresh_epochs)
     result.trained.contents = TrainedContents::of(*options.source, seen_of(options));
   save_gnn(options.run.folder / "model.safetensors", result.trained);

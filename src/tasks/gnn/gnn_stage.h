@@ -7,40 +7,40 @@
 
 namespace plimsoll {
 
-/// What a model says something about.
+/// What a model predicts.
 enum class GnnHead { graphs, nodes, pairs, trees };
 
 struct GnnStageOptions {
   const BlockSource* source = nullptr;
-  std::span<const GraphShape> shapes;  ///< one for each graph of the source
+  std::span<const GraphShape> shapes;  ///< One entry per graph of the source.
   const Recipe* recipe = nullptr;
   GnnHead head = GnnHead::graphs;
   const TrainingSplit* split = nullptr;
-  std::string data;  ///< identity of the data set
+  std::string data;  ///< Identity of the data set.
   const GraphList* measured =
-      nullptr;  ///< whose distances paths.cutoff: auto goes by; null: those that train
-  const TrainingSplit* seen = nullptr;  ///< what of the data the run has used; null: what `split` trains on
-  RunOptions run;                       ///< model.safetensors goes to its folder as well
+      nullptr;  ///< Graphs that decide the distance of paths.cutoff auto; null: the training graphs.
+  const TrainingSplit* seen = nullptr;  ///< The graphs that the run has used; null: those of `split`.
+  RunOptions run;                       ///< Its folder also gets model.safetensors.
 };
 
-/// What a model learns of trees that nobody has labelled, by the recipe's `pretraining`; `baseline` as in
+/// The objective that learns from unlabelled trees, by the recipe's `pretraining`; `baseline` is as in
 /// TreePretrainingOptions. Errors: UsageError for a model that is not one of paths.
 std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphModel& model, bool baseline);
 
 struct GnnStageResult {
-  GnnModel trained;  ///< the best epoch's weights
+  GnnModel trained;  ///< Has the weights of the best epoch.
   FitResult fit;
   std::string weights_hash;
 };
 
-/// What train_gnn() would need and get of memory; nothing is written. Errors: as train_gnn().
+/// Plans the memory of train_gnn(); nothing is written. Errors: those of train_gnn().
 MemoryPlan plan_gnn(const GnnStageOptions& options);
 
-/// Trains a Gnn, or the model of paths that the recipe names, and writes it to model.safetensors: one that
-/// says the class of each graph, or of each labelled node, or the values of their targets where the source
-/// has such, or for pairs one whose classes() are the `gnn.hidden` channels of a node's embedding, or for
-/// trees one whose classes() are bins of how far a node's children are. Errors: as fit(); InputError for
-/// labels that are no classes 0, 1, ..., and those of target_scale().
+/// Trains a Gnn, or the model of paths that the recipe names, and writes it to model.safetensors. The model
+/// predicts the class of each graph or of each labelled node, or the values of their targets if the source
+/// has any. For pairs its classes() are the `gnn.hidden` channels of a node's embedding; for trees they are
+/// bins of the distance of a node's children. Errors: those of fit(); InputError for labels that are not
+/// classes 0, 1, ..., and those of target_scale().
 GnnStageResult train_gnn(const GnnStageOptions& options);
 
 }  // namespace plimsoll

@@ -11,25 +11,25 @@ namespace plimsoll {
 /// What a Gnn learns in one of its tasks.
 struct GnnTask {
   GnnHead head;
-  /// The kinds of data sets that it is for.
+  /// The kinds of data sets that the task accepts.
   std::vector<std::string> kinds;
-  /// Numbers to be predicted in place of classes.
+  /// The numbers to be predicted instead of classes.
   Targets targets = Targets::none;
   /// Whether graphs become forests (sample/block/forest_source.h).
   bool forests = false;
 };
 
-/// Opens a data set to train a Gnn, which is one stage. Errors: as Task::open().
+/// Opens a data set to train a Gnn, which is one stage. Errors: those of Task::open().
 std::unique_ptr<Training> open_gnn_training(TrainingInput input, const GnnTask& task);
 
-/// A Gnn that a run has trained, and data that it can be asked about.
+/// A trained Gnn of a run, and data for it.
 struct TrainedGnn {
-  /// Of a run, and a data set in place of the one that trained. Errors: InputError for other features or IDs
-  /// than it was trained on.
+  /// Opens the model of a run, and a data set that need not be the one that trained it. Errors: InputError if
+  /// the data has other features or IDs than the model.
   TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& set,
              const GnnTask& task)
       : TrainedGnn(folder.model(recipe), recipe, set, task) {}
-  /// Of a model file.
+  /// Opens a model file and a data set.
   TrainedGnn(const std::filesystem::path& file, const Recipe& recipe, const std::filesystem::path& set,
              const GnnTask& task);
 
@@ -37,7 +37,7 @@ struct TrainedGnn {
   TrainingData data;
 };
 
-/// Errors: UsageError for what only detectors can be asked.
+/// Throws UsageError for options that only detectors have.
 void require_no_detector_options(const RunEvaluation& asked);
 
 }  // namespace plimsoll

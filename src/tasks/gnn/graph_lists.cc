@@ -30,8 +30,8 @@ GraphList graphs_of(const GraphRange& split, const GraphSetTables& tables,
   return graphs;
 }
 
-// How the data was split when it trained the model; nothing for other data and for the same graphs under
-// other splits.
+// The split of the data that trained the model; nullopt for other data, and for the same graphs under other
+// splits.
 std::optional<TrainingSplit> split_that_trained(const TrainingData& data, std::span<const GraphShape> shapes,
                                                 const Recipe& recipe, const GnnModel& model) {
   if (model.trained_on != data.identity_hash()) return std::nullopt;
@@ -45,7 +45,7 @@ std::optional<TrainingSplit> split_that_trained(const TrainingData& data, std::s
   return std::nullopt;
 }
 
-// The graphs of lists that the model has not seen; says which were left out.
+// Removes the graphs that the model has seen from the lists.
 void leave_out_seen(const BlockSource& source, const TrainedContents& seen, JudgedGraphs& judged) {
   if (seen.graphs.empty()) return;
   GraphBlock block;
@@ -81,7 +81,7 @@ JudgedGraphs lists_to_judge(const TrainingData& data, std::span<const GraphShape
     for (auto& [attack, graphs] : own->left_out) lists.push_back({left_out_name(attack), std::move(graphs)});
   }
   const GraphSetTables& tables = data.source().tables();
-  // Where no split is named so, all graphs were shared out.
+  // Without a training split, all graphs were divided.
   const bool some_train =
       std::ranges::any_of(tables.splits, [](const auto& s) { return is_training_split(s.name); });
   for (const GraphRange& split : tables.splits) {

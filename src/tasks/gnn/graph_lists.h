@@ -12,21 +12,21 @@
 
 namespace plimsoll {
 
-/// Graphs that a model is judged on.
+/// The graphs that a model is evaluated on.
 struct JudgedGraphs {
   std::vector<NamedGraphList> lists;
-  std::string notes;               ///< what was left out, and why, in lines for people; empty: nothing
-  Json left_out = Json::object();  ///< graphs of each list that were left out
+  std::string notes;               ///< Lines that say what was left out, and why; may be empty.
+  Json left_out = Json::object();  ///< Number of graphs left out of each list.
 };
 
-/// The graphs that a run's model is judged on, list by list: validation and test graphs if this is the data
-/// that trained it, and the splits that do not train; of other data all splits, without what trained or
-/// validated the model, by content; the one called `only` alone, unless that is empty. Errors: UsageError
-/// where there is no such list; InputError where all of it was left out.
+/// The graphs that a run's model is evaluated on, list by list. For the data that trained it these are
+/// validation and test graphs, and the splits that do not train; for other data all splits, without graphs
+/// that trained or validated the model, by content. If `only` is not empty, only the list with that name.
+/// Errors: UsageError if there is no such list; InputError if everything was left out.
 JudgedGraphs lists_to_judge(const TrainingData& data, std::span<const GraphShape> shapes,
                             const Recipe& recipe, const GnnModel& model, const std::string& only);
 
-/// Says in the findings what was left out.
+/// Adds to the results what was left out.
 void add_left_out(Findings& findings, const JudgedGraphs& judged);
 
 }  // namespace plimsoll

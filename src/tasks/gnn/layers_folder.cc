@@ -16,7 +16,7 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Empty if the folder has room for the files.
+// Returns why the folder cannot hold the files, or an empty text if it can.
 std::string why_not(const fs::path& folder, int64_t bytes) {
   if (::access(folder.c_str(), W_OK) != 0) return std::strerror(errno);
   if (ScratchFile::is_in_memory(folder)) return "in memory (tmpfs)";

@@ -18,15 +18,15 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kDrawnEdges = 4096;     // whose negatives are drawn at once, at most
-constexpr int64_t kPieceBytes = 4 << 20;  // of the embeddings that are read at once, about
+constexpr int64_t kDrawnEdges = 4096;     // Maximum number of edges whose negatives are drawn at once.
+constexpr int64_t kPieceBytes = 4 << 20;  // Approximate bytes of embeddings read at once.
 
 using Nodes = Vector<int64_t, Tag::columns>;
 
-// Pairs and their scores, some at a time.
+// Scores pairs of nodes, some at a time.
 class Scores {
  public:
-  // `caches`: of edges and embeddings.
+  // `caches` says whether edges and embeddings are cached.
   Scores(const FeatureFile& embeddings, DiskTopology& topology, bool caches)
       : topology_(topology), rows_(embeddings), caches_(caches) {
     if (!caches) return;
@@ -34,7 +34,7 @@ class Scores {
     share_caches(topology, rows_, std::max<int64_t>(ledger.cap() - ledger.held(), 0) / 2);
   }
 
-  // Leaves their memory to others. False: there are none.
+  // Frees the caches for others. Returns false if there are none.
   bool drop_caches() {
     if (!std::exchange(caches_, false)) return false;
     topology_.resize(topology_.min_bytes());
@@ -42,7 +42,7 @@ class Scores {
     return true;
   }
 
-  // scores[i]: of nodes[i] and neighbours[i], added up in double precision.
+  // scores[i] is the dot product of nodes[i] and neighbours[i], summed in double precision.
   void score(std::span<const int64_t> nodes, std::span<const int64_t> neighbours, std::span<float> scores) {
     const int64_t width = rows_.width();
     const auto step = static_cast<size_t>(std::max<int64_t>(kPieceBytes / (8 * width), 1));
@@ -60,7 +60,7 @@ class Scores {
   }
 
  private:
-  // Each end of these pairs once.
+  // Reads the embedding of each end of these pairs once.
   void read(std::span<const int64_t> nodes, std::span<const int64_t> neighbours) {
     ends_.assign(nodes.begin(), nodes.end());
     ends_.insert(ends_.end(), neighbours.begin(), neighbours.end());
@@ -76,11 +76,11 @@ class Scores {
   DiskTopology& topology_;
   ScannedRows rows_;
   bool caches_;
-  Nodes ends_;                              // ascending
-  Vector<float, Tag::columns> embeddings_;  // of these
+  Nodes ends_;                              // Ascending.
+  Vector<float, Tag::columns> embeddings_;  // Embeddings of ends_.
 };
 
-// log(1 + exp(-x)) without overflow.
+// Computes log(1 + exp(-x)) without overflow.
 double softplus_of_minus(double x) {
   return std::max(-x, 0.0) + std::log1p(std::exp(-std::abs(x)));
 }
@@ -92,12 +92,12 @@ class SplitJudge {
         negatives_(topology, graph, split, seed),
         split_(split),
         edges_(static_cast<int64_t>(graph.split_edges(split).size()) / 2),
-        scores_(static_cast<size_t>(2 * edges_), 0.0F),  // a rehearsal computes the first ones alone
+        scores_(static_cast<size_t>(2 * edges_), 0.0F),  // A rehearsal computes only the first scores.
         truth_(scores_.size(), 0) {
     std::fill_n(truth_.begin(), edges_, uint8_t{1});
   }
 
-  // In a rehearsal the first edges alone: the others take the same.
+  // Evaluates the split. A rehearsal evaluates only the first edges, because the others need the same memory.
   LinkVerdict judge(Scores& scores, bool rehearses) {
     verdict_.name = kGraphSplits[split_];
     verdict_.edges = edges_;
@@ -111,7 +111,7 @@ class SplitJudge {
         judge_piece(first, piece, scores);
       }
     }
-    scores.drop_caches();  // the ranking takes their place
+    scores.drop_caches();  // The ranking uses their memory.
     const auto count = static_cast<double>(edges_);
     for (size_t i = 0; i < scores_.size(); ++i)
       verdict_.loss += softplus_of_minus(truth_[i] != 0 ? scores_[i] : -scores_[i]);
@@ -171,7 +171,7 @@ class SplitJudge {
   size_t split_;
   int64_t edges_;
   LinkVerdict verdict_;
-  Vector<float, Tag::columns> scores_;  // of edges, then of as many pairs without
+  Vector<float, Tag::columns> scores_;  // Scores of edges, then of the same number of pairs without an edge.
   Vector<uint8_t, Tag::columns> truth_;
   Nodes nodes_, neighbours_, negative_nodes_, negative_neighbours_;
   Vector<float, Tag::columns> ranked_;
@@ -186,7 +186,7 @@ std::vector<LinkVerdict> judge_links(const GraphView& graph, DiskTopology& topol
   std::vector<LinkVerdict> verdicts;
   for (const std::string& name : splits) {
     const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
-    topology.resize(topology.min_bytes());  // what the judge holds comes before caches
+    topology.resize(topology.min_bytes());  // The evaluation allocates its memory before the caches.
     SplitJudge judge(graph, topology, split, seed);
     const bool rehearses = options.rehearsal != nullptr;
     Scores scores(embeddings, topology, /*caches=*/!rehearses);

@@ -9,7 +9,7 @@ namespace {
 
 const GnnTask kPairs{.head = GnnHead::pairs, .kinds = {"graph"}};
 
-// A Gnn learns which pairs of nodes of one giant graph have an edge.
+// Trains a Gnn to predict which pairs of nodes of one giant graph have an edge.
 class LinkPredictionTask final : public Task {
  public:
   std::unique_ptr<Training> open(TrainingInput input) const override {

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-// Edges of one giant graph that are to be predicted.
+// Prediction of edges of one giant graph.
 const Task& link_prediction_task();
 
 }  // namespace plimsoll

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// How verdicts compare with the truth. A figure that needs an absent class is undefined, not zero.
+/// Counts of predictions by truth. A figure that needs an absent class is undefined, not zero.
 struct Verdicts {
   int64_t true_positives = 0;
   int64_t false_positives = 0;
@@ -15,18 +15,18 @@ struct Verdicts {
   int64_t false_negatives = 0;
 
   void add(bool truth, bool verdict);
-  std::optional<double> precision() const;  ///< undefined without attacks, or when none was called one
-  std::optional<double> recall() const;     ///< undefined without attacks
-  std::optional<double> false_positive_rate() const;  ///< undefined without benign graphs
-  std::optional<double> f1() const;                   ///< undefined without attacks
-  /// The mean of recall and specificity; undefined unless both classes are there.
+  std::optional<double> precision() const;  ///< Undefined without attacks, or if none was predicted.
+  std::optional<double> recall() const;     ///< Undefined without attacks.
+  std::optional<double> false_positive_rate() const;  ///< Undefined without benign graphs.
+  std::optional<double> f1() const;                   ///< Undefined without attacks.
+  /// The mean of recall and specificity; undefined unless both classes occur.
   std::optional<double> balanced_accuracy() const;
-  /// Correlation of verdicts and truth (Matthews 1975); undefined unless both classes are there, 0 when all
-  /// verdicts are the same.
+  /// Correlation of predictions and truth (Matthews 1975); undefined unless both classes occur, 0 if all
+  /// predictions are the same.
   std::optional<double> mcc() const;
 };
 
-/// Area under the ROC curve, ties counted half (Mann & Whitney 1947); undefined when a class is absent.
+/// Area under the ROC curve, where ties count half (Mann & Whitney 1947); undefined if a class is absent.
 /// `truth` holds 0 and 1 and is as long as `scores`.
 std::optional<double> roc_auc(std::span<const float> scores, std::span<const uint8_t> truth);
 

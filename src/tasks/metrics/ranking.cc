@@ -7,7 +7,7 @@ namespace plimsoll {
 namespace {
 
 // Leaves out points that would be drawn less than 1/100 of the axes from the last one kept. The last point
-// stays. `place` says where on the axes, both 0 .. 1, a point is drawn.
+// stays. `place` returns where on the axes, both 0 .. 1, a point is drawn.
 template <typename Place>
 std::vector<CurvePoint> thin(const Vector<CurvePoint, Tag::columns>& points, Place&& place) {
   constexpr double kStep = 0.01;
@@ -49,7 +49,7 @@ void Ranking::descend(Visit&& visit) const {
 
 std::optional<double> Ranking::auc() const {
   if (!is_defined()) return std::nullopt;
-  double doubled = 0;  // sums of whole numbers: exact
+  double doubled = 0;  // Exact, because it is a sum of whole numbers.
   int64_t last_positives = 0;
   int64_t last_negatives = 0;
   descend([&](int64_t positives, int64_t negatives) {

@@ -14,8 +14,8 @@ struct CurvePoint {
   double y;
 };
 
-/// How many scores lie in each of equally wide bins from `low` to `high`. What lies beyond an end is counted
-/// in the bin at that end.
+/// Number of scores in each of equally wide bins from `low` to `high`. Scores beyond an end are counted in
+/// the bin at that end.
 struct ScoreHistogram {
   double low = 0;
   double high = 0;
@@ -23,29 +23,29 @@ struct ScoreHistogram {
   std::vector<int64_t> attack;
 };
 
-/// Scores with their truth, the highest first: areas and curves are read off it. Equal scores are one step.
+/// Scores with their truth, highest first, for computing areas and curves. Equal scores are one step.
 /// Definitions are those of scikit-learn's roc_auc_score, average_precision_score, roc_curve and
-/// precision_recall_curve; what needs a class that is absent is undefined, and so is everything but the
-/// histogram where a score is not a number.
+/// precision_recall_curve. A figure that needs a class that is absent is undefined; if a score is NaN,
+/// everything but the histogram is.
 class Ranking {
  public:
-  static constexpr int64_t kBytesAScore = 8;  ///< that it holds
+  static constexpr int64_t kBytesAScore = 8;  ///< Bytes held per score.
   /// `truth` holds 0 and 1 and is as long as `scores`.
   Ranking(std::span<const float> scores, std::span<const uint8_t> truth);
 
   int64_t size() const { return std::ssize(ranked_) + unknown_; }
   int64_t positives() const { return positives_; }
-  /// Area under the ROC curve, ties counted half (Mann & Whitney 1947).
+  /// Area under the ROC curve, where ties count half (Mann & Whitney 1947).
   std::optional<double> auc() const;
   /// The sum of (R[n] - R[n-1]) P[n] over the distinct scores, not interpolated.
   std::optional<double> average_precision() const;
 
-  /// False-positive rate and recall from (0, 0) to (1, 1), thinned to about 200 points. `min_rate` is where
-  /// a logarithmic axis will begin. Empty when a class is absent.
+  /// False-positive rate and recall from (0, 0) to (1, 1), thinned to about 200 points. `min_rate` is where a
+  /// logarithmic axis will start. Empty if a class is absent.
   std::vector<CurvePoint> roc(double min_rate) const;
   /// Recall and precision from the highest score on, thinned in the same way.
   std::vector<CurvePoint> precision_recall() const;
-  /// `bins` bins over all but the outermost 0.5 % of scores, widened to hold `levels`.
+  /// Makes `bins` bins over all but the outermost 0.5 % of scores at each end, widened to hold `levels`.
   ScoreHistogram histogram(int bins, std::span<const float> levels) const;
 
  private:
@@ -56,14 +56,13 @@ class Ranking {
   static_assert(sizeof(Entry) == kBytesAScore);
   int64_t negatives() const { return size() - positives_; }
   bool is_defined() const { return unknown_ == 0 && positives_ > 0 && negatives() > 0; }
-  // Calls visit(true positives, false positives) for each distinct score as the threshold sinks below it.
+  // Calls visit(true positives, false positives) for each distinct score, as the threshold sinks below it.
   template <typename Visit>
   void descend(Visit&& visit) const;
 
   Vector<Entry, Tag::columns> ranked_;
   int64_t positives_ = 0;
-  int64_t unknown_ =
-      0;  // scores that are not numbers, which have no place in an order and are not in ranked_
+  int64_t unknown_ = 0;  // Number of NaN scores, which have no place in an order and are not in ranked_.
 };
 
 }  // namespace plimsoll

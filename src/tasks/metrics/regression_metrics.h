@@ -7,21 +7,21 @@
 
 namespace plimsoll {
 
-/// How far values are from one target, with the definitions of scikit-learn. Undefined without a known
-/// target; R2 also where all are the same.
+/// The errors of predictions of one target, with the definitions of scikit-learn. Undefined without a known
+/// target; R2 also if all known targets are equal.
 struct TargetErrors {
-  std::optional<double> mae;   ///< mean absolute error
-  std::optional<double> rmse;  ///< square root of the mean squared error
-  std::optional<double> r2;    ///< coefficient of determination
+  std::optional<double> mae;   ///< Mean absolute error.
+  std::optional<double> rmse;  ///< Square root of the mean squared error.
+  std::optional<double> r2;    ///< Coefficient of determination.
 };
 
 struct RegressionFigures {
-  int64_t items = 0;                  ///< with a known target
-  TargetErrors mean;                  ///< over the targets for which a figure is defined
-  std::vector<TargetErrors> targets;  ///< one by one
+  int64_t items = 0;                  ///< Number of items with a known target.
+  TargetErrors mean;                  ///< Means over the targets for which a figure is defined.
+  std::vector<TargetErrors> targets;  ///< Errors of each target.
 };
 
-/// Of values and targets [items, width], of which NaN is unknown.
+/// Compares values and targets [items, width]; NaN marks an unknown target.
 RegressionFigures regression_figures(std::span<const float> values, std::span<const float> targets,
                                      int64_t width);
 

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// A figure that needs a class which may be absent: null in JSON, "-" in a table.
+/// A figure that may be undefined, because it needs a class that is absent: null in JSON, "-" in a table.
 inline Json figure_json(const std::optional<double>& value) {
   return value ? Json(*value) : Json();
 }

@@ -10,11 +10,11 @@ namespace {
 
 constexpr size_t kMeasures = 6;
 constexpr size_t kNearest = 5;
-constexpr double kNoVote = 1e-3;  // of a share of votes, so that its logarithm is finite
+constexpr double kNoVote = 1e-3;  // Added to a share of votes, so that its logarithm is finite.
 
 using Measures = std::array<double, kMeasures>;
 
-// Of one tree whose parents have lower numbers.
+// Measures one tree, whose parents must have lower numbers.
 Measures measures_of(const BlockSource& source, int64_t graph, GraphBlock& block) {
   source.read(std::span(&graph, 1), block);
   const auto nodes = static_cast<size_t>(block.nodes());

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Classes of trees without a network, learned from the trees that train a run.
+/// Predicts the classes of trees without a network, from the trees that train a run.
 class TreeBaselines {
  public:
   /// `training`: trees that have a class, in 0 .. classes-1; `source` has coordinates. Reads one at a time.
@@ -23,9 +23,9 @@ class TreeBaselines {
 
  private:
   const BlockSource& source_;
-  Vector<double, Tag::columns> shapes_;  // [training, kMeasures], standardised
+  Vector<double, Tag::columns> shapes_;  // [training, kMeasures], standardised.
   Vector<int64_t, Tag::columns> labels_;
-  Vector<double, Tag::columns> mean_, deviation_;  // [kMeasures]
+  Vector<double, Tag::columns> mean_, deviation_;  // [kMeasures].
   int64_t classes_;
 };
 

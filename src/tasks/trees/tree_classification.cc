@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// Of a split the trees that have a class.
+// The trees of a split that have a class.
 TrainingSplit labelled(const TrainingSplit& split, std::span<const GraphShape> shapes) {
   TrainingSplit kept;
   const auto keep = [&](const GraphList& from, GraphList& to) {
@@ -27,8 +27,8 @@ TrainingSplit labelled(const TrainingSplit& split, std::span<const GraphShape> s
   return kept;
 }
 
-// GT-SSL: a model of paths learns without labels how trees grow, then from its weights their classes; the
-// same from scratch beside it.
+// GT-SSL: a model of paths first learns without labels how trees grow, then from these weights their classes.
+// For comparison it also learns the classes from scratch.
 class TreeClassificationTraining final : public Training {
  public:
   explicit TreeClassificationTraining(TrainingInput input)
@@ -67,7 +67,7 @@ class TreeClassificationTraining final : public Training {
             stage(RunFolder::kScratch, classes, GnnHead::graphs, labelled_, {})};
   }
 
-  // The fine-tuned model that validates best.
+  // Returns the fine-tuned model with the best validation loss.
   const TrainedStage* finish(const std::vector<TrainedStage>& stages, const RunFolder&,
                              const RunOptions&) override {
     const TrainedStage* best = nullptr;
@@ -79,7 +79,7 @@ class TreeClassificationTraining final : public Training {
   }
 
  private:
-  // A plan reads no weights of an earlier stage.
+  // A plan does not read the weights of an earlier stage.
   Stage stage(const std::string& name, const Recipe& recipe, GnnHead head, const TrainingSplit& split,
               const std::string& weights) const {
     const auto options = [this, head, &split](const Recipe& of, const RunOptions& run) {
@@ -89,7 +89,7 @@ class TreeClassificationTraining final : public Training {
                              .head = head,
                              .split = &split,
                              .data = identity_,
-                             .measured = &split_.training,  // one geometry for all
+                             .measured = &split_.training,  // All stages share one geometry.
                              .seen = &split_,
                              .run = run};
     };
@@ -121,7 +121,7 @@ class TreeClassificationTraining final : public Training {
 class TreeClassificationTask final : public Task {
  public:
   bool takes_seeds() const override { return true; }
-  // Of a longer pretraining other models would have been tuned.
+  // After a longer pretraining the fine-tuned models would be others.
   bool can_be_made_longer() const override { return false; }
   std::unique_ptr<Training> open(TrainingInput input) const override {
     return std::make_unique<TreeClassificationTraining>(std::move(input));

@@ -10,7 +10,7 @@ namespace plimsoll {
 std::vector<TreeVerdict> judge_trees(const EvaluationInput& input, const Recipe& recipe) {
   const std::unique_ptr<Objective> objective =
       make_pretraining(recipe, *input.model.model, /*baseline=*/true);
-  // What is held beside the blocks comes first, so that the blocks get what is left.
+  // The outputs are allocated before the blocks, which get the rest.
   std::vector<int64_t> nodes;
   for (const NamedGraphList& list : input.lists) {
     nodes.push_back(0);

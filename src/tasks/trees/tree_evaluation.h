@@ -10,19 +10,19 @@
 
 namespace plimsoll {
 
-/// What pretraining (nn/tree_pretraining.h) has taught a model, on a list of graphs: means over nodes.
+/// The results of pretraining (nn/tree_pretraining.h) of a model on a list of graphs: means over nodes.
 struct TreeVerdict {
   std::string name;
   int64_t graphs = 0;
   int64_t nodes = 0;
   double loss = 0;
-  double growth = 0;       ///< earth mover's distance, in bins
-  double parent_edge = 0;  ///< the same of the guess that children are as far as the parent
+  double growth = 0;       ///< Earth mover's distance, in bins.
+  double parent_edge = 0;  ///< Earth mover's distance of the guess that children are as far as the parent.
   double order = 0;
-  std::optional<double> angle = {};  ///< earth mover's distance, in bins, where it is learned
+  std::optional<double> angle = {};  ///< Earth mover's distance, in bins, if angles are learned.
 };
 
-/// Judges on each list. Errors: BudgetTooSmall.
+/// Evaluates a model on each list. Errors: BudgetTooSmall.
 std::vector<TreeVerdict> judge_trees(const EvaluationInput& input, const Recipe& recipe);
 
 /// The fields of `evaluate --json` (docs/gtssl.md).

@@ -9,15 +9,16 @@
 
 namespace plimsoll {
 
-/// What a model has said of trees.
+/// The predictions of a model for trees.
 struct SaidOfTrees {
   const GraphList& graphs;
-  std::span<const float> logits;  ///< [graphs, classes]
+  std::span<const float> logits;  ///< F32 [graphs, classes].
   std::vector<std::string> classes;
 };
 
-/// Drawings of up to `most` trees, of each class in turn, seen along the axis of their least extent: the
-/// colour is that of the class, the caption says it and what the model says. `source` has coordinates.
+/// Drawings of up to `max` trees, of each class in turn, seen along the axis of their smallest extent. The
+/// colour is that of the class; the caption names the class and the prediction. `source` must have
+/// coordinates.
 std::vector<Report::Figure> tree_figures(const BlockSource& source, std::span<const GraphShape> shapes,
                                          const SaidOfTrees& said, size_t max);
 

@@ -13,7 +13,8 @@
 namespace plimsoll {
 namespace {
 
-// A model of paths learns how trees grow, without labels; another task starts from its weights by init_from.
+// Trains a model of paths to predict how trees grow, without labels; another task starts from its weights by
+// init_from.
 class TreePretrainingTask final : public Task {
  public:
   std::unique_ptr<Training> open(TrainingInput input) const override {

@@ -23,11 +23,11 @@ namespace {
 
 constexpr size_t kMaxDrawn = 12;
 
-// The verdicts of one model on each list, by seed; of a guess that needs none, one.
+// The results of one model on each list, by seed; a guess without training has a single entry.
 struct JudgedModel {
   std::string name;
   std::vector<int64_t> seeds;
-  std::vector<std::vector<ClassificationVerdict>> verdicts = {};  // by seed, by list
+  std::vector<std::vector<ClassificationVerdict>> verdicts = {};  // By seed, then by list.
 };
 
 std::vector<NamedGraphList> with_classes(std::vector<NamedGraphList> lists,
@@ -43,7 +43,7 @@ std::filesystem::path model_of_stage(const RunEvaluation& asked, int64_t seed, c
   return asked.folder.seed(seed) / stage / "model.safetensors";
 }
 
-// Those that a run has trained, from that of its recipe on.
+// The seeds that a run has trained, counting up from that of its recipe.
 std::vector<int64_t> trained_seeds(const RunEvaluation& asked) {
   std::vector<int64_t> seeds;
   for (int64_t seed = asked.recipe.seed;
@@ -55,7 +55,7 @@ std::vector<int64_t> trained_seeds(const RunEvaluation& asked) {
   return seeds;
 }
 
-// The names that `plimsoll ingest swc --labels` gave classes, else their numbers.
+// The class names of `plimsoll ingest swc --labels`, or else numbers.
 std::vector<std::string> class_names(const std::filesystem::path& data, int64_t classes) {
   std::vector<std::string> names;
   for (int64_t c = 0; c < classes; ++c) names.push_back(fmt::format("class {}", c));
@@ -68,7 +68,7 @@ std::vector<std::string> class_names(const std::filesystem::path& data, int64_t 
   return names;
 }
 
-// "0.8125", or of several seeds their mean and standard deviation.
+// Text such as "0.8125", or for several seeds their mean and standard deviation.
 std::string over_seeds(const JudgedModel& model, size_t list,
                        const std::function<std::optional<double>(const ClassificationVerdict&)>& figure) {
   std::vector<double> values;
@@ -95,7 +95,7 @@ std::vector<std::string> row_of_model(const JudgedModel& model, size_t list) {
           over_seeds(model, list, [](const auto& of) { return of.figures.auc; })};
 }
 
-// What a guess says of each list; its loss is that of its logits.
+// The results of a guess on each list; its loss is that of its logits.
 JudgedModel guessed(const char* name, const std::vector<NamedGraphList>& lists,
                     std::span<const GraphShape> shapes, int64_t classes,
                     const std::function<TreeBaselines::Logits(const GraphList&)>& guess) {
@@ -111,7 +111,7 @@ JudgedModel guessed(const char* name, const std::vector<NamedGraphList>& lists,
   return model;
 }
 
-// Adds the models of verdicts as classification_json() writes them.
+// Adds the models of results that are in the form of classification_json().
 void add_models(Json& splits, const Json& judged, const char* place) {
   for (size_t i = 0; i < splits.size(); ++i)
     for (const Json& split : judged.at("splits"))
@@ -147,7 +147,7 @@ class TreeJudge {
             "models");
     for (Json& split : splits)
       for (Json& model : split["models"])
-        if (model["seed"] == -1) model.erase("seed");  // a guess has none
+        if (model["seed"] == -1) model.erase("seed");  // A guess has no seed.
     for (size_t s = 0; s < seeds_.size(); ++s)
       add_models(splits, trees_json(growth_[s], asked_.recipe.model_name(), seeds_[s]), "pretraining");
     found.json = {{"splits", std::move(splits)}};
@@ -202,7 +202,7 @@ class TreeJudge {
                               [&](const GraphList& of) { return baselines.most_frequent(of); }));
   }
 
-  // Test trees, where there are some.
+  // Test trees, if there are any.
   size_t drawn_list() const {
     const auto test = std::ranges::find(lists_, "test", &NamedGraphList::name);
     return test == lists_.end() ? 0 : static_cast<size_t>(test - lists_.begin());
@@ -270,14 +270,14 @@ class TreeJudge {
 
   const RunEvaluation& asked_;
   const std::vector<int64_t> seeds_;
-  const TrainedGnn gnn_;  // of the first seed
+  const TrainedGnn gnn_;  // The model of the first seed.
   const Vector<GraphShape, Tag::columns> shapes_;
   const JudgedGraphs judged_;
   const std::vector<NamedGraphList>& all_;
-  const std::vector<NamedGraphList> lists_;  // trees that have a class
+  const std::vector<NamedGraphList> lists_;  // Trees that have a class.
   std::vector<JudgedModel> models_;
-  std::vector<std::vector<TreeVerdict>> growth_;  // by seed, by list of all_
-  Vector<float, Tag::columns> drawn_;             // logits of the trees that are drawn
+  std::vector<std::vector<TreeVerdict>> growth_;  // By seed, then by list of all_.
+  Vector<float, Tag::columns> drawn_;             // Logits of the trees that are drawn.
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// A Gnn learns numbers: those of each graph, or of each node that has some.
+// Trains a Gnn to predict numbers: those of each graph, or of each node that has some.
 class RegressionTask final : public Task {
  public:
   explicit RegressionTask(GnnTask task) : task_(std::move(task)) {}
@@ -47,7 +47,7 @@ class RegressionTask final : public Task {
                                      asked.folder, findings.notes);
     return findings;
   }
-  // Nobody has to know the targets of what is predicted.
+  // The data to predict need not have targets.
   int64_t predict(const PredictionRequest& request) const override {
     return predict_with_gnn(request, {.head = task_.head, .kinds = task_.kinds});
   }

@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// Of the items that predict() says something about, in its order.
+// The targets of the items that predict() has outputs for, in its order.
 Vector<float, Tag::columns> targets_of(const BlockSource& source, std::span<const GraphShape> shapes,
                                        const GraphList& graphs) {
   const ItemRows rows = source.widths().targets;

@@ -9,21 +9,21 @@
 
 namespace plimsoll {
 
-/// A model's figures on a list of graphs.
+/// A model's results on a list of graphs.
 struct RegressionVerdict {
   std::string name;
   int64_t graphs = 0;
-  double loss = 0;  ///< as in training (nn/regression.h)
+  double loss = 0;  ///< As in training (nn/regression.h).
   RegressionFigures figures;
 };
 
-/// Judges a model of values on each list. Errors: BudgetTooSmall; InputError for another number of targets
-/// than the model's.
+/// Evaluates a model of values on each list. Errors: BudgetTooSmall; InputError if the number of targets is
+/// not the model's.
 std::vector<RegressionVerdict> judge_values(const EvaluationInput& input);
 
 /// The fields of `evaluate --json` (docs/regression.md).
 Json regression_json(const std::vector<RegressionVerdict>& verdicts, const std::string& model, int64_t seed);
-/// The cells of a table for people: names of columns, and a row for each verdict.
+/// The column names of a table, and the cells of a row for a result.
 std::vector<std::string> regression_columns();
 std::vector<std::string> regression_row(const RegressionVerdict& verdict);
 
