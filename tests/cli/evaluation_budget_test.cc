@@ -1,4 +1,4 @@
-// The budget that a refused evaluation or prediction names works, and gives the same.
+// The budget that a refused evaluation or prediction names works, and gives the same results.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ struct TrainedRun {
   std::string keys;
 };
 
-// Of every task, and of models of each kind.
+// Runs of every task, and of models of each kind.
 const std::vector<TrainedRun>& runs() {
   static const std::string kGraphs = "split: {by: graph, validation: 0.3, test: 0.2}\n";
   static const std::string kPaths = kGraphs + "paths: {hidden: 8, layers: 2, tile: 32}\n";
@@ -82,7 +82,7 @@ class EvaluationBudgetTest : public ::testing::Test {
     return {folder_ / ("run-" + std::to_string(r))};
   }
 
-  // A call of evaluate or predict, within a budget in bytes; 0: without one. Gives what it found.
+  // A call of evaluate or predict within a budget in bytes; 0: without one. Returns the results.
   struct Call {
     std::string name;
     std::function<std::string(int64_t budget)> run;
@@ -118,11 +118,11 @@ class EvaluationBudgetTest : public ::testing::Test {
                            .csv = csv,
                            .threads = threads,
                            .budget = budget});
-              return read_text(out / "manifest.json");  // with the checksum of each column
+              return read_text(out / "manifest.json");  // The manifest includes the checksum of each column.
             }};
   }
 
-  // The cap of the ledger for a call.
+  // Sets the cap of the ledger for a call.
   struct Within {
     explicit Within(int64_t budget) { Ledger::process().set_cap(budget == 0 ? Ledger::kUnlimited : budget); }
     ~Within() { Ledger::process().set_cap(Ledger::kUnlimited); }
@@ -149,7 +149,7 @@ TEST_F(EvaluationBudgetTest, WhatARefusalNamesWorks) {
     const Call call = any_call(r, random);
     SCOPED_TRACE(call.name);
     const std::string expected = call(0);
-    // From nothing to about what the largest of them needs.
+    // Between nothing and about the need of the largest.
     const int64_t tried = Ledger::process().held() + (int64_t{1} << (12 + random() % 10));
     int64_t named = 0;
     try {

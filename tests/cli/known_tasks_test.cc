@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// All tests of this program run on tasks that are known.
+// All tests of this program run on known tasks.
 const bool kRegistered = (register_known_tasks(), true);
 
 TEST(KnownTasks, HaveTheNamesOfRecipes) {

@@ -110,7 +110,7 @@ class PlanWithoutDataTest : public ::testing::Test {
       if (word.key == "task" && (kCan || !is_of_frames(word.word))) tasks.push_back(word.word);
     return tasks;
   }
-  // Of models that the task's data can be for.
+  // The models that suit the task's data.
   static std::vector<std::string> models_of(const std::string& task) {
     if (is_of_frames(task) || is_of_giant_graphs(task)) return {"gnn"};
     if (task.starts_with("tree")) return {"sgmp", "gtmp"};
@@ -163,7 +163,7 @@ TEST_F(PlanWithoutDataTest, IsMadeForAGpu) {
     }
 }
 
-// What is refused is refused with data, too, and with the same words.
+// A refused recipe is also refused with data, with the same message.
 TEST_F(PlanWithoutDataTest, TakesEveryWordOfTheSchema) {
   int planned = 0;
   for (const std::string& task : tasks())

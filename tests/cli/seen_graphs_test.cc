@@ -1,4 +1,4 @@
-// A model is judged on what it has not seen, also on data that is a little more than what trained it.
+// A model is evaluated only on unseen graphs, also if the data are a superset of its training data.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kTooSmall = 64 * 1024;
 constexpr int64_t kLess = 64 * 1024;
-// What a plan that runs nothing assumes beyond what blocks take: rooms of BLAS, and tensors seen from above.
+// What a plan without running anything adds to the need of blocks: BLAS buffers, and upper bounds of tensors.
 constexpr int64_t kSeenFromAbove = 1024 * 1024;
 
 class SmallestBudgetTest : public ::testing::Test {
@@ -30,7 +30,7 @@ class SmallestBudgetTest : public ::testing::Test {
   }
   void TearDown() override { Ledger::process().set_cap(Ledger::kUnlimited); }
 
-  // A run on one giant graph whose topology is large beside a block, or not.
+  // A run on one giant graph, whose topology may be large compared with a block.
   TrainingInput any_input(std::mt19937_64& random, const std::string& estimation) {
     const auto pick = [&](auto... values) {
       const std::vector list{values...};
@@ -62,12 +62,12 @@ class SmallestBudgetTest : public ::testing::Test {
   TempFolder folder_;
 };
 
-// Where a plan that runs nothing decides, to the step of 64 KiB; where blocks are measured, but for what such
-// a plan sees from above.
+// The budget is exact to the step of 64 KiB if a plan decides without running anything; if blocks are
+// measured, it may exceed the need by what such a plan overestimates.
 TEST_F(SmallestBudgetTest, OfAGiantGraphWorksAndLessIsRefused) {
   const int graphs = std::getenv("PLIMSOLL_SLOW") != nullptr ? 100 : 3;
   std::mt19937_64 random(58);
-  // What torch keeps from its first use on, some hundred bytes, is held before the first budget is named.
+  // Torch keeps some hundred bytes from its first use on; they must be held before the first budget is named.
   for (int i = 0; i < 8; ++i) {
     const TrainingInput input = any_input(random, "static");
     plan_of(input, plan_of(input, kTooSmall).min_budget);

@@ -15,7 +15,7 @@
 
 namespace plimsoll {
 
-/// What runs blocks on a device is tested on the stand-in, and on a GPU where there is one.
+/// Tests that run blocks on a device run on the stand-in, and on a GPU if there is one.
 enum class On { stand_in, cuda };
 
 inline std::string name_of_on(const testing::TestParamInfo<On>& of) {
@@ -25,7 +25,7 @@ inline std::string name_of_on(const testing::TestParamInfo<On>& of) {
 class OnEachDevice : public testing::TestWithParam<On> {
  protected:
   static constexpr int kThreads = 3;
-  static constexpr int64_t kRoomy = 64 * kMiB;  // beside the context
+  static constexpr int64_t kRoomy = 64 * kMiB;  // Bytes in addition to the context.
 
   static void SetUpTestSuite() {
     install_ledger_allocator();
@@ -37,7 +37,7 @@ class OnEachDevice : public testing::TestWithParam<On> {
       GTEST_SKIP() << find_cuda_devices().why_none;
   }
 
-  // One with so much for tensors, until the next call.
+  // A device with `bytes` bytes for tensors, valid until the next call.
   TrainingDevice& device(int64_t bytes) {
     if (GetParam() == On::cuda) {
       cuda().resize(cuda().context() + bytes);
@@ -54,13 +54,13 @@ class OnEachDevice : public testing::TestWithParam<On> {
     return *stand_in_;
   }
 
-  std::atomic<int64_t> asked_ = 0;   // pieces of the stand-in, regions and pinned memory
-  int64_t refused_ = 0;              // the one that is; 0: none
-  std::atomic<int64_t> worked_ = 0;  // pieces of work of the stand-in's streams
-  int64_t failed_ = 0;               // the one with which the device fails; 0: none
+  std::atomic<int64_t> asked_ = 0;   // Number of requests to the stand-in for regions and pinned memory.
+  int64_t refused_ = 0;              // Number of the request to refuse; 0: none.
+  std::atomic<int64_t> worked_ = 0;  // Number of operations on the stand-in's streams.
+  int64_t failed_ = 0;               // Number of the operation with which the device fails; 0: none.
 
  private:
-  // One for the process: torch takes memory of it until the end.
+  // One device per process: torch holds memory of it until the end.
   static TrainingDevice& cuda() {
     static TrainingDevice* const device = TrainingDevice::open_cuda(0, 2 * kGiB, kThreads).release();
     return *device;

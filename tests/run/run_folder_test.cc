@@ -22,7 +22,7 @@ using Tree = std::map<std::string, std::string>;
 
 const RunFolder kFolder{"/place/run"};
 
-// A run as `train` makes it; `text` tells one from another.
+// Writes a run as `train` does; `text` distinguishes runs.
 void train(FileSystem& files, const std::string& text, bool force = true) {
   NewRun run(kFolder, force, files);
   make_folders(kFolder.root / "seed-42" / "gat", files);
@@ -35,7 +35,7 @@ class RunFolderTest : public testing::Test {
  protected:
   void SetUp() override { prepare(files_); }
   static void prepare(FileSystem& files) { make_folders("/place", files); }
-  // But for the lock, which a process that is killed leaves.
+  // The tree of files without the lock, which a killed process leaves.
   static Tree tree(MemoryFiles& files, const fs::path& root) {
     Tree tree = files.tree(root);
     tree.erase("/run.lock");
@@ -176,10 +176,11 @@ TEST_F(RunFolderTest, AnErrorPutsTheOldRunBackAndLeavesNothingElse) {
     FaultyFiles faulty(files_, {Fault::error, at, ENOSPC});
     try {
       train(faulty, "new");
-      ASSERT_EQ(faulty.struck(), "remove_file");  // of the old run's lock, with which its folder goes
+      ASSERT_EQ(faulty.struck(),
+                "remove_file");  // Removes the lock of the old run, which is removed with its folder anyway.
     } catch (const Failure& error) {
       EXPECT_THAT(error.what(), HasSubstr("/place"));
-      if (faulty.struck() == "remove_tree") break;  // of the old run, by commit()
+      if (faulty.struck() == "remove_tree") break;  // The failed removal of the old run by commit().
       ASSERT_EQ(files_.tree("/place"), before) << "call " << at << ": " << faulty.struck();
     }
   }
@@ -189,7 +190,7 @@ TEST_F(RunFolderTest, AnErrorPutsTheOldRunBackAndLeavesNothingElse) {
 TEST_F(RunFolderTest, AnErrorWhereNothingWasLeavesNothing) {
   FaultyFiles counting(files_);
   train(counting, "new");
-  const int last = counting.calls() - 1;  // removes the file of the lock, which ends nothing
+  const int last = counting.calls() - 1;  // The last call removes the lock file; its failure does not matter.
   for (int at = 0; at < last; ++at) {
     files_ = MemoryFiles();
     prepare(files_);
@@ -209,7 +210,7 @@ TEST_F(RunFolderTest, AKillOrAPowerFailureLosesNeitherRun) {
   train(counting, "new");
   const Tree new_run = tree(whole, "/place/run");
   const std::string aside = "/place/.run.old." + std::to_string(::getpid());
-  const int last = counting.calls() - 1;  // removes the file of the lock, which ends nothing
+  const int last = counting.calls() - 1;  // The last call removes the lock file; its failure does not matter.
   for (int at = 0; at <= last; ++at) {
     for (uint32_t seed = 0; seed < 12; ++seed) {
       files_ = before;

@@ -10,15 +10,16 @@ namespace plimsoll {
 /// Predicts the classes of trees without a network, from the trees that train a run.
 class TreeBaselines {
  public:
-  /// `training`: trees that have a class, in 0 .. classes-1; `source` has coordinates. Reads one at a time.
+  /// `training` are trees with a class in 0 .. classes-1; `source` must have coordinates. Reads one tree at a
+  /// time.
   TreeBaselines(const BlockSource& source, std::span<const GraphShape> shapes, const GraphList& training,
                 int64_t classes);
 
   using Logits = Vector<float, Tag::columns>;
-  /// [graphs, classes]: how many trees of each class train.
+  /// [graphs, classes]: logarithms of the number of training trees of each class.
   Logits most_frequent(const GraphList& graphs) const;
-  /// [graphs, classes]: the classes of the 5 trees that are nearest in nodes, ends, branch points, length,
-  /// extent and depth, all as logarithms and in standard deviations.
+  /// [graphs, classes]: logarithms of the class shares among the 5 training trees that are nearest in nodes,
+  /// ends, branch points, length, extent and depth, all as logarithms and in standard deviations.
   Logits nearest_in_shape(const GraphList& graphs) const;
 
  private:

@@ -43,7 +43,7 @@ class BlockEngineTest : public ::testing::Test {
   }
   void TearDown() override { Ledger::process().set_cap(Ledger::kUnlimited); }
 
-  // `range`: bytes of slab for each block; 0: tensors come from the heap.
+  // `range` is the number of slab bytes per block; 0: tensors come from the heap.
   std::unique_ptr<BlockEngine> engine(int threads, const BlockLimits& limits = kLimits, int64_t range = 0,
                                       int64_t prefetch = 0, bool recompute = false) {
     const auto ranges = range > 0 ? std::make_shared<FixedRanges>(range) : nullptr;
@@ -67,7 +67,7 @@ class BlockEngineTest : public ::testing::Test {
                       .predicted = {batch_},
                       .recompute = recompute});
   }
-  // The largest block's bytes of slab.
+  // Slab bytes of the largest block.
   int64_t range_bytes(bool recompute = false) {
     return plan(1, recompute ? "on" : "off").execution.slab_bytes;
   }
@@ -137,14 +137,14 @@ TEST_F(BlockEngineTest, EveryTensorOfABlockGoesWhereItWasPlanned) {
 
 TEST_F(BlockEngineTest, AStepTakesNothingFromTheLedgerOnceTheSlabIsThere) {
   const auto engine2 = planned(2);
-  engine2->gradient(batch_, kTraining);  // workers' blocks of graphs reach their size
+  engine2->gradient(batch_, kTraining);  // The workers' blocks of graphs reach their final size.
   engine2->gradient(batch_, kTraining);
   Ledger& ledger = Ledger::process();
   const int64_t held = ledger.held();
   const int64_t blocks = ledger.held(Tag::blocks);
   ledger.begin_recent();
   engine2->gradient(batch_, kTraining);
-  // Only for a block of graphs that comes to a worker who has had smaller ones.
+  // Only memory for blocks of graphs may grow, if a worker gets a larger one than before.
   EXPECT_EQ(ledger.held() - held, ledger.held(Tag::blocks) - blocks);
   EXPECT_LT(ledger.recent_peak() - held, 100'000);
 }
@@ -178,7 +178,7 @@ TEST_F(BlockEngineTest, DropoutDependsOnTheEpochAndIsOffWhenPredicting) {
   EXPECT_EQ(logits, again);
 }
 
-// At every cap the gradient is either the same bits or a typed refusal that leaves nothing behind.
+// At every cap the gradient either has the same bits, or a typed refusal leaves nothing behind.
 class AShortBudget : public BlockEngineTest, public ::testing::WithParamInterface<bool> {};
 INSTANTIATE_TEST_SUITE_P(Recomputed, AShortBudget, ::testing::Bool());
 
@@ -187,7 +187,7 @@ TEST_P(AShortBudget, ChangesNoBit) {
   const auto one = engine(1);
   one->gradient(batch_, kTraining);
   const std::vector<float> expected = bits(*one);
-  // The slab is too small for some blocks: they need what the ledger has left.
+  // The slab is too small for some blocks, which need the rest of the ledger.
   ExecutionPlan execution = plan(4, GetParam() ? "on" : "off").execution;
   execution.slab_bytes = execution.min_bytes / 2;
   const auto engine4 = std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits, execution);
@@ -196,7 +196,7 @@ TEST_P(AShortBudget, ChangesNoBit) {
   int64_t reruns = 0;
   int refused = 0;
   for (int percent = 10; percent <= 300; percent += 10) {
-    // Workers keep their blocks of graphs; everything else goes back.
+    // Workers keep their blocks of graphs; everything else is freed.
     const auto held = [&] { return ledger.held() - ledger.held(Tag::blocks); };
     const int64_t held_before = held();
     ledger.set_cap(ledger.held() + alone * percent / 100);
@@ -228,7 +228,7 @@ TEST_F(BlockEngineTest, AFeatureThatIsNoNumberIsAnErrorThatNamesIt) {
   }
 }
 
-// As one whose exponent lost a bit.
+// A feature whose exponent lost a bit.
 TEST_F(BlockEngineTest, AFeatureThatIsFarTooLargeIsAnErrorThatNamesIt) {
   for (size_t column = 1; column < 7; ++column) source_.graph(17).x[column] = 3e38F;
   EXPECT_THAT(error_text<InputError>([&] { engine(2)->gradient(batch_, kTraining); }),
@@ -237,7 +237,7 @@ TEST_F(BlockEngineTest, AFeatureThatIsFarTooLargeIsAnErrorThatNamesIt) {
 }
 
 TEST_F(BlockEngineTest, AnInfiniteLossIsAnErrorThatNamesTheGraph) {
-  // A weight as after too large a step: the first graph to be worked on has no loss.
+  // The weights are as after too large a step, so the first graph has no finite loss.
   model_.parameters().entries().back().value.detach().fill_(std::numeric_limits<float>::infinity());
   const std::string graph = "for graph " + std::to_string(batch_[0]) + ",";
   for (const BlockLimits& limits : {BlockLimits{1, 4096, 16384}, BlockLimits{8, 4096, 16384}}) {
@@ -256,12 +256,12 @@ TEST_F(BlockEngineTest, AnIdOutsideTheEmbeddingIsAnErrorNotARead) {
 
 TEST_F(BlockEngineTest, TheFlightFollowsTheBudget) {
   Ledger& ledger = Ledger::process();
-  plan(4);  // the first blocks of a process have malloc take more from the system
+  plan(4);  // The first blocks of a process make malloc take more memory from the system.
   const MemoryPlan four = plan(4);
   EXPECT_EQ(four.execution.blocks, 4);
   EXPECT_EQ(four.execution.prefetch, 2);
   EXPECT_TRUE(four.exact) << four.why_inexact;
-  // With no memory outside the ledger a budget is a cap.
+  // With no memory outside the ledger, a budget is a cap.
   const int64_t held = ledger.held();
   ledger.set_cap(four.speed[1].budget);
   EXPECT_EQ(plan(4).execution.blocks, 2);
@@ -278,7 +278,7 @@ TEST_F(BlockEngineTest, TheFlightFollowsTheBudget) {
   EXPECT_EQ(ledger.held(), held);
 }
 
-// The engine asks for nothing but an objective: here a plain torch module with a loss of its own.
+// The engine needs only an objective: here a plain torch module with a loss of its own.
 class MeanFeature : public Objective {
  public:
   MeanFeature() { weight_ = parameters_.add("weight", {11, 1}, Init::linear(11)); }
@@ -310,8 +310,8 @@ TEST_F(BlockEngineTest, AnyObjectiveTrains) {
   EXPECT_LT(two.gradient(batch_, kTraining), before);
 }
 
-// Graphs of no nodes, of one node, without edges and with self-loops alone, in blocks of one graph and of
-// all.
+// Graphs without nodes, with one node, without edges, and with only self-loops, in blocks of one graph and of
+// all graphs.
 TEST_F(BlockEngineTest, OddGraphsTrainThroughEveryConvolutionAndNorm) {
   const auto make = [](GraphBlock& graph, int64_t nodes, std::vector<int32_t> edges) {
     graph.x.assign(static_cast<size_t>(nodes * 11), 1);
@@ -336,7 +336,7 @@ TEST_F(BlockEngineTest, OddGraphsTrainThroughEveryConvolutionAndNorm) {
         EXPECT_TRUE(std::isfinite(two.gradient(odd, kTraining))) << conv << " " << norm;
         std::vector<float> logits(2 * odd.size());
         EXPECT_TRUE(std::isfinite(two.predict(odd, logits))) << conv << " " << norm;
-        two.gradient(std::span(odd).first(1), kTraining);  // a batch of no nodes at all
+        two.gradient(std::span(odd).first(1), kTraining);  // A batch without nodes.
       }
 }
 

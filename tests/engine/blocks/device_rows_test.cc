@@ -15,13 +15,13 @@
 #include "support/giant_graph.h"
 #include "support/temp_folder.h"
 
-// Of a giant graph rows of features stay on a device where its budget has room for them: the same bits.
+// Feature rows of a giant graph stay on a device if its budget has space for them; the bits are the same.
 
 namespace plimsoll {
 namespace {
 
 constexpr int64_t kNodes = 3000;
-constexpr int64_t kFeatures = 512;  // so that a GPU's pages of 2 MiB are a part of them
+constexpr int64_t kFeatures = 512;  // Large enough to span several of a GPU's pages of 2 MiB.
 constexpr int64_t kRowBytes = kFeatures * int64_t{sizeof(float)};
 constexpr auto kNone = std::numeric_limits<int64_t>::max();
 
@@ -71,7 +71,7 @@ class DeviceRowsTest : public OnEachDevice {
     std::string weights;
     FitResult fit;
   };
-  // On the host without a device.
+  // Trains on the host, without a device.
   Trained train(TrainingDevice* device, const std::string& conv, bool pairs = false, int64_t stop_after = 0) {
     const NeighbourSource source = open(device != nullptr, pairs);
     recipe_.training.batch_size = source.blocks().per_batch();
@@ -168,12 +168,13 @@ TEST_P(DeviceRowsTest, BitsAreTheSameForAnyNumberOfThem) {
   }
 }
 
-// Whatever memory is refused: the run ends with an error, or has the same bits.
+// Whatever memory is refused, the run ends with an error or has the same bits.
 TEST_P(DeviceRowsTest, ARefusalChangesNoBit) {
   if (GetParam() == On::cuda) GTEST_SKIP() << "refusals are the stand-in's";
   const Trained expected = train(&device(kRoomy), "sage");
   const int64_t asked = asked_;
-  // Rows ask last before the run begins: for their room, and for pinned memory. It goes on without them.
+  // The rows make the last requests before the run starts, for their memory and for pinned memory. If
+  // refused, the run continues without them.
   for (const int64_t refused : {asked_at_begin_ - 1, asked_at_begin_}) {
     TrainingDevice& of = device(kRoomy);
     refused_ = refused;

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// What was added to what, in words.
+// Records the order of additions as text.
 struct Words {
   std::string text;
   void clear() { text.clear(); }
@@ -19,7 +19,7 @@ struct Words {
 
 std::string sum_of(int64_t lanes, int64_t blocks) {
   LaneTree<Words> tree(lanes, [] { return Words(); });
-  for (int batch = 0; batch < 2; ++batch) {  // the second finds nothing of the first
+  for (int batch = 0; batch < 2; ++batch) {  // The second batch starts from cleared sums.
     tree.begin(blocks);
     for (int64_t b = 0; b < blocks; ++b)
       tree.add([&](Words& sum) { sum.text += static_cast<char>('a' + b); });
@@ -44,14 +44,14 @@ TEST(LaneTree, LanesWithoutBlocksAddNothing) {
   EXPECT_EQ(sum_of(64, 3), "(a+(b+c))");
 }
 
-// Processes that divide the lanes make subtrees, which are added by the same tree.
+// Processes that divide the lanes form subtrees, which the same tree adds.
 TEST(LaneTree, ProcessesCanShareIt) {
   constexpr int64_t kLanes = 16;
   for (const int64_t blocks : {1, 7, 16, 23})
     for (const int64_t processes : {2, 4, 8}) {
       std::vector<Words> parts;
       for (int64_t p = 0; p < processes; ++p) {
-        // The lanes of process p: those of the batch whose numbers are its own.
+        // The lanes of process p are consecutive lanes of the batch.
         const int64_t first = p * blocks / processes;
         const int64_t end = (p + 1) * blocks / processes;
         std::vector<Words> lanes;

@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// Says three numbers of each node, or of each graph.
+// Outputs three numbers per node, or per graph.
 class Says : public Objective {
  public:
   explicit Says(Items items, int64_t outputs = 3) : items_(items), outputs_(outputs) {}
@@ -92,7 +92,7 @@ TEST_F(OffloadedTeacherTest, HasRoomForABatchAndSaysWhatItTakes) {
   EXPECT_EQ(Ledger::process().held(Tag::columns) - before, of.bytes());
 }
 
-// Its need does not grow with the batch; one block always finds room.
+// The teacher's memory does not grow with the batch, and one block always fits.
 TEST_F(OffloadedTeacherTest, ALargeBatchIsAskedAboutInSeveralGoes) {
   training_.batch_size = 1'000'000;
   const Says wide(Items::nodes, 100'000);
@@ -102,7 +102,7 @@ TEST_F(OffloadedTeacherTest, ALargeBatchIsAskedAboutInSeveralGoes) {
   EXPECT_EQ(teacher(wider).bytes(), 10 * 4'000'000 + 8 * 4);
 }
 
-// A recipe may call for a batch of more graphs than there are, the largest number that it takes.
+// A recipe's batch may be larger than the data set, up to the largest number allowed.
 TEST_F(OffloadedTeacherTest, HasNoRoomForMoreGraphsThanThereAre) {
   const Says says(Items::nodes);
   training_.batch_size = 4;

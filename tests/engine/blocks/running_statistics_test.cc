@@ -14,7 +14,7 @@ at::Tensor pattern(int64_t rows, double phase) {
 
 class BlockNorm : public ::testing::Test {
  protected:
-  // What one block gives in training.
+  // The statistics of one block in training.
   at::Tensor train(const at::Tensor& x) {
     Batch batch;
     batch.statistics = std::make_shared<BlockStatistics>();

@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-// Each rank has a folder of its own: what a machine sees of a shared disk.
+// Each rank has a folder of its own, as a machine sees a shared disk.
 class SharedFileTest : public testing::Test {
  protected:
   std::filesystem::path file_of(const Exchange& exchange) const {

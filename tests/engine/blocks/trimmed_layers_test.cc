@@ -1,4 +1,4 @@
-// What a network says of the seeds of a sample does not depend on whether its layers are trimmed to their
+// The outputs of a network for the seeds of a sample do not depend on whether its layers are trimmed to their
 // hops.
 
 #include "engine/blocks/trimmed_layers.h"
@@ -35,7 +35,7 @@ GraphBlock block_of(const SampleSource& source, int64_t graph, bool trimmed) {
 }
 
 struct Step {
-  std::vector<at::Tensor> outputs;  // of the labelled seeds
+  std::vector<at::Tensor> outputs;  // Outputs for the labelled seeds.
   std::vector<at::Tensor> gradients;
   std::vector<BlockStatistics::Entry> statistics;
 };
@@ -118,7 +118,7 @@ TEST_F(TrimmedLayersTest, RecomputedLayersGiveTheSameBits) {
       }
 }
 
-// As PyG does where a layer is given targets apart from its sources.
+// As in PyG, if a layer gets targets apart from its sources.
 TEST_F(TrimmedLayersTest, NormalisationIsOverTheNodesThatALayerMakes) {
   const SampleSource source(3, 1, 2, 20);
   const SampledSubgraph& sample = source.sample(0);
@@ -132,7 +132,7 @@ TEST_F(TrimmedLayersTest, NormalisationIsOverTheNodesThatALayerMakes) {
   const int64_t made = seeds + sample.nodes_per_hop[1];
   EXPECT_EQ(trimmed.statistics[0].rows, made);
   EXPECT_EQ(trimmed.statistics[1].rows, seeds);
-  // The mean of what the first layer says of the nodes that it makes: all of it is linear.
+  // The mean of the first layer's outputs for the nodes that it computes; everything is linear.
   const GraphBlock block = block_of(source, 0, true);
   const Batch batch = collate(block, source.widths(), model.collate_options());
   const auto parameter = [&](const char* name) {
@@ -165,7 +165,7 @@ TEST_F(TrimmedLayersTest, EachLayerHasTheNodesAndEdgesOfItsHops) {
       for (size_t l = 0; l < batch.layers.size(); ++l) {
         const size_t hops = static_cast<size_t>(layers) - 1 - l;
         EXPECT_EQ(batch.layers[l].targets, nodes(hops));
-        // Which throws for other counts.
+        // Throws for other counts.
         view_edge_order(batch.layers[l].order.const_data_ptr<int32_t>(), batch.layers[l].order.numel(),
                         nodes(hops + 1), nodes(hops),
                         sample.edges_per_hop[0] + (hops > 0 ? sample.edges_per_hop[1] : 0));

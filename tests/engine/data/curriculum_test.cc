@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// 400 benign graphs of difficulty (7 i) mod 400, then 10 with an attack.
+// 400 benign graphs with difficulty (7 i) mod 400, then 10 with an attack.
 class CurriculumTest : public testing::Test {
  protected:
   CurriculumTest() {
@@ -40,7 +40,7 @@ class CurriculumTest : public testing::Test {
 
 TEST_F(CurriculumTest, KdgatMovesWithEveryEpoch) {
   const Curriculum curriculum = make("kdgat", 10);
-  // Ratio 1 + 9t, of what is at or above percentile 75 + 20t: numpy.percentile(range(400), 75 + 20 t).
+  // Ratio 1 + 9t of the graphs at or above percentile 75 + 20t: numpy.percentile(range(400), 75 + 20 t).
   const std::vector<int64_t> expected = {10, 19, 28, 37, 46, 55, 52, 44, 36, 28};
   for (int64_t epoch = 1; epoch <= 10; ++epoch)
     EXPECT_EQ(curriculum.benign_of(epoch), expected[static_cast<size_t>(epoch - 1)]) << epoch;

@@ -79,7 +79,8 @@ GraphRange recording(std::string name, int64_t graphs, std::optional<std::string
   return {std::move(name), std::move(split), 0, graphs, std::move(attack), {}};
 }
 
-// Twelve recordings of 10 graphs: five without attack, five DoS, one fuzzing, and one that tests.
+// Twelve recordings of 10 graphs: five without an attack, five with DoS, one with fuzzing, and one for
+// testing.
 GraphSetTables garage() {
   std::vector<GraphRange> recordings;
   for (const char* name : {"a", "b", "c", "d", "e"}) recordings.push_back(recording(name, 10));
@@ -89,7 +90,7 @@ GraphSetTables garage() {
   return tables(recordings);
 }
 
-// Recordings of the garage that have graphs in the list, which must hold them whole.
+// Recordings of the garage with graphs in the list, which must contain each of them completely.
 std::set<int64_t> whole_recordings(const GraphList& graphs) {
   std::map<int64_t, int> counts;
   for (const int64_t g : graphs) ++counts[g / 10];
@@ -210,7 +211,7 @@ int64_t classes_of(const GraphList& list, int classes) {
   return std::ssize(found);
 }
 
-// Two of each class: a share of a class rounds to none, or to all.
+// Two graphs per class: a share of a class rounds to none or to all.
 TEST(SplitByGraph, SharesOfSmallClassesAddUp) {
   const auto shapes = labelled(60, 30);
   const GraphSetTables tables = with_splits({{"all", "", 0, 60, {}, {}}});
@@ -219,8 +220,8 @@ TEST(SplitByGraph, SharesOfSmallClassesAddUp) {
   EXPECT_EQ(split.test.size(), 6U);
   EXPECT_EQ(split.training.size(), 42U);
   EXPECT_EQ(classes_of(split.validation, 30), 12);
-  EXPECT_EQ(classes_of(split.training, 30), 30);  // one at least of each
-  // The seed says which classes validate.
+  EXPECT_EQ(classes_of(split.training, 30), 30);  // Each class has at least one graph.
+  // The seed decides which classes validate.
   const TrainingSplit other = split_by_graph(tables, shapes, 0.2, 0.1, 6);
   std::set<int64_t> classes[2];
   for (const int64_t g : split.validation) classes[0].insert(g % 30);
@@ -238,7 +239,7 @@ TEST(SplitByGraph, ClassesOfFourValidate) {
   EXPECT_THROW(split_by_graph(tables, shapes, 0.1, 0, 1, /*rule=*/1), InputError);
 }
 
-// Of a class never less than its share, rounded down, and never more than that and one.
+// Each class gets at least its share, rounded down, and at most one graph more.
 TEST(SplitByGraph, EachClassGetsItsShareToOneGraph) {
   std::vector<GraphShape> shapes;
   for (const int count : {1, 2, 3, 7, 50, 137})
@@ -261,7 +262,7 @@ TEST(SplitByGraph, EachClassGetsItsShareToOneGraph) {
   }
 }
 
-// As runs that were made before rule 2 have it.
+// Runs made before rule 2 have this split.
 TEST(SplitByGraph, Rule1RoundsTheSharesOfEachClass) {
   const auto shapes = labelled(100, 3);
   const GraphSetTables tables = with_splits({{"all", "", 0, 100, {}, {}}});

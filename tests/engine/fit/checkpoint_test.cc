@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A small model in training.
+// A small model during training.
 struct Training {
   explicit Training(uint64_t seed) {
     parameters.add("weight", {3, 4}, Init::normal());
@@ -97,7 +97,7 @@ TEST_F(CheckpointTest, EverythingComesBackToTheBit) {
 TEST_F(CheckpointTest, OneWithOtherEpochsThanItsPositionIsPassedOver) {
   Training one(1);
   Position position{.epoch = 3};
-  position.epochs = {{1, 0.1, 0.2, 3, 4}};  // of two
+  position.epochs = {{1, 0.1, 0.2, 3, 4}};  // The first of two epochs.
   checkpoints().save(one.state(), position);
   Training other(2);
   EXPECT_FALSE(load(other));

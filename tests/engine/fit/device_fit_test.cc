@@ -26,13 +26,14 @@
 #include "support/random_graphs.h"
 #include "support/temp_folder.h"
 
-// A run whose blocks go to a device has the same bits whatever its budget there, its blocks in flight and its
-// stops: those of the host on the stand-in, which computes as the host does, and nearly those on a GPU.
+// A run whose blocks go to a device has the same bits for any device budget, number of blocks in flight and
+// stops: exactly those of the host on the stand-in, which computes as the host does, and nearly those on a
+// GPU.
 
 namespace plimsoll {
 namespace {
 
-// The same graphs with a place of each node, for models of paths.
+// The same graphs with a position of each node, for models of paths.
 class PlacedGraphs : public BlockSource {
  public:
   explicit PlacedGraphs(const RandomGraphs& graphs) : graphs_(graphs) {}
@@ -76,7 +77,7 @@ class DeviceFitTest : public OnEachDevice {
   using Fitted = std::function<FitResult(const Objective& objective, const Objective* teacher)>;
   using Make = std::function<Trained(const Fitted& fit)>;
 
-  // On the host without a device.
+  // Trains on the host, without a device.
   Trained run(const Make& make, TrainingDevice* device, int threads, int64_t stop_after = 0) {
     const auto folder = folder_ / std::to_string(runs_++);
     std::filesystem::create_directories(folder);
@@ -122,7 +123,7 @@ class DeviceFitTest : public OnEachDevice {
     EXPECT_GT(there.fit.device->highest_range, 0);
     const Trained several = run(make, &device(kRoomy), kThreads);
     EXPECT_EQ(several.weights, there.weights) << "several blocks in flight";
-    // The host's need is planned for what a device leaves to it.
+    // The host's plan covers only what a device leaves to it.
     EXPECT_EQ(several.fit.overflows + several.fit.unforeseen + several.fit.reruns, 0);
     {
       const LedgerCap cap(several.fit.plan.peak - Ledger::process().held());
@@ -131,7 +132,7 @@ class DeviceFitTest : public OnEachDevice {
     }
     EXPECT_EQ(run(make, &device(kRoomy), 2, /*stop_after=*/3).weights, there.weights)
         << "stopped and resumed";
-    // As little as it takes, and less.
+    // The smallest budget works, and less does not.
     const TrainingDevice& of = device(kRoomy);
     const int64_t min = there.fit.plan.device->min_budget - of.context();
     const int64_t unit = of.unit();
@@ -191,7 +192,7 @@ TEST_P(DeviceFitTest, DistillationFromALiveTeacher) {
   });
 }
 
-// Messages over paths: on a GPU by kernels of its own, here by those of the CPU in the device's memory.
+// Messages over paths use special kernels on a GPU, and the CPU's kernels on the stand-in's memory.
 TEST_P(DeviceFitTest, ClassificationOverPaths) {
   const PlacedGraphs placed(source_);
   of_graphs_ = &placed;
@@ -203,8 +204,8 @@ TEST_P(DeviceFitTest, ClassificationOverPaths) {
   });
 }
 
-// Products in bfloat16 or float16: other bits than in float32, and the same for any budget, blocks in flight
-// and resumption.
+// Products in bfloat16 or float16 give other bits than float32, but the same for any budget, number of blocks
+// in flight and resumption.
 class MixedPrecisionTest : public DeviceFitTest {
  protected:
   void expect_same_bits(const std::string& precision, const std::vector<std::string>& recompute);
@@ -215,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(, MixedPrecisionTest, testing::Values(On::stand_in, On:
 void MixedPrecisionTest::expect_same_bits(const std::string& precision,
                                           const std::vector<std::string>& recompute) {
   recipe_.training.precision = precision;
-  std::string classified;  // weights
+  std::string classified;  // Hash of the weights.
   for (const std::string& checkpointing : recompute)
     for (const bool rebuilds : {false, true}) {
       recipe_.training.gradient_checkpointing = checkpointing;
@@ -335,8 +336,8 @@ TEST_P(DeviceFitTest, TheJournalHasWhatNvmlSaysAndNothingWithoutIt) {
   }
 }
 
-// Without a step: the plan that fit() makes, and with `trial` a step's blocks run in flight together, whose
-// bits change nothing.
+// Plans without a step: the plan equals that of fit(). With `trial` the blocks of a step run in flight
+// together, which changes no bits.
 TEST_P(DeviceFitTest, PlansAsItTrainsAndTriesThePlanOut) {
   const auto trained = [&](const std::string& estimation) {
     recipe_.memory.estimation = estimation;
@@ -374,7 +375,7 @@ TEST_P(DeviceFitTest, PlansAsItTrainsAndTriesThePlanOut) {
   }
 }
 
-// The first tensor in the middle of the range, and nothing known of the others.
+// Places the first tensor in the middle of the range, and knows nothing of the others.
 struct WrongPlan : RangePlanner {
   explicit WrongPlan(int64_t bytes) : range(bytes) {}
   void plan(std::span<const int64_t>, RangePlan& plan) const override {
@@ -383,8 +384,8 @@ struct WrongPlan : RangePlanner {
   const int64_t range;
 };
 
-// Blocks that find no room in their lane's range run again with those of all lanes, and without their plan:
-// the same gradients, running statistics among them, and the lanes are there again.
+// Blocks that find no space in their lane's range run again with the ranges of all lanes and without their
+// plan. Gradients and running statistics are the same, and the lanes exist again afterwards.
 TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
   const GraphAutoencoderNeighborhood model({.num_ids = 50}, 3);
   const Reconstruction objective(model, {});
@@ -421,7 +422,7 @@ TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
   EXPECT_GT(blocks.reruns(), 0);
   EXPECT_THROW(bits(1, needed / 2 / 256 * 256), DeviceRegionFull);
 
-  // What is recorded is one run, so that a plan that does not hold is not taken for one that does.
+  // A recording is of one run, so that a plan that does not hold is not taken for one that does.
   BlockEngine engine(source_, shapes_, objective, limits, {.device = &blocks});
   GraphBlock block;
   source_.read(std::span(split_.training).first(4), block);
@@ -432,7 +433,8 @@ TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
   EXPECT_THROW(engine.record_on_device(block, true, &wrong), DeviceRegionFull);
 }
 
-// Whatever the device refuses, a run ends with the same bits, or with a typed error and files to go on from.
+// Whatever the device refuses, a run ends with the same bits, or with a typed error and files from which it
+// can continue.
 TEST_P(DeviceFitTest, ARefusedAllocationNeverChangesBits) {
   if (GetParam() == On::cuda) GTEST_SKIP() << "a GPU gives its region once, and no more is asked of it";
   recipe_.training.batch_size = 12;
@@ -483,7 +485,7 @@ TEST_P(DeviceFitTest, ARefusedAllocationNeverChangesBits) {
   EXPECT_GT(reruns, 0);
 }
 
-// Whatever is under way when a device fails: its error is what the run ends with, and nothing is left of it.
+// Whatever runs when a device fails, the run ends with the device's error, and nothing of the work remains.
 TEST_P(DeviceFitTest, AFailedDeviceIsTold) {
   if (GetParam() == On::cuda) GTEST_SKIP() << "no GPU is broken on purpose";
   recipe_.training.max_epochs = 1;
@@ -517,13 +519,14 @@ TEST_P(DeviceFitTest, AFailedDeviceIsTold) {
 using DeviceFitDeathTest = DeviceFitTest;
 INSTANTIATE_TEST_SUITE_P(, DeviceFitDeathTest, testing::Values(On::stand_in, On::cuda), name_of_on);
 
-// `kill -9` in the middle of an epoch: the run goes on from its last checkpoint to the same bits.
+// After `kill -9` in the middle of an epoch, the run continues from its last checkpoint to the same bits.
 TEST_P(DeviceFitDeathTest, KilledAndResumed) {
   testing::FLAGS_gtest_death_test_style =
-      "threadsafe";  // the test runs once more, and dies in its own process
+      "threadsafe";  // The test runs again, and dies in a process of its own.
   constexpr const char* kFolder = "PLIMSOLL_KILLED_RUNS";
   ::setenv(kFolder, folder_.path().c_str(), /*overwrite=*/0);
-  ::setenv("TEST_TMPDIR", folder_.path().c_str(), /*overwrite=*/0);  // what the dead leave goes with ours
+  ::setenv("TEST_TMPDIR", folder_.path().c_str(),
+           /*overwrite=*/0);  // The dead process's files are removed with this folder.
   recipe_.training.checkpoint_every_s = 0;
   const auto trained = [&](const std::string& name, int64_t last_step) {
     const auto folder = std::filesystem::path(std::getenv(kFolder)) / name;

@@ -12,21 +12,21 @@
 #include "support/temp_folder.h"
 
 // Random models on random graphs, each with random device budgets from the smallest that works: nothing is
-// refused, blocks stay within what was planned for them, and weights are the same bits.
+// refused, blocks stay within their plan, and weights have the same bits.
 
 namespace plimsoll {
 namespace {
 
 class DeviceModelsTest : public OnEachDevice {
  protected:
-  static constexpr int64_t kRoom = 768 * kMiB;  // beside the context
+  static constexpr int64_t kRoom = 768 * kMiB;  // Bytes in addition to the context.
   static constexpr int kBudgets = 5;
 
   struct Trained {
     std::string weights;
     FitResult fit;
   };
-  // The model that `random` draws next, trained for an epoch.
+  // Trains the model that `random` draws next, for one epoch.
   Trained trained(std::mt19937_64 random, const AnyGraphs& graphs, const Recipe& recipe,
                   TrainingDevice& device, int threads) {
     const AnyModel any(random);
@@ -51,13 +51,13 @@ INSTANTIATE_TEST_SUITE_P(, DeviceModelsTest, testing::Values(On::stand_in, On::c
 
 TEST_P(DeviceModelsTest, AnyBudgetFromTheSmallestTrainsToTheSameBits) {
   const int models = std::getenv("PLIMSOLL_SLOW") != nullptr ? 200 : 6;
-  // --gtest_shuffle --gtest_random_seed=N draws others.
+  // --gtest_shuffle --gtest_random_seed=N draws other models.
   std::mt19937_64 random(17 + static_cast<uint64_t>(testing::UnitTest::GetInstance()->random_seed()));
   int runs = 0;
   int exact = 0;
   std::map<std::string, int> reasons;
   int64_t reruns = 0;
-  double inexact_over = 0;  // by which a range is longer than what its blocks had in use
+  double inexact_over = 0;  // Factor by which a range exceeds the bytes that its blocks used.
   for (int m = 0; m < models; ++m) {
     const std::mt19937_64 of_model = random;
     const AnyModel any(random);

@@ -19,7 +19,7 @@
 namespace plimsoll {
 namespace {
 
-/// Classification that the system refuses memory when the test says so.
+/// Classification that throws BudgetExceeded while `refuses` is set.
 class RefusedClassification : public Classification {
  public:
   explicit RefusedClassification(const GraphModel& model, const std::atomic<bool>& refuses)
@@ -33,7 +33,7 @@ class RefusedClassification : public Classification {
   const std::atomic<bool>& refuses_;
 };
 
-/// Classification whose gradient is infinite when the test says so, while its losses stay as they are.
+/// Classification whose gradient is infinite while `is_steep` is set; its losses stay the same.
 class SteepClassification : public Classification {
  public:
   SteepClassification(const GraphModel& model, const std::atomic<bool>& is_steep)
@@ -48,7 +48,7 @@ class SteepClassification : public Classification {
   const std::atomic<bool>& is_steep_;
 };
 
-/// Comes and goes with the steps of a run.
+/// Pressure whose level the test changes between the steps of a run.
 class FakePressure : public Pressure {
  public:
   int level() const override { return now; }
@@ -74,7 +74,7 @@ class FitTest : public ::testing::Test {
     recipe_.training.block.graphs = 4;
   }
 
-  // Trains a new model of the same seed; `step` is called after each step.
+  // Trains a new model of the same seed; calls `step` after each step.
   FitResult run(const std::string& name, const std::function<void(int64_t)>& step,
                 Pressure* pressure = nullptr, bool resume = false) {
     model_ = std::make_unique<GATWithJK>(GATWithJKOptions{.num_ids = 50}, 3);
@@ -103,7 +103,7 @@ class FitTest : public ::testing::Test {
   TrainingSplit split_;
   Recipe recipe_;
   std::atomic<bool> refuses_ = false;
-  bool trains_steep_ = false;  // a SteepClassification is trained
+  bool trains_steep_ = false;  // Whether to train a SteepClassification.
   std::atomic<bool> is_steep_ = false;
   std::unique_ptr<GATWithJK> model_;
 };

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// A model of one weight that learns one target.
+// A model with one weight that learns one target.
 struct Model {
   explicit Model(uint64_t seed) : parameters(seed) {
     weight = parameters.add("lin.weight", {1}, Init::normal());
@@ -47,7 +47,7 @@ TEST(InitialWeights, UnitsOfTargetsAreThoseOfTheDataUnlessTheFilesAreAskedFor) {
 
   for (const bool own_scale : {true, false}) {
     Model model(2);
-    model.set_units(1000, 70);  // what the new data has
+    model.set_units(1000, 70);  // Mean and scale of the new data.
     const InitialWeights found = init_from(folder / "model.safetensors", model.parameters, own_scale);
     EXPECT_EQ(Model::value(model.weight), Model::value(trained.weight));
     EXPECT_EQ(Model::value(model.units.mean), own_scale ? 1000 : 5);

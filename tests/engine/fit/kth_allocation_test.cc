@@ -1,5 +1,4 @@
-// Every allocation of a training step is refused once, in its turn: the block runs again, and nothing else is
-// different.
+// Each allocation of a training step is refused once: the block runs again, and nothing else changes.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/CPUAllocator.h>
@@ -23,17 +22,17 @@
 namespace plimsoll {
 namespace {
 
-// Who refuses.
+// The component that refuses.
 enum class Refusal {
-  ledger,  // there is no slab: a tensor of the heap passes the cap
-  slab,    // the range of a block would have to grow, and may not
-  system,  // malloc, for a small object of the block
+  ledger,  // Without a slab: a tensor on the heap exceeds the cap.
+  slab,    // The range of a block would have to grow, and may not.
+  system,  // Malloc refuses memory for a small object of the block.
 };
 
-/// In front of the allocator of torch: refuses one request, counted over all threads.
+/// Wraps the allocator of torch and refuses one request, counted over all threads.
 class RefusingAllocator final : public c10::Allocator {
  public:
-  /// The allocator of this process from now on, until let_go().
+  /// Installs the allocator for this process, until let_go().
   static RefusingAllocator& install() {
     install_ledger_allocator();
     auto& one = instance();
@@ -43,7 +42,7 @@ class RefusingAllocator final : public c10::Allocator {
   }
   void let_go() { c10::SetCPUAllocator(inner_, kPriority); }
 
-  /// Counts from 1 on; the request of this number is refused, with 0 none.
+  /// Refuses the request with this number, counted from 1; 0: none.
   void refuse(int64_t request, Refusal refusal) {
     refusal_ = refusal;
     refused_ = request;
@@ -75,7 +74,7 @@ class RefusingAllocator final : public c10::Allocator {
     static auto* const one = new RefusingAllocator;
     return *one;
   }
-  // The refusal is the ledger's own. No bytes pass no cap: the request counts, and is granted.
+  // The ledger itself refuses. A request of 0 bytes never exceeds the cap: it is counted and granted.
   c10::DataPtr pass_the_cap(size_t bytes) {
     Ledger::process().set_cap(0);
     const struct Restore {
@@ -92,7 +91,7 @@ class RefusingAllocator final : public c10::Allocator {
 
 constexpr BlockLimits kLimits{8, 4096, 16384};
 
-// A model that begins to train. The second step sees what the first has left behind.
+// A model at the start of training. The second step uses the state that the first has left.
 class Training {
  public:
   Training(const BlockSource& source, std::span<const GraphShape> shapes, std::span<const int64_t> batch)
@@ -145,7 +144,7 @@ class Training {
   int64_t steps_ = 0;
 };
 
-// How many threads, who refuses, and whether layers are computed again.
+// Number of threads, the component that refuses, and whether layers are recomputed.
 class TheKthAllocation : public ::testing::TestWithParam<std::tuple<int, Refusal, bool>> {
  protected:
   static void SetUpTestSuite() { warm_up_torch(3); }
@@ -158,7 +157,7 @@ class TheKthAllocation : public ::testing::TestWithParam<std::tuple<int, Refusal
     allocator_.refuse(0, Refusal::slab);
     allocator_.let_go();
   }
-  // Workers keep their blocks of graphs; everything else is given back.
+  // Bytes held without the workers' blocks of graphs, which they keep.
   static int64_t held() { return Ledger::process().held() - Ledger::process().held(Tag::blocks); }
 
   RefusingAllocator& allocator_ = RefusingAllocator::install();
@@ -203,7 +202,7 @@ TEST_P(TheKthAllocation, FailsAndTheStepIsTheSame) {
     allocator_.refuse(k, refusal);
     ASSERT_EQ(disturbed->step(), loss) << "request " << k;
     ASSERT_EQ(held(), held_before) << "request " << k;
-    // The ledger refuses no request of no bytes.
+    // The ledger never refuses a request of 0 bytes.
     const int64_t reruns = disturbed->runner().reruns();
     if (refusal == Refusal::ledger && reruns == 0) {
       ++granted;

@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-// The numbers of torch.amp.GradScaler with its defaults.
+// Golden values of torch.amp.GradScaler with its defaults.
 TEST(LossScale, HalvesAtOnceAndDoublesAfterGoodSteps) {
   LossScale scale{.factor = LossScale::kFirst};
   EXPECT_FALSE(scale.take(false));

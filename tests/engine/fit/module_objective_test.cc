@@ -1,4 +1,4 @@
-// A torch::nn::Module and a loss on a block are all that the engine needs.
+// The engine needs only a torch::nn::Module and a loss on a block.
 
 #include <gtest/gtest.h>
 #include <torch/nn/modules/activation.h>
@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-// Mean squared error of a multilayer perceptron over the mean of a graph's nodes.
+// The mean squared error of a multilayer perceptron on the mean of a graph's nodes.
 class ModuleObjective : public Objective {
  public:
   ModuleObjective() {
@@ -26,7 +26,7 @@ class ModuleObjective : public Objective {
   CollateOptions collate_options() const override { return {}; }
   int64_t outputs() const override { return 1; }
   at::Tensor forward(const Batch& batch, const DropoutKey&) const override {
-    torch::nn::Sequential module = module_;  // a handle; forward() is not const
+    torch::nn::Sequential module = module_;  // A handle; forward() is not const.
     return module->forward(segment_reduce(batch.x, batch.graph_ptr, "mean"));
   }
   at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override {
@@ -44,7 +44,8 @@ TEST(ModuleObjective, GradientsAreThoseOfTheWholeBatchForAnyNumberOfThreads) {
   const auto shapes = read_shapes(source, 1);
   std::vector<int64_t> batch(100);
   std::iota(batch.begin(), batch.end(), int64_t{0});
-  // The same weights in each run: with others the gradient of a bias may almost cancel, and not its rounding.
+  // Each run has the same weights: with others the gradient of a bias may almost cancel, but not its
+  // rounding.
   torch::manual_seed(1);
   const ModuleObjective objective;
   std::vector<std::vector<at::Tensor>> found;

@@ -47,7 +47,7 @@ TEST_P(AgainstTorch, AHundredClippedStepsGoTheSameWay) {
     optimizer->step(gradients);
     peer->step();
   }
-  // torch multiplies and rounds in another order (lerp, addcmul), so bits differ; a hundred steps move
+  // Torch multiplies and rounds in another order (lerp, addcmul), so bits differ; a hundred steps move
   // weights by 1.
   for (size_t p = 0; p < mine.size(); ++p)
     EXPECT_LT((mine[p] - theirs[p].detach()).abs().max().item<float>(), 2e-6F) << options.kind << scale;
@@ -73,7 +73,7 @@ TEST(Optimizer, AStepAllocatesNothing) {
   for (const char* kind : {"adam", "adamw", "sgd"}) {
     const auto optimizer = make_optimizer({weights}, {.kind = kind, .momentum = 0.9});
     Ledger& ledger = Ledger::process();
-    ledger.set_cap(ledger.held());  // every new entry is refused
+    ledger.set_cap(ledger.held());  // Every new entry is refused.
     EXPECT_NO_THROW({
       clip_gradients({gradient}, 1.0);
       optimizer->step({gradient});

@@ -22,13 +22,14 @@
 namespace plimsoll {
 namespace {
 
-/// Classification that ends on the rank that the test names.
+/// Classification that calls `before` in each training block, which ends the run on the rank that the test
+/// chooses.
 class EndedClassification : public Classification {
  public:
   EndedClassification(const GraphModel& model, std::function<void()> before)
       : Classification(model), before_(std::move(before)) {}
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override {
-    if (key.training && key.epoch > 0) before_();  // no block of the plan
+    if (key.training && key.epoch > 0) before_();  // Does not count the blocks of the plan.
     return Classification::forward(batch, key);
   }
 
@@ -36,11 +37,11 @@ class EndedClassification : public Classification {
   const std::function<void()> before_;
 };
 
-/// On which rank a run is asked to stop, and in which of the blocks that it works on.
+/// The rank on which a run is asked to stop, and the index of the block in which it stops.
 struct Stop {
   int rank = -1;
   int64_t block = 0;
-  bool kills = false;  ///< nothing is written any more
+  bool kills = false;  ///< Nothing is written after the stop.
 };
 
 class RanksTest : public ::testing::Test {
@@ -58,10 +59,10 @@ class RanksTest : public ::testing::Test {
     recipe_.training.max_epochs = 2;
     recipe_.training.batch_size = 32;
     recipe_.training.block.graphs = 3;
-    recipe_.training.gradient_clip_val = 0.5;  // always clips
+    recipe_.training.gradient_clip_val = 0.5;  // Always clips.
   }
 
-  // Trains a new model of the same seed on so many ranks; returns the one hash that all of them have.
+  // Trains a new model of the same seed on `ranks` ranks; returns the hash that all of them have.
   std::string run(int ranks, const std::string& name, bool resume = false, Stop stop = {}) {
     std::mutex mutex;
     std::set<std::string> hashes;
@@ -187,7 +188,7 @@ TEST_F(RanksTest, APredictionIsThatOfOneProcessOnEveryRank) {
     });
     return found;
   };
-  // Blocks enough for several rounds, and fewer than ranks.
+  // Enough blocks for several rounds, and fewer blocks than ranks.
   for (const int64_t size : {int64_t{1}, int64_t{60}}) {
     const Found one = predict(nullptr, size);
     ASSERT_EQ(one.second.size(), 240U);
@@ -238,7 +239,7 @@ TEST_F(RanksTest, ThePlanHasExchangeAndSliceToTheByte) {
     int64_t slice = 0;
     for (const at::Tensor& value : values_of_rank(parameters, 0, ranks)) slice += value.numel() * 4;
     EXPECT_NEAR(static_cast<double>(slice), static_cast<double>(bytes) / ranks, 4.0);
-    // A rank with one node of the tree: the bound is 2 P, of which its own slices stay.
+    // With one node per rank the bound is 2 P, from which its own slices are subtracted.
     if (ranks != 3) {
       EXPECT_LE(LaneExchange::bytes_sent(parameters, 4, ranks), 2 * bytes);
     }

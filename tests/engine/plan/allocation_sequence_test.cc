@@ -1,5 +1,5 @@
-// Every training step of a model takes the same pieces of memory in the same order, in sizes that a few
-// counts of its block decide.
+// Every training step of a model allocates the same pieces in the same order. Their sizes depend on a few
+// counts of the block.
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ namespace {
 constexpr int64_t kFeatures = OddGraphs::kFeatures;
 constexpr size_t kTerms = 10;
 
-// What decides a block's memory, from its graphs' shapes alone.
+// Computes the counts that decide a block's memory, from its graphs' shapes.
 std::array<int64_t, kTerms> terms_of(std::span<const GraphShape> shapes, const CollateOptions& options) {
   PieceCount pieces;
   BlockSize size;
@@ -62,7 +62,7 @@ struct Block {
       : graphs(seed, sizes), shapes(read_shapes(graphs, 1)) {}
 };
 
-// Blocks of very different make, all closed or all open.
+// Very different blocks, all closed or all open.
 std::vector<Block> blocks(bool closed, int count) {
   std::vector<Block> result;
   std::mt19937_64 random(closed ? 1 : 2);
@@ -77,7 +77,7 @@ std::vector<Block> blocks(bool closed, int count) {
   return result;
 }
 
-// BlockEngine's.
+// Trains a block as BlockEngine does.
 void train(const Block& block, const Objective& objective) {
   std::vector<at::Tensor> parameters;
   for (const ParameterList::Entry& entry : objective.parameters().entries())
@@ -93,7 +93,7 @@ void train(const Block& block, const Objective& objective) {
 
 void expect_planned(const std::vector<Block>& blocks, const GraphModel& model) {
   const Classification objective(model);
-  train(blocks.front(), objective);  // what torch makes once
+  train(blocks.front(), objective);  // Allocates what torch allocates once.
   std::vector<TapeOf<kTerms>> tapes;
   for (const Block& block : blocks)
     tapes.push_back({terms_of(block.shapes, objective.collate_options()),
@@ -115,7 +115,7 @@ TEST_P(AllocationSequence, IsTheSameForEveryBlockOfAGnn) {
       for (const char* jk : {"last", "cat", "max"})
         for (const char* pooling : {"mean", "sum", "max"})
           for (const bool node_head : {false, true}) {
-            // Each option meets many others; all of them take a minute.
+            // Each option is combined with many others; all combinations take a minute.
             if (++next % (GetParam() ? 7 : 17) != 0 && !slow()) continue;
             if (node_head && std::string(pooling) != "mean") continue;
             const Gnn model({.conv = conv,
@@ -149,7 +149,7 @@ TEST_P(AllocationSequence, IsTheSameForEveryBlockOfTheGat) {
 
 TEST(OddBlocks, TakeTheSamePiecesWithoutEdgesAndForOneGraph) {
   at::set_num_threads(1);
-  // A block of one node is another matter: torch then takes rows for columns, and a norm has nothing to say.
+  // A block of one node is a special case: torch then takes rows for columns, and a norm has no variance.
   for (const std::vector<int64_t>& odd :
        std::vector<std::vector<int64_t>>{{-3, -4}, {50}, {2}, {1, 1}, {5, 1, 7}})
     for (const char* conv : {"gat", "gatv2", "gcn", "gin", "sage"}) {

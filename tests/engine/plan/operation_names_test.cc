@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-// Bytes by module that a function asks for, where it is recorded.
+// Bytes that a function allocates, by module, if it is recorded.
 std::map<std::string, int64_t> recorded(const std::function<void()>& function) {
   install_ledger_allocator();
   TapeRecorder recorder;
@@ -35,7 +35,7 @@ TEST(ModuleScope, NamesWhatIsAllocatedInIt) {
   const at::Tensor x = at::ones({100});
   const auto bytes = recorded([&] { at::Tensor y = in_module("first", x) + 1; });
   EXPECT_GE(bytes.at("first"), 400);
-  EXPECT_GE(bytes.at(""), 400);  // the sum
+  EXPECT_GE(bytes.at(""), 400);  // Bytes of the sum.
 }
 
 TEST(ModuleScope, HasItsGradientsToo) {
@@ -44,7 +44,7 @@ TEST(ModuleScope, HasItsGradientsToo) {
     const at::Tensor y = in_module("second", in_module("first", x));
     torch::autograd::grad({y.sum()}, {x});
   });
-  EXPECT_GE(bytes.at("first"), 800);  // of x * 2 and of its gradient
+  EXPECT_GE(bytes.at("first"), 800);  // Bytes of x * 2 and of its gradient.
   EXPECT_GE(bytes.at("second"), 800);
 }
 

@@ -1,4 +1,4 @@
-// What a plan says is what a run takes.
+// A run needs the memory that its plan says.
 
 #include "engine/plan/planner.h"
 
@@ -32,14 +32,14 @@ class PlannerTest : public ::testing::Test {
   }
 };
 
-// The goals: no error in 95 of 100 pairs of a model and a block, and never too little in any.
+// Goals: no error for 95 of 100 pairs of a model and a block, and no underestimate for any.
 TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
   const int models = std::getenv("PLIMSOLL_SLOW") != nullptr ? 500 : 105;
   std::mt19937_64 random(11);
   int pairs = 0;
   int exact = 0;
   int under = 0;
-  std::vector<double> packed;  // bytes of the range over those of the tape's peak
+  std::vector<double> packed;  // Bytes of the range divided by those of the tape's peak.
   std::vector<double> largest_packed;
   for (int m = 0; m < models; ++m) {
     const AnyModel any(random);
@@ -86,7 +86,7 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
       const Tape tape = engine.record(block, training, range);
       const int64_t found = tape.peak().bytes;
       const std::vector<int64_t> pieces = planned.model(terms.closed).sizes(terms.terms);
-      // One row of a wider tensor is contiguous, so that a block of one graph is spared copies of it.
+      // One row of a wider tensor is contiguous, so a block of one graph needs no copies of it.
       for (size_t i = 0; i < std::min(pieces.size(), tape.pieces.size()) && block.nodes() > 1; ++i)
         EXPECT_TRUE(tape.pieces[i].bytes == pieces[i] || (block.graphs() == 1 && tape.pieces[i].bytes == 0))
             << "piece " << i << " of " << tape.pieces[i].operation << ": " << tape.pieces[i].bytes << " for "
@@ -120,7 +120,7 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
   EXPECT_LE(at(largest_packed, 0.9), 3);
 }
 
-// Nothing is run: never too little, and at most 5 % too much in the median.
+// Without running anything: no underestimate, and a median overestimate of at most 5 %.
 TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
   const int models = std::getenv("PLIMSOLL_SLOW") != nullptr ? 500 : 105;
   std::mt19937_64 random(13);
@@ -210,7 +210,7 @@ TEST_F(PlannerTest, IsNeverUnderThePeakWithoutRunningAnything) {
   EXPECT_LE(at(over, 0.5), 1.05);
 }
 
-// Operators take other ways through a graph that is too large for a piece.
+// Operators use another code path for a graph that is too large for a piece.
 TEST_F(PlannerTest, IsNotUnderThePeakOfALargeGraphWithoutRunningIt) {
   const OddGraphs source(5, std::vector<int64_t>{9000, 30, 2});
   const auto shapes = read_shapes(source, 1);
@@ -247,7 +247,7 @@ TEST_F(PlannerTest, IsNotUnderThePeakOfALargeGraphWithoutRunningIt) {
     }
 }
 
-// A recipe may call for a batch of more graphs than there are.
+// A recipe's batch may be larger than the data set.
 TEST_F(PlannerTest, NeedsNothingForMoreGraphsThanThereAre) {
   const OddGraphs source(7, std::vector<int64_t>{5, 6, 7, 4});
   const auto shapes = read_shapes(source, 1);
@@ -268,11 +268,11 @@ TEST_F(PlannerTest, NeedsNothingForMoreGraphsThanThereAre) {
                       .recompute = "off"})
         .min_budget;
   };
-  min(4);  // the first plan of a process counts what libraries take once, on some machines
+  min(4);  // On some machines the first plan of a process includes memory that libraries allocate once.
   EXPECT_EQ(min(1'000'000'000'000), min(4));
 }
 
-/// What it asks for depends on values.
+/// An objective whose allocations depend on values.
 class OnlyWithData : public VgaeLike {
  public:
   using VgaeLike::VgaeLike;

@@ -1,4 +1,4 @@
-// What a plan says of samples whose layers are trimmed to their hops is what a run takes.
+// A run on samples whose layers are trimmed to their hops needs the memory that its plan says.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ namespace {
 constexpr auto kNone = std::numeric_limits<int64_t>::max();
 constexpr BlockLimits kOneSample{.graphs = 1, .nodes = kNone, .edges = kNone};
 
-// Every tenth model meets samples of so many seeds that all hops have several chunks and parts.
+// Every tenth model gets samples with so many seeds that all hops have several chunks and parts.
 bool large(int model) {
   return model % 10 == 9;
 }
@@ -36,7 +36,7 @@ int64_t max_seeds(int model) {
 
 constexpr std::array kConvs = {"gat", "gatv2", "gcn", "gin", "sage"};
 
-// Every third model judges pairs of seeds.
+// Every third model predicts pairs of seeds.
 bool of_pairs(int model) {
   return model % 3 == 2;
 }
@@ -46,7 +46,7 @@ std::unique_ptr<Objective> objective_of(const Gnn& model, bool pairs) {
   return std::make_unique<Classification>(model);
 }
 
-// A random model that judges seeds. Each kind of layer meets large samples.
+// A random model that predicts seeds. Each kind of layer gets large samples.
 GnnOptions any_options(std::mt19937_64& random, int64_t layers, int model) {
   const auto pick = [&](auto... values) {
     const std::vector list{values...};

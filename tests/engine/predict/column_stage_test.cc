@@ -94,14 +94,14 @@ TEST_F(ColumnStageTest, OneThatIsThereIsKept) {
   const auto written = std::filesystem::last_write_time(columns_ / "said.npy");
   ColumnOptions again = options(objective_, 2);
   again.run.begun = [] { FAIL() << "it is computed again"; };
-  const LedgerCap nothing_free(0);  // it takes no memory either
+  const LedgerCap nothing_free(0);  // No memory is free, and none is needed.
   const ColumnResult result = write_column(again, columns_);
   EXPECT_FALSE(result.computed);
   EXPECT_EQ(result.column.shape().shape, (std::vector<int64_t>{10, 2}));
   EXPECT_EQ(std::filesystem::last_write_time(columns_ / "said.npy"), written);
 }
 
-// The machine of rank 1 sees the column late, as a client of NFS may.
+// The machine of rank 1 sees the column late, as an NFS client may.
 TEST_F(ColumnStageTest, ARankThatSeesItLateHasIt) {
   const std::filesystem::path seen = folder_ / "seen";
   std::filesystem::create_directories(seen);

@@ -61,7 +61,7 @@ class FullNeighboursTest : public testing::Test {
     judge_nodes(graph, topology, model, nodes, options, logits);
     return logits;
   }
-  // So that edges are read again and again.
+  // Edges are then read several times.
   static void set_small_budget() {
     Ledger& ledger = Ledger::process();
     ledger.set_cap(ledger.held() + 8'000'000);
@@ -87,7 +87,7 @@ TEST_F(FullNeighboursTest, SaysTheSameWhetherEdgesFitIntoMemoryOrNot) {
   }
 }
 
-// The smallest budget that a refusal names; 0: it names none.
+// The smallest budget that a refusal names; 0 if it names none.
 int64_t named_in(const std::string& text) {
   const std::string before = "the smallest budget that works is ";
   const size_t at = text.find(before);

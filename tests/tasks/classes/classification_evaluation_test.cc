@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-// What figures take comes after the blocks, which would have it all.
+// The memory for figures is set aside before the blocks, which would take all of it.
 TEST(ClassificationEvaluation, ALargerBudgetIsNeverRefusedWhereASmallerOneJudges) {
   install_ledger_allocator();
   warm_up_torch(2);

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Sets TMPDIR, and puts back what it was.
+// Sets TMPDIR, and restores its former value.
 class TemporaryFolderIs {
  public:
   explicit TemporaryFolderIs(const fs::path& folder) {

@@ -37,7 +37,7 @@ TEST(Ranking, AreasAreThoseOfScikitLearnTiesIncluded) {
   EXPECT_DOUBLE_EQ(ranking.average_precision().value(), 0.7916666666666666);
 }
 
-// A comparison with NaN is never true: one such score kept a walk down the ranking from ending.
+// A comparison with NaN is never true: one such score used to make the walk down the ranking endless.
 TEST(Ranking, IsUndefinedWhereAScoreIsNoNumber) {
   std::vector<float> scores = kScores;
   scores[5] = std::numeric_limits<float>::quiet_NaN();
@@ -109,7 +109,7 @@ TEST(Ranking, AHistogramHoldsEveryScoreAndTheLevels) {
   const ScoreHistogram histogram = Ranking(scores, truth).histogram(16, levels);
   EXPECT_EQ(std::accumulate(histogram.benign.begin(), histogram.benign.end(), int64_t{0}), 600);
   EXPECT_EQ(std::accumulate(histogram.attack.begin(), histogram.attack.end(), int64_t{0}), 400);
-  EXPECT_EQ(histogram.low, 5);  // the outermost scores do not stretch the axis
+  EXPECT_EQ(histogram.low, 5);  // The outermost scores do not stretch the axis.
   EXPECT_EQ(histogram.high, 1200);
   const ScoreHistogram flat = Ranking(std::vector<float>{2, 2}, std::vector<uint8_t>{0, 1}).histogram(4, {});
   EXPECT_EQ(flat.low, 2);

@@ -9,8 +9,7 @@ namespace {
 
 constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 
-// The example of scikit-learn's page on r2_score with two outputs: 0.9375 and 0.9375 on average 0.9383
-// weighted.
+// The example with two outputs of scikit-learn's page on r2_score: 0.9375 on average, and 0.9383 weighted.
 TEST(RegressionFigures, TwoTargets) {
   const std::vector<float> targets = {0.5F, 1, -1, 1, 7, -6};
   const std::vector<float> values = {0, 2, -1, 2, 8, -5};
