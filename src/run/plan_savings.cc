@@ -15,26 +15,29 @@ struct Change {
 };
 
 void add_half(std::vector<Change>& changes, const std::string& key, int64_t now,
-              std::function<int64_t&(Recipe&)> of) {
+              std::function<int64_t&(Recipe&)> value_of) {
   if (now < 2) return;
-  changes.push_back(
-      {fmt::format("{}={}", key, now / 2), [of = std::move(of), now](Recipe& r) { of(r) = now / 2; }});
+  changes.push_back({fmt::format("{}={}", key, now / 2),
+                     [value_of = std::move(value_of), now](Recipe& r) { value_of(r) = now / 2; }});
 }
 
 void add_gat(std::vector<Change>& changes, const std::string& section, const Recipe::Gat& gat,
-             const std::function<Recipe::Gat&(Recipe&)>& of) {
-  add_half(changes, section + ".heads", gat.heads, [of](Recipe& r) -> int64_t& { return of(r).heads; });
-  add_half(changes, section + ".hidden", gat.hidden, [of](Recipe& r) -> int64_t& { return of(r).hidden; });
-  add_half(changes, section + ".layers", gat.layers, [of](Recipe& r) -> int64_t& { return of(r).layers; });
+             const std::function<Recipe::Gat&(Recipe&)>& gat_of) {
+  add_half(changes, section + ".heads", gat.heads,
+           [gat_of](Recipe& r) -> int64_t& { return gat_of(r).heads; });
+  add_half(changes, section + ".hidden", gat.hidden,
+           [gat_of](Recipe& r) -> int64_t& { return gat_of(r).hidden; });
+  add_half(changes, section + ".layers", gat.layers,
+           [gat_of](Recipe& r) -> int64_t& { return gat_of(r).layers; });
 }
 
 void add_vgae(std::vector<Change>& changes, const std::string& section, const Recipe::Vgae& vgae,
-              const std::function<Recipe::Vgae&(Recipe&)>& of) {
+              const std::function<Recipe::Vgae&(Recipe&)>& vgae_of) {
   std::string halves;
   for (const int64_t width : vgae.hidden)
     halves += fmt::format("{}{}", halves.empty() ? "" : ", ", std::max<int64_t>(width / 2, 1));
-  changes.push_back({fmt::format("{}.hidden=[{}]", section, halves), [of](Recipe& r) {
-                       for (int64_t& width : of(r).hidden) width = std::max<int64_t>(width / 2, 1);
+  changes.push_back({fmt::format("{}.hidden=[{}]", section, halves), [vgae_of](Recipe& r) {
+                       for (int64_t& width : vgae_of(r).hidden) width = std::max<int64_t>(width / 2, 1);
                      }});
 }
 

@@ -33,16 +33,16 @@ std::vector<PlannedSetting> plan_settings(const TrainingInput& input, RunOptions
   std::vector<PlannedSetting> settings;
   for (const int64_t quarters : {2, 4, 8})
     for (const int64_t fewer : {1, 0}) {
-      TrainingInput of = input;
-      const bool paths = of.recipe.uses_paths();
-      int64_t& hidden = paths ? of.recipe.paths.hidden : of.recipe.gnn.hidden;
-      int64_t& layers = paths ? of.recipe.paths.layers : of.recipe.gnn.layers;
+      TrainingInput changed = input;
+      const bool paths = changed.recipe.uses_paths();
+      int64_t& hidden = paths ? changed.recipe.paths.hidden : changed.recipe.gnn.hidden;
+      int64_t& layers = paths ? changed.recipe.paths.layers : changed.recipe.gnn.layers;
       if (fewer > 0 && (giant || layers == 1)) continue;
       hidden = std::max<int64_t>(hidden * quarters / 4, 2);
       layers -= fewer;
       PlannedSetting setting{hidden, layers, MemoryPlan()};
       Ledger::process().set_cap(*run.cap);  // A setting that was too large has raised the cap.
-      setting.plan = largest_budget(plan_within(of, run, budget));
+      setting.plan = largest_budget(plan_within(changed, run, budget));
       settings.push_back(std::move(setting));
     }
   return settings;

@@ -62,7 +62,7 @@ NewRun::NewRun(const RunFolder& folder, bool force, FileSystem& files)
   const bool is_run = holds_a_run(folder, files_);
   if (!is_run && files_.exists(root_) && !holds_nothing_yet(root_, files_))
     throw Failure(root_.string() + " holds something that is no run; name another --run");
-  if (is_run && !force) refuse_the_old();
+  if (is_run && !force) refuse_existing_run();
   made_ = make_folders(root_, files_);
   try {
     lock_ = std::make_unique<RunLock>(root_, files_);
@@ -74,7 +74,7 @@ NewRun::NewRun(const RunFolder& folder, bool force, FileSystem& files)
   if (!holds_a_run(folder, files_)) return;
   if (!force) {  // Another process has made a run since the first check.
     lock_.reset();
-    refuse_the_old();
+    refuse_existing_run();
   }
   lock_of_old_.swap(lock_);
   if (!exchange_for_new()) rename_and_make_new();
@@ -84,7 +84,7 @@ NewRun::~NewRun() {
   if (!committed_) put_back();
 }
 
-void NewRun::refuse_the_old() const {
+void NewRun::refuse_existing_run() const {
   require_no_trainer(root_, files_);
   throw Failure(root_.string() + " holds a run already; name another --run, or give --force");
 }

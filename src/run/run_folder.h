@@ -58,7 +58,7 @@ class NewRun {
   void commit();
 
  private:
-  [[noreturn]] void refuse_the_old() const;
+  [[noreturn]] void refuse_existing_run() const;
   bool exchange_for_new();
   void rename_and_make_new();
   void put_back();

@@ -16,23 +16,23 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Takes the memory that earlier stages left off the options of a stage.
-RunOptions beside(const StageMemory& memory, RunOptions run) {
+RunOptions after_earlier_stages(const StageMemory& memory, RunOptions run) {
   run.outside_ledger += memory.left();
   run.outside_varies = StageMemory::kLeftVaries;
   if (run.cap) *run.cap -= memory.left();
   return run;
 }
 
-RunOptions run_of(const StageRuns& runs, const SeededStage& of, bool alone) {
+RunOptions run_of(const StageRuns& runs, const SeededStage& seeded, bool alone) {
   RunOptions run = runs.run;
-  run.folder = runs.folder->seed(of.seed) / of.stage.folder;
-  run.identity = fmt::format("{} seed {} {}", runs.identity, of.seed, of.stage.folder);
+  run.folder = runs.folder->seed(seeded.seed) / seeded.stage.folder;
+  run.identity = fmt::format("{} seed {} {}", runs.identity, seeded.seed, seeded.stage.folder);
   // A device that rounds differently gives other weights, so it is part of the identity.
   if (run.device != nullptr) run.identity += " on " + run.device->model();
-  run.progress =
-      runs.progress_of(alone ? "train " + of.stage.name : fmt::format("seed {} {}", of.seed, of.stage.name));
+  run.progress = runs.progress_of(alone ? "train " + seeded.stage.name
+                                        : fmt::format("seed {} {}", seeded.seed, seeded.stage.name));
   if (run.writes()) make_folders(run.folder);
-  meet(run.exchange);  // A stage that is refused removes the run's folder, so all ranks wait here.
+  barrier(run.exchange);  // A stage that is refused removes the run's folder, so all ranks wait here.
   return run;
 }
 
@@ -41,33 +41,33 @@ RunOptions run_of(const StageRuns& runs, const SeededStage& of, bool alone) {
 std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const StageRuns& runs) {
   std::vector<TrainedStage> done;
   const bool alone = stages.size() == 1;
-  for (const SeededStage& of : stages) {
+  for (const SeededStage& seeded : stages) {
     const auto start = Clock::now();
-    RunOptions run = run_of(runs, of, alone);
+    RunOptions run = run_of(runs, seeded, alone);
     std::optional<StageMemory> memory;
-    if (!alone) run = beside(memory.emplace(run.outside_ledger), std::move(run));
-    StageReport report = of.stage.run(run);
-    meet(run.exchange);  // The next stage reads what rank 0 has written.
+    if (!alone) run = after_earlier_stages(memory.emplace(run.outside_ledger), std::move(run));
+    StageReport report = seeded.stage.run(run);
+    barrier(run.exchange);  // The next stage reads what rank 0 has written.
     if (report.was_there) continue;
     // A plan adds a margin for the differences of processes; this process ran within its cap.
     if (const int64_t cap = Ledger::process().cap(); cap < Ledger::kUnlimited)
       report.fit.plan.min_budget = std::min(report.fit.plan.min_budget, run.outside_ledger + cap);
     report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     report.measured_peak = memory ? memory->peak_anonymous() : run.outside_ledger + Ledger::process().peak();
-    done.push_back({of.seed, std::move(report)});
+    done.push_back({seeded.seed, std::move(report)});
   }
   return done;
 }
 
 StagePlans plan_stages(std::span<const SeededStage> stages, const RunOptions& run) {
   StagePlans plans;
-  for (const SeededStage& of : stages) {
+  for (const SeededStage& seeded : stages) {
     if (stages.size() == 1) {
-      plans.emplace_back(of.stage.name, of.stage.plan(run));
+      plans.emplace_back(seeded.stage.name, seeded.stage.plan(run));
       continue;
     }
     const StageMemory memory(run.outside_ledger);
-    plans.emplace_back(of.stage.name, of.stage.plan(beside(memory, run)));
+    plans.emplace_back(seeded.stage.name, seeded.stage.plan(after_earlier_stages(memory, run)));
   }
   return plans;
 }

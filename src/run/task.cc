@@ -30,7 +30,7 @@ const Task& find_task(const std::string& name) {
 void require_kind(const std::filesystem::path& data, const Recipe& recipe,
                   const std::vector<std::string>& kinds) {
   const std::string kind = kind_of(data);
-  const auto is_for = [&](const char* of) { return std::ranges::find(kinds, of) != kinds.end(); };
+  const auto is_for = [&](const char* name) { return std::ranges::find(kinds, name) != kinds.end(); };
   if (is_for(kind.c_str())) return;
   if (kind == "graph")
     throw UsageError(

@@ -68,11 +68,11 @@ TrackerProcess::TrackerProcess(const std::filesystem::path& run, const std::vect
   const int error = start(words, ends[1], &process_);
   ::close(ends[1]);
   constexpr std::string_view kError = "error ";
-  const std::string said = error == 0 ? first_line(socket_) : "";
-  if (said == "ready") return;
+  const std::string answer = error == 0 ? first_line(socket_) : "";
+  if (answer == "ready") return;
   ::close(socket_);
   if (error == 0) ::waitpid(process_, nullptr, 0);
-  if (said.starts_with(kError)) throw UsageError(said.substr(kError.size()));
+  if (answer.starts_with(kError)) throw UsageError(answer.substr(kError.size()));
   throw UsageError(fmt::format(
       "run.trackers: `{} -m plimsoll.sync` does not start{}; give PLIMSOLL_PYTHON the Python that has the "
       "package plimsoll (pip install plimsoll)",

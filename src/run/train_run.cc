@@ -86,8 +86,8 @@ std::vector<SeededStage> stages_of(const TrainRequest& request, const Training& 
 // of processes differ, each stage decides when it starts.
 void refuse_at_once(std::span<const SeededStage> stages, RunOptions run, int64_t budget) {
   if (stages.size() < 2 || budget == 0) return;
-  const auto of_other_seed =
-      std::ranges::find_if(stages, [&](const SeededStage& of) { return of.seed != stages.front().seed; });
+  const auto of_other_seed = std::ranges::find_if(
+      stages, [&](const SeededStage& stage) { return stage.seed != stages.front().seed; });
   for (const bool without_data : {true, false}) {
     run.without_data = without_data;
     MemoryPlan plan = largest_budget(plan_stages({stages.begin(), of_other_seed}, run));
@@ -135,9 +135,9 @@ Json with_earlier(const Json& before, const std::vector<TrainedStage>& stages) {
   const Json now = stages_json(stages);
   if (before.is_array())
     for (const Json& entry : before) {
-      const auto same = [&](const Json& of) {
-        return entry.is_object() && entry.value("seed", Json()) == of["seed"] &&
-               entry.value("stage", Json()) == of["stage"];
+      const auto same = [&](const Json& other) {
+        return entry.is_object() && entry.value("seed", Json()) == other["seed"] &&
+               entry.value("stage", Json()) == other["stage"];
       };
       if (std::ranges::none_of(now, same)) all.push_back(entry);
     }
@@ -146,9 +146,9 @@ Json with_earlier(const Json& before, const std::vector<TrainedStage>& stages) {
 }
 
 // The entry "starts" of the manifest: each process that trained in the folder and could still record its end.
-class Starts {
+class StartRecords {
  public:
-  Starts(const TrainRequest& request, const Json& before)
+  StartRecords(const TrainRequest& request, const Json& before)
       : request_(request), all_(before.is_array() ? before : Json::array()) {}
 
   const Json& before() const { return all_; }
@@ -170,7 +170,8 @@ class Starts {
 };
 
 // Records an early exit. Write errors are ignored so that the original error is reported.
-void note_early_end(const RunFolder& folder, Json manifest, const Starts& starts, const RunOptions& run) {
+void note_early_end(const RunFolder& folder, Json manifest, const StartRecords& starts,
+                    const RunOptions& run) {
   const bool interrupted = run.interrupt != nullptr && *run.interrupt;
   try {
     manifest["starts"] = starts.with_this(interrupted ? "interrupted" : "error");
@@ -227,7 +228,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   // The manifest comes first, because it marks the folder as a run.
   Json manifest = manifest_of(request, training->data(), std::move(read), identity, roundings);
   if (!enforced.is_null()) manifest["enforced"] = enforced;
-  const Starts starts(request, earlier.starts);
+  const StartRecords starts(request, earlier.starts);
   manifest["starts"] = starts.before();
   if (!request.stages.empty() && earlier.stages.is_array()) manifest["stages"] = earlier.stages;
   if (request.run.ranks > 1) manifest["ranks"] = request.run.ranks;
@@ -236,7 +237,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
     write_text(folder.recipe(), recipe_yaml(request.input.recipe));
     if (request.trackers) request.trackers->follow();
   }
-  meet(request.run.exchange);
+  barrier(request.run.exchange);
   RunOptions run = request.run;
   run.resume = request.resume;
   run.roundings = roundings.dump();
@@ -246,7 +247,7 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   done.trained_on = training->trained_on();
   try {
     if (writes)
-      for (const SeededStage& of : stages) make_folders(folder.seed(of.seed) / "columns");
+      for (const SeededStage& stage : stages) make_folders(folder.seed(stage.seed) / "columns");
     done.stages = run_stages(
         stages,
         {.folder = &folder, .run = run, .identity = identity, .progress_of = [&](const std::string& title) {
@@ -309,10 +310,10 @@ TrainedRun train_run(const TrainRequest& request) {
   if (const auto& trackers = request.input.recipe.run.trackers;
       !trackers.empty() && !asked.trackers && request.run.writes())
     asked.trackers = std::make_shared<const TrackerProcess>(request.folder, trackers);
-  bool begun = false;
-  asked.run.begun = [&] {
-    begun = true;
-    request.run.begun();
+  bool started = false;
+  asked.run.on_started = [&] {
+    started = true;
+    request.run.on_started();
   };
   const auto refuse = [&](const BudgetExceeded* refusal) {
     require_feasible(largest_budget(plan_beyond_budget(asked.input, request.run, request.budget, refusal)));
@@ -325,7 +326,7 @@ TrainedRun train_run(const TrainRequest& request) {
       require_feasible(largest_budget(plan_without_data(asked.input, request.run)));
     return train_in_folder(asked);
   } catch (const BudgetExceeded& refusal) {
-    if (begun || request.budget == 0 || !request.explains_refusals) throw;
+    if (started || request.budget == 0 || !request.explains_refusals) throw;
     request.release();
     refuse(&refusal);
     throw;

@@ -124,9 +124,9 @@ TEST_F(PlanWithoutDataTest, NeedsNoLessThanBlocksThatRun) {
   for (const std::string& task : tasks())
     for (const std::string& model : models_of(task)) {
       SCOPED_TRACE(task + ", " + model);
-      const TrainingInput of = input(task, {"model=" + model});
-      const StagePlans plans = plan_without_data(of, {});
-      const StagePlans measured = plan_run(of, {});
+      const TrainingInput planned = input(task, {"model=" + model});
+      const StagePlans plans = plan_without_data(planned, {});
+      const StagePlans measured = plan_run(planned, {});
       ASSERT_EQ(plans.size(), measured.size());
       for (size_t i = 0; i < plans.size(); ++i) {
         EXPECT_GE(plans[i].second.worst.peak_bytes, measured[i].second.worst.peak_bytes) << plans[i].first;
@@ -139,15 +139,15 @@ TEST_F(PlanWithoutDataTest, AnswersATinyBudgetAndSaysWhatWouldShrinkIt) {
   for (const std::string& task : tasks())
     for (const std::string& model : models_of(task)) {
       SCOPED_TRACE(task + ", " + model);
-      const TrainingInput of = input(task, {"model=" + model});
+      const TrainingInput planned = input(task, {"model=" + model});
       Ledger::process().set_cap(kTooSmall);
-      const MemoryPlan plan = largest_budget(plan_within(of, {}, kTooSmall));
+      const MemoryPlan plan = largest_budget(plan_within(planned, {}, kTooSmall));
       EXPECT_FALSE(plan.feasible);
       EXPECT_GT(plan.min_budget, kTooSmall);
       Ledger::process().set_cap(plan.min_budget);
-      EXPECT_TRUE(largest_budget(plan_within(of, {}, plan.min_budget)).feasible) << plan.min_budget;
+      EXPECT_TRUE(largest_budget(plan_within(planned, {}, plan.min_budget)).feasible) << plan.min_budget;
       Ledger::process().set_cap(Ledger::kUnlimited);
-      EXPECT_FALSE(savings_of(of, {}).empty());
+      EXPECT_FALSE(savings_of(planned, {}).empty());
     }
 }
 
@@ -172,10 +172,10 @@ TEST_F(PlanWithoutDataTest, TakesEveryWordOfTheSchema) {
       SCOPED_TRACE(task + ", " + key + ": " + word);
       std::vector<std::string> overrides = {key + "=" + word};
       if (key.starts_with("paths.") && task == "graph_regression") overrides.emplace_back("model=sgmp");
-      const TrainingInput of = input(task, overrides);
+      const TrainingInput planned = input(task, overrides);
       const auto outcome = [&](bool without_data) -> std::string {
         try {
-          without_data ? plan_without_data(of, {}) : plan_run(of, {});
+          without_data ? plan_without_data(planned, {}) : plan_run(planned, {});
         } catch (const Error& error) {
           return error.what();
         }

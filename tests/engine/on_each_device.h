@@ -18,8 +18,8 @@ namespace plimsoll {
 /// Tests that run blocks on a device run on the stand-in, and on a GPU if there is one.
 enum class On { stand_in, cuda };
 
-inline std::string name_of_on(const testing::TestParamInfo<On>& of) {
-  return of.param == On::stand_in ? "stand_in" : "cuda";
+inline std::string name_of_on(const testing::TestParamInfo<On>& info) {
+  return info.param == On::stand_in ? "stand_in" : "cuda";
 }
 
 class OnEachDevice : public testing::TestWithParam<On> {

@@ -173,14 +173,14 @@ BlockRunner::Work BlockEngine::training_on_device(double normaliser, const Dropo
     const auto statistics = std::make_shared<BlockStatistics>();
     // Computes gradients, statistics, losses and their sum. A block that found no free space calls it again,
     // after everything it allocated is freed.
-    const auto work = [&](Batch& there) {
-      there.statistics = std::make_shared<BlockStatistics>();
-      there.recompute = execution_.recompute;
-      objective_.prepare(there);
-      const auto [losses, block_loss] = losses_of(objective_.forward(there, key), there, normaliser);
+    const auto work = [&](Batch& on_device) {
+      on_device.statistics = std::make_shared<BlockStatistics>();
+      on_device.recompute = execution_.recompute;
+      objective_.prepare(on_device);
+      const auto [losses, block_loss] = losses_of(objective_.forward(on_device, key), on_device, normaliser);
       std::vector<at::Tensor> found = gradients_of(block_loss, loss_scale, parameters_);
       statistics->entries.clear();
-      for (const BlockStatistics::Entry& entry : there.statistics->entries) {
+      for (const BlockStatistics::Entry& entry : on_device.statistics->entries) {
         found.push_back(entry.mean);
         found.push_back(entry.variance);
         statistics->entries.push_back({entry.buffer, entry.rows, {}, {}});
@@ -214,10 +214,10 @@ BlockRunner::Work BlockEngine::prediction_on_device(const TakeBlock& take) {
     const c10::AutoGradMode no_gradients(false);
     const Batch batch = batch_of(block, first);
     if (batch.item_count == 0) return [&take] { take({}, 0); };
-    const auto work = [&](Batch& there) -> std::vector<at::Tensor> {
-      objective_.prepare(there);
-      at::Tensor outputs = objective_.forward(there, {}).contiguous();
-      at::Tensor losses = objective_.losses(outputs, there);
+    const auto work = [&](Batch& on_device) -> std::vector<at::Tensor> {
+      objective_.prepare(on_device);
+      at::Tensor outputs = objective_.forward(on_device, {}).contiguous();
+      at::Tensor losses = objective_.losses(outputs, on_device);
       at::Tensor sum = losses.sum();
       return {std::move(outputs), std::move(losses), std::move(sum)};
     };
@@ -232,7 +232,7 @@ BlockRunner::Work BlockEngine::prediction_on_device(const TakeBlock& take) {
 }
 
 // Returns [items, outputs] of a block, or an undefined tensor if it has no items.
-at::Tensor BlockEngine::teacher_says(const GraphBlock& block) const {
+at::Tensor BlockEngine::teacher_outputs(const GraphBlock& block) const {
   at::init_num_threads();
   const TagScope scope(Tag::activations);
   const c10::AutoGradMode no_gradients(false);
@@ -244,8 +244,8 @@ at::Tensor BlockEngine::teacher_says(const GraphBlock& block) const {
 // Each block has rows to itself, so that its commit has nothing to do.
 BlockRunner::Work BlockEngine::teaching_work() {
   return [this](const GraphBlock& block, int64_t first) -> BlockRunner::Commit {
-    const at::Tensor said = teacher_says(block);
-    if (said.defined()) teacher_->rows(block, first).copy_(said);
+    const at::Tensor outputs = teacher_outputs(block);
+    if (outputs.defined()) teacher_->rows(block, first).copy_(outputs);
     return [] {};
   };
 }
@@ -346,8 +346,8 @@ Tape BlockEngine::record(const GraphBlock& block, bool training, const RangePlan
   return runner_.record(block, prediction_work([](std::span<const float>, double) {}), plan);
 }
 
-BlockEngine::OnDevice BlockEngine::record_on_device(const GraphBlock& block, bool training,
-                                                    const RangePlanner* planner) {
+BlockEngine::DeviceRecording BlockEngine::record_on_device(const GraphBlock& block, bool training,
+                                                           const RangePlanner* planner) {
   DeviceBlocks& device = *execution_.device;
   TapeRecorder recorder;
   device.begin_record(&recorder, planner);
@@ -361,8 +361,8 @@ BlockEngine::OnDevice BlockEngine::record_on_device(const GraphBlock& block, boo
 Tape BlockEngine::record_teaching(const GraphBlock& block, const RangePlan& plan) {
   return runner_.record(
       block,
-      [this](const GraphBlock& of, int64_t) -> BlockRunner::Commit {
-        teacher_says(of);
+      [this](const GraphBlock& teacher_block, int64_t) -> BlockRunner::Commit {
+        teacher_outputs(teacher_block);
         return [] {};
       },
       plan);

@@ -112,13 +112,14 @@ class BlockEngine {
   /// Overwrites gradients(). Errors: BudgetExceeded.
   Tape record(const GraphBlock& block, bool training, const RangePlan& plan = {});
   /// A block's allocations in its range on the device, where `planner` places the tensors.
-  struct OnDevice {
+  struct DeviceRecording {
     Tape tape;
     int64_t bytes = 0;       ///< Bytes of the range that were in use, holes included.
     int64_t staging = 0;     ///< Bytes of pinned host memory.
     bool as_planned = true;  ///< Whether all tensors were placed as planned.
   };
-  OnDevice record_on_device(const GraphBlock& block, bool training, const RangePlanner* planner = nullptr);
+  DeviceRecording record_on_device(const GraphBlock& block, bool training,
+                                   const RangePlanner* planner = nullptr);
   /// Records the teacher alone; otherwise as record().
   Tape record_teaching(const GraphBlock& block, const RangePlan& plan = {});
 
@@ -137,7 +138,7 @@ class BlockEngine {
   BlockRunner::Work prediction_work(const TakeBlock& take);
   BlockRunner::Work prediction_on_device(const TakeBlock& take);
   BlockRunner::Work teaching_work();
-  at::Tensor teacher_says(const GraphBlock& block) const;
+  at::Tensor teacher_outputs(const GraphBlock& block) const;
   Batch batch_of(const GraphBlock& block, int64_t first) const;
   void run(std::span<const int64_t> graphs, const BlockRunner::Work& work, const RangePlanner* planner);
   std::pair<at::Tensor, at::Tensor> losses_of(const at::Tensor& outputs, const Batch& batch,

@@ -83,14 +83,14 @@ Batch collate(const GraphBlock& block, const RowWidths& widths, const CollateOpt
     batch.row_place = at::from_blob(const_cast<int32_t*>(block.row_place.data()), {nodes}, at::kInt);
   if (options.edge_weight) batch.edge_weight = batch.edge_attr.view({edges});
   batch.graph_ptr = at::from_blob(const_cast<int64_t*>(block.node_ptr.data()), {graphs + 1}, at::kLong);
-  const auto beside = [&](const ItemRows& rows, const auto& values) {
+  const auto optional_rows = [&](const ItemRows& rows, const auto& values) {
     if (rows.width == 0) return at::Tensor();
     return at::from_blob(const_cast<float*>(values.data()), {rows.rows(graphs, nodes), rows.width},
                          at::kFloat);
   };
-  batch.teacher = beside(widths.teacher, block.teacher);
-  batch.targets = beside(widths.targets, block.targets);
-  batch.pos = beside({widths.coordinates, /*of_nodes=*/true}, block.pos);
+  batch.teacher = optional_rows(widths.teacher, block.teacher);
+  batch.targets = optional_rows(widths.targets, block.targets);
+  batch.pos = optional_rows({widths.coordinates, /*of_nodes=*/true}, block.pos);
   batch.planar = widths.planar;
   item_kind(options.items).collate(block, batch);
   const int64_t keyed = layers ? layers->made() : nodes;

@@ -75,41 +75,41 @@ DeviceBlocks::Lane& DeviceBlocks::lane_of_this_thread() {
   return lane;
 }
 
-std::byte* DeviceBlocks::Lane::stage(int64_t wanted) {
-  if (staging == nullptr || staging->bytes() < wanted) {
+std::byte* DeviceBlocks::Lane::stage(int64_t min_bytes) {
+  if (staging == nullptr || staging->bytes() < min_bytes) {
     stream->wait();
     staging.reset();
-    staging = device.pin(wanted);
+    staging = device.pin(min_bytes);
   }
   return staging->write().data();
 }
 
 Batch DeviceBlocks::copy(Lane& lane, const Batch& batch) const {
   const ModuleScope scope("batch");  // kBatchModule of engine/plan/static_tape.h
-  Batch there = batch;
-  there.on_host = &batch;
+  Batch on_device = batch;
+  on_device.on_host = &batch;
   int64_t bytes = 0;
-  there.each_tensor([&](const at::Tensor& tensor) { bytes += rounded_bytes(tensor); });
+  on_device.each_tensor([&](const at::Tensor& tensor) { bytes += rounded_bytes(tensor); });
   std::byte* staging = lane.stage(bytes);
   Stretch coming;  // Rows of x to merge with those kept on the device.
-  there.each_tensor([&](at::Tensor& tensor) {
-    const at::Tensor here = tensor.contiguous();
-    const bool is_x = &tensor == &there.x;
-    tensor = at::empty(here.sizes(), here.options().device(torch_));
-    if (here.numel() == 0) return;
-    const int64_t copied = is_x ? coming_bytes(batch) : static_cast<int64_t>(here.nbytes());
-    std::memcpy(staging, here.const_data_ptr(), static_cast<size_t>(copied));
+  on_device.each_tensor([&](at::Tensor& tensor) {
+    const at::Tensor on_host = tensor.contiguous();
+    const bool is_x = &tensor == &on_device.x;
+    tensor = at::empty(on_host.sizes(), on_host.options().device(torch_));
+    if (on_host.numel() == 0) return;
+    const int64_t copied = is_x ? coming_bytes(batch) : static_cast<int64_t>(on_host.nbytes());
+    std::memcpy(staging, on_host.const_data_ptr(), static_cast<size_t>(copied));
     if (is_x && batch.row_place.defined())
       coming = {staging, copied};
     else
       lane.stream->copy_to_device(static_cast<std::byte*>(tensor.mutable_data_ptr()), staging, copied);
-    staging += rounded_bytes(here);
+    staging += rounded_bytes(on_host);
     if (torch_.is_cpu()) lane.stream->wait();  // The host reads the tensor, or frees it after an error.
   });
-  if (coming.data == nullptr) return there;
-  place_rows(*lane.stream, rows_ ? rows_->stretch() : Stretch{}, coming, there.row_place, there.x);
+  if (coming.data == nullptr) return on_device;
+  place_rows(*lane.stream, rows_ ? rows_->stretch() : Stretch{}, coming, on_device.row_place, on_device.x);
   if (torch_.is_cpu()) lane.stream->wait();
-  return there;
+  return on_device;
 }
 
 // Copies the results of a block to the staging memory of its lane.
@@ -141,8 +141,8 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
     const DeviceRangeScope scope(&range, recorder_, torch_.is_cpu() ? &tensors_ : nullptr);
     std::vector<at::Tensor> found;
     {
-      Batch there = copy(lane, batch);
-      found = work(there);
+      Batch on_device = copy(lane, batch);
+      found = work(on_device);
     }
     staged = copy_back(lane, found);
   } catch (...) {
@@ -156,13 +156,13 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
   raise(highest_staging_, lane.staging->bytes());
   if (range.left_plan()) ++unforeseen_;
   const std::byte* const from = lane.staging->read().data();
-  std::vector<at::Tensor> here;
-  for (const Staged& of : staged) {
-    here.push_back(at::empty(of.sizes, of.type));
-    if (here.back().numel() > 0)
-      std::memcpy(here.back().mutable_data_ptr(), from + of.place, here.back().nbytes());
+  std::vector<at::Tensor> on_host;
+  for (const Staged& result : staged) {
+    on_host.push_back(at::empty(result.sizes, result.type));
+    if (on_host.back().numel() > 0)
+      std::memcpy(on_host.back().mutable_data_ptr(), from + result.place, on_host.back().nbytes());
   }
-  return here;
+  return on_host;
 }
 
 std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const int64_t> graphs,
@@ -190,10 +190,10 @@ std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const in
 std::vector<at::Tensor> DeviceBlocks::run_alone(Lane& lane, const Batch& batch, const Work& work) {
   const std::unique_lock alone(running_);
   const int64_t bytes = lane.bytes;
-  for (const auto& of : lanes_) of->room.reset();
+  for (const auto& other : lanes_) other->room.reset();
   const auto as_before = [&] {
-    for (const auto& of : lanes_)
-      if (!of->room) of->room.emplace(tensors_, bytes);
+    for (const auto& other : lanes_)
+      if (!other->room) other->room.emplace(tensors_, bytes);
   };
   try {
     std::vector<at::Tensor> found;

@@ -76,11 +76,11 @@ class DeviceBlocks {
 
  private:
   struct Lane {
-    Lane(Device& of, DeviceTensors& tensors, int64_t size)
-        : device(of), bytes(size), stream(of.make_stream()) {
+    Lane(Device& lane_device, DeviceTensors& tensors, int64_t size)
+        : device(lane_device), bytes(size), stream(lane_device.make_stream()) {
       room.emplace(tensors, bytes);
     }
-    std::byte* stage(int64_t wanted);
+    std::byte* stage(int64_t min_bytes);
 
     Device& device;
     const int64_t bytes;  // Bytes of `room`.

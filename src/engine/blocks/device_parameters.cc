@@ -18,10 +18,10 @@ DeviceParameters::DeviceParameters(Device& device, DeviceTensors& tensors, c10::
   if (bytes == 0) return;
   room_.emplace(tensors, bytes);
   for (Copy& copy : copies_)
-    copy.there = at::for_blob(room_->stretch().data + copy.place, copy.host.sizes())
-                     .options(copy.host.options().device(torch))
-                     .target_device(torch)
-                     .make_tensor();
+    copy.on_device = at::for_blob(room_->stretch().data + copy.place, copy.host.sizes())
+                         .options(copy.host.options().device(torch))
+                         .target_device(torch)
+                         .make_tensor();
   staging_ = device.pin(bytes);
 }
 
@@ -34,7 +34,7 @@ DeviceParameters::InUse::InUse(DeviceParameters& parameters, DeviceStream& strea
                         parameters_.staging_->bytes());
   stream.wait();
   // Layers that hold the tensor still hold the same object.
-  for (const Copy& copy : parameters_.copies_) copy.model.set_data(copy.there);
+  for (const Copy& copy : parameters_.copies_) copy.model.set_data(copy.on_device);
 }
 
 DeviceParameters::InUse::~InUse() {

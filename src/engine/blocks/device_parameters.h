@@ -37,7 +37,7 @@ class DeviceParameters {
   struct Copy {
     at::Tensor model;  // The tensor that layers hold; set_data() switches its data.
     at::Tensor host;
-    at::Tensor there;
+    at::Tensor on_device;
     int64_t place;  // Byte offset in room_.
   };
   std::optional<DeviceTensors::Room> room_;  // Empty if there are no parameters.

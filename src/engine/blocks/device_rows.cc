@@ -8,12 +8,12 @@
 namespace plimsoll {
 namespace {
 
-void place_rows_on_host(const PlacedRows& of) {
-  for (int64_t row = 0; row < of.rows; ++row) {
-    const int64_t place = of.places[row];
+void place_rows_on_host(const PlacedRows& rows) {
+  for (int64_t row = 0; row < rows.rows; ++row) {
+    const int64_t place = rows.places[row];
     const float* const from =
-        place >= 0 ? of.kept + place * of.features : of.coming + (-1 - place) * of.features;
-    std::copy_n(from, of.features, of.out + row * of.features);
+        place >= 0 ? rows.kept + place * rows.features : rows.coming + (-1 - place) * rows.features;
+    std::copy_n(from, rows.features, rows.out + row * rows.features);
   }
 }
 

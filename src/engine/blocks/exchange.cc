@@ -19,10 +19,12 @@ void visit_others(const Exchange& exchange, const Visit& visit) {
 }  // namespace
 
 void gather(Exchange& exchange, std::span<const double> mine, std::span<double> all) {
-  const auto of = [&](int rank) { return all.subspan(static_cast<size_t>(rank) * mine.size(), mine.size()); };
-  visit_others(exchange, [&](int rank) { exchange.receive(rank, std::as_writable_bytes(of(rank))); });
+  const auto part_of = [&](int rank) {
+    return all.subspan(static_cast<size_t>(rank) * mine.size(), mine.size());
+  };
+  visit_others(exchange, [&](int rank) { exchange.receive(rank, std::as_writable_bytes(part_of(rank))); });
   visit_others(exchange, [&](int rank) { exchange.send(rank, std::as_bytes(mine)); });
-  std::ranges::copy(mine, of(exchange.rank()).begin());
+  std::ranges::copy(mine, part_of(exchange.rank()).begin());
   exchange.wait();
 }
 
@@ -58,7 +60,7 @@ std::string broadcast_text(Exchange& exchange, const std::string& of_rank_0) {
   return text;
 }
 
-void meet(Exchange* exchange) {
+void barrier(Exchange* exchange) {
   if (exchange == nullptr) return;
   std::vector<double> all(static_cast<size_t>(exchange->ranks()));
   const double here = 1;

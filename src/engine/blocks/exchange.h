@@ -78,6 +78,6 @@ std::vector<std::string> gather_texts(Exchange& exchange, const std::string& min
 void broadcast(Exchange& exchange, std::span<std::byte> bytes);
 std::string broadcast_text(Exchange& exchange, const std::string& of_rank_0);
 /// Waits until every rank has called it. Does nothing if `exchange` is null.
-void meet(Exchange* exchange);
+void barrier(Exchange* exchange);
 
 }  // namespace plimsoll

@@ -20,9 +20,9 @@ OffloadedTeacher::OffloadedTeacher(const Objective& objective, std::function<voi
   int64_t largest = 1;
   for (const GraphList* graphs : {&split.training, &split.validation})
     for (const int64_t g : *graphs) largest = std::max(largest, rows_of(g));
-  const int64_t of_block = std::max(largest, of_nodes_ ? training.block.nodes : training.block.graphs);
+  const int64_t min_rows = std::max(largest, of_nodes_ ? training.block.nodes : training.block.graphs);
   const int64_t row_bytes = objective.outputs() * int64_t{sizeof(float)};
-  max_rows_ = std::min(max_graphs_ * largest, std::max(of_block, kMaxBytes / row_bytes));
+  max_rows_ = std::min(max_graphs_ * largest, std::max(min_rows, kMaxBytes / row_bytes));
 }
 
 RowWidths OffloadedTeacher::with_outputs(RowWidths widths) const {

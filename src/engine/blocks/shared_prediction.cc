@@ -22,16 +22,17 @@ struct Rounds {
     numbers.reserve(static_cast<size_t>(blocks()));
     for (int64_t b = 0; b < blocks(); ++b) {
       numbers.push_back(0);
-      for (const int64_t g : of(b, b + 1)) numbers.back() += kind.count(shapes[static_cast<size_t>(g)]);
+      for (const int64_t g : graphs_of(b, b + 1))
+        numbers.back() += kind.count(shapes[static_cast<size_t>(g)]);
       numbers.back() *= objective.outputs();
       max = std::max(max, numbers.back());
     }
     of_rank = std::clamp<int64_t>(kBytes / (ranks * max * int64_t{sizeof(float)}), 1, kMaxBlocks);
-    room = std::min(ranks * of_rank, blocks()) * max;
+    max_numbers = std::min(ranks * of_rank, blocks()) * max;
   }
 
   int64_t blocks() const { return std::ssize(begins) - 1; }
-  std::span<const int64_t> of(int64_t block, int64_t end) const {
+  std::span<const int64_t> graphs_of(int64_t block, int64_t end) const {
     const auto first = static_cast<size_t>(begins[static_cast<size_t>(block)]);
     return graphs.subspan(first, static_cast<size_t>(begins[static_cast<size_t>(end)]) - first);
   }
@@ -45,7 +46,7 @@ struct Rounds {
   const int64_t ranks;
   Vector<int64_t, Tag::columns> numbers;  // Outputs of each block, as numbers.
   int64_t of_rank = 0;                    // Blocks of a rank in a round.
-  int64_t room = 0;                       // Maximum numbers in the outputs of a round.
+  int64_t max_numbers = 0;                // Maximum numbers in the outputs of a round.
 };
 
 // The outputs of all ranks for the blocks of a round.
@@ -54,7 +55,7 @@ class Round {
   Round(Exchange& exchange, const Rounds& rounds)
       : exchange_(exchange),
         rounds_(rounds),
-        outputs_(static_cast<size_t>(rounds.room)),
+        outputs_(static_cast<size_t>(rounds.max_numbers)),
         records_(static_cast<size_t>(rounds.ranks) * size_of_record()) {}
 
   // Runs this rank's blocks, unless there is an `error`, and exchanges the results with the other ranks.
@@ -109,13 +110,15 @@ class Round {
     if (own.first == own.end) return;
     std::span<double> losses = record_of(exchange_.rank()).subspan(1);
     int64_t block = own.first;
-    engine.predict_blocks(rounds_.of(own.first, own.end), [&](std::span<const float> found, double loss) {
-      const std::span<float> place = outputs_of(first, LaneRange{block, block + 1});
-      if (found.size() != place.size()) throw Failure("a block has another number of outputs than of items");
-      std::ranges::copy(found, place.begin());
-      losses[static_cast<size_t>(block - own.first)] = loss;
-      ++block;
-    });
+    engine.predict_blocks(rounds_.graphs_of(own.first, own.end),
+                          [&](std::span<const float> found, double loss) {
+                            const std::span<float> place = outputs_of(first, LaneRange{block, block + 1});
+                            if (found.size() != place.size())
+                              throw Failure("a block has another number of outputs than of items");
+                            std::ranges::copy(found, place.begin());
+                            losses[static_cast<size_t>(block - own.first)] = loss;
+                            ++block;
+                          });
   }
 
   Exchange& exchange_;
@@ -166,8 +169,8 @@ int64_t bytes_to_predict_on_ranks(const Objective& objective, std::span<const Gr
   int64_t max = 0;
   for (const std::span<const int64_t> list : lists) {
     const Rounds rounds(objective, shapes, limits, list, ranks);
-    max =
-        std::max(max, rounds.room * int64_t{sizeof(float)} + rounds.blocks() * int64_t{2 * sizeof(int64_t)});
+    max = std::max(
+        max, rounds.max_numbers * int64_t{sizeof(float)} + rounds.blocks() * int64_t{2 * sizeof(int64_t)});
   }
   return max;
 }

@@ -71,8 +71,8 @@ void TrainingDevice::measure_libraries(int64_t at_opening, int64_t free_at_openi
   // Device memory in use outside the region.
   const auto held = [&] {
     clear_cublas_workspaces();
-    const auto said = reading();
-    return (said ? said->held : at_opening + free_at_opening - device_->free_bytes()) - kScratch;
+    const auto now = reading();
+    return (now ? now->held : at_opening + free_at_opening - device_->free_bytes()) - kScratch;
   };
   {
     const auto stream = device_->make_stream();
@@ -117,9 +117,9 @@ void TrainingDevice::resize(int64_t budget) {
 }
 
 void TrainingDevice::measure_again() {
-  const auto said = reading();
-  if (!said) return;
-  const int64_t more = said->held - region_->bytes() - context_;
+  const auto now = reading();
+  if (!now) return;
+  const int64_t more = now->held - region_->bytes() - context_;
   if (more <= 0) return;
   if (budget_ - context_ - more < unit())
     throw DeviceBudgetExceeded(DeviceAccount::context, more, budget_ - context_, budget_);

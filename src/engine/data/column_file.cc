@@ -37,8 +37,8 @@ std::optional<NpyView> ColumnFile::open(const ColumnKey& key) const {
   if (!files.exists(path_) || !files.exists(key_path())) return std::nullopt;
   const Json written = parse_json(read_text(key_path()));
   const auto word = [&](const char* name) {
-    const bool there = written.is_object() && written.contains(name) && written[name].is_string();
-    return there ? written[name].get<std::string>() : std::string("unknown");
+    const bool is_text = written.is_object() && written.contains(name) && written[name].is_string();
+    return is_text ? written[name].get<std::string>() : std::string("unknown");
   };
   require_equal(path_, "a model of weights", word("weights"), key.weights);
   require_equal(path_, "data", word("data"), key.data);

@@ -15,9 +15,11 @@ Curriculum::Curriculum(const std::string& schedule, std::span<const int64_t> tra
   for (const int64_t g : training)
     (shapes[static_cast<size_t>(g)].label == 0 ? hardest_ : attacks_).push_back(g);
   // Unknown difficulties become zeros, so that they take the same memory.
-  const auto of = [&](int64_t g) { return known_ ? difficulty[static_cast<size_t>(g)] : 0.0F; };
-  std::ranges::sort(hardest_, [&](int64_t a, int64_t b) { return of(a) != of(b) ? of(a) > of(b) : a < b; });
-  for (const int64_t g : hardest_) difficulty_.push_back(of(g));
+  const auto difficulty_of = [&](int64_t g) { return known_ ? difficulty[static_cast<size_t>(g)] : 0.0F; };
+  std::ranges::sort(hardest_, [&](int64_t a, int64_t b) {
+    return difficulty_of(a) != difficulty_of(b) ? difficulty_of(a) > difficulty_of(b) : a < b;
+  });
+  for (const int64_t g : hardest_) difficulty_.push_back(difficulty_of(g));
 }
 
 int64_t Curriculum::benign_of(int64_t epoch) const {

@@ -129,7 +129,7 @@ std::vector<HeldOut> rounded_by_class(const std::vector<GraphList>& classes, dou
 // and the classes with the largest remainders get one more. `room` is the maximum for each class. Of equal
 // remainders the first class wins.
 std::vector<int64_t> divide(double share, const std::vector<GraphList>& classes,
-                            std::span<const int64_t> room) {
+                            std::span<const int64_t> max_counts) {
   std::vector<int64_t> counts;
   std::vector<double> remainders;
   int64_t left = 0;  // Graphs of the share that are not assigned yet.
@@ -137,7 +137,7 @@ std::vector<int64_t> divide(double share, const std::vector<GraphList>& classes,
   for (size_t c = 0; c < classes.size(); ++c) {
     const double quota = share * static_cast<double>(classes[c].size());
     const double whole = std::floor(quota);
-    counts.push_back(std::min(static_cast<int64_t>(whole), room[c]));
+    counts.push_back(std::min(static_cast<int64_t>(whole), max_counts[c]));
     remainders.push_back(quota - whole);
     all += std::ssize(classes[c]);
     left -= counts.back();
@@ -148,7 +148,7 @@ std::vector<int64_t> divide(double share, const std::vector<GraphList>& classes,
   std::ranges::stable_sort(order, std::ranges::greater(), [&](size_t c) { return remainders[c]; });
   for (const size_t c : order) {
     if (left <= 0) break;
-    if (counts[c] == room[c]) continue;
+    if (counts[c] == max_counts[c]) continue;
     ++counts[c];
     --left;
   }
@@ -161,11 +161,11 @@ std::vector<HeldOut> apportioned(const std::vector<GraphList>& classes, double v
     throw InputError(fmt::format(
         "no graph to train on: split.validation is {:g} and split.test {:g}, expected less than 1 together",
         validation, test));
-  std::vector<int64_t> room;
-  for (const GraphList& graphs : classes) room.push_back(std::ssize(graphs) - 1);
-  const std::vector<int64_t> tested = divide(test, classes, room);
-  for (size_t c = 0; c < room.size(); ++c) room[c] -= tested[c];
-  const std::vector<int64_t> validated = divide(validation, classes, room);
+  std::vector<int64_t> max_counts;
+  for (const GraphList& graphs : classes) max_counts.push_back(std::ssize(graphs) - 1);
+  const std::vector<int64_t> tested = divide(test, classes, max_counts);
+  for (size_t c = 0; c < max_counts.size(); ++c) max_counts[c] -= tested[c];
+  const std::vector<int64_t> validated = divide(validation, classes, max_counts);
   std::vector<HeldOut> counts;
   for (size_t c = 0; c < classes.size(); ++c) counts.push_back({tested[c], validated[c]});
   return counts;

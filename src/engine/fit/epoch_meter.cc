@@ -76,7 +76,7 @@ std::optional<Reading> EpochMeter::reading() const {
                  predicted_.read, predicted_.written};
 }
 
-const char* what_binds(const BlockRunner::Times& did, double seconds, int workers, int threads) {
+const char* bottleneck(const BlockRunner::Times& did, double seconds, int workers, int threads) {
   constexpr double kHardly = 0.05;  // Share of the workers' time below which waiting does not count.
   const double all = seconds * workers;
   const double max = std::max({did.reading, did.memory, did.order});

@@ -46,6 +46,6 @@ class EpochMeter {
 
 /// The bottleneck of a run, from what its workers did in `seconds`: "memory" (fewer blocks in flight than
 /// `threads`, or waiting for a range), "reading", "order", or "compute".
-const char* what_binds(const BlockRunner::Times& did, double seconds, int workers, int threads);
+const char* bottleneck(const BlockRunner::Times& did, double seconds, int workers, int threads);
 
 }  // namespace plimsoll

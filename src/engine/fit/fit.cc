@@ -279,7 +279,7 @@ class Fit {
       options_.run.progress(done_of_all, training_.max_epochs * epoch_count(), note_);
       count_seconds();
       meter_.look();
-      progress_.tell(position_, done_of_all, training_.max_epochs * epoch_count());
+      progress_.report(position_, done_of_all, training_.max_epochs * epoch_count());
       if (engine_.ranks() != nullptr ? engine_.ranks()->flag() : is_checkpoint_due()) save_checkpoint();
     }
     engine_.runner().forget();
@@ -481,7 +481,7 @@ FitResult fit(const FitOptions& given) {
     initial = init_from(options.recipe->init_from, options.objective->parameters(),
                         options.recipe->init_target_scale == "data");
   Fit run(options);
-  options.run.begun();
+  options.run.on_started();
   FitResult result = run.run();
   if (result.resumed_at == 0) result.initial = std::move(initial);
   return result;

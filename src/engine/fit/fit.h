@@ -49,7 +49,7 @@ struct RunOptions {
   Pressure* pressure = nullptr;  ///< While there is pressure, the run holds less memory; null: never.
   const std::atomic<bool>* interrupt =
       nullptr;  ///< If set to true: finish the block, write a checkpoint, throw Interrupted.
-  std::function<void()> begun = [] {};  ///< Called when everything is allocated and planned.
+  std::function<void()> on_started = [] {};  ///< Called when everything is allocated and planned.
   std::function<void(int64_t done, int64_t total, const std::string& note)> progress =
       [](int64_t, int64_t, const std::string&) {};
 

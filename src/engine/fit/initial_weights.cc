@@ -25,9 +25,9 @@ bool is_fact(const std::string& name) {
 InitialWeights init_from(const std::filesystem::path& path, const ParameterList& parameters, bool own_scale) {
   const SafetensorsView file(path);
   InitialWeights found;
-  std::vector<std::string> wanted;
+  std::vector<std::string> model_names;
   for (const ParameterList::Entry& entry : parameters.all()) {
-    wanted.push_back(entry.name);
+    model_names.push_back(entry.name);
     const auto of_file = file.tensors().find(entry.name);
     if (of_file == file.tensors().end()) {
       found.absent.push_back(entry.name);
@@ -52,7 +52,8 @@ InitialWeights init_from(const std::filesystem::path& path, const ParameterList&
     throw InputError(fmt::format("init_from: {} has no tensor of the model's names and shapes; it has {}",
                                  path.string(), fmt::join(file.tensors() | std::views::keys, ", ")));
   for (const auto& [name, tensor] : file.tensors())
-    if (std::ranges::find(wanted, name) == wanted.end() && !is_fact(name)) found.unused.push_back(name);
+    if (std::ranges::find(model_names, name) == model_names.end() && !is_fact(name))
+      found.unused.push_back(name);
   return found;
 }
 

@@ -8,27 +8,28 @@
 namespace plimsoll {
 namespace {
 
-std::atomic<SpanSink*> told{nullptr};  // A global, because torch's observers are functions without an object.
+std::atomic<SpanSink*> current_sink{
+    nullptr};  // A global, because torch's observers are functions without an object.
 
-struct Begun : at::ObserverContext {
+struct OpenSpan : at::ObserverContext {
   SpanSink::Clock::time_point at = SpanSink::Clock::now();
 };
 
 std::unique_ptr<at::ObserverContext> begin_operator(const at::RecordFunction&) {
-  return std::make_unique<Begun>();
+  return std::make_unique<OpenSpan>();
 }
 
 void end_operator(const at::RecordFunction& function, at::ObserverContext* context) {
-  SpanSink* const sink = told.load(std::memory_order_acquire);
+  SpanSink* const sink = current_sink.load(std::memory_order_acquire);
   if (sink == nullptr || context == nullptr) return;
-  sink->span(SpanSink::of_this_thread(), function.name(), static_cast<Begun*>(context)->at,
+  sink->span(SpanSink::of_this_thread(), function.name(), static_cast<OpenSpan*>(context)->at,
              SpanSink::Clock::now(), {});
 }
 
 }  // namespace
 
 OperatorSpans::OperatorSpans(SpanSink& sink) {
-  told.store(&sink, std::memory_order_release);
+  current_sink.store(&sink, std::memory_order_release);
   handle_ =
       at::addGlobalCallback(at::RecordFunctionCallback(begin_operator, end_operator)
                                 .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION}));
@@ -36,7 +37,7 @@ OperatorSpans::OperatorSpans(SpanSink& sink) {
 
 OperatorSpans::~OperatorSpans() {
   at::removeCallback(handle_);
-  told.store(nullptr, std::memory_order_release);
+  current_sink.store(nullptr, std::memory_order_release);
 }
 
 }  // namespace plimsoll

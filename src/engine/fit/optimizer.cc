@@ -189,7 +189,9 @@ double sum_of_squares(const std::vector<at::Tensor>& gradients, Exchange& exchan
   const int rank = exchange.rank();
   const int last = exchange.ranks() - 1;
   SquaresSoFar squares, all;
-  const auto bytes_of = [](SquaresSoFar& of) { return std::as_writable_bytes(std::span(&of, 1)); };
+  const auto bytes_of = [](SquaresSoFar& squares_so_far) {
+    return std::as_writable_bytes(std::span(&squares_so_far, 1));
+  };
   if (rank == 0)
     exchange.receive(last, bytes_of(all));
   else

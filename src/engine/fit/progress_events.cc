@@ -20,7 +20,7 @@ Json held_by_tag() {
 
 }  // namespace
 
-void ProgressEvents::tell(const Position& position, int64_t done, int64_t total) {
+void ProgressEvents::report(const Position& position, int64_t done, int64_t total) {
   const Clock::time_point now = Clock::now();
   const double seconds = Seconds(now - last_).count();
   const bool first = last_done_ < 0;
@@ -43,7 +43,7 @@ void ProgressEvents::tell(const Position& position, int64_t done, int64_t total)
                 {"waited_reading", did.reading / seconds / workers},
                 {"waited_memory", did.memory / seconds / workers},
                 {"waited_order", did.order / seconds / workers},
-                {"binds", what_binds(did, seconds, workers, run_.threads)},
+                {"binds", bottleneck(did, seconds, workers, run_.threads)},
                 {"reruns", runner_.reruns()},
                 {"pressure", pressed ? run_.pressure->level() : 0},
                 {"pressure_reason", pressed ? run_.pressure->reason() : ""}};

@@ -19,7 +19,7 @@ class ProgressEvents {
       : journal_(journal), runner_(runner), run_(run) {}
 
   /// `done` of `total` graphs are done, over all epochs.
-  void tell(const Position& position, int64_t done, int64_t total);
+  void report(const Position& position, int64_t done, int64_t total);
 
  private:
   using Clock = std::chrono::steady_clock;

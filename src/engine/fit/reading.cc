@@ -74,10 +74,10 @@ Json reading_json(const Reading& reading) {
 
 std::string reading_in_words(const Reading& reading) {
   const RowCounters& rows = reading.rows;
-  const auto of = static_cast<double>(rows_of(reading));
+  const auto rows_used = static_cast<double>(rows_of(reading));
   std::string text =
       fmt::format("rows of features: {} used, {:.1f} % from memory", format_count(rows_of(reading)),
-                  100 * (1 - share(static_cast<double>(rows.misses), of)));
+                  100 * (1 - share(static_cast<double>(rows.misses), rows_used)));
   if (rows.misses > 0)
     text += fmt::format("; {} read, {:.2f} bytes for each that was wanted", format_bytes(rows.bytes_read),
                         share(static_cast<double>(rows.bytes_read), static_cast<double>(rows.bytes_useful)));

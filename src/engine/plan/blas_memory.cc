@@ -26,9 +26,9 @@ __attribute__((weak)) int mkl_serv_disable_fast_mm();
 namespace plimsoll {
 namespace {
 
-constexpr size_t kMinRoom = 16 << 10;  // Smaller requests come from malloc.
+constexpr size_t kMinBuffer = 16 << 10;  // Smaller requests come from malloc.
 
-struct Room {
+struct Buffer {
   void* at;
   size_t bytes;
   bool taken;
@@ -38,13 +38,13 @@ struct Room {
 // All buffers: the maximum number that was in use at once. The library's own pool keeps, for each thread,
 // every buffer that was too small for the next product. Here a product takes the buffer its thread used last,
 // or the smallest free one that is large enough, or a new one that replaces a free one.
-struct Rooms {
+struct Buffers {
   std::mutex mutex;
-  std::vector<Room> all;
+  std::vector<Buffer> all;
 };
-// Never destroyed: the library frees rooms when the process ends.
-Rooms& rooms() {
-  static auto* const all = new Rooms;
+// Never destroyed, because the library frees its buffers when the process ends.
+Buffers& buffers() {
+  static auto* const all = new Buffers;
   return *all;
 }
 bool watched = false;
@@ -66,18 +66,18 @@ void* map(size_t bytes) {
   return first + before;
 }
 
-void* take_room(size_t bytes) {
+void* take_buffer(size_t bytes) {
   static thread_local const pid_t thread = ::gettid();
-  std::vector<Room>& all = rooms().all;
-  const auto before = [&](const Room& a, const Room& b) {
+  std::vector<Buffer>& all = buffers().all;
+  const auto before = [&](const Buffer& a, const Buffer& b) {
     return std::pair(a.last != thread, a.bytes) < std::pair(b.last != thread, b.bytes);
   };
-  Room* fits = nullptr;
-  Room* free = nullptr;
-  for (Room& room : all) {
-    if (room.taken) continue;
-    if (free == nullptr || before(room, *free)) free = &room;
-    if (room.bytes >= bytes && (fits == nullptr || before(room, *fits))) fits = &room;
+  Buffer* fits = nullptr;
+  Buffer* free = nullptr;
+  for (Buffer& buffer : all) {
+    if (buffer.taken) continue;
+    if (free == nullptr || before(buffer, *free)) free = &buffer;
+    if (buffer.bytes >= bytes && (fits == nullptr || before(buffer, *fits))) fits = &buffer;
   }
   if (fits == nullptr) {
     if (free == nullptr) all.reserve(all.size() + 1);
@@ -97,27 +97,27 @@ void* take_room(size_t bytes) {
 }
 
 void* take(size_t bytes) {
-  if (bytes < kMinRoom) return std::malloc(bytes);
-  const std::lock_guard lock(rooms().mutex);
+  if (bytes < kMinBuffer) return std::malloc(bytes);
+  const std::lock_guard lock(buffers().mutex);
   try {
-    return take_room(bytes);
+    return take_buffer(bytes);
   } catch (const std::bad_alloc&) {  // The caller is C.
     return nullptr;
   }
 }
 
 // Returns the buffer at an address, or null for memory from malloc. The caller holds the lock.
-Room* room_at(void* at) {
-  const auto found = std::ranges::find(rooms().all, at, &Room::at);
-  return found == rooms().all.end() ? nullptr : &*found;
+Buffer* buffer_at(void* at) {
+  const auto found = std::ranges::find(buffers().all, at, &Buffer::at);
+  return found == buffers().all.end() ? nullptr : &*found;
 }
 
 void give(void* at) {
   if (at == nullptr) return;
   {
-    const std::lock_guard lock(rooms().mutex);
-    if (Room* const room = room_at(at)) {
-      room->taken = false;
+    const std::lock_guard lock(buffers().mutex);
+    if (Buffer* const buffer = buffer_at(at)) {
+      buffer->taken = false;
       return;
     }
   }
@@ -125,9 +125,9 @@ void give(void* at) {
 }
 
 size_t bytes_of(void* at) {
-  const std::lock_guard lock(rooms().mutex);
-  const Room* const room = room_at(at);
-  return room == nullptr ? 0 : room->bytes;
+  const std::lock_guard lock(buffers().mutex);
+  const Buffer* const buffer = buffer_at(at);
+  return buffer == nullptr ? 0 : buffer->bytes;
 }
 
 // Like realloc, it leaves the buffer unchanged if there is no memory for another.
@@ -141,14 +141,14 @@ void* retake(void* at, size_t bytes) {
   return moved;
 }
 
-int64_t used_bytes(const Room& room) {
+int64_t used_bytes(const Buffer& buffer) {
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-  std::array<unsigned char, 4096> there{};
+  std::array<unsigned char, 4096> resident{};
   int64_t pages = 0;
-  for (size_t at = 0; at < room.bytes; at += there.size() * page) {
-    const size_t bytes = std::min(room.bytes - at, there.size() * page);
-    if (::mincore(static_cast<std::byte*>(room.at) + at, bytes, there.data()) != 0) return 0;
-    for (size_t p = 0; p < (bytes + page - 1) / page; ++p) pages += there[p] & 1;
+  for (size_t at = 0; at < buffer.bytes; at += resident.size() * page) {
+    const size_t bytes = std::min(buffer.bytes - at, resident.size() * page);
+    if (::mincore(static_cast<std::byte*>(buffer.at) + at, bytes, resident.data()) != 0) return 0;
+    for (size_t p = 0; p < (bytes + page - 1) / page; ++p) pages += resident[p] & 1;
   }
   return pages * static_cast<int64_t>(page);
 }
@@ -168,9 +168,9 @@ void watch_blas_memory() {
 
 std::optional<int64_t> blas_bytes() {
   if (!watched) return std::nullopt;
-  const std::lock_guard lock(rooms().mutex);
+  const std::lock_guard lock(buffers().mutex);
   int64_t bytes = 0;
-  for (const Room& room : rooms().all) bytes += used_bytes(room);
+  for (const Buffer& buffer : buffers().all) bytes += used_bytes(buffer);
   return bytes;
 }
 

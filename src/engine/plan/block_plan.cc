@@ -18,23 +18,23 @@ std::string describe(const Tape& tape, int64_t piece) {
 }  // namespace
 
 void BlockPlan::lay_out(bool closed, const Terms& lowest, const Terms& highest) {
-  Kind& of = kind(closed);
-  std::vector<PlannedPiece> pieces(of.model.tape().pieces.size());
-  if (!of.model.same_sequence()) return;
-  of.model.highest_rooms(lowest, highest, pieces);
-  of.layout = Layout(of.model.tape(), pieces);
-  of.laid_out = true;
+  Kind& planned = kind(closed);
+  std::vector<PlannedPiece> pieces(planned.model.tape().pieces.size());
+  if (!planned.model.same_sequence()) return;
+  planned.model.highest_rooms(lowest, highest, pieces);
+  planned.layout = Layout(planned.model.tape(), pieces);
+  planned.laid_out = true;
 }
 
 void BlockPlan::lay_out(const BlockTerms& block) {
-  Kind& of = kind(block.closed);
-  if (!of.model.same_sequence()) return;
-  std::vector<PlannedPiece> pieces(of.model.tape().pieces.size());
-  of.model.rooms(block.terms, pieces);
-  Layout layout(of.model.tape(), pieces);
-  if (of.laid_out && of.layout.place(pieces) <= layout.place(pieces)) return;
-  of.layout = std::move(layout);
-  of.laid_out = true;
+  Kind& planned = kind(block.closed);
+  if (!planned.model.same_sequence()) return;
+  std::vector<PlannedPiece> pieces(planned.model.tape().pieces.size());
+  planned.model.rooms(block.terms, pieces);
+  Layout layout(planned.model.tape(), pieces);
+  if (planned.laid_out && planned.layout.place(pieces) <= layout.place(pieces)) return;
+  planned.layout = std::move(layout);
+  planned.laid_out = true;
 }
 
 void BlockPlan::plan(std::span<const int64_t> graphs, RangePlan& plan) const {
@@ -42,23 +42,23 @@ void BlockPlan::plan(std::span<const int64_t> graphs, RangePlan& plan) const {
 }
 
 void BlockPlan::plan(const BlockTerms& block, RangePlan& plan) const {
-  const Kind& of = kind(block.closed);
+  const Kind& planned = kind(block.closed);
   plan.pieces.clear();
-  if (!of.model.same_sequence()) {
-    plan.bytes = of.model.envelope(block.terms);
+  if (!planned.model.same_sequence()) {
+    plan.bytes = planned.model.envelope(block.terms);
     return;
   }
   if (plan.pieces.capacity() < max_pieces()) {
     decltype(plan.pieces)().swap(plan.pieces);
     plan.pieces.reserve(max_pieces());
   }
-  plan.pieces.resize(of.model.tape().pieces.size());
-  of.model.rooms(block.terms, plan.pieces);
-  plan.bytes = of.layout.place(plan.pieces);
+  plan.pieces.resize(planned.model.tape().pieces.size());
+  planned.model.rooms(block.terms, plan.pieces);
+  plan.bytes = planned.layout.place(plan.pieces);
   if (nodes_judged(block.terms) >= 2) return;
   // A single row is contiguous however it is cut, and has no variance, so torch and batch normalisation take
   // other code paths. The tensors are placed wherever there is free space.
-  plan.bytes = std::max(2 * plan.bytes, of.model.envelope(block.terms));
+  plan.bytes = std::max(2 * plan.bytes, planned.model.envelope(block.terms));
   plan.pieces.clear();
 }
 
@@ -73,19 +73,19 @@ int64_t BlockPlan::bytes(const BlockTerms& block) const {
 }
 
 int64_t BlockPlan::highest_bytes(bool closed, const Terms& lowest, const Terms& highest) const {
-  const Kind& of = kind(closed);
-  if (!of.model.same_sequence()) return of.model.envelope(highest);
-  std::vector<PlannedPiece> pieces(of.model.tape().pieces.size());
-  of.model.highest_rooms(lowest, highest, pieces);
-  return of.layout.place(pieces);
+  const Kind& planned = kind(closed);
+  if (!planned.model.same_sequence()) return planned.model.envelope(highest);
+  std::vector<PlannedPiece> pieces(planned.model.tape().pieces.size());
+  planned.model.highest_rooms(lowest, highest, pieces);
+  return planned.layout.place(pieces);
 }
 
 BlockPlan::Peak BlockPlan::peak(const BlockTerms& block) const {
-  const Kind& of = kind(block.closed);
-  if (!of.model.same_sequence())
-    return {of.model.envelope(block.terms), "operations that differ between blocks"};
-  const Tape::Peak peak = of.model.peak(block.terms);
-  return {peak.bytes, describe(of.model.tape(), peak.piece)};
+  const Kind& planned = kind(block.closed);
+  if (!planned.model.same_sequence())
+    return {planned.model.envelope(block.terms), "operations that differ between blocks"};
+  const Tape::Peak peak = planned.model.peak(block.terms);
+  return {peak.bytes, describe(planned.model.tape(), peak.piece)};
 }
 
 bool BlockPlan::exact() const {
@@ -94,8 +94,8 @@ bool BlockPlan::exact() const {
 
 std::string BlockPlan::difference() const {
   if (!noted_.empty()) return noted_;
-  for (const Kind& of : kinds_)
-    if (!of.model.exact()) return of.model.difference();
+  for (const Kind& planned : kinds_)
+    if (!planned.model.exact()) return planned.model.difference();
   return "";
 }
 

@@ -136,7 +136,7 @@ class DevicePlanner {
 
   Tape try_probe(BlockEngine& engine, const GraphBlock& block, bool training) {
     try {
-      BlockEngine::OnDevice found = engine.record_on_device(block, training);
+      BlockEngine::DeviceRecording found = engine.record_on_device(block, training);
       unplanned_ = std::max(unplanned_, DeviceRegion::round_up(found.bytes));
       return std::move(found.tape);
     } catch (const c10::NotImplementedError& error) {
@@ -156,14 +156,14 @@ class DevicePlanner {
     try {
       verify(work, engine, block);
     } catch (const DeviceRegionFull&) {
-      const int64_t room = device_.blocks->lane_bytes();
+      const int64_t lane_bytes = device_.blocks->lane_bytes();
       work.plan->set_inexact("the largest block does not fit");
-      work.max_bytes = std::max(work.max_bytes, room + room / 4);
+      work.max_bytes = std::max(work.max_bytes, lane_bytes + lane_bytes / 4);
     }
   }
   void verify(PlannedWork& work, BlockEngine& engine, const GraphBlock& block) {
     const bool training = work.kind == WorkKind::training;
-    const BlockEngine::OnDevice found = engine.record_on_device(block, training);
+    const BlockEngine::DeviceRecording found = engine.record_on_device(block, training);
     staging_ = std::max(staging_, found.staging);
     const int64_t needed = found.bytes;
     unplanned_ = std::max(unplanned_, DeviceRegion::round_up(needed));

@@ -39,8 +39,8 @@ TapeProfile memory_by_module_from(const Json& json) {
   try {
     profile.peak = json.at("peak_bytes");
     profile.operation = json.at("operation");
-    for (const Json& of : json.at("modules"))
-      profile.at_peak.emplace_back(of.at("module").get<std::string>(), of.at("bytes").get<int64_t>());
+    for (const Json& module : json.at("modules"))
+      profile.at_peak.emplace_back(module.at("module").get<std::string>(), module.at("bytes").get<int64_t>());
     const Json& timeline = json.at("timeline");
     profile.events = timeline.at("events");
     profile.at = timeline.at("at").get<std::vector<int32_t>>();

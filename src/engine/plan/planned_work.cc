@@ -32,10 +32,10 @@ struct BlocksAtOnce {
 
 }  // namespace
 
-PlannedWork::PlannedWork(const PlanInput& in, WorkKind of)
+PlannedWork::PlannedWork(const PlanInput& in, WorkKind work_kind)
     : input(&in),
-      kind(of),
-      objective(of == WorkKind::teaching ? &in.offloaded_teacher->objective() : in.objective),
+      kind(work_kind),
+      objective(work_kind == WorkKind::teaching ? &in.offloaded_teacher->objective() : in.objective),
       options(objective->collate_options()),
       plan(std::make_shared<BlockPlan>(in.block_shapes(), options)) {
   BlockTerms terms;

@@ -160,10 +160,11 @@ class Planner {
     execution.recompute = recompute;
     execution.largest = prediction.largest();
     if (training != nullptr) {
-      const BlockSize of = training->largest();
-      execution.largest = {
-          std::max(execution.largest.graphs, of.graphs), std::max(execution.largest.nodes, of.nodes),
-          std::max(execution.largest.edges, of.edges), std::max(execution.largest.pairs, of.pairs)};
+      const BlockSize trained = training->largest();
+      execution.largest = {std::max(execution.largest.graphs, trained.graphs),
+                           std::max(execution.largest.nodes, trained.nodes),
+                           std::max(execution.largest.edges, trained.edges),
+                           std::max(execution.largest.pairs, trained.pairs)};
     }
     const PlannedWork& teaching = teaching_ ? *teaching_ : prediction;
     const int64_t worst =
@@ -257,13 +258,13 @@ class Planner {
         static_cast<double>(all->training) + kForward * static_cast<double>(all->validating);
     const double rate = plan.execution.graphs_per_s;
     const double seconds = rate > 0 ? mean * blocks / rate : 0;
-    const int64_t beside = plan.peak - plan.execution.cache_bytes;
+    const int64_t without_cache = plan.peak - plan.execution.cache_bytes;
     for (const double share : {0.05, 0.1, 0.2, 0.5, 1.0}) {
       const auto part = static_cast<int64_t>(share * static_cast<double>(all->data));
       const int64_t bytes = share < 1 ? std::min(max, part) : max;
       const ReadingCost cost = *in_.source->reading_cost(bytes);
-      plan.reading.push_back(
-          {share, std::max(beside + bytes, plan.min_budget), seconds, cost.read, cost.written, cost.pieces});
+      plan.reading.push_back({share, std::max(without_cache + bytes, plan.min_budget), seconds, cost.read,
+                              cost.written, cost.pieces});
     }
   }
 
@@ -391,7 +392,7 @@ class Planner {
   }
 
   // Lists the graphs that do not fit alone, if the plan is not feasible.
-  void find_too_large(MemoryPlan& plan, const PlannedWork& main, int64_t room) const {
+  void find_too_large(MemoryPlan& plan, const PlannedWork& main, int64_t max_bytes) const {
     const auto look = [&](std::span<const int64_t> graphs) {
       for (const int64_t g : graphs) {
         const BlockTerms terms = main.plan->terms(std::span(&g, 1));
@@ -399,11 +400,11 @@ class Planner {
         int64_t bytes = main.plan->bytes(terms);
         if (teaching_)
           bytes = std::max(bytes, teaching_->plan->bytes(teaching_->plan->terms(std::span(&g, 1))));
-        if (bytes <= room) continue;
+        if (bytes <= max_bytes) continue;
         plan.too_large.push_back({g, terms.terms[kNodes], terms.terms[kEdges], bytes});
       }
     };
-    if (plan.feasible || room == 0) return;  // Without any memory no graph is to blame.
+    if (plan.feasible || max_bytes == 0) return;  // Without any memory no graph is to blame.
     if (main.kind == WorkKind::training)
       look(in_.training);
     else

@@ -82,12 +82,12 @@ Three native_batch_norm_meta(const Tensor& input, const std::optional<Tensor>&, 
 Three native_batch_norm_backward_meta(const Tensor&, const Tensor& input, const std::optional<Tensor>&,
                                       const std::optional<Tensor>&, const std::optional<Tensor>&,
                                       const std::optional<Tensor>&, const std::optional<Tensor>&, bool,
-                                      double, std::array<bool, 3> wanted) {
+                                      double, std::array<bool, 3> needed) {
   const int64_t channels = input.size(1);
-  Tensor dx = wanted[0] ? at::empty_like(input) : Tensor();
-  Tensor dweight = wanted[1] ? column_like(input, channels) : Tensor();
-  Tensor dbias = wanted[2] ? column_like(input, channels) : Tensor();
-  if (wanted[0]) dx = at::empty_like(input);
+  Tensor dx = needed[0] ? at::empty_like(input) : Tensor();
+  Tensor dweight = needed[1] ? column_like(input, channels) : Tensor();
+  Tensor dbias = needed[2] ? column_like(input, channels) : Tensor();
+  if (needed[0]) dx = at::empty_like(input);
   column_like(input, 0);
   const Tensor sums = column_like(input, 2 * channels);
   return {dx, dweight, dbias};
@@ -202,10 +202,10 @@ std::vector<OrderSizes> orders_of(const BlockTerms& block, bool self_loops) {
                                   .max_in = t[kMaxIn],
                                   .numbers = edge_order_size(t[kNodes], t[kEdges])}};
   for (size_t p = 0; p < prefixes_in(t); ++p) {
-    const auto of = [&](PrefixTerm term) { return t[place_of(p, term)]; };
-    orders.push_back({.edges = of(kPrefixEdges) - (self_loops ? 0 : of(kPrefixSelfLoops)),
-                      .max_in = of(kPrefixMaxIn),
-                      .numbers = edge_order_size(of(kPrefixNodes), of(kPrefixEdges))});
+    const auto value_of = [&](PrefixTerm term) { return t[place_of(p, term)]; };
+    orders.push_back({.edges = value_of(kPrefixEdges) - (self_loops ? 0 : value_of(kPrefixSelfLoops)),
+                      .max_in = value_of(kPrefixMaxIn),
+                      .numbers = edge_order_size(value_of(kPrefixNodes), value_of(kPrefixEdges))});
   }
   return orders;
 }
@@ -221,13 +221,13 @@ Batch given_inputs(const Terms& t, const RowWidths& widths, const CollateOptions
   if (widths.row_places) batch.row_place = at::empty({nodes}, meta.dtype(at::kInt));
   batch.edge_attr = at::empty({edges, widths.edge_features}, meta.dtype(at::kFloat));
   batch.graph_ptr = at::empty({t[kGraphs] + 1}, meta.dtype(at::kLong));
-  const auto beside = [&, nodes = nodes](const ItemRows& rows) {
+  const auto optional_rows = [&, nodes = nodes](const ItemRows& rows) {
     if (rows.width == 0) return at::Tensor();
     return at::empty({rows.rows(t[kGraphs], nodes), rows.width}, meta.dtype(at::kFloat));
   };
-  batch.teacher = beside(widths.teacher);
-  batch.targets = beside(widths.targets);
-  batch.pos = beside({widths.coordinates, /*of_nodes=*/true});
+  batch.teacher = optional_rows(widths.teacher);
+  batch.targets = optional_rows(widths.targets);
+  batch.pos = optional_rows({widths.coordinates, /*of_nodes=*/true});
   batch.planar = widths.planar;
   return batch;
 }

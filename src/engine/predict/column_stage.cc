@@ -89,7 +89,7 @@ ColumnResult write_column(const ColumnOptions& options, const std::filesystem::p
                           {"weights", key.weights},
                           {"blocks_in_flight", result.plan.execution.blocks},
                           {"slab_bytes", result.plan.execution.slab_bytes}});
-  options.run.begun();
+  options.run.on_started();
   const int64_t items = engine->items(options.graphs);
   const int64_t width = options.objective->outputs();
   int64_t done = 0;

@@ -83,19 +83,19 @@ void make_zeros(const std::filesystem::path& path, int64_t numbers) {
 }
 
 // Joins the layers' outputs for nodes and computes their logits.
-class Judge {
+class NodeHead {
  public:
-  Judge(const Gnn& model, const std::vector<FeatureFile>& files) : model_(model) {
-    for (const int64_t layer : model.embedding_layers())
-      said_.push_back(std::make_unique<DirectRows>(files[static_cast<size_t>(layer)]));
+  NodeHead(const Gnn& model, const std::vector<FeatureFile>& files) : model_(model) {
+    for (const int64_t layer : model.judged())
+      layer_outputs_.push_back(std::make_unique<DirectRows>(files[static_cast<size_t>(layer)]));
   }
   // Predicts at most kJudgedNodes nodes.
-  SaidOfNodes run(std::span<const int64_t> nodes) {
+  NodePredictions run(std::span<const int64_t> nodes) {
     const TagScope scope(Tag::activations);
     const c10::AutoGradMode no_gradients(false);
     at::init_num_threads();
     std::vector<at::Tensor> outputs;
-    for (const auto& rows : said_) {
+    for (const auto& rows : layer_outputs_) {
       outputs.push_back(at::empty({static_cast<int64_t>(nodes.size()), rows->width()}, at::kFloat));
       rows->read(nodes, outputs.back().mutable_data_ptr<float>());
     }
@@ -105,7 +105,7 @@ class Judge {
 
  private:
   const Gnn& model_;
-  std::vector<std::unique_ptr<DirectRows>> said_;
+  std::vector<std::unique_ptr<DirectRows>> layer_outputs_;
 };
 
 // Runs all layers, one after the other, each over all nodes.
@@ -189,9 +189,9 @@ class Layers {
       return run.take(piece, own[static_cast<size_t>(worker)]);
     };
     workers.run_stream(take, [&](int64_t piece, Turn& turn) {
-      run.run(piece, own[static_cast<size_t>(turn.worker())], [&](const at::Tensor& said) {
+      run.run(piece, own[static_cast<size_t>(turn.worker())], [&](const at::Tensor& output) {
         turn.wait();
-        out.write(said.const_data_ptr(), said.nbytes());
+        out.write(output.const_data_ptr(), output.nbytes());
       });
       options_.progress(layer * graph_.nodes() + pieces_.begins[static_cast<size_t>(piece) + 1],
                         model_.options().layers * graph_.nodes());
@@ -240,10 +240,10 @@ void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& mode
                  std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                  std::span<float> logits) {
   if (options.rehearsal != nullptr) std::ranges::fill(logits, 0.0F);
-  Judge judge(model, Layers(graph, topology, model, options).run());
+  NodeHead head(model, Layers(graph, topology, model, options).run());
   for (size_t first = 0; first < nodes.size(); first += kJudgedNodes) {
     const at::Tensor found =
-        judge.run(nodes.subspan(first, std::min<size_t>(kJudgedNodes, nodes.size() - first))).logits;
+        head.run(nodes.subspan(first, std::min<size_t>(kJudgedNodes, nodes.size() - first))).logits;
     if (options.rehearsal != nullptr) return;  // The other nodes need the same memory.
     std::copy_n(found.const_data_ptr<float>(), found.numel(),
                 logits.begin() + static_cast<int64_t>(first) * model.classes());
@@ -252,13 +252,13 @@ void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& mode
 
 void judge_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                       const FullNeighbourOptions& options,
-                      const std::function<void(const SaidOfNodes&)>& take) {
-  Judge judge(model, Layers(graph, topology, model, options).run());
+                      const std::function<void(const NodePredictions&)>& take) {
+  NodeHead head(model, Layers(graph, topology, model, options).run());
   Vector<int64_t, Tag::columns> nodes;
   for (int64_t first = 0; first < graph.nodes(); first += kJudgedNodes) {
     nodes.resize(static_cast<size_t>(std::min(kJudgedNodes, graph.nodes() - first)));
     std::iota(nodes.begin(), nodes.end(), first);
-    take(judge.run(nodes));
+    take(head.run(nodes));
     if (options.rehearsal != nullptr) return;  // The other nodes need the same memory.
   }
 }
@@ -268,8 +268,8 @@ FeatureFile judge_all_nodes(const GraphView& graph, DiskTopology& topology, cons
   const std::filesystem::path path = options.scratch / "nodes.f32";
   {
     File out = File::create(path);
-    judge_every_node(graph, topology, model, options, [&](const SaidOfNodes& said) {
-      out.write(said.logits.const_data_ptr(), said.logits.nbytes());
+    judge_every_node(graph, topology, model, options, [&](const NodePredictions& predictions) {
+      out.write(predictions.logits.const_data_ptr(), predictions.logits.nbytes());
     });
   }
   if (options.rehearsal != nullptr) make_zeros(path, graph.nodes() * model.classes());

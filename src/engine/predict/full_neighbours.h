@@ -40,7 +40,7 @@ void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& mode
                  std::span<float> logits);
 
 /// A Gnn's outputs for some nodes: f32 [nodes, embedding()] and [nodes, classes()].
-struct SaidOfNodes {
+struct NodePredictions {
   at::Tensor embeddings;
   at::Tensor logits;
 };
@@ -49,7 +49,7 @@ struct SaidOfNodes {
 /// of judge_nodes() and of `take`.
 void judge_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                       const FullNeighbourOptions& options,
-                      const std::function<void(const SaidOfNodes&)>& take);
+                      const std::function<void(const NodePredictions&)>& take);
 
 /// Predicts every node, into a file in `scratch`: f32 [V, classes]. Errors: those of judge_nodes().
 FeatureFile judge_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,

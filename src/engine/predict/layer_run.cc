@@ -50,7 +50,7 @@ at::Tensor run_block(const Gnn& model, int64_t layer, const GraphBlock& block, c
 }
 
 PieceMemory try_out(const Gnn& model, int64_t layer, const PieceSize& size, const RowWidths& widths) {
-  const int64_t beside = bytes_beside_ledger();
+  const int64_t before = bytes_beside_ledger();
   GraphBlock block;
   make_up_piece(size, widths, block);
   Slab slab;
@@ -59,7 +59,7 @@ PieceMemory try_out(const Gnn& model, int64_t layer, const PieceSize& size, cons
     const RangeScope scope(range);
     run_block(model, layer, block, widths, {}, {});
   }
-  return {.tensors = range.high(), .heap = std::max<int64_t>(bytes_beside_ledger() - beside, 0)};
+  return {.tensors = range.high(), .heap = std::max<int64_t>(bytes_beside_ledger() - before, 0)};
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ std::vector<LayerRun::Worker> LayerRun::begin(int count, const PieceMemory& each
       (each.tensors + Packing::kAlignment - 1) / Packing::kAlignment * Packing::kAlignment;
   slab_.resize(count * tensors);
   ahead_ = share_caches(topology_, rows_, count * each.graphs);
-  room_ = std::min(pieces_.largest.nodes, kUsualNodes);
+  reserved_nodes_ = std::min(pieces_.largest.nodes, kUsualNodes);
   begin_pieces();
   std::vector<Worker> workers;
   for (int i = 0; i < count; ++i) {
@@ -121,7 +121,7 @@ std::vector<LayerRun::Worker> LayerRun::begin_alone() {
   topology_.resize(topology_.min_bytes());
   rows_.resize(0);
   ahead_ = 0;
-  room_ = 0;
+  reserved_nodes_ = 0;
   begin_pieces();
   std::vector<Worker> workers;
   workers.emplace_back(topology_);
@@ -137,8 +137,8 @@ void LayerRun::begin_pieces() {
 
 void LayerRun::sample(int64_t number, Worker& by, JudgedPiece& piece) const {
   const auto at = static_cast<size_t>(number);
-  piece.sample.node.reserve(static_cast<size_t>(room_));
-  piece.sample.batch.reserve(static_cast<size_t>(room_));
+  piece.sample.node.reserve(static_cast<size_t>(reserved_nodes_));
+  piece.sample.batch.reserve(static_cast<size_t>(reserved_nodes_));
   by.sample(pieces_.begins[at], pieces_.begins[at + 1], piece);
 }
 
@@ -159,7 +159,7 @@ bool LayerRun::take(int64_t number, Worker& worker) {
 
 at::Tensor LayerRun::run(int64_t number, Worker& worker) {
   // What grew for the last piece left holes that are not counted.
-  if (room_ == 0) give_back_freed_memory();
+  if (reserved_nodes_ == 0) give_back_freed_memory();
   if (ahead_ == 0) sample(number, worker, worker.piece_.batch);
   fill(worker);
   return run_block(model_, layer_, worker.block_, widths(), worker.piece_.batch.rows(), degrees_);

@@ -100,7 +100,8 @@ class LayerRun {
   Worker sampler_;     // Samples the pieces ahead.
   std::unique_ptr<BatchesAhead<JudgedPiece>> coming_;
   int64_t next_ = 0;
-  int64_t room_ = 0;  // Number of nodes for which a sample reserves memory; 0: one worker runs alone.
+  int64_t reserved_nodes_ =
+      0;  // Number of nodes for which a sample reserves memory; 0: one worker runs alone.
   Slab slab_;
 };
 

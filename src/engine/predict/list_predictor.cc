@@ -26,15 +26,15 @@ ListPredictor::ListPredictor(const EvaluationInput& input, const Objective& obje
                              const std::vector<size_t>& outputs, int64_t later)
     : lists_(input.lists),
       outputs_(outputs),
-      room_(outputs.empty() ? 0 : std::ranges::max(outputs)),
+      buffer_(outputs.empty() ? 0 : std::ranges::max(outputs)),
       exchange_(input.exchange),
       rehearses_(input.rehearsal != nullptr),
       engine_(engine_for(input, objective, later)) {
-  if (rehearses_) std::ranges::fill(room_, 0.0F);
+  if (rehearses_) std::ranges::fill(buffer_, 0.0F);
 }
 
 ListPredictor::Prediction ListPredictor::predict(size_t list) {
-  const std::span<float> outputs = std::span(room_).first(outputs_[list]);
+  const std::span<float> outputs = std::span(buffer_).first(outputs_[list]);
   if (rehearses_) return {0, outputs};
   return {predict_on_ranks(*engine_, exchange_, lists_[list].graphs, outputs), outputs};
 }

@@ -48,7 +48,7 @@ class ListPredictor {
  private:
   const std::vector<NamedGraphList>& lists_;
   const std::vector<size_t> outputs_;
-  Vector<float, Tag::columns> room_;
+  Vector<float, Tag::columns> buffer_;
   Exchange* const exchange_;
   const bool rehearses_;
   PlannedEngine engine_;

@@ -59,11 +59,11 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
                     .outside_ledger = request.outside_ledger,
                     .rehearsal = request.rehearsal,
                     .progress = request.progress},
-                   [&](const SaidOfNodes& said) {
+                   [&](const NodePredictions& predictions) {
                      if (pairs)
-                       writer.append({}, numbers_of(said.logits));
+                       writer.append({}, numbers_of(predictions.logits));
                      else
-                       writer.append(numbers_of(said.logits), numbers_of(said.embeddings));
+                       writer.append(numbers_of(predictions.logits), numbers_of(predictions.embeddings));
                    });
   if (request.rehearsal != nullptr) return 0;
   return writer.publish("nodes", gnn.data.identity());

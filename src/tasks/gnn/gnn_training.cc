@@ -42,7 +42,7 @@ class GnnTraining final : public Training {
                              .run = run};
     };
     return {{"gnn", "gnn", [options](const RunOptions& run) { return plan_gnn(options(run)); },
-             [this, options](const RunOptions& run) { return told(train_gnn(options(run))); }}};
+             [this, options](const RunOptions& run) { return report_of(train_gnn(options(run))); }}};
   }
 
   std::string trained_on() const override {
@@ -66,7 +66,7 @@ class GnnTraining final : public Training {
  private:
   const char* unit() const { return head_ == GnnHead::pairs ? "edges" : "seeds"; }
 
-  StageReport told(const GnnStageResult& result) const {
+  StageReport report_of(const GnnStageResult& result) const {
     StageReport report;
     report.stage = "gnn";
     report.weights = result.weights_hash;

@@ -54,7 +54,7 @@ void leave_out_seen(const BlockSource& source, const TrainedContents& seen, Judg
                   [&](int64_t graph) { return seen.has_graph(hash_of_graph(source, graph, block)); });
 }
 
-void tell_left_out(const GraphSetTables& tables, JudgedGraphs& judged) {
+void report_left_out(const GraphSetTables& tables, JudgedGraphs& judged) {
   for (const NamedGraphList& list : judged.lists) {
     const auto split = std::ranges::find(tables.splits, list.name, &GraphRange::name);
     const int64_t left_out = split == tables.splits.end() ? 0 : split->graphs - std::ssize(list.graphs);
@@ -99,7 +99,7 @@ JudgedGraphs lists_to_judge(const TrainingData& data, std::span<const GraphShape
         "the model's file does not say which graphs trained it; those that are in this data are judged, "
         "too\n";
   leave_out_seen(data.source(), model.contents, judged);
-  tell_left_out(tables, judged);
+  report_left_out(tables, judged);
   std::erase_if(lists, [](const NamedGraphList& list) { return list.graphs.empty(); });
   if (lists.empty() && !judged.left_out.empty())
     throw InputError("nothing to judge: all graphs of this data trained or validated the model");

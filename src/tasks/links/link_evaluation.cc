@@ -85,9 +85,9 @@ double softplus_of_minus(double x) {
   return std::max(-x, 0.0) + std::log1p(std::exp(-std::abs(x)));
 }
 
-class SplitJudge {
+class SplitEvaluation {
  public:
-  SplitJudge(const GraphView& graph, const Topology& topology, size_t split, uint64_t seed)
+  SplitEvaluation(const GraphView& graph, const Topology& topology, size_t split, uint64_t seed)
       : graph_(graph),
         negatives_(topology, graph, split, seed),
         split_(split),
@@ -98,17 +98,17 @@ class SplitJudge {
   }
 
   // Evaluates the split. A rehearsal evaluates only the first edges, because the others need the same memory.
-  LinkVerdict judge(Scores& scores, bool rehearses) {
+  LinkVerdict evaluate(Scores& scores, bool rehearses) {
     verdict_.name = kGraphSplits[split_];
     verdict_.edges = edges_;
     const int64_t step = std::max<int64_t>(kDrawnEdges / kRankedNegatives, 1);
     for (int64_t first = 0; first < edges_ && !(rehearses && first > 0); first += step) {
       const int64_t piece = std::min(step, edges_ - first);
       try {
-        judge_piece(first, piece, scores);
+        evaluate_piece(first, piece, scores);
       } catch (const BudgetExceeded&) {
         if (!scores.drop_caches()) throw;
-        judge_piece(first, piece, scores);
+        evaluate_piece(first, piece, scores);
       }
     }
     scores.drop_caches();  // The ranking uses their memory.
@@ -125,7 +125,7 @@ class SplitJudge {
   }
 
  private:
-  void judge_piece(int64_t first, int64_t count, Scores& scores) {
+  void evaluate_piece(int64_t first, int64_t count, Scores& scores) {
     const auto n = static_cast<size_t>(count);
     read(first, count);
     const std::span<float> all(scores_);
@@ -187,10 +187,10 @@ std::vector<LinkVerdict> judge_links(const GraphView& graph, DiskTopology& topol
   for (const std::string& name : splits) {
     const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
     topology.resize(topology.min_bytes());  // The evaluation allocates its memory before the caches.
-    SplitJudge judge(graph, topology, split, seed);
+    SplitEvaluation evaluate(graph, topology, split, seed);
     const bool rehearses = options.rehearsal != nullptr;
     Scores scores(embeddings, topology, /*caches=*/!rehearses);
-    verdicts.push_back(judge.judge(scores, rehearses));
+    verdicts.push_back(evaluate.evaluate(scores, rehearses));
   }
   return verdicts;
 }

@@ -82,10 +82,10 @@ class TreeClassificationTraining final : public Training {
   // A plan does not read the weights of an earlier stage.
   Stage stage(const std::string& name, const Recipe& recipe, GnnHead head, const TrainingSplit& split,
               const std::string& weights) const {
-    const auto options = [this, head, &split](const Recipe& of, const RunOptions& run) {
+    const auto options = [this, head, &split](const Recipe& stage_recipe, const RunOptions& run) {
       return GnnStageOptions{.source = &data_.source(),
                              .shapes = shapes_,
-                             .recipe = &of,
+                             .recipe = &stage_recipe,
                              .head = head,
                              .split = &split,
                              .data = identity_,

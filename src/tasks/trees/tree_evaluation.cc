@@ -17,11 +17,12 @@ std::vector<TreeVerdict> judge_trees(const EvaluationInput& input, const Recipe&
     for (const int64_t g : list.graphs) nodes.back() += input.shapes[static_cast<size_t>(g)].nodes;
   }
   const auto width = static_cast<size_t>(objective->outputs());
-  Vector<float, Tag::columns> said(width * static_cast<size_t>(nodes.empty() ? 0 : std::ranges::max(nodes)));
+  Vector<float, Tag::columns> outputs(width *
+                                      static_cast<size_t>(nodes.empty() ? 0 : std::ranges::max(nodes)));
   PlannedEngine engine = engine_for(input, *objective);
   std::vector<TreeVerdict> verdicts;
   for (size_t i = 0; i < input.lists.size(); ++i) {
-    const std::span<float> found = std::span(said).first(width * static_cast<size_t>(nodes[i]));
+    const std::span<float> found = std::span(outputs).first(width * static_cast<size_t>(nodes[i]));
     TreeVerdict verdict{input.lists[i].name, static_cast<int64_t>(input.lists[i].graphs.size()), nodes[i]};
     if (input.rehearsal == nullptr)
       verdict.loss = predict_on_ranks(*engine, input.exchange, input.lists[i].graphs, found);

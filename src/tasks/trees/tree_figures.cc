@@ -50,30 +50,30 @@ std::vector<size_t> in_turn(const GraphList& graphs, std::span<const GraphShape>
     by_class[shapes[static_cast<size_t>(graphs[i])].label].push_back(i);
   std::vector<size_t> places;
   for (size_t round = 0; places.size() < std::min(max, graphs.size()); ++round)
-    for (const auto& [label, of] : by_class)
-      if (round < of.size() && places.size() < max) places.push_back(of[round]);
+    for (const auto& [label, places_of_class] : by_class)
+      if (round < places_of_class.size() && places.size() < max) places.push_back(places_of_class[round]);
   return places;
 }
 
 }  // namespace
 
 std::vector<Report::Figure> tree_figures(const BlockSource& source, std::span<const GraphShape> shapes,
-                                         const SaidOfTrees& said, size_t max) {
+                                         const TreePredictions& predictions, size_t max) {
   std::vector<Report::Figure> figures;
-  const size_t classes = said.classes.size();
-  for (const size_t place : in_turn(said.graphs, shapes, max)) {
-    const int64_t graph = said.graphs[place];
+  const size_t classes = predictions.classes.size();
+  for (const size_t place : in_turn(predictions.graphs, shapes, max)) {
+    const int64_t graph = predictions.graphs[place];
     const int32_t label = shapes[static_cast<size_t>(graph)].label;
-    const std::span<const float> row = said.logits.subspan(place * classes, classes);
+    const std::span<const float> row = predictions.logits.subspan(place * classes, classes);
     const auto highest = std::ranges::max_element(row);
     double sum = 0;
     for (const float logit : row) sum += std::exp(double{logit} - *highest);
-    const std::string& true_class = said.classes[static_cast<size_t>(label)];
-    const std::string& said_class = said.classes[static_cast<size_t>(highest - row.begin())];
-    figures.push_back(
-        {fmt::format("{} {}: said {}{}, {:.0f} %", true_class, graph, said_class == true_class ? "so" : "",
-                     said_class == true_class ? "" : said_class, 100 / sum),
-         drawing_of(source, graph, label), true});
+    const std::string& true_class = predictions.classes[static_cast<size_t>(label)];
+    const std::string& predicted_class = predictions.classes[static_cast<size_t>(highest - row.begin())];
+    figures.push_back({fmt::format("{} {}: said {}{}, {:.0f} %", true_class, graph,
+                                   predicted_class == true_class ? "so" : "",
+                                   predicted_class == true_class ? "" : predicted_class, 100 / sum),
+                       drawing_of(source, graph, label), true});
   }
   return figures;
 }

@@ -10,7 +10,7 @@
 namespace plimsoll {
 
 /// The predictions of a model for trees.
-struct SaidOfTrees {
+struct TreePredictions {
   const GraphList& graphs;
   std::span<const float> logits;  ///< F32 [graphs, classes].
   std::vector<std::string> classes;
@@ -20,6 +20,6 @@ struct SaidOfTrees {
 /// colour is that of the class; the caption names the class and the prediction. `source` must have
 /// coordinates.
 std::vector<Report::Figure> tree_figures(const BlockSource& source, std::span<const GraphShape> shapes,
-                                         const SaidOfTrees& said, size_t max);
+                                         const TreePredictions& predictions, size_t max);
 
 }  // namespace plimsoll

@@ -89,10 +89,10 @@ std::vector<std::string> row_of_model(const JudgedModel& model, size_t list) {
           model.name,
           model.seeds.empty() ? "-" : format_count(static_cast<int64_t>(model.seeds.size())),
           format_count(first.graphs),
-          over_seeds(model, list, [](const auto& of) { return std::optional(of.loss); }),
-          over_seeds(model, list, [](const auto& of) { return of.figures.accuracy; }),
-          over_seeds(model, list, [](const auto& of) { return of.figures.f1; }),
-          over_seeds(model, list, [](const auto& of) { return of.figures.auc; })};
+          over_seeds(model, list, [](const auto& result) { return std::optional(result.loss); }),
+          over_seeds(model, list, [](const auto& result) { return result.figures.accuracy; }),
+          over_seeds(model, list, [](const auto& result) { return result.figures.f1; }),
+          over_seeds(model, list, [](const auto& result) { return result.figures.auc; })};
 }
 
 // The results of a guess on each list; its loss is that of its logits.
@@ -119,9 +119,9 @@ void add_models(Json& splits, const Json& judged, const char* place) {
         for (const Json& model : split.at("models")) splits[i][place].push_back(model);
 }
 
-class TreeJudge {
+class TreeEvaluation {
  public:
-  explicit TreeJudge(const RunEvaluation& asked)
+  explicit TreeEvaluation(const RunEvaluation& asked)
       : asked_(asked),
         seeds_(trained_seeds(asked)),
         gnn_(asked.folder, asked.recipe, asked.data, kTreeClasses),
@@ -197,9 +197,9 @@ class TreeJudge {
     const int64_t classes = gnn_.model.model->classes();
     const TreeBaselines baselines(gnn_.data.source(), shapes_, split.training, classes);
     models_.push_back(guessed("5 nearest in shape", lists_, shapes_, classes,
-                              [&](const GraphList& of) { return baselines.nearest_in_shape(of); }));
+                              [&](const GraphList& graphs) { return baselines.nearest_in_shape(graphs); }));
     models_.push_back(guessed("most frequent class", lists_, shapes_, classes,
-                              [&](const GraphList& of) { return baselines.most_frequent(of); }));
+                              [&](const GraphList& graphs) { return baselines.most_frequent(graphs); }));
   }
 
   // Test trees, if there are any.
@@ -225,10 +225,11 @@ class TreeJudge {
     std::vector<std::vector<std::string>> rows;
     for (size_t list = 0; list < all_.size(); ++list)
       for (size_t s = 0; s < seeds_.size(); ++s) {
-        const TreeVerdict& of = growth_[s][list];
-        rows.push_back({of.name, std::to_string(seeds_[s]), format_count(of.graphs), format_count(of.nodes),
-                        fmt::format("{:.4f}", of.growth), fmt::format("{:.4f}", of.parent_edge),
-                        fmt::format("{:.4f}", of.order), figure_text(of.angle)});
+        const TreeVerdict& growth = growth_[s][list];
+        rows.push_back({growth.name, std::to_string(seeds_[s]), format_count(growth.graphs),
+                        format_count(growth.nodes), fmt::format("{:.4f}", growth.growth),
+                        fmt::format("{:.4f}", growth.parent_edge), fmt::format("{:.4f}", growth.order),
+                        figure_text(growth.angle)});
       }
     return rows;
   }
@@ -290,7 +291,7 @@ void add_forests(Findings& findings, const TrainingData& data) {
 }
 
 Findings judge_tree_classes(const RunEvaluation& asked) {
-  return TreeJudge(asked).findings();
+  return TreeEvaluation(asked).findings();
 }
 
 }  // namespace plimsoll

@@ -93,9 +93,9 @@ class BlockEngineTest : public ::testing::Test {
 };
 
 TEST_F(BlockEngineTest, GradientsAreTheSameBitsForAnyThreadsSlabAndPrefetch) {
-  const auto one = engine(1);
-  const double loss = one->gradient(batch_, kTraining);
-  const std::vector<float> expected = bits(*one);
+  const auto single = engine(1);
+  const double loss = single->gradient(batch_, kTraining);
+  const std::vector<float> expected = bits(*single);
   for (const int threads : {1, 2, 4})
     for (const int64_t range : {int64_t{0}, range_bytes(), range_bytes() / 3})
       for (const int64_t prefetch : {0, 3}) {
@@ -110,9 +110,9 @@ TEST_F(BlockEngineTest, GradientsAreTheSameBitsForAnyThreadsSlabAndPrefetch) {
 }
 
 TEST_F(BlockEngineTest, RecomputedLayersChangeNoBit) {
-  const auto one = engine(1);
-  const double loss = one->gradient(batch_, kTraining);
-  const std::vector<float> expected = bits(*one);
+  const auto single = engine(1);
+  const double loss = single->gradient(batch_, kTraining);
+  const std::vector<float> expected = bits(*single);
   for (const int threads : {1, 4})
     for (const int64_t range : {int64_t{0}, range_bytes(true), range_bytes(true) / 3}) {
       const auto many = engine(threads, kLimits, range, 2, /*recompute=*/true);
@@ -167,14 +167,14 @@ TEST_F(BlockEngineTest, AnyCutOfABatchGivesTheGradientOfTheWholeBatch) {
 }
 
 TEST_F(BlockEngineTest, DropoutDependsOnTheEpochAndIsOffWhenPredicting) {
-  const auto one = engine(1);
-  one->gradient(batch_, kTraining);
-  const std::vector<float> first = bits(*one);
-  one->gradient(batch_, {.training = true, .seed = 9, .epoch = 3});
-  EXPECT_NE(bits(*one), first);
+  const auto single = engine(1);
+  single->gradient(batch_, kTraining);
+  const std::vector<float> first = bits(*single);
+  single->gradient(batch_, {.training = true, .seed = 9, .epoch = 3});
+  EXPECT_NE(bits(*single), first);
   std::vector<float> logits(2 * batch_.size());
   std::vector<float> again(2 * batch_.size());
-  EXPECT_EQ(one->predict(batch_, logits), engine(3)->predict(batch_, again));
+  EXPECT_EQ(single->predict(batch_, logits), engine(3)->predict(batch_, again));
   EXPECT_EQ(logits, again);
 }
 
@@ -184,9 +184,9 @@ INSTANTIATE_TEST_SUITE_P(Recomputed, AShortBudget, ::testing::Bool());
 
 TEST_P(AShortBudget, ChangesNoBit) {
   Ledger& ledger = Ledger::process();
-  const auto one = engine(1);
-  one->gradient(batch_, kTraining);
-  const std::vector<float> expected = bits(*one);
+  const auto single = engine(1);
+  single->gradient(batch_, kTraining);
+  const std::vector<float> expected = bits(*single);
   // The slab is too small for some blocks, which need the rest of the ledger.
   ExecutionPlan execution = plan(4, GetParam() ? "on" : "off").execution;
   execution.slab_bytes = execution.min_bytes / 2;

@@ -35,8 +35,8 @@ TEST(Collate, ListsTheIdsThatEachNodePointsTo) {
   EXPECT_LT(ptr.back(), block.edge_count()) << "no edge came twice: a weak test";
   for (int64_t n = 0; n < block.nodes(); ++n) {
     const auto at = static_cast<size_t>(n);
-    const std::vector<int64_t> wanted(expected[n].begin(), expected[n].end());
-    EXPECT_EQ(std::vector(ids.begin() + ptr[at], ids.begin() + ptr[at + 1]), wanted) << "node " << n;
+    const std::vector<int64_t> expected_ids(expected[n].begin(), expected[n].end());
+    EXPECT_EQ(std::vector(ids.begin() + ptr[at], ids.begin() + ptr[at + 1]), expected_ids) << "node " << n;
   }
 }
 

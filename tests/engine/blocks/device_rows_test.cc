@@ -108,7 +108,7 @@ class DeviceRowsTest : public OnEachDevice {
                           .threads = 2,
                           .device = device,
                           .interrupt = &stop,
-                          .begun = [this] { asked_at_begin_ = asked_; },
+                          .on_started = [this] { asked_at_begin_ = asked_; },
                           .progress =
                               [&](int64_t, int64_t, const std::string&) {
                                 if (++steps == stop_after) stop = true;
@@ -145,11 +145,11 @@ TEST_P(DeviceRowsTest, BitsAreTheSameForAnyNumberOfThem) {
     const DevicePlan& plan = *all.fit.plan.device;
     TrainingDevice& roomy = device(kRoomy);
     const int64_t unit = roomy.unit();
-    const int64_t beside = plan.peak - plan.feature_bytes - roomy.context();
+    const int64_t fixed = plan.peak - plan.feature_bytes - roomy.context();
     int64_t read_before = 0;
     for (const int64_t rows : {kNodes / 2, kNodes / 5, int64_t{1}}) {
       SCOPED_TRACE(rows);
-      const int64_t needed = beside + rows * kRowBytes + DeviceRegion::kAlignment;
+      const int64_t needed = fixed + rows * kRowBytes + DeviceRegion::kAlignment;
       const Trained some = train(&device((needed + unit - 1) / unit * unit), conv, pairs);
       EXPECT_EQ(some.weights, all.weights);
       EXPECT_GE(some.fit.device->rows, rows);
@@ -176,19 +176,19 @@ TEST_P(DeviceRowsTest, ARefusalChangesNoBit) {
   // The rows make the last requests before the run starts, for their memory and for pinned memory. If
   // refused, the run continues without them.
   for (const int64_t refused : {asked_at_begin_ - 1, asked_at_begin_}) {
-    TrainingDevice& of = device(kRoomy);
+    TrainingDevice& opened = device(kRoomy);
     refused_ = refused;
-    const Trained found = train(&of, "sage");
+    const Trained found = train(&opened, "sage");
     refused_ = 0;
     EXPECT_EQ(found.weights, expected.weights);
     EXPECT_EQ(found.fit.device->rows, 0);
     EXPECT_LT(found.fit.device->planned, expected.fit.device->planned);
   }
   for (int64_t refused = 1; refused <= asked; refused += 1 + refused / 4) {
-    TrainingDevice& of = device(kRoomy);
+    TrainingDevice& opened = device(kRoomy);
     refused_ = asked_ + refused;
     try {
-      EXPECT_EQ(train(&of, "sage").weights, expected.weights) << refused;
+      EXPECT_EQ(train(&opened, "sage").weights, expected.weights) << refused;
     } catch (const Failure&) {
     } catch (const BudgetTooSmall&) {
     } catch (const BudgetExceeded&) {
@@ -208,9 +208,10 @@ TEST_P(DeviceRowsTest, WhereTheyAreRefusedBlocksHaveThem) {
     source.read(std::span(&first, 1), block);
     return std::ranges::count_if(block.row_place, [](int32_t place) { return place >= 0; });
   };
-  TrainingDevice& of = device(kRoomy);
+  TrainingDevice& opened = device(kRoomy);
   const auto keep = [&] {
-    const DeviceRows rows(of.device(), of.tensors(), *source.feature_rows(), {kNodes, kFeatures}, 4096);
+    const DeviceRows rows(opened.device(), opened.tensors(), *source.feature_rows(), {kNodes, kFeatures},
+                          4096);
     EXPECT_EQ(rows.rows(), kNodes);
     EXPECT_GT(left_out(), 0);
   };

@@ -37,12 +37,12 @@ TEST(SplitTraining, TextsOfRecordingsStandInTheLedger) {
   std::vector<GraphRange> recordings;
   for (int i = 0; i < 1000; ++i)
     recordings.push_back({"a recording with a long name " + std::to_string(i), "train", 0, 10, {}, {}});
-  const GraphSetTables of = tables(recordings);
+  const GraphSetTables set_tables = tables(recordings);
   const int64_t before = Ledger::process().held(Tag::columns);
   int64_t lists = 0;
   int64_t texts = 0;
   {
-    const TrainingSplit split = split_by_time(of, 0.2, 1);
+    const TrainingSplit split = split_by_time(set_tables, 0.2, 1);
     lists = static_cast<int64_t>((split.training.capacity() + split.validation.capacity()) * sizeof(int64_t));
     for (const auto* list : {&split.used, &split.contents})
       for (const std::string& text : *list) texts += static_cast<int64_t>(sizeof(text) + text.capacity());

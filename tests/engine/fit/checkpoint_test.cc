@@ -68,20 +68,20 @@ class CheckpointTest : public ::testing::Test {
 };
 
 TEST_F(CheckpointTest, EverythingComesBackToTheBit) {
-  Training one(1);
-  one.step(3);
-  one.best->keep();
-  one.step(2);
+  Training trained(1);
+  trained.step(3);
+  trained.best->keep();
+  trained.step(2);
   Position position{.epoch = 4, .step = 2, .best_epoch = 3, .best_loss = 0.1234567890123456789};
   position.so_far = {.epoch = 4, .training_loss = 1.0 / 3, .gradient_norm = 2e-17, .seconds = 0.5};
   position.epochs = {
       {1, 0.1, 1e-300, 3, 4}, {2, std::numeric_limits<double>::quiet_NaN(), 1, 2, 3}, {3, 1, 1, 1, 1}};
-  checkpoints().save(one.state(), position);
+  checkpoints().save(trained.state(), position);
 
   Training other(2);
   const std::optional<Position> found = load(other);
   ASSERT_TRUE(found);
-  EXPECT_EQ(other.values(), one.values());
+  EXPECT_EQ(other.values(), trained.values());
   EXPECT_EQ(other.optimizer->steps(), 5);
   EXPECT_EQ(found->epoch, 4);
   EXPECT_EQ(found->step, 2);
@@ -95,42 +95,42 @@ TEST_F(CheckpointTest, EverythingComesBackToTheBit) {
 }
 
 TEST_F(CheckpointTest, OneWithOtherEpochsThanItsPositionIsPassedOver) {
-  Training one(1);
+  Training trained(1);
   Position position{.epoch = 3};
   position.epochs = {{1, 0.1, 0.2, 3, 4}};  // The first of two epochs.
-  checkpoints().save(one.state(), position);
+  checkpoints().save(trained.state(), position);
   Training other(2);
   EXPECT_FALSE(load(other));
   EXPECT_THAT(damaged_, ::testing::ElementsAre(::testing::HasSubstr("'epochs' is no I64 of 2 epochs")));
 }
 
 TEST_F(CheckpointTest, WithoutABestEpochTheBestLossIsInfinite) {
-  Training one(1);
-  checkpoints().save(one.state(), {});
+  Training trained(1);
+  checkpoints().save(trained.state(), {});
   Training other(2);
   EXPECT_EQ(load(other)->best_loss, std::numeric_limits<double>::infinity());
 }
 
 TEST_F(CheckpointTest, ItSaysHowTheRunWasRounded) {
-  Training one(1);
-  one.step(1);
-  checkpoints().save(one.state(), {});
+  Training trained(1);
+  trained.step(1);
+  checkpoints().save(trained.state(), {});
   const SafetensorsView file(folder_.path() / "c" / "step-000000000001.safetensors");
   EXPECT_EQ(file.meta(kRoundings), R"(["here"])");
 }
 
 TEST_F(CheckpointTest, NoneIsNone) {
-  Training one(1);
-  EXPECT_FALSE(load(one));
+  Training trained(1);
+  EXPECT_FALSE(load(trained));
 }
 
 TEST_F(CheckpointTest, TheLastTwoAreKeptAndWhatAKilledProcessLeftGoes) {
-  Training one(1);
+  Training trained(1);
   Checkpoints kept = checkpoints();
   std::ofstream(folder_.path() / "c" / ".step-000000000009.safetensors.new.123") << "half";
   for (int i = 0; i < 4; ++i) {
-    one.step(1);
-    kept.save(one.state(), {});
+    trained.step(1);
+    kept.save(trained.state(), {});
   }
   EXPECT_THAT(names_in(folder_.path() / "c"),
               ::testing::ElementsAre("step-000000000003.safetensors", "step-000000000004.safetensors"));
@@ -138,12 +138,12 @@ TEST_F(CheckpointTest, TheLastTwoAreKeptAndWhatAKilledProcessLeftGoes) {
 
 TEST_F(CheckpointTest, ADamagedOneIsPassedOverForTheOneBefore) {
   for (const int64_t at : {0L, 40L, -1L}) {
-    Training one(1);
-    one.step(1);
-    checkpoints().save(one.state(), {.epoch = 1});
-    const auto first = one.values();
-    one.step(1);
-    checkpoints().save(one.state(), {.epoch = 2, .epochs = {{1, 0.1, 0.2, 3, 4}}});
+    Training trained(1);
+    trained.step(1);
+    checkpoints().save(trained.state(), {.epoch = 1});
+    const auto first = trained.values();
+    trained.step(1);
+    checkpoints().save(trained.state(), {.epoch = 2, .epochs = {{1, 0.1, 0.2, 3, 4}}});
     damage("step-000000000002.safetensors", at);
     Training other(2);
     const std::optional<Position> found = load(other);
@@ -156,8 +156,8 @@ TEST_F(CheckpointTest, ADamagedOneIsPassedOverForTheOneBefore) {
 }
 
 TEST_F(CheckpointTest, AllDamagedIsNone) {
-  Training one(1);
-  checkpoints().save(one.state(), {});
+  Training trained(1);
+  checkpoints().save(trained.state(), {});
   damage("step-000000000000.safetensors", -1);
   Training other(2);
   const auto before = other.values();
@@ -166,9 +166,9 @@ TEST_F(CheckpointTest, AllDamagedIsNone) {
 }
 
 TEST_F(CheckpointTest, OneOfAnotherRunIsRefused) {
-  Training one(1);
-  checkpoints("another recipe").save(one.state(), {});
-  EXPECT_THAT(error_text<UsageError>([&] { load(one); }),
+  Training trained(1);
+  checkpoints("another recipe").save(trained.state(), {});
+  EXPECT_THAT(error_text<UsageError>([&] { load(trained); }),
               ::testing::HasSubstr("another recipe or other data"));
 }
 

@@ -112,32 +112,32 @@ class DeviceFitTest : public OnEachDevice {
   void expect_same_bits(const Make& make) {
     const Trained host = run(make, nullptr, 1);
     ASSERT_FALSE(host.fit.device);
-    const Trained there = run(make, &device(kRoomy), 1);
+    const Trained on_device = run(make, &device(kRoomy), 1);
     if (GetParam() == On::stand_in) {
-      EXPECT_EQ(there.weights, host.weights);
+      EXPECT_EQ(on_device.weights, host.weights);
     }
-    EXPECT_NEAR(there.fit.epochs.back().validation_loss, host.fit.epochs.back().validation_loss,
+    EXPECT_NEAR(on_device.fit.epochs.back().validation_loss, host.fit.epochs.back().validation_loss,
                 2e-3 * host.fit.epochs.back().validation_loss);
-    ASSERT_TRUE(there.fit.device);
-    EXPECT_LE(there.fit.device->highest_range, there.fit.device->range);
-    EXPECT_GT(there.fit.device->highest_range, 0);
+    ASSERT_TRUE(on_device.fit.device);
+    EXPECT_LE(on_device.fit.device->highest_range, on_device.fit.device->range);
+    EXPECT_GT(on_device.fit.device->highest_range, 0);
     const Trained several = run(make, &device(kRoomy), kThreads);
-    EXPECT_EQ(several.weights, there.weights) << "several blocks in flight";
+    EXPECT_EQ(several.weights, on_device.weights) << "several blocks in flight";
     // The host's plan covers only what a device leaves to it.
     EXPECT_EQ(several.fit.overflows + several.fit.unforeseen + several.fit.reruns, 0);
     {
       const LedgerCap cap(several.fit.plan.peak - Ledger::process().held());
-      EXPECT_EQ(run(make, &device(kRoomy), kThreads).weights, there.weights)
+      EXPECT_EQ(run(make, &device(kRoomy), kThreads).weights, on_device.weights)
           << "with the host's planned peak";
     }
-    EXPECT_EQ(run(make, &device(kRoomy), 2, /*stop_after=*/3).weights, there.weights)
+    EXPECT_EQ(run(make, &device(kRoomy), 2, /*stop_after=*/3).weights, on_device.weights)
         << "stopped and resumed";
     // The smallest budget works, and less does not.
-    const TrainingDevice& of = device(kRoomy);
-    const int64_t min = there.fit.plan.device->min_budget - of.context();
-    const int64_t unit = of.unit();
+    const TrainingDevice& opened = device(kRoomy);
+    const int64_t min = on_device.fit.plan.device->min_budget - opened.context();
+    const int64_t unit = opened.unit();
     const Trained tight = run(make, &device(min), kThreads);
-    EXPECT_EQ(tight.weights, there.weights);
+    EXPECT_EQ(tight.weights, on_device.weights);
     EXPECT_EQ(tight.fit.device->lanes, 1);
     EXPECT_THROW(run(make, &device(min - unit), 1), Error);
   }
@@ -232,21 +232,21 @@ void MixedPrecisionTest::expect_same_bits(const std::string& precision,
         FitResult found = fit(objective, nullptr);
         return {model.parameters().hash(), std::move(found)};
       };
-      const Trained one = run(make, &device(kRoomy), 1);
-      EXPECT_EQ(run(make, &device(kRoomy), kThreads).weights, one.weights) << "several blocks in flight";
-      EXPECT_EQ(run(make, &device(kRoomy), 2, /*stop_after=*/3).weights, one.weights)
+      const Trained single = run(make, &device(kRoomy), 1);
+      EXPECT_EQ(run(make, &device(kRoomy), kThreads).weights, single.weights) << "several blocks in flight";
+      EXPECT_EQ(run(make, &device(kRoomy), 2, /*stop_after=*/3).weights, single.weights)
           << "stopped and resumed";
-      const int64_t min = one.fit.plan.device->min_budget - device(kRoomy).context();
-      EXPECT_EQ(run(make, &device(min), kThreads).weights, one.weights) << "as little as it takes";
+      const int64_t min = single.fit.plan.device->min_budget - device(kRoomy).context();
+      EXPECT_EQ(run(make, &device(min), kThreads).weights, single.weights) << "as little as it takes";
       recipe_.training.precision = "32";
       const Trained full = run(make, &device(kRoomy), 1);
       recipe_.training.precision = precision;
-      EXPECT_NE(full.weights, one.weights);
-      EXPECT_NEAR(one.fit.epochs.back().validation_loss, full.fit.epochs.back().validation_loss,
+      EXPECT_NE(full.weights, single.weights);
+      EXPECT_NEAR(single.fit.epochs.back().validation_loss, full.fit.epochs.back().validation_loss,
                   0.05 * full.fit.epochs.back().validation_loss);
       if (rebuilds) continue;
-      if (classified.empty()) classified = one.weights;
-      EXPECT_EQ(one.weights, classified) << "layers run again";
+      if (classified.empty()) classified = single.weights;
+      EXPECT_EQ(single.weights, classified) << "layers run again";
     }
 }
 
@@ -290,49 +290,49 @@ TEST_P(MixedPrecisionTest, TooLargeAScaleCostsStepsAndChangesNoBitsOfAResumedRun
     FitResult found = fit(objective, nullptr);
     return {model.parameters().hash(), std::move(found)};
   };
-  const Trained one = run(make, &device(kRoomy), 1);
+  const Trained single = run(make, &device(kRoomy), 1);
   const int64_t steps = 2 * 96 / 24;
-  EXPECT_LT(one.fit.steps, steps);
-  EXPECT_GT(one.fit.steps, 0);
+  EXPECT_LT(single.fit.steps, steps);
+  EXPECT_GT(single.fit.steps, 0);
   const std::string journal = read_text(folder_ / "0" / "events.jsonl");
   EXPECT_NE(journal.find(R"("event":"loss_scale","epoch":1,"step":0,"factor":32768.0)"), std::string::npos)
       << journal;
   for (const int64_t stop_after : {1, 3, 5})
-    EXPECT_EQ(run(make, &device(kRoomy), kThreads, stop_after).weights, one.weights) << stop_after;
+    EXPECT_EQ(run(make, &device(kRoomy), kThreads, stop_after).weights, single.weights) << stop_after;
 }
 
 TEST_P(DeviceFitTest, TheJournalHasWhatNvmlSaysAndNothingWithoutIt) {
   if (GetParam() == On::cuda) GTEST_SKIP() << "its driver says what it likes";
   recipe_.training.max_epochs = 1;
-  for (const bool there : {false, true}) {
-    FakeNvml::set(1000, 0, /*fails=*/!there);
-    TrainingDevice of(make_host_device({.bytes = kRoomy, .host_computes = true}), kRoomy, kThreads,
-                      GpuMonitor::open(FakeNvml::kBus, FakeNvml::kLibrary));
+  for (const bool has_nvml : {false, true}) {
+    FakeNvml::set(1000, 0, /*fails=*/!has_nvml);
+    TrainingDevice opened(make_host_device({.bytes = kRoomy, .host_computes = true}), kRoomy, kThreads,
+                          GpuMonitor::open(FakeNvml::kBus, FakeNvml::kLibrary));
     FakeNvml::set(5000, 75);
     FakeNvml::add_process(static_cast<unsigned int>(::getpid()), 3000);
     const GATWithJK model({.num_ids = 50}, 3);
     const Classification objective(model);
-    const auto folder = folder_ / (there ? "with" : "without");
+    const auto folder = folder_ / (has_nvml ? "with" : "without");
     std::filesystem::create_directories(folder);
     const FitResult found = fit({.source = &source_,
                                  .shapes = shapes_,
                                  .objective = &objective,
                                  .recipe = &recipe_,
                                  .split = &split_,
-                                 .run = {.folder = folder, .identity = "test", .device = &of}});
-    EXPECT_EQ(found.device->process, there ? std::optional<int64_t>(3000) : std::nullopt);
+                                 .run = {.folder = folder, .identity = "test", .device = &opened}});
+    EXPECT_EQ(found.device->process, has_nvml ? std::optional<int64_t>(3000) : std::nullopt);
     std::istringstream lines(read_text(folder / "events.jsonl"));
-    int64_t told = 0;
+    int64_t events = 0;
     for (std::string line; std::getline(lines, line);) {
       const Json event = parse_json(line);
       if (event.at("event") != "progress") continue;
-      ++told;
-      EXPECT_EQ(event.contains("device"), there);
-      if (there) {
+      ++events;
+      EXPECT_EQ(event.contains("device"), has_nvml);
+      if (has_nvml) {
         EXPECT_EQ(event.at("device"), Json({{"process_bytes", 3000}, {"used_bytes", 5000}, {"busy", 0.75}}));
       }
     }
-    EXPECT_GT(told, 0);
+    EXPECT_GT(events, 0);
   }
 }
 
@@ -370,8 +370,9 @@ TEST_P(DeviceFitTest, PlansAsItTrainsAndTriesThePlanOut) {
     EXPECT_EQ(plan.device->peak, expected.peak) << estimation;
     EXPECT_EQ(plan.device->blocks, expected.blocks) << estimation;
     EXPECT_EQ(plan.device->exact, expected.exact) << estimation << ": " << plan.device->why_inexact;
-    TrainingDevice& of = device(kRoomy);
-    EXPECT_THROW(planned(estimation, device(expected.min_budget - of.context() - of.unit())), BudgetTooSmall);
+    TrainingDevice& opened = device(kRoomy);
+    EXPECT_THROW(planned(estimation, device(expected.min_budget - opened.context() - opened.unit())),
+                 BudgetTooSmall);
   }
 }
 
@@ -390,8 +391,8 @@ TEST_P(DeviceFitTest, BlocksWithoutRoomRunAgainAlone) {
   const GraphAutoencoderNeighborhood model({.num_ids = 50}, 3);
   const Reconstruction objective(model, {});
   const BlockLimits limits{.graphs = 4, .nodes = 4096, .edges = 16384};
-  TrainingDevice& of = device(kRoomy + kThreads * device(kRoomy).workspace());
-  DeviceBlocks blocks(of.device(), of.tensors(), of.torch(), {&objective.parameters()});
+  TrainingDevice& opened = device(kRoomy + kThreads * device(kRoomy).workspace());
+  DeviceBlocks blocks(opened.device(), opened.tensors(), opened.torch(), {&objective.parameters()});
   const auto bits = [&](int lanes, int64_t bytes, std::shared_ptr<const RangePlanner> plan = nullptr) {
     blocks.make_lanes(lanes, bytes);
     BlockEngine engine(source_, shapes_, objective, limits,
@@ -445,7 +446,7 @@ TEST_P(DeviceFitTest, ARefusedAllocationNeverChangesBits) {
     refused_ = refused;
     const GATWithJK model({.num_ids = 50}, 3);
     const Classification objective(model);
-    TrainingDevice& of = device(8 * kMiB);
+    TrainingDevice& opened = device(8 * kMiB);
     reruns += fit({.source = &source_,
                    .shapes = shapes_,
                    .objective = &objective,
@@ -455,7 +456,7 @@ TEST_P(DeviceFitTest, ARefusedAllocationNeverChangesBits) {
                            .identity = "test",
                            .resume = resume,
                            .threads = kThreads,
-                           .device = &of}})
+                           .device = &opened}})
                   .device->reruns;
     return model.parameters().hash();
   };
@@ -495,13 +496,13 @@ TEST_P(DeviceFitTest, AFailedDeviceIsTold) {
     const Classification objective(model);
     const auto folder = folder_ / std::to_string(failed);
     std::filesystem::create_directories(folder);
-    TrainingDevice& of = device(kRoomy);
+    TrainingDevice& opened = device(kRoomy);
     fit({.source = &source_,
          .shapes = shapes_,
          .objective = &objective,
          .recipe = &recipe_,
          .split = &split_,
-         .run = {.folder = folder, .identity = "test", .threads = kThreads, .device = &of}});
+         .run = {.folder = folder, .identity = "test", .threads = kThreads, .device = &opened}});
   };
   train(0);
   const int64_t all = worked_;

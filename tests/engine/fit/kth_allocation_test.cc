@@ -35,10 +35,10 @@ class RefusingAllocator final : public c10::Allocator {
   /// Installs the allocator for this process, until let_go().
   static RefusingAllocator& install() {
     install_ledger_allocator();
-    auto& one = instance();
-    if (c10::GetCPUAllocator() != &one) one.inner_ = c10::GetCPUAllocator();
-    c10::SetCPUAllocator(&one, kPriority);
-    return one;
+    auto& allocator = instance();
+    if (c10::GetCPUAllocator() != &allocator) allocator.inner_ = c10::GetCPUAllocator();
+    c10::SetCPUAllocator(&allocator, kPriority);
+    return allocator;
   }
   void let_go() { c10::SetCPUAllocator(inner_, kPriority); }
 
@@ -71,8 +71,8 @@ class RefusingAllocator final : public c10::Allocator {
   static constexpr uint8_t kPriority = 2;
 
   static RefusingAllocator& instance() {
-    static auto* const one = new RefusingAllocator;
-    return *one;
+    static auto* const allocator = new RefusingAllocator;
+    return *allocator;
   }
   // The ledger itself refuses. A request of 0 bytes never exceeds the cap: it is counted and granted.
   c10::DataPtr pass_the_cap(size_t bytes) {

@@ -119,22 +119,22 @@ class RanksTest : public ::testing::Test {
 };
 
 TEST_F(RanksTest, WeightsAndLossesAreTheSameBitsForAnyNumberOfRanks) {
-  const std::string one = run(1, "1");
-  for (const int ranks : {2, 3, 4}) EXPECT_EQ(run(ranks, std::to_string(ranks)), one) << ranks << " ranks";
+  const std::string alone = run(1, "1");
+  for (const int ranks : {2, 3, 4}) EXPECT_EQ(run(ranks, std::to_string(ranks)), alone) << ranks << " ranks";
 }
 
 TEST_F(RanksTest, EightLanesAreThoseOfEightRanksToo) {
   recipe_.training.lanes = "8";
-  const std::string one = run(1, "1");
-  for (const int ranks : {2, 4, 8}) EXPECT_EQ(run(ranks, std::to_string(ranks)), one) << ranks << " ranks";
+  const std::string alone = run(1, "1");
+  for (const int ranks : {2, 4, 8}) EXPECT_EQ(run(ranks, std::to_string(ranks)), alone) << ranks << " ranks";
 }
 
 TEST_F(RanksTest, LanesNeedNotBeAMultipleOfRanks) {
   recipe_.training.max_epochs = 1;
   recipe_.training.optimizer = "sgd";
   recipe_.training.lanes = "8";
-  const std::string one = run(1, "1");
-  for (const int ranks : {3, 7}) EXPECT_EQ(run(ranks, std::to_string(ranks)), one) << ranks << " ranks";
+  const std::string alone = run(1, "1");
+  for (const int ranks : {3, 7}) EXPECT_EQ(run(ranks, std::to_string(ranks)), alone) << ranks << " ranks";
 }
 
 TEST_F(RanksTest, ACheckpointIsReadByAnyNumberOfRanks) {
@@ -190,10 +190,11 @@ TEST_F(RanksTest, APredictionIsThatOfOneProcessOnEveryRank) {
   };
   // Enough blocks for several rounds, and fewer blocks than ranks.
   for (const int64_t size : {int64_t{1}, int64_t{60}}) {
-    const Found one = predict(nullptr, size);
-    ASSERT_EQ(one.second.size(), 240U);
+    const Found alone = predict(nullptr, size);
+    ASSERT_EQ(alone.second.size(), 240U);
     for (const int ranks : {2, 3})
-      ThreadRanks(ranks).run([&](Exchange& exchange) { EXPECT_EQ(predict(&exchange, size), one) << ranks; });
+      ThreadRanks(ranks).run(
+          [&](Exchange& exchange) { EXPECT_EQ(predict(&exchange, size), alone) << ranks; });
   }
   const auto on_each = [&](Exchange& exchange) {
     EXPECT_THROW(predict(&exchange, 1, /*interrupted=*/1), Interrupted) << exchange.rank();

@@ -17,12 +17,12 @@ TEST(BlasMemory, RoomsAreAsManyAsProductsAtOnceWhateverTheThreadsAndSizes) {
     for (int64_t size = 96; size <= 768; size += 96) at::mm(at::ones({size, size}), at::ones({size, size}));
   };
   multiply();
-  const int64_t one = *blas_bytes();
+  const int64_t first_bytes = *blas_bytes();
   for (int i = 0; i < 3; ++i)
     std::thread([&] {
       at::init_num_threads();
       multiply();
-      EXPECT_EQ(*blas_bytes(), one);
+      EXPECT_EQ(*blas_bytes(), first_bytes);
     }).join();
 }
 

@@ -114,12 +114,12 @@ TEST_F(SamplePlanTest, PredictsThePeakOfRandomModelsToTheByte) {
     BlockEngine engine(samples.source, samples.shapes, objective, kOneSample, {.recompute = recompute});
     GraphBlock block;
     for (const int64_t graph : samples.all) {
-      const std::span one(&graph, 1);
-      samples.source.read(one, block);
+      const std::span only(&graph, 1);
+      samples.source.read(only, block);
       const bool several_seeds = samples.source.sample(graph).nodes_per_hop[0] > 1;
       for (const bool training : {true, false}) {
         const BlockPlan& planned = training ? *plan.training : *plan.prediction;
-        const BlockTerms terms = planned.terms(one);
+        const BlockTerms terms = planned.terms(only);
         RangePlan range;
         planned.plan(terms, range);
         const Tape tape = engine.record(block, training, range);
@@ -158,11 +158,11 @@ TEST_F(SamplePlanTest, IsNeverUnderThePeakWithoutRunningAnything) {
     GraphBlock block;
     for (const int64_t graph : samples.all) {
       if (samples.source.sample(graph).nodes_per_hop[0] < 2) continue;
-      const std::span one(&graph, 1);
-      samples.source.read(one, block);
+      const std::span only(&graph, 1);
+      samples.source.read(only, block);
       for (const bool training : {true, false}) {
         const BlockPlan& planned = training ? *plan.training : *plan.prediction;
-        const int64_t expected = planned.peak(planned.terms(one)).bytes;
+        const int64_t expected = planned.peak(planned.terms(only)).bytes;
         const int64_t found = engine.record(block, training).peak().bytes;
         EXPECT_LE(found, expected);
         over.push_back(static_cast<double>(expected) / static_cast<double>(found));

@@ -82,18 +82,18 @@ TEST_F(ColumnStageTest, HasARowForEachNodeWhereTheModelSpeaksOfNodes) {
 
 TEST_F(ColumnStageTest, ThreadsChangeNoBit) {
   write_column(options(objective_), columns_);
-  const std::string one = bytes();
+  const std::string alone = bytes();
   std::filesystem::remove_all(columns_);
   std::filesystem::create_directories(columns_);
   write_column(options(objective_, 3), columns_);
-  EXPECT_EQ(bytes(), one);
+  EXPECT_EQ(bytes(), alone);
 }
 
 TEST_F(ColumnStageTest, OneThatIsThereIsKept) {
   write_column(options(objective_), columns_);
   const auto written = std::filesystem::last_write_time(columns_ / "said.npy");
   ColumnOptions again = options(objective_, 2);
-  again.run.begun = [] { FAIL() << "it is computed again"; };
+  again.run.on_started = [] { FAIL() << "it is computed again"; };
   const LedgerCap nothing_free(0);  // No memory is free, and none is needed.
   const ColumnResult result = write_column(again, columns_);
   EXPECT_FALSE(result.computed);
