@@ -193,6 +193,65 @@ const MemoryPlan& largest_plan(const std::vector<TrainedStage>& stages) {
   return largest->report.fit.plan;
 }
 
+// The folder of a run, which this process may write to if it is rank 0, and the records of earlier processes.
+struct OpenedRun {
+  OpenedRun(const TrainRequest& request, const RunFolder& folder, const std::string& identity) {
+    if (!request.run.writes()) return;  // Rank 0 makes the folder.
+    if (goes_on(request)) {
+      lock.emplace(folder.root);
+      earlier = read_earlier_run(folder, identity);
+      roundings = roundings_with_this(folder, earlier, request.allow_other_rounding);
+    } else {
+      if (holds_a_run(folder)) require_outside(folder.root, request.reads);
+      fresh.emplace(folder, request.force);
+    }
+  }
+
+  std::optional<NewRun> fresh;
+  std::optional<RunLock> lock;
+  EarlierRun earlier;
+  Json roundings = Json::array({rounding_here()});
+};
+
+// Writes the first files of a run. The manifest comes first, because it marks the folder as a run.
+void write_first_files(const TrainRequest& request, const RunFolder& folder, const Json& manifest) {
+  write_text(folder.manifest(), json_text(manifest, 1) + "\n");
+  write_text(folder.recipe(), recipe_yaml(request.input.recipe));
+  if (request.trackers) request.trackers->follow();
+}
+
+// Runs the stages, and finishes the run if one of them trained a model.
+void train_stages(const TrainRequest& request, const std::vector<SeededStage>& stages, const StageRuns& runs,
+                  Training& training, TrainedRun& done) {
+  const bool writes = request.run.writes();
+  if (writes)
+    for (const SeededStage& stage : stages) make_folders(runs.folder->seed(stage.seed) / "columns");
+  done.stages = run_stages(stages, runs);
+  std::vector<TrainedStage> models;
+  std::ranges::copy_if(done.stages, std::back_inserter(models),
+                       [](const TrainedStage& stage) { return !stage.report.weights.empty(); });
+  if (!models.empty() && writes)
+    if (const TrainedStage* const main = training.finish(models, *runs.folder, runs.run)) done.main = *main;
+}
+
+// Adds the results of training to the manifest.
+void add_results(Json& manifest, const TrainRequest& request, const Json& earlier_stages,
+                 const TrainedRun& done) {
+  if (done.main) {
+    const StageReport& main = done.main->report;
+    manifest["parameters"] = main.parameters;
+    manifest["best_epoch"] = main.fit.best_epoch;
+    manifest["weights"] = main.weights;
+  }
+  if (!done.stages.empty()) {
+    const MemoryPlan& plan = largest_plan(done.stages);
+    manifest["plan"] = plan_json(plan);
+    manifest["memory_by_module"] = memory_by_module_json(memory_by_module(plan.worst));
+  }
+  manifest["stages"] = with_earlier(request.stages.empty() ? Json() : earlier_stages, done.stages);
+  manifest["memory"] = request.memory();
+}
+
 TrainedRun train_in_folder(const TrainRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   PressureWatch pressure;
@@ -211,77 +270,42 @@ TrainedRun train_in_folder(const TrainRequest& request) {
   require_agreement(request.run.exchange, facts_of(request, *training));
   const std::vector<SeededStage> stages = stages_of(request, *training, folder);
   refuse_at_once(stages, request.run, request.budget);
-  std::optional<NewRun> fresh;
-  std::optional<RunLock> lock;
-  EarlierRun earlier;
-  Json roundings = Json::array({rounding_here()});
-  if (!writes) {
-    // Rank 0 makes the folder.
-  } else if (goes_on(request)) {
-    lock.emplace(folder.root);
-    earlier = read_earlier_run(folder, identity);
-    roundings = roundings_with_this(folder, earlier, request.allow_other_rounding);
-  } else {
-    if (holds_a_run(folder)) require_outside(folder.root, request.reads);
-    fresh.emplace(folder, request.force);
-  }
-  // The manifest comes first, because it marks the folder as a run.
-  Json manifest = manifest_of(request, training->data(), std::move(read), identity, roundings);
+  OpenedRun opened(request, folder, identity);
+  const Json& earlier_stages = opened.earlier.stages;
+  Json manifest = manifest_of(request, training->data(), std::move(read), identity, opened.roundings);
   if (!enforced.is_null()) manifest["enforced"] = enforced;
-  const StartRecords starts(request, earlier.starts);
+  const StartRecords starts(request, opened.earlier.starts);
   manifest["starts"] = starts.before();
-  if (!request.stages.empty() && earlier.stages.is_array()) manifest["stages"] = earlier.stages;
+  if (!request.stages.empty() && earlier_stages.is_array()) manifest["stages"] = earlier_stages;
   if (request.run.ranks > 1) manifest["ranks"] = request.run.ranks;
-  if (writes) {
-    write_text(folder.manifest(), json_text(manifest, 1) + "\n");
-    write_text(folder.recipe(), recipe_yaml(request.input.recipe));
-    if (request.trackers) request.trackers->follow();
-  }
+  if (writes) write_first_files(request, folder, manifest);
   barrier(request.run.exchange);
   RunOptions run = request.run;
   run.resume = request.resume;
-  run.roundings = roundings.dump();
+  run.roundings = opened.roundings.dump();
   run.pressure = &pressure;
   TrainedRun done;
   done.model = training->model();
   done.trained_on = training->trained_on();
+  const auto progress_of = [&](const std::string& title) {
+    return request.progress_of(title, training->data().unit());
+  };
   try {
-    if (writes)
-      for (const SeededStage& stage : stages) make_folders(folder.seed(stage.seed) / "columns");
-    done.stages = run_stages(
-        stages,
-        {.folder = &folder, .run = run, .identity = identity, .progress_of = [&](const std::string& title) {
-           return request.progress_of(title, training->data().unit());
-         }});
-    std::vector<TrainedStage> models;
-    std::ranges::copy_if(done.stages, std::back_inserter(models),
-                         [](const TrainedStage& stage) { return !stage.report.weights.empty(); });
-    if (!models.empty() && writes)
-      if (const TrainedStage* const main = training->finish(models, folder, run)) done.main = *main;
+    train_stages(request, stages,
+                 {.folder = &folder, .run = run, .identity = identity, .progress_of = progress_of}, *training,
+                 done);
   } catch (...) {
-    const bool stays = !fresh || !checkpoints_of(folder).empty();
+    const bool stays = !opened.fresh || !checkpoints_of(folder).empty();
     if (stays && writes) note_early_end(folder, manifest, starts, run);
-    if (fresh && stays) fresh->commit();  // The run can be resumed.
+    if (opened.fresh && stays) opened.fresh->commit();  // The run can be resumed.
     throw;
   }
   if (!writes) return done;
-  if (done.main) {
-    const StageReport& main = done.main->report;
-    done.file = folder.seed(done.main->seed) / main.stage / "model.safetensors";
-    manifest["parameters"] = main.parameters;
-    manifest["best_epoch"] = main.fit.best_epoch;
-    manifest["weights"] = main.weights;
-  }
-  if (!done.stages.empty()) {
-    const MemoryPlan& plan = largest_plan(done.stages);
-    manifest["plan"] = plan_json(plan);
-    manifest["memory_by_module"] = memory_by_module_json(memory_by_module(plan.worst));
-  }
-  manifest["stages"] = with_earlier(request.stages.empty() ? Json() : earlier.stages, done.stages);
-  manifest["memory"] = request.memory();
+  if (done.main) done.file = folder.seed(done.main->seed) / done.main->report.stage / "model.safetensors";
+  add_results(manifest, request, earlier_stages, done);
   manifest["starts"] = starts.with_this("done");
   done.unsaved.attempt([&] { write_text(folder.manifest(), json_text(manifest, 1) + "\n"); });
-  if (fresh) fresh->commit();
+  if (opened.fresh) opened.fresh->commit();
   if (done.main && done.stages.size() > 1 && FileSystem::disk().exists(folder.detector()))
     done.file = folder.detector();
   done.seconds = seconds_since(start);

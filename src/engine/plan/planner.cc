@@ -147,55 +147,78 @@ class Planner {
 
   int64_t graph_bytes(const BlockSize& size) const { return GraphBlock::bytes_for(size, in_.source->room()); }
 
-  // Divides the budget. `training` is null if nothing is trained.
-  MemoryPlan divide(const PlannedWork* training, const PlannedWork& prediction, bool recompute) {
-    const PlannedWork& main = training != nullptr ? *training : prediction;
-    MemoryPlan plan;
+  // Bytes of a plan, and how the slab depends on the number of blocks in flight.
+  struct Needs {
+    int64_t worst = 0;   // Range that is enough for any block.
+    int64_t mean = 0;    // Mean range of blocks.
+    int64_t graphs = 0;  // Memory of a worker in the ledger: the graphs of a block, and places of its pieces.
+    int64_t heap = 0;    // Memory of a worker outside the ledger.
+    int64_t gradients = 0;  // Sums over lanes.
+    int64_t exchange = 0;   // Memory for the exchange between ranks.
+    int64_t lists = 0;      // Lists of graphs, and what the caller takes later.
+    int64_t fixed = 0;      // Everything that does not depend on the blocks in flight.
+    int64_t cap = 0;        // Cap of the ledger.
+
+    // Bytes left for the slab with `blocks` blocks in flight.
+    int64_t slab(int blocks) const { return cap - fixed - blocks * (graphs + heap); }
+    // Bytes of the slab that `blocks` blocks in flight need.
+    int64_t ranges(int blocks) const { return worst + (blocks - 1) * std::min(mean, worst); }
+    // Bytes of the ledger's cap and of the heap that `blocks` blocks in flight need.
+    int64_t with(int blocks) const { return fixed + blocks * (graphs + heap) + ranges(blocks); }
+  };
+
+  // Sets the plans of each kind of work, and the largest block.
+  void set_work(MemoryPlan& plan, const PlannedWork* training, const PlannedWork& prediction) const {
     ExecutionPlan& execution = plan.execution;
     if (training != nullptr) plan.training = training->plan;
     plan.prediction = prediction.plan;
     execution.training = plan.training;
     execution.prediction = plan.prediction;
     if (teaching_) execution.teaching = teaching_->plan;
-    execution.recompute = recompute;
     execution.largest = prediction.largest();
-    if (training != nullptr) {
-      const BlockSize trained = training->largest();
-      execution.largest = {std::max(execution.largest.graphs, trained.graphs),
-                           std::max(execution.largest.nodes, trained.nodes),
-                           std::max(execution.largest.edges, trained.edges),
-                           std::max(execution.largest.pairs, trained.pairs)};
-    }
-    const PlannedWork& teaching = teaching_ ? *teaching_ : prediction;
-    const int64_t worst =
-        (std::max({main.max_bytes, prediction.max_bytes, teaching.max_bytes, int64_t{1}}) + 4095) / 4096 *
-        4096;
-    const auto mean =
-        static_cast<int64_t>(std::max(main.mean_bytes, teaching_ ? teaching_->mean_bytes : 0.0));
-    // Memory of a worker in addition to its range: the graphs of a block, and the places of its pieces.
+    if (training == nullptr) return;
+    const BlockSize trained = training->largest();
+    execution.largest = {
+        std::max(execution.largest.graphs, trained.graphs), std::max(execution.largest.nodes, trained.nodes),
+        std::max(execution.largest.edges, trained.edges), std::max(execution.largest.pairs, trained.pairs)};
+  }
+
+  // The needs before BLAS buffers are known: `heap` has only the slack.
+  Needs needs_of(const PlannedWork& main, const PlannedWork& prediction, const PlannedWork& teaching,
+                 const BlockSize& largest) const {
+    Needs needs;
+    needs.worst = (std::max({main.max_bytes, prediction.max_bytes, teaching.max_bytes, int64_t{1}}) + 4095) /
+                  4096 * 4096;
+    needs.mean = static_cast<int64_t>(std::max(main.mean_bytes, teaching_ ? teaching_->mean_bytes : 0.0));
     const size_t pieces =
         std::max({main.plan->max_pieces(), prediction.plan->max_pieces(), teaching.plan->max_pieces()});
-    const int64_t graphs =
-        graph_bytes(execution.largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
-    const int64_t heap_slack = heap_slack_per_block(pieces);
-
+    needs.graphs = graph_bytes(largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
+    needs.heap = heap_slack_per_block(pieces);
     const Ledger& ledger = Ledger::process();
-    const int64_t gradients = gradient_bytes();
-    const ParameterList& parameters = in_.objective->parameters();
-    const int64_t exchange = in_.ranks > 1 ? LaneExchange::bytes(parameters, in_.lanes, in_.ranks) : 0;
+    needs.gradients = gradient_bytes();
+    if (in_.ranks > 1)
+      needs.exchange = LaneExchange::bytes(in_.objective->parameters(), in_.lanes, in_.ranks);
+    needs.lists = list_bytes() + in_.later;
+    needs.fixed = ledger.held() + in_.missing.sum() + needs.gradients + needs.exchange + needs.lists;
+    needs.cap = in_.cap.value_or(ledger.cap());
+    return needs;
+  }
+
+  void set_ranks(MemoryPlan& plan) const {
     plan.ranks = in_.ranks;
-    if (in_.ranks > 1) {
-      plan.bytes_sent = LaneExchange::bytes_sent(parameters, in_.lanes, in_.ranks);
-      plan.parameter_bytes = parameters.count() * int64_t{sizeof(float)};
-    }
-    const int64_t lists = list_bytes() + in_.later;
-    const int64_t fixed = ledger.held() + in_.missing.sum() + gradients + exchange + lists;
-    const int64_t cap = in_.cap.value_or(ledger.cap());
+    if (in_.ranks == 1) return;
+    const ParameterList& parameters = in_.objective->parameters();
+    plan.bytes_sent = LaneExchange::bytes_sent(parameters, in_.lanes, in_.ranks);
+    plan.parameter_bytes = parameters.count() * int64_t{sizeof(float)};
+  }
+
+  // Runs the worst blocks if one fits, and adds the BLAS buffers to the needs.
+  void measure_worst(MemoryPlan& plan, Needs& needs, const PlannedWork& main, bool recompute) {
     const PlannedWork& heaviest = teaching_ && teaching_->max_bytes > main.max_bytes ? *teaching_ : main;
     plan.worst = worst_of(heaviest);
     if (without_data()) {
       heap_per_block_ = usual_blas_bytes();
-    } else if (cap - fixed - graphs - heap_slack >= worst) {
+    } else if (needs.slab(1) >= needs.worst) {
       seconds_per_graph_ = 0;
       plan.verified_peak_bytes = verify(main, recompute);
       if (teaching_) {
@@ -203,45 +226,62 @@ class Planner {
         if (&heaviest == &*teaching_) plan.verified_peak_bytes = found;
       }
     }
-    const int64_t one_heap = heap_per_block_ + heap_slack;
-    // Bytes left for the slab with `blocks` blocks in flight.
-    const auto slab = [&](int blocks) { return cap - fixed - blocks * (graphs + one_heap); };
-    const auto needed = [&](int blocks) { return worst + (blocks - 1) * std::min(mean, worst); };
-    int blocks = in_.threads;
-    while (blocks > 1 && slab(blocks) < needed(blocks)) --blocks;
-    execution.blocks = blocks;
-    plan.feasible = slab(blocks) >= worst;
-    execution.min_bytes = worst;
-    execution.slab_bytes = std::clamp<int64_t>(slab(blocks), worst, blocks * worst);
-    const int64_t spare =
-        std::max<int64_t>(slab(blocks) - execution.slab_bytes, 0) / std::max<int64_t>(graphs, 1);
-    if (teaching_)
-      execution.keep = std::min(
-          {spare, teaching_->max_at_once, OffloadedTeacher::kMaxBytes / std::max<int64_t>(graphs, 1)});
-    execution.prefetch = std::min(spare - execution.keep, in_.prefetch);
-    const int64_t rest = slab(blocks) - execution.slab_bytes -
-                         (execution.keep + execution.prefetch) * std::max<int64_t>(graphs, 1);
-    execution.cache_bytes = std::clamp<int64_t>(rest, 0, in_.source->max_cache_bytes());
-    plan.heap = blocks * one_heap;
-    const auto budget_for = [&](int count) {
-      return in_.outside_ledger + fixed + count * (graphs + one_heap) + needed(count);
-    };
-    plan.min_budget = stated(budget_for(1));
-    if (without_data())
-      plan.min_budget = std::max(plan.min_budget, stated(in_.outside_ledger + fixed + probes_));
-    for (int count = 1; count <= in_.threads; ++count)
-      plan.speed.push_back({stated(budget_for(count)), count, recompute,
-                            seconds_per_graph_ > 0 ? count / seconds_per_graph_ : 0});
-    execution.graphs_per_s = seconds_per_graph_ > 0 ? execution.blocks / seconds_per_graph_ : 0;
+    needs.heap += heap_per_block_;
+  }
 
+  // Chooses the number of blocks in flight, and divides the rest among graphs kept, prefetch and cache.
+  void divide_ledger(MemoryPlan& plan, const Needs& needs) const {
+    ExecutionPlan& execution = plan.execution;
+    int blocks = in_.threads;
+    while (blocks > 1 && needs.slab(blocks) < needs.ranges(blocks)) --blocks;
+    execution.blocks = blocks;
+    plan.feasible = needs.slab(blocks) >= needs.worst;
+    execution.min_bytes = needs.worst;
+    execution.slab_bytes = std::clamp<int64_t>(needs.slab(blocks), needs.worst, blocks * needs.worst);
+    const int64_t graphs = std::max<int64_t>(needs.graphs, 1);
+    const int64_t spare = std::max<int64_t>(needs.slab(blocks) - execution.slab_bytes, 0) / graphs;
+    if (teaching_)
+      execution.keep = std::min({spare, teaching_->max_at_once, OffloadedTeacher::kMaxBytes / graphs});
+    execution.prefetch = std::min(spare - execution.keep, in_.prefetch);
+    const int64_t rest =
+        needs.slab(blocks) - execution.slab_bytes - (execution.keep + execution.prefetch) * graphs;
+    execution.cache_bytes = std::clamp<int64_t>(rest, 0, in_.source->max_cache_bytes());
+    plan.heap = blocks * needs.heap;
+  }
+
+  // The smallest budget, and the budget and expected speed of each number of blocks in flight.
+  void add_budgets(MemoryPlan& plan, const Needs& needs) const {
+    ExecutionPlan& execution = plan.execution;
+    const auto budget_for = [&](int blocks) { return stated(in_.outside_ledger + needs.with(blocks)); };
+    plan.min_budget = budget_for(1);
+    if (without_data())
+      plan.min_budget = std::max(plan.min_budget, stated(in_.outside_ledger + needs.fixed + probes_));
+    for (int blocks = 1; blocks <= in_.threads; ++blocks)
+      plan.speed.push_back({budget_for(blocks), blocks, execution.recompute,
+                            seconds_per_graph_ > 0 ? blocks / seconds_per_graph_ : 0});
+    execution.graphs_per_s = seconds_per_graph_ > 0 ? execution.blocks / seconds_per_graph_ : 0;
+  }
+
+  // Divides the budget. `training` is null if nothing is trained.
+  MemoryPlan divide(const PlannedWork* training, const PlannedWork& prediction, bool recompute) {
+    const PlannedWork& main = training != nullptr ? *training : prediction;
+    const PlannedWork& teaching = teaching_ ? *teaching_ : prediction;
+    MemoryPlan plan;
+    plan.execution.recompute = recompute;
+    set_work(plan, training, prediction);
+    set_ranks(plan);
+    Needs needs = needs_of(main, prediction, teaching, plan.execution.largest);
+    measure_worst(plan, needs, main, recompute);
+    divide_ledger(plan, needs);
+    add_budgets(plan, needs);
     for (const PlannedWork* work : {&main, &prediction, &teaching}) {
       if (plan.exact) plan.why_inexact = work->plan->difference();
       plan.exact = plan.exact && work->plan->exact();
     }
     plan.all_blocks_known = main.all_known && prediction.all_known;
     plan.blocks_planned = main.blocks + (training != nullptr ? prediction.blocks : 0);
-    add_parts(plan, gradients, exchange, lists, graphs);
-    plan.room_for_graph = std::max<int64_t>(slab(1), 0);
+    add_parts(plan, needs);
+    plan.room_for_graph = std::max<int64_t>(needs.slab(1), 0);
     find_too_large(plan, main, plan.room_for_graph);
     add_reading(plan, main.max_bytes > 0 ? main.mean_bytes / static_cast<double>(main.max_bytes) : 1);
     return plan;
@@ -298,7 +338,7 @@ class Planner {
     return bytes;
   }
 
-  void add_parts(MemoryPlan& plan, int64_t gradients, int64_t exchange, int64_t lists, int64_t graphs) const {
+  void add_parts(MemoryPlan& plan, const Needs& needs) const {
     const Ledger& ledger = Ledger::process();
     int64_t embeddings = 0;
     for (const ParameterList::Entry& entry : in_.objective->parameters().entries())
@@ -315,14 +355,14 @@ class Planner {
     add("parameters", ledger.held(Tag::parameters) + missing.parameters - embeddings - weights);
     add("embeddings", embeddings);
     add("teacher", weights + outputs);
-    add("gradients", gradients);
-    add("exchange", exchange);
+    add("gradients", needs.gradients);
+    add("exchange", needs.exchange);
     add("optimizer", ledger.held(Tag::optimizer) + missing.optimizer);
-    add("columns", ledger.held(Tag::columns) + missing.columns + lists - outputs);
+    add("columns", ledger.held(Tag::columns) + missing.columns + needs.lists - outputs);
     add("blocks in flight", plan.execution.slab_bytes);
-    add("graphs of blocks", plan.execution.blocks * graphs);
-    add("graphs kept", plan.execution.keep * graphs);
-    add("prefetch", plan.execution.prefetch * graphs);
+    add("graphs of blocks", plan.execution.blocks * needs.graphs);
+    add("graphs kept", plan.execution.keep * needs.graphs);
+    add("prefetch", plan.execution.prefetch * needs.graphs);
     add("cache", plan.execution.cache_bytes);
     add("other", other + missing.output);
     plan.peak = in_.outside_ledger + plan.heap;
