@@ -17,8 +17,8 @@ namespace {
 Json read_before(const RunFolder& run, const DataSetView& set) {
   if (!FileSystem::disk().exists(run.manifest())) return Json::object();
   const Json manifest = parse_json(read_text(run.manifest()));
-  if (!manifest.is_object())
-    return Json::object();  // The manifest is damaged, but its checkpoints may not be.
+  // The manifest is damaged, but its checkpoints may not be.
+  if (!manifest.is_object()) return Json::object();
   if (manifest.value("data", Json()) != set.identity()) return Json::object();
   const Json read = manifest.value("read", Json());
   return read.is_object() ? read : Json::object();
@@ -37,8 +37,8 @@ Json check_data(const std::filesystem::path& data, const RunFolder& run, const D
                                       throw Interrupted("interrupted while the data set was checked");
                                     progress.update(done, total);
                                   }});
-  const bool left_out =
-      read.contains("columns") && !check.full;  // The checksums of large columns were skipped.
+  // The checksums of large columns were skipped.
+  const bool left_out = read.contains("columns") && !check.full;
   const DataKind* const kind = find_data_kind(set.kind());
   if (kind != nullptr && kind->require_sound != nullptr && !left_out) kind->require_sound(data);
   if (check.resume && before.contains("manifest") && before["manifest"] != read["manifest"])

@@ -11,8 +11,8 @@ namespace plimsoll {
 /// How a run compares a data set with its manifest before it reads it.
 struct DataCheck {
   bool full = false;  ///< Check the checksums of all columns, however large.
-  bool resume =
-      false;  ///< Require that the data set, its manifest included, is unchanged since the run read it.
+  /// Require that the data set, its manifest included, is unchanged since the run read it.
+  bool resume = false;
   const std::atomic<bool>* interrupt = nullptr;
 };
 

@@ -18,7 +18,7 @@ Findings rehearse(RunEvaluation asked, Rehearsal& rehearsal) {
   return find_task(asked.recipe.task).evaluate(asked);
 }
 
-Findings judge(const EvaluateRequest& request) {
+Findings evaluate_within_budget(const EvaluateRequest& request) {
   const RunEvaluation& asked = request.asked;
   return do_within(
       {.purpose = "to evaluate " + asked.folder.root.string(),
@@ -58,7 +58,7 @@ Findings evaluate_run(EvaluateRequest request) {
                                {"--ablation", asked.ablation ? "given" : "not given"}});
     require_agreement(asked.exchange, facts);
   }
-  return judge(request);
+  return evaluate_within_budget(request);
 }
 
 Unsaved save_findings(const RunEvaluation& asked, const Findings& findings) {

@@ -24,16 +24,16 @@ struct RunEvaluation {
   std::filesystem::path compare = {};  ///< File with published results to compare with; empty: none.
   std::filesystem::path scores = {};   ///< File for the score of every window; empty: none.
   std::filesystem::path attention = {};  ///< File for attention by edge, for a GAT; empty: none.
-  int64_t calibrate =
-      -1;  ///< Number of windows of each recording to calibrate on; negative: as in the recipe.
+  /// Number of windows of each recording to calibrate on; negative: as in the recipe.
+  int64_t calibrate = -1;
   bool ablation = false;
   int threads = 1;
   int64_t outside_ledger = 0;  ///< Bytes of the budget that are not in the ledger.
-  Exchange* exchange =
-      nullptr;  ///< Connects the ranks that evaluate together, of which rank 0 writes; null without ranks.
+  /// Connects the ranks that evaluate together, of which rank 0 writes; null without ranks.
+  Exchange* exchange = nullptr;
   TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
-  Rehearsal* rehearsal =
-      nullptr;  ///< If set, it gets the needed budget, and nothing is evaluated. May be null.
+  /// If set, it gets the needed budget, and nothing is evaluated. May be null.
+  Rehearsal* rehearsal = nullptr;
   /// Called from time to time during long evaluations, first before any file is made. It may throw to stop.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };

@@ -29,11 +29,11 @@ struct PredictionRequest {
   int threads = 1;
   int64_t budget = 0;          ///< Bytes; 0: no budget.
   int64_t outside_ledger = 0;  ///< Bytes of the budget that are not in the ledger.
-  Exchange* exchange =
-      nullptr;  ///< Connects the ranks that predict together, of which rank 0 writes; null without ranks.
+  /// Connects the ranks that predict together, of which rank 0 writes; null without ranks.
+  Exchange* exchange = nullptr;
   TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
-  Rehearsal* rehearsal =
-      nullptr;  ///< If set, it gets the needed budget, and nothing is written. May be null.
+  /// If set, it gets the needed budget, and nothing is written. May be null.
+  Rehearsal* rehearsal = nullptr;
   /// Lifts the limits that hold the process to the budget, before a refusal is explained.
   std::function<void()> release = [] {};
   /// Called from time to time. It may throw to stop.

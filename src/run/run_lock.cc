@@ -24,8 +24,8 @@ std::string this_process() {
 std::string writer_of(const fs::path& path, FileSystem& files) {
   const std::string text = read_text(path, files);
   const size_t end = text.find('\n');
-  return end == std::string::npos ? "another process"
-                                  : text.substr(0, end);  // The process may not have written it yet.
+  // The process may not have written it yet.
+  return end == std::string::npos ? "another process" : text.substr(0, end);
 }
 
 Failure taken(const fs::path& root, const std::string& holder) {

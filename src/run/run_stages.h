@@ -26,8 +26,8 @@ struct SeededStage {
 /// How the stages of a run are run.
 struct StageRuns {
   const RunFolder* folder = nullptr;
-  RunOptions run =
-      {};  ///< Options of all stages; run_stages() sets folder, identity and progress for each stage.
+  /// Options of all stages; run_stages() sets folder, identity and progress for each stage.
+  RunOptions run = {};
   std::string identity = {};  ///< Identity of recipe and data, without the seed.
   /// Makes the progress callback of a stage that starts.
   std::function<decltype(RunOptions::progress)(const std::string& title)> progress_of = {};

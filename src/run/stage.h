@@ -13,8 +13,8 @@ struct StageReport {
   std::string stage;
   std::string weights;  ///< Hash; empty for a stage that computes a column.
   int64_t parameters = 0;
-  int64_t graphs =
-      0;  ///< Number of graphs that train and validate, or that a column has; for one giant graph, of seeds.
+  /// Number of graphs that train and validate, or that a column has; for one giant graph, of seeds.
+  int64_t graphs = 0;
   std::string unit = "graphs";
   FitResult fit;  ///< For a column only its plan is set.
   double seconds = 0;

@@ -19,10 +19,10 @@ namespace plimsoll {
 /// How a data set is opened.
 struct DataOptions {
   ScratchSpace scratch = {};  ///< Same meaning as in NeighbourSourceOptions.
-  bool on_device =
-      false;  ///< Whether blocks run on a device: feature rows of one giant graph may stay there.
-  std::optional<int64_t> negatives =
-      {};  ///< For one giant graph: predicts pairs, with this number of pairs without an edge per edge.
+  /// Whether blocks run on a device: feature rows of one giant graph may stay there.
+  bool on_device = false;
+  /// For one giant graph: predicts pairs, with this number of pairs without an edge per edge.
+  std::optional<int64_t> negatives = {};
   Targets targets = Targets::none;  ///< Targets of a graph_set.
   bool forests = false;             ///< Whether graphs become forests from pretraining.root (ForestSource).
   /// The nodes that a trained model knows, by index, for data whose graphs are made on the fly. If empty,

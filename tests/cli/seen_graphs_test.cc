@@ -41,7 +41,7 @@ class SeenGraphsTest : public ::testing::Test {
         "recipe", {});
     train_run({.input = {.data = folder_ / "data", .recipe = recipe_}, .folder = folder_ / "run"});
   }
-  JudgedGraphs judged_on(const std::string& data, bool old_file = false, const std::string& only = {}) {
+  EvaluatedGraphs judged_on(const std::string& data, bool old_file = false, const std::string& only = {}) {
     TrainedGnn gnn(RunFolder{folder_ / "run"}, recipe_, folder_ / data, kClasses);
     if (old_file) gnn.model.contents = {};
     return lists_to_judge(gnn.data, read_shapes(gnn.data.source(), 1), recipe_, gnn.model, only);
@@ -63,13 +63,13 @@ TEST_F(SeenGraphsTest, OneGraphMoreBringsBackNoneThatTrained) {
   EXPECT_TRUE(judged_on("data").notes.empty());
 
   write_trees(folder_ / "more", kGraphs + 1, 1);
-  const JudgedGraphs judged = judged_on("more");
-  ASSERT_EQ(judged.lists.size(), 1U);
+  const EvaluatedGraphs evaluated = judged_on("more");
+  ASSERT_EQ(evaluated.lists.size(), 1U);
   GraphList expected = split.test;
   expected.push_back(kGraphs);
-  EXPECT_EQ(judged.lists[0].graphs, expected);
-  EXPECT_EQ(judged.left_out, Json({{"all", seen}}));
-  EXPECT_THAT(judged.notes,
+  EXPECT_EQ(evaluated.lists[0].graphs, expected);
+  EXPECT_EQ(evaluated.left_out, Json({{"all", seen}}));
+  EXPECT_THAT(evaluated.notes,
               HasSubstr("all: left out " + std::to_string(seen) + " graphs that trained or validated"));
 }
 
@@ -94,9 +94,9 @@ TEST_F(SeenGraphsTest, NothingIsLeftOfACopy) {
 TEST_F(SeenGraphsTest, AnOlderFileIsJudgedAsBeforeAndSaysSo) {
   train("split: {by: graph, validation: 0.2, test: 0.2}\n");
   write_trees(folder_ / "more", kGraphs + 1, 1);
-  const JudgedGraphs judged = judged_on("more", /*old_file=*/true);
-  EXPECT_EQ(judged.lists[0].graphs.size(), kGraphs + 1U);
-  EXPECT_THAT(judged.notes, HasSubstr("does not say which graphs trained it"));
+  const EvaluatedGraphs evaluated = judged_on("more", /*old_file=*/true);
+  EXPECT_EQ(evaluated.lists[0].graphs.size(), kGraphs + 1U);
+  EXPECT_THAT(evaluated.notes, HasSubstr("does not say which graphs trained it"));
 }
 
 }  // namespace

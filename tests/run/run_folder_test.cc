@@ -176,8 +176,8 @@ TEST_F(RunFolderTest, AnErrorPutsTheOldRunBackAndLeavesNothingElse) {
     FaultyFiles faulty(files_, {Fault::error, at, ENOSPC});
     try {
       train(faulty, "new");
-      ASSERT_EQ(faulty.struck(),
-                "remove_file");  // Removes the lock of the old run, which is removed with its folder anyway.
+      // Removes the lock of the old run, which is removed with its folder anyway.
+      ASSERT_EQ(faulty.struck(), "remove_file");
     } catch (const Failure& error) {
       EXPECT_THAT(error.what(), HasSubstr("/place"));
       if (faulty.struck() == "remove_tree") break;  // The failed removal of the old run by commit().

@@ -25,8 +25,8 @@ inline constexpr const char* kOtherRecipe =
 /// How much runs at once. The budget decides it; it changes the speed, never the results.
 struct ExecutionPlan {
   int blocks = 1;  ///< Maximum number of blocks in flight; each has a thread.
-  int64_t slab_bytes =
-      0;  ///< Bytes of the slab for all blocks; 0: no slab, tensors are allocated on the heap.
+  /// Bytes of the slab for all blocks; 0: no slab, tensors are allocated on the heap.
+  int64_t slab_bytes = 0;
   int64_t min_bytes = 0;    ///< Bytes of the slab that are enough for any one block.
   BlockSize largest = {};   ///< The largest block that each thread has memory for.
   int64_t prefetch = 0;     ///< Number of blocks read ahead.
@@ -36,14 +36,14 @@ struct ExecutionPlan {
   bool recompute = false;   ///< Whether layers run again in the backward pass (nn/recompute.h).
   std::shared_ptr<const RangePlanner> training = nullptr;  ///< Plans ranges for forward and backward passes.
   std::shared_ptr<const RangePlanner> prediction = nullptr;  ///< Plans ranges for forward passes.
-  std::shared_ptr<const RangePlanner> teaching =
-      nullptr;  ///< Plans ranges for the blocks of an OffloadedTeacher.
+  /// Plans ranges for the blocks of an OffloadedTeacher.
+  std::shared_ptr<const RangePlanner> teaching = nullptr;
   /// If set, blocks run on this device, and the slab holds only what they leave on the host.
   DeviceBlocks* device = nullptr;
-  std::shared_ptr<const RangePlanner> device_training =
-      nullptr;  ///< Plans ranges on the device for training; null: not planned.
-  std::shared_ptr<const RangePlanner> device_prediction =
-      nullptr;              ///< Plans ranges on the device for prediction; null: not planned.
+  /// Plans ranges on the device for training; null: not planned.
+  std::shared_ptr<const RangePlanner> device_training = nullptr;
+  /// Plans ranges on the device for prediction; null: not planned.
+  std::shared_ptr<const RangePlanner> device_prediction = nullptr;
   double graphs_per_s = 0;  ///< Expected speed; 0: not known.
 };
 

@@ -65,9 +65,8 @@ void count_terms(std::span<const int64_t> graphs, const BlockShapes& shapes, con
   }
   order.end();
   block.closed =
-      order.closed() ||
-      (t[kNodes] == 0 &&
-       !prefixes);  // An empty block runs no operation of either kind, so that it counts as closed.
+      // An empty block runs no operation of either kind, so that it counts as closed.
+      order.closed() || (t[kNodes] == 0 && !prefixes);
   t[kOne] = 1;
   t[kGraphs] = static_cast<int64_t>(graphs.size());
   t[kPieceRows] = order.piece_rows(t[kNodes]);

@@ -45,7 +45,7 @@ inline size_t prefixes_in(const Terms& terms) {
   return (terms.size() - kTerms) / kPrefixTerms;
 }
 /// Number of nodes that the last layer computes: the seeds, or all nodes.
-inline int64_t nodes_judged(const Terms& terms) {
+inline int64_t nodes_computed(const Terms& terms) {
   return terms[prefixes_in(terms) > 0 ? place_of(0, kPrefixNodes) : size_t{kNodes}];
 }
 

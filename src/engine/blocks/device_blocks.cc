@@ -63,8 +63,7 @@ DeviceBlocks::Lane& DeviceBlocks::lane_of_this_thread() {
   const auto found = lane_of_.find(std::this_thread::get_id());
   if (found != lane_of_.end()) return *found->second;
   if (lane_of_.size() == lanes_.size())
-    throw Failure(fmt::format("one thread more than {} runs blocks on a device that has room for so many",
-                              lanes_.size()));
+    throw Failure(fmt::format("more threads run blocks on a device than its {} lanes", lanes_.size()));
   Lane& lane = *lanes_[lane_of_.size()];
   if (!torch_.is_cpu()) {
     const TorchOnStream on_stream(torch_, *lane.stream);
@@ -151,8 +150,8 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
     (void)error_of([&] { lane.stream->wait(); });
     throw;
   }
-  if (room.bytes == lane.bytes)
-    raise(highest_range_, range.high());  // Otherwise the block had the ranges of all lanes.
+  // Otherwise the block had the ranges of all lanes.
+  if (room.bytes == lane.bytes) raise(highest_range_, range.high());
   raise(highest_staging_, lane.staging->bytes());
   if (range.left_plan()) ++unforeseen_;
   const std::byte* const from = lane.staging->read().data();
@@ -168,8 +167,8 @@ std::vector<at::Tensor> DeviceBlocks::run_in(Lane& lane, Stretch room, const Bat
 std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const int64_t> graphs,
                                           const RangePlanner* planner, const Work& work) {
   Lane& lane = [&]() -> Lane& {
-    const std::shared_lock beside_others(
-        running_);  // The workspace of a new lane must not be allocated where a lane's range belongs.
+    // The workspace of a new lane must not be allocated where a lane's range belongs.
+    const std::shared_lock beside_others(running_);
     return lane_of_this_thread();
   }();
   if (recorder_ != nullptr) planner = recorded_planner_;

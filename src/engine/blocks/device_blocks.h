@@ -87,8 +87,8 @@ class DeviceBlocks {
     std::optional<DeviceTensors::Room> room;
     std::unique_ptr<PinnedBuffer> staging;  // Grows to the size of the largest block.
     RangePlan plan;
-    std::unique_ptr<DeviceStream>
-        stream;  // Destroyed first, so that its work has ended before the memory is freed.
+    // Destroyed first, so that its work has ended before the memory is freed.
+    std::unique_ptr<DeviceStream> stream;
   };
   Lane& lane_of_this_thread();
   Batch copy(Lane& lane, const Batch& batch) const;

@@ -36,8 +36,8 @@ int64_t OffloadedTeacher::bytes() const {
 
 void OffloadedTeacher::make_room() {
   values_.assign(static_cast<size_t>(max_rows_ * objective_.outputs()), 0.0F);
-  first_row_.assign(static_cast<size_t>(max_graphs_),
-                    0);  // Assigning writes the values, so that their pages are resident.
+  // Assigning writes the values, so that their pages are resident.
+  first_row_.assign(static_cast<size_t>(max_graphs_), 0);
   clear();
 }
 

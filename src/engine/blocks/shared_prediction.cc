@@ -1,5 +1,7 @@
 #include "engine/blocks/shared_prediction.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -110,15 +112,15 @@ class Round {
     if (own.first == own.end) return;
     std::span<double> losses = record_of(exchange_.rank()).subspan(1);
     int64_t block = own.first;
-    engine.predict_blocks(rounds_.graphs_of(own.first, own.end),
-                          [&](std::span<const float> found, double loss) {
-                            const std::span<float> place = outputs_of(first, LaneRange{block, block + 1});
-                            if (found.size() != place.size())
-                              throw Failure("a block has another number of outputs than of items");
-                            std::ranges::copy(found, place.begin());
-                            losses[static_cast<size_t>(block - own.first)] = loss;
-                            ++block;
-                          });
+    engine.predict_blocks(
+        rounds_.graphs_of(own.first, own.end), [&](std::span<const float> found, double loss) {
+          const std::span<float> place = outputs_of(first, LaneRange{block, block + 1});
+          if (found.size() != place.size())
+            throw Failure(fmt::format("block has {} outputs for {} items", found.size(), place.size()));
+          std::ranges::copy(found, place.begin());
+          losses[static_cast<size_t>(block - own.first)] = loss;
+          ++block;
+        });
   }
 
   Exchange& exchange_;
@@ -147,8 +149,8 @@ double predict_on_ranks(BlockEngine& engine, Exchange* exchange, std::span<const
       if (const auto all = round.outputs_of(first, LaneRange{first, end}); !all.empty()) take(all);
     });
   }
-  round.run(engine, rounds.blocks(),
-            error);  // A last round without blocks, which tells the other ranks of an error of `take`.
+  // A last round without blocks, which tells the other ranks of an error of `take`.
+  round.run(engine, rounds.blocks(), error);
   const auto count = static_cast<double>(engine.items(graphs));
   return count == 0 ? 0 : losses.end().value / count;
 }

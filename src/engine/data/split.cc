@@ -47,12 +47,12 @@ Recordings recordings_of(const GraphSetTables& tables, const std::vector<std::st
   TrainingSplit& split = result.split;
   std::set<std::string> seen;
   const auto add = [&](std::vector<std::string>& list, std::string text) {
-    split.texts.add(heap_bytes(text) +
-                    2 * static_cast<int64_t>(sizeof(text)));  // Counts the string in a list that grows.
+    // Counts the string in a list that grows.
+    split.texts.add(heap_bytes(text) + 2 * static_cast<int64_t>(sizeof(text)));
     list.push_back(std::move(text));
   };
-  for (const bool used :
-       {true, false})  // Used recordings come first, so that a content that also trains is not left out.
+  // Used recordings come first, so that a content that also trains is not left out.
+  for (const bool used : {true, false})
     for (const GraphRange& recording : tables.recordings) {
       if (!is_training_split(recording.split) || is_left_out(recording, leave_out) == used) continue;
       const std::string path = recording.split + "/" + recording.name;
@@ -126,8 +126,8 @@ std::vector<HeldOut> rounded_by_class(const std::vector<GraphList>& classes, dou
 }
 
 // Divides a share of all graphs among classes by largest remainders: each class gets its share, rounded down,
-// and the classes with the largest remainders get one more. `room` is the maximum for each class. Of equal
-// remainders the first class wins.
+// and the classes with the largest remainders get one more. `max_counts` is the maximum for each class. Of
+// equal remainders the first class wins.
 std::vector<int64_t> divide(double share, const std::vector<GraphList>& classes,
                             std::span<const int64_t> max_counts) {
   std::vector<int64_t> counts;

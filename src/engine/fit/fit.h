@@ -28,8 +28,8 @@ namespace plimsoll {
 /// How a stage is run, whatever it trains. These options change its speed and where it stops, never its
 /// result.
 struct RunOptions {
-  std::filesystem::path folder =
-      {};  ///< Folder of the stage, for checkpoints/, metrics.csv and events.jsonl; must exist.
+  /// Folder of the stage, for checkpoints/, metrics.csv and events.jsonl; must exist.
+  std::filesystem::path folder = {};
   std::string identity = {};  ///< Identifies recipe and data; a checkpoint with another identity is refused.
   /// The roundings of the run so far as JSON (engine/fit/rounding.h), written to checkpoints; empty: unknown.
   std::string roundings = {};
@@ -47,8 +47,8 @@ struct RunOptions {
   int ranks = 1;  ///< Number of processes of the run. All see the same graphs and share their blocks.
   Exchange* exchange = nullptr;  ///< Connects the ranks; null without ranks, or if the run is only planned.
   Pressure* pressure = nullptr;  ///< While there is pressure, the run holds less memory; null: never.
-  const std::atomic<bool>* interrupt =
-      nullptr;  ///< If set to true: finish the block, write a checkpoint, throw Interrupted.
+  /// If set to true: finish the block, write a checkpoint, throw Interrupted.
+  const std::atomic<bool>* interrupt = nullptr;
   std::function<void()> on_started = [] {};  ///< Called when everything is allocated and planned.
   std::function<void(int64_t done, int64_t total, const std::string& note)> progress =
       [](int64_t, int64_t, const std::string&) {};
@@ -100,8 +100,8 @@ struct FitResult {
   int64_t overflows = 0;   ///< Number of tensors that found no free space in their block's range.
   int64_t unforeseen = 0;  ///< Number of blocks whose tensors were not as planned.
   std::optional<InitialWeights> initial = {};  ///< Result of init_from, if the run started from scratch.
-  std::optional<Reading> reading =
-      {};  ///< Sum over all epochs in this process; nullopt if the source has no cache.
+  /// Sum over all epochs in this process; nullopt if the source has no cache.
+  std::optional<Reading> reading = {};
   std::optional<DeviceUse> device = {};
 };
 

@@ -16,8 +16,8 @@ namespace plimsoll {
 struct OptimizerOptions {
   std::string kind = "adam";  ///< adam | adamw | sgd
   double learning_rate = 1e-3;
-  double weight_decay =
-      1e-4;  ///< Added to the gradient; adamw: subtracted from the weights (Loshchilov & Hutter, 2019).
+  /// Added to the gradient; adamw: subtracted from the weights (Loshchilov & Hutter, 2019).
+  double weight_decay = 1e-4;
   double momentum = 0;  ///< Only for sgd.
   double beta1 = 0.9;
   double beta2 = 0.999;

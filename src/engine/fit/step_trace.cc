@@ -26,8 +26,8 @@ void StepTrace::step() {
   if (!trace_ || runner_ == nullptr) return;
   const int64_t first = profile_.wait + profile_.warmup;
   if (sink_ != nullptr) trace_->flush();  // A killed process then loses only one step.
-  if (steps_ == profile_.wait && profile_.warmup > 0)
-    runner_->trace(trace_.get());  // Warm-up: traces into no file.
+  // Warm-up: traces into no file.
+  if (steps_ == profile_.wait && profile_.warmup > 0) runner_->trace(trace_.get());
   if (steps_ == first) {
     trace_->open(path_, path_.parent_path().string(), runner_->workers());
     sink_ = trace_.get();

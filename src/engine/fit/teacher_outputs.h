@@ -11,8 +11,8 @@ namespace plimsoll {
 struct TeacherOutputs {
   const CachedTeacher* column = nullptr;  ///< cached: the source with the outputs for all graphs.
   const Objective* live = nullptr;        ///< live: predicts each block as the student sees it.
-  OffloadedTeacher* batches =
-      nullptr;  ///< offload: predicts the blocks of a batch before the student sees them.
+  /// offload: predicts the blocks of a batch before the student sees them.
+  OffloadedTeacher* batches = nullptr;
 
   bool any() const { return column != nullptr || live != nullptr || batches != nullptr; }
 };

@@ -24,8 +24,8 @@ struct Real {
 using Words = std::initializer_list<const char*>;
 
 constexpr int64_t kMaxSize =
-    int64_t{1}
-    << 24;  // Must equal the limit in src/can/detector/gat_network.cc, which reads such files, too.
+    // Must equal the limit in src/can/detector/gat_network.cc, which reads such files, too.
+    int64_t{1} << 24;
 constexpr Whole kSize{1, kMaxSize};
 constexpr Whole kSizeOrNone{0, kMaxSize};
 constexpr Whole kLayers{1, 4096};

@@ -174,7 +174,7 @@ std::optional<int64_t> blas_bytes() {
   return bytes;
 }
 
-int64_t bytes_beside_ledger() {
+int64_t bytes_outside_ledger() {
   if (const auto bytes = blas_bytes()) return *bytes;
   give_back_freed_memory();
   return process_memory().anonymous - Ledger::process().held();

@@ -18,6 +18,6 @@ std::optional<int64_t> blas_bytes();
 
 /// Returns blas_bytes() or, without it, all anonymous bytes of the process that are not in the ledger. The
 /// difference of two calls measures what the work in between added.
-int64_t bytes_beside_ledger();
+int64_t bytes_outside_ledger();
 
 }  // namespace plimsoll

@@ -55,7 +55,7 @@ void BlockPlan::plan(const BlockTerms& block, RangePlan& plan) const {
   plan.pieces.resize(planned.model.tape().pieces.size());
   planned.model.rooms(block.terms, plan.pieces);
   plan.bytes = planned.layout.place(plan.pieces);
-  if (nodes_judged(block.terms) >= 2) return;
+  if (nodes_computed(block.terms) >= 2) return;
   // A single row is contiguous however it is cut, and has no variance, so torch and batch normalisation take
   // other code paths. The tensors are placed wherever there is free space.
   plan.bytes = std::max(2 * plan.bytes, planned.model.envelope(block.terms));

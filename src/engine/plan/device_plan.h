@@ -24,15 +24,15 @@ struct DevicePlan {
   int blocks = 0;          ///< Number of blocks in flight; each has a stream.
   bool recompute = false;  ///< Whether layers run again in the backward pass.
   int64_t range = 0;       ///< Bytes of a stream's range; enough for any block.
-  int64_t rows =
-      0;  ///< Number of feature rows of a giant graph that stay on the device, in the rest of the budget.
+  /// Number of feature rows of a giant graph that stay on the device, in the rest of the budget.
+  int64_t rows = 0;
   int64_t feature_bytes = 0;  ///< Bytes of these rows.
   int64_t lane = 0;  ///< Bytes of a stream's lane if rows stay on the device: its range, and spare bytes for
                      ///< larger blocks.
   int64_t staging = 0;  ///< Pinned bytes on the host for all streams; not part of the budget.
   int64_t peak = 0;     ///< Bytes of the budget that are used with max(blocks, 1) blocks in flight.
-  int64_t min_budget =
-      0;  ///< Minimum budget: one block in flight, whose layers run again if that needs less memory.
+  /// Minimum budget: one block in flight, whose layers run again if that needs less memory.
+  int64_t min_budget = 0;
 
   BlockSize worst;          ///< The block with the largest range.
   int64_t worst_bytes = 0;  ///< Maximum bytes that the tensors of this block ask for at once.

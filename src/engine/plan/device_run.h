@@ -18,8 +18,8 @@ struct DeviceUse {
   int64_t planned = 0;   ///< Planned bytes: context, workspaces, parameters, rows of features, ranges.
   int64_t measured = 0;  ///< As `planned`, with the highest use of the ranges instead of their size.
   int64_t region = 0;    ///< Bytes of the region, whether used or not.
-  std::optional<int64_t> process =
-      {};  ///< Bytes that NVML reports for the process, which include the whole region.
+  /// Bytes that NVML reports for the process, which include the whole region.
+  std::optional<int64_t> process = {};
   int lanes = 0;
   int64_t range = 0;
   int64_t highest_range = 0;

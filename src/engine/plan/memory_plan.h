@@ -20,8 +20,8 @@ struct MemoryPlan {
   std::shared_ptr<const BlockPlan> prediction;
   bool feasible = false;
   int64_t peak = 0;  ///< Bytes of the budget used: floor, slack and the maximum that the ledger will hold.
-  int64_t min_budget =
-      0;              ///< Minimum budget with which the run works, one block at a time, as it is planned.
+  /// Minimum budget with which the run works, one block at a time, as it is planned.
+  int64_t min_budget = 0;
   bool exact = true;  ///< If false, why_inexact says what is an upper estimate.
   std::string why_inexact;
   /// `peak` by purpose. Sums to `peak` minus floor and slack.

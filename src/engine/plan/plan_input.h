@@ -27,8 +27,8 @@ struct PlanInput {
   /// Weights that stay in memory and do not train, such as a teacher's; already held or in `missing`. May be
   /// null.
   const ParameterList* live_teacher = nullptr;
-  OffloadedTeacher* offloaded_teacher =
-      nullptr;  ///< Its outputs are already held or in `missing`. May be null.
+  /// Its outputs are already held or in `missing`. May be null.
+  OffloadedTeacher* offloaded_teacher = nullptr;
   BlockLimits limits = {};
   int64_t lanes = 1;  ///< Number of lanes of a training batch (engine/blocks/lane_tree.h).
   int ranks = 1;      ///< Number of ranks that share the lanes. The plan holds for any rank.
@@ -49,12 +49,12 @@ struct PlanInput {
   /// step).
   std::string estimation = "measured";
   int64_t outside_ledger = 0;  ///< Bytes of the budget that are not in the ledger: floor and slack.
-  int64_t outside_varies =
-      0;  ///< Bytes by which outside_ledger may be larger in another run; only min_budget includes them.
+  /// Bytes by which outside_ledger may be larger in another run; only min_budget includes them.
+  int64_t outside_varies = 0;
   int64_t later = 0;  ///< Bytes that the caller takes during the run, such as scores.
   PendingAllocation missing = {};
-  int64_t optimizer_tensors =
-      0;  ///< Number of tensors that the optimizer keeps per parameter, each of the parameter's shape.
+  /// Number of tensors that the optimizer keeps per parameter, each of the parameter's shape.
+  int64_t optimizer_tensors = 0;
   std::optional<PlannedDevice> device = {};  ///< If set, the run is planned for this device, too.
   std::optional<int64_t> cap = {};           ///< Cap of the ledger; unset: the present cap.
 

@@ -13,8 +13,8 @@ class RangePlanner;
 /// A device that a run is planned for.
 struct PlannedDevice {
   int64_t budget = 0;
-  int64_t context =
-      kAssumedContext;  ///< Bytes that the driver and its libraries use for the process and its threads.
+  /// Bytes that the driver and its libraries use for the process and its threads.
+  int64_t context = kAssumedContext;
   int64_t workspace = kAssumedWorkspace;  ///< Bytes that cuBLAS uses for each stream.
   int64_t unit = 1;                       ///< The region is a multiple of this.
   int max_streams = kMaxStreams;

@@ -34,8 +34,8 @@ struct PlannedWork {
   TermBox boxes[2];       ///< Boxes of the blocks that are not closed, and of those that are.
   bool all_known = true;  ///< Whether `boxes` and `worst` come from the actual blocks.
   int64_t blocks = 0;     ///< Number of blocks visited.
-  int64_t max_at_once =
-      0;  ///< Maximum number of blocks of a batch, of a list to predict, or of one pass of a teacher.
+  /// Maximum number of blocks of a batch, of a list to predict, or of one pass of a teacher.
+  int64_t max_at_once = 0;
   int64_t max_bytes = 0;  ///< Bytes of a range that is enough for any block.
   double mean_bytes = 0;  ///< Mean bytes of ranges.
   GraphList worst;        ///< Graphs of the block with the largest range.

@@ -58,7 +58,7 @@ class Planner {
     if (in_.estimation == "trial" && plan.feasible) try_out(in_, plan.execution, prediction.worst, plan);
     plan.exact = plan.exact && !without_data();
     if (without_data() && plan.why_inexact.empty())
-      plan.why_inexact = "nothing was run: needs are seen from above";
+      plan.why_inexact = "nothing was run: needs are upper bounds";
     // A run makes this plan itself, within its budget.
     if (probes_peak_ > 0)
       plan.min_budget = std::max(plan.min_budget, stated(in_.outside_ledger + probes_peak_));
@@ -132,7 +132,7 @@ class Planner {
       work.plan->set_model(closed, TapeModel(tapes, terms));
       work.plan->lay_out(closed, box.lowest, box.highest);
     }
-    heap_per_block_ = std::max(heap_per_block_, bytes_beside_ledger() - outside_before_);
+    heap_per_block_ = std::max(heap_per_block_, bytes_outside_ledger() - outside_before_);
     if (!without_data()) {
       probes_peak_ = std::max(probes_peak_, Ledger::process().recent_peak());
       give_back_freed_memory();  // Probes were allocated on the heap; blocks will not be.
@@ -413,7 +413,7 @@ class Planner {
     const auto start = std::chrono::steady_clock::now();
     work.record(engine, block, range);
     seconds_per_graph_ += seconds_since(start) / static_cast<double>(std::max<size_t>(work.worst.size(), 1));
-    heap_per_block_ = std::max(heap_per_block_, bytes_beside_ledger() - outside_before_);
+    heap_per_block_ = std::max(heap_per_block_, bytes_outside_ledger() - outside_before_);
     return found;
   }
 
@@ -456,7 +456,7 @@ class Planner {
   const PlanInput& in_;
   const std::chrono::steady_clock::time_point start_;
   const int64_t peak_before_;  // Peak of the ledger since the stage started.
-  const int64_t outside_before_ = bytes_beside_ledger();
+  const int64_t outside_before_ = bytes_outside_ledger();
   std::optional<PlannedWork> teaching_;  // Set if there is an OffloadedTeacher.
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
@@ -500,17 +500,16 @@ void try_out(const PlanInput& input, const ExecutionPlan& execution, std::span<c
     input.order().graphs_of(1, order);
     engine.try_out(std::span(order).first(std::min(static_cast<size_t>(input.batch_size), order.size())));
   }
-  const auto judge = [](int64_t unforeseen, int64_t reruns, bool& exact, std::string& why) {
+  const auto mark_inexact = [](int64_t unforeseen, int64_t reruns, bool& exact, std::string& why) {
     if (unforeseen + reruns == 0) return;
     exact = false;
-    why =
-        fmt::format("of the blocks that were tried out {} were not as planned, and {} had to run again alone",
-                    unforeseen, reruns);
+    why = fmt::format("{} of the blocks that were tried were not as planned, and {} ran again alone",
+                      unforeseen, reruns);
   };
   const BlockRunner& runner = engine.runner();
-  judge(runner.unforeseen() + runner.overflows(), runner.reruns(), plan.exact, plan.why_inexact);
+  mark_inexact(runner.unforeseen() + runner.overflows(), runner.reruns(), plan.exact, plan.why_inexact);
   if (const DeviceBlocks* device = execution.device)
-    judge(device->unforeseen(), device->reruns(), plan.device->exact, plan.device->why_inexact);
+    mark_inexact(device->unforeseen(), device->reruns(), plan.device->exact, plan.device->why_inexact);
 }
 
 ExecutionPlan require_feasible(const MemoryPlan& plan) {

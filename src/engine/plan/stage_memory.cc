@@ -15,7 +15,7 @@ namespace {
 // eight stages up to 0.2 MiB more were measured than either count reports.
 constexpr int64_t kUntouched = 192 * kKiB;
 
-int64_t left_beside(int64_t outside_ledger) {
+int64_t left_outside(int64_t outside_ledger) {
   give_back_freed_memory();
   if (outside_ledger == 0) return 0;
   const int64_t floor = outside_ledger - kHeapSlack;
@@ -26,7 +26,7 @@ int64_t left_beside(int64_t outside_ledger) {
 
 }  // namespace
 
-StageMemory::StageMemory(int64_t outside_ledger) : left_(left_beside(outside_ledger)), beside_(left_) {
+StageMemory::StageMemory(int64_t outside_ledger) : left_(left_outside(outside_ledger)), beside_(left_) {
   Ledger::process().begin_recent();
 }
 

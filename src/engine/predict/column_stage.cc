@@ -17,8 +17,8 @@ constexpr int64_t kWriterBytes = 320 * 1024;  // Memory of an NpyWriter.
 // The settings say how graphs are made, and which. The blocks and the device are included, because rounding
 // may depend on them.
 ColumnKey key_of(const ColumnOptions& options) {
-  Recipe as_made =
-      with_earlier_rules({});  // Only the data and the blocks are relevant; everything else has its default.
+  // Only the data and the blocks are relevant; everything else has its default.
+  Recipe as_made = with_earlier_rules({});
   as_made.data = options.recipe->data;
   as_made.training.block = options.recipe->training.block;
   Hasher settings;

@@ -24,8 +24,8 @@ namespace plimsoll {
 namespace {
 
 // A piece ends before it would exceed either maximum; a node that exceeds one alone is a piece by itself.
-constexpr int64_t kJudgedNodes = 1024;
-constexpr int64_t kJudgedEdges = 16384;
+constexpr int64_t kPieceTargets = 1024;
+constexpr int64_t kPieceEdges = 16384;
 
 // Memory of a thread in addition to its BLAS buffers: its stack, heads of tensors, and what malloc loses.
 // With two threads, 0.2 to 0.4 MiB each were measured.
@@ -44,7 +44,7 @@ Pieces cut_pieces(const Topology& topology) {
   stream_ranges(topology, [&](int64_t node, std::span<const EdgeRange> lists) {
     for (const EdgeRange& list : lists) {
       const int64_t nodes = node - pieces.begins.back();
-      if (nodes > 0 && (nodes == kJudgedNodes || piece.edges + list.degree > kJudgedEdges)) end_piece(node);
+      if (nodes > 0 && (nodes == kPieceTargets || piece.edges + list.degree > kPieceEdges)) end_piece(node);
       piece.edges += list.degree;
       piece.max_in = std::max(piece.max_in, list.degree);
       ++node;
@@ -89,7 +89,7 @@ class NodeHead {
     for (const int64_t layer : model.judged())
       layer_outputs_.push_back(std::make_unique<DirectRows>(files[static_cast<size_t>(layer)]));
   }
-  // Predicts at most kJudgedNodes nodes.
+  // Predicts at most kPieceTargets nodes.
   NodePredictions run(std::span<const int64_t> nodes) {
     const TagScope scope(Tag::activations);
     const c10::AutoGradMode no_gradients(false);
@@ -236,39 +236,39 @@ int64_t layer_bytes(const Gnn& model, int64_t nodes) {
   return std::max(max_width, width + model.classes()) * nodes * static_cast<int64_t>(sizeof(float));
 }
 
-void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
-                 std::span<const int64_t> nodes, const FullNeighbourOptions& options,
-                 std::span<float> logits) {
+void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                   std::span<const int64_t> nodes, const FullNeighbourOptions& options,
+                   std::span<float> logits) {
   if (options.rehearsal != nullptr) std::ranges::fill(logits, 0.0F);
   NodeHead head(model, Layers(graph, topology, model, options).run());
-  for (size_t first = 0; first < nodes.size(); first += kJudgedNodes) {
+  for (size_t first = 0; first < nodes.size(); first += kPieceTargets) {
     const at::Tensor found =
-        head.run(nodes.subspan(first, std::min<size_t>(kJudgedNodes, nodes.size() - first))).logits;
+        head.run(nodes.subspan(first, std::min<size_t>(kPieceTargets, nodes.size() - first))).logits;
     if (options.rehearsal != nullptr) return;  // The other nodes need the same memory.
     std::copy_n(found.const_data_ptr<float>(), found.numel(),
                 logits.begin() + static_cast<int64_t>(first) * model.classes());
   }
 }
 
-void judge_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
-                      const FullNeighbourOptions& options,
-                      const std::function<void(const NodePredictions&)>& take) {
+void predict_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                        const FullNeighbourOptions& options,
+                        const std::function<void(const NodePredictions&)>& take) {
   NodeHead head(model, Layers(graph, topology, model, options).run());
   Vector<int64_t, Tag::columns> nodes;
-  for (int64_t first = 0; first < graph.nodes(); first += kJudgedNodes) {
-    nodes.resize(static_cast<size_t>(std::min(kJudgedNodes, graph.nodes() - first)));
+  for (int64_t first = 0; first < graph.nodes(); first += kPieceTargets) {
+    nodes.resize(static_cast<size_t>(std::min(kPieceTargets, graph.nodes() - first)));
     std::iota(nodes.begin(), nodes.end(), first);
     take(head.run(nodes));
     if (options.rehearsal != nullptr) return;  // The other nodes need the same memory.
   }
 }
 
-FeatureFile judge_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
-                            const FullNeighbourOptions& options) {
+FeatureFile predict_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                              const FullNeighbourOptions& options) {
   const std::filesystem::path path = options.scratch / "nodes.f32";
   {
     File out = File::create(path);
-    judge_every_node(graph, topology, model, options, [&](const NodePredictions& predictions) {
+    predict_every_node(graph, topology, model, options, [&](const NodePredictions& predictions) {
       out.write(predictions.logits.const_data_ptr(), predictions.logits.nbytes());
     });
   }

@@ -21,8 +21,8 @@ struct FullNeighbourOptions {
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
-/// Maximum size of the files that judge_nodes() and the functions below it have in their scratch folder, for
-/// a graph of `nodes` nodes.
+/// Maximum size of the files that predict_nodes() and the functions below it have in their scratch folder,
+/// for a graph of `nodes` nodes.
 int64_t layer_bytes(const Gnn& model, int64_t nodes);
 
 /// Predicts nodes of one giant graph by a Gnn from all neighbours, f32 [nodes, classes] into `logits`. Each
@@ -35,9 +35,9 @@ int64_t layer_bytes(const Gnn& model, int64_t nodes);
 ///
 /// Errors: BudgetTooSmall, with the smallest budget that works, if one thread without caches does not fit;
 /// BudgetExceeded if nearly nothing fits; those of the topology; InputError; Failure (disk).
-void judge_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
-                 std::span<const int64_t> nodes, const FullNeighbourOptions& options,
-                 std::span<float> logits);
+void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                   std::span<const int64_t> nodes, const FullNeighbourOptions& options,
+                   std::span<float> logits);
 
 /// A Gnn's outputs for some nodes: f32 [nodes, embedding()] and [nodes, classes()].
 struct NodePredictions {
@@ -46,13 +46,13 @@ struct NodePredictions {
 };
 
 /// Predicts every node, some at a time and in their order; in a rehearsal only the first ones. Errors: those
-/// of judge_nodes() and of `take`.
-void judge_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
-                      const FullNeighbourOptions& options,
-                      const std::function<void(const NodePredictions&)>& take);
+/// of predict_nodes() and of `take`.
+void predict_every_node(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                        const FullNeighbourOptions& options,
+                        const std::function<void(const NodePredictions&)>& take);
 
-/// Predicts every node, into a file in `scratch`: f32 [V, classes]. Errors: those of judge_nodes().
-FeatureFile judge_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
-                            const FullNeighbourOptions& options);
+/// Predicts every node, into a file in `scratch`: f32 [V, classes]. Errors: those of predict_nodes().
+FeatureFile predict_all_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                              const FullNeighbourOptions& options);
 
 }  // namespace plimsoll

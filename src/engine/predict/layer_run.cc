@@ -50,7 +50,7 @@ at::Tensor run_block(const Gnn& model, int64_t layer, const GraphBlock& block, c
 }
 
 PieceMemory try_out(const Gnn& model, int64_t layer, const PieceSize& size, const RowWidths& widths) {
-  const int64_t before = bytes_beside_ledger();
+  const int64_t before = bytes_outside_ledger();
   GraphBlock block;
   make_up_piece(size, widths, block);
   Slab slab;
@@ -59,7 +59,7 @@ PieceMemory try_out(const Gnn& model, int64_t layer, const PieceSize& size, cons
     const RangeScope scope(range);
     run_block(model, layer, block, widths, {}, {});
   }
-  return {.tensors = range.high(), .heap = std::max<int64_t>(bytes_beside_ledger() - before, 0)};
+  return {.tensors = range.high(), .heap = std::max<int64_t>(bytes_outside_ledger() - before, 0)};
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& lar
 LayerRun::Worker::Worker(const Topology& topology)
     : sampler_(topology, {.fan_outs = {NeighbourChoice::kAll}}, 0) {}
 
-void LayerRun::Worker::sample(int64_t first, int64_t end, JudgedPiece& piece) {
+void LayerRun::Worker::sample(int64_t first, int64_t end, SampledPiece& piece) {
   targets_.resize(static_cast<size_t>(end - first));
   std::iota(targets_.begin(), targets_.end(), first);
   sampler_.sample(targets_, 0, piece.sample);
@@ -130,12 +130,12 @@ std::vector<LayerRun::Worker> LayerRun::begin_alone() {
 }
 
 void LayerRun::begin_pieces() {
-  coming_ = std::make_unique<BatchesAhead<JudgedPiece>>(
-      &rows_, BatchesAhead<JudgedPiece>::Options{ahead_, pieces_.count()});
+  coming_ = std::make_unique<BatchesAhead<SampledPiece>>(
+      &rows_, BatchesAhead<SampledPiece>::Options{ahead_, pieces_.count()});
   next_ = 0;
 }
 
-void LayerRun::sample(int64_t number, Worker& by, JudgedPiece& piece) const {
+void LayerRun::sample(int64_t number, Worker& by, SampledPiece& piece) const {
   const auto at = static_cast<size_t>(number);
   piece.sample.node.reserve(static_cast<size_t>(reserved_nodes_));
   piece.sample.batch.reserve(static_cast<size_t>(reserved_nodes_));
@@ -146,7 +146,7 @@ bool LayerRun::take(int64_t number, Worker& worker) {
   if (number >= pieces_.count()) return false;
   if (ahead_ == 0) return true;
   const auto sample_next = [&] {
-    JudgedPiece piece;
+    SampledPiece piece;
     sample(next_, sampler_, piece);
     ++next_;
     return piece;

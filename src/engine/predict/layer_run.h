@@ -20,7 +20,7 @@
 namespace plimsoll {
 
 /// Consecutive nodes with all their neighbours.
-struct JudgedPiece {
+struct SampledPiece {
   SampledSubgraph sample;
 
   std::span<const int64_t> rows() const { return sample.node; }
@@ -55,11 +55,11 @@ class LayerRun {
 
    private:
     friend class LayerRun;
-    void sample(int64_t first, int64_t end, JudgedPiece& piece);
+    void sample(int64_t first, int64_t end, SampledPiece& piece);
 
     NeighbourSampler sampler_;
     Vector<int64_t, Tag::blocks> targets_;
-    BatchesAhead<JudgedPiece>::KnownBatch piece_;
+    BatchesAhead<SampledPiece>::Coming piece_;
     GraphBlock block_;
     SlabRange range_;
   };
@@ -86,7 +86,7 @@ class LayerRun {
     return {.node_features = rows_.width(), .edge_features = topology_.edge_width()};
   }
   void begin_pieces();
-  void sample(int64_t number, Worker& by, JudgedPiece& piece) const;
+  void sample(int64_t number, Worker& by, SampledPiece& piece) const;
   void fill(Worker& worker);
   at::Tensor run(int64_t number, Worker& worker);
 
@@ -98,10 +98,10 @@ class LayerRun {
   ScannedRows rows_;
   int64_t ahead_ = 0;  // Bytes for pieces that are sampled ahead; 0: each worker samples its own.
   Worker sampler_;     // Samples the pieces ahead.
-  std::unique_ptr<BatchesAhead<JudgedPiece>> coming_;
+  std::unique_ptr<BatchesAhead<SampledPiece>> coming_;
   int64_t next_ = 0;
-  int64_t reserved_nodes_ =
-      0;  // Number of nodes for which a sample reserves memory; 0: one worker runs alone.
+  // Number of nodes for which a sample reserves memory; 0: one worker runs alone.
+  int64_t reserved_nodes_ = 0;
   Slab slab_;
 };
 

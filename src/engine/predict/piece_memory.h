@@ -21,8 +21,8 @@ struct PieceSize {
 
 /// A graph's nodes cut into pieces.
 struct Pieces {
-  Vector<int64_t, Tag::columns> begins{
-      0};             ///< First node of each piece, among nodes 0 .. V-1, and V at the end.
+  /// First node of each piece, among nodes 0 .. V-1, and V at the end.
+  Vector<int64_t, Tag::columns> begins{0};
   PieceSize largest;  ///< Maximum of each size.
   int64_t count() const { return std::ssize(begins) - 1; }
 };

@@ -13,33 +13,34 @@
 namespace plimsoll {
 namespace {
 
-std::vector<ClassificationVerdict> judge_graphs(const RunEvaluation& asked, const TrainedGnn& gnn,
-                                                JudgedGraphs& judged) {
+std::vector<ClassificationResult> evaluate_graphs(const RunEvaluation& asked, const TrainedGnn& gnn,
+                                                  EvaluatedGraphs& evaluated) {
   const auto shapes = read_shapes(gnn.data.source(), asked.threads);
-  judged = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
-  return judge_classifier({.source = gnn.data.source(),
-                           .shapes = shapes,
-                           .model = gnn.model,
-                           .limits = limits_of(asked.recipe.training),
-                           .threads = asked.threads,
-                           .outside_ledger = asked.outside_ledger,
-                           .exchange = asked.exchange,
-                           .device = asked.device,
-                           .rehearsal = asked.rehearsal,
-                           .lists = judged.lists});
+  evaluated = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
+  return evaluate_classifier({.source = gnn.data.source(),
+                              .shapes = shapes,
+                              .model = gnn.model,
+                              .limits = limits_of(asked.recipe.training),
+                              .threads = asked.threads,
+                              .outside_ledger = asked.outside_ledger,
+                              .exchange = asked.exchange,
+                              .device = asked.device,
+                              .rehearsal = asked.rehearsal,
+                              .lists = evaluated.lists});
 }
 
-std::vector<ClassificationVerdict> judge_giant_graph(const RunEvaluation& asked, const TrainedGnn& gnn) {
+std::vector<ClassificationResult> evaluate_giant_graph(const RunEvaluation& asked, const TrainedGnn& gnn) {
   const GraphView& graph = gnn.data.neighbours()->graph();
-  const auto splits = splits_to_judge(asked.split, [&](size_t split) { return !graph.split(split).empty(); });
-  return judge_from_all_neighbours(asked, gnn, [&](const FullNeighbourOptions& from) {
-    return judge_nodes_of(graph, gnn.data.neighbours()->topology(), gnn.model, splits, from);
+  const auto splits =
+      splits_to_evaluate(asked.split, [&](size_t split) { return !graph.split(split).empty(); });
+  return evaluate_from_all_neighbours(asked, gnn, [&](const FullNeighbourOptions& from) {
+    return evaluate_nodes(graph, gnn.data.neighbours()->topology(), gnn.model, splits, from);
   });
 }
 
 }  // namespace
 
-std::vector<std::string> splits_to_judge(const std::string& only, const std::function<bool(size_t)>& has) {
+std::vector<std::string> splits_to_evaluate(const std::string& only, const std::function<bool(size_t)>& has) {
   std::vector<std::string> splits;
   for (size_t split = 1; split < kGraphSplits.size(); ++split)
     if (has(split) && (only.empty() || only == kGraphSplits[split])) splits.emplace_back(kGraphSplits[split]);
@@ -64,17 +65,17 @@ Markup table_report(const std::string& title, std::vector<std::string> columns,
 }
 
 Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn) {
-  JudgedGraphs judged;
-  const auto verdicts =
-      gnn.data.neighbours() != nullptr ? judge_giant_graph(asked, gnn) : judge_graphs(asked, gnn, judged);
+  EvaluatedGraphs evaluated;
+  const auto results = gnn.data.neighbours() != nullptr ? evaluate_giant_graph(asked, gnn)
+                                                        : evaluate_graphs(asked, gnn, evaluated);
   const Recipe& recipe = asked.recipe;
   Table table(classification_columns());
   std::vector<std::vector<std::string>> rows;
-  Findings findings{classification_json(verdicts, recipe.model_name(), recipe.seed), {}, {}, 0, {}};
-  add_left_out(findings, judged);
-  for (const ClassificationVerdict& verdict : verdicts) {
-    findings.graphs += verdict.graphs;
-    rows.push_back(classification_row(verdict));
+  Findings findings{classification_json(results, recipe.model_name(), recipe.seed), {}, {}, 0, {}};
+  add_left_out(findings, evaluated);
+  for (const ClassificationResult& result : results) {
+    findings.graphs += result.graphs;
+    rows.push_back(classification_row(result));
     table.add(rows.back());
   }
   findings.table = table.text();

@@ -19,26 +19,28 @@ Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn);
 
 /// The splits of one giant graph that do not train, and that exist by `has`. If `only` is not empty, only
 /// that one. Errors: UsageError if there is none.
-std::vector<std::string> splits_to_judge(const std::string& only,
-                                         const std::function<bool(size_t split)>& has);
+std::vector<std::string> splits_to_evaluate(const std::string& only,
+                                            const std::function<bool(size_t split)>& has);
 
 /// Makes a page with a table of results, the notes, losses, memory, and the recipe and versions.
 Markup table_report(const std::string& title, std::vector<std::string> columns,
                     const std::vector<std::vector<std::string>>& rows, const RunFolder& run,
                     const std::string& notes = {});
 
-/// Calls judge(options) for all nodes of one giant graph. The outputs of layers are kept in files meanwhile.
-template <typename Judge>
-auto judge_from_all_neighbours(const RunEvaluation& asked, const TrainedGnn& gnn, const Judge& judge) {
+/// Calls evaluate(options) for all nodes of one giant graph. The outputs of layers are kept in files
+/// meanwhile.
+template <typename Evaluate>
+auto evaluate_from_all_neighbours(const RunEvaluation& asked, const TrainedGnn& gnn,
+                                  const Evaluate& evaluate) {
   require_one_process(asked.exchange);
   asked.progress(0, 1);  // Called before there is a folder to remove.
   const int64_t bytes = layer_bytes(gnn.model.gnn(), gnn.data.neighbours()->graph().nodes());
   const NewFolder scratch(layers_folder(asked.folder, bytes), /*replace=*/false);
-  return judge(FullNeighbourOptions{.scratch = scratch.path(),
-                                    .threads = asked.threads,
-                                    .outside_ledger = asked.outside_ledger,
-                                    .rehearsal = asked.rehearsal,
-                                    .progress = asked.progress});
+  return evaluate(FullNeighbourOptions{.scratch = scratch.path(),
+                                       .threads = asked.threads,
+                                       .outside_ledger = asked.outside_ledger,
+                                       .rehearsal = asked.rehearsal,
+                                       .progress = asked.progress});
 }
 
 }  // namespace plimsoll

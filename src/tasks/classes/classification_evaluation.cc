@@ -58,7 +58,8 @@ double mean_cross_entropy(std::span<const float> logits, std::span<const int64_t
   return labels.empty() ? 0 : sum / static_cast<double>(labels.size());
 }
 
-std::vector<ClassificationVerdict> judge_classifier(const EvaluationInput& input, const HeardLogits& heard) {
+std::vector<ClassificationResult> evaluate_classifier(const EvaluationInput& input,
+                                                      const HeardLogits& heard) {
   const GraphModel& model = *input.model.model;
   const Classification objective(model);
   const int64_t classes = model.classes();
@@ -75,20 +76,20 @@ std::vector<ClassificationVerdict> judge_classifier(const EvaluationInput& input
   int64_t longest = 0;
   for (const auto& of_list : labels) longest = std::max(longest, std::ssize(of_list));
   ListPredictor predictor(input, objective, outputs, classification_figures_bytes(longest, classes));
-  std::vector<ClassificationVerdict> verdicts;
+  std::vector<ClassificationResult> results;
   for (size_t i = 0; i < input.lists.size(); ++i) {
     const auto [loss, logits] = predictor.predict(i);
     if (heard) heard(i, logits);
-    verdicts.push_back({input.lists[i].name, std::ssize(input.lists[i].graphs), loss,
-                        classification_figures(logits, labels[i], classes)});
+    results.push_back({input.lists[i].name, std::ssize(input.lists[i].graphs), loss,
+                       classification_figures(logits, labels[i], classes)});
   }
-  return verdicts;
+  return results;
 }
 
-std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, DiskTopology& topology,
-                                                  const GnnModel& model,
-                                                  const std::vector<std::string>& splits,
-                                                  const FullNeighbourOptions& options) {
+std::vector<ClassificationResult> evaluate_nodes(const GraphView& graph, DiskTopology& topology,
+                                                 const GnnModel& model,
+                                                 const std::vector<std::string>& splits,
+                                                 const FullNeighbourOptions& options) {
   struct List {
     std::string name;
     size_t first;
@@ -112,35 +113,34 @@ std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, DiskTo
     lists.push_back({name, first, nodes.size() - first});
   }
   Vector<float, Tag::columns> logits(nodes.size() * static_cast<size_t>(classes));
-  judge_nodes(graph, topology, model.gnn(), nodes, options, logits);
-  std::vector<ClassificationVerdict> verdicts;
+  predict_nodes(graph, topology, model.gnn(), nodes, options, logits);
+  std::vector<ClassificationResult> results;
   for (const List& list : lists) {
     const std::span<const float> found = std::span(logits).subspan(list.first * static_cast<size_t>(classes),
                                                                    list.count * static_cast<size_t>(classes));
     const std::span<const int64_t> expected = std::span(labels).subspan(list.first, list.count);
-    verdicts.push_back({list.name, 1, mean_cross_entropy(found, expected, classes),
-                        classification_figures(found, expected, classes)});
+    results.push_back({list.name, 1, mean_cross_entropy(found, expected, classes),
+                       classification_figures(found, expected, classes)});
   }
-  return verdicts;
+  return results;
 }
 
-Json classification_json(const std::vector<ClassificationVerdict>& verdicts, const std::string& model,
+Json classification_json(const std::vector<ClassificationResult>& results, const std::string& model,
                          int64_t seed) {
   Json splits = Json::array();
-  for (const ClassificationVerdict& verdict : verdicts)
+  for (const ClassificationResult& result : results)
     splits.push_back(
-        {{"name", verdict.name},
-         {"graphs", verdict.graphs},
-         {"items", verdict.figures.items},
+        {{"name", result.name},
+         {"graphs", result.graphs},
+         {"items", result.figures.items},
          {"models",
           {{{"name", model},
             {"seed", seed},
-            {"loss", verdict.loss},
-            {"accuracy", figure_json(verdict.figures.accuracy)},
-            {"f1", figure_json(verdict.figures.f1)},
-            {"auc", figure_json(verdict.figures.auc)},
-            {"confusion",
-             verdict.figures.confusion.empty() ? Json() : rows_of(verdict.figures.confusion)}}}}});
+            {"loss", result.loss},
+            {"accuracy", figure_json(result.figures.accuracy)},
+            {"f1", figure_json(result.figures.f1)},
+            {"auc", figure_json(result.figures.auc)},
+            {"confusion", result.figures.confusion.empty() ? Json() : rows_of(result.figures.confusion)}}}}});
   return {{"splits", std::move(splits)}};
 }
 
@@ -148,14 +148,14 @@ std::vector<std::string> classification_columns() {
   return {"<split", "graphs", "items", "loss", "accuracy", "F1", "AUC"};
 }
 
-std::vector<std::string> classification_row(const ClassificationVerdict& verdict) {
-  return {verdict.name,
-          format_count(verdict.graphs),
-          format_count(verdict.figures.items),
-          fmt::format("{:.4f}", verdict.loss),
-          figure_text(verdict.figures.accuracy),
-          figure_text(verdict.figures.f1),
-          figure_text(verdict.figures.auc)};
+std::vector<std::string> classification_row(const ClassificationResult& result) {
+  return {result.name,
+          format_count(result.graphs),
+          format_count(result.figures.items),
+          fmt::format("{:.4f}", result.loss),
+          figure_text(result.figures.accuracy),
+          figure_text(result.figures.f1),
+          figure_text(result.figures.auc)};
 }
 
 }  // namespace plimsoll

@@ -12,7 +12,7 @@
 namespace plimsoll {
 
 /// A model's results on a list of graphs.
-struct ClassificationVerdict {
+struct ClassificationResult {
   std::string name;
   int64_t graphs = 0;
   double loss = 0;
@@ -24,25 +24,25 @@ using HeardLogits = std::function<void(size_t list, std::span<const float> logit
 
 /// Evaluates a model on each list. Errors: BudgetTooSmall; InputError for a label that the model does not
 /// know.
-std::vector<ClassificationVerdict> judge_classifier(const EvaluationInput& input,
-                                                    const HeardLogits& heard = {});
+std::vector<ClassificationResult> evaluate_classifier(const EvaluationInput& input,
+                                                      const HeardLogits& heard = {});
 
 /// Evaluates a model on nodes of one giant graph from all their neighbours
 /// (engine/predict/full_neighbours.h); each list is a split of the graph. Errors: InputError for a label that
-/// the model does not know, and those of judge_nodes().
-std::vector<ClassificationVerdict> judge_nodes_of(const GraphView& graph, DiskTopology& topology,
-                                                  const GnnModel& model,
-                                                  const std::vector<std::string>& splits,
-                                                  const FullNeighbourOptions& options);
+/// the model does not know, and those of predict_nodes().
+std::vector<ClassificationResult> evaluate_nodes(const GraphView& graph, DiskTopology& topology,
+                                                 const GnnModel& model,
+                                                 const std::vector<std::string>& splits,
+                                                 const FullNeighbourOptions& options);
 
 /// The mean of the training loss over items, in double precision; 0 if there are none.
 double mean_cross_entropy(std::span<const float> logits, std::span<const int64_t> labels, int64_t classes);
 
 /// The fields of `evaluate --json` (docs/command-line.md).
-Json classification_json(const std::vector<ClassificationVerdict>& verdicts, const std::string& model,
+Json classification_json(const std::vector<ClassificationResult>& results, const std::string& model,
                          int64_t seed);
 /// The column names of a table, and the cells of a row for a result.
 std::vector<std::string> classification_columns();
-std::vector<std::string> classification_row(const ClassificationVerdict& verdict);
+std::vector<std::string> classification_row(const ClassificationResult& result);
 
 }  // namespace plimsoll

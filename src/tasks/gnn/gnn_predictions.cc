@@ -53,18 +53,18 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
   require_one_process(request.exchange);
   const int64_t bytes = layer_bytes(gnn.model.gnn(), giant->graph().nodes());
   const NewFolder scratch(layers_folder(request.folder, bytes), /*replace=*/false);
-  judge_every_node(giant->graph(), giant->topology(), gnn.model.gnn(),
-                   {.scratch = scratch.path(),
-                    .threads = request.threads,
-                    .outside_ledger = request.outside_ledger,
-                    .rehearsal = request.rehearsal,
-                    .progress = request.progress},
-                   [&](const NodePredictions& predictions) {
-                     if (pairs)
-                       writer.append({}, numbers_of(predictions.logits));
-                     else
-                       writer.append(numbers_of(predictions.logits), numbers_of(predictions.embeddings));
-                   });
+  predict_every_node(giant->graph(), giant->topology(), gnn.model.gnn(),
+                     {.scratch = scratch.path(),
+                      .threads = request.threads,
+                      .outside_ledger = request.outside_ledger,
+                      .rehearsal = request.rehearsal,
+                      .progress = request.progress},
+                     [&](const NodePredictions& predictions) {
+                       if (pairs)
+                         writer.append({}, numbers_of(predictions.logits));
+                       else
+                         writer.append(numbers_of(predictions.logits), numbers_of(predictions.embeddings));
+                     });
   if (request.rehearsal != nullptr) return 0;
   return writer.publish("nodes", gnn.data.identity());
 }

@@ -17,8 +17,8 @@ struct GnnStageOptions {
   GnnHead head = GnnHead::graphs;
   const TrainingSplit* split = nullptr;
   std::string data;  ///< Identity of the data set.
-  const GraphList* measured =
-      nullptr;  ///< Graphs that decide the distance of paths.cutoff auto; null: the training graphs.
+  /// Graphs that decide the distance of paths.cutoff auto; null: the training graphs.
+  const GraphList* measured = nullptr;
   const TrainingSplit* seen = nullptr;  ///< The graphs that the run has used; null: those of `split`.
   RunOptions run;                       ///< Its folder also gets model.safetensors.
 };

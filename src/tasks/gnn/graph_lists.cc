@@ -46,31 +46,31 @@ std::optional<TrainingSplit> split_that_trained(const TrainingData& data, std::s
 }
 
 // Removes the graphs that the model has seen from the lists.
-void leave_out_seen(const BlockSource& source, const TrainedContents& seen, JudgedGraphs& judged) {
+void leave_out_seen(const BlockSource& source, const TrainedContents& seen, EvaluatedGraphs& evaluated) {
   if (seen.graphs.empty()) return;
   GraphBlock block;
-  for (NamedGraphList& list : judged.lists)
+  for (NamedGraphList& list : evaluated.lists)
     std::erase_if(list.graphs,
                   [&](int64_t graph) { return seen.has_graph(hash_of_graph(source, graph, block)); });
 }
 
-void report_left_out(const GraphSetTables& tables, JudgedGraphs& judged) {
-  for (const NamedGraphList& list : judged.lists) {
+void report_left_out(const GraphSetTables& tables, EvaluatedGraphs& evaluated) {
+  for (const NamedGraphList& list : evaluated.lists) {
     const auto split = std::ranges::find(tables.splits, list.name, &GraphRange::name);
     const int64_t left_out = split == tables.splits.end() ? 0 : split->graphs - std::ssize(list.graphs);
     if (left_out == 0) continue;
-    judged.left_out[list.name] = left_out;
-    judged.notes += fmt::format("{}: left out {} graphs that trained or validated the model\n", list.name,
-                                format_count(left_out));
+    evaluated.left_out[list.name] = left_out;
+    evaluated.notes += fmt::format("{}: left out {} graphs that trained or validated the model\n", list.name,
+                                   format_count(left_out));
   }
 }
 
 }  // namespace
 
-JudgedGraphs lists_to_judge(const TrainingData& data, std::span<const GraphShape> shapes,
-                            const Recipe& recipe, const GnnModel& model, const std::string& only) {
-  JudgedGraphs judged;
-  std::vector<NamedGraphList>& lists = judged.lists;
+EvaluatedGraphs lists_to_judge(const TrainingData& data, std::span<const GraphShape> shapes,
+                               const Recipe& recipe, const GnnModel& model, const std::string& only) {
+  EvaluatedGraphs evaluated;
+  std::vector<NamedGraphList>& lists = evaluated.lists;
   std::vector<std::string> trained = model.contents.recordings;
   std::optional<TrainingSplit> own = split_that_trained(data, shapes, recipe, model);
   const bool is_the_data = own.has_value();
@@ -93,22 +93,22 @@ JudgedGraphs lists_to_judge(const TrainingData& data, std::span<const GraphShape
   if (!only.empty()) std::erase_if(lists, [&](const NamedGraphList& list) { return list.name != only; });
   if (lists.empty() && !only.empty())
     throw UsageError(fmt::format("no split '{}' to judge; there are:{}", only, known));
-  if (is_the_data) return judged;
+  if (is_the_data) return evaluated;
   if (model.contents.empty())
-    judged.notes =
+    evaluated.notes =
         "the model's file does not say which graphs trained it; those that are in this data are judged, "
         "too\n";
-  leave_out_seen(data.source(), model.contents, judged);
-  report_left_out(tables, judged);
+  leave_out_seen(data.source(), model.contents, evaluated);
+  report_left_out(tables, evaluated);
   std::erase_if(lists, [](const NamedGraphList& list) { return list.graphs.empty(); });
-  if (lists.empty() && !judged.left_out.empty())
+  if (lists.empty() && !evaluated.left_out.empty())
     throw InputError("nothing to judge: all graphs of this data trained or validated the model");
-  return judged;
+  return evaluated;
 }
 
-void add_left_out(Findings& findings, const JudgedGraphs& judged) {
-  findings.notes += judged.notes;
-  if (!judged.left_out.empty()) findings.json["left_out"] = judged.left_out;
+void add_left_out(Findings& findings, const EvaluatedGraphs& evaluated) {
+  findings.notes += evaluated.notes;
+  if (!evaluated.left_out.empty()) findings.json["left_out"] = evaluated.left_out;
 }
 
 }  // namespace plimsoll

@@ -98,9 +98,9 @@ class SplitEvaluation {
   }
 
   // Evaluates the split. A rehearsal evaluates only the first edges, because the others need the same memory.
-  LinkVerdict evaluate(Scores& scores, bool rehearses) {
-    verdict_.name = kGraphSplits[split_];
-    verdict_.edges = edges_;
+  LinkResult evaluate(Scores& scores, bool rehearses) {
+    result_.name = kGraphSplits[split_];
+    result_.edges = edges_;
     const int64_t step = std::max<int64_t>(kDrawnEdges / kRankedNegatives, 1);
     for (int64_t first = 0; first < edges_ && !(rehearses && first > 0); first += step) {
       const int64_t piece = std::min(step, edges_ - first);
@@ -114,14 +114,14 @@ class SplitEvaluation {
     scores.drop_caches();  // The ranking uses their memory.
     const auto count = static_cast<double>(edges_);
     for (size_t i = 0; i < scores_.size(); ++i)
-      verdict_.loss += softplus_of_minus(truth_[i] != 0 ? scores_[i] : -scores_[i]);
-    verdict_.loss /= 2 * count;
-    verdict_.mrr /= count;
-    for (double& hits : verdict_.hits) hits /= count;
+      result_.loss += softplus_of_minus(truth_[i] != 0 ? scores_[i] : -scores_[i]);
+    result_.loss /= 2 * count;
+    result_.mrr /= count;
+    for (double& hits : result_.hits) hits /= count;
     const Ranking ranking(scores_, truth_);
-    verdict_.auc = ranking.auc();
-    verdict_.average_precision = ranking.average_precision();
-    return verdict_;
+    result_.auc = ranking.auc();
+    result_.average_precision = ranking.average_precision();
+    return result_;
   }
 
  private:
@@ -162,15 +162,15 @@ class SplitEvaluation {
     double rank = 1;
     for (size_t k = first; k < first + static_cast<size_t>(kRankedNegatives); ++k)
       rank += ranked_[k] > score ? 1 : ranked_[k] == score ? 0.5 : 0;
-    verdict_.mrr += 1 / rank;
-    for (size_t h = 0; h < kHits.size(); ++h) verdict_.hits[h] += rank <= static_cast<double>(kHits[h]);
+    result_.mrr += 1 / rank;
+    for (size_t h = 0; h < kHits.size(); ++h) result_.hits[h] += rank <= static_cast<double>(kHits[h]);
   }
 
   const GraphView& graph_;
   EvaluationNegatives negatives_;
   size_t split_;
   int64_t edges_;
-  LinkVerdict verdict_;
+  LinkResult result_;
   Vector<float, Tag::columns> scores_;  // Scores of edges, then of the same number of pairs without an edge.
   Vector<uint8_t, Tag::columns> truth_;
   Nodes nodes_, neighbours_, negative_nodes_, negative_neighbours_;
@@ -179,37 +179,37 @@ class SplitEvaluation {
 
 }  // namespace
 
-std::vector<LinkVerdict> judge_links(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
-                                     const std::vector<std::string>& splits, uint64_t seed,
-                                     const FullNeighbourOptions& options) {
-  const FeatureFile embeddings = judge_all_nodes(graph, topology, model.gnn(), options);
-  std::vector<LinkVerdict> verdicts;
+std::vector<LinkResult> evaluate_links(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
+                                       const std::vector<std::string>& splits, uint64_t seed,
+                                       const FullNeighbourOptions& options) {
+  const FeatureFile embeddings = predict_all_nodes(graph, topology, model.gnn(), options);
+  std::vector<LinkResult> results;
   for (const std::string& name : splits) {
     const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
     topology.resize(topology.min_bytes());  // The evaluation allocates its memory before the caches.
     SplitEvaluation evaluate(graph, topology, split, seed);
     const bool rehearses = options.rehearsal != nullptr;
     Scores scores(embeddings, topology, /*caches=*/!rehearses);
-    verdicts.push_back(evaluate.evaluate(scores, rehearses));
+    results.push_back(evaluate.evaluate(scores, rehearses));
   }
-  return verdicts;
+  return results;
 }
 
-Json links_json(const std::vector<LinkVerdict>& verdicts, const std::string& model, int64_t seed) {
+Json links_json(const std::vector<LinkResult>& results, const std::string& model, int64_t seed) {
   Json splits = Json::array();
-  for (const LinkVerdict& verdict : verdicts) {
+  for (const LinkResult& result : results) {
     Json hits = Json::object();
-    for (size_t h = 0; h < kHits.size(); ++h) hits[std::to_string(kHits[h])] = verdict.hits[h];
-    splits.push_back({{"name", verdict.name},
-                      {"edges", verdict.edges},
+    for (size_t h = 0; h < kHits.size(); ++h) hits[std::to_string(kHits[h])] = result.hits[h];
+    splits.push_back({{"name", result.name},
+                      {"edges", result.edges},
                       {"ranked_negatives", kRankedNegatives},
                       {"models",
                        {{{"name", model},
                          {"seed", seed},
-                         {"loss", verdict.loss},
-                         {"auc", figure_json(verdict.auc)},
-                         {"average_precision", figure_json(verdict.average_precision)},
-                         {"mrr", verdict.mrr},
+                         {"loss", result.loss},
+                         {"auc", figure_json(result.auc)},
+                         {"average_precision", figure_json(result.average_precision)},
+                         {"mrr", result.mrr},
                          {"hits", std::move(hits)}}}}});
   }
   return {{"splits", std::move(splits)}};
@@ -221,14 +221,14 @@ std::vector<std::string> link_columns() {
   return names;
 }
 
-std::vector<std::string> link_row(const LinkVerdict& verdict) {
-  std::vector<std::string> row = {verdict.name,
-                                  format_count(verdict.edges),
-                                  figure_text(verdict.loss),
-                                  figure_text(verdict.auc),
-                                  figure_text(verdict.average_precision),
-                                  figure_text(verdict.mrr)};
-  for (const double hits : verdict.hits) row.push_back(figure_text(hits));
+std::vector<std::string> link_row(const LinkResult& result) {
+  std::vector<std::string> row = {result.name,
+                                  format_count(result.edges),
+                                  figure_text(result.loss),
+                                  figure_text(result.auc),
+                                  figure_text(result.average_precision),
+                                  figure_text(result.mrr)};
+  for (const double hits : result.hits) row.push_back(figure_text(hits));
   return row;
 }
 

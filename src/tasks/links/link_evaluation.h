@@ -20,7 +20,7 @@ inline constexpr int64_t kRankedNegatives = 100;
 inline constexpr std::array<int64_t, 3> kHits = {1, 10, 50};
 
 /// How well dot products of embeddings tell the edges of a split from pairs without an edge.
-struct LinkVerdict {
+struct LinkResult {
   std::string name;   ///< Name of the split.
   int64_t edges = 0;  ///< Number of edges of the split.
   /// Compared with the same number of uniform pairs without an edge: mean binary cross-entropy, and areas as
@@ -38,15 +38,15 @@ struct LinkVerdict {
 /// Evaluates a model on the splits of a graph's edges, each by its name, from embeddings of all nodes
 /// (engine/predict/full_neighbours.h). Negative pairs are neither edges nor held-out edges; they depend only
 /// on `seed`. Holds 26 bytes per edge, and resizes `topology`, which must be of the same graph. Errors: those
-/// of judge_all_nodes(); InputError for a damaged column.
-std::vector<LinkVerdict> judge_links(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
-                                     const std::vector<std::string>& splits, uint64_t seed,
-                                     const FullNeighbourOptions& options);
+/// of predict_all_nodes(); InputError for a damaged column.
+std::vector<LinkResult> evaluate_links(const GraphView& graph, DiskTopology& topology, const GnnModel& model,
+                                       const std::vector<std::string>& splits, uint64_t seed,
+                                       const FullNeighbourOptions& options);
 
 /// The fields of `evaluate --json` (docs/command-line.md).
-Json links_json(const std::vector<LinkVerdict>& verdicts, const std::string& model, int64_t seed);
+Json links_json(const std::vector<LinkResult>& results, const std::string& model, int64_t seed);
 /// The column names of a table, and the cells of a row for a result.
 std::vector<std::string> link_columns();
-std::vector<std::string> link_row(const LinkVerdict& verdict);
+std::vector<std::string> link_row(const LinkResult& result);
 
 }  // namespace plimsoll

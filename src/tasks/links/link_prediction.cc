@@ -21,21 +21,21 @@ class LinkPredictionTask final : public Task {
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kPairs);
     const GraphView& graph = gnn.data.neighbours()->graph();
     const auto splits =
-        splits_to_judge(asked.split, [&](size_t split) { return !graph.split_edges(split).empty(); });
-    const auto verdicts = judge_from_all_neighbours(asked, gnn, [&](const FullNeighbourOptions& from) {
-      return judge_links(graph, gnn.data.neighbours()->topology(), gnn.model, splits,
-                         static_cast<uint64_t>(asked.recipe.seed), from);
+        splits_to_evaluate(asked.split, [&](size_t split) { return !graph.split_edges(split).empty(); });
+    const auto results = evaluate_from_all_neighbours(asked, gnn, [&](const FullNeighbourOptions& from) {
+      return evaluate_links(graph, gnn.data.neighbours()->topology(), gnn.model, splits,
+                            static_cast<uint64_t>(asked.recipe.seed), from);
     });
     Table table(link_columns());
     std::vector<std::vector<std::string>> rows;
-    for (const LinkVerdict& verdict : verdicts) {
-      rows.push_back(link_row(verdict));
+    for (const LinkResult& result : results) {
+      rows.push_back(link_row(result));
       table.add(rows.back());
     }
-    Findings findings{links_json(verdicts, asked.recipe.model_name(), asked.recipe.seed),
+    Findings findings{links_json(results, asked.recipe.model_name(), asked.recipe.seed),
                       table.text(),
                       {},
-                      std::ssize(verdicts),
+                      std::ssize(results),
                       {}};
     if (asked.split.empty())
       findings.report =

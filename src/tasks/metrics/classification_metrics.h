@@ -12,10 +12,10 @@ namespace plimsoll {
 struct ClassificationFigures {
   int64_t items = 0;
   std::optional<double> accuracy;
-  std::optional<double>
-      f1;  ///< With two classes that of class 1; with more the mean over the classes that occur (macro).
-  std::optional<double>
-      auc;  ///< With two classes that of class 1; with more the mean of each against the rest (macro).
+  /// With two classes that of class 1; with more the mean over the classes that occur (macro).
+  std::optional<double> f1;
+  /// With two classes that of class 1; with more the mean of each against the rest (macro).
+  std::optional<double> auc;
   std::vector<int64_t> confusion;  ///< [classes, classes]: row is the label, column the highest logit. Empty
                                    ///< with more than 64 classes.
 };

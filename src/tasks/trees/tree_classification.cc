@@ -128,7 +128,7 @@ class TreeClassificationTask final : public Task {
   }
   Findings evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);
-    return judge_tree_classes(asked);
+    return evaluate_tree_classes(asked);
   }
   int64_t predict(const PredictionRequest& request) const override {
     return predict_with_gnn(request, kTreeClasses);

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-std::vector<TreeVerdict> judge_trees(const EvaluationInput& input, const Recipe& recipe) {
+std::vector<TreeResult> evaluate_trees(const EvaluationInput& input, const Recipe& recipe) {
   const std::unique_ptr<Objective> objective =
       make_pretraining(recipe, *input.model.model, /*baseline=*/true);
   // The outputs are allocated before the blocks, which get the rest.
@@ -20,40 +20,40 @@ std::vector<TreeVerdict> judge_trees(const EvaluationInput& input, const Recipe&
   Vector<float, Tag::columns> outputs(width *
                                       static_cast<size_t>(nodes.empty() ? 0 : std::ranges::max(nodes)));
   PlannedEngine engine = engine_for(input, *objective);
-  std::vector<TreeVerdict> verdicts;
+  std::vector<TreeResult> results;
   for (size_t i = 0; i < input.lists.size(); ++i) {
     const std::span<float> found = std::span(outputs).first(width * static_cast<size_t>(nodes[i]));
-    TreeVerdict verdict{input.lists[i].name, static_cast<int64_t>(input.lists[i].graphs.size()), nodes[i]};
+    TreeResult result{input.lists[i].name, static_cast<int64_t>(input.lists[i].graphs.size()), nodes[i]};
     if (input.rehearsal == nullptr)
-      verdict.loss = predict_on_ranks(*engine, input.exchange, input.lists[i].graphs, found);
+      result.loss = predict_on_ranks(*engine, input.exchange, input.lists[i].graphs, found);
     const auto mean = [&](size_t column) {
       double sum = 0;
       for (size_t at = column; at < found.size(); at += width) sum += found[at];
       return sum / static_cast<double>(std::max<int64_t>(nodes[i], 1));
     };
-    verdict.growth = mean(0);
-    verdict.order = mean(1);
-    verdict.parent_edge = mean(width - 1);
-    if (recipe.pretraining.angle_bins > 0) verdict.angle = mean(2);
-    verdicts.push_back(std::move(verdict));
+    result.growth = mean(0);
+    result.order = mean(1);
+    result.parent_edge = mean(width - 1);
+    if (recipe.pretraining.angle_bins > 0) result.angle = mean(2);
+    results.push_back(std::move(result));
   }
-  return verdicts;
+  return results;
 }
 
-Json trees_json(const std::vector<TreeVerdict>& verdicts, const std::string& model, int64_t seed) {
+Json trees_json(const std::vector<TreeResult>& results, const std::string& model, int64_t seed) {
   Json splits = Json::array();
-  for (const TreeVerdict& verdict : verdicts) {
-    Json judged = {{"name", model},
-                   {"seed", seed},
-                   {"loss", verdict.loss},
-                   {"growth", verdict.growth},
-                   {"parent_edge", verdict.parent_edge},
-                   {"order", verdict.order}};
-    if (verdict.angle) judged["angle"] = *verdict.angle;
-    splits.push_back({{"name", verdict.name},
-                      {"graphs", verdict.graphs},
-                      {"items", verdict.nodes},
-                      {"models", Json::array({judged})}});
+  for (const TreeResult& result : results) {
+    Json evaluated = {{"name", model},
+                      {"seed", seed},
+                      {"loss", result.loss},
+                      {"growth", result.growth},
+                      {"parent_edge", result.parent_edge},
+                      {"order", result.order}};
+    if (result.angle) evaluated["angle"] = *result.angle;
+    splits.push_back({{"name", result.name},
+                      {"graphs", result.graphs},
+                      {"items", result.nodes},
+                      {"models", Json::array({evaluated})}});
   }
   return {{"splits", std::move(splits)}};
 }

@@ -11,7 +11,7 @@
 namespace plimsoll {
 
 /// The results of pretraining (nn/tree_pretraining.h) of a model on a list of graphs: means over nodes.
-struct TreeVerdict {
+struct TreeResult {
   std::string name;
   int64_t graphs = 0;
   int64_t nodes = 0;
@@ -23,9 +23,9 @@ struct TreeVerdict {
 };
 
 /// Evaluates a model on each list. Errors: BudgetTooSmall.
-std::vector<TreeVerdict> judge_trees(const EvaluationInput& input, const Recipe& recipe);
+std::vector<TreeResult> evaluate_trees(const EvaluationInput& input, const Recipe& recipe);
 
 /// The fields of `evaluate --json` (docs/gtssl.md).
-Json trees_json(const std::vector<TreeVerdict>& verdicts, const std::string& model, int64_t seed);
+Json trees_json(const std::vector<TreeResult>& results, const std::string& model, int64_t seed);
 
 }  // namespace plimsoll

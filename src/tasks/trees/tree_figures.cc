@@ -70,10 +70,9 @@ std::vector<Report::Figure> tree_figures(const BlockSource& source, std::span<co
     for (const float logit : row) sum += std::exp(double{logit} - *highest);
     const std::string& true_class = predictions.classes[static_cast<size_t>(label)];
     const std::string& predicted_class = predictions.classes[static_cast<size_t>(highest - row.begin())];
-    figures.push_back({fmt::format("{} {}: said {}{}, {:.0f} %", true_class, graph,
-                                   predicted_class == true_class ? "so" : "",
-                                   predicted_class == true_class ? "" : predicted_class, 100 / sum),
-                       drawing_of(source, graph, label), true});
+    figures.push_back(
+        {fmt::format("{} {}: predicted {}, {:.0f} %", true_class, graph, predicted_class, 100 / sum),
+         drawing_of(source, graph, label), true});
   }
   return figures;
 }

@@ -25,31 +25,31 @@ class TreePretrainingTask final : public Task {
     require_no_detector_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kTrees);
     const auto shapes = read_shapes(gnn.data.source(), asked.threads);
-    const JudgedGraphs judged = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
-    const auto verdicts = judge_trees({.source = gnn.data.source(),
-                                       .shapes = shapes,
-                                       .model = gnn.model,
-                                       .limits = limits_of(asked.recipe.training),
-                                       .threads = asked.threads,
-                                       .outside_ledger = asked.outside_ledger,
-                                       .exchange = asked.exchange,
-                                       .device = asked.device,
-                                       .rehearsal = asked.rehearsal,
-                                       .lists = judged.lists},
-                                      asked.recipe);
+    const EvaluatedGraphs evaluated = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
+    const auto results = evaluate_trees({.source = gnn.data.source(),
+                                         .shapes = shapes,
+                                         .model = gnn.model,
+                                         .limits = limits_of(asked.recipe.training),
+                                         .threads = asked.threads,
+                                         .outside_ledger = asked.outside_ledger,
+                                         .exchange = asked.exchange,
+                                         .device = asked.device,
+                                         .rehearsal = asked.rehearsal,
+                                         .lists = evaluated.lists},
+                                        asked.recipe);
     const std::vector<std::string> columns = {"<split", "graphs",      "nodes", "loss",
                                               "growth", "parent edge", "order", "angle"};
     Table table(columns);
     std::vector<std::vector<std::string>> rows;
-    Findings findings{trees_json(verdicts, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
+    Findings findings{trees_json(results, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
     add_forests(findings, gnn.data);
-    add_left_out(findings, judged);
-    for (const TreeVerdict& verdict : verdicts) {
-      findings.graphs += verdict.graphs;
-      rows.push_back({verdict.name, format_count(verdict.graphs), format_count(verdict.nodes)});
-      for (const double figure : {verdict.loss, verdict.growth, verdict.parent_edge, verdict.order})
+    add_left_out(findings, evaluated);
+    for (const TreeResult& result : results) {
+      findings.graphs += result.graphs;
+      rows.push_back({result.name, format_count(result.graphs), format_count(result.nodes)});
+      for (const double figure : {result.loss, result.growth, result.parent_edge, result.order})
         rows.back().push_back(fmt::format("{:.4f}", figure));
-      rows.back().push_back(figure_text(verdict.angle));
+      rows.back().push_back(figure_text(result.angle));
       table.add(rows.back());
     }
     findings.table = table.text();

@@ -24,10 +24,10 @@ namespace {
 constexpr size_t kMaxDrawn = 12;
 
 // The results of one model on each list, by seed; a guess without training has a single entry.
-struct JudgedModel {
+struct EvaluatedModel {
   std::string name;
   std::vector<int64_t> seeds;
-  std::vector<std::vector<ClassificationVerdict>> verdicts = {};  // By seed, then by list.
+  std::vector<std::vector<ClassificationResult>> results = {};  // By seed, then by list.
 };
 
 std::vector<NamedGraphList> with_classes(std::vector<NamedGraphList> lists,
@@ -69,10 +69,10 @@ std::vector<std::string> class_names(const std::filesystem::path& data, int64_t 
 }
 
 // Text such as "0.8125", or for several seeds their mean and standard deviation.
-std::string over_seeds(const JudgedModel& model, size_t list,
-                       const std::function<std::optional<double>(const ClassificationVerdict&)>& figure) {
+std::string over_seeds(const EvaluatedModel& model, size_t list,
+                       const std::function<std::optional<double>(const ClassificationResult&)>& figure) {
   std::vector<double> values;
-  for (const auto& of_seed : model.verdicts)
+  for (const auto& of_seed : model.results)
     if (const auto value = figure(of_seed[list])) values.push_back(*value);
   if (values.empty()) return "-";
   const auto count = static_cast<double>(values.size());
@@ -83,8 +83,8 @@ std::string over_seeds(const JudgedModel& model, size_t list,
                             : fmt::format("{:.4f} ± {:.4f}", mean, std::sqrt(square));
 }
 
-std::vector<std::string> row_of_model(const JudgedModel& model, size_t list) {
-  const ClassificationVerdict& first = model.verdicts.front()[list];
+std::vector<std::string> row_of_model(const EvaluatedModel& model, size_t list) {
+  const ClassificationResult& first = model.results.front()[list];
   return {first.name,
           model.name,
           model.seeds.empty() ? "-" : format_count(static_cast<int64_t>(model.seeds.size())),
@@ -96,25 +96,25 @@ std::vector<std::string> row_of_model(const JudgedModel& model, size_t list) {
 }
 
 // The results of a guess on each list; its loss is that of its logits.
-JudgedModel guessed(const char* name, const std::vector<NamedGraphList>& lists,
-                    std::span<const GraphShape> shapes, int64_t classes,
-                    const std::function<TreeBaselines::Logits(const GraphList&)>& guess) {
-  JudgedModel model{name, {}, {{}}};
+EvaluatedModel guessed(const char* name, const std::vector<NamedGraphList>& lists,
+                       std::span<const GraphShape> shapes, int64_t classes,
+                       const std::function<TreeBaselines::Logits(const GraphList&)>& guess) {
+  EvaluatedModel model{name, {}, {{}}};
   for (const NamedGraphList& list : lists) {
     Vector<int64_t, Tag::columns> labels;
     for (const int64_t g : list.graphs) labels.push_back(shapes[static_cast<size_t>(g)].label);
     const TreeBaselines::Logits logits = guess(list.graphs);
-    model.verdicts[0].push_back({list.name, static_cast<int64_t>(list.graphs.size()),
-                                 mean_cross_entropy(logits, labels, classes),
-                                 classification_figures(logits, labels, classes)});
+    model.results[0].push_back({list.name, static_cast<int64_t>(list.graphs.size()),
+                                mean_cross_entropy(logits, labels, classes),
+                                classification_figures(logits, labels, classes)});
   }
   return model;
 }
 
 // Adds the models of results that are in the form of classification_json().
-void add_models(Json& splits, const Json& judged, const char* place) {
+void add_models(Json& splits, const Json& evaluated, const char* place) {
   for (size_t i = 0; i < splits.size(); ++i)
-    for (const Json& split : judged.at("splits"))
+    for (const Json& split : evaluated.at("splits"))
       if (split.at("name") == splits[i].at("name"))
         for (const Json& model : split.at("models")) splits[i][place].push_back(model);
 }
@@ -131,7 +131,7 @@ class TreeEvaluation {
         lists_(with_classes(all_, shapes_)) {}
 
   Findings findings() {
-    judge();
+    evaluate();
     Findings found;
     Json splits = Json::array();
     for (const NamedGraphList& list : lists_) {
@@ -139,11 +139,11 @@ class TreeEvaluation {
       splits.push_back({{"name", list.name}, {"graphs", count}, {"items", count}, {"models", Json::array()}});
       found.graphs += count;
     }
-    for (const JudgedModel& model : models_)
-      for (size_t s = 0; s < model.verdicts.size(); ++s)
+    for (const EvaluatedModel& model : models_)
+      for (size_t s = 0; s < model.results.size(); ++s)
         add_models(
             splits,
-            classification_json(model.verdicts[s], model.name, model.seeds.empty() ? -1 : model.seeds[s]),
+            classification_json(model.results[s], model.name, model.seeds.empty() ? -1 : model.seeds[s]),
             "models");
     for (Json& split : splits)
       for (Json& model : split["models"])
@@ -159,20 +159,20 @@ class TreeEvaluation {
   }
 
  private:
-  void judge() {
-    JudgedModel tuned{.name = RunFolder::kFineTune, .seeds = seeds_, .verdicts = {}};
-    JudgedModel scratch{.name = RunFolder::kScratch, .seeds = seeds_, .verdicts = {}};
+  void evaluate() {
+    EvaluatedModel tuned{.name = RunFolder::kFineTune, .seeds = seeds_, .results = {}};
+    EvaluatedModel scratch{.name = RunFolder::kScratch, .seeds = seeds_, .results = {}};
     for (const int64_t seed : seeds_) {
-      for (JudgedModel* const model : {&tuned, &scratch}) {
+      for (EvaluatedModel* const model : {&tuned, &scratch}) {
         const GnnModel trained = load_gnn(model_of_stage(asked_, seed, model->name.c_str()));
         const bool drawn = model == &tuned && seed == seeds_.front();
         const auto hear = [&](size_t list, std::span<const float> logits) {
           if (drawn && list == drawn_list()) drawn_.assign(logits.begin(), logits.end());
         };
-        model->verdicts.push_back(judge_classifier(input_for(trained, lists_), hear));
+        model->results.push_back(evaluate_classifier(input_for(trained, lists_), hear));
       }
       const GnnModel trained = load_gnn(model_of_stage(asked_, seed, RunFolder::kPretrain));
-      growth_.push_back(judge_trees(input_for(trained, all_), asked_.recipe));
+      growth_.push_back(evaluate_trees(input_for(trained, all_), asked_.recipe));
     }
     models_ = {std::move(tuned), std::move(scratch)};
     if (gnn_.model.trained_on == gnn_.data.identity_hash()) guess();
@@ -214,7 +214,7 @@ class TreeEvaluation {
   std::vector<std::vector<std::string>> class_rows() const {
     std::vector<std::vector<std::string>> rows;
     for (size_t list = 0; list < lists_.size(); ++list)
-      for (const JudgedModel& model : models_) rows.push_back(row_of_model(model, list));
+      for (const EvaluatedModel& model : models_) rows.push_back(row_of_model(model, list));
     return rows;
   }
 
@@ -225,7 +225,7 @@ class TreeEvaluation {
     std::vector<std::vector<std::string>> rows;
     for (size_t list = 0; list < all_.size(); ++list)
       for (size_t s = 0; s < seeds_.size(); ++s) {
-        const TreeVerdict& growth = growth_[s][list];
+        const TreeResult& growth = growth_[s][list];
         rows.push_back({growth.name, std::to_string(seeds_[s]), format_count(growth.graphs),
                         format_count(growth.nodes), fmt::format("{:.4f}", growth.growth),
                         fmt::format("{:.4f}", growth.parent_edge), fmt::format("{:.4f}", growth.order),
@@ -273,12 +273,12 @@ class TreeEvaluation {
   const std::vector<int64_t> seeds_;
   const TrainedGnn gnn_;  // The model of the first seed.
   const Vector<GraphShape, Tag::columns> shapes_;
-  const JudgedGraphs judged_;
+  const EvaluatedGraphs judged_;
   const std::vector<NamedGraphList>& all_;
   const std::vector<NamedGraphList> lists_;  // Trees that have a class.
-  std::vector<JudgedModel> models_;
-  std::vector<std::vector<TreeVerdict>> growth_;  // By seed, then by list of all_.
-  Vector<float, Tag::columns> drawn_;             // Logits of the trees that are drawn.
+  std::vector<EvaluatedModel> models_;
+  std::vector<std::vector<TreeResult>> growth_;  // By seed, then by list of all_.
+  Vector<float, Tag::columns> drawn_;            // Logits of the trees that are drawn.
 };
 
 }  // namespace
@@ -290,7 +290,7 @@ void add_forests(Findings& findings, const TrainingData& data) {
   findings.notes = data.forests_in_words() + "\n";
 }
 
-Findings judge_tree_classes(const RunEvaluation& asked) {
+Findings evaluate_tree_classes(const RunEvaluation& asked) {
   return TreeEvaluation(asked).findings();
 }
 

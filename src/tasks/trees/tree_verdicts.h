@@ -16,6 +16,6 @@ void add_forests(Findings& findings, const TrainingData& data);
 /// model and by the one from scratch, and the growth predicted by the pretrained one. On the data that
 /// trained the run it adds guesses that need no network (tasks/trees/tree_baselines.h). Errors: UsageError,
 /// InputError, BudgetTooSmall.
-Findings judge_tree_classes(const RunEvaluation& asked);
+Findings evaluate_tree_classes(const RunEvaluation& asked);
 
 }  // namespace plimsoll

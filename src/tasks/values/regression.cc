@@ -21,24 +21,24 @@ class RegressionTask final : public Task {
     require_no_detector_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, task_);
     const auto shapes = read_shapes(gnn.data.source(), asked.threads);
-    const JudgedGraphs judged = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
-    const auto verdicts = judge_values({.source = gnn.data.source(),
-                                        .shapes = shapes,
-                                        .model = gnn.model,
-                                        .limits = limits_of(asked.recipe.training),
-                                        .threads = asked.threads,
-                                        .outside_ledger = asked.outside_ledger,
-                                        .exchange = asked.exchange,
-                                        .device = asked.device,
-                                        .rehearsal = asked.rehearsal,
-                                        .lists = judged.lists});
+    const EvaluatedGraphs evaluated = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
+    const auto results = evaluate_values({.source = gnn.data.source(),
+                                          .shapes = shapes,
+                                          .model = gnn.model,
+                                          .limits = limits_of(asked.recipe.training),
+                                          .threads = asked.threads,
+                                          .outside_ledger = asked.outside_ledger,
+                                          .exchange = asked.exchange,
+                                          .device = asked.device,
+                                          .rehearsal = asked.rehearsal,
+                                          .lists = evaluated.lists});
     Table table(regression_columns());
     std::vector<std::vector<std::string>> rows;
-    Findings findings{regression_json(verdicts, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
-    add_left_out(findings, judged);
-    for (const RegressionVerdict& verdict : verdicts) {
-      findings.graphs += verdict.graphs;
-      rows.push_back(regression_row(verdict));
+    Findings findings{regression_json(results, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
+    add_left_out(findings, evaluated);
+    for (const RegressionResult& result : results) {
+      findings.graphs += result.graphs;
+      rows.push_back(regression_row(result));
       table.add(rows.back());
     }
     findings.table = table.text();

@@ -41,7 +41,7 @@ std::string number(const std::optional<double>& figure) {
 
 }  // namespace
 
-std::vector<RegressionVerdict> judge_values(const EvaluationInput& input) {
+std::vector<RegressionResult> evaluate_values(const EvaluationInput& input) {
   const GraphModel& model = *input.model.model;
   const int64_t width = model.classes();
   if (width != input.source.widths().targets.width)
@@ -55,29 +55,29 @@ std::vector<RegressionVerdict> judge_values(const EvaluationInput& input) {
     outputs.push_back(targets.back().size());
   }
   ListPredictor predictor(input, objective, outputs);
-  std::vector<RegressionVerdict> verdicts;
+  std::vector<RegressionResult> results;
   for (size_t i = 0; i < input.lists.size(); ++i) {
     const auto [loss, values] = predictor.predict(i);
-    verdicts.push_back({input.lists[i].name, std::ssize(input.lists[i].graphs), loss,
-                        regression_figures(values, targets[i], width)});
+    results.push_back({input.lists[i].name, std::ssize(input.lists[i].graphs), loss,
+                       regression_figures(values, targets[i], width)});
   }
-  return verdicts;
+  return results;
 }
 
-Json regression_json(const std::vector<RegressionVerdict>& verdicts, const std::string& model, int64_t seed) {
+Json regression_json(const std::vector<RegressionResult>& results, const std::string& model, int64_t seed) {
   Json splits = Json::array();
-  for (const RegressionVerdict& verdict : verdicts) {
-    Json judged = errors_json(verdict.figures.mean);
-    judged["name"] = model;
-    judged["seed"] = seed;
-    judged["loss"] = verdict.loss;
-    judged["targets"] = Json::array();
-    for (const TargetErrors& errors : verdict.figures.targets)
-      judged["targets"].push_back(errors_json(errors));
-    splits.push_back({{"name", verdict.name},
-                      {"graphs", verdict.graphs},
-                      {"items", verdict.figures.items},
-                      {"models", Json::array({std::move(judged)})}});
+  for (const RegressionResult& result : results) {
+    Json evaluated = errors_json(result.figures.mean);
+    evaluated["name"] = model;
+    evaluated["seed"] = seed;
+    evaluated["loss"] = result.loss;
+    evaluated["targets"] = Json::array();
+    for (const TargetErrors& errors : result.figures.targets)
+      evaluated["targets"].push_back(errors_json(errors));
+    splits.push_back({{"name", result.name},
+                      {"graphs", result.graphs},
+                      {"items", result.figures.items},
+                      {"models", Json::array({std::move(evaluated)})}});
   }
   return {{"splits", std::move(splits)}};
 }
@@ -86,12 +86,12 @@ std::vector<std::string> regression_columns() {
   return {"<split", "graphs", "items", "loss", "MAE", "RMSE", "R2"};
 }
 
-std::vector<std::string> regression_row(const RegressionVerdict& verdict) {
-  const TargetErrors& mean = verdict.figures.mean;
-  return {verdict.name,
-          format_count(verdict.graphs),
-          format_count(verdict.figures.items),
-          fmt::format("{:.4f}", verdict.loss),
+std::vector<std::string> regression_row(const RegressionResult& result) {
+  const TargetErrors& mean = result.figures.mean;
+  return {result.name,
+          format_count(result.graphs),
+          format_count(result.figures.items),
+          fmt::format("{:.4f}", result.loss),
           number(mean.mae),
           number(mean.rmse),
           figure_text(mean.r2)};

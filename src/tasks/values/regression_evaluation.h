@@ -10,7 +10,7 @@
 namespace plimsoll {
 
 /// A model's results on a list of graphs.
-struct RegressionVerdict {
+struct RegressionResult {
   std::string name;
   int64_t graphs = 0;
   double loss = 0;  ///< As in training (nn/regression.h).
@@ -19,12 +19,12 @@ struct RegressionVerdict {
 
 /// Evaluates a model of values on each list. Errors: BudgetTooSmall; InputError if the number of targets is
 /// not the model's.
-std::vector<RegressionVerdict> judge_values(const EvaluationInput& input);
+std::vector<RegressionResult> evaluate_values(const EvaluationInput& input);
 
 /// The fields of `evaluate --json` (docs/regression.md).
-Json regression_json(const std::vector<RegressionVerdict>& verdicts, const std::string& model, int64_t seed);
+Json regression_json(const std::vector<RegressionResult>& results, const std::string& model, int64_t seed);
 /// The column names of a table, and the cells of a row for a result.
 std::vector<std::string> regression_columns();
-std::vector<std::string> regression_row(const RegressionVerdict& verdict);
+std::vector<std::string> regression_row(const RegressionResult& result);
 
 }  // namespace plimsoll

@@ -526,8 +526,8 @@ TEST_P(DeviceFitDeathTest, KilledAndResumed) {
       "threadsafe";  // The test runs again, and dies in a process of its own.
   constexpr const char* kFolder = "PLIMSOLL_KILLED_RUNS";
   ::setenv(kFolder, folder_.path().c_str(), /*overwrite=*/0);
-  ::setenv("TEST_TMPDIR", folder_.path().c_str(),
-           /*overwrite=*/0);  // The dead process's files are removed with this folder.
+  // The dead process's files are removed with this folder.
+  ::setenv("TEST_TMPDIR", folder_.path().c_str(), /*overwrite=*/0);
   recipe_.training.checkpoint_every_s = 0;
   const auto trained = [&](const std::string& name, int64_t last_step) {
     const auto folder = std::filesystem::path(std::getenv(kFolder)) / name;

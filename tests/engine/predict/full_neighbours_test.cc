@@ -58,7 +58,7 @@ class FullNeighboursTest : public testing::Test {
                                        .progress = [&](int64_t, int64_t) { on_progress(); }};
     const std::vector<int64_t> nodes = {0, 1, 6, 4'000, kNodes - 1};
     std::vector<float> logits(nodes.size() * static_cast<size_t>(model.classes()));
-    judge_nodes(graph, topology, model, nodes, options, logits);
+    predict_nodes(graph, topology, model, nodes, options, logits);
     return logits;
   }
   // Edges are then read several times.
@@ -142,7 +142,7 @@ TEST_F(FullNeighboursTest, FilesTakeTheBytesThatAreSaid) {
     DiskTopology topology(graph);
     int64_t max_bytes = 0;
     const auto look = [&](int64_t, int64_t) { max_bytes = std::max(max_bytes, file_bytes(folder_.path())); };
-    judge_all_nodes(graph, topology, gnn, {.scratch = folder_.path(), .progress = look});
+    predict_all_nodes(graph, topology, gnn, {.scratch = folder_.path(), .progress = look});
     look(0, 0);
     EXPECT_EQ(max_bytes, layer_bytes(gnn, kNodes)) << jk;
   }

@@ -29,12 +29,12 @@ TEST(ClassificationEvaluation, ALargerBudgetIsNeverRefusedWhereASmallerOneJudges
   const auto is_judged = [&](int64_t bytes) {
     const LedgerCap cap(bytes);
     try {
-      return judge_classifier({.source = source,
-                               .shapes = shapes,
-                               .model = model,
-                               .limits = {64, 4096, 16384},
-                               .threads = 2,
-                               .lists = lists})
+      return evaluate_classifier({.source = source,
+                                  .shapes = shapes,
+                                  .model = model,
+                                  .limits = {64, 4096, 16384},
+                                  .threads = 2,
+                                  .lists = lists})
                  .front()
                  .figures.items == kGraphs;
     } catch (const Error&) {
