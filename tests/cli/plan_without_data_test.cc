@@ -124,9 +124,9 @@ TEST_F(PlanWithoutDataTest, NeedsNoLessThanBlocksThatRun) {
   for (const std::string& task : tasks())
     for (const std::string& model : models_of(task)) {
       SCOPED_TRACE(task + ", " + model);
-      const TrainingInput planned = input(task, {"model=" + model});
-      const StagePlans plans = plan_without_data(planned, {});
-      const StagePlans measured = plan_run(planned, {});
+      const TrainingInput training_input = input(task, {"model=" + model});
+      const StagePlans plans = plan_without_data(training_input, {});
+      const StagePlans measured = plan_run(training_input, {});
       ASSERT_EQ(plans.size(), measured.size());
       for (size_t i = 0; i < plans.size(); ++i) {
         EXPECT_GE(plans[i].second.worst.peak_bytes, measured[i].second.worst.peak_bytes) << plans[i].first;
@@ -139,15 +139,16 @@ TEST_F(PlanWithoutDataTest, AnswersATinyBudgetAndSaysWhatWouldShrinkIt) {
   for (const std::string& task : tasks())
     for (const std::string& model : models_of(task)) {
       SCOPED_TRACE(task + ", " + model);
-      const TrainingInput planned = input(task, {"model=" + model});
+      const TrainingInput training_input = input(task, {"model=" + model});
       Ledger::process().set_cap(kTooSmall);
-      const MemoryPlan plan = largest_budget(plan_within(planned, {}, kTooSmall));
+      const MemoryPlan plan = largest_budget(plan_within(training_input, {}, kTooSmall));
       EXPECT_FALSE(plan.feasible);
       EXPECT_GT(plan.min_budget, kTooSmall);
       Ledger::process().set_cap(plan.min_budget);
-      EXPECT_TRUE(largest_budget(plan_within(planned, {}, plan.min_budget)).feasible) << plan.min_budget;
+      EXPECT_TRUE(largest_budget(plan_within(training_input, {}, plan.min_budget)).feasible)
+          << plan.min_budget;
       Ledger::process().set_cap(Ledger::kUnlimited);
-      EXPECT_FALSE(savings_of(planned, {}).empty());
+      EXPECT_FALSE(savings_of(training_input, {}).empty());
     }
 }
 
@@ -172,10 +173,10 @@ TEST_F(PlanWithoutDataTest, TakesEveryWordOfTheSchema) {
       SCOPED_TRACE(task + ", " + key + ": " + word);
       std::vector<std::string> overrides = {key + "=" + word};
       if (key.starts_with("paths.") && task == "graph_regression") overrides.emplace_back("model=sgmp");
-      const TrainingInput planned = input(task, overrides);
+      const TrainingInput training_input = input(task, overrides);
       const auto outcome = [&](bool without_data) -> std::string {
         try {
-          without_data ? plan_without_data(planned, {}) : plan_run(planned, {});
+          without_data ? plan_without_data(training_input, {}) : plan_run(training_input, {});
         } catch (const Error& error) {
           return error.what();
         }
