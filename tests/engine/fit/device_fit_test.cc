@@ -1,3 +1,4 @@
+#include <ATen/TensorOperators.h>
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "engine/fit/fit.h"
+#include "engine/on_each_device.h"
 #include "io/file.h"
 #include "nn/classification.h"
 #include "nn/gat_distillation.h"
@@ -20,7 +22,6 @@
 #include "nn/reconstruction.h"
 #include "nn/sgmp.h"
 #include "nn/vgae.h"
-#include "engine/on_each_device.h"
 #include "support/fake_nvml.h"
 #include "support/ledger_cap.h"
 #include "support/random_graphs.h"
