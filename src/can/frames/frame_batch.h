@@ -11,19 +11,21 @@
 
 namespace plimsoll {
 
-/// Frames parsed and not yet written.
+/// Frames that are parsed and not yet written. Not thread-safe.
 struct FrameBatch {
-  int64_t width = kPayloadBytes;  ///< bytes of `data` a frame
+  int64_t width = kPayloadBytes;  ///< Bytes of `data` per frame.
   Vector<int64_t, Tag::ingest> time_ns;
   Vector<uint32_t, Tag::ingest> can_id;
   Vector<uint8_t, Tag::ingest> length;
   Vector<uint8_t, Tag::ingest> data;
   Vector<uint8_t, Tag::ingest> label;
-  Vector<uint8_t, Tag::ingest> flags;    ///< empty where no frame has any
-  Vector<uint8_t, Tag::ingest> channel;  ///< index into `channels`; empty where the format tells no channels
-  std::vector<std::string> channels;     ///< names, in the order of their first frames; clear() keeps them
+  Vector<uint8_t, Tag::ingest> flags;  ///< Empty if no frame has a flag.
+  /// Index into `channels`. Empty if the format does not record channels.
+  Vector<uint8_t, Tag::ingest> channel;
+  std::vector<std::string> channels;  ///< Names in the order of their first frames. clear() keeps them.
 
-  /// The frame appended last is of this channel. False where there would be too many channels.
+  /// Sets the channel of the frame appended last. Returns false if there would be more than kMaxChannels
+  /// channels.
   bool set_channel(std::string_view name) {
     const auto found = std::ranges::find(channels, name);
     if (found == channels.end()) {
@@ -35,7 +37,7 @@ struct FrameBatch {
     }
     return true;
   }
-  /// Appends a frame of `count` bytes, at most `width`, without its channel.
+  /// Appends a frame of `count` bytes, at most `width`, without setting its channel.
   void append(int64_t time, uint32_t id, const uint8_t* bytes, size_t count, uint8_t its_label) {
     time_ns.push_back(time);
     can_id.push_back(id);
@@ -44,19 +46,19 @@ struct FrameBatch {
     const auto row = static_cast<size_t>(width);
     data.resize(data.size() + row);
     uint8_t* const to = data.data() + data.size() - row;
-    if (count == 8 && row == 8)  // as most frames
+    if (count == 8 && row == 8)  // Most frames take this path.
       std::memcpy(to, bytes, 8);
     else
       std::fill(std::copy_n(bytes, count, to), to + row, uint8_t{0});
   }
-  /// Flags of the frame appended last. A format that tells them does so for each frame.
+  /// Sets the flags of the frame appended last. A format that records flags must call this for each frame.
   void set_flags(uint8_t its_flags) {
     if (its_flags == 0 && flags.empty()) return;
     flags.resize(frames() - 1, uint8_t{0});
     flags.push_back(its_flags);
   }
-  /// Makes room for `count` frames more, whose columns are then written in place; channels and flags are not
-  /// of it.
+  /// Adds space for `count` more frames, whose columns the caller then writes in place. Channels and flags
+  /// are not extended.
   void extend(size_t count) {
     const size_t all = frames() + count;
     time_ns.resize(all);
@@ -65,7 +67,7 @@ struct FrameBatch {
     label.resize(all);
     data.resize(all * static_cast<size_t>(width));
   }
-  /// Appends some of other frames of the same width; with their channels where these are merged.
+  /// Appends frames of the same width, with their channels if these are merged.
   void append_frames(const FrameSpans& from) {
     time_ns.insert(time_ns.end(), from.time_ns.begin(), from.time_ns.end());
     can_id.insert(can_id.end(), from.can_id.begin(), from.can_id.end());
@@ -80,8 +82,8 @@ struct FrameBatch {
   }
 
   void clear() { truncate(0); }
-  /// Makes room, so that the columns need not grow: while one grows, its old and its new memory are both
-  /// held.
+  /// Reserves memory so that the columns need not grow: a column that grows holds its old and its new memory
+  /// at the same time.
   void reserve(size_t frames) {
     time_ns.reserve(frames);
     can_id.reserve(frames);
@@ -89,7 +91,7 @@ struct FrameBatch {
     data.reserve(frames * static_cast<size_t>(width));
     label.reserve(frames);
   }
-  /// Keeps the first `frames` frames; some columns may be one ahead of others.
+  /// Keeps the first `frames` frames. Some columns may be one frame longer than others.
   void truncate(size_t frames) {
     time_ns.resize(frames);
     can_id.resize(frames);
@@ -100,7 +102,7 @@ struct FrameBatch {
     channel.resize(std::min(frames, channel.size()));
   }
   size_t frames() const { return time_ns.size(); }
-  /// Of one channel each, whatever `channel` says.
+  /// The frames without their channels.
   FrameSpans spans() const { return {time_ns, can_id, length, data, label, width, flags}; }
   FrameSpans merged_spans() const { return {time_ns, can_id, length, data, label, width, flags, channel}; }
 };

@@ -126,7 +126,8 @@ void FramesWriter::append_columns(const FrameSpans& frames) {
   frames_ += frames.size();
 }
 
-// A set has the column only where a frame has a flag, so that other sets are what they always were.
+// A set has the column `flags` only if a frame has a flag, so sets without flags keep the bytes they had
+// before the column existed.
 void FramesWriter::append_flags(const FrameSpans& frames) {
   static constexpr std::array<uint8_t, 4096> kNone = {};
   const auto append_none = [&](int64_t count) {
@@ -144,7 +145,8 @@ void FramesWriter::append_flags(const FrameSpans& frames) {
     flags_->append(frames.flags);
 }
 
-// A node is a message of a channel, or a message: one set cannot have both.
+// One set cannot hold both kinds of recordings: a graph node is a message of a channel if channels are
+// merged, otherwise a message.
 void FramesWriter::append_channel(const FrameSpans& frames) {
   if (frames_ == 0 && channel_ == nullptr && !frames.channel.empty())
     channel_ = &set_.column<uint8_t>("channel");
@@ -160,8 +162,8 @@ void FramesWriter::append(const FrameSpans& frames) {
   attack_frames_ += std::count(frames.label.begin(), frames.label.end(), uint8_t{1});
 }
 
-// The pieces in which frames arrive must not show in the hash, so it is of rows, not of the columns of a
-// piece.
+// The hash must not depend on how frames are divided into calls of append(), so it is computed over rows and
+// not over the columns of one call.
 void FramesWriter::hash_content(const FrameSpans& frames) {
   constexpr int64_t kRows = 128;
   constexpr size_t kFixed = sizeof(int64_t) + sizeof(uint32_t) + 2;  // time, ID, length, label
@@ -212,7 +214,7 @@ const Recording& FramesWriter::add(Recording recording) {
     }
   }
   recorded_ = frames_;
-  // While a list grows there are two of it, and publish() makes a row of each.
+  // A vector that grows holds its old and its new memory, and publish() makes a JSON row of each recording.
   charge_.add(recording.heap_bytes() + 2 * static_cast<int64_t>(sizeof(Recording)) +
               heap_bytes(recording.to_json()) + 3 * static_cast<int64_t>(sizeof(Json)));
   recordings_.push_back(std::move(recording));
@@ -228,7 +230,7 @@ void FramesWriter::publish(Json provenance) {
                    {"columns", Json::object()},
                    {"recordings", std::move(recordings)},
                    {"provenance", std::move(provenance)}};
-  // A reader that does not know the column would take the messages of two channels for one.
+  // Version 2 keeps readers that do not know the column from taking the messages of two channels for one.
   set_.publish(std::move(manifest), channel_ == nullptr ? 1 : 2);
 }
 

@@ -30,7 +30,7 @@ void verify(const FramesView& view, size_t max, std::vector<std::string>& wrong)
       wrong.push_back(
           fmt::format("frame {}: bytes after its length of {} are not zero", i, frames.length[at]));
     const uint32_t id = frames.can_id[at] & ~(kCanExtended | kCanRemote | kCanError);
-    // An error frame has the classes of the error for an ID, up to bit 28.
+    // The ID of an error frame holds its error classes, up to bit 28.
     if ((frames.can_id[at] & (kCanExtended | kCanError)) == 0 && id > 0x7FF)
       wrong.push_back(fmt::format("frame {}: ID {:X} needs 29 bits but is not flagged as extended", i, id));
   }

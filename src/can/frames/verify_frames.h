@@ -8,12 +8,12 @@
 
 namespace plimsoll {
 
-/// Adds what is wrong with a `frames` set, checksums aside, one sentence each (store/data_kind.h). Errors:
-/// InputError.
+/// Adds one sentence to `wrong` for each defect of a `frames` set other than wrong checksums
+/// (store/data_kind.h). Errors: InputError.
 void verify_frames(const std::filesystem::path& folder, std::vector<std::string>& wrong);
 
-/// The same for work that reads all frames to make something that lasts. Errors: InputError with the first
-/// thing that is wrong.
+/// Checks a set before work that reads all frames to make something permanent. Errors: InputError that names
+/// the first defect.
 void require_sound(const FramesView& frames);
 
 }  // namespace plimsoll
