@@ -8,7 +8,8 @@
 
 namespace plimsoll {
 
-/// Adds what another drive counted. Errors: InputError where the sum does not fit: a file may say any count.
+/// Adds the count of another drive. Errors: InputError if the sum does not fit, because a file may hold any
+/// count.
 template <typename Count>
 void add_count(Count& sum, Count more) {
   if (__builtin_add_overflow(sum, more, &sum))

@@ -16,13 +16,13 @@ namespace plimsoll {
 namespace {
 
 constexpr int kGaps = 8;
-// An ID, as its frames come.
+// Counts of one ID while its frames are read.
 struct Counted {
   ArrivalCounts counts;
 
-  // Of the run.
+  // State of the current run.
   int64_t seen = 0;
-  std::array<int64_t, kGaps> times{};  // of the last frames, as a ring
+  std::array<int64_t, kGaps> times{};  // Times of the last frames, as a ring.
   uint64_t payload = 0;
 
   int64_t span_from(int64_t back, int64_t time_ns) const {

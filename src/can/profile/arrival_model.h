@@ -14,81 +14,83 @@ namespace plimsoll {
 
 struct FrameWindow;
 
-/// How soon frames of one ID come in benign traffic, as an arrival curve: the least time that one gap, two
-/// gaps and eight gaps in a row take (Le Boudec and Thiran, "Network Calculus", 2001, section 1.2). What
-/// comes sooner by more than a margin is a frame too many.
+/// The arrival curve of one ID in benign traffic: the minimum time that one gap, two gaps and eight gaps in a
+/// row take (Le Boudec and Thiran, "Network Calculus", 2001, section 1.2). Frames that arrive sooner by more
+/// than a margin are too many.
 struct Arrival {
-  /// A bound of the curve. Of the traffic it was learned from, nothing exceeds it.
+  /// A bound of the curve. Nothing in the traffic it was learned from exceeds it.
   struct Bound {
-    int64_t min_ns = 0;  ///< 0: there is no bound
-    double margin = 0;   ///< doublings that a span may be shorter by
+    int64_t min_ns = 0;  ///< Minimum span; 0 if there is no bound.
+    double margin = 0;   ///< Doublings by which a span may be shorter.
 
-    /// Doublings by which a span is shorter than the bound, in margins; 0 if it is not.
+    /// Doublings by which a span is shorter than the bound, in units of the margin; 0 if it is not shorter.
     double excess(int64_t span_ns) const;
   };
 
   Bound one;
   Bound two;
-  Bound eight;         ///< of an ID that has neither of the others
-  bool still = false;  ///< the payload rarely changes: a frame may come early because it did
+  Bound eight;         ///< Set only if the ID has neither of the other bounds.
+  bool still = false;  ///< The payload rarely changes, so a frame may come early because it did.
 };
 
-/// What is counted of one ID to find its curve: of several drives it adds up.
+/// Counts of one ID from which its curve is computed. Counts of several drives add up.
 struct ArrivalCounts {
   static constexpr int kParts = 8;
 
-  /// The spans of one kind: how many, and the least ones of the parts of the traffic, ascending.
+  /// The spans of one kind: their number, and the minimum of each part of the traffic in ascending order.
   struct Spans {
     static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
     int64_t count = 0;
     std::array<int64_t, kParts> min{kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever};
 
-    /// Of another drive: the least ones of the parts of both. Errors: InputError where counts do not fit.
+    /// Adds the spans of another drive: keeps the smallest minima of both. Errors: InputError if the counts
+    /// do not fit.
     void add(const Spans& other);
-    /// The least, and as far below it the next record as it is below the second.
+    /// The minimum span. The margin is at least the distance from the second smallest minimum to it, because
+    /// the next record may be lower by as much.
     Arrival::Bound bound(double margin) const;
   };
 
   int64_t frames = 0;
-  int64_t changes = 0;  ///< of the payload
-  int64_t sum_ns = 0;   ///< of gaps
+  int64_t changes = 0;  ///< Number of frames whose payload differs from the one before.
+  int64_t sum_ns = 0;   ///< Sum of gaps.
   Spans one;
   Spans two;
   Spans eight;
 
-  /// Errors: InputError where the sum does not fit.
+  /// Adds the counts of another drive. Errors: InputError if a sum does not fit.
   void add(const ArrivalCounts& other);
-  /// `traffic_ns`: of all of it.
+  /// The curve. `traffic_ns` is the duration of all traffic.
   Arrival arrival(int64_t traffic_ns) const;
 };
 
 /// The counts of a vehicle's IDs.
 struct ArrivalSums {
   int64_t traffic_ns = 0;
-  Vector<ArrivalCounts, Tag::columns> ids = {};  ///< none where no recording has times
+  Vector<ArrivalCounts, Tag::columns> ids = {};  ///< Empty if no recording has times.
 
-  /// From the frames of these runs that are not labelled 1. A run does not go on from the one before.
+  /// Counts the frames of these runs that are not labelled 1. A run does not continue the one before.
   static ArrivalSums count(const FrameSpans& frames, std::span<const FrameWindow> runs,
                            const Vocabulary& vocabulary);
 };
 
-/// The arrival curves of a vehicle's IDs, found in benign traffic. Immutable once learned: any number of
+/// The arrival curves of a vehicle's IDs, found in benign traffic. Immutable once learned, so any number of
 /// threads may read.
 class ArrivalModel {
  public:
   /// An ID with fewer spans has no bound for them.
   static constexpr int64_t kFewest = 24;
-  /// The traffic has so many parts, each with its least span. The margin is no less than the way from the
-  /// second least of these to the least: the next record may lie as far below.
+  /// Number of parts of the traffic, each with its minimum span. The margin is at least the distance from the
+  /// second smallest of these minima to the smallest: the next record may be lower by as much.
   static constexpr int64_t kParts = ArrivalCounts::kParts;
-  /// Doublings. An added frame halves two gaps, and one of the two gaps that it makes.
+  /// Default margin in doublings. An added frame halves two gaps, and one of the two gaps that it makes.
   static constexpr double kMargin = 0.6;
-  /// Of an ID that is so regular that its period is this many times closer to its least gap.
+  /// Minimum margin: that of an ID whose period is within kMinMargin / kRegular doublings of its minimum gap.
   static constexpr double kMinMargin = 0.3;
   static constexpr double kRegular = 10;
-  /// Of an irregular ID, whose eight gaps may take any time: a burst is sixteen times as fast.
+  /// Margin for an irregular ID, whose eight gaps may take any time: a burst is sixteen times as fast.
   static constexpr double kBurstMargin = 4;
-  /// An ID whose payload changes in a smaller share of its frames stands still.
+  /// An ID whose payload changes in a smaller share of its frames is `still`.
   static constexpr double kStillShare = 0.1;
 
   ArrivalModel() = default;
@@ -96,17 +98,17 @@ class ArrivalModel {
   explicit ArrivalModel(const ArrivalSums& sums);
 
   bool empty() const { return ids_.empty(); }
-  /// Of the ID of this index; no bounds for an unknown one.
+  /// The curve of the ID with this index. Has no bounds for an unknown ID.
   const Arrival& of(int32_t id) const {
     static constexpr Arrival kNone;
     return static_cast<size_t>(id) < ids_.size() ? ids_[static_cast<size_t>(id)] : kNone;
   }
 
-  /// As tensors "profile.arrival_ns" and "profile.arrival_margin" (docs/formats/safetensors.md); none where
-  /// there is no ID.
+  /// The model as tensors "profile.arrival_ns" and "profile.arrival_margin" (docs/formats/safetensors.md).
+  /// Empty if there is no ID.
   NamedTensors tensors() const;
-  /// From such tensors; empty where there are none. Errors: InputError that names a tensor that is misshapen
-  /// or holds what no model has.
+  /// Reads the result of tensors(); empty if there are no such tensors. Errors: InputError that names a
+  /// tensor that has a wrong shape or impossible values.
   static ArrivalModel from_tensors(const NamedTensors& tensors, int32_t ids);
 
  private:

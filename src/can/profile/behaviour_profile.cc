@@ -15,8 +15,7 @@
 namespace plimsoll {
 namespace {
 
-// What is known of so many IDs while a profile is learned is asked for at once, so that a refusal names all
-// of it.
+// Charges all memory for this many IDs at once, so that a refusal names the total.
 void require_room(size_t ids) {
   constexpr size_t kEach = sizeof(BehaviourProfile::Id) + sizeof(BenignId) + sizeof(BenignId::Spans);
   const size_t transitions = ids <= BehaviourProfile::kMaxIds ? ids * ids / 8 : 0;
@@ -32,11 +31,11 @@ struct BehaviourProfile::Learner {
   int64_t benign = 0;
   const Recording* recording_before = nullptr;
   bool recording_counted = false;
-  int64_t recordings = 0;  // with times and benign frames
+  int64_t recordings = 0;  // Recordings with times and benign frames.
 
   explicit Learner(BehaviourProfile& into) : profile(into), ids(into.ids_.size()), spans(into.ids_.size()) {}
 
-  // The benign frames of a run, as if there were no others.
+  // Adds the benign frames of a run and ignores all others.
   template <typename IsBenign>
   void add(const FrameSpans& frames, const Recording& recording, const IsBenign& is_benign) {
     const bool another = &recording != std::exchange(recording_before, &recording);
@@ -64,7 +63,7 @@ struct BehaviourProfile::Learner {
   }
 
   void finish() {
-    // The last one is that of all unknown IDs, which have no profile.
+    // The last entry collects all unknown IDs, which have no profile.
     for (size_t n = 0; n + 1 < ids.size(); ++n) profile.ids_[n] = ids[n].finished(spans[n], recordings);
     profile.find_expected();
   }
@@ -129,7 +128,7 @@ BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<con
   all.recordings = learner.recordings;
   all.ids = std::move(learner.ids);
   all.spans = std::move(learner.spans);
-  all.ids.pop_back();  // that of all unknown IDs
+  all.ids.pop_back();  // Drops the entry of all unknown IDs.
   all.spans.pop_back();
   *sums = std::move(all);
   return profile;

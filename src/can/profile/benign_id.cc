@@ -33,8 +33,8 @@ void BenignId::Steps::add(uint8_t taken) {
   hits += taken == step;
 }
 
-// The votes for another step are against this one. Of a counter, which has nearly all of them, as if they
-// were counted one after the other.
+// Votes for different steps cancel out. For a counter, which has nearly all votes, the result is the same as
+// if both drives had been counted in sequence.
 void BenignId::Steps::add(const Steps& other) {
   if (step == other.step) {
     add_count(lead, other.lead);
@@ -134,10 +134,10 @@ void BenignId::finish_times(const Spans& spans, int64_t recordings, BehaviourPro
     return static_cast<int64_t>(BehaviourProfile::kBeyond * static_cast<double>(of));
   };
   const int64_t min = GapBins::least_of(GapBins::bin_at(spans.two, beyond(two_gaps_)));
-  // The shortest spans are not told apart from none.
+  // GapBins does not distinguish the shortest spans from none.
   if (min > GapBins::kShortest && static_cast<double>(min) > BehaviourProfile::kMinRegularity * 2 * period)
     id.min_two_gaps = min;
-  // Of several vehicles one need not send what the others do.
+  // With several vehicles, one of them need not send what the others send.
   if (recordings_ < recordings) return;
   const int64_t longest = GapBins::least_of(GapBins::bin_at(spans.one, gaps_ - 1 - beyond(gaps_)) + 1);
   if (static_cast<double>(longest) <= BehaviourProfile::kMaxIrregularity * period) id.longest_gap = longest;

@@ -9,39 +9,39 @@
 
 namespace plimsoll {
 
-/// What is counted of one ID while a benign profile is learned, frame by frame in the order of time.
+/// Counts of one ID while a benign profile is learned, frame by frame in the order of time. Not thread-safe.
 class BenignId {
  public:
-  /// The spans of time of one ID by GapBins: of gaps, and of two gaps in a row.
+  /// Histograms of an ID's single gaps and of its two gaps in a row, by GapBins.
   struct Spans {
     std::array<uint32_t, GapBins::kBins> one{};
     std::array<uint32_t, GapBins::kBins> two{};
   };
 
-  /// From here on comes another run of frames, of the same recording or of another.
+  /// Starts another run of frames, of the same recording or of another.
   void begin_run(bool another_recording) {
     seen_ = 0;
     has_last_data_ = false;
     in_recording_ = in_recording_ && !another_recording;
   }
-  /// A frame at this time, the `position`th benign one of its run.
+  /// Adds a frame at this time, the `position`th benign frame of its run.
   void add_time(int64_t position, int64_t time_ns, Spans& spans);
-  /// Its payload: `data` [kPayloadBytes], zero after `length`.
+  /// Adds the payload of that frame: `data` [kPayloadBytes], zero after `length`.
   void add_payload(uint8_t length, const uint8_t* data);
-  /// `recordings`: that there were.
+  /// Computes the profile. `recordings` is the number of all recordings.
   BehaviourProfile::Id finished(const Spans& spans, int64_t recordings) const;
 
-  // Of several drives, counted apart.
-  /// What another drive counted of the same ID: neither goes on from the other. Errors: InputError where the
-  /// sum does not fit.
+  // Merging of drives that were counted separately.
+  /// Adds the counts of the same ID in another drive. Neither drive continues the other. Errors: InputError
+  /// if a sum does not fit.
   void add(const BenignId& other);
-  /// Bits of the first eight bytes that changed, and what the others were, as payload_bits().
+  /// Bits of the first eight bytes that changed, and the values of the others, both as payload_bits().
   uint64_t changed_bits() const { return __builtin_bswap64(ones_ ^ always_); }
   uint64_t held_bits() const { return __builtin_bswap64(always_); }
   int64_t payloads() const { return payloads_; }
-  /// Whether these spans may be its own.
+  /// Whether the numbers of these spans match the counted gaps.
   bool has_spans(const Spans& spans) const;
-  /// All that was counted, as whole numbers and sums of gaps: take(number) for each, in a fixed order.
+  /// Calls take(number) for each count, in a fixed order; for_each_sum() does so for the sums of gaps.
   template <typename Self, typename Take>
   static void for_each_count(Self& self, const Take& take) {
     for (auto* one : {&self.recordings_, &self.gaps_, &self.two_gaps_, &self.payloads_, &self.pairs_})
@@ -67,8 +67,8 @@ class BenignId {
   }
 
  private:
-  // By how much a part of a byte goes on from frame to frame: the step that most votes are for, after Boyer
-  // and Moore, "MJRTY", 1991; a counter's holds from the first to the last.
+  // The most frequent step of a part of a byte from frame to frame, by majority vote (Boyer and Moore,
+  // "MJRTY", 1991). The step of a counter has the majority from the first frame to the last.
   struct Steps {
     uint8_t step = 0;
     int64_t lead = 0;
@@ -84,15 +84,15 @@ class BenignId {
   void finish_times(const Spans& spans, int64_t recordings, BehaviourProfile::Id& id) const;
   void finish_payload(BehaviourProfile::Id& id) const;
 
-  int32_t seen_ = 0;  // frames of the run, up to 2
+  int32_t seen_ = 0;  // Frames of the run, up to 2.
   bool in_recording_ = false;
-  int64_t recordings_ = 0;  // that have it
+  int64_t recordings_ = 0;  // Recordings that have the ID.
   Seen last_;
   Seen before_last_;
   std::array<uint8_t, kPayloadBytes> last_data_{};
 
   int64_t gaps_ = 0;
-  double gap_sum_ = 0;  // of scaled_log
+  double gap_sum_ = 0;  // Sum of scaled_log().
   double gap_squares_ = 0;
   double gap_ns_ = 0;
   int64_t two_gaps_ = 0;
@@ -101,15 +101,15 @@ class BenignId {
   std::array<int64_t, BehaviourProfile::kMaxPayload + 1> lengths_{};
   std::array<int64_t, kPayloadBytes> bytes_{};
   std::array<int64_t, kPayloadBytes> byte_squares_{};
-  uint64_t ones_ = 0;               // bits that were ever set
-  uint64_t always_ = ~uint64_t{0};  // and that were never clear
+  uint64_t ones_ = 0;               // Bits that were ever set.
+  uint64_t always_ = ~uint64_t{0};  // Bits that were never clear.
   bool has_last_data_ = false;
   int64_t pairs_ = 0;
-  int32_t still_ = 0;  // frames in a row with this payload
+  int32_t still_ = 0;  // Frames in a row with this payload.
   int32_t longest_still_ = 0;
   std::array<uint8_t, kPayloadBytes> max_change_{};
   std::array<Steps, kPayloadBytes> byte_steps_{};
-  std::array<Steps, kPayloadBytes> nibble_steps_{};  // of the lower half
+  std::array<Steps, kPayloadBytes> nibble_steps_{};  // Steps of the lower half of each byte.
 };
 
 }  // namespace plimsoll

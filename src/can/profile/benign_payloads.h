@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-/// Calls take(index of the ID, payload_bits()) for each frame of these runs that has a known ID and is not
-/// labelled 1, in their order; for none of a recording without payloads.
+/// Calls take(index of the ID, payload_bits()) in order for each frame of these runs that has a known ID and
+/// is not labelled 1. Recordings without payloads are skipped.
 template <typename Take>
 void for_each_benign_payload(const FrameSpans& frames, std::span<const FrameWindow> runs,
                              const Vocabulary& vocabulary, const Take& take) {

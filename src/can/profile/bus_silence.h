@@ -12,41 +12,42 @@ namespace plimsoll {
 
 struct FrameWindow;
 
-/// How long a bus is without any frame in benign traffic, and how it goes to sleep. A pause longer than
-/// kLongestAwake is a sleep: before one, controllers stop one after the other, so that few IDs are heard
-/// until the end. Of a bus that someone cuts off, all are.
+/// How long a bus has no frame in benign traffic, and how it goes to sleep. A pause longer than kLongestAwake
+/// is a sleep: controllers stop one after the other before it, so few IDs are heard until the end. If someone
+/// cuts off the bus, all IDs are heard until the end.
 struct BusSilence {
   static constexpr int64_t kLongestAwake = 1'000'000'000;  ///< ns
-  /// The time before a pause in which IDs count as heard until the end.
+  /// IDs heard in this time before a pause count as heard until the end.
   static constexpr int64_t kBefore = 1'000'000'000;  ///< ns
-  /// What is shorter is the jitter of whoever records.
+  /// Shorter pauses are jitter of the recording device.
   static constexpr int64_t kMin = 1'000'000;  ///< ns
 
-  int64_t longest_ns = 0;         ///< from a frame to the next, awake; 0: it was never learned
-  int64_t ids_before_sleep = -1;  ///< the most that were heard before one; below 0: none was seen
+  int64_t longest_ns = 0;  ///< Longest gap between frames while awake; 0 if it was never learned.
+  /// Maximum number of IDs heard before a sleep; below 0 if no sleep was seen.
+  int64_t ids_before_sleep = -1;
 
-  /// From all frames of these runs. A run does not go on from the one before.
+  /// Learns from all frames of these runs. A run does not continue the one before.
   static BusSilence learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                           const Vocabulary& vocabulary);
-  /// That of this traffic and of the other.
+  /// Extends this result by that of other traffic.
   void add(const BusSilence& other);
 
-  /// As tensor "profile.silence" (docs/formats/safetensors.md).
+  /// The result as tensor "profile.silence" (docs/formats/safetensors.md).
   NamedTensors tensors() const;
-  /// From such a tensor; never learned where there is none. Errors: InputError that names the tensor if it is
-  /// misshapen or holds what is impossible.
+  /// Reads the result of tensors(); not learned if there is no such tensor. Errors: InputError that names the
+  /// tensor if it has a wrong shape or impossible values.
   static BusSilence from_tensors(const NamedTensors& tensors);
 };
 
-/// When each ID of a bus was heard last.
+/// The time at which each ID of a bus was heard last. Not thread-safe.
 class HeardIds {
  public:
   void begin(int32_t ids) { last_.assign(static_cast<size_t>(ids), kNever); }
-  /// Index of the ID; one that is not among these counts for nothing.
+  /// Records that the ID with this index was heard. An index out of range is ignored.
   void add(int32_t id, int64_t time_ns) {
     if (static_cast<size_t>(id) < last_.size()) last_[static_cast<size_t>(id)] = time_ns;
   }
-  /// IDs within BusSilence::kBefore of this time.
+  /// Number of IDs heard within BusSilence::kBefore of this time.
   int64_t count(int64_t time_ns) const;
 
  private:

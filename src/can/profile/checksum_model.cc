@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// IDs that are searched in one pass: each takes 16 KiB at most.
+// Number of IDs searched in one pass. Each takes at most 16 KiB.
 constexpr int32_t kAtOnce = 256;
 
 }  // namespace
@@ -24,7 +24,7 @@ ChecksumModel ChecksumModel::learn(const FrameSpans& frames, std::span<const Fra
     Vector<ChecksumSearch, Tag::columns> searches(count);
     const auto each = [&](const auto& take) {
       for_each_benign_payload(frames, runs, vocabulary, [&](int32_t id, uint64_t payload) {
-        const auto at = static_cast<size_t>(id - first);  // of an ID before `first`, more than `count`
+        const auto at = static_cast<size_t>(id - first);  // An ID before `first` wraps to more than `count`.
         if (at < count) take(at, payload);
       });
     };

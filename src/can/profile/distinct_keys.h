@@ -9,17 +9,17 @@
 
 namespace plimsoll {
 
-/// Which messages there are among many, in the ledger: an attacker may send as many as an ID has values. Not
-/// thread-safe.
+/// The set of distinct messages among many. Charged to the ledger, because an attacker may send as many
+/// messages as an ID has values. Not thread-safe.
 class DistinctKeys {
  public:
-  /// Errors: BudgetExceeded.
+  /// Adds a message. Errors: BudgetExceeded.
   void add(MessageKey key) {
     const auto next = static_cast<int32_t>(keys_.size());
     if (slots_.find_or_add(key, next) == next) keys_.push_back(key);
   }
   bool empty() const { return keys_.empty(); }
-  /// All of them; none are left.
+  /// Returns all messages in ascending order and clears the set.
   MessageKeys take() {
     slots_ = {};
     std::ranges::sort(keys_);

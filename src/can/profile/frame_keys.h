@@ -9,16 +9,16 @@
 
 namespace plimsoll {
 
-/// The message of each frame of a recording, as a vocabulary numbers channels. A view: the frames must
-/// outlive it. Immutable.
+/// The message of each frame of a recording, with channels numbered as in a vocabulary. A view: the frames
+/// must outlive it. Immutable, so any number of threads may read.
 class FrameKeys {
  public:
   FrameKeys() = default;
-  /// `known`: names of channels by number. A channel of the recording that is not among them has a number of
-  /// its own, from kMaxChannels on.
+  /// `known` holds the names of channels by number. A channel of the recording that is not among them gets a
+  /// number of its own, starting at kMaxChannels.
   FrameKeys(const FrameSpans& frames, const Recording& recording, const std::vector<std::string>& known);
 
-  /// By the frame's place in the spans.
+  /// The message of the frame at this index of the spans.
   MessageKey operator[](size_t frame) const {
     const MessageKey can_id = can_id_[frame];
     return channel_ == nullptr ? can_id : can_id | numbers_[channel_[frame] % kMaxChannels];
@@ -26,16 +26,17 @@ class FrameKeys {
 
  private:
   const uint32_t* can_id_ = nullptr;
-  const uint8_t* channel_ = nullptr;                // null where recordings are of one channel each
-  std::array<MessageKey, kMaxChannels> numbers_{};  // by channel of the recording, shifted to their place
+  const uint8_t* channel_ = nullptr;  // Null if each recording has one channel.
+  // Indexed by channel of the recording, shifted to the channel's place in the key.
+  std::array<MessageKey, kMaxChannels> numbers_{};
 };
 
-/// The name of a key's channel: one of `known`, or of the recording's; empty where recordings are of one
-/// channel each.
+/// The name of a key's channel: one of `known`, or of the recording's. Empty if each recording has one
+/// channel.
 std::string channel_of(MessageKey key, const std::vector<std::string>& known,
                        const std::vector<std::string>& of_recording);
 
-/// Adds the names of a recording's channels that are not among `known` yet. Errors: InputError for more than
+/// Adds the names of a recording's channels that `known` does not have yet. Errors: InputError for more than
 /// kMaxChannels.
 void add_channels(const Recording& recording, std::vector<std::string>& known);
 

@@ -6,17 +6,18 @@
 
 namespace plimsoll {
 
-/// Nanoseconds from one time to another; 0 where time runs back.
+/// Nanoseconds from one time to another; 0 if time runs back.
 inline uint64_t gap_ns(int64_t from, int64_t to) {
   return to > from ? static_cast<uint64_t>(to) - static_cast<uint64_t>(from) : 0;
 }
 
-/// The same, to compute with: no more than 2^62.
+/// Result of gap_ns(), limited to 2^62 so that sums do not overflow.
 inline int64_t bounded_gap_ns(int64_t from, int64_t to) {
   return static_cast<int64_t>(std::min(gap_ns(from, to), uint64_t{1} << 62));
 }
 
-/// A span of time on the scale of all time features: ln(1 + microseconds), 0 at 0, 1 at 10 s and above.
+/// A time span on the scale of all time features: ln(1 + microseconds), normalized to 0 at 0 and 1 at 10 s
+/// and above.
 inline double scaled_log(double ns) {
   constexpr double kMax = 1e10;
   constexpr double kLogOfMax = 16.11809575095832;  // ln(1 + 1e7)

@@ -9,14 +9,14 @@
 
 namespace plimsoll {
 
-/// Spans of time are counted in bins of 6 significant bits, 3 % wide at most: a distribution is learned in
-/// 4 KiB, however many spans there are.
+/// Bins of time spans with 6 significant bits, at most 3 % wide. A distribution is learned in 4 KiB, however
+/// many spans there are.
 struct GapBins {
-  /// Shorter spans, and those of a clock that runs back, count as this many nanoseconds.
+  /// Minimum span in nanoseconds. Shorter spans, and those of a clock that runs back, count as this.
   static constexpr int64_t kShortest = 1000;
-  static constexpr int kBits = 5;  ///< after the first one
+  static constexpr int kBits = 5;  ///< Significant bits after the first one.
   static constexpr int kLowest = std::bit_width(static_cast<uint64_t>(kShortest)) - 1;
-  static constexpr int kHighest = 40;  ///< 1,100 s and above
+  static constexpr int kHighest = 40;  ///< Highest bit: spans of 1,100 s and above.
   static constexpr size_t kBins = static_cast<size_t>(kHighest - kLowest + 1) << kBits;
 
   static int64_t gap_of(int64_t from, int64_t to) {
@@ -28,13 +28,13 @@ struct GapBins {
     const int top = std::bit_width(ns) - 1;
     return static_cast<size_t>(top - kLowest) << kBits | ((ns >> (top - kBits)) & ((1U << kBits) - 1));
   }
-  /// The least span of a bin, and of the one after the last.
+  /// The minimum span of a bin. `bin` may be kBins, one past the last.
   static constexpr int64_t least_of(size_t bin) {
     const int top = static_cast<int>(bin >> kBits) + kLowest;
     return static_cast<int64_t>((uint64_t{1} << kBits | (bin & ((1U << kBits) - 1))) << (top - kBits));
   }
 
-  /// The bin of the span that `below` others precede; `counts` [kBins] hold more than that.
+  /// The bin of the span that `below` others precede. `counts` [kBins] must hold more than `below` spans.
   static size_t bin_at(std::span<const uint32_t> counts, int64_t below) {
     size_t bin = 0;
     while (below >= counts[bin]) below -= counts[bin++];

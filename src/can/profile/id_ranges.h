@@ -8,10 +8,10 @@
 
 namespace plimsoll {
 
-/// Where the items of each ID are in a list that is sorted by `id`, the index of an ID.
+/// The range of each ID's items in a list that is sorted by `id`, the index of an ID.
 class IdRanges {
  public:
-  /// Of the IDs [0, ids), which all items have.
+  /// Finds the ranges of the IDs [0, ids). Each item's ID must be one of them.
   template <typename Item>
   void find(std::span<const Item> items, int32_t ids) {
     first_of_.assign(static_cast<size_t>(ids) + 1, 0);
@@ -19,7 +19,7 @@ class IdRanges {
     std::partial_sum(first_of_.begin(), first_of_.end(), first_of_.begin());
   }
 
-  /// The items of this ID in the same list; none of an ID that is not among these.
+  /// The items of this ID in the same list. Empty for an ID out of range.
   template <typename Item>
   std::span<const Item> of(std::span<const Item> items, int32_t id) const {
     const auto at = static_cast<size_t>(id);
@@ -29,7 +29,7 @@ class IdRanges {
   }
 
  private:
-  Vector<int32_t, Tag::columns> first_of_;  // item of each ID, and one after the last
+  Vector<int32_t, Tag::columns> first_of_;  // Index of each ID's first item, and one past the last item.
 };
 
 }  // namespace plimsoll

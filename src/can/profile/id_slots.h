@@ -8,19 +8,19 @@
 
 namespace plimsoll {
 
-/// A small number for each of some messages: 11-bit IDs of the first channel by table, all others by open
-/// addressing. Not thread-safe.
+/// Maps messages to small numbers: 11-bit IDs of the first channel by table, all others by open addressing.
+/// Not thread-safe.
 template <Tag kTag = Tag::blocks>
 class IdSlots {
  public:
   IdSlots() : standard_(0x800, -1), others_(64) {}
 
-  /// The slot of a message, or -1.
+  /// The slot of a message; -1 if it has none.
   int32_t find(MessageKey key) const {
     return key < standard_.size() ? standard_[key] : others_[place(key)].slot;
   }
 
-  /// The slot of a message; `next` becomes its slot if it has none.
+  /// The slot of a message, which becomes `next` if it has none.
   int32_t find_or_add(MessageKey key, int32_t next) {
     if (key < standard_.size()) {
       if (standard_[key] < 0) standard_[key] = next;
@@ -33,7 +33,7 @@ class IdSlots {
     return next;
   }
 
-  /// Forgets all; `nodes` have the keys that were added.
+  /// Removes all messages. `nodes` hold the keys that were added.
   template <typename Nodes>
   void clear(const Nodes& nodes) {
     for (const auto& node : nodes)
@@ -49,7 +49,7 @@ class IdSlots {
   };
 
   size_t place(MessageKey key) const {
-    // From bit 32 on the product depends on the channel too.
+    // The upper bits are used because only from bit 32 on the product depends on the channel.
     size_t at = key * uint64_t{0x9E3779B97F4A7C15} >> 32;
     for (;; ++at) {
       const Entry& entry = others_[at & (others_.size() - 1)];
@@ -65,7 +65,7 @@ class IdSlots {
   }
 
   Vector<int32_t, kTag> standard_;
-  Vector<Entry, kTag> others_;  // a power of two, at most half full
+  Vector<Entry, kTag> others_;  // Size is a power of two; at most half full.
   size_t held_ = 0;
 };
 

@@ -10,20 +10,19 @@
 #include "can/profile/distinct_keys.h"
 #include "can/profile/profile_sums.h"
 
-// The profile of several drives from what was learned of each. What was counted adds up; of what was fitted,
-// a bound that no drive exceeds.
+// Merges the profiles of several drives. Counts add up; a fitted value becomes a bound that no drive exceeds.
 
 namespace plimsoll {
 namespace {
 
-// What one drive knows of an ID whose payloads it has.
+// The part of one drive that has payloads of an ID.
 struct Part {
   const LearnedDrive& drive;
   int32_t id;
 
   const BenignId& counted() const { return drive.sums.ids[static_cast<size_t>(id)]; }
-  // Whether these bits never changed: then it learned nothing of them, and has nothing against what others
-  // did.
+  // Whether these bits never changed. If so, the drive learned nothing about them and does not contradict the
+  // others.
   bool holds(uint64_t bits) const { return (counted().changed_bits() & bits) == 0; }
   uint64_t held() const { return counted().held_bits(); }
 };
@@ -58,7 +57,7 @@ const One* find(std::span<const One> all, const One& wanted) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// A signal that each drive has, or holds at one value; nothing for another.
+// Merges a signal that each drive has or holds at one value; none otherwise.
 std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine& line) {
   Signal all{.first_bit = place.first_bit, .bits = place.bits};
   const auto in = [&](const Part& part) { return find(part.drive.profile.signals().of(part.id), place); };
@@ -82,7 +81,7 @@ std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine
     Signal its;
     if (one != nullptr) {
       its = *one;
-      // By as much as the other line may be off, wherever its own was worst.
+      // The merged line may differ from the drive's own line by this much, wherever the own line was worst.
       const double off =
           std::abs(all.slope - one->slope) * line_of(part, one).max_step + std::abs(all.offset - one->offset);
       has_mean |= its.max_mean >= 0;
@@ -104,7 +103,8 @@ std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine
   return all;
 }
 
-// Likewise a pair: its differences are all of those that the drives had.
+// Merges a pair that each drive has or holds at one value: its range covers the differences of all drives.
+// None otherwise.
 std::optional<SignalPair> merged(const Parts& parts, const SignalPair& place) {
   SignalPair all{.first = place.first, .second = place.second, .bits = place.bits};
   int64_t min = 0;
@@ -125,14 +125,16 @@ std::optional<SignalPair> merged(const Parts& parts, const SignalPair& place) {
     min = std::min(min, off - its.max);
     max = std::max(max, off + its.max);
   }
-  if (max - min >= int64_t{1} << (place.bits - 1)) return std::nullopt;  // half of the ring
+  // The differences cover half of the ring, so no middle is defined.
+  if (max - min >= int64_t{1} << (place.bits - 1)) return std::nullopt;
   const int64_t middle = min + (max - min) / 2;
   all.middle = all.around(all.middle + middle);
   all.max = static_cast<int32_t>(std::max(max - middle, middle - min));
   return all;
 }
 
-// A checksum that each drive found, or that its only payload has.
+// The checksum that each drive found, or that holds for the only payload of a drive that found none. None
+// otherwise.
 std::optional<PayloadChecksum> merged_checksum(const Parts& parts) {
   std::optional<PayloadChecksum> all;
   const auto in = [](const Part& part) { return part.drive.profile.checksums().of(part.id); };
@@ -150,7 +152,7 @@ std::optional<PayloadChecksum> merged_checksum(const Parts& parts) {
   return all;
 }
 
-// Those places of all drives that merged() takes, in their order.
+// Calls merge(place) for each distinct place of all drives, in ascending order.
 template <typename One, typename Of, typename Merge>
 void merge_places(const Parts& parts, const Of& of, const Merge& merge) {
   std::vector<One> places;

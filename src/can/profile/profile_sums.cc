@@ -30,7 +30,7 @@ void for_each_span(auto& spans, const Take& take) {
   }
 }
 
-// The numbers of an ID's arrivals, in the order of the tensor.
+// Calls take(number) for each number of an ID's arrivals, in the order of the tensor.
 template <typename Take>
 void for_each_count(auto& id, const Take& take) {
   for (auto* one : {&id.frames, &id.changes, &id.sum_ns}) take(*one);

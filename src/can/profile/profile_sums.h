@@ -4,24 +4,23 @@
 
 namespace plimsoll {
 
-/// What the profile of a calibrated vehicle was learned from: sums and extremes, of which those of several
-/// drives make up those of all. It stands beside the profile in a model file, for `plimsoll calibrate
-/// --merge`.
+/// The sums and extremes from which the profile of a calibrated vehicle was learned. Those of several drives
+/// add up to those of all. A model file stores them next to the profile, for `plimsoll calibrate --merge`.
 struct ProfileSums {
-  int64_t recordings = 0;  ///< with times and benign frames
+  int64_t recordings = 0;  ///< Recordings with times and benign frames.
   Vector<BenignId, Tag::columns> ids = {};
   Vector<BenignId::Spans, Tag::columns> spans = {};
   ArrivalSums arrivals = {};
-  Vector<SignalLine, Tag::columns> lines = {};  ///< of each signal
+  Vector<SignalLine, Tag::columns> lines = {};  ///< One entry per signal.
 
-  /// As tensors "profile.sums.ids" and so on (docs/formats/safetensors.md).
+  /// The sums as tensors "profile.sums.ids" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
-  /// Those of this profile. Errors: InputError that names a tensor that is missing, misshapen or holds what
-  /// is impossible.
+  /// Reads the sums of this profile. Errors: InputError that names a tensor that is missing, has a wrong
+  /// shape or holds impossible values.
   static ProfileSums from_tensors(const NamedTensors& tensors, const BehaviourProfile& profile);
 };
 
-/// Benign traffic that was learned from alone.
+/// The profile of one drive that was learned separately, and its sums.
 struct LearnedDrive {
   BehaviourProfile profile;
   ProfileSums sums;

@@ -7,14 +7,15 @@
 #include "can/profile/behaviour_profile.h"
 #include "can/profile/gap_bins.h"
 
-// How a profile stands in a model file: columns, a row an ID; all of 8 bytes, so that each is aligned.
+// Stores a profile in a model file: columns with one row per ID. All values have 8 bytes, so that each column
+// is aligned.
 
 namespace plimsoll {
 namespace {
 
 constexpr int64_t kBytes = kPayloadBytes;
 
-// A column of `width` values a row, each row written by fill(id, values).
+// A column of `width` values per row. fill(id, values) writes each row.
 template <typename T, typename Fill>
 OwnedTensor column(std::span<const BehaviourProfile::Id> ids, int64_t width, const Fill& fill) {
   Vector<T, Tag::columns> values(ids.size() * static_cast<size_t>(width));
@@ -26,7 +27,7 @@ OwnedTensor column(std::span<const BehaviourProfile::Id> ids, int64_t width, con
 
 constexpr int64_t kLongestSpan = GapBins::least_of(GapBins::kBins);
 
-// What tensors() writes, as a file has it that may be damaged.
+// The columns that tensors() writes, read from a file that may be damaged.
 struct Columns {
   const NamedTensors& tensors;
   int64_t ids;

@@ -5,7 +5,8 @@
 
 namespace plimsoll {
 
-/// How far the last values of a signal were from their predictions (Signal::surprise), for means over them.
+/// The distances of a signal's last values from their predictions (Signal::surprise), for means over them.
+/// Not thread-safe.
 class RecentSurprises {
  public:
   static constexpr int kMax = 16;
@@ -16,8 +17,8 @@ class RecentSurprises {
     count_ = std::min(count_ + 1, kMax);
   }
   bool is_full() const { return count_ == kMax; }
-  /// Of the last `count`, at most kMax, once it is full; in the order of time, so that the sum is the same
-  /// wherever the ring begins.
+  /// Mean of the last `count` surprises, at most kMax, if is_full(). Sums in the order of time, so that the
+  /// result does not depend on where the ring begins.
   double mean(int count) const {
     double sum = 0;
     for (int back = count - 1; back >= 0; --back)

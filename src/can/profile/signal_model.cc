@@ -16,10 +16,10 @@ namespace plimsoll {
 namespace {
 
 constexpr int kPayloadBits = 64;
-// A bit that flips by so much less often than the one above it begins another signal.
+// A bit begins another signal if it flips less often than this share of the flips of the bit above it.
 constexpr double kFall = 0.6;
-// A signal is compared that changes in so many of the parts of benign traffic: what changes on rare events
-// changes otherwise on the next one.
+// Only signals that change in at least kLivelyParts of the kParts parts of benign traffic are kept: a signal
+// that changes on rare events changes differently on the next one.
 constexpr int kParts = 8;
 constexpr int kLivelyParts = 6;
 
@@ -28,7 +28,7 @@ struct Flips {
   std::array<int64_t, kPayloadBits> count{};
 };
 
-// What a signal does at most, frame by frame.
+// Extremes of a signal, frame by frame.
 struct Extremes {
   int32_t hold = 0;
   RecentSurprises surprises = {};
@@ -53,13 +53,13 @@ struct Extremes {
   }
 };
 
-// Calls take(index, payload, earlier payloads of the ID in the run, how many) for each benign frame of a
+// Calls take(index, payload, earlier payloads of the ID in the run, their number) for each benign frame of a
 // known ID.
 template <typename Take>
 void for_each_payload(const FrameSpans& frames, std::span<const FrameWindow> runs,
                       const Vocabulary& vocabulary, const Take& take) {
   struct Seen {
-    std::array<uint64_t, 2> payloads{};  // the last one first
+    std::array<uint64_t, 2> payloads{};  // The last payload comes first.
     int count = 0;
   };
   Vector<Seen, Tag::columns> seen(static_cast<size_t>(vocabulary.size()));
@@ -103,8 +103,8 @@ double Signal::surprise(uint64_t before_last, uint64_t last, uint64_t now) const
   const uint32_t middle = value(last);
   const double expected = slope * step(value(before_last), middle) + offset;
   const double error = step(middle, value(now)) - expected;
-  // std::remainder(error, ring), to the bit, as the ring is a power of two; the function takes a twentieth of
-  // the time of a window.
+  // Equals std::remainder(error, ring) to the bit, because the ring is a power of two. The library function
+  // takes a twentieth of the time of a window.
   const auto ring = static_cast<double>(uint64_t{1} << bits);
   return std::abs(error - ring * std::rint(error / ring));
 }
@@ -155,7 +155,8 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
   model.ranges_.find(model.signals(), vocabulary.size());
 
   lines.assign(model.signals_.size(), {});
-  Vector<uint32_t, Tag::columns> lively(model.signals_.size(), 0);  // parts of the traffic
+  // Parts of the traffic in which each signal changes.
+  Vector<uint32_t, Tag::columns> lively(model.signals_.size(), 0);
   Vector<int64_t, Tag::columns> frame_of(flips.size(), 0);
   const auto place = [&](const Signal& signal) {
     return static_cast<size_t>(&signal - model.signals_.data());
@@ -218,7 +219,7 @@ SignalModel SignalModel::from_tensors(const NamedTensors& tensors, int32_t ids) 
   const auto places = values_of<int64_t>(tensors, "profile.signal_place", {-1, 3});
   const auto rows = static_cast<int64_t>(places.size() / 3);
   const auto steps = values_of<double>(tensors, "profile.signal_steps", {rows, 3});
-  // Files of earlier versions do not have these.
+  // Files of earlier versions do not have these two tensors.
   std::span<const int64_t> holds;
   if (tensors.contains("profile.signal_holds"))
     holds = values_of<int64_t>(tensors, "profile.signal_holds", {rows, 3});

@@ -14,39 +14,41 @@ namespace plimsoll {
 
 struct FrameWindow;
 
-/// The first eight bytes of a payload, bit 0 the highest of the first byte.
+/// The first eight bytes of a payload as a number. Bit 0 is the highest bit of the first byte.
 uint64_t payload_bits(const uint8_t* data);
 
-/// Bits of an ID's payload that hold one value, and what benign traffic does with it: a step is predicted
-/// from the one before. Values are a ring, 2^bits long, so that neither a counter nor a sum that overflows,
-/// nor a number that passes zero, is a great step.
+/// Bits of an ID's payload that hold one value, and its benign behaviour: a step is predicted from the step
+/// before. Values are a ring of size 2^bits, so a counter or a sum that overflows, or a number that passes
+/// zero, makes no large step.
 struct Signal {
-  int32_t id = 0;         ///< index of its CAN ID
-  uint8_t first_bit = 0;  ///< of the payload
+  int32_t id = 0;         ///< Index of its CAN ID.
+  uint8_t first_bit = 0;  ///< First bit in the payload.
   uint8_t bits = 0;
-  double slope = 0;  ///< of a step, by the step before
+  double slope = 0;  ///< Slope of a step as a linear function of the step before.
   double offset = 0;
-  double max = 0;  ///< that a benign step differed from its prediction
-  // What can/score/lone_signals.h compares with; 0, and max_mean -1, in files of earlier versions.
-  int32_t longest_hold = 0;  ///< frames in a row with one value
-  uint32_t min = 0;          ///< value in benign traffic
+  double max = 0;  ///< Maximum difference of a benign step from its prediction.
+  // Values that can/score/lone_signals.h compares with. They are 0, and max_mean is -1, in files of earlier
+  // versions.
+  int32_t longest_hold = 0;  ///< Maximum frames in a row with one value.
+  uint32_t min = 0;          ///< Minimum value in benign traffic.
   uint32_t greatest = 0;
-  double max_mean = -1;  ///< of surprises in a row, RecentSurprises::kMax; below 0: too few to say
+  /// Maximum mean of RecentSurprises::kMax surprises in a row; below 0 if there were too few.
+  double max_mean = -1;
 
   uint32_t value(uint64_t payload) const {
     return static_cast<uint32_t>(payload >> (64 - first_bit - bits) & ((uint64_t{1} << bits) - 1));
   }
-  /// From `before` to `after`, the shorter way round.
+  /// The step from `before` to `after`, the shorter way round the ring.
   int32_t step(uint32_t before, uint32_t after) const {
     const int unused = 32 - bits;
     return static_cast<int32_t>((after - before) << unused) >> unused;
   }
-  /// How far the last of three payloads is from what the others predict.
+  /// Distance of the last of three payloads from its prediction by the other two.
   double surprise(uint64_t before_last, uint64_t last, uint64_t now) const;
 };
 
-/// Sums over pairs of consecutive steps, of which a line from step to step follows: those of several drives
-/// add up.
+/// Sums over pairs of consecutive steps, from which a regression line from step to step follows. Those of
+/// several drives add up.
 struct SignalLine {
   static constexpr size_t kNumbers = 6;
 
@@ -59,43 +61,43 @@ struct SignalLine {
 
   void add(double step, double next);
   void add(const SignalLine& other);
-  /// Slope and offset.
+  /// Sets the slope and the offset of the signal.
   void put(Signal& signal) const;
 };
 
-/// The signals of a vehicle's payloads, found in benign traffic. Boundaries are those of READ (Marchetti and
-/// Stabili, IEEE TIFS 2019): within a number bits flip the more often the lower they are. Immutable once
-/// learned: any number of threads may read.
+/// The signals of a vehicle's payloads, found in benign traffic. Boundaries are found as in READ (Marchetti
+/// and Stabili, IEEE TIFS 2019): within a number, lower bits flip more often. Immutable once learned, so any
+/// number of threads may read.
 class SignalModel {
  public:
-  /// Signals are no longer than this, and an ID with fewer frames has none.
+  /// Maximum bits of a signal, and minimum frames of an ID that has signals.
   static constexpr int kMaxBits = 24;
   static constexpr int64_t kFewest = 24;
-  /// With fewer benign means of surprises, nothing is said of the greatest.
+  /// Minimum number of benign means of surprises from which max_mean is set.
   static constexpr int64_t kFewestMeans = 64;
 
   SignalModel() = default;
 
-  /// Of the IDs [0, ids), by ID.
+  /// `signals` are sorted by ID; IDs are in [0, ids).
   SignalModel(Vector<Signal, Tag::columns> signals, int32_t ids);
-  /// From the frames of these runs that are not labelled 1. A run does not go on from the one before.
-  /// `lines`: of each signal.
+  /// Learns from the frames of these runs that are not labelled 1. A run does not continue the one before.
+  /// `lines` receives one entry per signal.
   static SignalModel learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                            const Vocabulary& vocabulary, Vector<SignalLine, Tag::columns>& lines);
 
   std::span<const Signal> signals() const { return signals_; }
-  /// Those of the ID of this index; none of an unknown one.
+  /// The signals of the ID with this index. Empty for an unknown ID.
   std::span<const Signal> of(int32_t id) const { return ranges_.of(signals(), id); }
 
-  /// As tensors "profile.signal_place", "profile.signal_steps", "profile.signal_holds" and
-  /// "profile.signal_means" (docs/formats/safetensors.md); none where there is no signal.
+  /// The model as tensors "profile.signal_place", "profile.signal_steps", "profile.signal_holds" and
+  /// "profile.signal_means" (docs/formats/safetensors.md). Empty if there is no signal.
   NamedTensors tensors() const;
-  /// From such tensors; empty where there are none. Errors: InputError that names a tensor that is misshapen
-  /// or holds what no model has.
+  /// Reads the result of tensors(); empty if there are no such tensors. Errors: InputError that names a
+  /// tensor that has a wrong shape or impossible values.
   static SignalModel from_tensors(const NamedTensors& tensors, int32_t ids);
 
  private:
-  Vector<Signal, Tag::columns> signals_;  // by ID
+  Vector<Signal, Tag::columns> signals_;  // Sorted by ID.
   IdRanges ranges_;
 };
 

@@ -11,11 +11,11 @@
 namespace plimsoll {
 namespace {
 
-// How the values of a signal lie about the first one.
+// The range of a signal's values relative to the first one.
 struct Range {
   bool any = false;
   uint32_t last = 0;
-  int64_t at = 0;  // from the first one, by steps
+  int64_t at = 0;  // Sum of all steps since the first value.
   int64_t min = 0;
   int64_t max = 0;
   int64_t ups = 0;
@@ -48,17 +48,17 @@ int32_t difference(uint64_t payload, int first, int second, int bits) {
   return on_ring(value(second) - value(first), bits);
 }
 
-// What benign payloads of an ID have.
+// The bits that change in the benign payloads of an ID.
 struct Payloads {
   int64_t frames = 0;
   uint64_t first = 0;
-  uint64_t changes = 0;  // bits that differed from the first
+  uint64_t changes = 0;  // Bits that differed from the first payload.
 
   void add(uint64_t payload) {
     if (frames++ == 0) first = payload;
     changes |= payload ^ first;
   }
-  // A signal with the bits above it, up to the byte's first, that never changed.
+  // The signal extended by the bits above it that never changed, up to the first bit of its byte.
   Signal widened(Signal signal) const {
     while (signal.first_bit % 8 != 0 && (changes >> (64 - signal.first_bit) & 1) == 0) {
       --signal.first_bit;
@@ -68,13 +68,13 @@ struct Payloads {
   }
 };
 
-// Benign differences of a pair, about the first one.
+// The range of a pair's benign differences relative to the first one.
 struct Differences {
   bool any = false;
   int32_t first = 0;
   int64_t min = 0;
   int64_t max = 0;
-  int64_t range = 0;  // the smaller one of the pair's
+  int64_t range = 0;  // The smaller range of the two signals.
 
   void add(int32_t difference, int bits) {
     if (!any) first = difference;
@@ -154,7 +154,7 @@ SignalPairs SignalPairs::learn(const FrameSpans& frames, std::span<const FrameWi
 float SignalPairs::worst(const FrameSpans& frames, const FrameWindow& window,
                          const Vocabulary& vocabulary) const {
   if (pairs_.empty() || !window.recording->has_payload) return 0;
-  double worst = 1;  // as a ratio
+  double worst = 1;  // A ratio; its logarithm is returned.
   const FrameKeys keys = vocabulary.keys(frames, *window.recording);
   for (int64_t f = window.first; f < window.first + window.count; ++f) {
     const auto at = static_cast<size_t>(f);

@@ -14,58 +14,60 @@ namespace plimsoll {
 
 struct FrameWindow;
 
-/// Two signals of one payload that tell of the same thing, such as the speeds of two wheels: as many bits,
-/// and never far apart. Values are a ring, as those of Signal, up to the first bit of the byte that a signal
-/// begins in: what never changed there is 0, or part of the number.
+/// Two signals of one payload that measure the same thing, such as the speeds of two wheels. They have
+/// equally many bits and are never far apart. Values are a ring, as those of Signal, and a signal extends up
+/// to the first bit of its byte: bits there that never changed are 0 or part of the number.
 struct SignalPair {
-  int32_t id = 0;     ///< index of its CAN ID
-  uint8_t first = 0;  ///< bit of the payload that each begins at
+  int32_t id = 0;     ///< Index of its CAN ID.
+  uint8_t first = 0;  ///< First bit of the first signal in the payload.
   uint8_t second = 0;
   uint8_t bits = 0;
-  int32_t middle = 0;  ///< of the benign differences, second less first
-  int32_t max = 0;     ///< that one differed from it
+  int32_t middle = 0;  ///< Middle of the benign differences, second minus first.
+  int32_t max = 0;     ///< Maximum distance of a benign difference from the middle.
 
-  /// From the first to the second, less the middle.
+  /// Difference of the two signals, minus the middle.
   int32_t off(uint64_t payload) const;
-  /// The shorter way round.
+  /// `value` on the ring, the shorter way round.
   int32_t around(int64_t value) const;
 };
 
-/// The pairs of a vehicle's signals, found in benign traffic. Immutable once learned: any number of threads
-/// may read.
+/// The pairs of a vehicle's signals, found in benign traffic. Immutable once learned, so any number of
+/// threads may read.
 class SignalPairs {
  public:
-  /// Signals of a smaller range of benign values are in no pair: counters and states.
+  /// Minimum benign range of a signal in a pair. Counters and states have a smaller one.
   static constexpr int32_t kMinRange = 64;
-  /// Differences spread over less than this share of either range.
+  /// Maximum spread of the differences, as a share of the smaller range.
   static constexpr double kMaxSpread = 0.25;
-  /// A signal that goes up, or down, in a smaller share of its steps accumulates: it may begin anew.
+  /// Minimum share of steps up, and of steps down. Other signals accumulate and may start anew.
   static constexpr double kMinTurns = 0.1;
-  static constexpr int64_t kFewest = 100;  ///< frames
+  static constexpr int64_t kFewest = 100;  ///< Minimum frames.
 
   SignalPairs() = default;
-  /// Of the IDs [0, ids), by ID.
+  /// `pairs` are sorted by ID; IDs are in [0, ids).
   SignalPairs(Vector<SignalPair, Tag::columns> pairs, int32_t ids);
 
-  /// From the frames of these runs that are not labelled 1, whose signals these are.
+  /// Learns from the frames of these runs that are not labelled 1. `signals` must be learned from the same
+  /// frames.
   static SignalPairs learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                            const Vocabulary& vocabulary, const SignalModel& signals);
 
   std::span<const SignalPair> pairs() const { return pairs_; }
-  /// Those of the ID of this index; none of an unknown one.
+  /// The pairs of the ID with this index. Empty for an unknown ID.
   std::span<const SignalPair> of(int32_t id) const { return ranges_.of(pairs(), id); }
 
-  /// Doublings by which the two of a pair are further apart than ever, for the worst frame of a window.
+  /// Doublings by which the signals of a pair are further apart than ever in benign traffic, for the worst
+  /// frame of a window.
   float worst(const FrameSpans& frames, const FrameWindow& window, const Vocabulary& vocabulary) const;
 
-  /// As tensor "profile.signal_pairs" (docs/formats/safetensors.md); none where there is no pair.
+  /// The model as tensor "profile.signal_pairs" (docs/formats/safetensors.md). Empty if there is no pair.
   NamedTensors tensors() const;
-  /// From such a tensor; empty where there is none. Errors: InputError that names the tensor if it is
-  /// misshapen or holds what no model has.
+  /// Reads the result of tensors(); empty if there is no such tensor. Errors: InputError that names the
+  /// tensor if it has a wrong shape or impossible values.
   static SignalPairs from_tensors(const NamedTensors& tensors, int32_t ids);
 
  private:
-  Vector<SignalPair, Tag::columns> pairs_;  // by ID
+  Vector<SignalPair, Tag::columns> pairs_;  // Sorted by ID.
   IdRanges ranges_;
 };
 

@@ -13,13 +13,13 @@
 
 namespace plimsoll {
 
-/// Messages by index: CAN IDs, or CAN IDs of channels. One that is not among them has the index size(), "out
-/// of vocabulary". Immutable: any number of threads may look up.
+/// Messages by index: CAN IDs, or CAN IDs of channels. A message outside the vocabulary has the index size().
+/// Immutable, so any number of threads may look up.
 class Vocabulary {
  public:
   explicit Vocabulary(MessageIds ids);
 
-  /// From a tensor of a model, I64 [n], and the names of channels by number. Errors: InputError where the
+  /// Reads a tensor of a model, I64 [n], with the names of channels by number. Errors: InputError if the
   /// tensor is missing or holds anything else, such as a channel without a name.
   static Vocabulary from_tensor(const NamedTensors& tensors, const std::string& name,
                                 std::vector<std::string> channels);
@@ -30,7 +30,7 @@ class Vocabulary {
     const int32_t slot = slots_.find(key);
     return slot < 0 ? size() : slot;
   }
-  /// The keys of frames, for index().
+  /// The keys of frames, to be passed to index().
   FrameKeys keys(const FrameSpans& frames, const Recording& recording) const {
     return {frames, recording, ids_.channels};
   }
@@ -40,16 +40,16 @@ class Vocabulary {
   IdSlots<Tag::columns> slots_;
 };
 
-/// Which recordings a vocabulary or a profile is learned from.
+/// Selects the recordings from which a vocabulary or a profile is learned.
 struct LearnFrom {
-  std::vector<std::string> splits = {};     ///< none: those for training
-  std::vector<std::string> leave_out = {};  ///< attacks whose recordings are not among them
+  std::vector<std::string> splits = {};     ///< Splits to learn from; empty for the training splits.
+  std::vector<std::string> leave_out = {};  ///< Attacks whose recordings are left out.
 
   bool takes(const Recording& recording) const;
 };
 
-/// The distinct messages of all frames of these recordings; with `benign_only`, of frames labelled 0. Errors:
-/// UsageError (no such split), InputError (too many channels).
+/// The distinct messages of all frames of the selected recordings; if `benign_only`, of the frames labelled
+/// 0. Errors: UsageError (no such split), InputError (too many channels).
 MessageIds training_ids(const FramesView& frames, bool benign_only, const LearnFrom& from = {});
 
 }  // namespace plimsoll
