@@ -83,17 +83,17 @@ void ChecksumSearch::solve(uint64_t payload) {
 std::optional<PayloadChecksum> ChecksumSearch::crc(int32_t id) const {
   std::array<uint64_t, PayloadChecksum::kPayload> lines = basis_;
   const auto rank = PayloadChecksum::kPayload - std::ranges::count(lines, uint64_t{0});
-  // Not of std::ranges: clang 14, which fuzzing takes, cannot compile its subrange.
+  // std::ranges is not used because clang 14, which builds the fuzzing programs, cannot compile its subrange.
   std::stable_partition(lines.begin(), lines.end(), [](uint64_t line) { return line != 0; });
   const auto differences = std::span(lines).first(static_cast<size_t>(rank));
   const auto try_field = [&](int first_bit, int bits) -> std::optional<PayloadChecksum> {
     const uint64_t field = field_of(first_bit, bits);
-    // Of payloads that differ in the field alone none has a checksum.
+    // If payloads differ only in the field, none of them has a checksum.
     if ((varying() & field) != field || rank * bits < kCrcBits) return std::nullopt;
-    int changing = 0;  // other units
+    int changing = 0;  // Number of other units that change.
     for (int unit = 0; unit < PayloadChecksum::kPayload; unit += bits)
       changing += unit != first_bit && (varying() & field_of(unit, bits)) != 0;
-    if (changing < 2) return std::nullopt;  // a copy
+    if (changing < 2) return std::nullopt;  // The field is a copy of the other unit.
     const auto crc = find_crc(bits, first_bit, differences);
     if (!crc) return std::nullopt;
     PayloadChecksum found{.id = id,

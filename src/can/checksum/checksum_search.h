@@ -12,31 +12,33 @@
 
 namespace plimsoll {
 
-/// Finds the checksum of one ID from its benign payloads, which come twice: see() learns which bits change,
-/// solve() what equations hold. What is found held for all of them. About 10 KB, whatever the traffic.
+/// Finds the checksum of one ID from its benign payloads, which the caller passes twice: see() learns which
+/// bits change, solve() which equations hold. A result holds for all payloads seen. Takes about 10 KB,
+/// whatever the traffic. Not thread-safe.
 class ChecksumSearch {
  public:
-  /// A CRC is found if so many bits came out right that chance would have had to guess, in units of bits: of
-  /// 2^17 that are tried, one in 2^23 would.
+  /// Minimum number of check bits that a CRC must predict: the rank of the differences times the bits of the
+  /// check. Of the 2^17 CRCs that are tried, one matches by chance with probability 2^-23.
   static constexpr int kCrcBits = 40;
-  /// Different payloads whose field a sum of all that changes has foretold, at least; and a sum of a part of
-  /// it, of three numbers, since two and their sum may be signals that belong together.
+  /// Minimum number of different payloads whose field was predicted by a sum of everything that changes. The
+  /// second constant is for a sum of three numbers or more that is only a part of it: two numbers and their
+  /// sum may be signals that belong together.
   static constexpr int64_t kFewestForetold = 24;
   static constexpr int64_t kFewestForetoldByPart = 128;
-  /// Values that the field takes in them: what takes fewer is a state, not a checksum.
+  /// Minimum number of values that the field takes in them. A field with fewer is a state and not a checksum.
   static constexpr size_t kFewestValues = 12;
 
   void see(uint64_t payload);
   void solve(uint64_t payload);
-  /// Adds what it found, the likeliest first: each is to be compared with all payloads before it is believed.
-  /// `id`: index of the ID.
+  /// Appends the checksums it found to `to`, the likeliest first. The caller must compare each of them with
+  /// all payloads. `id` is the index of the ID.
   void offer(int32_t id, Vector<PayloadChecksum, Tag::columns>& to) const;
 
  private:
-  /// Part of a nibble, from its lowest bit that changes up: a number that a sum may contain.
+  /// A number that a sum may contain: the part of a nibble from its lowest changing bit up.
   struct Unit {
     int nibble = 0;
-    int shift = 0;  ///< bits of the nibble below it
+    int shift = 0;  ///< Bits of the nibble below the unit.
     uint8_t value(uint64_t payload) const {
       return static_cast<uint8_t>((payload >> (60 - 4 * nibble) & 15) >> shift);
     }
@@ -55,21 +57,21 @@ class ChecksumSearch {
   std::optional<PayloadChecksum> crc(int32_t id) const;
   std::optional<PayloadChecksum> sum(const Sum& of, int32_t id) const;
 
-  // Of see().
-  uint64_t base_ = 0;  // the first payload
+  // State of see().
+  uint64_t base_ = 0;  // The first payload.
   bool any_ = false;
-  uint64_t ones_ = 0;   // bits that were ever set
-  uint64_t zeros_ = 0;  // or clear
+  uint64_t ones_ = 0;   // Bits that were ever set.
+  uint64_t zeros_ = 0;  // Bits that were ever clear.
 
-  // Of solve(). Payloads less the first, exclusively or, by their highest bit: what is affine holds for all
-  // payloads if it does for these.
+  // State of solve(). The basis of the differences (exclusive or) between the first payload and the others,
+  // by highest bit: an affine relation holds for all payloads if it holds for the basis.
   bool begun_ = false;
   std::array<uint64_t, 64> basis_{};
-  std::bitset<4096> hashes_;  // of payloads
+  std::bitset<4096> hashes_;  // Hashes of payloads.
   size_t units_ = 0;
   std::array<Unit, 16> unit_{};
   size_t sums_ = 0;
-  std::array<Sum, 24> sum_{};  // of bytes, then of nibbles
+  std::array<Sum, 24> sum_{};  // Bytes come first, then nibbles.
 };
 
 }  // namespace plimsoll

@@ -8,10 +8,11 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kMinShift = -6;  // the payload has two bytes at least
-constexpr int kMaxShift = 2;   // an identifier of two bytes, as in AUTOSAR's profiles
+constexpr int kMinShift = -6;  // A payload has at least two bytes.
+constexpr int kMaxShift = 2;   // A two-byte identifier, as in AUTOSAR's profiles, may follow the payload.
 
-// x^(bits + e - kBack) modulo the polynomial, by e: what a bit adds that is followed by e - kBack others.
+// x^(bits + e - kBack) modulo the polynomial, indexed by e: the contribution of a bit that is followed by e -
+// kBack others.
 struct Powers {
   static constexpr int kBack = -kMinShift * 8;
   std::array<uint8_t, kBack + PayloadChecksum::kPayload + 8 * kMaxShift> of;
@@ -49,7 +50,7 @@ constexpr std::array<Order, 8> kOrders = {{{false, false, false},
                                            {true, true, false},
                                            {true, true, true}}};
 
-// How many bits of the payload come after each one; of the field any.
+// For each bit, the number of payload bits that come after it; arbitrary for bits of the field.
 std::array<int, PayloadChecksum::kPayload> places(int bits, int first_bit, const Order& order) {
   const int units = PayloadChecksum::kPayload / bits;
   std::array<int, PayloadChecksum::kPayload> after{};

@@ -6,7 +6,8 @@
 namespace plimsoll {
 namespace {
 
-// Of an odd number modulo 256: Newton's iteration doubles the bits that are right, three at the start.
+// The inverse of an odd number modulo 256. Newton's iteration doubles the number of correct bits, which is
+// three at the start.
 uint8_t inverse(uint8_t odd) {
   uint8_t x = odd;
   for (int step = 0; step < 2; ++step) x = static_cast<uint8_t>(x * (2 - odd * x));
@@ -21,8 +22,8 @@ void ResidueSystem::take(Line& from, const Line& line, uint8_t times) const {
   from.result = static_cast<uint8_t>((from.result - times * line.result) & mask_);
 }
 
-// Makes it the line of its first entry, which becomes a power of two. What is left of it when that entry
-// vanishes is another equation.
+// Stores the line under its first entry, scaled so that this entry is a power of two. If the line still has
+// other entries when the first one vanishes, the rest is another equation.
 void ResidueSystem::put(size_t at, const Line& line) {
   const int twos = std::countr_zero(line.row[at]);
   Line& mine = lines_[at];

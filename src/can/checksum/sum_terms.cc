@@ -14,7 +14,7 @@ struct Terms {
 
   bool known(size_t bit) const { return (sum.known >> (63 - bit) & 1) != 0; }
   uint8_t of(size_t bit) const { return known(bit) ? sum.terms[bit] : uint8_t{0}; }
-  bool doubles(size_t bit) const {  // into the one above it
+  bool doubles(size_t bit) const {  // Whether the term of the bit doubles into that of the bit above it.
     return of(bit) != 0 && of(bit - 1) != 0 && of(bit - 1) == static_cast<uint8_t>(of(bit) << 1 & mask);
   }
   bool any_known(size_t byte) const { return (sum.known >> (56 - kByte * byte) & 255) != 0; }
@@ -23,7 +23,7 @@ struct Terms {
       if (of(kByte * byte + b) != 0) return true;
     return false;
   }
-  // What a bit adds if its number, of `width` bits, is added with this scale.
+  // The term of a bit if its number, of `width` bits, is added with this scale.
   uint8_t scaled(uint8_t scale, size_t bit, size_t width) const {
     return static_cast<uint8_t>(scale << (width - 1 - bit % width) & mask);
   }
@@ -32,7 +32,7 @@ struct Terms {
       if (known(bit) && of(bit) != scaled(scale, bit, width)) return false;
     return true;
   }
-  // The first scale of its sign for which `holds`.
+  // The first scale of the sum's sign for which `holds` is true.
   template <typename Holds>
   std::optional<uint8_t> find_scale(const Holds& holds) const {
     for (int twos = 0; twos < sum.bits; ++twos) {
@@ -41,11 +41,11 @@ struct Terms {
     }
     return std::nullopt;
   }
-  // That all known bits of a byte have; of its numbers of `width` bits.
+  // The scale that all known bits of a byte have, if its numbers have `width` bits.
   std::optional<uint8_t> scale(size_t byte, size_t width) const {
     return find_scale([&](uint8_t scale) { return fits(scale, byte, width); });
   }
-  // That of all terms, if they are powers of two.
+  // The sign of all terms if they are powers of two.
   std::optional<int> sign() const {
     for (const int sign : {1, -1}) {
       bool plain = true;
@@ -55,7 +55,7 @@ struct Terms {
     }
     return std::nullopt;
   }
-  // Bytes of which both halves are known and something is added, in numbers of `width` bits.
+  // Number of bytes of which both halves are known and added, if numbers have `width` bits.
   int votes(size_t width) const {
     int count = 0;
     for (size_t byte = 0; byte < kByte; ++byte) {
@@ -64,13 +64,13 @@ struct Terms {
     }
     return count;
   }
-  // Of the numbers that are added, 8 or 4 bits; 0: the known bits do not tell.
+  // Bits of the numbers that are added, 8 or 4; 0 if the known bits do not determine it.
   size_t width() const {
     const int bytes = votes(8);
     const int nibbles = votes(4);
     return (bytes == 0) == (nibbles == 0) ? 0 : bytes > 0 ? 8 : 4;
   }
-  // That all bytes have which change.
+  // The scale that all changing bytes have.
   std::optional<uint8_t> common_scale() const {
     return find_scale([&](uint8_t scale) {
       for (size_t byte = 0; byte < kByte; ++byte)
@@ -109,7 +109,7 @@ PayloadChecksum completed(const PayloadChecksum& sum) {
     std::optional<uint8_t> scale = common;
     if (terms.any_known(byte)) scale = terms.is_added(byte) ? terms.scale(byte, width) : std::nullopt;
     if (!scale) continue;
-    // Below the known bits of a sum of some numbers another one may begin.
+    // Another number may begin below the known bits of a sum of some numbers.
     bool above = common.has_value();
     for (size_t bit = kByte * (byte + 1); bit-- > kByte * byte;) {
       const uint64_t at = uint64_t{1} << (63 - bit);

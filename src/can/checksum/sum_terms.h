@@ -4,20 +4,20 @@
 
 namespace plimsoll {
 
-/// What a sum is made of: terms of bits next to each other that double from the lower to the higher one are
-/// one number.
+/// Number of numbers that a sum adds. Terms of adjacent bits that double from the lower to the higher bit
+/// belong to one number.
 int numbers_in(const PayloadChecksum& sum);
 
-/// Whether each term is a power of two, and all have one sign: what sums of bytes, nibbles and counters have,
-/// and accidental equations do not.
+/// Whether each term is a power of two and all have one sign. This is true for sums of bytes, nibbles and
+/// counters, and false for accidental equations.
 bool is_plain_sum(const PayloadChecksum& sum);
 
-/// Whether it adds all bytes that change, or all nibbles, and each alike.
+/// Whether the sum adds all bytes that change, or all nibbles, and each in the same way.
 bool is_whole_sum(const PayloadChecksum& sum);
 
-/// The same sum with the terms of bits that are not known, as far as the known ones tell whether it adds
-/// bytes or nibbles: then the rest of a byte is added as its known bits are, and a byte without any as all
-/// others are. A guess: it is to be compared with all payloads.
+/// The sum completed by terms of unknown bits, as far as the known bits determine whether it adds bytes or
+/// nibbles: the rest of a byte is added like its known bits, and a byte without known bits like all others.
+/// This is a guess that the caller must compare with all payloads.
 PayloadChecksum completed(const PayloadChecksum& sum);
 
 }  // namespace plimsoll
