@@ -12,7 +12,7 @@
 
 namespace plimsoll {
 
-/// Raw values of a multiplexor, both bounds included.
+/// A range of raw values of a multiplexor, both bounds included.
 struct DbcRange {
   int64_t first = 0;
   int64_t last = 0;
@@ -21,62 +21,64 @@ struct DbcRange {
 /// A signal of a DBC: `SG_ NAME m2 : 7|16@0+ (0.01,0) [0|655.35] "km/h" RECEIVER`.
 struct DbcSignal {
   std::string name;
-  int start = 0;   ///< bit: the least significant one (Intel), or the most significant one (Motorola)
-  int length = 0;  ///< bits, 1 to 64
+  /// Bit number: of the least significant bit (Intel) or the most significant bit (Motorola).
+  int start = 0;
+  int length = 0;  ///< Bits, 1 to 64.
   bool intel = true;
   bool is_signed = false;
-  bool is_float = false;  ///< IEEE 754, of 32 or 64 bits
+  bool is_float = false;  ///< IEEE 754 with 32 or 64 bits.
   double factor = 1;
   double offset = 0;
-  double min = 0;  ///< least and most are both 0 where the DBC states none
+  double min = 0;  ///< `min` and `max` are both 0 if the DBC states no range.
   double max = 0;
   std::string unit;
-  int multiplexor = -1;  ///< place in its message of the signal that says when it is there; -1: always
-  std::vector<DbcRange> there = {};  ///< raw values of the multiplexor with which it is there
+  /// Index in its message of the signal that says when this one is present; -1 if it always is.
+  int multiplexor = -1;
+  std::vector<DbcRange> there = {};  ///< Raw values of the multiplexor for which the signal is present.
 
   bool has_range() const { return min < max; }
-  /// Whether a raw value of a parameter group says that there is no value, or an error (SAE J1939-71, ISO
-  /// 11783-7).
+  /// Whether a raw value in a parameter group means "no value" or "error" (SAE J1939-71, ISO 11783-7).
   bool is_no_value(int64_t raw) const;
-  /// The raw value in a payload, sign-extended; none where the payload is too short. Of a float: its bits.
+  /// The raw value in a payload, sign-extended; for a float, its bits. None if the payload is too short.
   std::optional<int64_t> raw(const uint8_t* payload, int64_t bytes) const;
-  /// factor times the raw value, plus offset.
+  /// `factor` times the raw value, plus `offset`.
   double physical(int64_t raw) const;
 };
 
 /// A message of a DBC: `BO_ 291 Engine: 8 ECU` and its signals.
 struct DbcMessage {
   std::string name;
-  int64_t length = 0;     ///< bytes
-  double cycle_ms = 0;    ///< attribute GenMsgCycleTime; 0: none
-  bool is_cyclic = true;  ///< GenMsgSendType, where there is one, is "cyclic" or the like, not sent on events
-  bool is_group = false;  ///< VFrameFormat is J1939PG: a parameter group, whoever sends it (can/dbc/j1939.h)
+  int64_t length = 0;   ///< Bytes of payload.
+  double cycle_ms = 0;  ///< Attribute GenMsgCycleTime; 0 if there is none.
+  /// False if GenMsgSendType exists and is not "cyclic" or similar, as for messages sent on events.
+  bool is_cyclic = true;
+  bool is_group = false;  ///< VFrameFormat is J1939PG: a parameter group with any sender (can/dbc/j1939.h).
   std::vector<DbcSignal> signals = {};
 };
 
-/// A payload as its message describes it. Not thread-safe.
+/// A payload and the message that describes it. Not thread-safe.
 class DbcPayload {
  public:
-  /// `message` and `payload`, which has `bytes`, outlive it.
+  /// `message` and `payload` must outlive it. `bytes` is the size of `payload`.
   DbcPayload(const DbcMessage& message, const uint8_t* payload, int64_t bytes)
       : message_(message), payload_(payload), bytes_(bytes) {}
 
-  /// The raw value of a signal of the message. None if the payload is too short, or if a multiplexor has a
-  /// value with which the signal is not there.
+  /// The raw value of a signal of the message. None if the payload is too short or the value of a multiplexor
+  /// says that the signal is absent.
   std::optional<int64_t> raw(const DbcSignal& signal);
 
  private:
   const DbcMessage& message_;
   const uint8_t* payload_;
   int64_t bytes_;
-  int multiplexor_ = -1;               // the latest one that was read
-  std::optional<int64_t> value_ = {};  // its raw value
+  int multiplexor_ = -1;               // The multiplexor that was read last.
+  std::optional<int64_t> value_ = {};  // Its raw value.
 };
 
-/// A line of a DBC that breaks its grammar, and what was made of it.
+/// A line of a DBC that breaks its grammar, and how it was handled.
 struct DbcRemark {
   int64_t line = 0;
-  std::string found;     ///< printable
+  std::string found;     ///< Text that was found, printable.
   std::string expected;  ///< "a number after the m of a multiplexed signal"
   std::string done;      ///< "left out"
 
@@ -90,11 +92,11 @@ class DbcRemarks {
   static constexpr size_t kMaxKept = 64;
 
   void add(int64_t line, std::string_view found, std::string expected, std::string done);
-  /// By line.
+  /// Sorts the remarks by line.
   void sort();
-  /// The first ones, up to kMaxKept.
+  /// The first remarks, at most kMaxKept.
   const std::vector<DbcRemark>& kept() const { return kept_; }
-  /// How many lines there are with a remark, kept or not.
+  /// Number of lines with a remark, kept or not.
   int64_t count() const { return count_; }
 
  private:
@@ -102,22 +104,22 @@ class DbcRemarks {
   int64_t count_ = 0;
 };
 
-/// The messages of a DBC. Immutable.
+/// The messages of a DBC. Immutable, so any number of threads may read.
 class Dbc {
  public:
-  /// By can_id, extended ones with SocketCAN's flag.
+  /// Messages by can_id. Extended IDs have SocketCAN's flag.
   using Messages = std::map<uint32_t, DbcMessage>;
 
   Dbc() = default;
-  /// `charge`: what they take.
+  /// `charge` accounts for the memory of the messages.
   Dbc(Messages messages, DbcRemarks remarks, Charge charge);
 
   const Messages& messages() const { return messages_; }
-  /// The message of an ID, remote or not; null where there is none. An ID that the DBC does not have is one
-  /// of its parameter group, if there is such a message: of several the one of its source address, else of
-  /// the null address 254, else the first.
+  /// The message of an ID, remote or not; null if there is none. If the DBC does not have the ID but has its
+  /// parameter group, the message of that group: the one with the same source address if there are several,
+  /// else with the null address 254, else the first.
   const Messages::value_type* find(uint32_t can_id) const;
-  /// "" where there is none.
+  /// The name of the ID's message; "" if there is none.
   std::string name_of(uint32_t can_id) const;
   bool has_groups() const { return !groups_.empty(); }
   const DbcRemarks& remarks() const { return remarks_; }
@@ -126,13 +128,13 @@ class Dbc {
   Charge charge_{Tag::columns};
   Messages messages_;
   DbcRemarks remarks_;
-  std::map<uint32_t, std::vector<uint32_t>> groups_;  // IDs by number of the group
+  std::map<uint32_t, std::vector<uint32_t>> groups_;  // IDs by group number.
 };
 
 /// Reads messages, signals, their multiplexing and value types, and the attributes GenMsgCycleTime,
-/// GenMsgSendType, VFrameFormat, SystemMessageLongSymbol and SystemSignalLongSymbol; other statements are
-/// passed over. Names and units are in UTF-8. A line that breaks the grammar costs no other line:
-/// Dbc::remarks() has what was made of it. Errors: InputError for a file without a message; BudgetExceeded.
+/// GenMsgSendType, VFrameFormat, SystemMessageLongSymbol and SystemSignalLongSymbol. Other statements are
+/// skipped. Names and units are in UTF-8. A line that breaks the grammar does not affect other lines:
+/// Dbc::remarks() says how it was handled. Errors: InputError for a file without a message; BudgetExceeded.
 Dbc read_dbc(const std::filesystem::path& path);
 
 }  // namespace plimsoll

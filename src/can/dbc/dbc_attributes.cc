@@ -17,7 +17,7 @@ std::string lower_case(std::string text) {
   return text;
 }
 
-// A number, or a text in quotes.
+// Reads a number or a text in quotes.
 std::string value_of(DbcWords& words) {
   return words.is_next('"') ? dbc_text(words.text().value_or("")) : std::string(words.word(";"));
 }
@@ -29,7 +29,7 @@ const std::string& DbcAttributes::Attribute::of(uint32_t can_id) const {
   return found == own.end() ? usual : found->second;
 }
 
-// The value is a word of the enumeration, or its number.
+// The value in the file is a word of the enumeration or its number.
 std::string DbcAttributes::Attribute::word_of(uint32_t can_id) const {
   const std::string value = lower_case(of(can_id));
   if (std::ranges::find(words, value) != words.end()) return value;
@@ -47,7 +47,7 @@ DbcAttributes::Attribute* DbcAttributes::attribute(std::string_view name) {
   return nullptr;
 }
 
-// BA_DEF_ BO_ "GenMsgSendType" ENUM "Cyclic","OnChange";
+// Example: BA_DEF_ BO_ "GenMsgSendType" ENUM "Cyclic","OnChange";
 void DbcAttributes::define(DbcWords words) {
   words.up_to('"');
   Attribute* const defined = attribute(words.up_to('"'));
@@ -61,7 +61,7 @@ void DbcAttributes::define(DbcWords words) {
   }
 }
 
-// BA_DEF_DEF_ "GenMsgCycleTime" 100;
+// Example: BA_DEF_DEF_ "GenMsgCycleTime" 100;
 void DbcAttributes::set_default(DbcWords words) {
   words.up_to('"');
   Attribute* const found = attribute(words.up_to('"'));
@@ -70,7 +70,8 @@ void DbcAttributes::set_default(DbcWords words) {
   charge_.add(heap_bytes(found->usual));
 }
 
-// BA_ "GenMsgCycleTime" BO_ 291 100; BA_ "SystemSignalLongSymbol" SG_ 291 Speed "SpeedOfTheVehicle";
+// Examples: BA_ "GenMsgCycleTime" BO_ 291 100; BA_ "SystemSignalLongSymbol" SG_ 291 Speed
+// "SpeedOfTheVehicle";
 bool DbcAttributes::set(DbcWords words) {
   words.up_to('"');
   const std::string_view name = words.up_to('"');

@@ -10,34 +10,35 @@
 
 namespace plimsoll {
 
-/// The attributes of messages and signals that Plimsoll uses: cycles, kinds of sending and of frames, and the
-/// long names of what a DBC can only name in 32 characters. Not thread-safe.
+/// The attributes of messages and signals that Plimsoll uses: cycles, kinds of sending and of frames, and
+/// long names, because a DBC limits short ones to 32 characters. Not thread-safe.
 class DbcAttributes {
  public:
-  /// `BA_DEF_`: the words of an enumeration.
+  /// Reads `BA_DEF_`: the words of an enumeration.
   void define(DbcWords words);
-  /// `BA_DEF_DEF_`: the value of what has none of its own.
+  /// Reads `BA_DEF_DEF_`: the default value.
   void set_default(DbcWords words);
-  /// `BA_`: the value of a message or a signal. False if it is one that is used, and cannot be read.
+  /// Reads `BA_`: the value of a message or a signal. Returns false if the attribute is used and its value
+  /// cannot be read.
   bool set(DbcWords words);
 
-  /// GenMsgCycleTime; 0: none.
+  /// GenMsgCycleTime in milliseconds; 0 if there is none.
   double cycle_ms(uint32_t can_id) const;
-  /// Whether GenMsgSendType, if there is one, is "cyclic" or "cyclicX": not "CyclicAndSpontaneous",
-  /// "CyclicIfActive" or "OnChange".
+  /// Whether GenMsgSendType is absent, "cyclic" or "cyclicX". It is false for "CyclicAndSpontaneous",
+  /// "CyclicIfActive" and "OnChange".
   bool is_cyclic(uint32_t can_id) const;
   /// Whether VFrameFormat is J1939PG.
   bool is_group(uint32_t can_id) const;
   /// SystemMessageLongSymbol; empty if there is none.
   const std::string& message_name(uint32_t can_id) const;
-  /// SystemSignalLongSymbol, by the short name; empty if there is none.
+  /// SystemSignalLongSymbol of the signal with this short name; empty if there is none.
   const std::string& signal_name(uint32_t can_id, const std::string& name) const;
 
  private:
   struct Attribute {
-    std::vector<std::string> words = {};  // of an enumeration, in lower case
+    std::vector<std::string> words = {};  // Words of an enumeration, in lower case.
     std::string usual = {};
-    std::map<uint32_t, std::string> own = {};  // by can_id
+    std::map<uint32_t, std::string> own = {};  // Values by can_id.
 
     const std::string& of(uint32_t can_id) const;
     std::string word_of(uint32_t can_id) const;
@@ -47,7 +48,7 @@ class DbcAttributes {
 
   Attribute cycle_;
   Attribute send_type_;
-  // Vector's numbers, for a DBC that defines it as a number.
+  // The words in the order of Vector's numbers, for a DBC that defines the attribute as a number.
   Attribute frame_format_{.words = {"standardcan", "extendedcan", "", "j1939pg"}};
   Attribute message_name_;
   std::map<std::pair<uint32_t, std::string>, std::string> signal_names_;

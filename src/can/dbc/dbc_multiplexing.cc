@@ -12,7 +12,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int kMaxDepth = 8;  // multiplexors of multiplexors
+constexpr int kMaxDepth = 8;  // Maximum nesting of multiplexors.
 constexpr const char* kLeftOut = "the signal is left out";
 
 class Multiplexors {
@@ -52,7 +52,7 @@ class Multiplexors {
  private:
   static constexpr size_t kNone = ~size_t{0};
 
-  // One that another line names is one whatever its own line says.
+  // A signal that another line names as a multiplexor is one, whatever its own line says.
   void find_multiplexors(const std::vector<DbcMultiplexing>& lines) {
     is_multiplexor_.resize(signals_.size());
     for (size_t s = 0; s < signals_.size(); ++s) is_multiplexor_[s] = roles_[s].is_multiplexor;
@@ -66,7 +66,8 @@ class Multiplexors {
     }
   }
 
-  // Two signals may have one name: the line that has the signal's own value is meant, else the last one.
+  // Two signals may have the same name. The line that holds the signal's own value is taken, else the last
+  // one.
   const DbcMultiplexing& line_of(size_t s, const std::vector<const DbcMultiplexing*>& lines) const {
     const std::optional<int64_t> own = roles_[s].value;
     const auto has_own = [&](const DbcMultiplexing* line) {
@@ -81,7 +82,7 @@ class Multiplexors {
     const auto place = places_.find(line.multiplexor);
     if (place == places_.end())
       return leave_out(s, fmt::format("a signal of the message as the multiplexor in line {}", line.line));
-    if (line.there.empty()) {  // there is a remark on that line
+    if (line.there.empty()) {  // That line already has a remark.
       is_out_[s] = true;
       return;
     }
@@ -148,17 +149,17 @@ class Multiplexors {
   std::vector<DbcSignal>& signals_;
   const std::vector<DbcRole>& roles_;
   DbcRemarks& remarks_;
-  Charge& charge_;  // of the message
+  Charge& charge_;  // Memory of the message.
   Charge of_maps_{Tag::ingest};
   std::vector<bool> is_out_;
   std::vector<bool> is_multiplexor_;
-  std::map<std::string, size_t> places_;  // of signals by name, if there are lines
+  std::map<std::string, size_t> places_;  // Indices of signals by name. Empty if there are no lines.
   std::map<std::string, std::vector<const DbcMultiplexing*>> lines_;
-  int count_ = 0;        // multiplexors
-  size_t only_ = kNone;  // if there is one
-  int tops_ = 0;         // multiplexors that are not multiplexed
-  size_t top_ = kNone;   // if there is one
-  bool told_ = false;    // the lack was reported
+  int count_ = 0;        // Number of multiplexors.
+  size_t only_ = kNone;  // The only multiplexor, if there is exactly one.
+  int tops_ = 0;         // Number of multiplexors that are not multiplexed themselves.
+  size_t top_ = kNone;   // The only one of these, if there is exactly one.
+  bool told_ = false;    // Whether the missing multiplexor was reported.
 };
 
 }  // namespace

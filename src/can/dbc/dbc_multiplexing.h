@@ -9,16 +9,16 @@
 
 namespace plimsoll {
 
-/// How a line `SG_` says that its signal is multiplexed: `M`, `m2`, `m2M`, or nothing.
+/// The multiplexing of a signal as stated by its `SG_` line: `M`, `m2`, `m2M` or nothing.
 struct DbcRole {
   int64_t line = 0;
-  std::string_view whole = {};  ///< the line
+  std::string_view whole = {};  ///< The whole line.
   bool is_multiplexor = false;
   bool is_multiplexed = false;
-  std::optional<int64_t> value = {};  ///< of the multiplexor
+  std::optional<int64_t> value = {};  ///< Value of the multiplexor.
 };
 
-/// A line `SG_MUL_VAL_ 291 Heat Mode 4-4, 6-7;`. Without ranges it could not be read.
+/// A line such as `SG_MUL_VAL_ 291 Heat Mode 4-4, 6-7;`. It has no ranges if it could not be read.
 struct DbcMultiplexing {
   int64_t line = 0;
   std::string signal;
@@ -26,8 +26,9 @@ struct DbcMultiplexing {
   std::vector<DbcRange> there = {};
 };
 
-/// Sets the multiplexors of the signals of a message, whose `roles` are in the same order. Signals of which
-/// it is not clear when they are there are left out, with a remark. `charge` gets what the message grows by.
+/// Sets the multiplexors of the signals of a message. `roles` has one entry per signal, in the same order. A
+/// signal whose multiplexing is unclear is left out, with a remark. `charge` is increased by the growth of
+/// the message.
 void set_multiplexors(DbcMessage& message, const std::vector<DbcRole>& roles,
                       const std::vector<DbcMultiplexing>& lines, DbcRemarks& remarks, Charge& charge);
 

@@ -21,11 +21,11 @@ namespace plimsoll {
 namespace {
 
 constexpr int kFrameBits = 8 * 64;
-constexpr int kMaxBits = 8 * 1785;  // of the longest message of the transport protocol of J1939
-// Vector's place for signals that are of no message.
+constexpr int kMaxBits = 8 * 1785;  // Bits of the longest message of the J1939 transport protocol.
+// The pseudo message under which Vector's tools list signals without a message.
 constexpr std::string_view kNoMessage = "VECTOR__INDEPENDENT_SIG_MSG";
 
-// The text of a file, in the ledger as it grows. Every kind of line end becomes LF.
+// Reads the text of a file, charged to the ledger as it grows. Every kind of line end becomes LF.
 Vector<char, Tag::ingest> text_of(const std::filesystem::path& path) {
   constexpr size_t kPiece = 64 << 10;
   File file = File::open(path);
@@ -42,7 +42,7 @@ Vector<char, Tag::ingest> text_of(const std::filesystem::path& path) {
   return text;
 }
 
-// What is wrong with a line.
+// A line that cannot be read, and what was expected there.
 struct OddLine {
   std::string expected;
 };
@@ -63,7 +63,7 @@ class Reader {
         take(statement, statements);
       } catch (const OddLine& odd) {
         if (statement.keyword == "BO_")
-          lost_.expected = odd.expected;  // its signals are still to come
+          lost_.expected = odd.expected;  // The remark is added later, because its signals follow.
         else
           remarks_.add(statement.line, statement.whole, odd.expected, "left out");
       }
@@ -75,19 +75,20 @@ class Reader {
   }
 
  private:
-  // A message as it is read, and where its lines are.
+  // A message while it is read, and the numbers of its lines.
   struct Draft {
     int64_t line = 0;
     std::vector<DbcRole> roles = {};
     std::vector<DbcMultiplexing> multiplexing = {};
-    std::map<std::string, std::pair<int, int64_t>> value_types = {};  // by signal; and their lines
+    // Types by signal, with their line numbers.
+    std::map<std::string, std::pair<int, int64_t>> value_types = {};
   };
 
-  // A message that cannot be read.
+  // A message that cannot be read, and the number of its signals.
   struct LostMessage {
     int64_t line = 0;
     std::string_view whole = {};
-    std::string expected = {};  // empty: none is lost
+    std::string expected = {};  // Empty if no message is lost.
     int64_t signals = 0;
   };
 
@@ -102,7 +103,7 @@ class Reader {
         keyword == "BO_" ? message(statement) : signal(statement);
       }
     }
-    if (keyword == "BU_") statements.extend(statement);  // one node a line
+    if (keyword == "BU_") statements.extend(statement);  // Nodes may be listed one per line.
     if (keyword == "SIG_VALTYPE_") value_type(statement);
     if (keyword == "SG_MUL_VAL_") multiplexing(statement);
     if (keyword == "BA_DEF_") attributes_.define(DbcWords(statement.words));
@@ -123,7 +124,7 @@ class Reader {
     is_independent_ = false;
   }
 
-  // BO_ 291 Engine: 8 ECU
+  // Reads a line such as: BO_ 291 Engine: 8 ECU
   void message(const DbcStatement& statement) {
     close_message();
     DbcWords words(statement.words);
@@ -150,7 +151,7 @@ class Reader {
     draft_ = &draft->second;
   }
 
-  // SG_ Speed m2 : 7|16@0+ (0.01,0) [0|655.35] "km/h" ECU
+  // Reads a line such as: SG_ Speed m2 : 7|16@0+ (0.01,0) [0|655.35] "km/h" ECU
   void signal(const DbcStatement& statement) {
     if (current_ == nullptr) {
       if (is_independent_) return;
@@ -173,7 +174,7 @@ class Reader {
     if (!unit) missing = "a unit in quotes";
     if (!is_read) return;
     if (!missing.empty()) remarks_.add(statement.line, statement.whole, missing, "read without it");
-    // In a list that grows: there are two of it then, the new one twice as long.
+    // A vector that grows holds its old memory and the new one, twice as large.
     charge_.add(3 * static_cast<int64_t>(sizeof(DbcSignal)) + heap_bytes(signal.name) +
                 heap_bytes(signal.unit));
     of_reading_.add(3 * static_cast<int64_t>(sizeof(DbcRole)));
@@ -199,7 +200,8 @@ class Reader {
     return role;
   }
 
-  // False for a text, or a part of a message of several frames: no frame has it.
+  // Reads start, length and byte order. Returns false for a text or a part of a message of several frames,
+  // which no frame has.
   static bool layout(DbcWords& words, DbcSignal& signal) {
     const auto start = dbc_integer(words.up_to('|'));
     const auto length = dbc_integer(words.up_to('@'));
@@ -226,7 +228,7 @@ class Reader {
     signal.offset = *offset;
   }
 
-  // What is missing.
+  // Reads the range. Returns what is missing.
   static std::string range(DbcWords& words, DbcSignal& signal) {
     if (!words.skip('[')) return "a range, such as [0|655.35]";
     const auto min = dbc_number(words.up_to('|'));
@@ -237,14 +239,14 @@ class Reader {
     return {};
   }
 
-  // The draft of the message that a statement is about; null where there is none.
+  // The draft of the message that a statement is about; null if there is none.
   Draft* draft_of(DbcWords& words) {
     const auto can_id = dbc_can_id(words.word());
     const auto draft = can_id ? drafts_.find(*can_id) : drafts_.end();
     return draft == drafts_.end() ? nullptr : &draft->second;
   }
 
-  // SIG_VALTYPE_ 291 Speed : 1;
+  // Reads a line such as: SIG_VALTYPE_ 291 Speed : 1;
   void value_type(const DbcStatement& statement) {
     DbcWords words(statement.words);
     Draft* const draft = draft_of(words);
@@ -258,7 +260,7 @@ class Reader {
     draft->value_types[std::move(name)] = {static_cast<int>(*type), statement.line};
   }
 
-  // SG_MUL_VAL_ 291 Heat Mode 4-4, 6-7;
+  // Reads a line such as: SG_MUL_VAL_ 291 Heat Mode 4-4, 6-7;
   void multiplexing(const DbcStatement& statement) {
     DbcWords words(statement.words);
     Draft* const draft = draft_of(words);
@@ -301,7 +303,7 @@ class Reader {
     }
   }
 
-  // 1 is a float and 2 a double; cantools reads both by the length of the signal.
+  // Type 1 is a float and 2 a double. The length of the signal decides, as in cantools.
   void set_value_types(DbcMessage& message, const Draft& draft) {
     for (DbcSignal& signal : message.signals) {
       const auto found = draft.value_types.find(signal.name);
@@ -315,19 +317,19 @@ class Reader {
   }
 
   Vector<char, Tag::ingest> text_;
-  Charge charge_{Tag::columns};     // of the messages
-  Charge of_reading_{Tag::ingest};  // of drafts
+  Charge charge_{Tag::columns};     // Memory of the messages.
+  Charge of_reading_{Tag::ingest};  // Memory of drafts.
   std::map<uint32_t, Draft> drafts_;
   DbcAttributes attributes_;
   DbcRemarks remarks_;
   Dbc::Messages messages_;
   DbcMessage* current_ = nullptr;
   Draft* draft_ = nullptr;
-  bool is_independent_ = false;  // what follows are signals of no message
+  bool is_independent_ = false;  // Whether the following signals belong to no message.
   LostMessage lost_;
 };
 
-// Errors: InputError for a file of another format, by how it begins or by its name.
+// Checks the format by the first bytes and by the name. Errors: InputError for a file of another format.
 void require_dbc(std::string_view head, const std::filesystem::path& path) {
   if (head.starts_with("\xFF\xFE") || head.starts_with("\xFE\xFF"))
     throw InputError(path.string() + ": is a text in UTF-16, expected a DBC in UTF-8 or Windows-1252");

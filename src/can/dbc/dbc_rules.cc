@@ -11,14 +11,14 @@
 namespace plimsoll {
 namespace {
 
-constexpr double kEarly = 0.5;  // of a cycle: what a busy bus delays is less
-constexpr double kLate = 3;     // cycles
+constexpr double kEarly = 0.5;  // Cycles. The delay on a busy bus is shorter.
+constexpr double kLate = 3;     // Cycles.
 constexpr int kCounterBits = 16;
 
 }  // namespace
 
-// RollingCounter, MSG_CNT, AliveCtr_3; not Account or a counter of kilometres, which has more bits than one
-// that tells frames apart.
+// Examples are RollingCounter, MSG_CNT and AliveCtr_3, but not Account or a counter of kilometres, which has
+// more bits than a counter of frames.
 bool is_counter(const DbcSignal& signal) {
   if (signal.is_signed || signal.is_float || signal.length < 2 || signal.length > kCounterBits ||
       signal.factor != 1 || signal.offset != 0)
@@ -52,13 +52,13 @@ DbcRules::State DbcRules::state_of(const DbcMessage& message) {
   return state;
 }
 
-// Null where the DBC has no such message. `id` becomes the one that findings are told of.
+// Null if the DBC has no such message. `id` becomes the ID that findings name.
 DbcRules::State* DbcRules::find_state(uint32_t& id) {
   const auto exact = states_.find(id);
   if (exact != states_.end()) return &exact->second;
   const auto* const message = dbc_.find(id);
   if (message == nullptr) return nullptr;
-  // The priority may differ from frame to frame.
+  // The priority is ignored because it may differ from frame to frame.
   const uint32_t sender = id & ~kJ1939Priority;
   const auto known = states_.find(sender);
   if (known == states_.end() && senders_ == kMaxSenders) {
@@ -96,7 +96,7 @@ bool DbcRules::judge(const FrameSpans& frames, size_t i) {
   }
   State& state = *found;
   bool broken = judge_time(state, id, time_ns);
-  // A group of more than a frame comes in other frames, those of the transport protocol, or is shorter.
+  // A group longer than a frame is sent in frames of the transport protocol, or is shorter.
   const bool is_long_group = state.message->is_group && state.message->length > kPayloadBytes;
   if (bytes != state.message->length && !is_long_group) {
     broken = true;
@@ -111,7 +111,7 @@ bool DbcRules::judge(const FrameSpans& frames, size_t i) {
 bool DbcRules::judge_time(State& state, uint32_t id, int64_t time_ns) {
   const int64_t last_ns = std::exchange(state.last_ns, time_ns);
   const double cycle_ms = state.message->cycle_ms;
-  // Times that run back are of another recording, or of a clock that was set.
+  // Times that run back belong to another recording or to a clock that was set.
   if (last_ns == kNever || time_ns < last_ns || !state.message->is_cyclic || !(cycle_ms > 0)) return false;
   const double gap_ms = static_cast<double>(time_ns - last_ns) * 1e-6;
   const bool early = gap_ms < kEarly * cycle_ms;
@@ -132,7 +132,7 @@ bool DbcRules::judge_signals(State& state, uint32_t id, int64_t time_ns, const u
     const std::optional<int64_t> raw = values.raw(signal);
     if (!raw || (state.message->is_group && signal.is_no_value(*raw))) continue;
     const double value = signal.physical(*raw);
-    // Bounds of a DBC are rounded; a value that is no number is outside.
+    // Bounds of a DBC are rounded. NaN is outside of them.
     const double slack = signal.is_float ? 0 : std::abs(signal.factor) / 2;
     if (value >= signal.min - slack && value <= signal.max + slack) continue;
     broken = true;

@@ -12,47 +12,49 @@
 
 namespace plimsoll {
 
-/// What a frame can break of what a DBC says (docs/dbc.md).
+/// Rules of a DBC that a frame can break (docs/dbc.md).
 enum class DbcRule : uint8_t {
-  unknown_message,  ///< the DBC has no such ID
-  length,           ///< another number of bytes
-  early,            ///< sooner than half a cycle after the last one
-  late,             ///< later than three cycles after the last one
-  range,            ///< a physical value outside what the signal states
-  counter,          ///< a counter that did not go on by one
+  unknown_message,  ///< The DBC has no such ID.
+  length,           ///< The frame has another number of bytes.
+  early,            ///< The frame comes sooner than half a cycle after the last one.
+  late,             ///< The frame comes later than three cycles after the last one.
+  range,            ///< A physical value is outside the range of the signal.
+  counter,          ///< A counter did not increase by one.
 };
 inline constexpr std::array<const char*, 6> kDbcRules = {"unknown message", "length", "early", "late",
                                                          "range",           "counter"};
 
-/// Frames of one ID, or of one of its signals, that broke a rule.
+/// Frames of one ID or of one of its signals that broke a rule.
 struct DbcFinding {
-  uint32_t can_id = 0;  ///< of a parameter group without its priority
+  uint32_t can_id = 0;  ///< For a parameter group, the ID without its priority.
   DbcRule rule = DbcRule::unknown_message;
-  std::string signal;    ///< empty where the rule is of a message
-  int64_t frames = 0;    ///< that broke it
-  int64_t first_ns = 0;  ///< time of the first of them
-  std::string found;     ///< by the first of them
+  std::string signal;    ///< Empty if the rule applies to a message.
+  int64_t frames = 0;    ///< Number of frames that broke the rule.
+  int64_t first_ns = 0;  ///< Time of the first of them.
+  std::string found;     ///< Value in the first of them.
   std::string expected;
 };
 
-/// Judges the frames of one bus by a DBC. Remote and error frames are not judged. Of a parameter group of
-/// J1939 each sender has cycles and counters of its own. What it keeps is bounded by the DBC, by kMaxUnknown
-/// IDs and by kMaxSenders. Not thread-safe.
+/// Checks the frames of one bus against a DBC. Remote and error frames are not checked. Each sender of a
+/// J1939 parameter group has its own cycles and counters. Memory is bounded by the DBC, kMaxUnknown IDs and
+/// kMaxSenders. Not thread-safe.
 class DbcRules {
  public:
-  static constexpr size_t kMaxUnknown = 4096;  ///< others count as broken and are in no finding
-  /// Of parameter groups, where the DBC has others; of more, cycles and counters are not judged.
+  /// Maximum number of unknown IDs with a finding. Others only count as broken.
+  static constexpr size_t kMaxUnknown = 4096;
+  /// Maximum number of senders of parameter groups that the DBC does not list. Cycles and counters of further
+  /// ones are not checked.
   static constexpr size_t kMaxSenders = 4096;
 
-  /// `dbc` outlives it.
+  /// `dbc` must outlive it.
   explicit DbcRules(const Dbc& dbc);
 
   void add(const FrameSpans& frames);
 
   int64_t frames() const { return frames_; }
-  /// Frames that broke a rule, each counted once.
+  /// Number of frames that broke a rule, each counted once.
   int64_t broken() const { return broken_; }
-  /// By ID, rule and signal.
+  /// All findings, sorted by ID, rule and signal.
   std::vector<DbcFinding> findings() const;
 
  private:
@@ -77,12 +79,12 @@ class DbcRules {
   void tell(uint32_t id, DbcRule rule, const std::string& signal, int64_t time_ns, auto found, auto expected);
 
   const Dbc& dbc_;
-  std::map<uint32_t, State> states_;  // of messages, and of senders of groups
+  std::map<uint32_t, State> states_;  // States of messages and of senders of groups.
   size_t senders_ = 0;
-  State passing_ = {};  // of a sender too many
+  State passing_ = {};  // State of a sender beyond kMaxSenders.
   struct Told {
     DbcFinding finding;
-    int64_t frame = 0;  // the last that was counted: a message may have two signals of one name
+    int64_t frame = 0;  // The frame counted last, because a message may have two signals with one name.
   };
   std::map<std::tuple<uint32_t, DbcRule, std::string>, Told> findings_;
   size_t unknown_ = 0;
@@ -90,8 +92,8 @@ class DbcRules {
   int64_t broken_ = 0;
 };
 
-/// Whether a signal is a counter by its name: one of its words, or its end, is "counter", "cnt", "ctr" or
-/// "alive".
+/// Whether the name of a signal says that it is a counter: one of its words, or its end, is "counter", "cnt",
+/// "ctr" or "alive".
 bool is_counter(const DbcSignal& signal);
 
 }  // namespace plimsoll

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// Of the grammar of DBC files (Vector, "DBC File Format Documentation" 1.0), and what CANdb++ has added.
+// Keywords of DBC files (Vector, "DBC File Format Documentation" 1.0) and those that CANdb++ added.
 constexpr std::array<std::string_view, 35> kKeywords = {"VERSION",
                                                         "NS_",
                                                         "BS_",
@@ -45,14 +45,16 @@ constexpr std::array<std::string_view, 35> kKeywords = {"VERSION",
                                                         "FILTER",
                                                         "NS_DESC_"};
 
-constexpr int kMaxQuotes = 256;  // within a text: one without an end must not be searched in all of the file
+// Maximum quotes within a text. A text without an end must not be searched in the whole file.
+constexpr int kMaxQuotes = 256;
 
-// The number of the text of a statement that may take several lines: comments, and values of attributes.
+// The number of the text in a statement that may have several lines: comments and values of attributes. -1 if
+// there is none.
 int long_text_of(std::string_view keyword) {
   return keyword == "CM_" ? 0 : keyword == "BA_" || keyword == "BA_DEF_DEF_" ? 1 : -1;
 }
 
-// Line ends are blanks too, and the end of a file of DOS.
+// Line ends count as blanks, and so does the end-of-file character of DOS.
 bool is_blank_or_end(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r') || c == '\x1A';
 }
@@ -88,13 +90,13 @@ bool DbcText::begins_statement(size_t at) const {
   return !word.empty() && std::ranges::find(kKeywords, word) != kKeywords.end();
 }
 
-// Whether the next words of later lines begin a statement, or there are none.
+// Whether a statement begins at the next word of the later lines, or no word follows.
 bool DbcText::statement_follows(size_t at) const {
   const size_t words = after_blanks(text_, end_of_line(at), " \t\r\n");
   return words == text_.size() || begins_statement(words) || text_.substr(words, 2) == "//";
 }
 
-// Past blanks, line ends and comments of programmers, which cantools reads too.
+// Skips blanks, line ends and `//` comments, which cantools accepts as well.
 bool DbcText::skip_to_words() {
   while (at_ < text_.size()) {
     const char c = text_[at_];
@@ -109,7 +111,7 @@ bool DbcText::skip_to_words() {
   return false;
 }
 
-// The lines after `NS_ :` are keywords, one a line.
+// Skips the lines after `NS_ :`, which hold one keyword each.
 void DbcText::skip_symbols() {
   while (at_ < text_.size()) {
     const size_t end = end_of_line(at_);
@@ -120,7 +122,8 @@ void DbcText::skip_symbols() {
   }
 }
 
-// Of a message, a signal, nodes: the end of the line, or where another statement or a comment begins on it.
+// The end of a message, a signal or nodes: the end of the line, or the place on it where another statement or
+// a comment begins.
 size_t DbcText::end_of_layout(size_t at) const {
   const size_t end = end_of_line(at);
   bool quoted = false;
@@ -135,8 +138,8 @@ size_t DbcText::end_of_layout(size_t at) const {
   return end;
 }
 
-// Whether a text of several lines may end with this quote: what follows is `;`, or another statement. A
-// quote behind a backslash is an escaped one, but for a text such as "C:\temp\" at the end of a statement.
+// Whether a text of several lines may end with this quote: a `;` or another statement follows. A quote after
+// a backslash is an escaped one, except for a text such as "C:\temp\" at the end of a statement.
 bool DbcText::is_closed_by(size_t quote) const {
   const size_t next = after_blanks(text_, quote + 1);
   const bool ends_line = next == text_.size() || text_[next] == '\n';
@@ -148,7 +151,7 @@ bool DbcText::is_closed_by(size_t quote) const {
 }
 
 // The place of the quote that closes a text; npos if there is none before another statement begins. A
-// statement may begin within a text, unless a quote that is not escaped has shown that it is malformed.
+// statement may begin within a text, unless a quote that is not escaped has shown that the text is malformed.
 size_t DbcText::end_of_long_text(size_t open) const {
   size_t line = end_of_line(open);
   size_t quote = open;
@@ -169,8 +172,8 @@ size_t DbcText::end_of_short_text(size_t open) const {
   return quote;
 }
 
-// Past the `;` of a statement, whose text with the number `long_text` (from 0; -1: none) may have several
-// lines and any quotes. A statement that lacks its `;` ends before the next one.
+// The place after the `;` of a statement. The text with the number `long_text` (from 0; -1: none) may have
+// several lines and any quotes. A statement without a `;` ends before the next one.
 size_t DbcText::end_of_sentence(size_t at, int long_text, bool& open) const {
   int texts = 0;
   for (size_t i = at; i < text_.size(); ++i) {

@@ -9,25 +9,25 @@ namespace plimsoll {
 
 /// A statement of a DBC: `BO_ 291 Engine: 8 ECU`.
 struct DbcStatement {
-  int64_t line = 0;          ///< number of its first line, from 1
-  std::string_view keyword;  ///< "BO_"; empty if the line begins with none
-  std::string_view words;    ///< what follows the keyword
-  std::string_view whole;    ///< its first line, for messages
-  bool open_text = false;    ///< its last text has no closing quote: the statement ends with its first line
+  int64_t line = 0;          ///< Number of its first line, from 1.
+  std::string_view keyword;  ///< "BO_"; empty if the line begins with no keyword.
+  std::string_view words;    ///< Text after the keyword.
+  std::string_view whole;    ///< Its first line, for messages to the user.
+  bool open_text = false;  ///< Its last text has no closing quote, so the statement ends with its first line.
 };
 
-/// Splits a DBC into statements. A statement may be indented, share its line with others, or take several
+/// Splits a DBC into statements. A statement may be indented, share its line with others or take several
 /// lines. The text of a comment or an attribute may hold lines that look like statements, and quotes that
-/// should have been escaped; a backslash in front of the closing quote is part of the text. Not thread-safe.
+/// should have been escaped. A backslash before the closing quote is part of the text. Not thread-safe.
 class DbcText {
  public:
-  /// `text` outlives it.
+  /// `text` must outlive it.
   explicit DbcText(std::string_view text) : text_(text) {}
 
-  /// The next statement; false at the end.
+  /// Reads the next statement. Returns false at the end.
   bool next(DbcStatement& statement);
-  /// Adds the lines after this statement, which next() gave last, up to one that is blank or begins another
-  /// statement; false if there are none.
+  /// Extends the statement that next() gave last by the following lines, up to one that is blank or begins
+  /// another statement. Returns false if there are none.
   bool extend(DbcStatement& statement);
 
  private:
@@ -47,18 +47,18 @@ class DbcText {
   int64_t line_ = 1;
 };
 
-/// Cuts the words of a statement, blanks and line ends between them. Not thread-safe.
+/// Splits a statement into words, which are separated by blanks and line ends. Not thread-safe.
 class DbcWords {
  public:
   explicit DbcWords(std::string_view words) : rest_(words) {}
 
-  /// The next word: up to a blank or one of `ends`, which stays. Empty if there is none.
+  /// The next word, up to a blank or one of `ends`, which is not removed. Empty if there is none.
   std::string_view word(std::string_view ends = "");
   /// Skips this character if it is next; returns whether it was.
   bool skip(char c);
-  /// What is in front of the first `end`, which is cut off with it; everything if there is no `end`.
+  /// The text before the first `end`, which is removed with it. All text if there is no `end`.
   std::string_view up_to(char end);
-  /// What is between the next quote and the last one of the words; none if there are no two.
+  /// The text between the next quote and the last one; none if there are not two quotes.
   std::optional<std::string_view> text();
   bool is_next(char c);
   bool is_empty();
@@ -69,7 +69,7 @@ class DbcWords {
   std::string_view rest_;
 };
 
-/// A text of a DBC without its escapes (`\"`), in UTF-8.
+/// A text of a DBC in UTF-8, without its escapes (`\"`).
 std::string dbc_text(std::string_view text);
 
 }  // namespace plimsoll

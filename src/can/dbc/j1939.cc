@@ -9,7 +9,8 @@ namespace {
 
 using NamedGroup = std::pair<uint32_t, std::string_view>;
 
-// By number: SAE J1939-21 (data link layer), J1939-81 (network management), J1939-73 (diagnostics).
+// Groups sorted by number. Sources: SAE J1939-21 (data link layer), J1939-81 (network management), J1939-73
+// (diagnostics).
 constexpr std::array<NamedGroup, 23> kGroups = {{{37632, "NAME Management"},
                                                  {50944, "ETP.DT"},
                                                  {51200, "ETP.CM"},
