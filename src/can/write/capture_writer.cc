@@ -31,7 +31,7 @@ constexpr WrittenFormat kFormats[] = {
     {.name = "candump", .ending = ".log", .make = write_candump},
 };
 
-// Endings of captures that python-can makes of candump, and of others that are only read.
+// Endings of captures that python-can converts from candump, and of others that Plimsoll only reads.
 constexpr const char* kOfPythonCan[] = {".blf", ".asc", ".trc", ".mf4", ".db"};
 constexpr const char* kOnlyRead[] = {".sqlite", ".sqlite3", ".pcap", ".pcapng"};
 
@@ -42,7 +42,7 @@ std::string way_to_others(const char* ending) {
       ending);
 }
 
-// The counts by name and as text: the one list that adding and printing use.
+// Visits the counts by name and as text. Adding and printing both use this list.
 template <typename Losses, typename Visit>
 void visit_losses(Losses& losses, Visit&& visit) {
   visit("labels", "labels of {} frames", losses.labels);
@@ -105,7 +105,7 @@ CaptureWriter::CaptureWriter(const WrittenFormat& format, File& file, const Writ
     if (kind != kRemote && kind != kError)
       throw UsageError(fmt::format("--leave-out '{}' of a capture is not known; expected {} or {}", kind,
                                    kRemote, kError));
-  // In candump a label stands where the direction would.
+  // In candump a label takes the place of the direction.
   if (options.labels && !format_.labels) format_.flags &= ~kFrameSent;
   format_.labels |= options.labels;
   writer_ = format.make(file, options.labels);
@@ -198,9 +198,9 @@ void CaptureWriter::add(const FrameSpans& frames, size_t i, const Channel& chann
                     "--benign, or choose another format, such as --to candump",
                     format_.name));
   losses_.labels += !format_.labels && frame.label <= 1;
-  // CAN FD has no remote and no error frames.
+  // CAN FD has no remote and no error frames, so these keep the direction only.
   const uint8_t kept = error || remote ? format_.flags & kFrameSent : format_.flags;
-  const uint8_t told = frame.length > kPayloadBytes ? kFrameFd : uint8_t{0};  // by its length
+  const uint8_t told = frame.length > kPayloadBytes ? kFrameFd : uint8_t{0};  // The length implies it.
   losses_.flags += (frame.flags & ~kept & ~told) != 0;
   frame.flags &= kept;
   writer_->add(frame);

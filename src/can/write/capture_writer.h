@@ -13,67 +13,66 @@ namespace plimsoll {
 
 class TextWriter;
 
-/// A format that captures are written in, and what it holds beside data frames with IDs of 11 and 29 bits
-/// (docs/can-formats.md). Times are whole ns.
+/// A format in which captures are written, and its features beyond data frames with 11-bit and 29-bit IDs
+/// (docs/can-formats.md). Times are whole nanoseconds.
 struct WrittenFormat {
-  const char* name;    ///< a word of `convert --to`
-  const char* ending;  ///< of its files: ".log"
+  const char* name;    ///< Name for `convert --to`.
+  const char* ending;  ///< File name ending: ".log".
   std::unique_ptr<TextWriter> (*make)(File& file, bool labels);
-  bool remote = true;  ///< holds remote frames
+  bool remote = true;  ///< The format holds remote frames.
   bool error = true;
-  uint8_t flags = kFrameFlags;  ///< those it keeps
+  uint8_t flags = kFrameFlags;  ///< Flags that the format keeps.
   bool labels = false;
   bool channels = true;
 };
 
-/// By its name. Errors: UsageError that says what makes another format.
+/// The format with this name. Errors: UsageError that says which tool writes another format.
 const WrittenFormat& written_format(const std::string& name);
-/// The one whose files end like `path`; null where the ending tells no format. Errors: UsageError where it
-/// tells one that is only read, with what makes it.
+/// The format whose files end like `path`; null if the ending belongs to no format. Errors: UsageError for a
+/// format that is only read, which names a tool that writes it.
 const WrittenFormat* format_of_ending(const std::filesystem::path& path);
 
-/// What a format could not hold: counts of frames.
+/// Frames whose contents a format could not hold.
 struct WriteLosses {
   int64_t labels = 0;
-  int64_t flags = 0;          ///< direction, FD, BRS or ESI
-  int64_t remote_frames = 0;  ///< left out, as WriteOptions::leave_out says
+  int64_t flags = 0;          ///< Frames that lost their direction, FD, BRS or ESI.
+  int64_t remote_frames = 0;  ///< Frames left out by WriteOptions::leave_out.
   int64_t error_frames = 0;
 
   void add(const WriteLosses& other);
-  Json to_json() const;      ///< only those that are not 0
-  std::string text() const;  ///< "labels of 3 frames, 2 error frames"; empty where nothing was lost
+  Json to_json() const;      ///< Only counts that are not 0.
+  std::string text() const;  ///< "labels of 3 frames, 2 error frames"; empty if nothing was lost.
 };
 
 struct WriteOptions {
-  bool labels = false;                      ///< in candump: a 0 or 1 after each frame
-  std::vector<std::string> leave_out = {};  ///< "remote", "error": frames that may be missing
+  bool labels = false;                      ///< In candump, write a 0 or 1 after each frame.
+  std::vector<std::string> leave_out = {};  ///< Kinds of frames that may be left out: "remote", "error".
 };
 
-/// Writes the frames of a capture to a file, in the order they come, so that `ingest can` reads the same
-/// frames again. Memory, 0.3 MiB, does not depend on how many there are. Channels keep their names. Not
-/// thread-safe. Errors: Failure (disk), BudgetExceeded, UsageError (options), InputError (a frame that the
-/// format cannot hold and that is not to be left out, a second channel where it tells none, a time before
-/// 1970).
+/// Writes the frames of a capture to a file in the order they come, so that `ingest can` reads the same
+/// frames again. Memory is 0.3 MiB for any number of frames. Channels keep their names. Not thread-safe.
+/// Errors: Failure (disk), BudgetExceeded, UsageError (options), InputError (a frame that the format cannot
+/// hold and that may not be left out, a second channel if it records none, a time before 1970).
 class CaptureWriter {
  public:
-  /// `file` outlives the writer; the caller syncs it.
+  /// `file` must outlive the writer. The caller syncs it.
   CaptureWriter(const WrittenFormat& format, File& file, const WriteOptions& options);
   ~CaptureWriter();
   CaptureWriter(const CaptureWriter&) = delete;
   CaptureWriter& operator=(const CaptureWriter&) = delete;
 
   void append(const FrameBatch& frames);
-  /// Frames of one channel; an empty name: the source tells none.
+  /// Appends frames of one channel. The name is empty if the source does not record channels.
   void append(const FrameSpans& frames, const std::string& channel);
-  /// Writes the rest. Nothing may be appended after.
+  /// Writes the rest. Nothing may be appended after this.
   void finish();
 
   const WriteLosses& losses() const { return losses_; }
 
  private:
   struct Channel {
-    std::string name;     // in the source
-    std::string written;  // in the file
+    std::string name;     // Name in the source.
+    std::string written;  // Name in the file.
   };
 
   const Channel& channel(const std::string& name);

@@ -15,34 +15,35 @@ struct ConvertOptions {
   std::filesystem::path source;
   std::filesystem::path out;
   const WrittenFormat* to = nullptr;
-  bool force = false;                       ///< replace an existing output
-  std::vector<std::string> leave_out = {};  ///< kinds of frames that may be missing
-  FormatOptions format = {};                ///< of a capture
-  int threads = 1;                          ///< for a capture: reading and writing at the same time
+  bool force = false;                       ///< Replace an existing output.
+  std::vector<std::string> leave_out = {};  ///< Kinds of frames that may be left out.
+  FormatOptions format = {};                ///< Format of the source if it is a capture.
+  int threads = 1;  ///< Used if the source is a capture: reading and writing run at the same time.
 };
 
 struct ConvertResult {
-  std::filesystem::path out;  ///< the file, or the folder of files
+  std::filesystem::path out;  ///< The file, or the folder of files.
   int64_t recordings = 0;
   int64_t frames = 0;
-  bool labels = false;  ///< in candump: a label stands after each frame
-  bool fd = false;      ///< read back with --payload 64
-  bool merged = false;  ///< read back with --merge-channels
+  bool labels = false;  ///< A label is after each frame (candump).
+  bool fd = false;      ///< The output is read back with --payload 64.
+  bool merged = false;  ///< The output is read back with --merge-channels.
   WriteLosses losses;
-  std::optional<Truncation> truncation = {};  ///< where the capture is cut off
+  std::optional<Truncation> truncation = {};  ///< Place at which the capture is cut off.
 };
 
-/// A `frames` set to a folder of captures, SPLIT/NAME.ending, a file a recording, that `ingest can` reads
-/// back to the same columns. `progress` gets frames done and in all. Errors: InputError that names the
-/// recording where the format cannot tell what it holds (no times, no payload, kinds of frames that are not
-/// to be left out, in candump recordings with labels beside such without), UsageError, Failure,
-/// BudgetExceeded. The output is then as it was.
+/// Converts a `frames` set to a folder of captures with one file SPLIT/NAME.ending per recording, which
+/// `ingest can` reads back to the same columns. `progress` receives the frames done and in total. Errors:
+/// InputError that names the recording if the format cannot represent it (no times, no payload, kinds of
+/// frames that may not be left out, in candump recordings with labels next to recordings without),
+/// UsageError, Failure, BudgetExceeded. On an error the output is unchanged.
 ConvertResult convert_frames(const ConvertOptions& options,
                              const std::function<void(int64_t, int64_t)>& progress);
 
-/// A capture to one in another format, with all its channels, in the order of its frames: the file `out`, or
-/// where that has no ending of a capture, a file in that folder. Memory does not grow with it. `progress`
-/// gets bytes of the source done and in all. Errors: those of convert_frames() and of reading.
+/// Converts a capture to another format, with all its channels, in the order of its frames. The output is the
+/// file `out`, or a file in that folder if `out` has no ending of a capture. Memory does not grow with the
+/// capture. `progress` receives the bytes of the source done and in total. Errors: same as convert_frames(),
+/// and those of reading.
 ConvertResult convert_capture(const ConvertOptions& options,
                               const std::function<void(int64_t, int64_t)>& progress);
 

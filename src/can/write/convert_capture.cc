@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-/// One reading of a capture into a file.
+/// Converts one capture into a file.
 class Conversion {
  public:
   Conversion(const ConvertOptions& options, const CaptureFile& capture, File& file)

@@ -20,7 +20,8 @@ constexpr int64_t kFramesAtOnce = 1 << 14;
   throw InputError(fmt::format("{}: recording '{}': {}", options.source.string(), recording.path(), why));
 }
 
-// A split is a path below the output and a name the name of a file in it: a manifest of others may say more.
+// Whether a split or a name stays below the output: a split becomes a folder and a name a file, and the
+// manifest of a foreign set may hold other paths.
 bool is_plain(const std::string& path) {
   const std::filesystem::path parts(path);
   return !path.empty() && path.find('\0') == std::string::npos && parts.is_relative() &&
@@ -41,7 +42,7 @@ void require_writable(const ConvertOptions& options, const Recording& recording,
            "labels or without");
 }
 
-// Merged channels by runs of frames of one.
+// Writes merged channels in runs of frames of one channel.
 void write(const FrameSpans& frames, const Recording& recording, CaptureWriter& writer) {
   if (frames.channel.empty()) return writer.append(frames, recording.channel.value_or(""));
   for (int64_t first = 0, end = 0; first < frames.size(); first = end) {

@@ -1,11 +1,11 @@
 #include "can/write/text_writer.h"
 
-// The four-column CSV and candump.
+// Writers of the four-column CSV and of candump.
 
 namespace plimsoll {
 namespace {
 
-// IDs of 11 bits have three hex digits, others eight.
+// Writes three hex digits for 11-bit IDs and eight for others.
 void put_id(const OutgoingFrame& frame, uint32_t kept_flags, Pen& pen) {
   if ((frame.can_id & (kCanExtended | kCanError)) != 0)
     pen.hex(frame.can_id & (0x1FFFFFFF | kept_flags), 8);
@@ -13,7 +13,7 @@ void put_id(const OutgoingFrame& frame, uint32_t kept_flags, Pen& pen) {
     pen.hex(frame.can_id & 0x7FF, 3);
 }
 
-// "1513920459.745822,2C0,1400000000000000,0"
+// Writes lines such as "1513920459.745822,2C0,1400000000000000,0".
 class CsvWriter : public TextWriter {
  public:
   explicit CsvWriter(File& file) : TextWriter(file) { text("timestamp,arbitration_id,data_field,attack\n"); }
@@ -30,7 +30,7 @@ class CsvWriter : public TextWriter {
   }
 };
 
-// As `candump -L` prints: "(1513920459.745822) vcan0 2C0#1400", and a label after it.
+// Writes lines as `candump -L` prints them, "(1513920459.745822) vcan0 2C0#1400", and a label after each.
 class CandumpWriter : public TextWriter {
  public:
   CandumpWriter(File& file, bool labels) : TextWriter(file), labels_(labels) {}

@@ -10,23 +10,23 @@
 
 namespace plimsoll {
 
-/// A frame on its way to a file, checked: its format can hold it.
+/// A checked frame that its format can hold.
 struct OutgoingFrame {
   int64_t time_ns;
-  uint32_t can_id;  ///< with SocketCAN's flags
+  uint32_t can_id;  ///< CAN ID with SocketCAN's flags.
   const uint8_t* data;
   uint8_t length;
-  uint8_t flags;  ///< kFrame...
+  uint8_t flags;  ///< Bits kFrame....
   uint8_t label;
-  std::string_view channel;  ///< its name in the file; valid as long as the writer
+  std::string_view channel;  ///< Channel name in the file; valid as long as the writer.
 
   bool is_remote() const { return (can_id & kCanRemote) != 0; }
   bool is_sent() const { return (flags & kFrameSent) != 0; }
-  /// A payload over 8 bytes is CAN FD, told or not.
+  /// Whether the frame is CAN FD, by its flag or because its payload is longer than 8 bytes.
   bool is_fd() const { return (flags & kFrameFd) != 0 || length > kPayloadBytes; }
 };
 
-/// Puts characters one after the other; the caller sees to it that there is room.
+/// Appends characters to a buffer. The caller ensures that there is space. Not thread-safe.
 class Pen {
  public:
   explicit Pen(char* at) : at_(at) {}
@@ -36,17 +36,17 @@ class Pen {
   void hex(uint32_t value, int digits) {
     for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) put("0123456789ABCDEF"[value >> shift & 15]);
   }
-  /// Seconds: six digits after the point, or nine where six are not enough.
+  /// Appends seconds with six digits after the point, or nine if six are not enough.
   void seconds(int64_t time_ns) {
     decimal(time_ns / kSecond);
     fraction(time_ns % kSecond);
   }
-  /// The same with zeros in front: ten digits before the point.
+  /// Appends seconds with leading zeros: ten digits before the point.
   void padded_seconds(int64_t time_ns) {
     digits(time_ns / kSecond, 10);
     fraction(time_ns % kSecond);
   }
-  /// The payload in hex.
+  /// Appends the payload in hex.
   void payload(const OutgoingFrame& frame) {
     for (uint8_t i = 0; i < frame.length; ++i) hex(frame.data[i], 2);
   }
@@ -64,7 +64,7 @@ class Pen {
     for (int64_t rest = value; rest >= 10; rest /= 10) ++count;
     digits(value, count);
   }
-  // Nanoseconds after the point: down to the microsecond, or all.
+  // Appends the digits after the point: six for whole microseconds, otherwise nine.
   void fraction(int64_t part_ns) {
     put('.');
     part_ns % 1000 == 0 ? digits(part_ns / 1000, 6) : digits(part_ns, 9);
@@ -73,11 +73,11 @@ class Pen {
   char* at_;
 };
 
-/// A capture that is text, written in pieces of 256 KiB; CaptureWriter stands before it. Errors: Failure,
-/// BudgetExceeded.
+/// A text capture that is written in blocks of 256 KiB. CaptureWriter checks the frames before. Not
+/// thread-safe. Errors: Failure, BudgetExceeded.
 class TextWriter {
  public:
-  /// `file` is empty; the caller syncs it.
+  /// `file` must be empty and outlive the writer. The caller syncs it.
   explicit TextWriter(File& file) : file_(file), buffer_(kBufferBytes) {}
   virtual ~TextWriter() = default;
 
@@ -94,9 +94,9 @@ class TextWriter {
  protected:
   static constexpr size_t kLongestLine = 768;
 
-  /// The line of a frame, without its end, of fewer than kLongestLine characters.
+  /// Appends the line of a frame without its end, fewer than kLongestLine characters.
   virtual void line(const OutgoingFrame& frame, Pen& pen) = 0;
-  /// Lines of a header.
+  /// Appends the lines of a header.
   void text(std::string_view lines) {
     if (filled_ + lines.size() > buffer_.size()) flush();
     std::copy(lines.begin(), lines.end(), buffer_.data() + filled_);
@@ -116,7 +116,7 @@ class TextWriter {
   size_t filled_ = 0;
 };
 
-/// `labels`: in candump, a 0 or 1 after each frame; csv always has them.
+/// Create the writer of a format. `labels` adds a 0 or 1 after each frame of candump; csv always has labels.
 std::unique_ptr<TextWriter> write_csv(File& file, bool labels);
 std::unique_ptr<TextWriter> write_candump(File& file, bool labels);
 
