@@ -13,8 +13,8 @@ namespace {
 constexpr std::array<const char*, kAttackKinds> kNames = {
     "DoS", "fuzzing", "spoofing", "replay", "suppression", "masquerade", "injection", "flooding"};
 constexpr uint32_t kStandardIds = 0x800;
-constexpr int64_t kBursts = 8;         // in a recording
-constexpr uint32_t kHighestRate = 10;  // of injection, in rates of the target
+constexpr int64_t kBursts = 8;         // Bursts per recording.
+constexpr uint32_t kHighestRate = 10;  // Maximum rate of injection, in multiples of the target's rate.
 
 AttackKind parse_attack(std::string_view name) {
   for (size_t i = 0; i < kNames.size(); ++i)
@@ -55,11 +55,13 @@ int64_t cycle_of(int64_t duration_ns) {
 }
 
 Burst burst_of(const AttackPlan& plan, int64_t cycle) {
-  // In steps of 1/1024 of a cycle and of whole us, so that simulated times stay whole us.
+  // Computed in steps of 1/1024 of a cycle and in whole microseconds, so that simulated times stay whole
+  // microseconds.
   SimulationDraws draws(plan.seed, Draw::attack, plan.recording, static_cast<uint32_t>(2 * cycle));
-  const int64_t length = 205 + draws.below(52);  // 20.0 % to 25.0 %
+  const int64_t length = 205 + draws.below(52);  // 20.0 % to 25.0 %.
   const int64_t offset =
-      256 + draws.below(static_cast<uint32_t>(769 - length));  // ends with the cycle at last
+      // The burst ends at or before the end of the cycle.
+      256 + draws.below(static_cast<uint32_t>(769 - length));
   const auto share = [&](int64_t parts) {
     return (plan.cycle_ns / 1024 * parts + plan.cycle_ns % 1024 * parts / 1024) / kMicrosecond * kMicrosecond;
   };
@@ -83,7 +85,7 @@ void AttackedFrames::begin_cycle(int64_t cycle) {
   burst_ = burst_of(plan_, cycle);
   cycle_end_ = plan_.first_ns + (cycle + 1) * plan_.cycle_ns;
   draws_ = SimulationDraws(plan_.seed, Draw::attack, plan_.recording, static_cast<uint32_t>(2 * cycle + 1));
-  // Two bytes next to each other, the first of them changed for sure.
+  // Two adjacent bytes, of which the first always changes.
   mask_ = uint64_t{draws_.bits()} << 8 & 0xFF00;
   mask_ |= 1 + draws_.below(0xFF);
   started_ = false;
@@ -115,7 +117,7 @@ void AttackedFrames::begin_burst() {
 void AttackedFrames::pace_injection() {
   const int64_t period_ns = (target_last_ns_ - target_first_ns_) / (target_frames_ - 1);
   const int64_t interval_us = period_ns / (1 + draws_.below(kHighestRate)) / kMicrosecond;
-  // Draws have 32 bits: more than an hour.
+  // Draws have 32 bits, which is more than an hour.
   interval_us_ =
       static_cast<uint32_t>(std::clamp<int64_t>(interval_us, 1, std::numeric_limits<uint32_t>::max()));
   slot_ns_ = burst_.begin + draws_.below(interval_us_) * kMicrosecond;
@@ -136,7 +138,7 @@ void AttackedFrames::wish(int64_t time_ns, const CanFrame& frame) {
   wish_.row = -1;
 }
 
-// The frame to inject after the last one wished for, for attacks that send by themselves.
+// Chooses the frame to inject after the last intended one, for attacks that send independently of the target.
 void AttackedFrames::wish_next() {
   const int64_t last = wish_.time_ns;
   switch (plan_.kind) {
@@ -150,7 +152,7 @@ void AttackedFrames::wish_next() {
     }
     case AttackKind::replay: {
       const uint64_t known = std::min<uint64_t>(heard_frames_, kReplayed);
-      if (known == 0) return;  // nothing was heard
+      if (known == 0) return;  // Nothing was heard.
       const auto heard = [&](uint64_t i) -> const CanFrame& {
         return heard_[(heard_frames_ - known + i % known) % kReplayed];
       };
@@ -180,7 +182,7 @@ CanFrame AttackedFrames::forged(CanFrame frame) const {
   return frame;
 }
 
-// Gives the frame wished for, if the gap before the next frame of the source has room for it.
+// Returns the intended frame in `frame` if the gap before the next frame of the source is long enough for it.
 bool AttackedFrames::inject(CanFrame& frame) {
   if (!wishing_) return false;
   wish_.time_ns = std::max(wish_.time_ns, previous_ns_ + plan_.spacing_ns);

@@ -7,10 +7,10 @@ namespace plimsoll {
 namespace {
 
 constexpr int64_t kMicrosecondsPerSecond = 1'000'000;
-// What Vehicle promises, less room for 60 messages of the longest period.
+// The maximum load that Vehicle promises, minus the load of 60 messages with the longest period.
 constexpr int64_t kMaxLoadPpm = 635'000;
 constexpr std::array<int32_t, 7> kPeriodsMs = {10, 20, 50, 100, 200, 500, 1000};
-// Which period a message has whose ID stands at so many sixteenths of the vehicle's IDs.
+// Index of a message's period by the place of its ID among the vehicle's IDs, in sixteenths.
 constexpr std::array<uint8_t, 16> kPeriodBySixteenth = {0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 3, 4, 5, 6};
 constexpr uint32_t kFirstId = 0x040;
 constexpr uint32_t kLastId = 0x7EF;
@@ -23,7 +23,8 @@ uint64_t at_byte(uint64_t value, int byte) {
   return value << (8 * byte);
 }
 
-// Lays out the payload: guards at the end, signals at the front, switches and constants between.
+// Lays out the payload: checksum and counter at the end, signals at the front, switches and constants
+// between.
 void lay_out(Message& message, SimulationDraws& draws) {
   int end = message.length;
   if (end >= 4 && draws.one_in(2)) {
@@ -118,7 +119,7 @@ void Drive::step() {
     return static_cast<int32_t>(uint64_t{bits} * static_cast<uint32_t>(2 * reach + 1) >> 32) - reach;
   };
   constexpr uint32_t kStepsAGoal = 200;
-  constexpr int32_t kGearSpan = 11'000;  // of speed
+  constexpr int32_t kGearSpan = 11'000;  // Speed range of a gear.
 
   if (steps_ % kStepsAGoal == 0) goal_ = static_cast<int32_t>(drawn[0] >> 16) - 8'000;
   int32_t& pedal = state(SimulatedSignal::pedal);
@@ -159,7 +160,7 @@ VehicleFrames::VehicleFrames(const Vehicle& vehicle, uint64_t seed, uint32_t rec
   for (size_t i = 0; i < states_.size(); ++i) {
     SimulationDraws draws(seed, Draw::start, recording, static_cast<uint32_t>(i));
     const Message& message = vehicle.messages[i];
-    // The jitter's reach after the recording's start, so that no time lies before it.
+    // Messages start after the jitter, so that no time is before the start of the recording.
     states_[i].due_us = message.jitter_us + draws.below(static_cast<uint32_t>(message.period_us));
     states_[i].counter = draws.bits();
     states_[i].flags = static_cast<uint8_t>(draws.bits() & draws.bits());
@@ -187,7 +188,7 @@ uint64_t VehicleFrames::payload(const Message& message, const State& state) cons
   uint64_t data = message.constant;
   for (const Message::Field& field : message.fields) {
     if (field.byte < 0) continue;
-    // A sensor's last two bits are noise.
+    // The last two bits of a sensor are noise.
     const uint32_t value = static_cast<uint32_t>(drive_[field.signal] ^ (state.noise & 3)) >> field.shift;
     data |= at_byte((value >> 8 | value << 8) & 0xFFFF, field.byte);
   }
@@ -223,7 +224,8 @@ Bus::Bus(FrameSource& due) : due_(due), more_(due_.next(ahead_)) {
 
 void Bus::wait(const CanFrame& frame) {
   auto at = waiting_.end();
-  // The list is sent from its end: lower IDs, and earlier frames of the same ID, stay after it.
+  // Frames are sent from the end of the list, so lower IDs, and earlier frames with the same ID, stay closer
+  // to the end.
   while (at != waiting_.begin() && (at - 1)->can_id <= frame.can_id) {
     --at;
     if (at->can_id == frame.can_id && at->label == frame.label) {

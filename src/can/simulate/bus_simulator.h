@@ -8,57 +8,57 @@
 
 namespace plimsoll {
 
-/// What the vehicle does: slow signals, 0 .. 65535 each, that many messages carry at once.
+/// The state of the vehicle: slow signals, 0 to 65535 each, that many messages carry at once.
 enum class SimulatedSignal : uint8_t { pedal, speed, rpm, brake, steering, yaw, coolant, fuel };
 inline constexpr int kSignals = 8;
 
-/// How the last byte of a message guards the others.
+/// The function of the last byte of a message that protects the others.
 enum class Checksum : uint8_t { none, exclusive_or, sum };
 
-/// One message of a vehicle: when it is sent and what stands in it. A byte of -1 says that there is none.
+/// One message of a vehicle: its timing and its payload. A byte of -1 means that the field is absent.
 struct Message {
   struct Field {
-    int8_t byte = -1;  ///< of the higher half; the lower half follows
+    int8_t byte = -1;  ///< Byte of the higher half. The lower half follows.
     SimulatedSignal signal = SimulatedSignal::pedal;
-    uint8_t shift = 0;  ///< the signal is divided by 2 to this
+    uint8_t shift = 0;  ///< The signal is divided by two to the power of this.
   };
 
   uint32_t can_id = 0;
   int32_t period_us = 0;
-  int32_t jitter_us = 0;  ///< a frame is due up to so much before or after its time
+  int32_t jitter_us = 0;  ///< A frame is due up to this long before or after its time.
   uint8_t length = 8;
-  uint64_t constant = 0;  ///< the bytes that never change, zeros in the others
+  uint64_t constant = 0;  ///< Bytes that never change. Others are zero.
   std::array<Field, 2> fields;
-  int8_t flag_byte = -1;  ///< each bit a switch that turns now and then
+  int8_t flag_byte = -1;  ///< Each bit of this byte is a switch that changes from time to time.
   int8_t counter_byte = -1;
-  uint8_t counter_mask = 0;  ///< 0x0F: the lower half of the byte counts; 0xFF: all of it
+  uint8_t counter_mask = 0;  ///< 0x0F: the lower half of the byte counts. 0xFF: the whole byte counts.
   int8_t checksum_byte = -1;
   Checksum checksum = Checksum::none;
 };
 
-/// Of the payload without its checksum byte (zero there): all bytes and the low byte of the ID, added modulo
-/// 256 or by exclusive or.
+/// The checksum of a payload whose checksum byte is zero: all bytes and the low byte of the ID, combined by
+/// addition modulo 256 or by exclusive or.
 uint8_t checksum_of(Checksum kind, uint32_t can_id, uint64_t data);
 
-/// How long a frame of `length` bytes occupies a bus of 500 kbit/s: 47 bits and 8 a byte, a tenth more for
-/// stuff bits, 2 us each; 244 us for 8 bytes.
+/// The time for which a frame of `length` bytes occupies a bus of 500 kbit/s: 47 bits and 8 per byte, plus a
+/// tenth for stuff bits, at 2 us each. It is 244 us for 8 bytes.
 constexpr int64_t frame_time_us(uint8_t length) {
   return (47 + 8 * int64_t{length}) * 22 / 10;
 }
 
-/// 30 to 60 messages by ascending ID, 11 bits each. Lower IDs are sent more often; together they load the bus
-/// to 65 % at most.
+/// A vehicle with 30 to 60 messages in ascending order of their 11-bit IDs. Lower IDs are sent more often.
+/// All messages together load the bus to at most 65 %.
 struct Vehicle {
   static constexpr size_t kMaxMessages = 64;
   std::vector<Message> messages;
 
-  int64_t frames_per_1000_s() const;  ///< without attacks
+  int64_t frames_per_1000_s() const;  ///< Frame rate without attacks.
 };
 
-/// The vehicle with this number; the same for the same seed.
+/// The vehicle with this number. Equal for equal seeds.
 Vehicle make_vehicle(uint64_t seed, uint32_t number);
 
-/// The signals of one drive, step by step of 10 ms; integers throughout.
+/// The signals of one drive in steps of 10 ms. Uses integers only. Not thread-safe.
 class Drive {
  public:
   Drive(uint64_t seed, uint32_t recording);
@@ -76,29 +76,29 @@ class Drive {
   uint32_t recording_;
   uint32_t steps_ = 0;
   int64_t next_step_us_ = kStepUs;
-  int32_t goal_ = 20'000;                // where the driver's foot is going
-  int32_t steering_ = 0;                 // from the middle
-  std::array<int32_t, kSignals> state_;  // coolant and fuel with 12 bits after the point
+  int32_t goal_ = 20'000;                // Position that the pedal moves to.
+  int32_t steering_ = 0;                 // Steering angle from the middle.
+  std::array<int32_t, kSignals> state_;  // Coolant and fuel have 12 fractional bits.
   std::array<uint16_t, kSignals> values_{};
 };
 
-/// What a vehicle's controllers want to send, in the order of the times that it is due: without end. Frame n
-/// of a message is due at phase + n * period, up to the jitter before or after. The same for the same seed
-/// and number of the recording.
+/// Frames that a vehicle's controllers want to send, in the order of their due times, without end. Frame n of
+/// a message is due at phase + n * period, plus or minus the jitter. Equal for equal seed and recording
+/// number. Not thread-safe.
 class VehicleFrames : public FrameSource {
  public:
-  /// `vehicle` must outlive it. `start_ns`: the time that the recording begins, a whole number of us.
+  /// `vehicle` must outlive it. `start_ns` is the start of the recording, a whole number of microseconds.
   VehicleFrames(const Vehicle& vehicle, uint64_t seed, uint32_t recording, int64_t start_ns);
 
   bool next(CanFrame& frame) override;
 
  private:
   struct State {
-    int64_t due_us = 0;    // without jitter
-    uint32_t sent = 0;     // frames so far: the next one's number
-    uint32_t counter = 0;  // what the first frame counted
+    int64_t due_us = 0;    // Due time without jitter.
+    uint32_t sent = 0;     // Number of frames sent, which is the number of the next one.
+    uint32_t counter = 0;  // Counter of the first frame.
     uint8_t flags = 0;
-    uint32_t noise = 0;  // drawn for the next frame
+    uint32_t noise = 0;  // Noise drawn for the next frame.
   };
   static constexpr int kIndexBits = 6;
   static constexpr size_t kLeaves = Vehicle::kMaxMessages;
@@ -112,17 +112,18 @@ class VehicleFrames : public FrameSource {
   int64_t start_ns_;
   Drive drive_;
   std::vector<State> states_;
-  // A tournament of the messages: a leaf is (time due, index), each node above the lesser of two, 1 the
-  // least.
+  // A tournament tree of the messages: a leaf is (due time, index) and each node is the smaller of its two
+  // children, so node 1 is the minimum.
   std::array<uint64_t, 2 * kLeaves> tree_;
 };
 
-/// The bus: one frame at a time. Of the frames that wait when it falls free the lowest ID goes first, and of
-/// one ID the earliest. Times become those at which frames begin. A controller keeps one frame an ID waiting:
-/// a newer one replaces it (frames with label 1 come from a controller of their own).
+/// The bus, which carries one frame at a time. When it falls free, the waiting frame with the lowest ID goes
+/// first, and of one ID the earliest. Times become the start times of frames. A controller keeps one waiting
+/// frame per ID, which a newer one replaces; frames with label 1 come from a separate controller. Not
+/// thread-safe.
 class Bus : public FrameSource {
  public:
-  /// `due`: frames in the order of their times; must outlive the bus.
+  /// `due` gives frames in the order of their times and must outlive the bus.
   explicit Bus(FrameSource& due);
 
   bool next(CanFrame& frame) override;
@@ -131,10 +132,10 @@ class Bus : public FrameSource {
   void wait(const CanFrame& frame);
 
   FrameSource& due_;
-  CanFrame ahead_;  // the next frame of due_
+  CanFrame ahead_;  // The next frame of due_.
   bool more_;
   int64_t free_ns_ = 0;
-  Vector<CanFrame, Tag::ingest> waiting_;  // the last goes first
+  Vector<CanFrame, Tag::ingest> waiting_;  // The last one is sent first.
 };
 
 }  // namespace plimsoll

@@ -10,39 +10,40 @@
 
 namespace plimsoll {
 
-/// One frame on its way through a simulation.
+/// One frame of a simulation.
 struct CanFrame {
   int64_t time_ns = 0;
-  uint64_t data = 0;  ///< byte i of the payload in bits 8i .. 8i+7; zero after the length
+  uint64_t data = 0;  ///< Byte i of the payload is in bits 8i to 8i+7. Zero after the length.
   uint32_t can_id = 0;
   uint8_t length = 0;
   uint8_t label = 0;
-  uint8_t channel = 0;  ///< of the recording's, where they are merged
-  int64_t row = -1;     ///< of the recording that it is from, as it is or changed; -1: made up
+  uint8_t channel = 0;  ///< Channel of the recording, if channels are merged.
+  int64_t row = -1;  ///< Row of the recording that the frame comes from, changed or not; -1 if it is made up.
 
-  /// Wherever they are from.
+  /// Ignores the row.
   bool operator==(const CanFrame& other) const {
     return time_ns == other.time_ns && data == other.data && can_id == other.can_id &&
            length == other.length && label == other.label && channel == other.channel;
   }
 };
 
-inline constexpr int64_t kMicrosecond = 1000;  ///< in ns: the resolution of simulated times
+inline constexpr int64_t kMicrosecond = 1000;  ///< Nanoseconds; the resolution of simulated times.
 
-/// The bits of a payload that a frame of this length has.
+/// The bits of a payload that a frame of this length uses.
 constexpr uint64_t payload_mask(uint8_t length) {
   return length >= kPayloadBytes ? ~uint64_t{0} : (uint64_t{1} << (8 * length)) - 1;
 }
 
-/// Frames one after the other. Not thread-safe.
+/// A sequence of frames. Not thread-safe.
 class FrameSource {
  public:
   virtual ~FrameSource() = default;
-  /// Gives the next frame; false, and `frame` as it was, when there is none.
+  /// Stores the next frame in `frame`. Returns false and leaves `frame` unchanged at the end.
   virtual bool next(CanFrame& frame) = 0;
 };
 
-/// Replaces what `batch` holds by the next frames of a source, at most `most`: fewer only at its end.
+/// Replaces the contents of `batch` by the next frames of a source, at most `max`. There are fewer only at
+/// its end.
 inline void read_frames(FrameSource& source, int64_t max, FrameBatch& batch) {
   static_assert(std::endian::native == std::endian::little, "payloads are copied as they lie");
   const auto room = static_cast<size_t>(max);
@@ -69,8 +70,8 @@ inline void read_frames(FrameSource& source, int64_t max, FrameBatch& batch) {
   batch.channel.resize(count);
 }
 
-/// The frames of a recording as a source: all, those of a channel, or those of all others. The columns must
-/// outlive it.
+/// The frames of a recording as a source: all frames, those of one channel, or those of all other channels.
+/// The columns must outlive it.
 class RecordedFrames : public FrameSource {
  public:
   enum class Take : uint8_t { all, channel, others };
@@ -101,10 +102,11 @@ class RecordedFrames : public FrameSource {
   size_t at_ = 0;
 };
 
-/// What the random numbers of a simulation are for: the `layer` of Purpose::simulation. Never renumber.
+/// The purpose of a simulation's random numbers: the `layer` of Purpose::simulation. Never renumber.
 enum class Draw : uint32_t { vehicle = 0, start = 1, frame = 2, drive = 3, attack = 4, target = 5 };
 
-/// Random numbers in a row, each a function of seed, use, epoch, item and its place in the row.
+/// A sequence of random numbers. Each is a function of seed, use, epoch, item and its place in the sequence.
+/// Not thread-safe.
 class SimulationDraws {
  public:
   SimulationDraws(uint64_t seed, Draw use, uint32_t epoch, uint32_t item)
@@ -116,7 +118,7 @@ class SimulationDraws {
           philox_counter(Purpose::simulation, static_cast<uint32_t>(use_), epoch_, item_, place_ / 4));
     return numbers_[place_++ % 4];
   }
-  /// 0 .. limit-1
+  /// A random number in [0, limit).
   uint32_t below(uint32_t limit) { return static_cast<uint32_t>(uint64_t{bits()} * limit >> 32); }
   bool one_in(uint32_t chances) { return below(chances) == 0; }
 

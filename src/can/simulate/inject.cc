@@ -16,16 +16,17 @@
 namespace plimsoll {
 namespace {
 
-// A recording to write: one of the set as it is, or with an attack put in.
+// A recording to write: a recording of the set, unchanged or with an attack added.
 struct Planned {
   const Recording* source;
   std::string name;
   std::optional<AttackKind> attack;
-  uint32_t number = 0;  // of the attack
+  uint32_t number = 0;  // Number of the attack.
   MessageKey target = 0;
 };
 
-// Options that are as they always were are not named: a set made before there were others is the same.
+// Options with their default values are not named, so that sets made before these options existed keep their
+// provenance.
 Json provenance_of(const FramesView& view, const InjectOptions& options) {
   Json named = {{"inject", attack_names(options.attacks)}, {"seed", options.seed}};
   if (options.target == TargetChoice::periodic) named["target"] = "periodic";
@@ -38,7 +39,7 @@ FrameSpans frames_of(const FramesView& view, const Recording& recording) {
   return view.frames().part(recording.first_frame, recording.frames);
 }
 
-// Labels tell whether a recording is benign; where they cannot, its name does.
+// Labels say whether a recording is benign. If they cannot, its name does.
 bool may_be_injected(const Recording& recording) {
   const bool silent = recording.attack && recording.attack->starts_with("suppress");
   const bool benign = recording.labelled ? recording.attack_frames == 0 && !silent : !recording.attack;
@@ -49,7 +50,7 @@ uint64_t draw_64_bits(SimulationDraws& draws) {
   return (uint64_t{draws.bits()} << 32) | draws.bits();
 }
 
-// The message of a random frame with a payload; of any frame if none is found.
+// The message of a random frame with a payload, or of any frame if none is found.
 MessageKey draw_target(const FrameSpans& frames, SimulationDraws draws) {
   size_t row = 0;
   for (int tries = 0; tries < 100; ++tries) {
@@ -59,7 +60,7 @@ MessageKey draw_target(const FrameSpans& frames, SimulationDraws draws) {
   return frames.key(row);
 }
 
-// The message of a random frame of these IDs, of which there is one at least.
+// The message of a random frame of these IDs, which must not be empty.
 MessageKey draw_target(std::span<const PeriodicId> ids, SimulationDraws draws) {
   uint64_t frames = 0;
   for (const PeriodicId& id : ids) frames += static_cast<uint64_t>(id.frames);
@@ -69,7 +70,7 @@ MessageKey draw_target(std::span<const PeriodicId> ids, SimulationDraws draws) {
   return id->key;
 }
 
-// Of a bus, which has one frame at least.
+// The lowest ID of a bus, which must have at least one frame.
 uint32_t lowest_id(const FrameSpans& frames, uint8_t channel) {
   uint32_t lowest = std::numeric_limits<uint32_t>::max();
   for (size_t i = 0; i < frames.can_id.size(); ++i)
@@ -123,7 +124,7 @@ class Injection {
   }
 
   void add(Planned planned) {
-    // While the list grows there are two of it.
+    // A vector that grows holds its old and its new memory.
     charge_.add(2 * static_cast<int64_t>(sizeof(Planned)) + heap_bytes(planned.name));
     planned_.push_back(std::move(planned));
   }
@@ -138,7 +139,7 @@ class Injection {
         set, not_periodic_));
   }
 
-  // As ingest orders captures.
+  // Sorts recordings in the order in which ingest sorts captures.
   void sort() {
     const auto key = [](const Planned& planned) { return std::tie(planned.source->split, planned.name); };
     std::sort(planned_.begin(), planned_.end(),
@@ -160,7 +161,7 @@ class Injection {
     RecordedFrames recorded(frames, merged && planned.attack ? Take::channel : Take::all, channel);
     Recording made = *planned.source;
     made.name = planned.name;
-    // The writer finds copies again: the first one may be another in this order.
+    // The writer finds copies again, because another copy may be the first one in this order.
     made.copy_of.reset();
     constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
     if (!planned.attack) return transfer.recording(recorded, kAll, made);
@@ -185,7 +186,7 @@ class Injection {
 
   const FramesView& view_;
   const InjectOptions& options_;
-  Charge charge_{Tag::ingest};  // of what is planned
+  Charge charge_{Tag::ingest};  // Memory of planned_.
   std::vector<Planned> planned_;
   uint32_t attacks_ = 0;
   int64_t left_out_ = 0;
@@ -202,7 +203,7 @@ SimulateResult inject_attacks(const InjectOptions& options, const SimulateProgre
 
   if (view.frames().width != kPayloadBytes)
     throw InputError(options.frames.string() + ": has CAN FD payloads; attacks are made up for 8 bytes");
-  check_columns(view.set(), {.full = true});  // all of it is read
+  check_columns(view.set(), {.full = true});  // All of the set is read.
   require_sound(view);
   const Injection injection(view, options);
   FramesSink sink(options.out, options.force, provenance);

@@ -9,29 +9,29 @@
 
 namespace plimsoll {
 
-/// Which IDs attacks may be about.
+/// Selects the IDs that attacks may target.
 enum class TargetChoice : uint8_t {
-  any,       ///< the ID of a frame drawn by lot
-  periodic,  ///< the same among frames of periodic IDs (periodic_ids.h)
+  any,       ///< The ID of a random frame.
+  periodic,  ///< The ID of a random frame among those of periodic IDs (periodic_ids.h).
 };
 
 struct InjectOptions {
-  std::filesystem::path frames;  ///< a `frames` set
-  std::filesystem::path out;     ///< the `frames` set to make
+  std::filesystem::path frames;  ///< A `frames` set.
+  std::filesystem::path out;     ///< The `frames` set to make.
   uint64_t seed = 1;
   std::vector<AttackKind> attacks = {};
   TargetChoice target = TargetChoice::any;
-  bool label_silence = false;  ///< as in AttackPlan
-  bool keep = false;           ///< the recordings of the set as well, in the order of splits and names
-  bool force = false;          ///< replace an existing output
+  bool label_silence = false;  ///< Same as AttackPlan::label_silence.
+  bool keep = false;           ///< Also write the recordings of the set, in the order of splits and names.
+  bool force = false;          ///< Replace an existing output.
 };
 
-/// Writes each attack into each recording that has times and no attack frames and is no copy: a recording
-/// ATTACK-NAME of the same split; where its channels are merged, on that of the target. Frames that the
-/// attack does not touch keep order, times and labels. Recordings without a periodic ID are left out where
-/// one is asked for. Errors: UsageError (no attack), Failure (disk; the output exists), BudgetExceeded,
-/// InputError (no such recording, CAN FD payloads, two recordings of one name); the output is then as it was
-/// before.
+/// Adds each attack to each recording that has times, has no attack frames and is not a copy. The result is a
+/// recording ATTACK-NAME of the same split. If channels are merged, the attack is on the channel of the
+/// target. Frames that the attack does not touch keep order, times and labels. Recordings without a periodic
+/// ID are left out if TargetChoice::periodic is set. Errors: UsageError (no attack), Failure (disk; the
+/// output exists), BudgetExceeded, InputError (no such recording, CAN FD payloads, two recordings with one
+/// name). On an error the output is unchanged.
 SimulateResult inject_attacks(const InjectOptions& options, const SimulateProgress& progress);
 
 }  // namespace plimsoll

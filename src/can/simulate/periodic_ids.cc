@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kFewestFrames = 50;
 constexpr int64_t kLongestMeanUs = 200'000;
-// Its square overflows nothing, and is more than what fewer than 400 million frames are allowed.
+// Its square does not overflow and exceeds the allowed squares of fewer than 400 million frames.
 constexpr int64_t kLongestDeviationUs = 2'000'000'000;
 
 struct Paced {
@@ -20,10 +20,10 @@ struct Paced {
   int64_t last_ns;
   int64_t frames = 1;
   int64_t mean_us = 0;
-  int64_t squares_left = 0;  // how much may be added to the squared deviations of gaps, in us^2
+  int64_t squares_left = 0;  // Remaining allowance for the squared deviations of gaps, in us^2.
 };
 
-// Calls `visit` with the ID of each frame that could be forged, and the latest time seen.
+// Calls `visit` with the ID of each frame that could be forged and the latest time seen.
 template <typename Visit>
 void visit_payloads(const FrameSpans& frames, Visit visit) {
   int64_t clock = frames.time_ns.empty() ? 0 : frames.time_ns.front();
@@ -54,7 +54,7 @@ Vector<PeriodicId, Tag::ingest> periodic_ids(const FrameSpans& frames) {
     const int64_t span_us = (id.last_ns - id.first_ns) / kMicrosecond;
     const bool candidate = id.frames >= kFewestFrames && span_us >= gaps && span_us <= kLongestMeanUs * gaps;
     id.mean_us = candidate ? span_us / gaps : 0;
-    // The first frame ends no gap and will deviate by the mean: one square more.
+    // The first frame ends no gap and will deviate by the mean, which adds one square.
     id.squares_left = candidate ? (gaps + 4) * id.mean_us * id.mean_us / 4 : -1;
     id.last_ns = id.first_ns;
   }

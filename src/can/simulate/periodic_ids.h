@@ -9,15 +9,15 @@ namespace plimsoll {
 
 /// An ID that a recording sends at a steady pace.
 struct PeriodicId {
-  MessageKey key = 0;  ///< as FrameSpans::key()
-  int64_t frames = 0;  ///< with a payload
+  MessageKey key = 0;  ///< Key as in FrameSpans::key().
+  int64_t frames = 0;  ///< Frames with a payload.
 
   bool operator==(const PeriodicId&) const = default;
 };
 
-/// The periodic IDs of a recording, in the order in which they appear. They have at least 50 frames; the mean
-/// gap between these is 1 us to 200 ms, and the standard deviation of the gaps at most half of it. Frames
-/// without a payload, remote and error frames do not count. Where times run back the latest one counts.
+/// The periodic IDs of a recording in the order in which they appear. A periodic ID has at least 50 frames, a
+/// mean gap of 1 us to 200 ms, and a standard deviation of the gaps of at most half the mean. Frames without
+/// a payload, remote frames and error frames do not count. If times run back, the latest time counts.
 Vector<PeriodicId, Tag::ingest> periodic_ids(const FrameSpans& frames);
 
 }  // namespace plimsoll

@@ -10,9 +10,9 @@
 
 namespace plimsoll {
 
-/// Where recordings go, one after the other. The output is there whole after publish(); without it the
-/// destructor removes what was written. Not thread-safe. Errors: Failure (disk; the output exists and is not
-/// to be replaced), BudgetExceeded.
+/// Receives recordings one after the other. The output appears as a whole on publish(); without it the
+/// destructor removes what was written. Not thread-safe. Errors: Failure (disk; the output exists and may not
+/// be replaced), BudgetExceeded.
 class RecordingSink {
  public:
   virtual ~RecordingSink() = default;
@@ -22,7 +22,7 @@ class RecordingSink {
   virtual void publish() = 0;
 };
 
-/// A `frames` set.
+/// Writes a `frames` set.
 class FramesSink : public RecordingSink {
  public:
   FramesSink(const std::filesystem::path& out, bool force, Json provenance)
@@ -38,14 +38,14 @@ class FramesSink : public RecordingSink {
   Json provenance_;
 };
 
-/// A folder of captures, SPLIT/NAME.csv or SPLIT/NAME.log.
+/// Writes a folder of captures, SPLIT/NAME.csv or SPLIT/NAME.log.
 class CaptureSink : public RecordingSink {
  public:
-  /// `format`: csv or candump.
+  /// `format` is csv or candump.
   CaptureSink(const std::filesystem::path& out, bool force, const WrittenFormat& format,
               FileSystem& files = FileSystem::disk())
       : folder_(out, force, files), format_(format) {}
-  /// Where a recording goes in the folder.
+  /// The path of a recording in the folder.
   static std::filesystem::path file_of(const std::string& split, const std::string& name,
                                        const WrittenFormat& format) {
     return std::filesystem::path(split) / (name + format.ending);
@@ -59,7 +59,7 @@ class CaptureSink : public RecordingSink {
  private:
   NewFolder folder_;
   const WrittenFormat& format_;
-  // Of the recording begun.
+  // State of the current recording.
   std::optional<File> file_;
   std::unique_ptr<CaptureWriter> writer_;
 };

@@ -20,7 +20,7 @@ constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kFirstStart = 1'600'000'000 * kSecond;
 constexpr int64_t kBetweenStarts = 1'000'000 * kSecond;
 
-// One of the messages that are sent at least ten times a second.
+// A random message that is sent at least ten times a second.
 uint32_t draw_target(const Vehicle& vehicle, uint64_t seed, uint32_t recording) {
   SimulationDraws draws(seed, Draw::target, recording, 0);
   for (;;) {
@@ -54,7 +54,7 @@ std::vector<SimulatedRecording> simulated_recordings(const SimulateOptions& opti
   }
   for (size_t i = 0; i < known; ++i) add("test_02_unknown_vehicle_known_attack", unknown_vehicle, attacks[i]);
 
-  // As ingest orders captures: both roads give the same columns.
+  // Sorted as ingest sorts captures, so that both code paths give the same columns.
   std::sort(recordings.begin(), recordings.end(), [](const auto& a, const auto& b) {
     return std::tie(a.split, a.name) < std::tie(b.split, b.name);
   });

@@ -15,7 +15,7 @@ namespace plimsoll {
 /// One recording of a simulated collection.
 struct SimulatedRecording {
   std::string split;
-  std::string name;  ///< "attack-free-1", "DoS-1": what happens, and the vehicle, counted from 1
+  std::string name;  ///< "attack-free-1", "DoS-1": the traffic and the vehicle, counted from 1.
   uint32_t vehicle = 0;
   std::optional<AttackKind> attack;
   int64_t frames = 0;
@@ -25,24 +25,24 @@ struct SimulatedRecording {
 
 struct SimulateOptions {
   std::filesystem::path out;
-  /// Null: a `frames` set; else a folder of captures in csv or candump, one folder a split.
+  /// Null for a `frames` set; otherwise a folder of captures in csv or candump, with one folder per split.
   const WrittenFormat* captures = nullptr;
-  int64_t frames = 0;  ///< of all recordings together
+  int64_t frames = 0;  ///< Total number of frames of all recordings.
   uint64_t seed = 1;
-  int vehicles = 3;  ///< the last one never trains
+  int vehicles = 3;  ///< Number of vehicles. The last one is never in a training split.
   std::vector<AttackKind> attacks = {};
-  bool force = false;  ///< replace an existing output
+  bool force = false;  ///< Replace an existing output.
 };
 
-/// The recordings of a collection in the order of splits and names: attack-free and attacked ones that train,
-/// and tests with a known vehicle, with the last vehicle, which does not train, and with attacks that do not
-/// (the last third of the list). Attack-free recordings have four times the frames of the others.
-/// Errors: UsageError (fewer frames than shares).
+/// The recordings of a collection in the order of splits and names: attack-free and attacked ones for
+/// training, and tests with a known vehicle, with the last vehicle, which is not in training, and with
+/// attacks that are not in training (the last third of the list). Attack-free recordings have four times the
+/// frames of the others. Errors: UsageError (too few frames).
 std::vector<SimulatedRecording> simulated_recordings(const SimulateOptions& options);
 
-/// Writes a collection. The same bytes for the same frames, seed, vehicles and attacks; memory does not grow
-/// with it. Errors: UsageError, Failure (disk; the output exists), BudgetExceeded; the output is then as it
-/// was before.
+/// Writes a collection. The bytes are equal for equal frames, seed, vehicles and attacks. Memory does not
+/// grow with the collection. Errors: UsageError, Failure (disk; the output exists), BudgetExceeded. On an
+/// error the output is unchanged.
 SimulateResult simulate_can(const SimulateOptions& options, const SimulateProgress& progress);
 
 }  // namespace plimsoll

@@ -12,27 +12,28 @@
 
 namespace plimsoll {
 
-/// What a collection of made recordings holds.
+/// The size of a collection of generated recordings.
 struct SimulateResult {
-  bool already_there = false;  ///< the output held just this: nothing was done
+  bool already_there = false;  ///< The output was up to date, so nothing was done.
   int64_t recordings = 0;
   int64_t frames = 0;
   int64_t attack_frames = 0;
-  int64_t left_out = 0;      ///< recordings that nothing was injected into
-  int64_t not_periodic = 0;  ///< of them, those that lack nothing but a periodic ID
+  int64_t left_out = 0;      ///< Recordings that received no attack.
+  int64_t not_periodic = 0;  ///< Those among them that only lack a periodic ID.
 };
 
-/// Gets frames done and in all.
+/// Receives the frames done and in total.
 using SimulateProgress = std::function<void(int64_t, int64_t)>;
 
-/// Takes recordings from sources to a sink in pieces, and counts. Not thread-safe. Errors: those of the sink.
+/// Copies recordings from sources to a sink in blocks, and counts. Not thread-safe. Errors: those of the
+/// sink.
 class Transfer {
  public:
-  /// `sink` and `progress` must outlive it; `expected`: frames in all.
+  /// `sink` and `progress` must outlive it. `expected` is the total number of frames.
   Transfer(RecordingSink& sink, int64_t expected, const SimulateProgress& progress)
       : sink_(sink), expected_(expected), progress_(progress) {}
 
-  /// At most `most` frames; the rest of the source is left.
+  /// Copies a recording of at most `max` frames. The rest of the source is left.
   void recording(FrameSource& source, int64_t max, const Recording& recording);
   const SimulateResult& result() const { return result_; }
 
@@ -44,7 +45,7 @@ class Transfer {
   SimulateResult result_;
 };
 
-/// What is at the output already, if it is just what would be written. Errors: those of is_made_already().
+/// The result of the existing output, if it equals the one to be written. Errors: same as is_made_already().
 std::optional<SimulateResult> find_output(const std::filesystem::path& out, bool force,
                                           const Json& provenance,
                                           const std::vector<std::filesystem::path>& sources,
