@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kAscLine = "SECONDS CHANNEL ID Rx d LENGTH BYTES, as in Vector's ASC";
 
-// Bits of the field of flags in lines CANFD and CANXL, as in asc2log.c of can-utils.
+// Bits of the flags field in CANFD and CANXL lines, as in asc2log.c of can-utils.
 constexpr uint32_t kAscRemote = 0x10;
 constexpr uint32_t kAscFd = 0x1000;
 constexpr uint32_t kAscBrs = 0x2000;
@@ -98,11 +98,11 @@ class Asc : public CaptureFormat {
         date_line_ = number;
       }
       if (same_word(word, "begin") && same_word(take_word(line), "triggerblock")) {
-        // The same date, unless the file was made before the measurement started.
+        // This is the date of the header, unless the file was made before the measurement started.
         if (const auto start = parse_asc_date(line)) date = start;
         break;
       }
-      if (is_asc_time(word)) break;  // an event
+      if (is_asc_time(word)) break;  // The line is an event.
     }
     has_unknown_date_ = date_line_ > 0 && !date;
     start_ns_ = date.value_or(0);
@@ -122,7 +122,8 @@ class Asc : public CaptureFormat {
     return parse_signed(text, [&](std::string_view digits) { return parse_seconds(digits, notes); });
   }
 
-  // Only an x makes an ID extended, however many digits it has; one that does not fit in 11 bits is so, too.
+  // Only an x makes an ID extended, however many digits it has. An ID that does not fit in 11 bits is
+  // extended as well.
   uint32_t id_of(const AscEvent& event, LineNotes& notes) const {
     std::string_view text = event.id;
     const bool is_marked = text.ends_with('x') || text.ends_with('X');
@@ -135,12 +136,13 @@ class Asc : public CaptureFormat {
     return is_extended || id > 0x7FF ? id | kCanExtended : id;
   }
 
-  // A DLC in hex; some tools write those over 9 in decimal, and two digits can be nothing else.
+  // Reads a DLC in hex. Some tools write values over 9 in decimal, which two digits always are.
   int64_t dlc_of(std::string_view text) const {
     return parse_byte(text, decimal_ || (text.size() == 2 && text.front() == '1'));
   }
 
-  // "d 8 00 01 ...", "r", "r 8". Some tools write CAN FD so, too: "d 9" or "d C" before all of its bytes.
+  // Reads "d 8 00 01 ...", "r" or "r 8". Some tools write CAN FD in this form too: "d 9" or "d C" before all
+  // of its bytes.
   void take_classic(std::string_view& rest, int64_t width, Frame& frame, LineNotes& notes) const {
     const std::string_view kind = take_word(rest);
     if (same_word(kind, "r")) {
@@ -169,8 +171,8 @@ class Asc : public CaptureFormat {
     frame.flags |= kFrameFd;
   }
 
-  // "[NAME] BRS ESI DLC LENGTH BYTES DURATION BITS FLAGS" of CANFD, "[NAME] DLC LENGTH BYTES [STUFF] CRC
-  // FLAGS" of CANXL. Classic frames have such lines, too: the flags tell. Older lines have none.
+  // Reads "[NAME] BRS ESI DLC LENGTH BYTES DURATION BITS FLAGS" of CANFD or "[NAME] DLC LENGTH BYTES [STUFF]
+  // CRC FLAGS" of CANXL. Classic frames may have such lines too, as the flags say. Older lines have no flags.
   void take_with_flags(std::string_view& rest, bool is_xl, std::string_view format, int64_t width,
                        Frame& frame, LineNotes& notes) const {
     std::string_view word = take_word(rest);
@@ -222,7 +224,7 @@ class Asc : public CaptureFormat {
   ChannelChoice channels_;
   bool decimal_ = false;
   int64_t start_ns_ = 0;
-  int64_t shift_ns_ = 0;  // what makes negative times of a file without a date positive
+  int64_t shift_ns_ = 0;  // Offset that makes negative times of a file without a date positive.
   int64_t date_line_ = 0;
   std::string date_;
   bool has_unknown_date_ = false;

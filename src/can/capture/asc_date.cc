@@ -10,7 +10,7 @@
 namespace plimsoll {
 namespace {
 
-// The names of each month without accents; a name may be cut short after three letters.
+// The names of each month without accents. A name may be cut short after three letters.
 constexpr std::array<std::string_view, 12> kMonths = {
     "january januar janner jaenner janvier enero gennaio janeiro",
     "february februar feber fevrier febrero febbraio fevereiro",
@@ -25,20 +25,20 @@ constexpr std::array<std::string_view, 12> kMonths = {
     "november novembre noviembre novembro",
     "december dezember decembre diciembre dicembre dezembro"};
 
-// The letters of Latin-1 from 0xC0 on without their accents.
+// The letters of Latin-1 from 0xC0 on, without their accents.
 constexpr std::string_view kLatin = "aaaaaaaceeeeiiiidnooooo*ouuuuytsaaaaaaaceeeeiiiidnooooo/ouuuuyty";
 
-// A word in lower case without accents and points, be it UTF-8 or cp1252.
+// Converts a word in UTF-8 or cp1252 to lower case without accents and points.
 std::string fold(std::string_view word) {
   std::string folded;
   for (size_t i = 0; i < word.size(); ++i) {
     auto c = static_cast<unsigned char>(word[i]);
     const unsigned char next = i + 1 < word.size() ? static_cast<unsigned char>(word[i + 1]) : 0;
-    if (next >= 0x80 && next < 0xC0 && (c == 0xCC || c == 0xCD)) {  // an accent after its letter
+    if (next >= 0x80 && next < 0xC0 && (c == 0xCC || c == 0xCD)) {  // An accent after its letter.
       ++i;
       continue;
     }
-    if (c == 0xE2 && next == 0x80) {  // a narrow blank
+    if (c == 0xE2 && next == 0x80) {  // A narrow blank.
       i += 2;
       continue;
     }
@@ -62,7 +62,7 @@ bool has_name(std::string_view names, std::string_view word) {
   return false;
 }
 
-// From 1; 0 where it is none, or the beginning of two, as "jui".
+// The month of a word, from 1; 0 if it is none or the beginning of two months, as "jui".
 unsigned month_of(std::string_view word) {
   if (word.size() < 3) return 0;
   unsigned month = 0;
@@ -81,13 +81,13 @@ std::optional<unsigned> number_of(std::string_view text) {
   return number;
 }
 
-// What the words of a date said so far.
+// The parts of a date read so far.
 struct AscDate {
   unsigned day = 0;
   unsigned month = 0;
   unsigned year = 0;
   std::string time = {};
-  char half = 0;  // 'a' or 'p' of am and pm
+  char half = 0;  // 'a' or 'p' of am and pm; 0 if neither.
 
   void take(std::string_view word) {
     const std::string folded = fold(word);
@@ -99,7 +99,7 @@ struct AscDate {
     } else if (is_digit(word.front())) {
       take_numbers(word);
     } else if (const unsigned named = month_of(folded); named != 0) {
-      month = named;  // the last one: "mar" may be a Tuesday before it
+      month = named;  // The last one counts: "mar" may be a Tuesday before it.
     } else if (!time.empty() && (folded == "a" || folded == "am" || folded == "p" || folded == "pm")) {
       half = folded.front();
     }
@@ -122,7 +122,7 @@ struct AscDate {
   }
 
  private:
-  // "07.03.2022", "2022-03-07"
+  // Reads "07.03.2022" or "2022-03-07".
   void take_numbers(std::string_view word) {
     const char mark = word.find('-') != std::string_view::npos ? '-' : '.';
     const size_t first = word.find(mark);

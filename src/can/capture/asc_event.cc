@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// Whether a word is a direction, which `event` gets.
+// Whether a word is a direction. If so, sets the flags of `event`.
 bool take_direction(std::string_view word, AscEvent& event) {
   event.flags = same_word(word, "tx") ? kFrameSent : 0;
   return event.flags != 0 || same_word(word, "rx");
@@ -29,8 +29,8 @@ AscEvent::Kind kind_of(std::string_view& rest, AscEvent& event) {
   if (!take_direction(take_word(rest), event)) return AscEvent::other;
   if (is_xl) {
     event.format = take_word(rest);
-    take_word(rest);  // duration
-    take_word(rest);  // number of bits
+    take_word(rest);  // Skips the duration.
+    take_word(rest);  // Skips the number of bits.
   }
   event.id = take_word(rest);
   if (same_word(event.id, "errorframe") || same_word(event.format, "errorframe")) return AscEvent::error;

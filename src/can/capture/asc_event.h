@@ -8,24 +8,24 @@
 
 namespace plimsoll {
 
-/// What a line of an ASC log says, as far as it tells whether it is a frame.
+/// The parts of a line of an ASC log that decide whether it is a frame.
 struct AscEvent {
   /// The layout of the line: "1 123 Rx d 8 ...", "CANFD 1 Rx 123 ...", "CANXL 1 Rx FBFF ...".
   enum Kind { other, classic, fd, xl, error } kind = other;
-  std::string_view first;   ///< the time, or the word at the start of another line
-  std::string_view layout;  ///< the word CANFD or CANXL
+  std::string_view first;   ///< The time, or the first word of another line.
+  std::string_view layout;  ///< The word CANFD or CANXL.
   std::string_view channel;
   std::string_view id;
-  std::string_view format;  ///< for CANXL the kind of frame: CBFF, CEFF, FBFF, FEFF or XLFF
+  std::string_view format;  ///< For CANXL, the kind of frame: CBFF, CEFF, FBFF, FEFF or XLFF.
   std::string_view rest;
-  uint8_t flags = 0;  ///< its direction
+  uint8_t flags = 0;  ///< Direction of the frame.
 
   static AscEvent of(std::string_view line);
-  /// Whether a line CANXL holds a frame of classic CAN or CAN FD.
+  /// Whether a CANXL line holds a frame of classic CAN or CAN FD.
   bool has_other_frame() const;
 };
 
-/// Whether a word is another one, which is in lower case, in any case.
+/// Whether a word equals `lower`, which is in lower case, ignoring case.
 inline bool same_word(std::string_view word, std::string_view lower) {
   return word.size() == lower.size() &&
          std::equal(word.begin(), word.end(), lower.begin(),
@@ -34,7 +34,7 @@ inline bool same_word(std::string_view word, std::string_view lower) {
 inline bool is_all_digits(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, is_digit);
 }
-/// Whether a word begins as a time does, which may be negative.
+/// Whether a word begins like a time, which may be negative.
 bool is_asc_time(std::string_view word);
 
 }  // namespace plimsoll

@@ -12,22 +12,23 @@
 #include "io/inflater.h"
 #include "io/whole_deflate.h"
 
-// Vector's Binary Logging Format: a header, then objects, most of them containers of zlib data that hold the
-// objects of interest one after the other, across their ends.
+// Reads Vector's Binary Logging Format: a header and objects. Most objects are containers of zlib data that
+// hold the objects of interest in sequence; an object may cross the ends of containers.
 
 namespace plimsoll {
 namespace {
 
 constexpr size_t kFileHeader = 144;
-constexpr size_t kContainerHeader = 16;  // after it: method, size
-constexpr size_t kWindow = 256 << 10;    // of bytes seen at once
-constexpr int kMaxStrange = 8;           // bytes between objects that are no zeros
-constexpr int kMaxPadding = 3;           // bytes between objects that are no more than that
-constexpr size_t kChecksum = 4;          // bytes at the end of zlib data
+constexpr size_t kContainerHeader = 16;                  // Method and size, after the object header.
+constexpr size_t kWindow = 256 << 10;                    // Bytes seen at once.
+constexpr int64_t kMaxTime = 9'000'000'000'000'000'000;  // A time in the year 2255.
+constexpr int kMaxStrange = 8;                           // Maximum nonzero bytes between objects.
+constexpr int kMaxPadding = 3;   // Maximum bytes between objects that are only padding.
+constexpr size_t kChecksum = 4;  // Bytes at the end of zlib data.
 
-// Nanoseconds since 1970 of a SYSTEMTIME, read as UTC; 0 where it is none.
+// Nanoseconds since 1970 of a SYSTEMTIME, read as UTC; 0 if it is none.
 int64_t system_time_ns(const uint8_t* at) {
-  std::array<uint16_t, 8> parts;  // year, month, day of the week, day, hour, minute, second, millisecond
+  std::array<uint16_t, 8> parts;  // Year, month, day of the week, day, hour, minute, second, millisecond.
   for (size_t i = 0; i < parts.size(); ++i) parts[i] = load<uint16_t>(at + 2 * i);
   const auto [year, month, weekday, day, hour, minute, second, milliseconds] = parts;
   const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month),
@@ -68,8 +69,8 @@ class BlfReader : public FrameReader {
   std::string source_hash() const override { return stream_->source_hash(); }
 
  private:
-  // Objects end at a multiple of 4 bytes, or not; some of Vector's tools fill up with many zeros. Passes over
-  // what fills up, and counts it where it is more than that. False where no object follows.
+  // Skips padding before the next object, and counts bytes beyond padding. Objects need not end at a multiple
+  // of 4 bytes, and some of Vector's tools pad with many zeros. Returns false if no object follows.
   bool find_object(ByteWindow& window) {
     int passed = 0;
     int strange = 0;
@@ -85,12 +86,12 @@ class BlfReader : public FrameReader {
     if (passed > kMaxPadding || strange > 0) stray_ += passed;
     return found;
   }
-  // Of a window in which have(4) is false: whether nothing follows but what fills up.
+  // Whether only padding follows in a window in which have(4) is false.
   static bool is_at_end(const ByteWindow& window) {
     return std::all_of(window.data(), window.data() + window.held(), [](uint8_t byte) { return byte == 0; });
   }
 
-  // ---- the file: bytes of objects, out of containers
+  // Reads the bytes of objects from containers.
 
   size_t read_inner(char* data, size_t bytes) {
     for (;;) {
@@ -101,7 +102,7 @@ class BlfReader : public FrameReader {
         if (!next_container()) return 0;
         continue;
       }
-      const bool ends = left_ > 0 && !outer_.have(1);  // the file, within the container
+      const bool ends = left_ > 0 && !outer_.have(1);  // The file ends within the container.
       if (ends && (!deflated_ || ended_)) return cut_off(container_at_), 0;
       const size_t held = ends ? 0 : std::min<uint64_t>(left_, outer_.held());
       const auto* const from = reinterpret_cast<const char*>(outer_.data());
@@ -131,7 +132,7 @@ class BlfReader : public FrameReader {
     }
   }
 
-  // A container at once, where it and what it says to unpack to have room; else 0.
+  // Unpacks a whole container at once if its packed and unpacked bytes fit. Returns 0 otherwise.
   size_t inflate_whole(char* data, size_t bytes) {
     const size_t unpacked = std::exchange(unpacked_, 0);
     if (unpacked == 0 || unpacked > bytes || left_ > kWindow || !outer_.have(left_)) return 0;
@@ -146,7 +147,7 @@ class BlfReader : public FrameReader {
     left_ -= bytes;
   }
 
-  // What fills a container up after its zlib data.
+  // Skips the padding of a container after its zlib data.
   void pass_filler(size_t bytes) {
     const auto* const from = reinterpret_cast<const char*>(outer_.data());
     if (std::string_view(from, bytes).find("LOBJ") != std::string_view::npos)
@@ -155,7 +156,7 @@ class BlfReader : public FrameReader {
     take(bytes);
   }
 
-  // False at the end of the file.
+  // Returns false at the end of the file.
   bool next_container() {
     for (;;) {
       const bool found = find_object(outer_);
@@ -169,7 +170,7 @@ class BlfReader : public FrameReader {
       if (!outer_.have(kBlfObjectHeader)) return cut_off(container_at_), false;
       const BlfObject object = blf_object(outer_.data());
       if (object.size < kBlfObjectHeader) refuse_size(container_at_, object);
-      if (object.type != kBlfContainer) {  // an object of its own: the bytes of it
+      if (object.type != kBlfContainer) {  // An object outside of containers: its own bytes are read.
         if (holds_zlib(object))
           taker_.refuse(container_at_, fmt::format("a container whose type is {}", object.type),
                         fmt::format("{}; the file is damaged", kBlfContainer));
@@ -193,7 +194,7 @@ class BlfReader : public FrameReader {
     }
   }
 
-  // Whether an object of another type has what a container has after its header: method 2, a size and zlib
+  // Whether an object of another type looks like a container after its header: method 2, a size and zlib
   // data.
   bool holds_zlib(const BlfObject& object) {
     constexpr size_t kZlib = kBlfObjectHeader + kContainerHeader;
@@ -204,13 +205,13 @@ class BlfReader : public FrameReader {
            (at[kZlib] << 8 | at[kZlib + 1]) % 31 == 0;
   }
 
-  // Where the power failed, a file system may have zeros in place of the end of a file. They are no zlib
+  // After a power failure, a file system may have zeros in place of the end of a file. They are not zlib
   // data: inflated, they might become frames.
   void open_zlib() {
     inflater_.reset();
     outer_.have(std::min<uint64_t>(left_, kWindow));
     const size_t held = std::min<uint64_t>(left_, outer_.held());
-    if (held < left_ && held == kWindow) return;  // the end of a large container is not seen yet
+    if (held < left_ && held == kWindow) return;  // The end of a large container is not in the window yet.
     const uint8_t* const begin = outer_.data();
     size_t end = held;
     while (end > 0 && begin[end - 1] == 0) --end;
@@ -230,7 +231,7 @@ class BlfReader : public FrameReader {
                   "a longer one; the file is damaged");
   }
 
-  // ---- the objects
+  // Reads objects.
 
   bool next_object(FrameBatch& out, LineNotes& notes) {
     if (!find_object(inner_)) {
@@ -260,14 +261,13 @@ class BlfReader : public FrameReader {
     return pass_rest(object, object.size - known) || end_within_object(begin);
   }
 
-  // What is left of an object after what is known of it. A frame in there is none of it: its size is wrong.
+  // Skips the rest of an object. If a frame starts in there, the size of the object is wrong.
   bool pass_rest(const BlfObject& object, uint64_t left) {
     while (left >= kBlfObjectHeader) {
       if (!inner_.have(kBlfObjectHeader)) return inner_.drop(inner_.held()), false;
       const size_t held = std::min<uint64_t>(left, inner_.held());
       if (holds_frame(0, held)) refuse_swallowed(object);
-      const size_t step =
-          held < left ? held - (kBlfObjectHeader - 1) : held;  // a header may lie across the end
+      const size_t step = held < left ? held - (kBlfObjectHeader - 1) : held;  // A header may cross the end.
       inner_.drop(step);
       left -= step;
     }
@@ -286,7 +286,7 @@ class BlfReader : public FrameReader {
         "a shorter one; the file is damaged");
   }
 
-  // The file ends within the object that begins there among those unpacked. False.
+  // Handles a file that ends within the object at `begin` of the unpacked bytes. Returns false.
   bool end_within_object(int64_t begin) {
     if (!truncation_) cut_off(container_at_);
     truncation_->left_out += inner_.position() + static_cast<int64_t>(inner_.held()) - begin;
@@ -294,12 +294,13 @@ class BlfReader : public FrameReader {
     return false;
   }
 
-  // Bytes within containers are told by the container, which can be found in the file.
+  // Reports an error by the position of the container, which can be found in the file.
   [[noreturn]] void refuse_here(const std::string& found, const std::string& expected) const {
     taker_.refuse(container_at_, found + " in the container there", expected);
   }
 
-  // Adds the frame of an object that is at inner_'s place. Bytes up to the end of its payload.
+  // Adds the frame of the object at the start of inner_. Returns the number of bytes up to the end of its
+  // payload.
   size_t add_frame(const BlfObject& object, size_t held, FrameBatch& out, LineNotes& notes) {
     const size_t min = blf_frame_bytes(object.type);
     if (object.header_version < 1 || object.header_version > 3)
@@ -329,12 +330,12 @@ class BlfReader : public FrameReader {
   BlfPayload padded_{};
   int64_t start_ns_ = 0;
   int64_t container_at_ = 0;
-  uint64_t left_ = 0;      // bytes of the container
-  size_t zeros_ = 0;       // bytes at its end that are zeros and no zlib data
-  size_t unpacked_ = 0;    // that it says to unpack to; 0 once that was tried
-  bool deflated_ = false;  // the container
-  bool ended_ = false;     // its zlib data
-  int64_t stray_ = 0;      // bytes that were passed over and are not in the notes yet
+  uint64_t left_ = 0;      // Bytes left of the container.
+  size_t zeros_ = 0;       // Zero bytes at its end that are not zlib data.
+  size_t unpacked_ = 0;    // Unpacked bytes that it declares; 0 once inflate_whole() was tried.
+  bool deflated_ = false;  // The container is compressed.
+  bool ended_ = false;     // Its zlib data have ended.
+  int64_t stray_ = 0;      // Skipped bytes that are not in the notes yet.
 };
 
 }  // namespace

@@ -4,9 +4,8 @@
 
 #include "can/capture/byte_window.h"
 
-// Sizes and the meaning of fields are those of python-can's can/io/blf.py (LGPL-3.0), of Technica's
-// vector_blf (GPL-3.0), and, for headers of version 3 and channels of CAN XL, of Wireshark's wiretap/blf.h
-// (GPL-2.0).
+// Sizes and meanings of fields follow python-can's can/io/blf.py (LGPL-3.0), Technica's vector_blf (GPL-3.0)
+// and, for headers of version 3 and channels of CAN XL, Wireshark's wiretap/blf.h (GPL-2.0).
 
 namespace plimsoll {
 namespace {
@@ -19,7 +18,7 @@ enum BlfType : uint32_t {
   kCanFdMessage = 100,
   kCanFdMessage64 = 101,
   kCanFdError64 = 104,
-  kCanXlFrame = 139,  // of a channel of CAN XL: classic frames and CAN FD, too
+  kCanXlFrame = 139,  // Frame on a CAN XL channel, which may be classic CAN or CAN FD.
 };
 
 uint32_t id_of(uint32_t id, bool remote) {
@@ -31,7 +30,7 @@ uint8_t sent_if(bool sent) {
   return sent ? kFrameSent : 0;
 }
 
-// Bits of Vector: 1 CAN FD, 2 bit rate switched, 4 error passive.
+// Converts Vector's bits: 1 CAN FD, 2 bit rate switched, 4 error passive.
 uint8_t fd_flags(uint32_t bits) {
   return static_cast<uint8_t>(((bits & 1) != 0 ? kFrameFd : 0) | ((bits & 2) != 0 ? kFrameBrs : 0) |
                               ((bits & 4) != 0 ? kFrameEsi : 0));
@@ -65,7 +64,7 @@ size_t fill_fd64(const BlfObject& object, const uint8_t* at, size_t held, BlfPay
   frame.flags = sent_if(at[34] != 0) | fd_flags(flags >> 12);
   frame.channel = at[0];
   frame.can_id = id_of(load<uint32_t>(at + 4), remote);
-  // A payload may be told to be longer than it is: zeros follow, as in Vector's own library.
+  // The stated length may exceed the payload. Zeros follow then, as in Vector's own library.
   const size_t length = std::min<size_t>(at[2], 64);
   const size_t end = at[35] != 0 ? at[35] : object.size;
   const size_t before = object.header_size + size_t{40};

@@ -8,9 +8,10 @@ namespace plimsoll {
 
 // Objects of Vector's Binary Logging Format, and the frames in them.
 
-inline constexpr size_t kBlfObjectHeader = 16;  ///< signature, sizes of header and object, version, type
-inline constexpr uint32_t kBlfContainer = 10;   ///< type of the object that holds others
-inline constexpr size_t kMaxBlfFrame = 4096;    ///< maximum bytes of a frame's object
+/// Bytes of signature, sizes of header and object, version and type.
+inline constexpr size_t kBlfObjectHeader = 16;
+inline constexpr uint32_t kBlfContainer = 10;  ///< Type of the object that holds others.
+inline constexpr size_t kMaxBlfFrame = 4096;   ///< Maximum bytes of a frame's object.
 
 struct BlfObject {
   uint32_t header_size;
@@ -19,26 +20,28 @@ struct BlfObject {
   uint32_t type;
 };
 
-/// Whether the signature of an object is at `at`, where there are 4 bytes.
+/// Whether the signature of an object is at `at`, which must have 4 bytes.
 bool is_blf_object(const uint8_t* at);
-/// The header at `at`, where there are kBlfObjectHeader bytes.
+/// The header at `at`, which must have kBlfObjectHeader bytes.
 BlfObject blf_object(const uint8_t* at);
-/// Whether a sound header of a frame's object is at `at`, where there are kBlfObjectHeader bytes.
+/// Whether a valid header of a frame's object is at `at`, which must have kBlfObjectHeader bytes.
 bool is_blf_frame(const uint8_t* at);
 
-/// Bytes after the header that a frame has without a payload of variable length; 0 for what is no frame.
+/// Minimum bytes of a frame after the header, without a payload of variable length; 0 if `type` is not a
+/// frame.
 size_t blf_frame_bytes(uint32_t type);
 
-// Of a frame's object, whose bytes after the header are at `at`, blf_frame_bytes() at least.
+// For the next two functions, `at` points to the bytes after the header of a frame's object, which must have
+// blf_frame_bytes().
 
-/// A request to send, which was not on the bus; the frame itself follows.
+/// Whether it is a request to send, which was not on the bus. The frame itself follows.
 bool is_blf_request(uint32_t type, const uint8_t* at);
-/// A frame of CAN XL.
+/// Whether it is a frame of CAN XL.
 bool is_blf_xl(uint32_t type, const uint8_t* at);
 
 using BlfPayload = std::array<uint8_t, 64>;
 
-/// Fills in all of `frame` but its time, from the `held` bytes at `at`. Its payload lies there, or in
+/// Fills in all of `frame` except its time, from the `held` bytes at `at`. Its payload points there or into
 /// `padded`. Returns the bytes from `at` to the end of the payload.
 size_t fill_blf_frame(const BlfObject& object, const uint8_t* at, size_t held, BlfPayload& padded,
                       RawFrame& frame);

@@ -6,7 +6,8 @@
 #include "can/capture/channel_choice.h"
 #include "can/capture/formats.h"
 
-// The log of BUSMASTER, which SavvyCAN writes as well. Its rows: Wireshark's wiretap/busmaster_parser.lemon.
+// Parses the log of BUSMASTER, which SavvyCAN writes as well. Source of the rows: Wireshark's
+// wiretap/busmaster_parser.lemon.
 
 namespace plimsoll {
 namespace {
@@ -73,7 +74,7 @@ class Busmaster : public CaptureFormat {
   }
 
  private:
-  enum class Mode { system, absolute, relative };  // time of day, since the start, since the frame before
+  enum class Mode { system, absolute, relative };  // Time of day, since the start, since the frame before.
 
   bool count_header(std::string_view line, LineNotes& notes) const {
     if (line.starts_with("***PROTOCOL") && !line.starts_with("***PROTOCOL CAN"))
@@ -99,7 +100,7 @@ class Busmaster : public CaptureFormat {
       notes.elapsed_ns = add_times(notes.elapsed_ns, read_ns, text.data());
       return add_times(start_ns, notes.elapsed_ns, text.data());
     }
-    // A log that began in the evening goes on after midnight.
+    // A log that began in the evening continues after midnight.
     const bool is_next_day = start_ns % kDayNs - read_ns > kDayNs / 2;
     return start_ns - start_ns % kDayNs + read_ns + (is_next_day ? kDayNs : 0);
   }
@@ -114,7 +115,8 @@ class Busmaster : public CaptureFormat {
     return id | (is_extended ? kCanExtended : 0) | (kind == "r" ? kCanRemote : 0);
   }
 
-  // "***START DATE AND TIME 23:9:2015 22:17:28:928***": day, month, year, and a time of day with ms.
+  // Parses "***START DATE AND TIME 23:9:2015 22:17:28:928***": day, month, year, and a time of day with
+  // milliseconds.
   static std::optional<int64_t> start_of(std::string_view line) {
     line.remove_prefix(kSessionStart.size());
     const std::string_view date = take_word(line);

@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Numbers of a file in little-endian order, as this machine has them.
+/// Reads a number in the byte order of this machine, which is little-endian as the files are.
 template <typename T>
 T load(const uint8_t* at) {
   T value;
@@ -17,26 +17,27 @@ T load(const uint8_t* at) {
   return value;
 }
 
-/// A stream of bytes, seen through a window that moves on. Not thread-safe.
+/// A moving window over a stream of bytes. Not thread-safe.
 class ByteWindow {
  public:
-  /// Some of the next bytes, at most so many; 0 at the end.
+  /// Reads some of the next bytes, at most `bytes`, and returns their number; 0 at the end.
   using Source = std::function<size_t(char* data, size_t bytes)>;
   ByteWindow(size_t max, Source source) : buffer_(max), source_(std::move(source)) {}
 
-  /// Whether so many bytes are still to come; they then lie at data(). At most `most`.
+  /// Whether at least this many bytes follow; they are then at data(). `bytes` must not exceed the size of
+  /// the window.
   bool have(size_t bytes) {
     if (bytes > end_ - begin_) fill(bytes);
     return bytes <= end_ - begin_;
   }
-  /// What of the bytes that have() asked for is there.
+  /// Number of bytes at data().
   size_t held() const { return end_ - begin_; }
   const uint8_t* data() const { return buffer_.data() + begin_; }
   void drop(size_t bytes) {
     begin_ += bytes;
     position_ += static_cast<int64_t>(bytes);
   }
-  /// Passes over any number of bytes; false where the stream ends before.
+  /// Skips any number of bytes. Returns false if the stream ends before.
   bool pass(uint64_t bytes) {
     while (bytes > 0) {
       if (!have(1)) return false;
@@ -46,7 +47,7 @@ class ByteWindow {
     }
     return true;
   }
-  /// Passes over the rest of the stream; whether all of it is zeros.
+  /// Skips the rest of the stream. Returns whether all of it is zeros.
   bool pass_zeros() {
     bool zeros = true;
     while (have(1)) {
@@ -55,7 +56,7 @@ class ByteWindow {
     }
     return zeros;
   }
-  /// Bytes before data().
+  /// Number of bytes before data().
   int64_t position() const { return position_; }
 
  private:

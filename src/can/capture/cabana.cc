@@ -2,13 +2,13 @@
 #include "can/capture/csv_fields.h"
 #include "can/capture/formats.h"
 
-// The CSV of Cabana, old and new: 240.479,53,0,0acc0ade0074bf9e and 240.479,0x35,0,0x0acc0ade0074bf9e.
+// Parses the CSV of Cabana, old and new: 240.479,53,0,0acc0ade0074bf9e and 240.479,0x35,0,0x0acc0ade0074bf9e.
 
 namespace plimsoll {
 namespace {
 
 constexpr const char* kCabanaRow = "time,addr,bus,data";
-constexpr uint32_t kFirstSentBus = 128;  // bus 128 + n: what the panda sent on bus n
+constexpr uint32_t kFirstSentBus = 128;  // Bus 128 + n holds frames that the panda sent on bus n.
 
 std::string_view without_0x(std::string_view text) {
   return text.starts_with("0x") || text.starts_with("0X") ? text.substr(2) : text;
@@ -54,7 +54,7 @@ class Cabana : public CaptureFormat {
     return number;
   }
 
-  // An address has no mark of its own: one that does not fit in 11 bits is extended.
+  // An address is not marked as extended; one that does not fit in 11 bits is extended.
   static uint32_t parse_id(std::string_view digits, bool is_hex) {
     if (!is_hex) return parse_decimal_id(digits);
     const uint32_t id = parse_hex_id(digits) & ~kCanExtended;

@@ -8,19 +8,20 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kCookedHeader = 16;  // packet type, kind of device, address, protocol, all big-endian
-constexpr size_t kCanHeader = 8;      // ID and flags; payload length; FD flags; two bytes
-constexpr size_t kClassicFrame = 16;  // struct can_frame
-constexpr size_t kFdFrame = 72;       // struct canfd_frame
+constexpr size_t kCookedHeader = 16;  // Packet type, kind of device, address, protocol, all big-endian.
+constexpr size_t kCanHeader = 8;      // ID and flags, payload length, FD flags, two bytes.
+constexpr size_t kClassicFrame = 16;  // Size of struct can_frame.
+constexpr size_t kFdFrame = 72;       // Size of struct canfd_frame.
 
-enum Protocol : uint16_t { kCan = 0x000C, kCanFd = 0x000D, kCanXl = 0x000E };  // ETH_P_CAN and so on
-constexpr uint16_t kOutgoing = 4;                                              // packet type
+// Values of ETH_P_CAN and so on.
+enum Protocol : uint16_t { kCan = 0x000C, kCanFd = 0x000D, kCanXl = 0x000E };
+constexpr uint16_t kOutgoing = 4;  // Packet type of sent frames.
 
 uint16_t big_endian(const uint8_t* at) {
   return static_cast<uint16_t>(at[0] << 8 | at[1]);
 }
 
-// The ID with SocketCAN's flags, of which the frame has some that do not go together.
+// Removes flags of an ID that cannot occur together.
 uint32_t sound_id(uint32_t id) {
   if ((id & kCanError) != 0) id &= ~kCanExtended;
   if ((id & (kCanExtended | kCanError)) == 0) id &= kCanRemote | 0x7FF;
@@ -43,11 +44,11 @@ bool read_can_packet(const CanPacket& packet, const FrameTaker& taker, int64_t p
   const size_t length = at[4];
   if (length > 64 || protocol == kCanXl)
     taker.refuse(position, fmt::format("a payload of {} bytes", length), "at most 64; CAN XL is not read");
-  // Of cooked packets the ID is in the byte order of the file, of others big-endian.
+  // The ID is in the byte order of the file in cooked packets and big-endian in others.
   const auto id = load<uint32_t>(at);
   frame.can_id = sound_id(head == 0 || packet.swapped ? __builtin_bswap32(id) : id);
   if (head != 0 && big_endian(packet.at) == kOutgoing) frame.flags |= kFrameSent;
-  // What is after the length of a CAN frame is no flag; newer kernels mark those of CAN FD.
+  // The byte after the length of a classic frame does not hold flags. Newer kernels mark those of CAN FD.
   const bool fd = (at[5] & kFrameFd) != 0 || length > kPayloadBytes || protocol == kCanFd;
   if (fd) frame.flags |= static_cast<uint8_t>((at[5] & (kFrameBrs | kFrameEsi)) | kFrameFd);
   const bool is_remote = (frame.can_id & kCanRemote) != 0;

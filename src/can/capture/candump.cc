@@ -46,7 +46,7 @@ class Candump : public CaptureFormat {
     const std::string_view channel = take_word(rest);
     if (channel.empty()) throw Wrong{rest.data(), kLayouts};
     if (!channels_.takes(channel, notes)) return false;
-    // Direction and flags, which candump -x prints: "RX - -".
+    // Direction and flags as candump -x prints them: "RX - -".
     uint8_t flags = 0;
     while (rest.size() > 1 && (rest[1] == ' ' || rest[1] == 'X') &&
            (rest.starts_with("RX") || rest.starts_with("TX") || rest.starts_with("- ") ||
@@ -67,7 +67,7 @@ class Candump : public CaptureFormat {
     return true;
   }
 
-  // "(1615000000.000100)", "(2018-12-06 09:31:30.572475)", or nothing.
+  // Reads "(1615000000.000100)", "(2018-12-06 09:31:30.572475)", or nothing.
   int64_t take_time(std::string_view& rest, LineNotes& notes) const {
     const bool is_timed = rest.starts_with('(');
     if (times_.kind == CandumpTimes::none) {
@@ -94,7 +94,7 @@ class Candump : public CaptureFormat {
                          : 0;
   }
 
-  // The ID of "20000004": candump prints the error flag as part of it.
+  // Parses an ID such as "20000004", in which candump prints the error flag.
   static uint32_t parse_flagged_id(std::string_view text) {
     uint32_t flagged = 0;
     if (text.size() == 8 && (hex_digit(text[0]) & 0xE) == 2 && hex_digit(text[0]) != kNoDigit) {
@@ -102,14 +102,14 @@ class Candump : public CaptureFormat {
         if (hex_digit(c) == kNoDigit) throw Wrong{&c, "a CAN ID in hex"};
         flagged = flagged << 4 | hex_digit(c);
       }
-      return flagged;  // bit 29 is set: an error frame, whose ID is not extended
+      return flagged;  // Bit 29 marks an error frame, whose ID is not extended.
     }
     if (text.size() != 3 && text.size() != 8) throw Wrong{text.data(), "a CAN ID of 3 or 8 hex digits"};
     return parse_hex_id(text);
   }
 
-  // "123#AABB", "123#R4", "123##1AABB" (CAN FD, a flag digit first), "123#AA.BB", "123#1122334455667788_E"
-  // (the DLC after 8 bytes); of CAN XL "45123#81:00:12345678#AABB"
+  // Parses "123#AABB", "123#R4", "123##1AABB" (CAN FD, a flag digit first), "123#AA.BB" and
+  // "123#1122334455667788_E" (the DLC after 8 bytes); refuses CAN XL, "45123#81:00:12345678#AABB".
   static uint32_t compact(std::string_view frame, size_t hash, uint8_t& flags, FrameBatch& out,
                           LineNotes& notes) {
     std::string_view data = frame.substr(hash + 1);
@@ -137,7 +137,7 @@ class Candump : public CaptureFormat {
     return data.size() - static_cast<size_t>(std::ranges::count(data, '.')) == 16;
   }
 
-  // Bytes may have points between them.
+  // Appends a payload whose bytes may have points between them.
   static void append_separated(std::string_view data, FrameBatch& out, LineNotes& notes) {
     if (data.find('.') == std::string_view::npos) return append_payload(data, out, notes);
     std::array<char, 128> digits{};
@@ -152,7 +152,7 @@ class Candump : public CaptureFormat {
     append_payload({digits.data(), count}, out, notes);
   }
 
-  // "123  [2]  AA BB", "123  [4]  remote request", "123  {E}  ..." (the DLC, -8)
+  // Parses "123  [2]  AA BB", "123  [4]  remote request" and "123  {E}  ..." (the DLC, -8).
   static uint32_t spaced(std::string_view frame, std::string_view& rest, uint8_t& flags, FrameBatch& out,
                          LineNotes& notes) {
     const uint32_t id = parse_flagged_id(frame);
@@ -184,11 +184,11 @@ class Candump : public CaptureFormat {
     if (bracket.size() < 3 || bracket.front() != '[' || bracket.back() != ']')
       throw Wrong{bracket.data(), kLayouts};
     if (bracket.size() > 4) throw Wrong{bracket.data(), kNoXl};
-    if (bracket.size() > 3) flags |= kFrameFd;  // two digits
+    if (bracket.size() > 3) flags |= kFrameFd;  // Two digits mark CAN FD.
     return parse_length(bracket.substr(1, bracket.size() - 2), false);
   }
 
-  // In hex, or in binary (-i).
+  // Parses a byte in hex, or in binary (-i).
   static uint8_t byte_of(std::string_view word) {
     if (word.size() != 8) return parse_byte(word, false);
     unsigned value = 0;
@@ -199,7 +199,7 @@ class Candump : public CaptureFormat {
     return static_cast<uint8_t>(value);
   }
 
-  // The last byte first: "88`77`66" (-S).
+  // Reads bytes with the last byte first: "88`77`66" (-S).
   static void take_swapped(std::string_view& rest, int64_t length, std::array<uint8_t, 64>& bytes) {
     std::string_view word = take_word(rest);
     for (int64_t i = length - 1; i >= 0; --i) {
@@ -210,8 +210,9 @@ class Candump : public CaptureFormat {
     if (!word.empty()) throw Wrong{word.data(), "as many bytes as the length says"};
   }
 
-  // What stands after a frame: a label if the user named label texts, else something to leave out: the
-  // direction (newer candump -L), the payload as text in quotes (-a), ERRORFRAME, another tool's marks.
+  // Reads the words after a frame: a label if the user named label texts, otherwise something that is left
+  // out: the direction (newer candump -L), the payload as text in quotes (-a), ERRORFRAME, or marks of
+  // another tool.
   uint8_t label(std::string_view rest, uint8_t& flags, LineNotes& notes) const {
     if (!attack_labels_.empty()) return parse_label(take_word(rest), attack_labels_);
     if (rest == "T") flags |= kFrameSent;

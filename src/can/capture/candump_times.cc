@@ -9,13 +9,13 @@
 namespace plimsoll {
 namespace {
 
-// How the times of the lines follow each other.
+// Counts how the times of the lines follow each other.
 struct Steps {
   int64_t lines = 0;
   int64_t back = 0;
   int64_t same = 0;
   bool padded =
-      false;  // the first one has three digits before the point, as -t d and -t z write it; -L writes ten
+      false;  // The first time has three digits before the point, as -t d and -t z write it; -L writes ten.
   int64_t previous = 0;
 
   void take(std::string_view text) {
@@ -31,7 +31,7 @@ struct Steps {
   }
 };
 
-constexpr int64_t kEnough = 8;  // lines that tell sums from differences
+constexpr int64_t kEnough = 8;  // Minimum lines that distinguish sums from differences.
 
 CandumpTimes judge(const Steps& steps) {
   const int64_t pairs = steps.lines - 1;
@@ -73,7 +73,7 @@ CandumpTimes CandumpTimes::of(const FormatOptions& options, std::string_view fir
     try {
       steps.take(line.substr(1, end - 1));
     } catch (const Wrong&) {
-      // A date, or a bad line.
+      // The line has a date or is bad.
       steps.lines += steps.lines == 0;
     }
   }
@@ -84,7 +84,7 @@ CandumpTimes CandumpTimes::of(const FormatOptions& options, std::string_view fir
 }
 
 bool is_other_candump_line(std::string_view line) {
-  // lib.c of can-utils: snprintf_can_error_frame().
+  // Source: snprintf_can_error_frame() in lib.c of can-utils.
   static constexpr std::string_view kDetails[] = {"tx-timeout",
                                                   "lost-arbitration",
                                                   "controller-problem",
@@ -107,7 +107,7 @@ std::string without_colours(std::string_view line) {
     const size_t escape = line.find("\x1b[");
     plain += line.substr(0, escape);
     if (escape == std::string_view::npos) break;
-    // ESC [ numbers m; anything else is text, such as the name of a channel.
+    // A colour is ESC [ numbers m. Anything else is text, such as the name of a channel.
     const size_t end = line.find_first_not_of("0123456789;", escape + 2);
     const bool is_colour = end != std::string_view::npos && line[end] == 'm';
     if (!is_colour) plain += "\x1b[";

@@ -7,25 +7,25 @@
 
 namespace plimsoll {
 
-/// What the times of a candump log are.
+/// The kind of times in a candump log.
 struct CandumpTimes {
   enum Kind {
-    absolute,     ///< since 1970 or since the first frame: -t a, A and z
-    differences,  ///< since the frame before: -t d
-    none          ///< without -t
+    absolute,     ///< Since 1970 or since the first frame: -t a, A and z.
+    differences,  ///< Since the frame before: -t d.
+    none          ///< Without -t.
   } kind = absolute;
-  std::string warning = {};  ///< what is to be said about it
+  std::string warning = {};  ///< Warning for the user; empty if there is none.
 
-  /// By the option, or by the first lines: only -t d and -t z write three digits before the point and begin
-  /// with 0, and only times of -t d run back all the while.
+  /// Determines the kind by the option, or by the first lines: only -t d and -t z write three digits before
+  /// the point and begin with 0, and only times of -t d run back repeatedly.
   static CandumpTimes of(const FormatOptions& options, std::string_view first_lines);
 };
 
-/// Whether a line of candump is no frame: a comment, the details of an error frame (-e), a count of lost
-/// frames.
+/// Whether a line of candump is not a frame: a comment, the details of an error frame (-e), or a count of
+/// lost frames.
 bool is_other_candump_line(std::string_view line);
 
-/// A line without the sequences of a terminal that colour it (-c).
+/// Removes the terminal colour sequences (-c) of a line.
 std::string without_colours(std::string_view line);
 
 }  // namespace plimsoll

@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// The counts by name: the one list that adding and printing use.
+// Visits the counts by name. Adding and printing both use this list.
 template <typename Notes, typename Visit>
 void visit_notes(Notes& notes, Visit&& visit) {
   visit("odd_payload", notes.odd_payload);
@@ -39,11 +39,12 @@ void visit_notes(Notes& notes, Visit&& visit) {
   visit("cut_off_bytes", notes.cut_off_bytes);
 }
 
-// Formats of text, in the order in which they are tried.
+// A text format. They are tried in the order of their list.
 struct TextCapture {
   const char* name;
   std::unique_ptr<CaptureFormat> (*make)(const FormatOptions& options, std::string_view first_lines);
-  bool (*has_header)(std::string_view first_lines) = nullptr;  // tells the format; else its first frame does
+  // Recognizes the format. If null, its first frame does.
+  bool (*has_header)(std::string_view first_lines) = nullptr;
 };
 template <std::unique_ptr<CaptureFormat> (*make)()>
 std::unique_ptr<CaptureFormat> plain(const FormatOptions&, std::string_view) {
@@ -69,14 +70,14 @@ std::span<const TextCapture> text_formats() {
       {"hcrl-csv", plain<make_hcrl_csv>},
       {"hcrl-text", plain<make_hcrl_text>},
       {"candump", make_candump},
-      // With comments before the header, or without one.
+      // These may have comments before the header, or no header.
       {"asc", make_asc},
   };
   return kFormats;
 }
 
-// Whether the first of the lines that is no header parses, or is a frame of a channel that was not asked for;
-// a file of a header alone fits any format.
+// Whether the first line that is not a header parses or is a frame of another channel. A file that has only a
+// header fits any format.
 bool fits(const CaptureFormat& format, std::string_view lines) {
   FrameBatch batch;
   batch.width = 64;
@@ -116,7 +117,7 @@ std::unique_ptr<CaptureFormat> choose_format(const FormatOptions& options, std::
     auto format = candidate.make(options, first_lines);
     if (candidate.has_header != nullptr || fits(*format, first_lines)) return format;
   }
-  // One malformed line must not hide what the file is: the four-column header says it as well.
+  // One malformed line must not hide the format, so the four-column header is enough.
   if (first_lines.starts_with("timestamp,arbitration_id,data_field,attack")) return make_ctat_csv();
   if (first_lines.find_first_not_of(" \t\r\n") == std::string_view::npos)
     throw InputError(file + ": holds no frames; remove it or name the captures one by one");
@@ -127,7 +128,7 @@ std::unique_ptr<CaptureFormat> choose_format(const FormatOptions& options, std::
                   file, fmt::join(std::span(capture_formats()).subspan(1), ", ")));
 }
 
-// Only tables and candump leave open what their times are.
+// Only tables and candump do not define what their times are.
 void require_useful_time(const FormatOptions& options, const CaptureFormat& format, const std::string& file) {
   const bool is_useful = options.time.empty() || format.name() == "table" ||
                          (format.name() == "candump" && (options.time == "s" || options.time == "delta"));

@@ -17,13 +17,13 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
-constexpr size_t kFirstBytes = 64 << 10;  // that tell the format and its header
+constexpr size_t kFirstBytes = 64 << 10;  // First bytes that show the format and its header.
 constexpr size_t kPieceFrames = 8192;
 
-// How many pieces may be in work at once: the budget decides the speed, not whether it works.
+// Number of pieces that may be in work at once. The budget limits the speed, not whether it works.
 int threads_for_pieces(int threads) {
-  // A piece and its frames take about 2.5 MiB; what a zstd decoder (16 MiB and a little for files up to that
-  // size) and the writers need stays.
+  // A piece and its frames take about 2.5 MiB. The rest is left for a zstd decoder (about 16 MiB for files up
+  // to that size) and the writers.
   constexpr int64_t kPieceMemory = 5 * kMiB / 2;
   constexpr int64_t kOther = 18 * kMiB;
   const Ledger& ledger = Ledger::process();
@@ -104,7 +104,7 @@ void CapturePieces::read_lines(CapturePiece& piece, const std::string& file) {
 
 namespace {
 
-// The file ends within this line, which is left out.
+// Handles a line in which the file ends: it is left out.
 void cut_line_off(const CapturePiece& piece, std::string_view line, ParsedPiece& parsed) {
   if (piece.refuse_cut) {
     parsed.error = ParsedPiece::Error{parsed.lines, 1, shown(line), "a whole line", true};
@@ -115,13 +115,14 @@ void cut_line_off(const CapturePiece& piece, std::string_view line, ParsedPiece&
   parsed.notes.cut_off_bytes += bytes;
 }
 
-// Where the power failed, a file system may have zeros in place of the end of a file.
+// Whether the file ends within this line. After a power failure, a file system may have zeros in place of the
+// end of a file.
 bool is_cut_line(const CapturePiece& piece, std::string_view line) {
   return piece.truncation.has_value() || line.ends_with('\0');
 }
 
-// What a last line without an end was taken for that may be the beginning of a frame: one with half a byte,
-// or an event that begins with a time or a number.
+// Whether a last line without an end may be the beginning of a frame: it has half a byte, or is an event that
+// begins with a time or a number.
 bool is_begun_frame(std::string_view line, const LineNotes& before, const LineNotes& after) {
   const std::string_view text = trim(line);
   const bool is_event =
@@ -132,7 +133,7 @@ bool is_begun_frame(std::string_view line, const LineNotes& before, const LineNo
 }  // namespace
 
 void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
-  constexpr size_t kUsualLine = 32;  // bytes, or a little more
+  constexpr size_t kUsualLine = 32;  // Approximate bytes of a usual line.
   parsed.frames.clear();
   parsed.notes = {};
   parsed.lines = 0;
@@ -153,7 +154,7 @@ void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
     std::string_view line =
         text.substr(0, end == nullptr ? text.size() : static_cast<size_t>(end - text.data()));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    // A last line without an end may be whole or not.
+    // A last line without an end may be incomplete.
     const std::string_view open = piece.last && end == nullptr ? line : std::string_view();
     ++parsed.lines;
     if (!open.empty() && piece.may_be_cut && is_cut_line(piece, open)) {
@@ -239,7 +240,7 @@ void for_each_piece(const std::vector<CaptureFile>& captures, const FormatOption
       [&](int64_t, int worker) { return pieces.next(slots[static_cast<size_t>(worker)].piece); },
       [&](int64_t, Turn& turn) {
         auto& [piece, parsed] = slots[static_cast<size_t>(turn.worker())];
-        parsed.frames.channels.clear();  // those of the piece alone
+        parsed.frames.channels.clear();  // Channels of this piece only.
         parse_piece(piece, skip, parsed);
         turn.wait();
         take(piece, parsed);

@@ -7,12 +7,12 @@
 
 namespace plimsoll {
 
-/// The channels of a text that are read: all, or the one of --channel. Immutable.
+/// Selects the channels of a text to read: all, or the one of --channel. Immutable.
 class ChannelChoice {
  public:
   explicit ChannelChoice(const FormatOptions& options) : only_(options.channel) {}
 
-  /// Whether a frame of this channel is read; else it is counted.
+  /// Whether a frame of this channel is read. If not, it is counted in `notes`.
   bool takes(std::string_view channel, LineNotes& notes) const {
     if (only_.empty() || channel == only_) return true;
     ++notes.other_channels;
@@ -23,12 +23,12 @@ class ChannelChoice {
   std::string only_;
 };
 
-/// The frame appended last is of this channel, whose name lies in the line. Throws Wrong.
+/// Sets the channel of the frame appended last. `channel` must point into the line. Throws Wrong.
 inline void set_channel(std::string_view channel, FrameBatch& out) {
   if (!out.set_channel(channel)) throw Wrong{channel.data(), "at most 64 channels"};
 }
 
-/// The next line of `text` without its end; `text` keeps the rest.
+/// Removes the next line from `text` and returns it without its end.
 inline std::string_view cut_line(std::string_view& text) {
   const size_t end = text.find('\n');
   std::string_view line = text.substr(0, end);

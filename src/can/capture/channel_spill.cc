@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kSpilledAtOnce = 2048;
 
-// The columns of a batch, one after the other.
+// Visits the columns of a batch, one after the other.
 template <typename Visit>
 void visit_columns(FrameBatch& batch, Visit&& visit) {
   const auto column = [&](auto& values) { visit(values.data(), values.size() * sizeof(values[0])); };

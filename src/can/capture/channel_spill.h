@@ -10,17 +10,18 @@
 
 namespace plimsoll {
 
-/// Frames of one channel of a capture with several, kept on the disk until the channels before it are
-/// written: a data set holds one recording after the other. Not thread-safe. Errors: Failure (the disk).
+/// Stores the frames of one channel of a capture with several on disk until the channels before it are
+/// written, because a data set holds one recording after the other. Not thread-safe. Errors: Failure (the
+/// disk).
 class ChannelSpill {
  public:
-  /// `beside`: a path on the disk that the frames go to; the file has no name of its own there.
+  /// `beside` is a path on the disk that the frames go to. The file is unlinked there.
   ChannelSpill(std::filesystem::path beside, int64_t width) : beside_(std::move(beside)) {
     waiting_.width = width;
   }
 
   void add(const FrameSpans& frames);
-  /// Gives all frames back, in order and in pieces; then it is empty.
+  /// Passes all frames to `piece`, in order and in pieces, and clears the spill.
   void take(const std::function<void(const FrameSpans&)>& piece);
 
  private:
@@ -29,7 +30,7 @@ class ChannelSpill {
   std::filesystem::path beside_;
   std::optional<File> file_;
   FrameBatch waiting_;
-  std::vector<size_t> pieces_;  // frames of each that was written
+  std::vector<size_t> pieces_;  // Frames of each piece written.
 };
 
 }  // namespace plimsoll

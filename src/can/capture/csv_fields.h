@@ -6,8 +6,8 @@
 
 namespace plimsoll {
 
-/// The next field of a row of a tool's CSV, without the blanks around it; `rest` is a null view after the
-/// last one. Throws Wrong after that.
+/// Removes the next field from a row of a tool's CSV and returns it without the blanks around it. `rest` is a
+/// null view after the last field; the next call then throws Wrong.
 inline std::string_view take_field(std::string_view& rest, const char* expected, char separator = ',') {
   if (rest.data() == nullptr) throw Wrong{nullptr, expected};
   const size_t end = rest.find(separator);
@@ -16,7 +16,7 @@ inline std::string_view take_field(std::string_view& rest, const char* expected,
   return field;
 }
 
-/// Errors of rows that end too soon point at their end.
+/// Runs `parse` and makes errors of rows that end too soon point at their end.
 template <typename Parse>
 bool parse_row(std::string_view line, Parse&& parse) {
   try {

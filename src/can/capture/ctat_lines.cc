@@ -8,8 +8,8 @@
 namespace plimsoll {
 namespace {
 
-// A usual line ends within the first 48 characters, and fields are loaded up to 16 at a time: so much text
-// must follow a line's beginning.
+// Bytes that must follow the beginning of a line: a usual line ends within 48 characters, and fields are
+// loaded up to 16 at a time.
 constexpr size_t kReach = 64;
 constexpr size_t kLinesAtOnce = 512;
 
@@ -23,7 +23,7 @@ __m128i load16(const char* at) {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
 }
 
-// Bit i tells whether at[i] is a comma.
+// Bit i is set if at[i] is a comma.
 uint64_t commas(const char* at) {
   const __m128i comma = _mm_set1_epi8(',');
   const auto bits = [&](const char* from) {
@@ -32,14 +32,14 @@ uint64_t commas(const char* at) {
   return bits(at) | bits(at + 16) << 16 | bits(at + 32) << 32;
 }
 
-// Eight characters, the first in the lowest byte.
+// Whether eight characters are digits. The first is in the lowest byte.
 bool are_digits(uint64_t text) {
   constexpr uint64_t kHigh = 0xF0F0F0F0F0F0F0F0;
   return ((text & kHigh) | (((text + 0x0606060606060606) & kHigh) >> 4)) == 0x3333333333333333;
 }
 
-// Their number: digits are joined to pairs, pairs to fours, fours to eight, by multiplications that add two
-// neighbours (D. Lemire, "Quickly parsing eight digits", 2018).
+// The number of eight digits. Multiplications that add two neighbours join digits to pairs, pairs to fours,
+// and fours to eight (D. Lemire, "Quickly parsing eight digits", 2018).
 uint64_t decimal8(uint64_t text) {
   text -= 0x3030303030303030;
   text = text * 10 + (text >> 8);
@@ -48,8 +48,8 @@ uint64_t decimal8(uint64_t text) {
 }
 
 struct HexDigits {
-  __m128i values;  // 0..15 in each byte; of what is no digit, undefined
-  uint32_t valid;  // bit i: character i is a hex digit
+  __m128i values;  // 0 to 15 in each byte; undefined if the character is not a digit.
+  uint32_t valid;  // Bit i is set if character i is a hex digit.
 };
 
 HexDigits hex16(__m128i text) {
@@ -62,7 +62,7 @@ HexDigits hex16(__m128i text) {
   return {values, static_cast<uint32_t>(_mm_movemask_epi8(_mm_or_si128(is_digit, is_letter)))};
 }
 
-// Sixteen digits as the eight bytes they spell, the first in the lowest byte.
+// Converts sixteen hex digits to eight bytes, the first in the lowest byte.
 uint64_t bytes_of(__m128i digits) {
   const __m128i pairs = _mm_or_si128(_mm_slli_epi16(digits, 4), _mm_srli_epi16(digits, 8));
   return static_cast<uint64_t>(
@@ -73,7 +73,7 @@ constexpr uint64_t low_bytes(size_t count) {
   return count >= 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * count)) - 1;
 }
 
-// The time field [at, at + size) in nanoseconds; false if it is not usual.
+// Parses the time field [at, at + size) to nanoseconds. Returns false if it is not usual.
 bool usual_time(const char* at, size_t size, int64_t& time_ns) {
   size_t point = 10;
   uint64_t seconds = 0;
@@ -98,7 +98,7 @@ bool usual_time(const char* at, size_t size, int64_t& time_ns) {
   return are_digits(fraction);
 }
 
-// The line's bytes if it is usual, else 0; frame `frame` of `out` is written in either case.
+// The line's bytes if it is usual, otherwise 0. Frame `frame` of `out` is written in either case.
 size_t usual_line(const char* line, FrameBatch& out, size_t frame) {
   uint64_t rest = commas(line);
   const auto next_comma = [&] {
@@ -112,12 +112,12 @@ size_t usual_line(const char* line, FrameBatch& out, size_t frame) {
   const size_t payload_end = next_comma();
   const size_t id_digits = id_end - time_end - 1;
   const size_t payload_digits = payload_end - id_end - 1;
-  // The ID is loaded from eight characters before its end, which must be the line's own.
+  // The ID is loaded from eight characters before its end, which must belong to the line.
   if (id_end < 8 || id_digits - 1 > 7 || payload_digits - 1 > 15 || payload_digits % 2 != 0 ||
       payload_end > 45 || !usual_time(line, time_end, out.time_ns[frame]))
     return 0;
 
-  // Shifted out are the characters before the ID; zero bytes stand for leading zeros.
+  // The shifts clear the characters before the ID; zero bytes count as leading zeros.
   const uint64_t id_text = load8(line + id_end - 8) >> (8 * (8 - id_digits)) << (8 * (8 - id_digits));
   const uint64_t id_mask = ~low_bytes(8 - id_digits);
   const HexDigits id_hex = hex16(_mm_cvtsi64_si128(static_cast<int64_t>(id_text)));

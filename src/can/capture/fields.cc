@@ -12,14 +12,14 @@ namespace {
 
 constexpr const char* kDayExample = "a time of day, such as 14:28:27.493";
 constexpr const char* kTimeExample = "a time in seconds, such as 1513920254.785127";
-constexpr int64_t kMaxSeconds = 9'000'000'000;  // the year 2255; nanoseconds still fit in 63 bits
+constexpr int64_t kMaxSeconds = 9'000'000'000;  // The year 2255: nanoseconds still fit in 63 bits.
 
 uint32_t checked_id(uint64_t id, std::string_view text, bool extended) {
   if (id > 0x1FFFFFFF) throw Wrong{text.data(), "a CAN ID of at most 29 bits (1FFFFFFF)"};
   return static_cast<uint32_t>(id) | (extended || id > 0x7FF ? kCanExtended : 0);
 }
 
-// Numbers that need more than digits and a point.
+// Parses numbers that have more than digits and a point.
 int64_t parse_rounded(std::string_view text, double scale, LineNotes& notes) {
   double value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -92,7 +92,7 @@ int64_t parse_decimal_time(std::string_view text, int64_t unit) {
 }
 
 int64_t parse_time_of_day(std::string_view text) {
-  std::array<int64_t, 4> parts{};  // hours, minutes, seconds, fraction
+  std::array<int64_t, 4> parts{};  // Hours, minutes, seconds, fraction.
   const char* at = text.data();
   const char* const end = at + text.size();
   for (size_t p = 0; p < 3; ++p) {
@@ -163,7 +163,7 @@ uint32_t parse_decimal_id(std::string_view text) {
 }
 
 bool parse_truth(std::string_view text) {
-  // Nearly all rows have these, so they are compared first.
+  // Nearly all rows have these words, so they are compared first.
   if (text == "0" || text == "false" || text == "False") return false;
   if (text == "1" || text == "true" || text == "True") return true;
   static constexpr std::string_view kTrue[] = {"true", "wahr", "vrai", "verdadero", "vero", "verdadeiro"};

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-// One file a format; docs/can-formats.md shows a line of each.
+// Each format has its own file. docs/can-formats.md shows a line of each.
 
 /// The four-column CSV of can-train-and-test: timestamp, ID in hex, payload in hex, attack, by position.
 std::unique_ptr<CaptureFormat> make_ctat_csv();

@@ -28,7 +28,7 @@ void FrameTaker::allow_cut(int64_t position) const {
 }
 
 void FrameTaker::name_channel(uint32_t channel, std::string name) {
-  constexpr int64_t kNode = 80;  // of the map
+  constexpr int64_t kNode = 80;  // Bytes of a map node.
   charge_.add(kNode + heap_bytes(name));
   names_[channel] = std::move(name);
   any_ = false;
@@ -60,7 +60,7 @@ void FrameTaker::refuse_frame(const RawFrame& frame, int64_t position, const Fra
 
 namespace {
 
-// What python-can's SqliteWriter makes; its converter goes by the ending .db.
+// Refuses databases of python-can's SqliteWriter, whose converter requires the ending .db.
 [[noreturn]] void refuse_database(const std::filesystem::path& path) {
   throw InputError(fmt::format(
       "{}: is a database of SQLite, which is not read; make a log of it with python-can: python -m "

@@ -13,7 +13,7 @@
 
 namespace plimsoll {
 
-/// A stream whose first bytes were looked at.
+/// A stream whose first bytes can be looked at before reading. Not thread-safe.
 class PeekedStream : public InputStream {
  public:
   explicit PeekedStream(std::unique_ptr<InputStream> stream) : stream_(std::move(stream)) {
@@ -32,22 +32,23 @@ class PeekedStream : public InputStream {
   size_t given_ = 0;
 };
 
-/// One frame of a capture that is no text.
+/// One frame of a binary capture.
 struct RawFrame {
   int64_t time_ns = 0;
-  uint32_t can_id = 0;  ///< with SocketCAN's flags
+  uint32_t can_id = 0;  ///< CAN ID with SocketCAN's flags.
   uint32_t channel = 0;
   const uint8_t* data = nullptr;
   size_t length = 0;
-  uint8_t flags = 0;  ///< kFrame...
+  uint8_t flags = 0;  ///< Bits kFrame....
 };
 
-/// Takes the frames of all channels, or of that of --channel.
+/// Takes the frames of all channels, or of the one of --channel. Not thread-safe.
 class FrameTaker {
  public:
   FrameTaker(const FormatOptions& options, std::string file) : options_(options), file_(std::move(file)) {}
 
-  /// Appends a frame, or counts it as one of another channel. `position`: its byte. Errors: InputError.
+  /// Appends a frame, or counts it as one of another channel. `position` is its byte in the file. Errors:
+  /// InputError.
   void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes) {
     const bool same = goes_on(out) == frame.channel;
     if (!any_ || frame.channel != channel_) choose(frame.channel);
@@ -65,20 +66,21 @@ class FrameTaker {
     else if (!name_.empty() && !out.set_channel(name_))
       refuse(position, "one more channel", "at most 64; choose one with --channel");
   }
-  /// The channel whose frames may follow the last one of `out` without add(), but for a time or a length that
-  /// add() refuses: they are of the same channel. None after a frame that was not taken.
+  /// The channel whose frames may be appended to `out` without add(), because the last frame of `out` has the
+  /// same channel. Their times and lengths must be ones that add() accepts. None after a frame that was not
+  /// taken.
   std::optional<uint32_t> goes_on(const FrameBatch& out) const {
     if (!any_ || !taken_ || last_ != &out || out.channel.empty()) return std::nullopt;
     return channel_;
   }
-  /// A channel that has another name than its number.
+  /// Names a channel whose name is not its number.
   void name_channel(uint32_t channel, std::string name);
-  /// No frame of a channel that was named until now comes any more.
+  /// Forgets all names: no frame of a channel named so far follows.
   void forget_channels();
   const FormatOptions& options() const { return options_; }
-  /// The capture is cut off at `position`; --truncated fail refuses that. Errors: InputError.
+  /// Accepts a capture that is cut off at `position`. Errors: InputError with --truncated fail.
   void allow_cut(int64_t position) const;
-  /// "FILE: byte N: found F, expected E", thrown.
+  /// Throws InputError "FILE: byte N: found F, expected E".
   [[noreturn]] void refuse(int64_t position, const std::string& found, const std::string& expected) const;
 
  private:
@@ -88,32 +90,33 @@ class FrameTaker {
   FormatOptions options_;
   std::string file_;
   std::map<uint32_t, std::string> names_;
-  Charge charge_{Tag::ingest};  // of names_
-  // Of the frame before, if any.
+  Charge charge_{Tag::ingest};  // Memory of names_.
+  // State of the previous frame, if any.
   bool any_ = false;
   uint32_t channel_ = 0;
   std::string name_;
   bool taken_ = false;
-  const FrameBatch* last_ = nullptr;  // where it went
+  const FrameBatch* last_ = nullptr;  // Batch of the previous frame.
 };
 
-/// Frames of a capture that is no text, in the order of the file. Not thread-safe.
+/// Reads the frames of a binary capture in the order of the file. Not thread-safe.
 class FrameReader {
  public:
   virtual ~FrameReader() = default;
 
-  /// Appends the next frames, up to about `most`; false when there are no more after them. Errors: InputError
+  /// Appends the next frames, up to about `max`. Returns false if no more follow them. Errors: InputError
   /// that names the file and the byte, BudgetExceeded.
   virtual bool read(size_t max, FrameBatch& out, LineNotes& notes) = 0;
   virtual CaptureFacts facts() const = 0;
-  virtual int64_t bytes_read() const = 0;      ///< of the file
-  virtual int64_t unpacked_bytes() const = 0;  ///< after decompression
+  virtual int64_t bytes_read() const = 0;      ///< Bytes read of the file.
+  virtual int64_t unpacked_bytes() const = 0;  ///< Bytes after decompression.
   virtual std::string source_hash() const = 0;
-  /// Where the capture is cut off, if it is; known once read() was false.
+  /// The place at which the capture is cut off, if any. Known once read() returned false.
   const std::optional<Truncation>& truncation() const { return truncation_; }
 
-  /// The reader of a file by options.name or, with auto, by its first bytes; it takes `stream` then. Null,
-  /// and `stream` as it was, for a text. Errors: InputError, of a database too, with what makes a log of it.
+  /// Opens the reader of a file by options.name or, with auto, by its first bytes, and takes `stream`.
+  /// Returns null and leaves `stream` unchanged for a text. Errors: InputError, also for a database, which
+  /// names a tool that converts it to a log.
   static std::unique_ptr<FrameReader> open(const std::filesystem::path& path, const FormatOptions& options,
                                            std::unique_ptr<InputStream>& stream);
 
@@ -121,12 +124,12 @@ class FrameReader {
   std::optional<Truncation> truncation_;
 };
 
-// One file a format.
+// Each format has its own file.
 
 /// Vector's Binary Logging Format.
 std::unique_ptr<FrameReader> open_blf(const std::string& file, const FormatOptions& options,
                                       std::unique_ptr<InputStream> stream);
-/// ASAM MDF 4 with bus logging, sorted or not, packed or not, finalised or not. The file is mapped.
+/// ASAM MDF 4 with bus logging, sorted or not, packed or not, finalised or not. The file is memory-mapped.
 std::unique_ptr<FrameReader> open_mf4(const std::filesystem::path& path, const FormatOptions& options);
 /// pcap and pcapng of SocketCAN interfaces.
 std::unique_ptr<FrameReader> open_pcap(const std::string& file, const FormatOptions& options,

@@ -5,7 +5,7 @@
 #include "can/capture/formats.h"
 #include "can/capture/negative_times.h"
 
-// The CSV of GVRET and SavvyCAN.
+// Parses the CSV of GVRET and SavvyCAN.
 
 namespace plimsoll {
 namespace {
@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kGvretTime = "Time Stamp";
 constexpr const char* kGvretRow = "Time Stamp,ID,Extended,[Dir,]Bus,LEN,bytes";
 
-// What separates the fields: a spreadsheet may have saved the file.
+// The separator of the fields. A spreadsheet may have saved the file with another one.
 char separator_of(std::string_view first_line) {
   const size_t found = first_line.find_first_of(",;\t");
   return found == std::string_view::npos ? ',' : first_line[found];
@@ -31,7 +31,7 @@ class Gvret : public CaptureFormat {
       const std::string_view fourth = take_field(first, kGvretRow, separator_);
       has_direction_ = fourth == "Dir" || fourth == "Rx" || fourth == "Tx";
     } catch (const Wrong&) {
-      // The line is refused when it is parsed.
+      // The error is reported when the line is parsed.
     }
     shift_ns_ = negative_reach(
         first_lines, [&](std::string_view line) { return time_of(take_field(line, kGvretRow, separator_)); });
@@ -83,7 +83,7 @@ class Gvret : public CaptureFormat {
     return parse_signed(text, [](std::string_view digits) { return parse_decimal_time(digits, 1000); });
   }
 
-  // Whether anything but zeros stands in the columns of bytes that a shorter frame leaves over.
+  // Whether the byte columns after the payload of a shorter frame hold anything but zeros.
   bool has_bytes(std::string_view rest) const {
     while (rest.data() != nullptr)
       if (take_field(rest, kGvretRow, separator_).find_first_not_of('0') != std::string_view::npos)
@@ -95,7 +95,7 @@ class Gvret : public CaptureFormat {
   char separator_ = ',';
   bool has_header_ = false;
   bool has_direction_ = false;
-  int64_t shift_ns_ = 0;  // what makes negative times positive
+  int64_t shift_ns_ = 0;  // Offset that makes negative times positive.
 };
 
 }  // namespace

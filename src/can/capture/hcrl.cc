@@ -37,7 +37,7 @@ class HcrlCsv : public CaptureFormat {
     if (length > out.width) throw too_long(dlc.data(), out.width);
     std::array<uint8_t, 64> bytes{};
     for (int64_t i = 0; i < length; ++i) bytes[static_cast<size_t>(i)] = parse_byte(next(), false);
-    // Rows are shorter where there are fewer bytes; some tools pad them with empty fields instead.
+    // Rows with fewer bytes are shorter. Some tools pad them with empty fields instead.
     std::string_view flag = next();
     while (flag.empty() && rest.data() != nullptr) flag = next();
     if ((flag != "R" && flag != "T") || rest.data() != nullptr)
@@ -62,7 +62,7 @@ class HcrlText : public CaptureFormat {
     const int64_t time_ns = parse_seconds(take_word(rest), notes);
     expect("ID:");
     const uint32_t id = parse_hex_id(take_word(rest));
-    take_word(rest);  // three flag digits, always 000 in the published files
+    take_word(rest);  // Three flag digits, always 000 in the published files.
     expect("DLC:");
     const std::string_view dlc = take_word(rest);
     const int64_t length = parse_length(dlc, false);

@@ -22,7 +22,7 @@ Json source_json(const CaptureFile& capture, int64_t bytes, const std::string& h
   return {{"split", capture.split}, {"source", capture.source}, {"bytes", bytes}, {"hash", hash}};
 }
 
-// `all`: as in Shard::to_json().
+// `all` is that of Shard::to_json().
 Json options_json(const IngestOptions& options, const std::string& all) {
   Json json = options.format.to_json();
   json["on_error"] = options.skip_errors ? "skip" : "fail";
@@ -30,7 +30,7 @@ Json options_json(const IngestOptions& options, const std::string& all) {
   return json;
 }
 
-// Leaves those that belong to the shard, and says what all of them are: names and sizes.
+// Keeps the captures of the shard. Returns a text that identifies all captures by name and size.
 std::string take_shard(const Shard& shard, std::vector<CaptureFile>& captures) {
   if (shard.is_all()) return "";
   std::vector<int64_t> bytes;
@@ -48,7 +48,7 @@ std::string take_shard(const Shard& shard, std::vector<CaptureFile>& captures) {
   return all.hex64();
 }
 
-// What the sources are now; reads them whole, so it is asked only when an output is already there.
+// The current sources. Reads them whole, so it is called only if an output already exists.
 JsonTable hash_sources(const std::vector<CaptureFile>& captures) {
   JsonTable sources;
   Vector<char, Tag::ingest> buffer(1 << 20);
@@ -61,13 +61,13 @@ JsonTable hash_sources(const std::vector<CaptureFile>& captures) {
   return sources;
 }
 
-// A channel's name as a part of a recording's, which becomes that of a file.
+// Makes a channel's name usable in the name of a recording, which becomes a file name.
 std::string file_part(std::string name) {
   std::ranges::replace(name, '/', '_');
   return name;
 }
 
-// Puts parsed pieces, which come in order, together into recordings: one a channel of a capture, or one a
+// Assembles parsed pieces, which come in order, into recordings: one per channel of a capture, or one per
 // capture.
 class RecordingAssembler {
  public:
@@ -98,7 +98,7 @@ class RecordingAssembler {
     if (piece.last) end(piece, capture, parsed.truncation);
   }
 
-  /// Gives the recordings.
+  /// Publishes the set and returns the recordings.
   std::vector<Recording> publish() {
     if (writer_.recordings().empty()) throw InputError(without_frames_);
     writer_.publish(make_provenance(sources_.take(), options_json(options_, all_)));
@@ -122,7 +122,7 @@ class RecordingAssembler {
           })->first));
   }
 
-  // Frames of one channel of the capture under way. Those of the first one go straight to the set.
+  // Frames of one channel of the current capture. Those of its first channel go directly to the set.
   struct Channel {
     std::string name;
     std::optional<ChannelSpill> spill;
@@ -130,7 +130,7 @@ class RecordingAssembler {
     int64_t time_runs_back = 0;
   };
 
-  // With numbers of channels that are the capture's, not the piece's.
+  // Appends frames whose channels are renumbered from those of the piece to those of the capture.
   void add_merged(const CaptureFile& capture, FrameBatch& frames) {
     if (frames.frames() == 0) return;
     if (frames.channel.empty())
@@ -160,7 +160,7 @@ class RecordingAssembler {
                                    capture.path.string(), kMaxChannels));
   }
 
-  // By runs of frames of one channel.
+  // Appends frames in runs of one channel.
   void add_frames(const CaptureFile& capture, const FrameBatch& frames) {
     const FrameSpans spans = frames.spans();
     if (frames.channel.empty() && frames.frames() > 0) {
@@ -175,7 +175,7 @@ class RecordingAssembler {
     constexpr size_t kNotSeen = kMaxChannels;
     std::array<size_t, kMaxChannels> known;
     known.fill(kNotSeen);
-    FrameBatch straight;  // of the first channel, where there are others
+    FrameBatch straight;  // Frames of the first channel, if there are others.
     straight.width = frames.width;
     for (size_t first = 0, end = 0; first < frames.frames(); first = end) {
       end = end_of_run(first);
@@ -244,11 +244,11 @@ class RecordingAssembler {
       for (const auto& [reason, count] : skipped_) recording.traps["skipped: expected " + reason] = count;
       if (channel.spill) channel.spill->take([&](const FrameSpans& frames) { writer_.append(frames); });
       writer_.end_recording(std::move(recording));
-      // What is no frame, or was handled, is told once.
+      // Notes and skipped lines are reported only in the first recording of a capture.
       notes_ = {};
       skipped_.clear();
     }
-    notes_ = {};  // of a capture without frames
+    notes_ = {};  // Drops the notes of a capture without frames.
     skipped_.clear();
     sources_.push_back(source_json(capture, piece.bytes_read, piece.hash));
     frames_ = 0;
@@ -261,25 +261,25 @@ class RecordingAssembler {
 
   const std::vector<CaptureFile>& captures_;
   const IngestOptions& options_;
-  bool may_be_wider_;  // a frame that is too long ends this, and another one with space for it follows
+  bool may_be_wider_;  // A frame that is too long ends this attempt, and a wider one follows.
   std::string all_;
   FramesWriter writer_;
   JsonTable sources_;
 
-  std::string without_frames_;  // what is said of the last capture that was cut off before its first frame
+  std::string without_frames_;  // Message about the last capture that was cut off before its first frame.
 
-  // Of the recording under way.
+  // State of the current recording.
   int64_t frames_ = 0;
   int64_t elapsed_ns_ = 0;
   int64_t lines_ = 0;
   LineNotes notes_;
   std::map<std::string, int64_t> skipped_;
   int64_t skipped_lines_ = 0;
-  std::vector<Channel> channels_;    // in the order of their first frames; one where they are merged
-  std::vector<std::string> merged_;  // their names then
+  std::vector<Channel> channels_;    // In the order of their first frames; a single one if they are merged.
+  std::vector<std::string> merged_;  // Names of merged channels.
 };
 
-// The manifest has them, and JSON is UTF-8.
+// Names must be UTF-8 because the manifest, which is JSON, holds them.
 void require_utf8_names(const std::vector<CaptureFile>& captures) {
   for (const CaptureFile& capture : captures) try {
       Json({capture.split, capture.source}).dump();
@@ -290,7 +290,7 @@ void require_utf8_names(const std::vector<CaptureFile>& captures) {
 
 using Progress = std::function<void(int64_t, int64_t)>;
 
-// `may_be_wider`: PayloadTooLong even where bad lines are skipped.
+// `may_be_wider` makes a long payload throw PayloadTooLong even if bad lines are skipped.
 IngestResult ingest_with(const IngestOptions& options, bool may_be_wider, const Progress& progress) {
   Charge charge(Tag::ingest);
   std::vector<CaptureFile> captures = find_captures(options.sources, charge, options.split);
@@ -312,7 +312,7 @@ IngestResult ingest_with(const IngestOptions& options, bool may_be_wider, const 
                     "--force to replace it",
                     options.out.string()));
   }
-  // They are hashed where there is something to compare with.
+  // Sources are hashed only if there is an output to compare with.
   JsonTable sources = exists ? hash_sources(captures) : JsonTable();
   const Json provenance = make_provenance(sources.take(), options_json(options, all));
   if (is_made_already(options.out, options.force, provenance, options.sources)) {
@@ -322,7 +322,7 @@ IngestResult ingest_with(const IngestOptions& options, bool may_be_wider, const 
   }
 
   RecordingAssembler assembler(captures, options, all, may_be_wider);
-  int64_t done = 0;  // bytes of the files before the present one
+  int64_t done = 0;  // Bytes of the files before the current one.
   for_each_piece(captures, options.format, options.threads, options.skip_errors,
                  [&](const CapturePiece& piece, ParsedPiece& parsed) {
                    assembler.add(piece, parsed);
@@ -341,8 +341,8 @@ bool includes_pipe(const std::vector<std::filesystem::path>& sources) {
   });
 }
 
-// Bytes a frame of a set of frames in the output's place, which is compared with; none if there is no such
-// set. A damaged one is refused by those who look at what is in the way.
+// Payload bytes per frame of an existing set at the output; none if there is none. A damaged set is reported
+// later, when the existing output is checked.
 std::optional<int64_t> payload_of(const std::filesystem::path& set) {
   if (!std::filesystem::exists(set / "manifest.json")) return std::nullopt;
   try {
@@ -360,11 +360,12 @@ IngestResult ingest_can(const IngestOptions& options, const Progress& progress) 
   if (options.format.payload != kChosenPayload) return ingest_with(options, false, progress);
   IngestOptions chosen = options;
   chosen.format.payload = kPayloadBytes;
-  // Shards have to be of one width, whichever of them has a long frame.
+  // All shards must have the same width, whichever of them has a long frame.
   if (!options.shard.is_all()) return ingest_with(chosen, false, progress);
   IngestOptions wide = options;
   wide.format.payload = kFdPayloadBytes;
-  if (includes_pipe(options.sources)) return ingest_with(wide, false, progress);  // it can be read once
+  // A pipe can be read only once.
+  if (includes_pipe(options.sources)) return ingest_with(wide, false, progress);
   if (!options.force && payload_of(options.out) == kFdPayloadBytes) return ingest_with(wide, false, progress);
   try {
     return ingest_with(chosen, true, progress);

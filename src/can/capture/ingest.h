@@ -11,31 +11,31 @@
 
 namespace plimsoll {
 
-/// What to ingest, how and where to.
+/// Options of ingest_can().
 struct IngestOptions {
   std::vector<std::filesystem::path> sources = {};
   std::filesystem::path out = {};
-  bool force = false;      ///< replace an existing output
-  std::string split = {};  ///< of captures that are named themselves or lie directly in a named folder
+  bool force = false;      ///< Replace an existing output.
+  std::string split = {};  ///< Split of captures that are named directly or are directly in a named folder.
   FormatOptions format = {};
-  bool skip_errors = false;   ///< leave bad lines out and count them, instead of refusing the file
-  int64_t skip_limit = 1000;  ///< bad lines after which a file is refused all the same
-  Shard shard = {};           ///< which of the captures
+  bool skip_errors = false;   ///< Leave bad lines out and count them instead of refusing the file.
+  int64_t skip_limit = 1000;  ///< Maximum bad lines per file. More are an error.
+  Shard shard = {};           ///< Shard of the captures to read.
   int threads = 1;
 };
 
 struct IngestResult {
-  bool already_there = false;  ///< the output held just these sources: nothing was done
+  bool already_there = false;  ///< The output was up to date, so nothing was done.
   std::vector<Recording> recordings;
   int64_t source_bytes = 0;
-  int64_t text_bytes = 0;  ///< after decompression; 0 when nothing was done
+  int64_t text_bytes = 0;  ///< Bytes after decompression; 0 if nothing was done.
 };
 
-/// Reads captures into a `frames` set: pieces of at most 1 MiB of text are read in order, parsed on `threads`
-/// threads, across and within files, and written in order; memory grows with the threads, not with the input,
-/// and the output is the same for any number of them. `progress` gets the bytes of source files done and in
-/// all. Errors: InputError (file, line and column), UsageError (options), BudgetExceeded; the output is then
-/// as it was.
+/// Reads captures into a `frames` set. Pieces of at most 1 MiB of text are read in order, parsed on `threads`
+/// threads, across and within files, and written in order. Memory grows with the threads, not with the input,
+/// and the output does not depend on their number. `progress` receives the bytes of source files done and in
+/// total. Errors: InputError (file, line and column), UsageError (options), BudgetExceeded. On an error the
+/// output is unchanged.
 IngestResult ingest_can(const IngestOptions& options, const std::function<void(int64_t, int64_t)>& progress);
 
 }  // namespace plimsoll

@@ -10,8 +10,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kConversionHead = 24;  // bytes of a block CC before its values
-constexpr size_t kRational = 6;         // values of a rational function
+constexpr size_t kConversionHead = 24;  // Bytes of a CC block before its values.
+constexpr size_t kRational = 6;         // Values of a rational function.
 
 MdfConversion conversion_of(const MdfFile& file, const MdfChannel& channel) {
   MdfConversion conversion;
@@ -30,7 +30,7 @@ MdfConversion conversion_of(const MdfFile& file, const MdfChannel& channel) {
   };
   switch (type) {
     case 1:
-      // Some writers leave the count out.
+      // Some writers leave out the count.
       if (there < 2) need(2);
       conversion.offset = load<double>(conversion.values);
       conversion.factor = load<double>(conversion.values + 8);
@@ -51,13 +51,14 @@ MdfConversion conversion_of(const MdfFile& file, const MdfChannel& channel) {
       need(4);
       conversion.type = MdfConversion::Type::ranges;
       break;
-    default:  // the value itself, or a text for it
+    default:  // The value itself, or a text for it.
       break;
   }
   return conversion;
 }
 
-// Nothing stands in the record: the value is that of the record's number.
+// The field of a virtual channel, which has no bytes in the record: its value follows from the record's
+// number.
 MdfField virtual_number(const MdfConversion& conversion) {
   MdfField field;
   field.conversion = conversion;
@@ -88,7 +89,7 @@ double MdfConversion::other_value(double number) const {
       if (number >= at(3 * i) && number <= at(3 * i + 1)) return at(3 * i + 2);
     return at(3 * ranges);
   }
-  // Keys rise; before the first and after the last one its value holds.
+  // Keys are ascending. Before the first and after the last key, that key's value holds.
   const size_t pairs = count / 2;
   size_t next = 0;
   while (next < pairs && at(2 * next) < number) ++next;

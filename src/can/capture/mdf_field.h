@@ -7,13 +7,14 @@
 
 namespace plimsoll {
 
-/// The meaning of a stored number (block CC): a linear or rational function of it, or a table in the file.
+/// The conversion of a stored number to a value (CC block): a linear or rational function, or a table in the
+/// file.
 struct MdfConversion {
   enum class Type : uint8_t { linear = 1, rational = 2, interpolated = 4, nearest = 5, ranges = 6 };
   Type type = Type::linear;
-  double offset = 0;  ///< linear: the value is offset + factor * the number
+  double offset = 0;  ///< For linear: the value is offset + factor * the number.
   double factor = 1;
-  const uint8_t* values = nullptr;  ///< of other types: numbers of 8 bytes
+  const uint8_t* values = nullptr;  ///< For other types: numbers of 8 bytes.
   size_t count = 0;
 
   double value(double number) const {
@@ -27,25 +28,26 @@ struct MdfConversion {
   double other_value(double number) const;
 };
 
-/// Where a number stands in a record of MDF, and what it means.
+/// The place of a number in an MDF record, and its conversion. A view of the file.
 struct MdfField {
   enum class Kind : uint8_t { unsigned_le, unsigned_be, signed_le, signed_be, real_le, real_be };
   Kind kind = Kind::unsigned_le;
   uint32_t byte = 0;
   uint8_t bit = 0;
   uint32_t bits = 0;
-  uint64_t mask = 0;       ///< of its bits
-  uint64_t constant = 0;   ///< the number, where nothing stands in the record: it has no bits then
-  bool whole = false;      ///< little-endian, and the record has 8 bytes from `byte` on: read at once
-  bool by_index = false;   ///< the number is that of the record in its group, from 0
-  bool converted = false;  ///< a value is another whole number than what stands in the record
+  uint64_t mask = 0;      ///< Mask of its bits.
+  uint64_t constant = 0;  ///< The number, if the record does not hold it. The field then has no bits.
+  /// Little-endian, and the record has 8 bytes from `byte` on, so they are read at once.
+  bool whole = false;
+  bool by_index = false;   ///< The number is the index of the record in its group, from 0.
+  bool converted = false;  ///< The value is a whole number that differs from the stored one.
   MdfConversion conversion;
 
-  /// The bits as they stand in the record.
+  /// The bits as stored in the record.
   uint64_t raw(const uint8_t* record) const {
     return (whole ? load<uint64_t>(record + byte) >> bit & mask : raw_in_bytes(record)) | constant;
   }
-  /// The value of what is a whole number; of one that is not, or is negative, a number with all bits.
+  /// The value as a whole number. All bits are set if it is negative or not a whole number.
   uint64_t number(const uint8_t* record, uint64_t index = 0) const {
     return converted ? converted_number(record, index) : raw(record);
   }
@@ -62,12 +64,12 @@ struct MdfField {
   uint64_t raw_in_bytes(const uint8_t* record) const;
 };
 
-/// A channel block, as far as it is of interest.
+/// The parts of a channel block that Plimsoll uses.
 struct MdfChannel {
   enum Type : uint8_t { kText = 1, kMaster = 2, kVirtualMaster = 3, kMaxLength = 5, kVirtual = 6 };
   std::string name;
   uint8_t type;
-  uint8_t sync;  ///< 1 time
+  uint8_t sync;  ///< Synchronization: 1 is time.
   uint8_t data_type;
   uint64_t data_link;
   uint64_t composition;
@@ -76,8 +78,8 @@ struct MdfChannel {
 };
 
 MdfChannel mdf_channel(const MdfFile& file, const MdfBlock& block);
-/// Its number in records of `record` bytes. Errors: InputError for what is no number within the record, and
-/// for a conversion by a formula.
+/// The channel's number in records of `record` bytes. Errors: InputError if it is not a number within the
+/// record, and for a conversion by a formula.
 MdfField mdf_number(const MdfFile& file, const MdfBlock& block, const MdfChannel& channel, uint64_t record);
 
 }  // namespace plimsoll

@@ -55,7 +55,7 @@ std::optional<MdfBlock> MdfFile::data_block(uint64_t at, bool& is_whole) const {
   const auto links = load<uint64_t>(header + 16);
   const std::string_view id(reinterpret_cast<const char*>(header), 4);
   if (!id.starts_with("##")) refuse(at, "something else", "a block, which starts with ##");
-  // Of a DT block that is not finalised the length is none.
+  // A DT block that is not finalised has no valid length.
   const uint64_t told = length < kBlockHeader ? kBlockHeader : length;
   const uint64_t there = all.size() - at;
   is_whole = told <= there;

@@ -11,54 +11,54 @@
 
 namespace plimsoll {
 
-/// A block of an MDF 4 file: a header, links to other blocks, data. A view of the file.
+/// A block of an MDF 4 file: a header, links to other blocks, and data. A view of the file.
 struct MdfBlock {
   uint64_t at = 0;
-  std::string_view id;  ///< "##DG" and so on
+  std::string_view id;  ///< Kind of the block, such as "##DG".
   std::span<const uint8_t> links;
   std::span<const uint8_t> data;
 
-  static constexpr uint64_t kHeader = 24;  ///< bytes before the links: id, length, number of links
+  static constexpr uint64_t kHeader = 24;  ///< Bytes before the links: id, length, number of links.
 
   size_t link_count() const { return links.size() / 8; }
-  /// 0 where there is no such link, or it leads nowhere.
+  /// The link at this index; 0 if there is no such link or it leads nowhere.
   uint64_t link(size_t index) const;
-  /// Of the file.
+  /// Bytes of the block in the file.
   uint64_t bytes() const { return kHeader + links.size() + data.size(); }
 };
 
-/// A block of which the file has no more than its beginning, or nothing.
+/// Thrown for a block that the end of the file cuts off.
 struct MdfEnd : InputError {
   using InputError::InputError;
 };
 
-/// An MDF 4 file (ASAM MDF 4.1 and 4.2), mapped: blocks are checked when they are asked for. Errors:
+/// A memory-mapped MDF 4 file (ASAM MDF 4.1 and 4.2). Blocks are checked when they are requested. Errors:
 /// InputError with file and byte. Thread-safe.
 class MdfFile {
  public:
   explicit MdfFile(const std::filesystem::path& path);
 
-  /// Errors: MdfEnd, too.
+  /// The block at this byte. Errors: also MdfEnd.
   MdfBlock block(uint64_t at) const;
-  /// A block of data, of which the file may end before the end: `is_whole` says. None where it ends before
-  /// the header does.
+  /// A block of data, in which the file may end; `is_whole` says whether it does not. None if the file ends
+  /// before the end of the header.
   std::optional<MdfBlock> data_block(uint64_t at, bool& is_whole) const;
-  /// Of this kind, "##CN".
+  /// The block at this byte, which must be of this kind, such as "##CN".
   MdfBlock block(uint64_t at, std::string_view id) const;
   /// Text of a TX block; empty for 0.
   std::string text(uint64_t at) const;
   [[noreturn]] void refuse(uint64_t at, const std::string& found, const std::string& expected) const;
-  /// Where the zeros begin in which a file ends that is not finalised; else its end.
+  /// The byte at which the zeros begin that end a file that is not finalised; otherwise the end of the file.
   uint64_t last_zeros() const { return last_zeros_; }
 
   const MappedFile& mapped() const { return file_; }
   std::span<const uint8_t> bytes() const;
   int64_t start_ns() const { return start_ns_; }
   uint64_t first_data_group() const { return first_data_group_; }
-  /// What whoever wrote the file did not do at its end (id_unfin_flags); 0: nothing.
+  /// Steps that the writer did not complete at the end of the file (id_unfin_flags); 0 if it completed all.
   uint16_t left_undone() const { return left_undone_; }
-  static constexpr uint16_t kLastLength = 4;    ///< the length of the last DT block
-  static constexpr uint16_t kVlsdOffsets = 64;  ///< the offsets of texts of variable length
+  static constexpr uint16_t kLastLength = 4;    ///< The length of the last DT block.
+  static constexpr uint16_t kVlsdOffsets = 64;  ///< The offsets of texts of variable length.
 
  private:
   MappedFile file_;

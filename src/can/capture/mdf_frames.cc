@@ -10,8 +10,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr uint32_t kMaxText = 64;        // bytes of a payload of variable length
-constexpr size_t kMaxWaiting = 1 << 12;  // frames whose payloads come later
+constexpr uint32_t kMaxText = 64;        // Maximum bytes of a payload of variable length.
+constexpr size_t kMaxWaiting = 1 << 12;  // Maximum frames whose payloads come later.
 
 }  // namespace
 
@@ -20,7 +20,7 @@ MdfFrames::MdfFrames(const MdfFile& file, const MdfDataGroup& group)
   const MdfGroup& first = group_.groups.front();
   is_plain_ = group_.id_bytes == 0 && first.can && !first.can->by_index &&
               (!first.can->data_place || first.can->data_link == 0);
-  // What malloc takes for a node of each map.
+  // Memory of a node of each map.
   charge_.add(3 * 64 * static_cast<int64_t>(group_.groups.size()));
   for (const MdfGroup& kind : group_.groups) {
     by_id_[kind.record_id] = &kind;
@@ -58,7 +58,7 @@ bool MdfFrames::next(Frame& frame) {
         const uint64_t at = waiting_.front().frame.position;
         file_.refuse(at, "a frame whose payload is not in the file", "it");
       }
-      // Those that have theirs come after it all the same.
+      // Frames that have their payloads are still given.
       end_early(0);
       ++lost_frames_;
       waiting_.pop_front();
@@ -71,7 +71,7 @@ bool MdfFrames::next(Frame& frame) {
 size_t MdfFrames::take_run(size_t max, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out) {
   if (!is_plain_) return 0;
   size_t taken = 0;
-  // Where groups of several buses are merged, runs are short.
+  // Runs are short if groups of several buses are merged.
   for (size_t piece = 8;; piece = std::min<size_t>(2 * piece, 1024)) {
     const size_t some = take_piece(std::min(piece, max - taken), latest_ns, taker, out);
     taken += some;
@@ -98,7 +98,7 @@ const MdfGroup* MdfFrames::text_group(uint64_t at) const {
   return found->second;
 }
 
-// Whole or begun before the zeros that the file ends in.
+// Number of records that are whole or begin before the zeros at the end of the file.
 uint64_t MdfFrames::records_before_zeros(uint64_t bytes) const {
   const auto here = static_cast<uint64_t>(window_.position());
   if (stream_.zeros_from() <= here) return 0;
@@ -130,14 +130,15 @@ bool MdfFrames::next_record() {
   return true;
 }
 
-// The data end within a record, of which `passed` bytes are behind. False.
+// Handles data that end within a record, of which `passed` bytes were read. Returns false.
 bool MdfFrames::end_within_record(uint64_t block, uint64_t passed) {
   if (!may_end_early())
     file_.refuse(block, "data that end within a record", "whole records; fetch the file again");
   return end_early(passed);
 }
 
-// What is not whole begins at the end of the file but for what is left of the data. False.
+// Marks the data as cut off: the incomplete part begins `passed` bytes, and what is left of the data, before
+// the end of the file. Returns false.
 bool MdfFrames::end_early(uint64_t passed) {
   uint64_t left = passed;
   while (window_.have(1)) {
@@ -168,13 +169,13 @@ bool MdfFrames::take_text(uint64_t id, uint64_t block) {
   return true;
 }
 
-// A payload that is of no frame.
+// Drops a payload that belongs to no frame.
 void MdfFrames::drop_text(Texts& texts) {
   texts.held.pop_front();
   ++other_records_;
 }
 
-// False where the frame's payload is beyond the end of the file.
+// Returns false if the frame's payload is beyond the end of the file.
 bool MdfFrames::take_frame(const MdfGroup& group, const uint8_t* record, uint64_t block) {
   const MdfCanGroup& can = *group.can;
   const uint64_t index = can.by_index ? index_of_[group.record_id]++ : 0;
@@ -204,7 +205,7 @@ void MdfFrames::fill(const MdfCanGroup& can, const uint8_t* record, uint64_t ind
   std::copy_n(frame.raw.data, frame.raw.length, frame.data.begin());
 }
 
-// What the record itself holds; the payload lies in it.
+// The frame as far as the record itself holds it. The payload points into the record.
 RawFrame MdfFrames::raw_frame(const MdfCanGroup& can, const uint8_t* record, uint64_t index,
                               uint64_t block) const {
   RawFrame frame;
@@ -235,20 +236,20 @@ RawFrame MdfFrames::raw_frame(const MdfCanGroup& can, const uint8_t* record, uin
   return frame;
 }
 
-// Some writers have the code of the length in its place, or alone.
+// The length of the payload. Some writers store the code of the length in its place, or only the code.
 std::optional<uint64_t> MdfFrames::length_of(const MdfCanGroup& can, const uint8_t* record, uint64_t index,
                                              bool fd) {
   if (!can.length && !can.dlc) return std::nullopt;
   const uint64_t length = (can.length ? can.length : can.dlc)->number(record, index);
   const bool is_code = length > 8 && can.dlc && can.dlc->number(record, index) == length;
-  // Without a flag for CAN FD, room for a longer payload says it.
+  // Without a CAN FD flag, space for a longer payload implies CAN FD.
   return is_code ? mdf_length(length, fd || (!can.fd && can.data_bytes > 8)) : length;
 }
 
-// False where it is beyond the end of the file.
+// Finds the place of the payload. Returns false if it is beyond the end of the file.
 bool MdfFrames::take_place(const MdfCanGroup& can, Waiting& waiting, uint64_t block) {
   if (text_stream_) {
-    // Texts lie in the order of the records.
+    // Texts are stored in the order of the records.
     ByteWindow& window = *text_window_;
     const auto here = static_cast<uint64_t>(window.position());
     const bool is_there = waiting.place >= here && window.pass(waiting.place - here) && window.have(4);
@@ -272,7 +273,7 @@ bool MdfFrames::take_place(const MdfCanGroup& can, Waiting& waiting, uint64_t bl
   return true;
 }
 
-// Payloads come in the order of the frames that they are of.
+// Completes waiting frames. Payloads come in the order of their frames.
 void MdfFrames::fill_waiting() {
   const bool by_order = (file_.left_undone() & MdfFile::kVlsdOffsets) != 0;
   for (Waiting& waiting : waiting_) {

@@ -14,12 +14,12 @@
 
 namespace plimsoll {
 
-/// The frames of one data group, in the order of its records.
+/// The frames of one data group, in the order of its records. Not thread-safe.
 class MdfFrames {
  public:
   struct Frame {
     RawFrame raw;
-    uint64_t position = 0;  // the block it is of
+    uint64_t position = 0;  // The block that holds it.
     std::array<uint8_t, 64> data{};
   };
 
@@ -29,27 +29,29 @@ class MdfFrames {
 
   /// The next frame; false at the end.
   bool next(Frame& frame);
-  /// Appends the frames that next() would give next, while they are of the channel of the frame before and no
-  /// later than `latest_ns`, at most `most`. Of most groups, which hold nothing but records of one kind; of
-  /// others none.
+  /// Appends the frames that next() would give next, at most `max`, while they are of the same channel as the
+  /// previous frame and no later than `latest_ns`. Works for most groups, which hold only records of one
+  /// kind, and appends nothing for others. Returns their number.
   size_t take_run(size_t max, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out);
   int64_t given() const { return stream_.given(); }
-  /// Where the data are cut off, if they are; known at the end.
+  /// The place at which the data are cut off, if any. Known at the end.
   const std::optional<Truncation>& truncation() const { return truncation_; }
-  /// Records since the last call that are no frames, and frames whose payloads are not in the file.
+  /// Number of records since the last call that are not frames, and of frames whose payloads are not in the
+  /// file.
   int64_t take_other_records() { return std::exchange(other_records_, 0); }
   int64_t lost_frames() const { return lost_frames_; }
 
  private:
-  // A frame, and where its payload is that is not there yet.
+  // A frame that waits for its payload, and the place of the payload.
   struct Waiting {
     Frame frame;
     bool complete = true;
-    uint64_t texts = 0;  // ID of their records
+    uint64_t texts = 0;  // ID of the text records.
     uint64_t place = 0;
-    std::optional<uint64_t> length;  // that the frame says
+    std::optional<uint64_t> length;  // Length stated by the frame.
   };
-  // Payloads of variable length that came, in order: where the next one is, among all of their records.
+  // Payloads of variable length read so far, in order. `place` is the place of the next one among all
+  // records.
   struct Texts {
     uint64_t place = 0;
     std::deque<std::pair<uint64_t, std::vector<uint8_t>>> held;
@@ -59,7 +61,7 @@ class MdfFrames {
   const MdfGroup* text_group(uint64_t at) const;
   uint64_t records_before_zeros(uint64_t bytes) const;
   bool next_record();
-  // A logger that lost its power, and a copy that was interrupted, end anywhere.
+  // Whether the data may end anywhere, as after a power failure of the logger or an interrupted copy.
   bool may_end_early() const { return file_.left_undone() != 0 || stream_.is_cut_off(); }
   bool end_within_record(uint64_t block, uint64_t passed);
   bool end_early(uint64_t passed);
@@ -80,17 +82,17 @@ class MdfFrames {
   MdfDataGroup group_;
   Charge charge_{Tag::ingest};
   std::map<uint64_t, const MdfGroup*> by_id_;
-  std::map<uint64_t, const MdfGroup*> by_place_;  // of its block
+  std::map<uint64_t, const MdfGroup*> by_place_;  // Groups by the place of their block.
   MdfStream stream_;
   ByteWindow window_{kWindow, [this](char* data, size_t bytes) { return stream_.read(data, bytes); }};
   std::optional<MdfStream> text_stream_;
   std::optional<ByteWindow> text_window_;
   std::map<uint64_t, Texts> texts_of_;
-  std::map<uint64_t, uint64_t> index_of_;  // of the next record, by the ID of its group
+  std::map<uint64_t, uint64_t> index_of_;  // Index of the next record, by the ID of its group.
   std::deque<Waiting> waiting_;
-  Frame* direct_ = nullptr;  // where the next frame may go at once
-  bool given_ = false;       // it did
-  bool is_plain_ = false;    // records of one kind, with their payloads in them
+  Frame* direct_ = nullptr;  // Destination of the next frame, if it can be given at once.
+  bool given_ = false;       // The frame was stored in direct_.
+  bool is_plain_ = false;    // Records are of one kind, with their payloads in them.
   std::optional<Truncation> truncation_;
   int64_t other_records_ = 0;
   int64_t lost_frames_ = 0;

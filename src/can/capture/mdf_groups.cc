@@ -11,18 +11,18 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kLongestRecord = 60'000;  // of a group that is read
-constexpr size_t kMaxBlocks = 1 << 16;     // of a list of groups or channels
+constexpr size_t kLongestRecord = 60'000;  // Maximum record bytes of a group that is read.
+constexpr size_t kMaxBlocks = 1 << 16;     // Maximum blocks of a list of groups or channels.
 
-// Goes through the lists of a file's groups and channels. A sound file names each of these blocks once, so
-// all of them together are no longer than the file; of lists that share blocks there is no end.
+// Walks the lists of a file's groups and channels. A valid file names each of these blocks once, so together
+// they are at most as long as the file. This limit ends lists that share blocks, which may be endless.
 class MdfWalk {
  public:
   using Blocks = Vector<MdfBlock, Tag::ingest>;
 
   explicit MdfWalk(const MdfFile& file) : file_(file) {}
 
-  // The blocks from `first` on, which may be 0; each links the next one first.
+  // The blocks from `first` on. The first link of each block is the next one. `first` may be 0.
   Blocks list(uint64_t first, std::string_view id) {
     Blocks blocks;
     for (uint64_t at = first; at != 0; at = blocks.back().link(0)) {
@@ -33,7 +33,7 @@ class MdfWalk {
     }
     return blocks;
   }
-  // One block of a list.
+  // Reads one block of a list.
   MdfBlock next(uint64_t at, std::string_view id) {
     const MdfBlock block = file_.block(at, id);
     spent_ += block.bytes();
@@ -48,11 +48,11 @@ class MdfWalk {
 
  private:
   const MdfFile& file_;
-  uint64_t spent_ = 0;  // bytes of the file
+  uint64_t spent_ = 0;  // Bytes of the file that were walked.
   uint64_t last_block_ = 0;
 };
 
-// What a frame is made of, by the channels below one that is called CAN_DataFrame or the like.
+// Adds a part of a frame: a channel below the one named CAN_DataFrame or the like.
 void add_part(const MdfFile& file, const MdfBlock& block, const MdfChannel& channel, std::string_view part,
               uint64_t record, MdfCanGroup& can, bool& has_id) {
   if (part == "ID") {
@@ -91,7 +91,7 @@ void add_part(const MdfFile& file, const MdfBlock& block, const MdfChannel& chan
                   fmt::format("'{}' in {} bits at byte {} of {}", channel.name, channel.field.bits,
                               can.data_byte, record),
                   "whole bytes within the record");
-    // Without a channel of that name, the length is in the one that the bytes lead to.
+    // Without a length channel, the length is in the channel that the bytes lead to.
     if (channel.type == MdfChannel::kMaxLength && channel.data_link != 0 && !can.length) {
       const MdfBlock length = file.block(channel.data_link, "##CN");
       can.length = mdf_number(file, length, mdf_channel(file, length), record);
@@ -122,7 +122,7 @@ std::optional<MdfCanGroup> can_group(MdfWalk& walk, const MdfBlock& group, uint6
     }
     std::string_view name = channel.name;
     if (name.starts_with("CAN_XL")) file.refuse(block.at, "frames of CAN XL", "CAN or CAN FD");
-    // Newer writers put the bus in front: "CAN1.CAN_DataFrame".
+    // Newer writers put the bus first: "CAN1.CAN_DataFrame".
     if (const size_t at = name.find("CAN_"); at != std::string_view::npos && at > 0 && name[at - 1] == '.')
       name.remove_prefix(at);
     const size_t dot = std::min(name.find('.'), name.size());
@@ -152,7 +152,7 @@ std::optional<MdfCanGroup> can_group(MdfWalk& walk, const MdfBlock& group, uint6
   return can;
 }
 
-// One data group; counts records of one without frames.
+// Reads one data group. Counts the records of a group without frames.
 std::optional<MdfDataGroup> can_data_group(MdfWalk& walk, const MdfBlock& block, int64_t& other_records) {
   const MdfFile& file = walk.file();
   MdfDataGroup data{block.at, block.link(2), block.data.empty() ? uint8_t{0} : block.data[0], 0, {}};
@@ -190,7 +190,8 @@ std::optional<MdfDataGroup> can_data_group(MdfWalk& walk, const MdfBlock& block,
 MdfCanGroups find_can_groups(const MdfFile& file) {
   MdfCanGroups found;
   MdfWalk walk(file);
-  // Data groups lie one after the other in most files: those before the end of one that is cut off are whole.
+  // In most files data groups are stored one after the other, so groups before the end of a cut-off file are
+  // whole.
   uint64_t at = file.first_data_group();
   try {
     while (at != 0) {

@@ -6,13 +6,13 @@
 #include <optional>
 #include <utility>
 
-// A loop for each field: what does not change from record to record is looked at once. Bytes that are written
-// might be anything, also the description of a field, so that loops have copies of it.
+// Reads records with one loop per field, so that everything constant is checked once. Written bytes might
+// alias anything, including the description of a field, so loops use copies of it.
 
 namespace plimsoll {
 namespace {
 
-// Calls take(i, record) until it is false. How often it was true.
+// Calls take(i, record) until it returns false. Returns how often it was true.
 template <typename Take>
 size_t each_record(const MdfRecords& records, size_t count, Take&& take) {
   const uint8_t* at = records.first;
@@ -22,7 +22,7 @@ size_t each_record(const MdfRecords& records, size_t count, Take&& take) {
   return count;
 }
 
-// Calls take(i, number) in the same way.
+// Calls take(i, number) until it returns false. Returns how often it was true.
 template <typename Take>
 size_t each_number(const MdfRecords& records, size_t count, const MdfField& given, Take&& take) {
   const MdfField field = given;
@@ -49,7 +49,7 @@ size_t put_times(const MdfRecords& records, size_t count, int64_t start_ns, int6
   };
   const MdfConversion conversion = field.conversion;
   if (field.kind == MdfField::Kind::unsigned_le && conversion.type == MdfConversion::Type::linear) {
-    field.converted = false;  // the number as it stands
+    field.converted = false;  // The number as stored.
     return each_number(
         records, count, field,
         [=, offset = conversion.offset, factor = conversion.factor](size_t i, uint64_t number) {
@@ -65,7 +65,7 @@ size_t put_lengths(const MdfRecords& records, size_t count, size_t width, uint8_
   const size_t max = std::min(held, width);
   const bool has_payload = can.kind != MdfCanGroup::Kind::remote;
   if (has_payload && can.length) {
-    // Over 8 the number may be the code of the length, which a loop for each field does not look at.
+    // A number over 8 may be the code of the length, which this loop does not handle.
     const MdfField dlc = can.dlc.value_or(MdfField());
     const auto is_code = [&dlc, first = records.first, bytes = records.bytes](size_t i, uint64_t length) {
       return length > 8 && dlc.number(first + i * bytes) == length;
@@ -124,7 +124,7 @@ void put_ids(const MdfRecords& records, size_t count, uint32_t* to) {
   });
 }
 
-// Of the last `count` frames. The column stays empty where no frame has a flag.
+// Appends the flags of the last `count` frames. The column stays empty if no frame has a flag.
 void put_flags(const MdfRecords& records, size_t count, size_t first, FrameBatch& out) {
   const MdfCanGroup& can = records.can;
   const bool had = !out.flags.empty();

@@ -10,19 +10,19 @@
 namespace plimsoll {
 namespace {
 
-constexpr uint64_t kMaxHeld = 4 << 20;       // of a transposed block in memory
-constexpr uint64_t kMaxFiledColumns = 1024;  // of a block that goes through a file
-constexpr uint64_t kTile = 16 << 10;         // bytes of rows that are put together at once
-constexpr uint64_t kPacked = 24;             // bytes before the zlib data of a DZ block
+constexpr uint64_t kMaxHeld = 4 << 20;       // Maximum bytes of a transposed block in memory.
+constexpr uint64_t kMaxFiledColumns = 1024;  // Maximum columns of a block that goes through a file.
+constexpr uint64_t kTile = 16 << 10;         // Bytes of rows that are assembled at once.
+constexpr uint64_t kPacked = 24;             // Bytes before the zlib data of a DZ block.
 
-// Whether the budget has room for a block that need not be held: there may be many streams.
+// Whether the budget allows a block that need not be in memory. There may be many streams.
 bool has_room(uint64_t bytes) {
   const Ledger& ledger = Ledger::process();
   constexpr int64_t kOthers = 8 * kMiB;
   return bytes <= kMaxHeld && ledger.cap() - ledger.held() > kOthers + static_cast<int64_t>(bytes);
 }
 
-// `bytes` of memory as ScratchFile wants it.
+// `bytes` of memory, aligned for ScratchFile.
 std::span<uint8_t> aligned(Vector<uint8_t, Tag::ingest>& memory, uint64_t bytes) {
   constexpr uint64_t kAlignment = ScratchFile::kAlignment;
   if (memory.size() < bytes + kAlignment) memory.resize(bytes + kAlignment);
@@ -30,7 +30,7 @@ std::span<uint8_t> aligned(Vector<uint8_t, Tag::ingest>& memory, uint64_t bytes)
   return {memory.data() + ((at + kAlignment - 1) / kAlignment * kAlignment - at), bytes};
 }
 
-// Eight rows of eight columns, whose bytes lie `column` apart, to rows `row` apart.
+// Transposes eight columns, whose bytes are `column` apart, to eight rows that are `row` apart.
 void transpose_eight(const uint8_t* from, uint64_t column, char* to, uint64_t row) {
   const auto load = [&](uint64_t k) {
     return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from + k * column));
@@ -68,14 +68,14 @@ MdfStream::MdfStream(const MdfFile& file, uint64_t link, std::string_view kind, 
     end_early();
 }
 
-// False, as nothing follows.
+// Marks the data as cut off. Returns false because nothing follows.
 bool MdfStream::end_early() {
   cut_off_ = true;
   next_ = entry_ = 0;
   return false;
 }
 
-// A list that the file ends in names blocks that lie before it or are not there.
+// Opens a list. If the file ends in it, its blocks are before it or missing.
 bool MdfStream::open_list(uint64_t at) {
   bool is_whole = false;
   const std::optional<MdfBlock> list = file_.data_block(at, is_whole);
@@ -140,7 +140,7 @@ bool MdfStream::next_block() {
 void MdfStream::open_plain(const MdfBlock& block) {
   packed_ = false;
   raw_ = block.data;
-  // The last one of a file that is not finalised goes on to the end of the file.
+  // The last block of a file that is not finalised extends to the end of the file.
   if ((file_.left_undone() & MdfFile::kLastLength) != 0 && kind_ == "DT" && raw_.empty())
     raw_ = file_.bytes().subspan(block.at + 24);
   unpacked_ = raw_.size();
@@ -166,14 +166,14 @@ void MdfStream::open_packed(const MdfBlock& block, bool is_whole) {
   if (is_whole && bytes > there)
     file_.refuse(block.at, fmt::format("{} bytes of zlib data", bytes), "no more than the block has");
   if (way > 1) file_.refuse(block.at, fmt::format("a block packed in way {}", way), "0 or 1 (transposed)");
-  // zlib packs a thousand to one at most.
+  // zlib packs at most about a thousand to one.
   if (unpacked_ / 1100 > bytes)
     file_.refuse(block.at, fmt::format("{} bytes of {} packed ones", unpacked_, bytes),
                  "fewer; the file is damaged");
   raw_ = block.data.subspan(kPacked, there);
   ended_ = false;
   inflater_.reset();
-  if (!is_whole && way == 1 && columns > 1) {  // of no row all columns are there
+  if (!is_whole && way == 1 && columns > 1) {  // No row has all of its columns.
     unpacked_ = 0;
   } else if (way == 1 && columns > 1 && unpacked_ >= columns) {
     untranspose(columns);
@@ -183,7 +183,8 @@ void MdfStream::open_packed(const MdfBlock& block, bool is_whole) {
   }
 }
 
-// The whole block into held_, if its data are whole and sound; an Inflater tells what is wrong with others.
+// Inflates the whole block into held_ if its data are whole and valid. For others an Inflater reports the
+// error.
 bool MdfStream::inflate_whole() {
   held_.resize(unpacked_);
   return whole_.run({reinterpret_cast<const char*>(raw_.data()), raw_.size()},
@@ -206,7 +207,7 @@ size_t MdfStream::inflate(char* data, size_t bytes) {
   }
 }
 
-// Inflates the whole block, a column after the other, to memory or a file.
+// Inflates the whole block, one column after the other, to memory or a file.
 void MdfStream::untranspose(uint64_t columns) {
   columns_ = columns;
   total_ = unpacked_;
@@ -249,7 +250,7 @@ void MdfStream::untranspose(uint64_t columns) {
   }
 }
 
-// So many whole rows from at_ on, out of columns in memory.
+// Gathers `rows` whole rows from at_ on, from columns in memory.
 void MdfStream::gather_rows(char* data, uint64_t rows) {
   const uint64_t first = at_ / columns_;
   const uint64_t step = std::max<uint64_t>(1, kTile / columns_);
@@ -257,7 +258,8 @@ void MdfStream::gather_rows(char* data, uint64_t rows) {
     const uint64_t end = std::min(rows, row + step);
     const uint64_t even = columns_ < 8 ? row : end - (end - row) % 8;
     for (uint64_t column = 0; row < even && column < columns_; column += 8) {
-      const uint64_t at = std::min(column, columns_ - 8);  // the last eight may be some of those before
+      // The last eight columns may overlap the ones before.
+      const uint64_t at = std::min(column, columns_ - 8);
       for (uint64_t i = row; i < even; i += 8)
         transpose_eight(held_.data() + at * rows_ + first + i, rows_, data + i * columns_ + at, columns_);
     }
@@ -269,7 +271,7 @@ void MdfStream::gather_rows(char* data, uint64_t rows) {
   at_ += rows * columns_;
 }
 
-// Bytes of rows, out of columns. What is left after whole rows lies at the end as it is.
+// Gathers bytes of rows from columns. Bytes after the last whole row are stored at the end, not transposed.
 size_t MdfStream::gather(char* data, size_t bytes) {
   const uint64_t whole = rows_ * columns_;
   const uint64_t left = total_ - at_;
@@ -303,7 +305,7 @@ size_t MdfStream::gather(char* data, size_t bytes) {
       const std::span<uint8_t> pages = aligned(page_, 2 * kPage * columns_);
       page_first_ = row;
       page_rows_ = std::min<uint64_t>(kPage, rows_ - row);
-      for (uint64_t column = 0; column < columns_; ++column) {  // a page or two of each column
+      for (uint64_t column = 0; column < columns_; ++column) {  // Reads one or two pages of each column.
         const uint64_t from = column * rows_ + row;
         const uint64_t page = from / kPage * kPage;
         uint8_t* const to = pages.data() + 2 * kPage * column;

@@ -11,24 +11,24 @@
 
 namespace plimsoll {
 
-/// The bytes of records that a data link of MDF leads to: of one block, or of all that lists name, inflated
-/// and put back into rows where they were transposed. Memory: 128 KiB, and the size of a packed block up to
-/// 4 MiB; a larger transposed one goes through a scratch file. Not thread-safe. Errors: InputError,
-/// BudgetExceeded.
+/// The bytes of the records that an MDF data link leads to: one block, or all blocks that lists name,
+/// inflated and transposed back to rows. Memory is 128 KiB and the size of a packed block up to 4 MiB; a
+/// larger transposed block goes through a scratch file. Not thread-safe. Errors: InputError, BudgetExceeded.
 class MdfStream {
  public:
-  /// `kind`: DT, or SD for texts of variable length. 0 leads to nothing. `last_block`: the file has one
-  /// there, so that no block before it goes on to the end of the file.
+  /// `kind` is DT, or SD for texts of variable length. A link of 0 leads to nothing. `last_block` is the
+  /// place of a block in the file, so no block before it extends to the end of the file.
   MdfStream(const MdfFile& file, uint64_t link, std::string_view kind, uint64_t last_block);
 
-  /// Some of the next bytes; 0 at the end.
+  /// Reads some of the next bytes and returns their number; 0 at the end.
   size_t read(char* data, size_t bytes);
-  /// The block that the last bytes came from.
+  /// The place of the block that the last bytes came from.
   uint64_t block() const { return block_; }
   int64_t given() const { return given_; }
-  /// Whether the file ends before the data do; known at the end.
+  /// Whether the file ends before the data. Known at the end.
   bool is_cut_off() const { return cut_off_; }
-  /// Bytes of the data before the zeros that a file ends in that is not finalised; known from their block on.
+  /// Bytes of the data before the zeros that end a file that is not finalised. Known once their block is
+  /// reached.
   uint64_t zeros_from() const { return zeros_from_; }
 
  private:
@@ -48,32 +48,32 @@ class MdfStream {
   const MdfFile& file_;
   std::string kind_;
   uint64_t last_block_;
-  uint64_t next_ = 0;   // a block of data outside of lists
-  MdfBlock list_;       // DL
-  size_t entry_ = 0;    // of it, the next one
-  uint64_t spent_ = 0;  // bytes of the file: no block counts twice
+  uint64_t next_ = 0;   // A block of data outside of lists.
+  MdfBlock list_;       // The current list (DL block).
+  size_t entry_ = 0;    // Index of its next entry.
+  uint64_t spent_ = 0;  // Bytes of the file that were used. No block may be used twice.
   uint64_t block_ = 0;
   int64_t given_ = 0;
   bool cut_off_ = false;
   uint64_t zeros_from_ = std::numeric_limits<uint64_t>::max();
 
-  std::span<const uint8_t> raw_;  // of the block: what is not given, or not inflated yet
+  std::span<const uint8_t> raw_;  // Bytes of the block that are not given or not inflated yet.
   bool packed_ = false;
   WholeInflater whole_;
   Inflater inflater_{Inflater::Wrapper::zlib};
-  bool ended_ = false;     // of the zlib data
-  uint64_t unpacked_ = 0;  // bytes that are still to come of the block
+  bool ended_ = false;     // The zlib data have ended.
+  uint64_t unpacked_ = 0;  // Bytes left of the unpacked block.
 
-  Vector<uint8_t, Tag::ingest> held_;  // a block inflated at once
+  Vector<uint8_t, Tag::ingest> held_;  // A block that was inflated at once.
 
-  // Of a transposed block.
-  uint64_t columns_ = 0;  // 0: is none
+  // State of a transposed block.
+  uint64_t columns_ = 0;  // 0 if the block is not transposed.
   uint64_t rows_ = 0;
   uint64_t total_ = 0;
   uint64_t at_ = 0;
-  std::optional<ScratchFile> scratch_;  // in place of held_
-  Vector<uint8_t, Tag::ingest> page_;   // of it: some rows of all columns
-  uint64_t page_first_ = 0;             // rows that page_ has
+  std::optional<ScratchFile> scratch_;  // Replaces held_ for large blocks.
+  Vector<uint8_t, Tag::ingest> page_;   // Some rows of all columns of scratch_.
+  uint64_t page_first_ = 0;             // First row in page_.
   uint64_t page_rows_ = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-/// All data groups, merged by time.
+/// Reads all data groups, merged by time.
 class Mf4Reader : public FrameReader {
  public:
   Mf4Reader(const std::filesystem::path& path, const FormatOptions& options)
@@ -30,7 +30,8 @@ class Mf4Reader : public FrameReader {
     for (size_t i = 0; i < max;) {
       Source* first = nullptr;
       int64_t latest_ns =
-          std::numeric_limits<int64_t>::max();  // of frames that come before all of other groups
+          // Frames up to this time come before all frames of other groups.
+          std::numeric_limits<int64_t>::max();
       for (Source& source : sources_) {
         if (!source.more) continue;
         const int64_t time_ns = source.next.raw.time_ns;
@@ -77,7 +78,7 @@ class Mf4Reader : public FrameReader {
     truncation_->left_out += at.left_out;
   }
 
-  // Notes what is told at the end. False.
+  // Adds the notes that are known at the end. Returns false.
   bool end(LineNotes& notes) {
     notes.other_records += std::exchange(other_records_, 0);
     for (Source& source : sources_) {
@@ -90,7 +91,7 @@ class Mf4Reader : public FrameReader {
   MdfFile file_;
   FrameTaker taker_;
   Vector<Source, Tag::ingest> sources_;
-  int64_t other_records_ = 0;  // of data groups without frames
+  int64_t other_records_ = 0;  // Records of data groups without frames.
 };
 
 }  // namespace

@@ -9,8 +9,9 @@
 
 namespace plimsoll {
 
-/// How far below 0 the times of a file's first lines reach: such a file counts from that time, as a data set
-/// has no negative times. `time_of(line)` gives the time of a line, and may throw Wrong where it has none.
+/// How far the times of a file's first lines reach below 0. Such a file counts from its earliest time,
+/// because a data set has no negative times. `time_of(line)` returns the time of a line and may throw Wrong
+/// if it has none.
 template <typename TimeOf>
 int64_t negative_reach(std::string_view first_lines, TimeOf&& time_of) {
   int64_t earliest = 0;

@@ -7,31 +7,31 @@
 #include "can/capture/byte_window.h"
 #include "can/capture/can_packet.h"
 
-// Captures of tcpdump and Wireshark from SocketCAN interfaces: pcap (draft-ietf-opsawg-pcap) and pcapng
-// (draft-ietf-opsawg-pcapng), packets of links that hold frames of CAN.
+// Reads captures of tcpdump and Wireshark from SocketCAN interfaces: pcap (draft-ietf-opsawg-pcap) and pcapng
+// (draft-ietf-opsawg-pcapng) packets of links that hold CAN frames.
 
 namespace plimsoll {
 namespace {
 
 constexpr size_t kPcapWindow = 64 << 10;
 constexpr uint32_t kMaxBlock = 16 << 20;
-constexpr uint32_t kMaxCanPacket = 2100;  // bytes, CAN XL and a header among them
+constexpr uint32_t kMaxCanPacket = 2100;  // Maximum bytes, including CAN XL and a header.
 
-// Types of blocks of pcapng.
+// Block types of pcapng.
 enum BlockType : uint32_t {
   kInterface = 1,
   kOldPacket = 2,
   kSimplePacket = 3,
   kLastKnown = 6,
   kPacket = 6,
-  kSection = 0x0A0D0D0A,  // the same in either byte order
+  kSection = 0x0A0D0D0A,  // The same in both byte orders.
 };
 
 class PcapFile : public FrameReader {
  public:
   PcapFile(const std::string& file, const FormatOptions& options, std::unique_ptr<InputStream> stream)
       : stream_(std::move(stream)), taker_(options, file) {
-    // FrameReader::open() knows the file by these bytes.
+    // FrameReader::open() recognizes the file by these bytes.
     if (!window_.have(4)) taker_.refuse(0, "a file of less than 4 bytes", "more; fetch it again");
     if (load<uint32_t>(window_.data()) == kSection)
       is_next_generation_ = true;
@@ -54,7 +54,7 @@ class PcapFile : public FrameReader {
  private:
   struct Interface {
     uint32_t link = 0;
-    uint32_t longest = 0;  // bytes that are captured of a packet; 0: all
+    uint32_t longest = 0;  // Maximum captured bytes of a packet; 0 if all.
     uint64_t ticks_per_s = 1'000'000;
     int64_t offset_s = 0;
   };
@@ -68,7 +68,7 @@ class PcapFile : public FrameReader {
     return swapped_ ? __builtin_bswap32(value) : value;
   }
 
-  // The file ends within what begins at `position`. False, as nothing comes after that.
+  // Handles a file that ends within the record at `position`. Returns false because nothing follows.
   bool cut_off(int64_t position) {
     taker_.allow_cut(position);
     while (window_.have(1)) window_.drop(window_.held());
@@ -79,7 +79,7 @@ class PcapFile : public FrameReader {
     if (!has_can_link_ && other_link_) refuse_link(*other_link_, other_link_at_);
     return stream_->is_cut_off() ? cut_off(position) : false;
   }
-  // Where the power failed, a file system may have zeros in place of the end of a file.
+  // Accepts zeros up to the end of the file, which a file system may leave after a power failure.
   bool end_in_zeros(int64_t position, const std::string& found, const std::string& expected) {
     if (!window_.pass_zeros()) taker_.refuse(position, found, expected);
     return cut_off(position);
@@ -92,7 +92,7 @@ class PcapFile : public FrameReader {
                     kSocketCanLink, kCookedLink));
   }
 
-  // ---- pcap
+  // The following functions read pcap.
 
   void read_header() {
     constexpr size_t kHeader = 24;
@@ -103,7 +103,7 @@ class PcapFile : public FrameReader {
     const uint8_t* const at = window_.data();
     const auto magic = load<uint32_t>(at);
     swapped_ = magic == 0xD4C3B2A1 || magic == 0x4D3CB2A1;
-    taker_.name_channel(0, "");  // the file is of one interface, whose name it does not tell
+    taker_.name_channel(0, "");  // The file has one interface and does not record its name.
     Interface interface;
     interface.ticks_per_s = magic == 0xA1B23C4D || magic == 0x4D3CB2A1 ? 1'000'000'000 : 1'000'000;
     interface.link = u32(at + 20) & 0x0FFFFFFF;
@@ -119,7 +119,7 @@ class PcapFile : public FrameReader {
     if (!window_.have(kHeader)) return cut_off(position);
     const uint8_t* const at = window_.data();
     const Interface& interface = interfaces_[0];
-    const uint32_t part = u32(at + 4);  // of a second
+    const uint32_t part = u32(at + 4);  // Fraction of a second.
     const uint64_t scale = 1'000'000'000 / interface.ticks_per_s;
     const auto time_ns = static_cast<int64_t>(uint64_t{u32(at)} * 1'000'000'000 + part * scale);
     const uint32_t bytes = u32(at + 8);
@@ -131,7 +131,7 @@ class PcapFile : public FrameReader {
       return end_in_zeros(position, "a packet of 0 bytes", "one of CAN; the file is damaged");
     if (bytes > kMaxBlock || (part >= interface.ticks_per_s && bytes > original)) refuse();
     if (!window_.have(kHeader + std::min<size_t>(bytes, kPcapWindow - kHeader))) {
-      if (bytes > original || bytes > kMaxCanPacket) refuse();  // its length is wrong
+      if (bytes > original || bytes > kMaxCanPacket) refuse();  // The length of the packet is wrong.
       return cut_off(position);
     }
     window_.drop(kHeader);
@@ -139,10 +139,10 @@ class PcapFile : public FrameReader {
     return window_.pass(bytes) || cut_off(position);
   }
 
-  // ---- pcapng
+  // The following functions read pcapng.
 
   bool next_block(FrameBatch& out, LineNotes& notes) {
-    constexpr size_t kHeader = 12;  // type, length, and in the shortest block the length once more
+    constexpr size_t kHeader = 12;  // Type, length, and in the shortest block the length once more.
     const int64_t position = window_.position();
     if (!window_.have(1)) return end(position);
     if (!window_.have(kHeader)) return cut_off(position);
@@ -175,7 +175,7 @@ class PcapFile : public FrameReader {
     return true;
   }
 
-  // A section says the order of bytes and starts without interfaces.
+  // Begins a section, which defines the byte order and has no interfaces yet.
   void begin_section(int64_t position) {
     const auto order = load<uint32_t>(window_.data() + 8);
     if (order != 0x1A2B3C4D && order != 0x4D3C2B1A)
@@ -186,14 +186,14 @@ class PcapFile : public FrameReader {
     taker_.forget_channels();
   }
 
-  // A block tells its length at both ends.
+  // Checks that the length at the end of a block equals that at its beginning.
   void check_length(const uint8_t* last, uint32_t bytes, int64_t position) const {
     if (u32(last) != bytes)
       taker_.refuse(position, fmt::format("a block of {} bytes whose end says {}", bytes, u32(last)),
                     "the same length twice; the file is damaged");
   }
 
-  // Of a block that goes on beyond the end of the file: whether another one lies in it, so that its length is
+  // Whether another block starts within a block that extends beyond the end of the file. If so, its length is
   // wrong.
   bool holds_block(uint32_t bytes) const {
     const size_t held = std::min<size_t>(window_.held(), bytes);
@@ -213,7 +213,7 @@ class PcapFile : public FrameReader {
     return interfaces_[number];
   }
 
-  // Of a packet with a time, in a block of either kind. Bytes of it that are still to come.
+  // Reads a packet with a time, in a block of either kind. Returns the bytes of the block that are left.
   uint32_t read_packet(uint32_t type, uint32_t bytes, int64_t position, FrameBatch& out, LineNotes& notes) {
     constexpr uint32_t kHeader = 28;
     if (bytes < kHeader + 4)
@@ -235,7 +235,8 @@ class PcapFile : public FrameReader {
     return left;
   }
 
-  // It has no time, and is of the first interface.
+  // Reads a packet that has no time and belongs to the first interface. Returns the bytes of the block that
+  // are left.
   uint32_t read_simple_packet(uint32_t bytes, int64_t position, FrameBatch& out, LineNotes& notes) {
     constexpr uint32_t kHeader = 12;
     if (bytes < kHeader + 4)
@@ -264,8 +265,8 @@ class PcapFile : public FrameReader {
     other_link_at_ = position;
   }
 
-  // Whether options after a packet say so; `left` bytes of the block are still to come, its length at the
-  // end. Options of a packet too long for CAN are not looked at.
+  // Whether the options after a packet mark it as outbound. `left` bytes of the block follow, with its length
+  // at the end. The options of a packet too long for CAN are not read.
   bool is_outbound(uint32_t captured, uint32_t left) {
     const size_t end = size_t{left} - 4;
     if (left > kPcapWindow || !window_.have(left)) return false;
@@ -324,9 +325,9 @@ class PcapFile : public FrameReader {
     return (static_cast<int64_t>(seconds) + interface.offset_s) * 1'000'000'000 + static_cast<int64_t>(part);
   }
 
-  // ---- both
+  // The following functions serve both formats.
 
-  // The packet starts at the window's place; passing over it is left to the caller.
+  // The packet at the start of the window. The caller skips it.
   CanPacket packet(uint32_t link, uint32_t bytes) const { return {link, window_.data(), bytes, swapped_}; }
 
   void add_packet(RawFrame frame, uint32_t link, uint32_t bytes, int64_t position, FrameBatch& out,
@@ -345,15 +346,15 @@ class PcapFile : public FrameReader {
   ByteWindow window_{kPcapWindow, [this](char* data, size_t bytes) { return stream_->read(data, bytes); }};
   bool is_next_generation_ = false;
   bool swapped_ = false;
-  Vector<Interface, Tag::ingest> interfaces_;  // of the section
-  uint32_t first_interface_ = 0;               // of the file
-  // Of pcapng: whether an interface of CAN was described, and the first packet of another one.
+  Vector<Interface, Tag::ingest> interfaces_;  // Interfaces of the section.
+  uint32_t first_interface_ = 0;               // Index of the section's first interface in the file.
+  // For pcapng: whether a CAN interface was described, and the first packet of another interface.
   bool has_can_link_ = false;
   std::optional<uint32_t> other_link_;
   int64_t other_link_at_ = 0;
-  bool has_time_ = false;  // of the frames until now, some had one
-  int64_t time_ns_ = 0;    // of the last one that had
-  int64_t untimed_ = 0;    // frames that had none
+  bool has_time_ = false;  // Some frame so far had a time.
+  int64_t time_ns_ = 0;    // Time of the last frame that had one.
+  int64_t untimed_ = 0;    // Number of frames that had none.
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "can/capture/csv_fields.h"
 #include "can/capture/formats.h"
 
-// The CSV of python-can, which its header tells.
+// Parses the CSV of python-can, which is recognized by its header.
 
 namespace plimsoll {
 namespace {
@@ -23,7 +23,7 @@ class PythonCan : public CaptureFormat {
       const bool extended = parse_truth(take_field(rest, kHeader)) || id > 0x7FF;
       const bool remote = parse_truth(take_field(rest, kHeader));
       const bool error = parse_truth(take_field(rest, kHeader));
-      take_field(rest, kHeader);  // the DLC, which a remote frame has without a payload
+      take_field(rest, kHeader);  // Skips the DLC, which a remote frame has without a payload.
       id |= (error ? kCanError : extended ? kCanExtended : 0) | (remote ? kCanRemote : 0);
       std::array<uint8_t, 64> bytes{};
       const int64_t length = decode(take_field(rest, kHeader), bytes, out.width);
@@ -35,7 +35,7 @@ class PythonCan : public CaptureFormat {
   }
 
  private:
-  // Base64 (RFC 4648), padded.
+  // Decodes padded Base64 (RFC 4648).
   static int64_t decode(std::string_view text, std::array<uint8_t, 64>& bytes, int64_t width) {
     constexpr const char* kHeader = "a payload in base64";
     if (text.size() % 4 != 0) throw Wrong{text.data(), kHeader};

@@ -17,8 +17,8 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Of captures, perhaps with .zst or .gz after them. The texts of errors have them too, but for those of
-// databases, which are found so that FrameReader::open() says what to make of them.
+// Endings of captures, to which .zst or .gz may be added. Error texts list them too, except those of
+// databases, which are only found so that FrameReader::open() can say how to convert them.
 constexpr std::string_view kEndings[] = {".csv",  ".log",    ".txt", ".tsv", ".asc",    ".blf",    ".mf4",
                                          ".pcap", ".pcapng", ".trc", ".db",  ".sqlite", ".sqlite3"};
 constexpr const char* kExpected =
@@ -41,16 +41,16 @@ CaptureFile describe(const fs::path& path, const fs::path& root, std::string nam
   return {path, std::move(name), std::move(split), below.generic_string(), std::move(attack)};
 }
 
-// In a list that grows: there are two of it then.
+// Memory of an entry of a vector that grows, which holds its old and its new memory.
 int64_t bytes_of(const CaptureFile& file) {
   int64_t bytes = 2 * static_cast<int64_t>(sizeof(CaptureFile)) + heap_bytes(file.path);
   for (const std::string* text : {&file.name, &file.split, &file.source}) bytes += heap_bytes(*text);
   return bytes + (file.attack ? heap_bytes(*file.attack) : 0);
 }
 
-// The folders that a data logger makes, of its serial number and of sessions, are no splits. Where none of
-// them is for training, but `split` is, all captures are of `split`, and those in folders are called after
-// these.
+// Folders of a data logger, named by serial number and session, are not splits. If none of them is for
+// training but `split` is, all captures belong to `split`, and the names of captures in folders start with
+// these folders.
 void train_on_all(std::vector<CaptureFile>& captures, const std::string& split, Charge& charge) {
   const auto trains = [](const CaptureFile& file) { return is_training_split(file.split); };
   const auto lies_in_folder = [](const CaptureFile& file) { return fs::path(file.source).has_parent_path(); };

@@ -109,13 +109,13 @@ class Table : public CaptureFormat {
     int64_t time_ns = 0;
     const char* time_at = nullptr;
     uint32_t id = 0;
-    std::optional<bool> extended;  // as a column says it
+    std::optional<bool> extended;  // Value of the column, if any.
     std::string_view channel;
-    int64_t length = -1;  // as a column says it; -1: none does
+    int64_t length = -1;  // Value of the column; -1 if there is none.
     const char* length_at = nullptr;
     std::string_view payload;
     std::array<uint8_t, 64> bytes{};
-    int64_t count = 0;  // of bytes
+    int64_t count = 0;  // Number of bytes.
     std::array<char, 128> digits{};
     uint8_t label = kUnlabelled;
   };
@@ -172,7 +172,7 @@ class Table : public CaptureFormat {
     return 0;
   }
 
-  // A first line in which neither the time nor the ID is one.
+  // Whether the line is a header: neither its time nor its ID can be parsed.
   bool is_header(std::string_view line) const {
     if (separator_ == ' ') line = trim(line);
     LineNotes notes;
@@ -200,7 +200,7 @@ class Table : public CaptureFormat {
       row.time_ns = parse_time(field, notes);
     }
     if (column == Column::id) {
-      // Tools that take the column for numbers write 290 as 290.0.
+      // Tools that treat the column as numbers write 290 as 290.0.
       const bool as_float = field.size() > 2 && field.ends_with(".0");
       notes.float_id += as_float;
       if (as_float) field.remove_suffix(2);
@@ -218,13 +218,13 @@ class Table : public CaptureFormat {
     if (column == Column::label) row.label = parse_label(field, options_.attack_labels);
   }
 
-  // False for a frame of another channel.
+  // Appends a row. Returns false for a frame of another channel.
   bool append(Row& row, FrameBatch& out, LineNotes& notes) const {
     const int64_t time_ns = settle_time(row, notes);
     if (!channels_.takes(row.channel, notes)) return false;
     if (row.payload.starts_with("0x") || row.payload.starts_with("0X")) row.payload.remove_prefix(2);
     if (row.payload.data() != nullptr) {
-      // Blanks may stand between the bytes.
+      // There may be blanks between the bytes.
       size_t digits = 0;
       for (const char& c : row.payload) {
         if (is_blank(c)) continue;
@@ -234,7 +234,7 @@ class Table : public CaptureFormat {
       }
       append_payload({row.digits.data(), digits}, out, notes);
     } else {
-      // Without a length column every byte column that is filled counts.
+      // Without a length column every filled byte column counts.
       const int64_t count = row.length >= 0 ? std::min(row.length, row.count) : row.count;
       notes.extra_bytes +=
           std::any_of(&row.bytes[static_cast<size_t>(count)], &row.bytes[static_cast<size_t>(row.count)],
@@ -265,7 +265,7 @@ class Table : public CaptureFormat {
     return *row.extended || id > 0x7FF ? id | kCanExtended : id;
   }
 
-  // True and false, or the words of tools for the kind of an ID.
+  // Parses true and false, or the words that tools use for the kind of an ID.
   static bool parse_extended(std::string_view field) {
     for (const char* word : {"x", "ext", "extended", "extend", "29"})
       if (equal_ignoring_case(field, word)) return true;
@@ -279,7 +279,7 @@ class Table : public CaptureFormat {
   std::vector<Column> columns_;
   char separator_ = ',';
   bool open_ended_ = false;
-  int64_t shift_ns_ = 0;  // what makes negative times positive
+  int64_t shift_ns_ = 0;  // Offset that makes negative times positive.
 };
 
 }  // namespace

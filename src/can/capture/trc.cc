@@ -9,15 +9,16 @@
 #include "can/capture/channel_choice.h"
 #include "can/capture/formats.h"
 
-// PEAK CAN trace files. Columns of each version: PEAK-System, "PEAK CAN TRC File Format", and python-can's
-// can/io/trc.py.
+// Parses PEAK CAN trace files. Sources for the columns of each version: PEAK-System, "PEAK CAN TRC File
+// Format", and python-can's can/io/trc.py.
 
 namespace plimsoll {
 namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
-constexpr size_t kMaxTraceColumns = 64;   // that a header may name: each is looked for in each line
-constexpr std::string_view kNoBus = "1";  // of a file that names none
+// Maximum columns in a header, because each is searched in each line.
+constexpr size_t kMaxTraceColumns = 64;
+constexpr std::string_view kNoBus = "1";  // Bus of a file that names none.
 
 class Trc : public CaptureFormat {
  public:
@@ -106,11 +107,11 @@ class Trc : public CaptureFormat {
     if (version == "1.2") columns_ = "NOBTIL";
     if (version == "1.3") columns_ = "NOBTIRL";
     if (const size_t type = columns_.find('T'); type != std::string::npos)
-      columns_[type] = 't';  // Rx, Tx, or no frame
+      columns_[type] = 't';  // The type is Rx, Tx, or not a frame.
   }
 
-  // By `columns_`: N number, O time, B bus, T type, t direction or event, I ID, L DLC, l length, d direction,
-  // R reserved; D and what is not named at the end are the payload.
+  // Splits a line by `columns_`: N number, O time, B bus, T type, t direction or event, I ID, L DLC, l
+  // length, d direction, R reserved. D and all unnamed columns at the end are the payload.
   Fields fields_of(std::string_view line) const {
     Fields fields;
     std::string_view rest = line;
@@ -147,7 +148,7 @@ class Trc : public CaptureFormat {
     return fields;
   }
 
-  // FD, FB with the bit rate switched, FE of a passive sender, BI both.
+  // Flags by type: FD, FB with the bit rate switched, FE from a passive sender, BI both.
   static uint8_t flags_of(const Fields& fields) {
     const std::string_view type = fields.type;
     const bool brs = type == "FB" || type == "BI";
@@ -165,7 +166,8 @@ class Trc : public CaptureFormat {
     return is_fd ? kLengthOfDlc[static_cast<size_t>(length)] : 8;
   }
 
-  // Days since 1899-12-30 in UTC, as a number with a point, or a comma in some languages. 0 where it is none.
+  // Parses days since 1899-12-30 in UTC, a number with a point, or a comma in some languages. Returns 0 if it
+  // is not one.
   static int64_t start_of(std::string_view text) {
     std::string days(text);
     std::ranges::replace(days, ',', '.');
@@ -180,7 +182,7 @@ class Trc : public CaptureFormat {
   }
 
   ChannelChoice channels_;
-  std::string columns_ = "NOIL";  // of version 1.0
+  std::string columns_ = "NOIL";  // Columns of version 1.0.
   int64_t start_ns_ = 0;
   std::string unknown_date_;
 };

@@ -5,13 +5,14 @@
 
 namespace plimsoll {
 
-/// The place where a capture ends too soon, as after a power failure or a copy that was interrupted.
+/// The place where a capture ends too early, as after a power failure or an interrupted copy.
 struct Truncation {
-  int64_t at = 0;  ///< byte where what is not whole begins; of the unpacked capture, if the file is packed
-  int64_t left_out = 0;  ///< bytes from there on that were not read
+  int64_t at = 0;        ///< Byte where the incomplete part begins, in the unpacked capture.
+  int64_t left_out = 0;  ///< Bytes from there on that were not read.
 };
 
-/// The warning that says so: file, byte, how many frames were read before it, and how to refuse such files.
+/// The warning about a cut-off capture: file, byte, number of frames read before it, and how to refuse such
+/// files.
 std::string truncation_text(const std::string& file, const Truncation& truncation, int64_t frames);
 
 }  // namespace plimsoll
