@@ -82,7 +82,7 @@ class Multiplexors {
     const auto place = places_.find(line.multiplexor);
     if (place == places_.end())
       return leave_out(s, fmt::format("a signal of the message as the multiplexor in line {}", line.line));
-    if (line.there.empty()) {  // That line already has a remark.
+    if (line.there.empty()) {  // The line already has a remark.
       is_out_[s] = true;
       return;
     }

@@ -166,7 +166,7 @@ void FramesWriter::append(const FrameSpans& frames) {
 // not over the columns of one call.
 void FramesWriter::hash_content(const FrameSpans& frames) {
   constexpr int64_t kRows = 128;
-  constexpr size_t kFixed = sizeof(int64_t) + sizeof(uint32_t) + 2;  // time, ID, length, label
+  constexpr size_t kFixed = sizeof(int64_t) + sizeof(uint32_t) + 2;  // Time, ID, length, label.
   const auto width = static_cast<size_t>(width_);
   const bool merged = !frames.channel.empty();
   std::array<uint8_t, kRows*(kFixed + 64 + 1)> rows;

@@ -91,10 +91,10 @@ Arrival ArrivalCounts::arrival(int64_t traffic_ns) const {
     id.two = regular(two.bound(margin), 2);
   }
   if (id.one.min_ns > 0 || id.two.min_ns > 0) return id;
+  // The eight gaps of an ID that is seldom sent last for its share of the traffic, at most for all of it.
   if (eight.count >= ArrivalModel::kFewest)
     id.eight = eight.bound(ArrivalModel::kBurstMargin);
-  else  // Seldom: nine frames take the share of the traffic that they are of all its frames, at most all of
-        // it.
+  else
     id.eight = {std::max(GapBins::kShortest, frames > kGaps ? traffic_ns / frames * kGaps : traffic_ns),
                 ArrivalModel::kBurstMargin};
   return id;

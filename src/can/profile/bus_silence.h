@@ -16,11 +16,11 @@ struct FrameWindow;
 /// is a sleep: controllers stop one after the other before it, so few IDs are heard until the end. If someone
 /// cuts off the bus, all IDs are heard until the end.
 struct BusSilence {
-  static constexpr int64_t kLongestAwake = 1'000'000'000;  ///< ns
+  static constexpr int64_t kLongestAwake = 1'000'000'000;  ///< Nanoseconds.
   /// IDs heard in this time before a pause count as heard until the end.
-  static constexpr int64_t kBefore = 1'000'000'000;  ///< ns
+  static constexpr int64_t kBefore = 1'000'000'000;  ///< Nanoseconds.
   /// Shorter pauses are jitter of the recording device.
-  static constexpr int64_t kMin = 1'000'000;  ///< ns
+  static constexpr int64_t kMin = 1'000'000;  ///< Nanoseconds.
 
   int64_t longest_ns = 0;  ///< Longest gap between frames while awake; 0 if it was never learned.
   /// Maximum number of IDs heard before a sleep; below 0 if no sleep was seen.

@@ -19,7 +19,7 @@ struct SimulateResult {
   int64_t frames = 0;
   int64_t attack_frames = 0;
   int64_t left_out = 0;      ///< Recordings that received no attack.
-  int64_t not_periodic = 0;  ///< Those among them that only lack a periodic ID.
+  int64_t not_periodic = 0;  ///< Recordings left out only because they lack a periodic ID.
 };
 
 /// Receives the frames done and in total.
