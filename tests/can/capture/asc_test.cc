@@ -59,7 +59,7 @@ TEST(AscDate, WordsInAnyOrder) {
         "lun mar 7 01:21:51.500 p.\xC2\xA0m. 2022", "07.03.2022 13:21:51.500", "2022-03-07 13:21:51.500",
         "Mo, 7. M\xC3\xA4rz 2022 13:21:51.500 Uhr"})
     EXPECT_EQ(parse_asc_date(text).value_or(0), kStart) << text;
-  // A Tuesday may have the name of a month.
+  // A Tuesday may be spelled like a month.
   EXPECT_EQ(parse_asc_date("mar mar 8 00:00:00 2022").value_or(0), 1'646'697'600 * kSecond);
   EXPECT_EQ(parse_asc_date("mar. 7 juin 00:00:00 2022").value_or(0), 1'654'560'000 * kSecond);
   EXPECT_EQ(parse_asc_date("Mon Jan 1 12:00:00 am 2018").value_or(0), 1'514'764'800 * kSecond);
@@ -77,7 +77,7 @@ TEST(Asc, ADateThatIsNotUnderstoodIsSaidAndCounted) {
   ASSERT_EQ(said.size(), 1);
   EXPECT_NE(said[0].find("capture:1: the date 'Mo Foo 7 13:21:51.500 2022' is not understood"),
             std::string::npos);
-  // The trigger block has the same date, and none is missed where the file has none.
+  // The trigger block has the same date, so no warning is given if the file has none.
   const std::string block = "Begin Triggerblock Mon Mar 7 13:21:51.500 2022\n0.1 1 123 Rx d 1 00\n";
   EXPECT_EQ(parse_text("date Mo Foo 7\nbase hex\n" + block, options).frames.time_ns[0],
             kStart + kSecond / 10);
@@ -88,7 +88,7 @@ TEST(Asc, ADateThatIsNotUnderstoodIsSaidAndCounted) {
 TEST(Asc, TimesMayBeNegative) {
   EXPECT_EQ(frames_of("  -0.000250 1  123 Rx d 1 00\n").time_ns[0], kStart - 250'000);
   EXPECT_EQ(frames_of("-1.5 1 ErrorFrame\n").time_ns[0], kStart - kSecond * 3 / 2);
-  // Without a date they count from the earliest.
+  // Without a date, times count from the earliest.
   const ParsedPiece parsed =
       parse_text("base hex\n-0.5 1 123 Rx d 1 00\n-0.25 1 123 Rx d 1 00\n0.1 1 123 Rx d 1 00\n");
   EXPECT_EQ(std::vector<int64_t>(parsed.frames.time_ns.begin(), parsed.frames.time_ns.end()),
@@ -139,7 +139,7 @@ TEST(Asc, BytesAfterTheEighthAreReadOrCounted) {
   }
   EXPECT_EQ(frames_of("0.1 1 123 Rx d 10 " + twelve + " 9A BC DE F0\n").length[0], 16);
   EXPECT_EQ(frames_of("0.1 1 123 Rx d a " + twelve + " 9A BC DE F0\n").length[0], 16);
-  // With room for 8 bytes they are an error, and a classic frame keeps its eight.
+  // With 8 payload bytes they are an error, and a classic frame keeps its eight.
   EXPECT_NE(error_of(kHeader + ("0.1 1 123 Rx d 9 " + twelve) + "\n").find("--payload 64"),
             std::string::npos);
   EXPECT_EQ(frames_of("0.1 1 123 Rx d D 12 34 56 78 90 AB CD EF  Length = 1 BitCount = 2 ID = 3\n").length[0],

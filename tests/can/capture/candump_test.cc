@@ -13,7 +13,7 @@ Times times_of(const FrameBatch& frames) {
   return {frames.time_ns.begin(), frames.time_ns.end()};
 }
 
-// What is said about a text, in options that collect it.
+// Options that collect the warnings about a text.
 struct Said {
   std::vector<std::string> warnings;
   FormatOptions options(FormatOptions of = {}) {
@@ -40,7 +40,7 @@ TEST(CandumpTimes, WithoutTimesFramesHaveNone) {
   EXPECT_FALSE(CaptureFormat::make({}, text, "f")->has_time());
   EXPECT_EQ(parse_text(text).frames.frames(), 2);
   EXPECT_THROW(CaptureFormat::make({}, text + " (1.0)  can1  7DF   [0]\n", "f"), InputError);
-  // A log whose first line was cut is one with times.
+  // A log whose first line was cut off counts as one with times.
   EXPECT_NE(error_of("  can1  7DF   [0]\n (1.0)  can1  7DF   [0]\n", {.name = "candump"}), "no error");
 }
 

@@ -12,7 +12,7 @@ const FormatOptions kCtat{.name = "ctat-csv"};
 
 constexpr const char* kHeader = "timestamp,arbitration_id,data_field,attack\n";
 
-// One line read the slow way, with the library's own parsers.
+// Reads one line with the library's slow parser.
 ParsedFrame slow_parse(const std::string& line) {
   std::istringstream stream(line);
   std::string time;
@@ -69,7 +69,7 @@ TEST(CtatCsv, AgreesWithLibraryParsersOnRandomLines) {
   }
 }
 
-// A line alone is too short for the fast way; the same line with others after it is not.
+// A single line is too short for the fast parser. The same line with others after it is not.
 TEST(CtatCsv, FastWayGivesWhatALineAloneGives) {
   std::mt19937 random(2);
   const std::string padding =
@@ -81,7 +81,7 @@ TEST(CtatCsv, FastWayGivesWhatALineAloneGives) {
       std::string line = random_line(random);
       for (uint32_t m = random() % 3; m > 0; --m)
         line[random() % line.size()] = "0123456789abcdefABCDEF,. \t\r\ngG@/:;x-"[random() % 37];
-      line = "x\n" + line + "\n";  // the first line would be a header
+      line = "x\n" + line + "\n";  // The first line would be taken for a header.
       const ParsedPiece alone = parse_text(line, options, true);
       const ParsedPiece among = parse_text(line + padding, options, true);
       const size_t frames = alone.frames.frames();

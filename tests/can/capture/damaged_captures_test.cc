@@ -11,7 +11,7 @@
 #include "support/temp_folder.h"
 #include "support/write_bytes.h"
 
-// Captures that are no text, cut off or damaged at each of their bytes: no frame is lost without a count.
+// Binary captures, cut off or damaged at each of their bytes: every lost frame is counted.
 
 namespace plimsoll {
 namespace {
@@ -23,7 +23,7 @@ struct Outcome {
   std::string error;
 
   auto frames() const { return static_cast<int64_t>(ids.size()); }
-  // Records that were read or counted; one of them may be that in which the file ends.
+  // Number of records that were read or counted, including the one in which the file ends.
   int64_t told() const {
     return frames() + notes.other_records + notes.other_channels +
            (truncation && truncation->left_out > 0 ? 1 : 0);
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Formats, DamagedCapture,
                          testing::Values(made_pcap(), made_pcapng(), made_blf(), made_packed_blf(),
                                          made_mf4(0), made_mf4(4)));
 
-// The ID of every frame up to the first that is missing.
+// Whether these are the IDs of all frames up to the first missing one.
 bool is_prefix(const std::vector<uint32_t>& ids) {
   for (size_t i = 0; i < ids.size(); ++i)
     if (ids[i] != 0x100 + i) return false;
@@ -99,7 +99,7 @@ TEST_P(DamagedCapture, CutOffAnywhereHasTheWholeFramesBefore) {
   }
 }
 
-// Where the power failed, a file system may have zeros in place of the end.
+// After a power failure, a file system may have zeros in place of the end of a file.
 TEST_P(DamagedCapture, ZerosInPlaceOfTheEndAreNoFrames) {
   const MadeCapture& made = GetParam();
   for (const auto& record : made.records) {
@@ -109,7 +109,7 @@ TEST_P(DamagedCapture, ZerosInPlaceOfTheEndAreNoFrames) {
       EXPECT_TRUE(is_prefix(cut.ids));
       EXPECT_GE(cut.notes.stray_bytes + (cut.truncation ? cut.truncation->left_out : 0), 4096 - 3);
     } else {
-      EXPECT_EQ(made.name, "made.mf4");  // one that says to be finalised
+      EXPECT_EQ(made.name, "made.mf4");  // This file is marked as finalised.
     }
   }
 }

@@ -3,15 +3,15 @@
 #include "can/capture/formats.h"
 #include "support/parse_text.h"
 
-// Small captures in every text format, in which one line at a time is removed or damaged: each line is a
-// frame, or it is counted.
+// Small captures in every text format, with one line at a time removed or damaged: each line is a frame or is
+// counted.
 
 namespace plimsoll {
 namespace {
 
 struct SmallCapture {
   const char* format;
-  bool has_header;  // the first line is dropped without a count
+  bool has_header;  // The first line is dropped without a count.
   std::vector<std::string> lines;
   FormatOptions options = {};
 };
@@ -94,7 +94,7 @@ FormatOptions options_of(const SmallCapture& capture) {
   return options;
 }
 
-// Lines that are frames, or counted.
+// Number of lines that are frames or counted.
 int64_t told(const ParsedPiece& parsed) {
   int64_t count = static_cast<int64_t>(parsed.frames.frames()) + parsed.notes.blank_lines +
                   parsed.notes.other_lines + parsed.notes.other_channels;
@@ -102,7 +102,7 @@ int64_t told(const ParsedPiece& parsed) {
   return count;
 }
 
-// Ways in which a line may come to harm.
+// Damaged variants of a line.
 std::vector<std::string> damaged(const std::string& line) {
   const size_t half = line.size() / 2;
   std::vector<std::string> ways = {line.substr(0, half), line.substr(half), line + line, "?" + line,
@@ -137,7 +137,7 @@ TEST(DamagedLines, ALineThatIsRemovedTakesItsFrameAlone) {
       lines.erase(lines.begin() + static_cast<int64_t>(i));
       const ParsedPiece parsed = parse_text(text_of(lines), options_of(capture), true);
       EXPECT_EQ(told(parsed) + (capture.has_header ? 1 : 0), parsed.lines) << capture.lines[i];
-      if (capture.lines[i].starts_with(";$FILEVERSION")) continue;  // the columns are others without it
+      if (capture.lines[i].starts_with(";$FILEVERSION")) continue;  // The columns differ without it.
       const auto left = static_cast<int64_t>(parsed.frames.frames());
       EXPECT_TRUE(left == all || left == all - 1) << capture.format << ": " << capture.lines[i];
       frames += all - left;

@@ -114,7 +114,7 @@ TEST(Asc, TimesStartAtTheDateOfTheMeasurement) {
   EXPECT_EQ(start_of("date Sat Sep 30 03:06:13.191 pm 2017\n" + base), kDay + kTime);
   EXPECT_EQ(start_of("date Sat Sep 30 12:00:00 AM 2017\n" + base), kDay);
   EXPECT_EQ(start_of("date Sam M\xC3\xA4r 1 00:00:00 1970\n" + base), int64_t{59} * 86'400'000'000'000);
-  // python-can writes when it made the file, and in the block when the first frame came.
+  // python-can writes the time of the file in the header and the time of the first frame in the block.
   EXPECT_EQ(start_of("date Sat Sep 30 16:00:00.0 2017\n" + base +
                      "Begin Triggerblock Sat Sep 30 15:06:13.191 2017\n   0.000000 Start of measurement\n"),
             kDay + kTime);

@@ -26,7 +26,7 @@ class Ingest : public ::testing::Test {
     return ingest_can({.sources = {folder_ / "in"}, .out = folder_ / out, .force = force, .threads = threads},
                       [](int64_t, int64_t) {});
   }
-  // Everything beside the input.
+  // All files except the input.
   std::vector<std::string> outputs() const {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder_.path()))
@@ -145,7 +145,7 @@ TEST_F(Ingest, FdFramesFillASetWithRoomForThem) {
 
 TEST_F(Ingest, EachChannelOfACaptureIsARecording) {
   std::filesystem::create_directories(folder_ / "in/train_a");
-  // More frames than are spilled at once, and than a piece of text holds.
+  // This is more than is spilled at once and more than a piece of text holds.
   constexpr int kFrames = 60'000;
   {
     std::ofstream log(folder_ / "in/train_a/two-1.log");
@@ -179,7 +179,7 @@ TEST_F(Ingest, EachChannelOfACaptureIsARecording) {
 
 TEST_F(Ingest, ChannelsOfACaptureAreMergedInItsOrder) {
   std::filesystem::create_directories(folder_ / "in/train_a");
-  // More than a piece of text holds; a channel that comes late; one that is given the name of another.
+  // This is more than a piece of text holds. One channel comes late, and one gets the name of another.
   constexpr int kFrames = 60'000;
   const std::vector<const char*> names = {"can7", "can1", "can2", "can9"};
   const auto name_of = [](int i) {

@@ -11,8 +11,8 @@
 namespace plimsoll {
 namespace {
 
-// Check values of the catalogue of parametrised CRC algorithms (reveng.sourceforge.io/crc-catalogue): that
-// the check below is the one that is meant.
+// Compares the check below with the check values of the catalogue of parametrised CRC algorithms
+// (reveng.sourceforge.io/crc-catalogue).
 TEST(CrcSearch, TheChecksOfTheseTestsAreThoseOfTheCatalogue) {
   const auto of = [](const Check& check) {
     const std::string_view text = "123456789";
@@ -26,7 +26,8 @@ TEST(CrcSearch, TheChecksOfTheseTestsAreThoseOfTheCatalogue) {
 
 class Checks : public testing::TestWithParam<Check> {
  protected:
-  // A payload of so many bytes with its check in one of them, over the others and what is not sent.
+  // Makes a payload of `others` with a check at byte `field`, over the others and the bytes that are not
+  // sent.
   static std::vector<uint8_t> whole(std::vector<uint8_t> others, size_t field, size_t unsent) {
     auto covered = others;
     covered.insert(covered.end(), unsent, 0x3C);
@@ -51,7 +52,7 @@ TEST_P(Checks, AreFoundInAnyByteWhateverComesAfter) {
         const int first_bit = static_cast<int>(8 * field);
         const auto found = find_crc(8, first_bit, differences);
         ASSERT_TRUE(found.has_value()) << "byte " << field << " of " << length << ", " << unsent;
-        // One bit at a time, also those of which the differences say nothing.
+        // Tests one bit at a time, including those about which the differences say nothing.
         for (size_t bit = 0; bit < 8 * (length - 1); ++bit) {
           std::vector<uint8_t> others(length - 1);
           others[bit / 8] = static_cast<uint8_t>(128 >> bit % 8);

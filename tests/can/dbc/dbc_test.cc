@@ -27,7 +27,7 @@ const DbcMessage& message(const Dbc& dbc, uint32_t id = 291) {
   return dbc.messages().at(id);
 }
 
-// "Speed Mode": the signals of a message.
+// The names of the signals of a message, such as "Speed Mode".
 std::string signals(const Dbc& dbc, uint32_t id = 291) {
   std::string names;
   for (const DbcSignal& signal : message(dbc, id).signals) names += (names.empty() ? "" : " ") + signal.name;
@@ -40,7 +40,7 @@ std::string remarks(const Dbc& dbc) {
   return text;
 }
 
-// The signals that a payload has, with their raw values.
+// The signals of a payload with their raw values.
 std::string values(const Dbc& dbc, const std::vector<uint8_t>& payload, uint32_t id = 291) {
   const DbcMessage& described = message(dbc, id);
   DbcPayload read(described, payload.data(), static_cast<int64_t>(payload.size()));
@@ -54,11 +54,11 @@ std::string values(const Dbc& dbc, const std::vector<uint8_t>& payload, uint32_t
 const std::string kMessage = "BO_ 291 Engine: 8 ECU\n";
 const std::string kLast = " SG_ Last : 56|8@1+ (1,0) [0|9] \"km/h\" ECU\n";
 
-// One line that a message, its last signal and the next message are read in spite of.
+// A bad line. A message, its last signal and the next message are read despite it.
 struct OddCase {
   std::string line;
-  std::string signals;  // of the message
-  std::string remark;   // empty: none
+  std::string signals;  // Signals of the message.
+  std::string remark;   // Empty if there is none.
 };
 
 class OddLineTest : public DbcTest, public testing::WithParamInterface<OddCase> {};
@@ -160,7 +160,8 @@ TEST_F(DbcTest, EveryKindOfLineEndAndOfMark) {
 
 TEST_F(DbcTest, ATextWithoutAnEndTakesNoMoreThanItsLine) {
   std::string text = kMessage + kLast;
-  for (int i = 0; i < 20'000; ++i) text += "CM_ \\\"\n";  // took the square of their number
+  // This once took time proportional to the square of their number.
+  for (int i = 0; i < 20'000; ++i) text += "CM_ \\\"\n";
   const Dbc dbc = read(text + "BO_ 292 Next: 8 A\n");
   EXPECT_EQ(dbc.messages().size(), 2);
   EXPECT_EQ(dbc.remarks().kept().size(), DbcRemarks::kMaxKept);

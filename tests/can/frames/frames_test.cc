@@ -99,7 +99,7 @@ TEST_F(Frames, RecordingsThatDifferInOneValueAreNoCopies) {
   changed[2].data[50 * 8] ^= 1;
   changed[3].length[50] ^= 1;
   changed[4].label[50] ^= 1;
-  changed[5] = made_up_frames(99, 1);  // its beginning
+  changed[5] = made_up_frames(99, 1);  // The first 99 of its frames.
   FramesWriter writer(folder_, false);
   writer.append(original.spans());
   writer.end_recording(named("original"));
@@ -210,7 +210,8 @@ TEST_F(Frames, ThePiecesInWhichFramesAreAppendedDoNotShow) {
     }
     writer.end_recording(named("a"));
     writer.publish({});
-    return read_bytes(folder_ / "manifest.json");  // checksums of the columns and the content
+    // The manifest has the checksums of the columns and the content.
+    return read_bytes(folder_ / "manifest.json");
   };
   const std::string whole = content_in({1000});
   EXPECT_EQ(content_in({1}), whole);
@@ -220,7 +221,7 @@ TEST_F(Frames, ThePiecesInWhichFramesAreAppendedDoNotShow) {
 }
 
 TEST_F(Frames, AreTheOldOnesOrTheNewWhateverFails) {
-  constexpr int64_t kOverABuffer = 33'000;  // of payload
+  constexpr int64_t kOverABuffer = 33'000;  // Frames whose payload exceeds a buffer.
   const FrameColumns columns = made_up_frames(kOverABuffer, 1);
   const auto write = [&](int64_t count) {
     return [&columns, count](FileSystem& files) {

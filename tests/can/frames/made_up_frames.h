@@ -34,7 +34,7 @@ inline FrameColumns made_up_frames(int64_t count, uint64_t seed) {
   return columns;
 }
 
-/// 100 frames: a recording of 60 and one of 40.
+/// Writes 100 frames: a recording of 60 and one of 40.
 inline void write_made_up_frames(const std::filesystem::path& folder) {
   FramesWriter writer(folder, true);
   for (const auto& [name, frames] : {std::pair{"first", 60}, std::pair{"second", 40}}) {

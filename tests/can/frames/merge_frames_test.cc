@@ -28,7 +28,7 @@ class MergeFrames : public testing::Test {
     if (!shard.is_all()) options["shard"] = shard.to_json(all);
     return make_provenance(list, options);
   }
-  // Recordings of so many frames; the third is a copy of the first.
+  // Writes recordings with these numbers of frames. The third one is a copy of the first.
   fs::path write_frames(const std::string& name, size_t first, size_t end, const Shard& shard,
                         const std::string& all = "a") const {
     const std::vector<std::pair<std::string, int64_t>> recordings = {

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 constexpr int64_t kGap = 1 << 23;
 
-// What IDs 16 and 32 send in 60 rounds: two counters, a bit that varies and a byte that wanders.
+// The frames of IDs 16 and 32 in 60 rounds: two counters, a bit that varies and a byte that wanders.
 std::vector<Frame> rounds() {
   std::mt19937 random(4);
   std::vector<Frame> frames;
@@ -71,7 +71,7 @@ TEST_P(ProfileOfManyIds, IsRefusedForAllThatItTakes) {
 INSTANTIATE_TEST_SUITE_P(WithAndWithoutTransitions, ProfileOfManyIds, testing::Values(3000, 5000));
 
 TEST(BehaviourProfile, LooksAtNothingBetweenRuns) {
-  // ID 16 with its payload 0, then long after with 200; 32 is last in the first run.
+  // ID 16 has payload 0 and much later 200. ID 32 is last in the first run.
   std::vector<Frame> frames = every(kGap, 16, 30);
   frames.push_back({30 * kGap, 32});
   for (Frame frame : every(kGap, 16, 30, 1000 * kGap)) {
@@ -108,9 +108,9 @@ TEST(BehaviourProfile, LearnsFromFramesThatAreNotLabelledAnAttack) {
 
 TEST(BehaviourProfile, ExpectsWhatEveryRecordingWithTimesHas) {
   const auto both = together({every(kGap, 16, 40), every(kGap, 32, 40, 1)});
-  std::vector<Frame> frames = both;                                        // two runs of recording a
-  for (const Frame& frame : every(kGap, 16, 40)) frames.push_back(frame);  // b
-  for (Frame frame : every(kGap, 48, 40)) {                                // c: attacks alone
+  std::vector<Frame> frames = both;                                        // Recording a has two runs.
+  for (const Frame& frame : every(kGap, 16, 40)) frames.push_back(frame);  // Recording b.
+  for (Frame frame : every(kGap, 48, 40)) {                                // Recording c has only attacks.
     frame.label = 1;
     frames.push_back(frame);
   }
@@ -176,7 +176,7 @@ TEST(BehaviourProfile, ComesBackFromItsTensors) {
   }
 }
 
-// The tensors of a profile with one value replaced.
+// Returns the tensors of a profile with one value replaced.
 template <typename T>
 NamedTensors damaged(const std::string& name, T value) {
   NamedTensors tensors = learned_from(rounds()).tensors();

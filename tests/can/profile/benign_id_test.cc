@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// Spans of powers of two, and such with five bits after the first, are the edges of bins.
+// Powers of two, and numbers with five bits after the first, are edges of bins.
 constexpr int64_t kGap = 1 << 23;
 constexpr int64_t kBinOfGap = kGap >> 5;
 
@@ -17,7 +17,7 @@ BehaviourProfile::Id timing(const std::vector<Frame>& frames) {
   return learned_from(frames).id(0);
 }
 
-// Frames whose gaps repeat these.
+// Makes frames with these gaps, over and over.
 std::vector<Frame> in_turn(const std::vector<int64_t>& gaps, int count) {
   std::vector<Frame> frames;
   int64_t time = 0;
@@ -28,7 +28,7 @@ std::vector<Frame> in_turn(const std::vector<int64_t>& gaps, int count) {
   return frames;
 }
 
-// Frames whose payload `of` gives by their number.
+// Makes frames whose payload is payload_of(number).
 std::vector<Frame> with_payload(int count, const std::function<std::vector<uint8_t>(int)>& of) {
   std::vector<Frame> frames = every(kGap, 16, count);
   for (int i = 0; i < count; ++i) frames[static_cast<size_t>(i)].payload = of(i);
@@ -52,12 +52,12 @@ TEST(BenignTiming, IsExpectedUpToThreeHundredMilliseconds) {
 TEST(BenignTiming, LeavesOneInAThousandSpansOut) {
   const auto one_early = [](int frames) {
     std::vector<Frame> all = every(kGap, 16, frames);
-    all[500].time_ns -= kGap / 4;  // two gaps that end there are short, the gap after it is long
+    all[500].time_ns -= kGap / 4;  // The two gaps that end here are short, and the gap after is long.
     return timing(all);
   };
-  EXPECT_EQ(one_early(1001).min_two_gaps, 2 * kGap - kGap / 4);  // 999 pairs of gaps
+  EXPECT_EQ(one_early(1001).min_two_gaps, 2 * kGap - kGap / 4);  // There are 999 pairs of gaps.
   EXPECT_EQ(one_early(1002).min_two_gaps, 2 * kGap);
-  EXPECT_EQ(one_early(1000).longest_gap, kGap + kGap / 4 + kBinOfGap);  // 999 gaps
+  EXPECT_EQ(one_early(1000).longest_gap, kGap + kGap / 4 + kBinOfGap);  // There are 999 gaps.
   EXPECT_EQ(one_early(1001).longest_gap, kGap + kBinOfGap);
 }
 
@@ -121,13 +121,13 @@ TEST(BenignPayload, HasCountersThatCountNinetyNineTimesInAHundred) {
         .id(0)
         .counter_mask[0];
   };
-  EXPECT_EQ(counts(201, 2), 0xFF);  // of 200 steps
+  EXPECT_EQ(counts(201, 2), 0xFF);  // There are 200 steps.
   EXPECT_EQ(counts(201, 3), 0);
   EXPECT_EQ(counts(301, 3), 0xFF);
 }
 
 TEST(BenignPayload, HasNoCounterThatFindsItsStepLate) {
-  // Of 200 steps the first four are all different, so that 196 are alike.
+  // The first four of 200 steps are all different, so 196 are equal.
   const auto frames = with_payload(201, [](int i) {
     const int first[] = {0, 5, 12, 23};
     return std::vector<uint8_t>{static_cast<uint8_t>(i < 4 ? first[i] : 32 + i)};

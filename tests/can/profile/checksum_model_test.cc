@@ -18,7 +18,7 @@ namespace {
 using Payload = std::vector<uint8_t>;
 constexpr uint32_t kId = 0x2C1;
 
-// A counter, a number of 12 bits that wanders, and a flag; a byte is free for the check.
+// A payload with a counter, a number of 12 bits that wanders, and a flag. One byte is free for the checksum.
 Payload telling(int k, std::mt19937& random, int& speed) {
   speed = std::clamp(speed + static_cast<int>(random() % 21) - 10, 0, 4095);
   const auto low = static_cast<uint8_t>(speed);
@@ -72,7 +72,7 @@ const std::vector<Kind>& kinds() {
          p[7] = 0x5A;
          for (size_t b = 0; b < 7; ++b) p[7] ^= p[b];
        }},
-      // Identifier, length and payload, as on Toyota's buses (commaai/opendbc, can/common.cc).
+      // Sums identifier, length and payload, as on Toyota's buses (commaai/opendbc, can/common.cc).
       {"Toyota", PayloadChecksum::Rule::sum, 8,
        [](Payload& p) { p[7] = static_cast<uint8_t>((kId >> 8) + (kId & 255) + 8 + sum_of(p)); }},
       {"two's complement", PayloadChecksum::Rule::sum, 8,
@@ -97,7 +97,7 @@ TEST_P(Kinds, AreFoundAndAFalseValueBreaksThem) {
   EXPECT_EQ(found->rule, kind().rule);
   EXPECT_EQ(found->bits, kind().bits);
   for (const Frame& frame : frames) ASSERT_FALSE(found->is_broken(packed(frame.payload)));
-  // Every single bit that is wrong, also those that benign traffic never changed.
+  // Every single wrong bit breaks the checksum, including bits that benign traffic never changed.
   for (int bit = 0; bit < 64; ++bit)
     EXPECT_TRUE(found->is_broken(packed(frames[3000].payload) ^ uint64_t{1} << bit))
         << kind().name << ", bit " << bit;
@@ -122,16 +122,16 @@ TEST_P(Kinds, FramesOfAWindowThatBreakThemAreCounted) {
 
 INSTANTIATE_TEST_SUITE_P(ChecksumModel, Kinds, testing::Range<size_t>(0, 6));
 
-// What depends on other bits without being a checksum.
+// These bytes depend on other bits without being a checksum.
 TEST(ChecksumModel, CopiesSignsAndConstantsAreNone) {
   const auto has_none = [](const std::function<void(Payload&)>& put) {
     return learned_from(drive(2000, put)).checksums().checksums().empty();
   };
-  EXPECT_TRUE(has_none([](Payload& p) { p[7] = p[3]; }));                            // a copy
-  EXPECT_TRUE(has_none([](Payload& p) { p[7] = p[3] >= 128 ? 0xFF : 0; }));          // a sign
-  EXPECT_TRUE(has_none([](Payload& p) { p[7] = static_cast<uint8_t>(p[0] + 9); }));  // another counter
+  EXPECT_TRUE(has_none([](Payload& p) { p[7] = p[3]; }));                            // A copy.
+  EXPECT_TRUE(has_none([](Payload& p) { p[7] = p[3] >= 128 ? 0xFF : 0; }));          // A sign.
+  EXPECT_TRUE(has_none([](Payload& p) { p[7] = static_cast<uint8_t>(p[0] + 9); }));  // Another counter.
   EXPECT_TRUE(
-      has_none([](Payload& p) { p[7] = static_cast<uint8_t>(p[3] + p[6]); }));  // a sum of two signals
+      has_none([](Payload& p) { p[7] = static_cast<uint8_t>(p[3] + p[6]); }));  // A sum of two signals.
   EXPECT_TRUE(has_none([](Payload& p) { p[7] = 0x77; }));
   std::mt19937 random(5);
   EXPECT_TRUE(has_none([&](Payload& p) { p[7] = static_cast<uint8_t>(random()); }));

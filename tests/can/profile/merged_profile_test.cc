@@ -12,8 +12,8 @@
 namespace plimsoll {
 namespace {
 
-// Benign traffic of one drive: a wheel pair and a counter with a checksum, a slow number, a switch; IDs by
-// drive.
+// Makes benign traffic of one drive: a wheel pair and a counter with a checksum, a slow number, and a switch.
+// IDs depend on the drive.
 std::vector<Frame> drive(uint32_t seed, int frames, bool moves = true) {
   std::mt19937 random(seed);
   std::vector<Frame> all;
@@ -39,7 +39,7 @@ std::vector<Frame> drive(uint32_t seed, int frames, bool moves = true) {
   return all;
 }
 
-// The profile of several drives at once.
+// Learns the profile of several drives at once.
 LearnedDrive at_once(const std::vector<std::vector<Frame>>& drives) {
   std::vector<Frame> frames;
   std::vector<Recording> recordings(drives.size());
@@ -72,8 +72,8 @@ void expect_same(const NamedTensors& one, const NamedTensors& other,
   }
 }
 
-// Of these, sums of logarithms are rounded in another order; what benign steps differ by is a bound; and
-// records of arrivals are those of more, smaller parts.
+// These tensors may differ: sums of logarithms are rounded in another order, bounds of steps are not tight,
+// and records of arrivals come from more and smaller parts.
 const std::vector<std::string> kNear = {"profile.gap_mean", "profile.gap_units", "profile.signal_steps",
                                         "profile.signal_means", "profile.arrival_margin"};
 
@@ -108,7 +108,7 @@ TEST(MergedProfile, DoesNotDependOnTheOrderOfDrivesOrOnHowTheyAreGrouped) {
   const auto b = drive(2, 900);
   const auto c = drive(3, 1200);
   const LearnedDrive all = merged({a, b, c});
-  // Votes for steps of bytes that do not count depend on their order.
+  // Votes for steps of bytes that are not counters depend on their order.
   const std::vector<std::string> rounded = {"profile.gap_mean", "profile.gap_units", "profile.sums.gaps",
                                             "profile.sums.ids"};
   const LearnedDrive other = merged({c, a, b});
@@ -150,7 +150,7 @@ TEST(MergedProfile, AChecksumStaysIfNoDriveIsWithoutIt) {
   EXPECT_TRUE(merged({drive(1, 900), without}).profile.checksums().checksums().empty());
 }
 
-// A drive of one ID every 10 ms, and its sums as those of a file that has so many gaps.
+// A drive of one ID every 10 ms, and its sums as in a file that has this many gaps.
 LearnedDrive with_gaps(int64_t gaps) {
   LearnedDrive drive = at_once({every(10 * kMs, 0x100, 26)});
   NamedTensors tensors = drive.sums.tensors();
@@ -222,7 +222,7 @@ TEST(ProfileSums, GoThroughAFileAndDamageIsNamed) {
               std::string::npos)
         << name;
   }
-  // Spans that are not those of the gaps: a place beyond the last would be looked for.
+  // These spans do not match the gaps; a bin after the last one would be searched.
   NamedTensors damaged = whole;
   reinterpret_cast<int64_t*>(damaged["profile.sums.spans"].data.data())[3] += 1;
   EXPECT_THROW(ProfileSums::from_tensors(damaged, one.profile), InputError);

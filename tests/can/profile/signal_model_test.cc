@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint32_t kId = 0x100;
 
-// A drive of one ID whose payload of eight bytes payload(k) gives.
+// Makes a drive of one ID whose eight-byte payload is payload(k).
 template <typename Payload>
 std::vector<Frame> drive(int frames, Payload payload) {
   std::vector<Frame> all;
@@ -24,7 +24,7 @@ std::vector<Frame> drive(int frames, Payload payload) {
   return all;
 }
 
-// Byte 0 stands still, byte 1 is a counter of 4 bits, bytes 2 and 3 are a slow number of 12 bits.
+// Byte 0 never changes, byte 1 is a counter of 4 bits, and bytes 2 and 3 are a slow number of 12 bits.
 std::vector<uint8_t> telling(int k) {
   const auto speed = static_cast<uint32_t>(2048 + 900 * std::sin(k / 25.0) + 3 * (k * 7919 % 5));
   return {0xA5,
@@ -82,7 +82,7 @@ TEST(Signal, ASurpriseIsTheIeeeRemainderOnItsRing) {
 }
 
 TEST(SignalModel, TheSlopeIsThatOfLeastSquares) {
-  // Each step is half of the one before, back, but for one in six.
+  // Each step is half of the one before, in the other direction, except for one in six.
   const auto frames = drive(1000, [value = 3000.0, step = 0.0](int k) mutable {
     step = k % 6 == 0 ? 64.0 * (k / 6 % 2 == 0 ? 1 : -1) : -step / 2;
     value += step;
@@ -93,7 +93,7 @@ TEST(SignalModel, TheSlopeIsThatOfLeastSquares) {
   const BehaviourProfile profile = learned_from(frames);
   ASSERT_FALSE(profile.signals().signals().empty());
   const Signal& signal = profile.signals().signals().back();
-  // The oracle: the same line by its formula, from the payloads.
+  // The oracle computes the same line by its formula, from the payloads.
   std::vector<double> first;
   std::vector<double> second;
   for (size_t k = 2; k < frames.size(); ++k) {
@@ -136,7 +136,7 @@ TEST(SignalSteps, BenignTrafficIsAtZeroAndAForeignValueFarAbove) {
   auto frames = drive(3000, telling);
   const BehaviourProfile profile = learned_from({frames.begin(), frames.begin() + 2000});
   EXPECT_LT(steps_of(frames, 2500, 100, profile), 1);
-  frames[2550].payload[2] ^= 0x08;  // the number jumps by half of its range, and back
+  frames[2550].payload[2] ^= 0x08;  // The number jumps by half of its range, and back.
   EXPECT_GT(steps_of(frames, 2500, 100, profile), 4);
   EXPECT_GT(steps_of(frames, 2551, 100, profile), 4) << "the way back lies in the next window";
   EXPECT_LT(steps_of(frames, 2553, 100, profile), 1);
@@ -160,7 +160,7 @@ TEST(SignalSteps, AWindowDependsOnTheLookBackAlone) {
 
 TEST(SignalSteps, WindowsBeforeAnotherChangeNothingInIt) {
   const BehaviourProfile profile = learned_from(drive(2000, telling));
-  // Frames of the ID come so seldom that the look-back has one, two or three of them.
+  // Frames of the ID are so rare that the look-back has one, two or three of them.
   std::vector<Frame> frames(12'000, Frame{0, 0x50, {1}});
   int at = 0;
   for (int k = 1; at < std::ssize(frames); ++k) {

@@ -14,9 +14,9 @@ namespace plimsoll {
 namespace {
 
 constexpr uint32_t kId = 0x6E0;
-using Values = std::vector<int>;  // of four numbers of 16 bits, highest byte first
+using Values = std::vector<int>;  // Four numbers of 16 bits, highest byte first.
 
-// Speeds of wheels that differ by at most `apart`, from a speed that goes up and down.
+// Makes wheel speeds that differ by at most `apart`, from a speed that rises and falls.
 Values wheels(int k, std::mt19937& random, int apart = 6) {
   const double speed = 500 + 300 * std::sin(k / 60.0);
   Values all;
@@ -69,7 +69,7 @@ TEST(SignalPairs, AreFoundApartByDoublingsOfTheGreatestDifference) {
   EXPECT_LE(later(0), 0.2);
   EXPECT_NEAR(later(700), std::log2(700 / 7.0), 0.25);
   EXPECT_NEAR(later(-700), std::log2(700 / 7.0), 0.25);
-  // A speed that nobody drove is no difference: all wheels have it.
+  // A speed that was never driven is no difference, because all wheels have it.
   const auto fast = drive(2100, [](int k, Values& values) {
     for (int& value : values) value += k >= 2000 ? 9000 : 0;
   });

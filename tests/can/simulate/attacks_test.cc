@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kStart = 1'600'000'000'000'000'000;
 constexpr size_t kFrames = 60'000;
 
-// A made-up vehicle's frames, and the same ones attacked.
+// The frames of a made-up vehicle, with and without an attack.
 class Attacks : public ::testing::Test {
  protected:
   Attacks() {
@@ -46,7 +46,7 @@ class Attacks : public ::testing::Test {
       if (frame.label == label) chosen.push_back(frame);
     return chosen;
   }
-  // Of an attack that only adds: what it adds. All else is as it was.
+  // The frames that an attack adds, for attacks that only add frames. All other frames are unchanged.
   std::vector<CanFrame> added(AttackKind kind) {
     const auto frames = attacked(kind);
     EXPECT_EQ(with_label(frames, 0), benign_);
@@ -55,8 +55,9 @@ class Attacks : public ::testing::Test {
     for (const CanFrame& frame : injected) EXPECT_TRUE(in_burst(frame.time_ns));
     return injected;
   }
-  // Of an attack that sends by itself in the target's name: what it adds, burst by burst. One payload in
-  // each, the target's last one before it with other bits in the first two bytes.
+  // The frames that an attack adds, burst by burst, for attacks that send by themselves with the target's ID.
+  // Each burst has one payload: the target's last one before the burst with other bits in the first two
+  // bytes.
   std::vector<std::vector<CanFrame>> forged_bursts(AttackKind kind) {
     std::vector<std::vector<CanFrame>> bursts;
     CanFrame real;
@@ -142,7 +143,7 @@ TEST_F(Attacks, FuzzingSendsAllSortsOfIdsAndPayloads) {
 TEST_F(Attacks, SpoofingAddsAWrongFrameAfterEachOfTheTarget) {
   const auto frames = attacked(AttackKind::spoofing);
   const auto injected = added(AttackKind::spoofing);
-  // The last of a burst may have no room before its end.
+  // The last frame of a burst may not fit before its end.
   EXPECT_LE(static_cast<int64_t>(injected.size()), target_frames_in_bursts());
   EXPECT_GE(static_cast<int64_t>(injected.size()), target_frames_in_bursts() * 9 / 10);
   const CanFrame* real = nullptr;
@@ -162,7 +163,7 @@ TEST_F(Attacks, SpoofingAddsAWrongFrameAfterEachOfTheTarget) {
 TEST_F(Attacks, ReplaySendsEarlierFramesAgainInTheirOrder) {
   const auto frames = attacked(AttackKind::replay);
   ASSERT_GT(added(AttackKind::replay).size(), kFrames / 10);
-  // In the first burst: the last 1024 frames before it, from their first on.
+  // The first burst replays the last 1024 frames before it, from their first on.
   const Burst burst = burst_of(plan_, 0);
   std::vector<CanFrame> heard;
   for (const CanFrame& frame : benign_)
@@ -177,7 +178,7 @@ TEST_F(Attacks, ReplaySendsEarlierFramesAgainInTheirOrder) {
     ASSERT_EQ(frame.data, original.data);
     if (replayed == 0) first = frame.time_ns;
     if (replayed < heard.size()) {
-      // At the pace at which they were heard, but for gaps that had no room.
+      // Frames keep the pace at which they were heard, except for gaps that were too short.
       ASSERT_NEAR(static_cast<double>(frame.time_ns - first),
                   static_cast<double>(original.time_ns - heard[0].time_ns), 5e6);
     }
@@ -263,7 +264,8 @@ TEST_F(Attacks, InjectionSendsAtAMultipleOfTheTargetsRate) {
       ++bursts.at(static_cast<size_t>(rate));
       const double slot = period / rate;
       for (size_t i = 1; i < frames.size(); ++i) {
-        // A tenth of jitter, 3 % of error in a period of few frames, and room on the bus.
+        // The tolerance covers a tenth of jitter, an error of 3 % in a period of few frames, and delays on
+        // the bus.
         ASSERT_NEAR(time(i) - time(0), static_cast<double>(i) * slot,
                     0.1 * slot + 0.03 * (time(i) - time(0)) + 3e5);
       }
@@ -278,7 +280,7 @@ TEST_F(Attacks, InjectionSendsAtAMultipleOfTheTargetsRate) {
 }
 
 TEST_F(Attacks, TheTargetsRateIsThatOfTheFramesHeard) {
-  // The target alone, every 10 ms from 0.3 s on.
+  // Only the target sends, every 10 ms from 0.3 s on.
   benign_.clear();
   for (int64_t i = 0; i < 1'000; ++i)
     benign_.push_back(
@@ -289,7 +291,7 @@ TEST_F(Attacks, TheTargetsRateIsThatOfTheFramesHeard) {
     const auto slots = static_cast<double>(frames.size() - 1);
     const auto span = static_cast<double>(frames.back().time_ns - frames.front().time_ns);
     const double slot = 1e7 / std::round(1e7 * slots / span);
-    // Jitter at both ends, and each slot cut to whole us.
+    // The tolerance covers jitter at both ends, and each slot cut to whole microseconds.
     EXPECT_NEAR(span, slots * slot, 0.1 * slot + 1e3 * slots);
   }
 }
@@ -302,7 +304,7 @@ TEST_F(Attacks, FloodingSendsOneForgedFrameOfTheTargetOverAndOver) {
     EXPECT_GT(frames.size(), 600U);
     payloads.insert(frames[0].data);
     for (size_t i = 1; i < frames.size(); ++i) {
-      // 0.4 to 0.6 ms, but for a us of distance to real frames.
+      // The gap is 0.4 to 0.6 ms, except for a microsecond of distance to real frames.
       ASSERT_GE(frames[i].time_ns - frames[i - 1].time_ns, 400'000);
       ASSERT_LE(frames[i].time_ns - frames[i - 1].time_ns, 602'000);
     }
@@ -316,7 +318,7 @@ TEST_F(Attacks, ATargetThatWasNotHeardIsNotForged) {
   EXPECT_EQ(attacked(AttackKind::injection), benign_);
   EXPECT_EQ(attacked(AttackKind::flooding), benign_);
 
-  // Heard once before the first burst: a payload to flood with, but no period.
+  // The target was heard once before the first burst: there is a payload to flood with, but no period.
   plan_.target = target;
   const Burst burst = burst_of(plan_, 0);
   bool heard = false;
@@ -328,7 +330,7 @@ TEST_F(Attacks, ATargetThatWasNotHeardIsNotForged) {
   EXPECT_FALSE(in_first(AttackKind::injection));
 }
 
-// Collections that were made must come out the same again.
+// Existing collections must be reproducible.
 TEST_F(Attacks, TheFirstSixAreAsTheyWere) {
   Hasher hasher;
   plan_.spacing_ns = 244'000;

@@ -24,7 +24,7 @@ std::vector<CanFrame> bus_frames(const Vehicle& vehicle, uint64_t seed, uint32_t
   return take(bus, count);
 }
 
-// The share of bus time, in millionths.
+// The load of the bus in millionths.
 int64_t load_ppm(const Vehicle& vehicle) {
   int64_t load = 0;
   for (const Message& message : vehicle.messages)
@@ -32,7 +32,7 @@ int64_t load_ppm(const Vehicle& vehicle) {
   return load;
 }
 
-// The checksum byte by byte.
+// Computes the checksum byte by byte.
 uint8_t slow_checksum(const Message& message, uint64_t data) {
   uint32_t sum = message.can_id & 0xFF;
   for (int i = 0; i < message.length; ++i) {
@@ -56,7 +56,8 @@ TEST(BusSimulator, TheSameSeedGivesTheSameFramesAndAnotherSeedOthers) {
 }
 
 TEST(BusSimulator, TheBytesAreThoseOfEveryMachine) {
-  // Integers and Philox alone: this hash may change with the simulator, but not with machine or compiler.
+  // The simulator uses only integers and Philox: this hash may change with the simulator, but not with
+  // machine or compiler.
   const auto frames = bus_frames(make_vehicle(7, 2), 7, 3, 100'000);
   EXPECT_EQ(hash_of(frames), "59ecb65983ecbb48");
 }
@@ -144,7 +145,7 @@ TEST(BusSimulator, CountersChecksumsConstantsAndSignalsAreAsSpecified) {
 
 TEST(BusSimulator, SignalsAreSlowAndSharedByMessages) {
   const Vehicle vehicle = make_vehicle(6, 1);
-  // The value of each signal in undivided units, as the message that carries it says.
+  // The value of each signal in undivided units, from the message that carries it.
   struct Seen {
     int64_t time_ns;
     uint32_t can_id;
@@ -208,8 +209,8 @@ TEST(Bus, OfWaitingFramesTheLowestIdGoesFirstAndOfOneIdTheEarliest) {
     order.push_back(sent.data);
     times.push_back(sent.time_ns / 1000);
   }
-  // 0x300 was alone when it began. The second 0x200 took the place of the first, which still waited; the
-  // attacker's 0x100 has a place of its own.
+  // 0x300 was the only waiting frame when it began. The second 0x200 replaced the first, which still waited.
+  // The attacker's 0x100 has a place of its own.
   EXPECT_EQ(order, (std::vector<uint64_t>{1, 3, 4, 5, 6}));
   EXPECT_EQ(times, (std::vector<int64_t>{10, 254, 498, 742, 1000}));
 }

@@ -32,8 +32,8 @@ class Inject : public ::testing::Test {
   Json options_of(const std::string& set) const {
     return FramesView(folder_ / set).set().manifest()["provenance"]["options"];
   }
-  // Three IDs: 100 every 10 ms; 200 and, three times as often, 300 in gaps of 1 to 256 ms. Without the first
-  // nothing is periodic.
+  // Makes three IDs: 100 every 10 ms; 200 and, three times as often, 300 in gaps of 1 to 256 ms. Without the
+  // first, nothing is periodic.
   void make_uneven(const std::string& out, std::vector<bool> with_periodic) const {
     FramesWriter writer(folder_ / out, false);
     int number = 0;
@@ -94,7 +94,7 @@ TEST_F(Inject, InjectedRecordingsHoldTheRealFramesUntouched) {
   }
 }
 
-// Two buses, of which one is busier.
+// Tests two buses, one of which is busier.
 TEST_F(Inject, AttacksOnMergedChannelsAreOnTheTargetsAndLeaveAllFramesInOrder) {
   constexpr int64_t kFrames = 40'000;
   {
@@ -102,7 +102,7 @@ TEST_F(Inject, AttacksOnMergedChannelsAreOnTheTargetsAndLeaveAllFramesInOrder) {
     FrameBatch batch;
     for (int64_t i = 0; i < kFrames; ++i) {
       const uint8_t data[8] = {static_cast<uint8_t>(i), static_cast<uint8_t>(i >> 8), 3};
-      // Some frames of two channels have one time, and some run back.
+      // Some frames of two channels have the same time, and some times run back.
       batch.append(i / 2 * 1'000'000 - (i % 1000 == 999 ? 2'000'000 : 0),
                    0x100 + static_cast<uint32_t>(i % 7), data, 8, 0);
       batch.channel.push_back(i % 3 == 0 ? 1 : 0);
@@ -136,7 +136,7 @@ TEST_F(Inject, AttacksOnMergedChannelsAreOnTheTargetsAndLeaveAllFramesInOrder) {
     for (size_t i = 0; i < before.frames().label.size(); ++i)
       original.emplace_back(before.frames().time_ns[i], before.frames().key(i), before.frames().data[8 * i]);
     if (recording.attack == "masquerade" || recording.attack == "suppression") {
-      // What is left out is of one message; all others are as they were.
+      // All frames left out have the same message, and all others are unchanged.
       std::set<uint64_t> missing;
       auto next = untouched.begin();
       for (const auto& frame : original)
@@ -217,7 +217,7 @@ TEST_F(Inject, SilenceIsLabelledWhereAskedFor) {
 }
 
 TEST_F(Inject, KeepWritesTheRecordingsOfTheSetAsWell) {
-  // A set in the order of splits and names, with attacks and a copy.
+  // The set is in the order of splits and names, with attacks and a copy.
   make("made", 60'000, kSix);
   const FramesView made(folder_ / "made");
   {

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Labelled frames of a simulated bus.
+/// Writes labelled frames of a simulated bus.
 inline void write_bus(const std::filesystem::path& folder, int64_t frames) {
   simulate_can({.out = folder, .frames = frames, .attacks = parse_attacks("DoS,spoofing")},
                [](int64_t, int64_t) {});

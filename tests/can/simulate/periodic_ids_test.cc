@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
 
-// Frames of one ID with these gaps between them, in ms.
+// Makes frames of one ID with these gaps between them, in ms.
 std::vector<CanFrame> with_gaps(uint32_t can_id, const std::vector<int64_t>& gaps, uint8_t length = 8) {
   std::vector<CanFrame> frames = {{.time_ns = 1'600'000'000'000'000'000, .can_id = can_id, .length = length}};
   for (const int64_t gap : gaps) {
@@ -23,7 +23,7 @@ std::vector<CanFrame> with_gaps(uint32_t can_id, const std::vector<int64_t>& gap
   return frames;
 }
 
-// `count` gaps that are `a` and `b` in turn.
+// Makes `count` gaps that alternate between `a` and `b`.
 std::vector<int64_t> in_turn(size_t count, int64_t a, int64_t b) {
   std::vector<int64_t> gaps(count);
   for (size_t i = 0; i < count; ++i) gaps[i] = i % 2 == 0 ? a : b;
@@ -53,13 +53,13 @@ TEST(PeriodicIds, ComeFiveTimesASecondAtLeast) {
 TEST(PeriodicIds, HaveGapsThatDeviateByHalfAtMost) {
   EXPECT_EQ(periodic(with_gaps(1, in_turn(50, 50, 150))).size(), 1U);
   EXPECT_TRUE(periodic(with_gaps(1, in_turn(50, 49, 151))).empty());
-  // 998 gaps of 10 ms and one of 1 s: the mean is 11 ms, the deviation 31 ms.
+  // There are 998 gaps of 10 ms and one of 1 s: the mean is 11 ms, the deviation 31 ms.
   auto gaps = in_turn(999, 10, 10);
   gaps[500] = 1'000;
   EXPECT_TRUE(periodic(with_gaps(1, gaps)).empty());
   gaps[500] = 100;
   EXPECT_EQ(periodic(with_gaps(1, gaps)).size(), 1U);
-  // Its square in us has more than 64 bits.
+  // The square of the deviation in us^2 has more than 64 bits.
   gaps = in_turn(60'000, 10, 10);
   gaps[500] = 10'000'000;
   EXPECT_TRUE(periodic(with_gaps(1, gaps)).empty());

@@ -13,12 +13,12 @@
 namespace plimsoll {
 namespace {
 
-// The lengths that CAN FD has.
+// Payload lengths of CAN FD.
 constexpr std::array<size_t, 10> kFdLengths = {1, 5, 8, 12, 16, 20, 24, 32, 48, 64};
 
 constexpr int64_t kStart = 1'700'000'000'123'456'000;
 
-// What both of two formats hold.
+// The features that both formats have.
 WrittenFormat common(const WrittenFormat& a, const WrittenFormat& b) {
   WrittenFormat both = a;
   both.remote &= b.remote;
@@ -28,7 +28,7 @@ WrittenFormat common(const WrittenFormat& a, const WrittenFormat& b) {
   return both;
 }
 
-// Numbers that are a function of the seed.
+// Random numbers that are a function of the seed.
 class Dice {
  public:
   explicit Dice(uint64_t seed) : philox_(seed) {}
@@ -47,7 +47,7 @@ class Dice {
   size_t at_ = 4;
 };
 
-// Frames of all kinds that `format` holds, on two channels where it tells them.
+// Makes frames of all kinds that `format` holds, on two channels if it records them.
 FrameBatch random_frames(const WrittenFormat& format, size_t count, uint64_t seed) {
   Dice dice(seed);
   FrameBatch frames;
@@ -104,7 +104,7 @@ class Convert : public ::testing::Test {
                             .format = {.payload = 64, .benign = std::string(to.name) == "csv"}},
                            [](int64_t, int64_t) {});
   }
-  // Recordings of a capture: content and, of the flags, those that `kept` has.
+  // The recordings of a capture: content, and the flags in `kept`.
   std::vector<std::string> contents(const std::filesystem::path& path, uint8_t kept = kFrameFlags) {
     const std::filesystem::path out = folder_ / "set";
     ingest_can({.sources = {path}, .out = out, .force = true, .format = {.payload = 64, .benign = true}},
@@ -137,7 +137,7 @@ TEST_F(Convert, WhatBothFormatsHoldComesBackForEveryPair) {
       const ConvertResult result = convert(source, *to);
       EXPECT_EQ(result.frames, 200);
       WriteLosses losses = result.losses;
-      losses.labels = 0;  // csv has some, nobody else
+      losses.labels = 0;  // Only csv has labels.
       EXPECT_TRUE(losses.to_json().empty()) << losses.to_json().dump();
       EXPECT_EQ(contents(result.out, both.flags), contents(source, both.flags));
     }
@@ -148,7 +148,7 @@ TEST_F(Convert, ReadersGiveTheFramesThatWereWritten) {
   for (const WrittenFormat* const format : kFormats) {
     SCOPED_TRACE(format->name);
     FrameBatch frames = random_frames(*format, 12'000, 3);
-    // One channel: the order of frames is that of the set.
+    // With one channel, frames keep the order of the set.
     std::ranges::fill(frames.channel, uint8_t{0});
     const std::filesystem::path path = write(*format, frames);
     const std::filesystem::path out = folder_ / "set";
