@@ -62,7 +62,7 @@ std::optional<int64_t> DbcPayload::raw(const DbcSignal& signal) {
     const auto has_value = [&](const DbcRange& range) {
       return *value_ >= range.first && *value_ <= range.last;
     };
-    if (!value_ || std::ranges::none_of(signal.there, has_value)) return std::nullopt;
+    if (!value_ || std::ranges::none_of(signal.multiplexor_values, has_value)) return std::nullopt;
   }
   return signal.raw(payload_, bytes_);
 }

@@ -34,7 +34,8 @@ struct DbcSignal {
   std::string unit;
   /// Index in its message of the signal that says when this one is present; -1 if it always is.
   int multiplexor = -1;
-  std::vector<DbcRange> there = {};  ///< Raw values of the multiplexor for which the signal is present.
+  /// Raw values of the multiplexor for which the signal is present.
+  std::vector<DbcRange> multiplexor_values = {};
 
   bool has_range() const { return min < max; }
   /// Whether a raw value in a parameter group means "no value" or "error" (SAE J1939-71, ISO 11783-7).

@@ -24,14 +24,14 @@ std::string value_of(DbcWords& words) {
 
 }  // namespace
 
-const std::string& DbcAttributes::Attribute::of(uint32_t can_id) const {
+const std::string& DbcAttributes::Attribute::value_for(uint32_t can_id) const {
   const auto found = own.find(can_id);
   return found == own.end() ? usual : found->second;
 }
 
 // The value in the file is a word of the enumeration or its number.
 std::string DbcAttributes::Attribute::word_of(uint32_t can_id) const {
-  const std::string value = lower_case(of(can_id));
+  const std::string value = lower_case(value_for(can_id));
   if (std::ranges::find(words, value) != words.end()) return value;
   const auto number = dbc_number(value);
   if (!number) return value;
@@ -95,7 +95,7 @@ bool DbcAttributes::set(DbcWords words) {
 }
 
 double DbcAttributes::cycle_ms(uint32_t can_id) const {
-  return dbc_number(cycle_.of(can_id)).value_or(0);
+  return dbc_number(cycle_.value_for(can_id)).value_or(0);
 }
 
 bool DbcAttributes::is_cyclic(uint32_t can_id) const {
@@ -108,7 +108,7 @@ bool DbcAttributes::is_group(uint32_t can_id) const {
 }
 
 const std::string& DbcAttributes::message_name(uint32_t can_id) const {
-  return message_name_.of(can_id);
+  return message_name_.value_for(can_id);
 }
 
 const std::string& DbcAttributes::signal_name(uint32_t can_id, const std::string& name) const {

@@ -40,7 +40,7 @@ class DbcAttributes {
     std::string usual = {};
     std::map<uint32_t, std::string> own = {};  // Values by can_id.
 
-    const std::string& of(uint32_t can_id) const;
+    const std::string& value_for(uint32_t can_id) const;
     std::string word_of(uint32_t can_id) const;
   };
 

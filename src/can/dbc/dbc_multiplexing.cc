@@ -71,7 +71,7 @@ class Multiplexors {
   const DbcMultiplexing& line_of(size_t s, const std::vector<const DbcMultiplexing*>& lines) const {
     const std::optional<int64_t> own = roles_[s].value;
     const auto has_own = [&](const DbcMultiplexing* line) {
-      return std::ranges::any_of(line->there,
+      return std::ranges::any_of(line->multiplexor_values,
                                  [&](const DbcRange& r) { return own && *own >= r.first && *own <= r.last; });
     };
     const auto found = std::ranges::find_if(lines, has_own);
@@ -82,19 +82,20 @@ class Multiplexors {
     const auto place = places_.find(line.multiplexor);
     if (place == places_.end())
       return leave_out(s, fmt::format("a signal of the message as the multiplexor in line {}", line.line));
-    if (line.there.empty()) {  // The line already has a remark.
+    if (line.multiplexor_values.empty()) {  // The line already has a remark.
       is_out_[s] = true;
       return;
     }
-    set(s, place->second, line.there);
-    if (count_ == 1 && roles_[s].value) signals_[s].there.push_back({*roles_[s].value, *roles_[s].value});
+    set(s, place->second, line.multiplexor_values);
+    if (count_ == 1 && roles_[s].value)
+      signals_[s].multiplexor_values.push_back({*roles_[s].value, *roles_[s].value});
   }
 
   void set_by_role(size_t s) {
     const DbcRole& role = roles_[s];
     const bool has_others = count_ > (is_multiplexor_[s] ? 1 : 0);
     if (!has_others) {
-      if (!std::exchange(told_, true))
+      if (!std::exchange(reported_, true))
         remark(s, "M, the multiplexor of m0, m1 and so on", "read as a signal of every frame");
     } else if (!role.value) {
       leave_out(s, "a number after the m of a multiplexed signal");
@@ -108,10 +109,10 @@ class Multiplexors {
     }
   }
 
-  void set(size_t s, size_t parent, std::vector<DbcRange> there) {
-    charge_.add(heap_piece((there.size() + 1) * sizeof(DbcRange)));
+  void set(size_t s, size_t parent, std::vector<DbcRange> multiplexor_values) {
+    charge_.add(heap_piece((multiplexor_values.size() + 1) * sizeof(DbcRange)));
     signals_[s].multiplexor = static_cast<int>(parent);
-    signals_[s].there = std::move(there);
+    signals_[s].multiplexor_values = std::move(multiplexor_values);
   }
 
   void check_depth(size_t s) {
@@ -155,11 +156,11 @@ class Multiplexors {
   std::vector<bool> is_multiplexor_;
   std::map<std::string, size_t> places_;  // Indices of signals by name. Empty if there are no lines.
   std::map<std::string, std::vector<const DbcMultiplexing*>> lines_;
-  int count_ = 0;        // Number of multiplexors.
-  size_t only_ = kNone;  // The only multiplexor, if there is exactly one.
-  int tops_ = 0;         // Number of multiplexors that are not multiplexed themselves.
-  size_t top_ = kNone;   // The only one of these, if there is exactly one.
-  bool told_ = false;    // Whether the missing multiplexor was reported.
+  int count_ = 0;          // Number of multiplexors.
+  size_t only_ = kNone;    // The only multiplexor, if there is exactly one.
+  int tops_ = 0;           // Number of multiplexors that are not multiplexed themselves.
+  size_t top_ = kNone;     // The only one of these, if there is exactly one.
+  bool reported_ = false;  // Whether the missing multiplexor was reported.
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ struct DbcMultiplexing {
   int64_t line = 0;
   std::string signal;
   std::string multiplexor;
-  std::vector<DbcRange> there = {};
+  std::vector<DbcRange> multiplexor_values = {};
 };
 
 /// Sets the multiplexors of the signals of a message. `roles` has one entry per signal, in the same order. A

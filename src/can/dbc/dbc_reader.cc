@@ -273,13 +273,13 @@ class Reader {
       const auto first = dbc_integer(words.word("-,;"));
       const auto last = words.skip('-') ? dbc_integer(words.word(",;")) : first;
       sound = sound && first && last && *first <= *last;
-      if (sound) line.there.push_back({*first, *last});
+      if (sound) line.multiplexor_values.push_back({*first, *last});
     } while (words.skip(','));
     sound = sound && (words.skip(';') || words.is_empty());
-    if (!sound) line.there.clear();
+    if (!sound) line.multiplexor_values.clear();
     of_reading_.add(3 * static_cast<int64_t>(sizeof(line)) + heap_bytes(line.signal) +
                     heap_bytes(line.multiplexor) +
-                    3 * static_cast<int64_t>(line.there.size() * sizeof(DbcRange)));
+                    3 * static_cast<int64_t>(line.multiplexor_values.size() * sizeof(DbcRange)));
     draft->multiplexing.push_back(std::move(line));
     if (!sound) throw OddLine{"values of a multiplexor, such as SG_MUL_VAL_ 291 Heat Mode 4-4, 6-7"};
   }

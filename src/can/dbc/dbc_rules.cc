@@ -76,11 +76,11 @@ void DbcRules::add(const FrameSpans& frames) {
   for (size_t i = 0; i < frames.time_ns.size(); ++i) {
     if ((frames.can_id[i] & (kCanRemote | kCanError)) != 0) continue;
     ++frames_;
-    broken_ += judge(frames, i);
+    broken_ += check(frames, i);
   }
 }
 
-bool DbcRules::judge(const FrameSpans& frames, size_t i) {
+bool DbcRules::check(const FrameSpans& frames, size_t i) {
   uint32_t id = frames.can_id[i];
   const int64_t time_ns = frames.time_ns[i];
   const int64_t bytes = frames.length[i];
@@ -89,26 +89,26 @@ bool DbcRules::judge(const FrameSpans& frames, size_t i) {
     const bool is_new = !findings_.contains({id, DbcRule::unknown_message, ""});
     if (is_new && unknown_ == kMaxUnknown) return true;
     unknown_ += is_new;
-    tell(
+    report(
         id, DbcRule::unknown_message, "", time_ns, [&] { return fmt::format("{} bytes", bytes); },
         [] { return std::string("an ID of the DBC"); });
     return true;
   }
   State& state = *found;
-  bool broken = judge_time(state, id, time_ns);
+  bool broken = check_time(state, id, time_ns);
   // A group longer than a frame is sent in frames of the transport protocol, or is shorter.
   const bool is_long_group = state.message->is_group && state.message->length > kPayloadBytes;
   if (bytes != state.message->length && !is_long_group) {
     broken = true;
-    tell(
+    report(
         id, DbcRule::length, "", time_ns, [&] { return fmt::format("{} bytes", bytes); },
         [&] { return fmt::format("{}", state.message->length); });
   }
   const uint8_t* const payload = frames.data.data() + static_cast<int64_t>(i) * frames.width;
-  return judge_signals(state, id, time_ns, payload, std::min(bytes, frames.width)) || broken;
+  return check_signals(state, id, time_ns, payload, std::min(bytes, frames.width)) || broken;
 }
 
-bool DbcRules::judge_time(State& state, uint32_t id, int64_t time_ns) {
+bool DbcRules::check_time(State& state, uint32_t id, int64_t time_ns) {
   const int64_t last_ns = std::exchange(state.last_ns, time_ns);
   const double cycle_ms = state.message->cycle_ms;
   // Times that run back belong to another recording or to a clock that was set.
@@ -116,13 +116,13 @@ bool DbcRules::judge_time(State& state, uint32_t id, int64_t time_ns) {
   const double gap_ms = static_cast<double>(time_ns - last_ns) * 1e-6;
   const bool early = gap_ms < kEarly * cycle_ms;
   if (!early && gap_ms <= kLate * cycle_ms) return false;
-  tell(
+  report(
       id, early ? DbcRule::early : DbcRule::late, "", time_ns,
       [&] { return fmt::format("{:.3f} ms", gap_ms); }, [&] { return fmt::format("{:g} ms", cycle_ms); });
   return true;
 }
 
-bool DbcRules::judge_signals(State& state, uint32_t id, int64_t time_ns, const uint8_t* payload,
+bool DbcRules::check_signals(State& state, uint32_t id, int64_t time_ns, const uint8_t* payload,
                              int64_t bytes) {
   bool broken = false;
   const std::vector<DbcSignal>& signals = state.message->signals;
@@ -136,7 +136,7 @@ bool DbcRules::judge_signals(State& state, uint32_t id, int64_t time_ns, const u
     const double slack = signal.is_float ? 0 : std::abs(signal.factor) / 2;
     if (value >= signal.min - slack && value <= signal.max + slack) continue;
     broken = true;
-    tell(
+    report(
         id, DbcRule::range, signal.name, time_ns, [&] { return fmt::format("{:g} {}", value, signal.unit); },
         [&] { return fmt::format("{:g} .. {:g} {}", signal.min, signal.max, signal.unit); });
   }
@@ -152,31 +152,31 @@ bool DbcRules::judge_signals(State& state, uint32_t id, int64_t time_ns, const u
     const int64_t next = (last + 1) % counter.modulus;
     if (last < 0 || *raw == next) continue;
     broken = true;
-    tell(
+    report(
         id, DbcRule::counter, signal.name, time_ns, [&] { return fmt::format("{}", *raw); },
         [&] { return fmt::format("{}", next); });
   }
   return broken;
 }
 
-void DbcRules::tell(uint32_t id, DbcRule rule, const std::string& signal, int64_t time_ns, auto found,
-                    auto expected) {
+void DbcRules::report(uint32_t id, DbcRule rule, const std::string& signal, int64_t time_ns, auto found,
+                      auto expected) {
   const auto [at, is_new] = findings_.try_emplace({id, rule, signal});
-  Told& told = at->second;
+  ReportedFinding& reported = at->second;
   if (is_new)
-    told.finding = {.can_id = id,
-                    .rule = rule,
-                    .signal = signal,
-                    .frames = 0,
-                    .first_ns = time_ns,
-                    .found = found(),
-                    .expected = expected()};
-  told.finding.frames += std::exchange(told.frame, frames_) != frames_;
+    reported.finding = {.can_id = id,
+                        .rule = rule,
+                        .signal = signal,
+                        .frames = 0,
+                        .first_ns = time_ns,
+                        .found = found(),
+                        .expected = expected()};
+  reported.finding.frames += std::exchange(reported.frame, frames_) != frames_;
 }
 
 std::vector<DbcFinding> DbcRules::findings() const {
   std::vector<DbcFinding> all;
-  for (const auto& [key, told] : findings_) all.push_back(told.finding);
+  for (const auto& [key, reported] : findings_) all.push_back(reported.finding);
   return all;
 }
 

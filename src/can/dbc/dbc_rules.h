@@ -73,20 +73,21 @@ class DbcRules {
 
   static State state_of(const DbcMessage& message);
   State* find_state(uint32_t& id);
-  bool judge(const FrameSpans& frames, size_t i);
-  bool judge_time(State& state, uint32_t id, int64_t time_ns);
-  bool judge_signals(State& state, uint32_t id, int64_t time_ns, const uint8_t* payload, int64_t bytes);
-  void tell(uint32_t id, DbcRule rule, const std::string& signal, int64_t time_ns, auto found, auto expected);
+  bool check(const FrameSpans& frames, size_t i);
+  bool check_time(State& state, uint32_t id, int64_t time_ns);
+  bool check_signals(State& state, uint32_t id, int64_t time_ns, const uint8_t* payload, int64_t bytes);
+  void report(uint32_t id, DbcRule rule, const std::string& signal, int64_t time_ns, auto found,
+              auto expected);
 
   const Dbc& dbc_;
   std::map<uint32_t, State> states_;  // States of messages and of senders of groups.
   size_t senders_ = 0;
   State passing_ = {};  // State of a sender beyond kMaxSenders.
-  struct Told {
+  struct ReportedFinding {
     DbcFinding finding;
     int64_t frame = 0;  // The frame counted last, because a message may have two signals with one name.
   };
-  std::map<std::tuple<uint32_t, DbcRule, std::string>, Told> findings_;
+  std::map<std::tuple<uint32_t, DbcRule, std::string>, ReportedFinding> findings_;
   size_t unknown_ = 0;
   int64_t frames_ = 0;
   int64_t broken_ = 0;
