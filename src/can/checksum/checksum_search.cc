@@ -36,7 +36,7 @@ void ChecksumSearch::see(uint64_t payload) {
 }
 
 void ChecksumSearch::begin() {
-  begun_ = true;
+  started_ = true;
   for (int nibble = 0; nibble < kUnits; ++nibble) {
     const uint64_t changes = varying() >> (60 - 4 * nibble) & 15;
     if (changes != 0) unit_[units_++] = {nibble, std::countr_zero(changes)};
@@ -51,7 +51,7 @@ void ChecksumSearch::begin() {
 }
 
 void ChecksumSearch::solve(uint64_t payload) {
-  if (!begun_) begin();
+  if (!started_) begin();
   const size_t hash = payload * 0x9E3779B97F4A7C15 >> 52;  // Knuth, TAOCP 3, section 6.4
   const bool is_new = !hashes_.test(hash);
   hashes_.set(hash);
@@ -75,7 +75,7 @@ void ChecksumSearch::solve(uint64_t payload) {
     const auto kind =
         sum.system.add(row, static_cast<uint8_t>(value - value_of(base_, sum.first_bit, sum.bits)));
     if (kind != ResidueSystem::Kind::follows || !is_new) continue;
-    ++sum.foretold;
+    ++sum.predicted;
     sum.values.set(value);
   }
 }
@@ -112,15 +112,15 @@ std::optional<PayloadChecksum> ChecksumSearch::crc(int32_t id) const {
   return std::nullopt;
 }
 
-std::optional<PayloadChecksum> ChecksumSearch::sum(const Sum& of, int32_t id) const {
-  if (!of.system.solvable() || of.values.count() < kFewestValues) return std::nullopt;
-  const auto mask = static_cast<uint8_t>((1U << of.bits) - 1);
-  const uint64_t field = field_of(of.first_bit, of.bits);
+std::optional<PayloadChecksum> ChecksumSearch::sum(const Sum& candidate, int32_t id) const {
+  if (!candidate.system.solvable() || candidate.values.count() < kMinValues) return std::nullopt;
+  const auto mask = static_cast<uint8_t>((1U << candidate.bits) - 1);
+  const uint64_t field = field_of(candidate.first_bit, candidate.bits);
   PayloadChecksum found{
-      .id = id, .first_bit = of.first_bit, .bits = of.bits, .rule = PayloadChecksum::Rule::sum};
+      .id = id, .first_bit = candidate.first_bit, .bits = candidate.bits, .rule = PayloadChecksum::Rule::sum};
   const auto term = [&](size_t bit) -> uint8_t& { return found.terms[bit]; };
   for (size_t u = 0; u < units_; ++u) {
-    const auto coefficient = of.system.coefficient(static_cast<int>(u));
+    const auto coefficient = candidate.system.coefficient(static_cast<int>(u));
     const auto last = static_cast<size_t>(4 * unit_[u].nibble + 3 - unit_[u].shift);
     if ((bit_at(last) & field) != 0 || !coefficient) continue;
     for (int b = 0; b < 4 - unit_[u].shift; ++b) {
@@ -133,25 +133,26 @@ std::optional<PayloadChecksum> ChecksumSearch::sum(const Sum& of, int32_t id) co
 }
 
 void ChecksumSearch::offer(int32_t id, Vector<PayloadChecksum, Tag::columns>& to) const {
-  if (!begun_) return;
-  if (const auto one = crc(id)) to.push_back(*one);
-  const auto put = [&](PayloadChecksum one) {
-    one.start = static_cast<uint8_t>(value_of(base_, one.first_bit, one.bits) - one.expected(base_));
-    to.push_back(one);
+  if (!started_) return;
+  if (const auto checksum = crc(id)) to.push_back(*checksum);
+  const auto put = [&](PayloadChecksum checksum) {
+    checksum.start =
+        static_cast<uint8_t>(value_of(base_, checksum.first_bit, checksum.bits) - checksum.expected(base_));
+    to.push_back(checksum);
   };
   std::array<const Sum*, 24> sums{};
   for (size_t k = 0; k < sums_; ++k) sums[k] = &sum_[k];
   std::ranges::stable_sort(std::span(sums).first(sums_), [](const Sum* a, const Sum* b) {
     return std::tuple(a->bits, a->values.count()) > std::tuple(b->bits, b->values.count());
   });
-  for (const Sum* of : std::span(sums).first(sums_)) {
-    const auto some = sum(*of, id);
-    if (!some) continue;
-    const int numbers = numbers_in(*some);
-    const bool as_whole = is_whole_sum(*some) && numbers >= 2 && of->foretold >= kFewestForetold;
-    const bool as_part = numbers >= 3 && of->foretold >= kFewestForetoldByPart;
-    if (as_whole || as_part) put(completed(*some));
-    if (as_part) put(*some);
+  for (const Sum* candidate : std::span(sums).first(sums_)) {
+    const auto found = sum(*candidate, id);
+    if (!found) continue;
+    const int numbers = numbers_in(*found);
+    const bool as_whole = is_whole_sum(*found) && numbers >= 2 && candidate->predicted >= kMinPredicted;
+    const bool as_part = numbers >= 3 && candidate->predicted >= kMinPredictedByPart;
+    if (as_whole || as_part) put(completed(*found));
+    if (as_part) put(*found);
   }
 }
 

@@ -23,10 +23,10 @@ class ChecksumSearch {
   /// Minimum number of different payloads whose field was predicted by a sum of everything that changes. The
   /// second constant is for a sum of three numbers or more that is only a part of it: two numbers and their
   /// sum may be signals that belong together.
-  static constexpr int64_t kFewestForetold = 24;
-  static constexpr int64_t kFewestForetoldByPart = 128;
+  static constexpr int64_t kMinPredicted = 24;
+  static constexpr int64_t kMinPredictedByPart = 128;
   /// Minimum number of values that the field takes in them. A field with fewer is a state and not a checksum.
-  static constexpr size_t kFewestValues = 12;
+  static constexpr size_t kMinValues = 12;
 
   void see(uint64_t payload);
   void solve(uint64_t payload);
@@ -48,14 +48,14 @@ class ChecksumSearch {
     uint8_t first_bit = 0;
     uint8_t bits = 0;
     ResidueSystem system{8};
-    int64_t foretold = 0;
+    int64_t predicted = 0;
     std::bitset<256> values = {};
   };
 
   uint64_t varying() const { return ones_ & zeros_; }
   void begin();
   std::optional<PayloadChecksum> crc(int32_t id) const;
-  std::optional<PayloadChecksum> sum(const Sum& of, int32_t id) const;
+  std::optional<PayloadChecksum> sum(const Sum& candidate, int32_t id) const;
 
   // State of see().
   uint64_t base_ = 0;  // The first payload.
@@ -65,7 +65,7 @@ class ChecksumSearch {
 
   // State of solve(). The basis of the differences (exclusive or) between the first payload and the others,
   // by highest bit: an affine relation holds for all payloads if it holds for the basis.
-  bool begun_ = false;
+  bool started_ = false;
   std::array<uint64_t, 64> basis_{};
   std::bitset<4096> hashes_;  // Hashes of payloads.
   size_t units_ = 0;

@@ -15,13 +15,13 @@ constexpr int kMaxShift = 2;   // A two-byte identifier, as in AUTOSAR's profile
 // kBack others.
 struct Powers {
   static constexpr int kBack = -kMinShift * 8;
-  std::array<uint8_t, kBack + PayloadChecksum::kPayload + 8 * kMaxShift> of;
+  std::array<uint8_t, kBack + PayloadChecksum::kPayload + 8 * kMaxShift> values;
 
   Powers(int bits, uint8_t polynomial) {
     const auto whole = static_cast<uint32_t>(1U << bits | polynomial);
     uint32_t value = polynomial;
     for (int e = 0; e < kBack; ++e) value = (value & 1 ? value ^ whole : value) >> 1;
-    for (uint8_t& power : of) {
+    for (uint8_t& power : values) {
       power = static_cast<uint8_t>(value);
       value <<= 1;
       if ((value >> bits) != 0) value ^= whole;
@@ -79,7 +79,7 @@ std::optional<Crc> find_crc(int bits, int first_bit, std::span<const uint64_t> d
       for (int shift = kMinShift; shift <= kMaxShift; ++shift) {
         const auto term = [&](int bit) {
           const int power = Powers::kBack + shift * bits + after[o][static_cast<size_t>(bit)];
-          return powers.of[static_cast<size_t>(power)];
+          return powers.values[static_cast<size_t>(power)];
         };
         const auto has_it = [&](uint64_t difference) {
           auto value = static_cast<uint8_t>((difference & field) >> below);

@@ -13,14 +13,15 @@ struct Terms {
   uint8_t mask = static_cast<uint8_t>((1U << sum.bits) - 1);
 
   bool known(size_t bit) const { return (sum.known >> (63 - bit) & 1) != 0; }
-  uint8_t of(size_t bit) const { return known(bit) ? sum.terms[bit] : uint8_t{0}; }
+  uint8_t term(size_t bit) const { return known(bit) ? sum.terms[bit] : uint8_t{0}; }
   bool doubles(size_t bit) const {  // Whether the term of the bit doubles into that of the bit above it.
-    return of(bit) != 0 && of(bit - 1) != 0 && of(bit - 1) == static_cast<uint8_t>(of(bit) << 1 & mask);
+    return term(bit) != 0 && term(bit - 1) != 0 &&
+           term(bit - 1) == static_cast<uint8_t>(term(bit) << 1 & mask);
   }
   bool any_known(size_t byte) const { return (sum.known >> (56 - kByte * byte) & 255) != 0; }
   bool is_added(size_t byte) const {
     for (size_t b = 0; b < kByte; ++b)
-      if (of(kByte * byte + b) != 0) return true;
+      if (term(kByte * byte + b) != 0) return true;
     return false;
   }
   // The term of a bit if its number, of `width` bits, is added with this scale.
@@ -29,7 +30,7 @@ struct Terms {
   }
   bool fits(uint8_t scale, size_t byte, size_t width) const {
     for (size_t bit = kByte * byte; bit < kByte * (byte + 1); ++bit)
-      if (known(bit) && of(bit) != scaled(scale, bit, width)) return false;
+      if (known(bit) && term(bit) != scaled(scale, bit, width)) return false;
     return true;
   }
   // The first scale of the sum's sign for which `holds` is true.
@@ -50,7 +51,7 @@ struct Terms {
     for (const int sign : {1, -1}) {
       bool plain = true;
       for (size_t bit = 0; bit < sum.terms.size(); ++bit)
-        plain = plain && std::popcount(static_cast<uint8_t>(sign * of(bit) & mask)) <= 1;
+        plain = plain && std::popcount(static_cast<uint8_t>(sign * term(bit) & mask)) <= 1;
       if (plain) return sign;
     }
     return std::nullopt;
@@ -86,7 +87,7 @@ int numbers_in(const PayloadChecksum& sum) {
   const Terms terms{sum};
   int numbers = 0;
   for (size_t bit = 0; bit < sum.terms.size(); ++bit)
-    numbers += terms.of(bit) != 0 && (bit == 0 || !terms.doubles(bit));
+    numbers += terms.term(bit) != 0 && (bit == 0 || !terms.doubles(bit));
   return numbers;
 }
 

@@ -14,14 +14,14 @@ namespace {
 // Compares the check below with the check values of the catalogue of parametrised CRC algorithms
 // (reveng.sourceforge.io/crc-catalogue).
 TEST(CrcSearch, TheChecksOfTheseTestsAreThoseOfTheCatalogue) {
-  const auto of = [](const Check& check) {
+  const auto check_value = [](const Check& check) {
     const std::string_view text = "123456789";
     return check.over(std::vector<uint8_t>(text.begin(), text.end()));
   };
-  EXPECT_EQ(of(kSaeJ1850), 0x4B);
-  EXPECT_EQ(of(kSmbus), 0xF4);
-  EXPECT_EQ(of(kAutosar), 0xDF);
-  EXPECT_EQ(of(kMaxim), 0xA1);
+  EXPECT_EQ(check_value(kSaeJ1850), 0x4B);
+  EXPECT_EQ(check_value(kSmbus), 0xF4);
+  EXPECT_EQ(check_value(kAutosar), 0xDF);
+  EXPECT_EQ(check_value(kMaxim), 0xA1);
 }
 
 class Checks : public testing::TestWithParam<Check> {

@@ -24,8 +24,10 @@ std::vector<std::array<int, 3>> solutions(const std::vector<Equation>& equations
     for (int y = 0; y < size; ++y)
       for (int z = 0; z < size; ++z) {
         bool hold = true;
-        for (const Equation& of : equations)
-          hold = hold && (of.row[0] * x + of.row[1] * y + of.row[2] * z - of.result) % size == 0;
+        for (const Equation& equation : equations)
+          hold =
+              hold &&
+              (equation.row[0] * x + equation.row[1] * y + equation.row[2] * z - equation.result) % size == 0;
         if (hold) all.push_back({x, y, z});
       }
   return all;
