@@ -164,8 +164,8 @@ ArrivalModel ArrivalModel::from_tensors(const NamedTensors& tensors, int32_t ids
   for (size_t i = 0; i < static_cast<size_t>(ids); ++i) {
     const auto bound = [&](size_t k) { return Arrival::Bound{min[4 * i + k], margins[3 * i + k]}; };
     const Arrival id{bound(0), bound(1), bound(2), min[4 * i + 3] != 0};
-    for (const Arrival::Bound& one : {id.one, id.two, id.eight})
-      if (one.min_ns < 0 || !std::isfinite(one.margin) || (one.min_ns > 0 && one.margin <= 0))
+    for (const Arrival::Bound& limit : {id.one, id.two, id.eight})
+      if (limit.min_ns < 0 || !std::isfinite(limit.margin) || (limit.min_ns > 0 && limit.margin <= 0))
         throw InputError(fmt::format(
             "the model's tensors 'profile.arrival_*' hold an impossible bound in row {}; calibrate it again",
             i));

@@ -16,7 +16,7 @@ namespace plimsoll {
 namespace {
 
 // Charges all memory for this many IDs at once, so that a refusal names the total.
-void require_room(size_t ids) {
+void require_memory(size_t ids) {
   constexpr size_t kEach = sizeof(BehaviourProfile::Id) + sizeof(BenignId) + sizeof(BenignId::Spans);
   const size_t transitions = ids <= BehaviourProfile::kMaxIds ? ids * ids / 8 : 0;
   const Charge all(Tag::columns, static_cast<int64_t>(ids * kEach + transitions));
@@ -77,7 +77,7 @@ BehaviourProfile::BehaviourProfile(Vocabulary vocabulary)
 
 BehaviourProfile BehaviourProfile::learn(const FramesView& frames, Vocabulary vocabulary,
                                          const LearnFrom& from) {
-  require_room(vocabulary.ids().size());
+  require_memory(vocabulary.ids().size());
   BehaviourProfile profile(std::move(vocabulary));
   Learner learner(profile);
   std::set<std::string> seen;
@@ -111,7 +111,7 @@ BehaviourProfile BehaviourProfile::learn(const FrameSpans& frames, std::span<con
       if (is_benign(part.label[i])) seen.add(keys[i]);
   }
   MessageKeys keys = seen.take();
-  require_room(keys.size());
+  require_memory(keys.size());
   BehaviourProfile profile(Vocabulary({std::move(keys), std::move(channels)}));
   Learner learner(profile);
   for (const FrameWindow& run : runs)

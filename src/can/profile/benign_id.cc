@@ -130,8 +130,8 @@ void BenignId::finish_times(const Spans& spans, int64_t recordings, BehaviourPro
 
   const double period = gap_ns_ / count;
   if (two_gaps_ < BehaviourProfile::kFewestToExpect || period > BehaviourProfile::kLongestPeriod) return;
-  const auto beyond = [](int64_t of) {
-    return static_cast<int64_t>(BehaviourProfile::kBeyond * static_cast<double>(of));
+  const auto beyond = [](int64_t total) {
+    return static_cast<int64_t>(BehaviourProfile::kBeyond * static_cast<double>(total));
   };
   const int64_t min = GapBins::least_of(GapBins::bin_at(spans.two, beyond(two_gaps_)));
   // GapBins does not distinguish the shortest spans from none.

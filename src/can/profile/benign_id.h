@@ -44,26 +44,26 @@ class BenignId {
   /// Calls take(number) for each count, in a fixed order; for_each_sum() does so for the sums of gaps.
   template <typename Self, typename Take>
   static void for_each_count(Self& self, const Take& take) {
-    for (auto* one : {&self.recordings_, &self.gaps_, &self.two_gaps_, &self.payloads_, &self.pairs_})
-      take(*one);
+    for (auto* value : {&self.recordings_, &self.gaps_, &self.two_gaps_, &self.payloads_, &self.pairs_})
+      take(*value);
     take(self.longest_still_);
     take(self.ones_);
     take(self.always_);
-    for (auto& one : self.lengths_) take(one);
-    for (auto& one : self.bytes_) take(one);
-    for (auto& one : self.byte_squares_) take(one);
-    for (auto& one : self.max_change_) take(one);
+    for (auto& value : self.lengths_) take(value);
+    for (auto& value : self.bytes_) take(value);
+    for (auto& value : self.byte_squares_) take(value);
+    for (auto& value : self.max_change_) take(value);
     for (auto* steps : {&self.byte_steps_, &self.nibble_steps_})
-      for (auto& one : *steps) {
-        take(one.step);
-        take(one.lead);
-        take(one.hits);
+      for (auto& value : *steps) {
+        take(value.step);
+        take(value.lead);
+        take(value.hits);
       }
   }
   static constexpr int64_t kCounts = 8 + BehaviourProfile::kMaxPayload + 1 + 9 * kPayloadBytes;
   template <typename Self, typename Take>
   static void for_each_sum(Self& self, const Take& take) {
-    for (auto* one : {&self.gap_sum_, &self.gap_squares_, &self.gap_ns_}) take(*one);
+    for (auto* value : {&self.gap_sum_, &self.gap_squares_, &self.gap_ns_}) take(*value);
   }
 
  private:

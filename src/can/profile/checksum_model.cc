@@ -78,10 +78,11 @@ NamedTensors ChecksumModel::tensors() const {
   Vector<int64_t, Tag::columns> places;
   Vector<int64_t, Tag::columns> bits;
   Vector<int64_t, Tag::columns> terms;
-  for (const PayloadChecksum& one : checksums_) {
-    places.insert(places.end(), {one.id, one.first_bit, one.bits, static_cast<int64_t>(one.rule), one.start});
-    bits.insert(bits.end(), {static_cast<int64_t>(one.known), static_cast<int64_t>(one.constant)});
-    terms.insert(terms.end(), one.terms.begin(), one.terms.end());
+  for (const PayloadChecksum& checksum : checksums_) {
+    places.insert(places.end(), {checksum.id, checksum.first_bit, checksum.bits,
+                                 static_cast<int64_t>(checksum.rule), checksum.start});
+    bits.insert(bits.end(), {static_cast<int64_t>(checksum.known), static_cast<int64_t>(checksum.constant)});
+    terms.insert(terms.end(), checksum.terms.begin(), checksum.terms.end());
   }
   const auto count = static_cast<int64_t>(checksums_.size());
   return {{"profile.checksum_place", own_tensor<int64_t>(places, {count, 5})},
@@ -111,16 +112,17 @@ ChecksumModel ChecksumModel::from_tensors(const NamedTensors& tensors, int32_t i
           "again",
           k));
     id_before = place[0];
-    PayloadChecksum one{.id = static_cast<int32_t>(place[0]),
-                        .first_bit = static_cast<uint8_t>(place[1]),
-                        .bits = static_cast<uint8_t>(place[2]),
-                        .rule = static_cast<PayloadChecksum::Rule>(place[3]),
-                        .start = static_cast<uint8_t>(place[4]),
-                        .known = static_cast<uint64_t>(bits[2 * k]),
-                        .constant = static_cast<uint64_t>(bits[2 * k + 1])};
-    std::ranges::transform(its, one.terms.begin(), [](int64_t term) { return static_cast<uint8_t>(term); });
-    one.known &= ~one.field();
-    model.checksums_.push_back(one);
+    PayloadChecksum checksum{.id = static_cast<int32_t>(place[0]),
+                             .first_bit = static_cast<uint8_t>(place[1]),
+                             .bits = static_cast<uint8_t>(place[2]),
+                             .rule = static_cast<PayloadChecksum::Rule>(place[3]),
+                             .start = static_cast<uint8_t>(place[4]),
+                             .known = static_cast<uint64_t>(bits[2 * k]),
+                             .constant = static_cast<uint64_t>(bits[2 * k + 1])};
+    std::ranges::transform(its, checksum.terms.begin(),
+                           [](int64_t term) { return static_cast<uint8_t>(term); });
+    checksum.known &= ~checksum.field();
+    model.checksums_.push_back(checksum);
   }
   model.find_places(ids);
   return model;

@@ -43,17 +43,17 @@ uint64_t bits_at(int first, int bits) {
   return ((uint64_t{1} << bits) - 1) << (64 - first - bits);
 }
 
-auto place_of(const Signal& one) {
-  return std::tuple(one.first_bit, one.bits);
+auto place_of(const Signal& item) {
+  return std::tuple(item.first_bit, item.bits);
 }
-auto place_of(const SignalPair& one) {
-  return std::tuple(one.first, one.second, one.bits);
+auto place_of(const SignalPair& item) {
+  return std::tuple(item.first, item.second, item.bits);
 }
 
-template <typename One>
-const One* find(std::span<const One> all, const One& wanted) {
+template <typename Item>
+const Item* find(std::span<const Item> all, const Item& place) {
   const auto found =
-      std::ranges::find_if(all, [&](const One& one) { return place_of(one) == place_of(wanted); });
+      std::ranges::find_if(all, [&](const Item& item) { return place_of(item) == place_of(place); });
   return found == all.end() ? nullptr : &*found;
 }
 
@@ -61,12 +61,12 @@ const One* find(std::span<const One> all, const One& wanted) {
 std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine& line) {
   Signal all{.first_bit = place.first_bit, .bits = place.bits};
   const auto in = [&](const Part& part) { return find(part.drive.profile.signals().of(part.id), place); };
-  const auto line_of = [](const Part& part, const Signal* one) -> const SignalLine& {
-    return part.drive.sums.lines[static_cast<size_t>(one - part.drive.profile.signals().signals().data())];
+  const auto line_of = [](const Part& part, const Signal* item) -> const SignalLine& {
+    return part.drive.sums.lines[static_cast<size_t>(item - part.drive.profile.signals().signals().data())];
   };
   for (const Part& part : parts) {
-    if (const Signal* const one = in(part))
-      line.add(line_of(part, one));
+    if (const Signal* const item = in(part))
+      line.add(line_of(part, item));
     else if (part.holds(bits_at(place.first_bit, place.bits)))
       line.pairs += static_cast<double>(std::max<int64_t>(part.counted().payloads() - 2, 0));
     else
@@ -77,13 +77,13 @@ std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine
   double max_mean = 0;
   bool has_mean = false;
   for (const Part& part : parts) {
-    const Signal* const one = in(part);
+    const Signal* const item = in(part);
     Signal its;
-    if (one != nullptr) {
-      its = *one;
+    if (item != nullptr) {
+      its = *item;
       // The merged line may differ from the drive's own line by this much, wherever the own line was worst.
-      const double off =
-          std::abs(all.slope - one->slope) * line_of(part, one).max_step + std::abs(all.offset - one->offset);
+      const double off = std::abs(all.slope - item->slope) * line_of(part, item).max_step +
+                         std::abs(all.offset - item->offset);
       has_mean |= its.max_mean >= 0;
       its.max_mean = (its.max_mean >= 0 ? its.max_mean : its.max) + off;
       its.max += off;
@@ -112,8 +112,8 @@ std::optional<SignalPair> merged(const Parts& parts, const SignalPair& place) {
   bool any = false;
   for (const Part& part : parts) {
     SignalPair its = all;
-    if (const SignalPair* const one = find(part.drive.profile.pairs().of(part.id), place))
-      its = *one;
+    if (const SignalPair* const item = find(part.drive.profile.pairs().of(part.id), place))
+      its = *item;
     else if (part.holds(bits_at(place.first, place.bits) | bits_at(place.second, place.bits)))
       its.middle =
           SignalPair{.first = place.first, .second = place.second, .bits = place.bits}.off(part.held());
@@ -139,7 +139,7 @@ std::optional<PayloadChecksum> merged_checksum(const Parts& parts) {
   std::optional<PayloadChecksum> all;
   const auto in = [](const Part& part) { return part.drive.profile.checksums().of(part.id); };
   for (const Part& part : parts)
-    if (const PayloadChecksum* const one = in(part); one != nullptr && !all) all = *one;
+    if (const PayloadChecksum* const item = in(part); item != nullptr && !all) all = *item;
   if (!all) return std::nullopt;
   for (const Part& part : parts) {
     PayloadChecksum its = *all;
@@ -153,14 +153,14 @@ std::optional<PayloadChecksum> merged_checksum(const Parts& parts) {
 }
 
 // Calls merge(place) for each distinct place of all drives, in ascending order.
-template <typename One, typename Of, typename Merge>
-void merge_places(const Parts& parts, const Of& of, const Merge& merge) {
-  std::vector<One> places;
+template <typename Item, typename ItemsOf, typename Merge>
+void merge_places(const Parts& parts, const ItemsOf& items_of, const Merge& merge) {
+  std::vector<Item> places;
   for (const Part& part : parts)
-    for (const One& one : of(part))
-      if (find(std::span<const One>(places), one) == nullptr) places.push_back(one);
-  std::ranges::sort(places, {}, [](const One& one) { return place_of(one); });
-  for (const One& place : places) merge(place);
+    for (const Item& item : items_of(part))
+      if (find(std::span<const Item>(places), item) == nullptr) places.push_back(item);
+  std::ranges::sort(places, {}, [](const Item& item) { return place_of(item); });
+  for (const Item& place : places) merge(place);
 }
 
 MessageIds ids_of(std::span<const LearnedDrive> drives) {
@@ -177,17 +177,17 @@ MessageIds ids_of(std::span<const LearnedDrive> drives) {
   return {keys.take(), channels};
 }
 
-}  // namespace
+void add_bins(auto& bins, const auto& more) {
+  for (size_t bin = 0; bin < bins.size(); ++bin) add_count(bins[bin], more[bin]);
+}
 
-BehaviourProfile BehaviourProfile::merged(std::span<const LearnedDrive> drives, ProfileSums& sums) {
-  BehaviourProfile profile(Vocabulary(ids_of(drives)));
-  const Vocabulary& vocabulary = profile.vocabulary_;
+// Adds up the sums of all drives, by the IDs of `vocabulary`. Lines of signals are merged with the signals.
+ProfileSums merged_sums(std::span<const LearnedDrive> drives, const Vocabulary& vocabulary) {
   const auto count = static_cast<size_t>(vocabulary.size());
-  sums = {};
+  ProfileSums sums;
   sums.ids.assign(count, {});
   sums.spans.assign(count, {});
   for (const LearnedDrive& drive : drives) {
-    profile.silence_.add(drive.profile.silence_);
     add_count(sums.recordings, drive.sums.recordings);
     add_count(sums.arrivals.traffic_ns, drive.sums.arrivals.traffic_ns);
     if (!drive.sums.arrivals.ids.empty()) sums.arrivals.ids.resize(count);
@@ -197,47 +197,71 @@ BehaviourProfile BehaviourProfile::merged(std::span<const LearnedDrive> drives, 
     for (size_t i = 0; i < keys.size(); ++i) {
       const auto at = static_cast<size_t>(vocabulary.index(keys[i]));
       sums.ids[at].add(drive.sums.ids[i]);
-      const auto add = [](auto& bins, const auto& more) {
-        for (size_t bin = 0; bin < bins.size(); ++bin) add_count(bins[bin], more[bin]);
-      };
-      add(sums.spans[at].one, drive.sums.spans[i].one);
-      add(sums.spans[at].two, drive.sums.spans[i].two);
+      add_bins(sums.spans[at].one, drive.sums.spans[i].one);
+      add_bins(sums.spans[at].two, drive.sums.spans[i].two);
       if (!drive.sums.arrivals.ids.empty()) sums.arrivals.ids[at].add(drive.sums.arrivals.ids[i]);
-      if (drive.profile.transitions_.empty()) continue;
-      for (size_t j = 0; j < keys.size(); ++j)
-        if (drive.profile.has_transition(static_cast<int32_t>(i), static_cast<int32_t>(j)))
-          profile.add_transition(vocabulary.index(keys[i]), vocabulary.index(keys[j]));
     }
   }
-  for (size_t i = 0; i < count; ++i) profile.ids_[i] = sums.ids[i].finished(sums.spans[i], sums.recordings);
-  profile.find_expected();
-  profile.arrivals_ = ArrivalModel(sums.arrivals);
+  return sums;
+}
 
+// The merged models of payloads, sorted by ID.
+struct PayloadModels {
   Vector<Signal, Tag::columns> signals;
   Vector<SignalPair, Tag::columns> pairs;
   Vector<PayloadChecksum, Tag::columns> checksums;
+};
+
+// Merges the payload models of all drives. Appends the line of each merged signal to `lines`.
+PayloadModels merged_payload_models(std::span<const LearnedDrive> drives, const Vocabulary& vocabulary,
+                                    Vector<SignalLine, Tag::columns>& lines) {
+  PayloadModels models;
   for (int32_t id = 0; id < vocabulary.size(); ++id) {
     const Parts parts = parts_of(drives, vocabulary.ids().keys[static_cast<size_t>(id)]);
-    const auto put = [&](auto one, auto& all) {
-      if (!one) return false;
-      one->id = id;
-      all.push_back(*one);
+    const auto put = [&](auto item, auto& all) {
+      if (!item) return false;
+      item->id = id;
+      all.push_back(*item);
       return true;
     };
     merge_places<Signal>(
         parts, [](const Part& part) { return part.drive.profile.signals().of(part.id); },
         [&](const Signal& place) {
           SignalLine line;
-          if (put(plimsoll::merged(parts, place, line), signals)) sums.lines.push_back(line);
+          if (put(merged(parts, place, line), models.signals)) lines.push_back(line);
         });
     merge_places<SignalPair>(
         parts, [](const Part& part) { return part.drive.profile.pairs().of(part.id); },
-        [&](const SignalPair& place) { put(plimsoll::merged(parts, place), pairs); });
-    put(merged_checksum(parts), checksums);
+        [&](const SignalPair& place) { put(merged(parts, place), models.pairs); });
+    put(merged_checksum(parts), models.checksums);
   }
-  profile.signals_ = SignalModel(std::move(signals), vocabulary.size());
-  profile.pairs_ = SignalPairs(std::move(pairs), vocabulary.size());
-  profile.checksums_ = ChecksumModel(std::move(checksums), vocabulary.size());
+  return models;
+}
+
+}  // namespace
+
+BehaviourProfile BehaviourProfile::merged(std::span<const LearnedDrive> drives, ProfileSums& sums) {
+  BehaviourProfile profile(Vocabulary(ids_of(drives)));
+  const Vocabulary& vocabulary = profile.vocabulary_;
+  sums = merged_sums(drives, vocabulary);
+  for (const LearnedDrive& drive : drives) {
+    profile.silence_.add(drive.profile.silence_);
+    if (drive.profile.transitions_.empty()) continue;
+    const MessageKeys& keys = drive.profile.vocabulary().ids().keys;
+    for (size_t i = 0; i < keys.size(); ++i)
+      for (size_t j = 0; j < keys.size(); ++j)
+        if (drive.profile.has_transition(static_cast<int32_t>(i), static_cast<int32_t>(j)))
+          profile.add_transition(vocabulary.index(keys[i]), vocabulary.index(keys[j]));
+  }
+  for (size_t i = 0; i < sums.ids.size(); ++i)
+    profile.ids_[i] = sums.ids[i].finished(sums.spans[i], sums.recordings);
+  profile.find_expected();
+  profile.arrivals_ = ArrivalModel(sums.arrivals);
+
+  PayloadModels models = merged_payload_models(drives, vocabulary, sums.lines);
+  profile.signals_ = SignalModel(std::move(models.signals), vocabulary.size());
+  profile.pairs_ = SignalPairs(std::move(models.pairs), vocabulary.size());
+  profile.checksums_ = ChecksumModel(std::move(models.checksums), vocabulary.size());
   return profile;
 }
 

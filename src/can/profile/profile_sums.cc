@@ -33,10 +33,79 @@ void for_each_span(auto& spans, const Take& take) {
 // Calls take(number) for each number of an ID's arrivals, in the order of the tensor.
 template <typename Take>
 void for_each_count(auto& id, const Take& take) {
-  for (auto* one : {&id.frames, &id.changes, &id.sum_ns}) take(*one);
+  for (auto* value : {&id.frames, &id.changes, &id.sum_ns}) take(*value);
   for (auto* spans : {&id.one, &id.two, &id.eight}) {
     take(spans->count);
     for (auto& min : spans->min) take(min);
+  }
+}
+
+// Reads the counts and the sums of gaps of each ID.
+void read_ids(const NamedTensors& tensors, int64_t rows, ProfileSums& all) {
+  const auto counts = values_of<int64_t>(tensors, "profile.sums.ids", {rows, BenignId::kCounts});
+  const auto gaps = values_of<double>(tensors, "profile.sums.gaps", {rows, kSumsOfGaps});
+  all.ids.resize(static_cast<size_t>(rows));
+  all.spans.resize(static_cast<size_t>(rows));
+  const int64_t* count = counts.data();
+  const double* gap = gaps.data();
+  for (size_t i = 0; i < all.ids.size(); ++i) {
+    all.ids[i] = {};
+    all.spans[i] = {};
+    BenignId::for_each_count(all.ids[i], [&]<typename T>(T& value) {
+      value = static_cast<T>(*count++);
+      if (static_cast<int64_t>(value) != count[-1] || (!std::is_same_v<T, uint64_t> && count[-1] < 0))
+        fail("ids", i);
+    });
+    BenignId::for_each_sum(all.ids[i], [&](double& value) {
+      value = *gap++;
+      if (!std::isfinite(value) || value < 0) fail("gaps", i);
+    });
+  }
+}
+
+// Reads the spans of each ID. Their numbers must match the counts.
+void read_spans(const NamedTensors& tensors, int64_t rows, ProfileSums& all) {
+  const auto bins = values_of<int64_t>(tensors, "profile.sums.spans", {-1, 4});
+  for (size_t at = 0; at + 3 < bins.size(); at += 4) {
+    const int64_t* const row = &bins[at];
+    const bool possible = row[0] >= 0 && row[0] < rows && (row[1] == 1 || row[1] == 2) && row[2] >= 0 &&
+                          row[2] < static_cast<int64_t>(GapBins::kBins) && row[3] > 0 &&
+                          row[3] <= std::numeric_limits<uint32_t>::max();
+    if (!possible) fail("spans", at / 4);
+    BenignId::Spans& spans = all.spans[static_cast<size_t>(row[0])];
+    (row[1] == 1 ? spans.one : spans.two)[static_cast<size_t>(row[2])] = static_cast<uint32_t>(row[3]);
+  }
+  for (size_t i = 0; i < all.ids.size(); ++i)
+    if (!all.ids[i].has_spans(all.spans[i])) fail("spans", i);
+}
+
+// Reads the arrivals of each ID, if any.
+void read_arrivals(const NamedTensors& tensors, ProfileSums& all) {
+  const auto arrived = values_of<int64_t>(tensors, "profile.sums.arrivals", {-1, kArrivalCounts});
+  const size_t known = arrived.size() / kArrivalCounts;
+  if (known != 0 && known != all.ids.size()) fail("arrivals", known);
+  const int64_t* next = arrived.data();
+  for (size_t i = 0; i < known; ++i) {
+    ArrivalCounts& id = all.arrivals.ids.emplace_back();
+    for_each_count(id, [&](int64_t& value) {
+      value = *next++;
+      if (value < 0) fail("arrivals", i);
+    });
+    for (const auto* spans : {&id.one, &id.two, &id.eight})
+      if (!std::ranges::is_sorted(spans->min) || spans->min[0] == 0 ||
+          (spans->min[0] == ArrivalCounts::Spans::kNever) != (spans->count == 0))
+        fail("arrivals", i);
+  }
+}
+
+// Reads the regression sums of `signals` signals.
+void read_lines(const NamedTensors& tensors, int64_t signals, ProfileSums& all) {
+  const auto sums = values_of<double>(tensors, "profile.sums.signals", {signals, SignalLine::kNumbers});
+  for (size_t at = 0; at + 5 < sums.size(); at += SignalLine::kNumbers) {
+    const auto row = sums.subspan(at, SignalLine::kNumbers);
+    if (!std::ranges::all_of(row, [](double value) { return std::isfinite(value); }) || row[0] < 1)
+      fail("signals", at / SignalLine::kNumbers);
+    all.lines.push_back({row[0], row[1], row[2], row[3], row[4], row[5]});
   }
 }
 
@@ -49,15 +118,16 @@ NamedTensors ProfileSums::tensors() const {
   Vector<int64_t, Tag::columns> bins;
   Vector<int64_t, Tag::columns> arrived;
   for (size_t i = 0; i < ids.size(); ++i) {
-    BenignId::for_each_count(ids[i], [&](const auto& one) { counts.push_back(static_cast<int64_t>(one)); });
-    BenignId::for_each_sum(ids[i], [&](double one) { gaps.push_back(one); });
+    BenignId::for_each_count(ids[i],
+                             [&](const auto& value) { counts.push_back(static_cast<int64_t>(value)); });
+    BenignId::for_each_sum(ids[i], [&](double value) { gaps.push_back(value); });
     for_each_span(spans[i], [&](int64_t kind, size_t bin, uint32_t count) {
       if (count > 0)
         bins.insert(bins.end(), {static_cast<int64_t>(i), kind, static_cast<int64_t>(bin), int64_t{count}});
     });
   }
   for (const ArrivalCounts& id : arrivals.ids)
-    for_each_count(id, [&](int64_t one) { arrived.push_back(one); });
+    for_each_count(id, [&](int64_t value) { arrived.push_back(value); });
   Vector<double, Tag::columns> sums;
   for (const SignalLine& line : lines)
     sums.insert(sums.end(),
@@ -85,62 +155,10 @@ ProfileSums ProfileSums::from_tensors(const NamedTensors& tensors, const Behavio
   all.recordings = traffic[0];
   all.arrivals.traffic_ns = traffic[1];
   if (traffic[0] < 0 || traffic[1] < 0) fail("traffic", 0);
-
-  const auto counts = values_of<int64_t>(tensors, "profile.sums.ids", {rows, BenignId::kCounts});
-  const auto gaps = values_of<double>(tensors, "profile.sums.gaps", {rows, kSumsOfGaps});
-  all.ids.resize(static_cast<size_t>(rows));
-  all.spans.resize(static_cast<size_t>(rows));
-  const int64_t* count = counts.data();
-  const double* gap = gaps.data();
-  for (size_t i = 0; i < all.ids.size(); ++i) {
-    all.ids[i] = {};
-    all.spans[i] = {};
-    BenignId::for_each_count(all.ids[i], [&]<typename T>(T& one) {
-      one = static_cast<T>(*count++);
-      if (static_cast<int64_t>(one) != count[-1] || (!std::is_same_v<T, uint64_t> && count[-1] < 0))
-        fail("ids", i);
-    });
-    BenignId::for_each_sum(all.ids[i], [&](double& one) {
-      one = *gap++;
-      if (!std::isfinite(one) || one < 0) fail("gaps", i);
-    });
-  }
-  const auto bins = values_of<int64_t>(tensors, "profile.sums.spans", {-1, 4});
-  for (size_t at = 0; at + 3 < bins.size(); at += 4) {
-    const int64_t* const row = &bins[at];
-    const bool possible = row[0] >= 0 && row[0] < rows && (row[1] == 1 || row[1] == 2) && row[2] >= 0 &&
-                          row[2] < static_cast<int64_t>(GapBins::kBins) && row[3] > 0 &&
-                          row[3] <= std::numeric_limits<uint32_t>::max();
-    if (!possible) fail("spans", at / 4);
-    BenignId::Spans& spans = all.spans[static_cast<size_t>(row[0])];
-    (row[1] == 1 ? spans.one : spans.two)[static_cast<size_t>(row[2])] = static_cast<uint32_t>(row[3]);
-  }
-  for (size_t i = 0; i < all.ids.size(); ++i)
-    if (!all.ids[i].has_spans(all.spans[i])) fail("spans", i);
-
-  const auto arrived = values_of<int64_t>(tensors, "profile.sums.arrivals", {-1, kArrivalCounts});
-  const size_t known = arrived.size() / kArrivalCounts;
-  if (known != 0 && known != all.ids.size()) fail("arrivals", known);
-  const int64_t* next = arrived.data();
-  for (size_t i = 0; i < known; ++i) {
-    ArrivalCounts& id = all.arrivals.ids.emplace_back();
-    for_each_count(id, [&](int64_t& one) {
-      one = *next++;
-      if (one < 0) fail("arrivals", i);
-    });
-    for (const auto* spans : {&id.one, &id.two, &id.eight})
-      if (!std::ranges::is_sorted(spans->min) || spans->min[0] == 0 ||
-          (spans->min[0] == ArrivalCounts::Spans::kNever) != (spans->count == 0))
-        fail("arrivals", i);
-  }
-  const auto sums = values_of<double>(tensors, "profile.sums.signals",
-                                      {std::ssize(profile.signals().signals()), SignalLine::kNumbers});
-  for (size_t at = 0; at + 5 < sums.size(); at += SignalLine::kNumbers) {
-    const auto row = sums.subspan(at, SignalLine::kNumbers);
-    if (!std::ranges::all_of(row, [](double one) { return std::isfinite(one); }) || row[0] < 1)
-      fail("signals", at / SignalLine::kNumbers);
-    all.lines.push_back({row[0], row[1], row[2], row[3], row[4], row[5]});
-  }
+  read_ids(tensors, rows, all);
+  read_spans(tensors, rows, all);
+  read_arrivals(tensors, all);
+  read_lines(tensors, std::ssize(profile.signals().signals()), all);
   return all;
 }
 

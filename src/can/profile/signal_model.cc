@@ -66,9 +66,9 @@ void for_each_payload(const FrameSpans& frames, std::span<const FrameWindow> run
   for (const FrameWindow& run : runs) {
     std::ranges::fill(seen, Seen{});
     for_each_benign_payload(frames, {&run, 1}, vocabulary, [&](int32_t id, uint64_t payload) {
-      Seen& of = seen[static_cast<size_t>(id)];
-      take(id, payload, of.payloads, of.count);
-      of = {{payload, of.payloads[0]}, std::min(of.count + 1, 2)};
+      Seen& entry = seen[static_cast<size_t>(id)];
+      take(id, payload, entry.payloads, entry.count);
+      entry = {{payload, entry.payloads[0]}, std::min(entry.count + 1, 2)};
     });
   }
 }
@@ -142,11 +142,11 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
   Vector<Flips, Tag::columns> flips(static_cast<size_t>(vocabulary.size()));
   for_each_payload(frames, runs, vocabulary,
                    [&](int32_t id, uint64_t payload, const auto& before, int count) {
-                     Flips& of = flips[static_cast<size_t>(id)];
-                     ++of.frames;
+                     Flips& entry = flips[static_cast<size_t>(id)];
+                     ++entry.frames;
                      if (count == 0) return;
                      for (uint64_t changed = payload ^ before[0]; changed != 0; changed &= changed - 1)
-                       ++of.count[static_cast<size_t>(kPayloadBits - 1 - std::countr_zero(changed))];
+                       ++entry.count[static_cast<size_t>(kPayloadBits - 1 - std::countr_zero(changed))];
                    });
   SignalModel model;
   for (int32_t id = 0; id < vocabulary.size(); ++id)

@@ -29,9 +29,9 @@ std::vector<Frame> in_turn(const std::vector<int64_t>& gaps, int count) {
 }
 
 // Makes frames whose payload is payload_of(number).
-std::vector<Frame> with_payload(int count, const std::function<std::vector<uint8_t>(int)>& of) {
+std::vector<Frame> with_payload(int count, const std::function<std::vector<uint8_t>(int)>& payload_of) {
   std::vector<Frame> frames = every(kGap, 16, count);
-  for (int i = 0; i < count; ++i) frames[static_cast<size_t>(i)].payload = of(i);
+  for (int i = 0; i < count; ++i) frames[static_cast<size_t>(i)].payload = payload_of(i);
   return frames;
 }
 

@@ -101,8 +101,8 @@ TEST(SignalModel, TheSlopeIsThatOfLeastSquares) {
     first.push_back(signal.step(value(k - 2), value(k - 1)));
     second.push_back(signal.step(value(k - 1), value(k)));
   }
-  const auto mean = [](const std::vector<double>& of) {
-    return std::accumulate(of.begin(), of.end(), 0.0) / static_cast<double>(of.size());
+  const auto mean = [](const std::vector<double>& values) {
+    return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   };
   double products = 0;
   double squares = 0;
