@@ -89,7 +89,7 @@ void AttackedFrames::begin_cycle(int64_t cycle) {
   mask_ = uint64_t{draws_.bits()} << 8 & 0xFF00;
   mask_ |= 1 + draws_.below(0xFF);
   started_ = false;
-  wishing_ = false;
+  has_pending_ = false;
   heard_frames_ = 0;
   replayed_ = 0;
 }
@@ -107,11 +107,11 @@ void AttackedFrames::begin_burst() {
   const bool injection = plan_.kind == AttackKind::injection;
   if (injection || plan_.kind == AttackKind::flooding) {
     if (target_frames_ < (injection ? 2 : 1)) return;
-    wish_ = forged(target_);
+    pending_ = forged(target_);
   }
   if (injection) pace_injection();
-  wish_.time_ns = burst_.begin;
-  wish_next();
+  pending_.time_ns = burst_.begin;
+  choose_next();
 }
 
 void AttackedFrames::pace_injection() {
@@ -129,26 +129,26 @@ void AttackedFrames::hear(const CanFrame& frame) {
   target_last_ns_ = clock_;
 }
 
-void AttackedFrames::wish(int64_t time_ns, const CanFrame& frame) {
-  wishing_ = time_ns < burst_.end;
-  wish_ = frame;
-  wish_.time_ns = time_ns;
-  wish_.label = 1;
-  wish_.channel = plan_.channel;
-  wish_.row = -1;
+void AttackedFrames::set_pending(int64_t time_ns, const CanFrame& frame) {
+  has_pending_ = time_ns < burst_.end;
+  pending_ = frame;
+  pending_.time_ns = time_ns;
+  pending_.label = 1;
+  pending_.channel = plan_.channel;
+  pending_.row = -1;
 }
 
 // Chooses the frame to inject after the last intended one, for attacks that send independently of the target.
-void AttackedFrames::wish_next() {
-  const int64_t last = wish_.time_ns;
+void AttackedFrames::choose_next() {
+  const int64_t last = pending_.time_ns;
   switch (plan_.kind) {
     case AttackKind::dos:
-      return wish(last + (400 + draws_.below(201)) * kMicrosecond, {.can_id = flood_id_, .length = 8});
+      return set_pending(last + (400 + draws_.below(201)) * kMicrosecond, {.can_id = flood_id_, .length = 8});
     case AttackKind::fuzzing: {
       const int64_t time = last + (500 + draws_.below(1001)) * kMicrosecond;
       const uint32_t id = draws_.below(kStandardIds);
       const uint64_t data = uint64_t{draws_.bits()} << 32 | draws_.bits();
-      return wish(time, {.data = data, .can_id = id, .length = 8});
+      return set_pending(time, {.data = data, .can_id = id, .length = 8});
     }
     case AttackKind::replay: {
       const uint64_t known = std::min<uint64_t>(heard_frames_, kReplayed);
@@ -160,15 +160,15 @@ void AttackedFrames::wish_next() {
       const int64_t pace =
           replayed_ % known == 0 ? kMicrosecond : frame.time_ns - heard(replayed_ - 1).time_ns;
       ++replayed_;
-      return wish(last + std::max<int64_t>(pace, kMicrosecond), frame);
+      return set_pending(last + std::max<int64_t>(pace, kMicrosecond), frame);
     }
     case AttackKind::injection: {
       const int64_t due = slot_ns_;
       slot_ns_ += interval_us_ * kMicrosecond;
-      return wish(due + draws_.below(interval_us_ / 10 + 1) * kMicrosecond, wish_);
+      return set_pending(due + draws_.below(interval_us_ / 10 + 1) * kMicrosecond, pending_);
     }
     case AttackKind::flooding:
-      return wish(last + (400 + draws_.below(201)) * kMicrosecond, wish_);
+      return set_pending(last + (400 + draws_.below(201)) * kMicrosecond, pending_);
     case AttackKind::spoofing:
     case AttackKind::suppression:
     case AttackKind::masquerade:
@@ -184,13 +184,13 @@ CanFrame AttackedFrames::forged(CanFrame frame) const {
 
 // Returns the intended frame in `frame` if the gap before the next frame of the source is long enough for it.
 bool AttackedFrames::inject(CanFrame& frame) {
-  if (!wishing_) return false;
-  wish_.time_ns = std::max(wish_.time_ns, previous_ns_ + plan_.spacing_ns);
-  wishing_ = wish_.time_ns < burst_.end;
-  if (!wishing_ || wish_.time_ns > ahead_.time_ns - plan_.spacing_ns) return false;
-  frame = wish_;
-  wishing_ = false;
-  wish_next();
+  if (!has_pending_) return false;
+  pending_.time_ns = std::max(pending_.time_ns, previous_ns_ + plan_.spacing_ns);
+  has_pending_ = pending_.time_ns < burst_.end;
+  if (!has_pending_ || pending_.time_ns > ahead_.time_ns - plan_.spacing_ns) return false;
+  frame = pending_;
+  has_pending_ = false;
+  choose_next();
   return true;
 }
 
@@ -214,8 +214,8 @@ bool AttackedFrames::next(CanFrame& frame) {
     }
     if (silent_) frame.label = 1;
     if (attacked && target && plan_.kind == AttackKind::masquerade) frame = forged(frame);
-    if (attacked && target && plan_.kind == AttackKind::spoofing && !wishing_)
-      wish(frame.time_ns + (500 + draws_.below(1501)) * kMicrosecond, forged(frame));
+    if (attacked && target && plan_.kind == AttackKind::spoofing && !has_pending_)
+      set_pending(frame.time_ns + (500 + draws_.below(1501)) * kMicrosecond, forged(frame));
     if (plan_.kind == AttackKind::replay && !started_) heard_[heard_frames_++ % kReplayed] = frame;
     previous_ns_ = frame.time_ns;
     take_ahead();

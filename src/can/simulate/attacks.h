@@ -86,8 +86,8 @@ class AttackedFrames : public FrameSource {
   void begin_burst();
   void pace_injection();
   void hear(const CanFrame& frame);
-  void wish(int64_t time_ns, const CanFrame& frame);
-  void wish_next();
+  void set_pending(int64_t time_ns, const CanFrame& frame);
+  void choose_next();
   bool inject(CanFrame& frame);
   CanFrame forged(CanFrame frame) const;
   bool in_burst(int64_t time_ns) const { return time_ns >= burst_.begin && time_ns < burst_.end; }
@@ -113,10 +113,10 @@ class AttackedFrames : public FrameSource {
   SimulationDraws draws_;
   uint64_t mask_ = 0;     // Bits in which forged payloads differ.
   bool started_ = false;  // The burst of this cycle has begun.
-  bool wishing_ = false;
+  bool has_pending_ = false;
   uint32_t interval_us_ = 0;             // Interval of injected frames.
   int64_t slot_ns_ = 0;                  // Time at which the next injected frame is due, without jitter.
-  CanFrame wish_;                        // The next frame to inject, with its intended time.
+  CanFrame pending_;                     // The next frame to inject, with its intended time.
   Vector<CanFrame, Tag::ingest> heard_;  // Ring of the last frames before the burst, for replay.
   uint64_t heard_frames_ = 0;
   uint64_t replayed_ = 0;

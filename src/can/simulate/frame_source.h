@@ -46,15 +46,15 @@ class FrameSource {
 /// its end.
 inline void read_frames(FrameSource& source, int64_t max, FrameBatch& batch) {
   static_assert(std::endian::native == std::endian::little, "payloads are copied as they lie");
-  const auto room = static_cast<size_t>(max);
-  batch.time_ns.resize(room);
-  batch.can_id.resize(room);
-  batch.length.resize(room);
-  batch.data.resize(room * kPayloadBytes);
-  batch.label.resize(room);
-  batch.channel.resize(room);
+  const auto limit = static_cast<size_t>(max);
+  batch.time_ns.resize(limit);
+  batch.can_id.resize(limit);
+  batch.length.resize(limit);
+  batch.data.resize(limit * kPayloadBytes);
+  batch.label.resize(limit);
+  batch.channel.resize(limit);
   size_t count = 0;
-  for (CanFrame frame; count < room && source.next(frame); ++count) {
+  for (CanFrame frame; count < limit && source.next(frame); ++count) {
     batch.time_ns[count] = frame.time_ns;
     batch.can_id[count] = frame.can_id;
     batch.length[count] = frame.length;

@@ -199,7 +199,7 @@ SimulateResult inject_attacks(const InjectOptions& options, const SimulateProgre
   const FramesView view(options.frames);
   const Json provenance = provenance_of(view, options);
   if (options.attacks.empty()) throw UsageError("there is no attack to inject; name some with --attacks");
-  if (auto there = find_output(options.out, options.force, provenance, {options.frames})) return *there;
+  if (auto existing = find_output(options.out, options.force, provenance, {options.frames})) return *existing;
 
   if (view.frames().width != kPayloadBytes)
     throw InputError(options.frames.string() + ": has CAN FD payloads; attacks are made up for 8 bytes");

@@ -87,7 +87,7 @@ SimulateResult simulate_can(const SimulateOptions& options, const SimulateProgre
         return file == CaptureSink::file_of(recording.split, recording.name, *options.captures);
       });
     };
-  if (auto there = find_output(options.out, options.force, provenance, {}, files)) return *there;
+  if (auto existing = find_output(options.out, options.force, provenance, {}, files)) return *existing;
 
   std::unique_ptr<RecordingSink> sink;
   if (options.captures != nullptr)
