@@ -35,7 +35,7 @@ constexpr WrittenFormat kFormats[] = {
 constexpr const char* kOfPythonCan[] = {".blf", ".asc", ".trc", ".mf4", ".db"};
 constexpr const char* kOnlyRead[] = {".sqlite", ".sqlite3", ".pcap", ".pcapng"};
 
-std::string way_to_others(const char* ending) {
+std::string how_to_convert(const char* ending) {
   return fmt::format(
       "expected csv or candump; write candump, and make blf, asc, trc, mf4 or db of it with python-can: "
       "python -m can.logconvert drive.log drive{}",
@@ -60,7 +60,7 @@ const WrittenFormat& written_format(const std::string& name) {
   const auto* const made =
       std::ranges::find_if(kOfPythonCan, [&](const char* ending) { return "." + name == ending; });
   const char* const ending = made == std::end(kOfPythonCan) ? kOfPythonCan[0] : *made;
-  throw UsageError(fmt::format("--to '{}' is not written; {}", name, way_to_others(ending)));
+  throw UsageError(fmt::format("--to '{}' is not written; {}", name, how_to_convert(ending)));
 }
 
 const WrittenFormat* format_of_ending(const std::filesystem::path& path) {
@@ -72,7 +72,7 @@ const WrittenFormat* format_of_ending(const std::filesystem::path& path) {
   const auto* const made = std::ranges::find_if(kOfPythonCan, is_ending);
   if (made != std::end(kOfPythonCan) || std::ranges::any_of(kOnlyRead, is_ending))
     throw UsageError(fmt::format("{}: {} is not written; {}", path.string(), ending,
-                                 way_to_others(made == std::end(kOfPythonCan) ? kOfPythonCan[0] : *made)));
+                                 how_to_convert(made == std::end(kOfPythonCan) ? kOfPythonCan[0] : *made)));
   return nullptr;
 }
 
@@ -200,8 +200,8 @@ void CaptureWriter::add(const FrameSpans& frames, size_t i, const Channel& chann
   losses_.labels += !format_.labels && frame.label <= 1;
   // CAN FD has no remote and no error frames, so these keep the direction only.
   const uint8_t kept = error || remote ? format_.flags & kFrameSent : format_.flags;
-  const uint8_t told = frame.length > kPayloadBytes ? kFrameFd : uint8_t{0};  // The length implies it.
-  losses_.flags += (frame.flags & ~kept & ~told) != 0;
+  const uint8_t implied = frame.length > kPayloadBytes ? kFrameFd : uint8_t{0};  // The length implies it.
+  losses_.flags += (frame.flags & ~kept & ~implied) != 0;
   frame.flags &= kept;
   writer_->add(frame);
 }
