@@ -39,7 +39,7 @@ inline std::optional<FrameBatch> parse_line(const CaptureFormat& format, int64_t
   frames.width = width;
   try {
     if (!format.parse(line, first, frames, notes)) frames.clear();
-  } catch (const Wrong&) {
+  } catch (const LineError&) {
     return std::nullopt;
   }
   if (elapsed_ns != nullptr) *elapsed_ns = notes.elapsed_ns;

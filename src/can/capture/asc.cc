@@ -37,7 +37,7 @@ class Asc : public CaptureFormat {
     if (start_ns_ > 0) return;
     LineNotes notes;
     shift_ns_ = start_ns_ = negative_reach(first_lines, [&](std::string_view line) {
-      const AscEvent event = AscEvent::of(line);
+      const AscEvent event = AscEvent::parse(line);
       return event.kind == AscEvent::other ? 0 : seconds_of(event.first, notes);
     });
   }
@@ -54,9 +54,9 @@ class Asc : public CaptureFormat {
   }
 
   bool parse(std::string_view line, bool, FrameBatch& out, LineNotes& notes) const override {
-    const AscEvent event = AscEvent::of(line);
+    const AscEvent event = AscEvent::parse(line);
     if (event.kind == AscEvent::other) return count_other(event, notes);
-    if (event.kind == AscEvent::xl && !event.has_other_frame()) throw Wrong{event.layout.data(), kNoXl};
+    if (event.kind == AscEvent::xl && !event.has_other_frame()) throw LineError{event.layout.data(), kNoXl};
     const int64_t time_ns = add_times(start_ns_, seconds_of(event.first, notes), event.first.data());
     if (!channels_.takes(event.channel, notes)) return false;
     Frame frame;
@@ -110,9 +110,10 @@ class Asc : public CaptureFormat {
 
   bool count_other(const AscEvent& event, LineNotes& notes) const {
     if (same_word(event.first, "base") && event.rest.find("relative") != std::string_view::npos)
-      throw Wrong{event.rest.data(),
-                  "timestamps absolute: those of a file with relative ones depend on events that are left "
-                  "out; export it again with absolute timestamps"};
+      throw LineError{
+          event.rest.data(),
+          "timestamps absolute: those of a file with relative ones depend on events that are left "
+          "out; export it again with absolute timestamps"};
     notes.unknown_date += has_unknown_date_ && same_word(event.first, "date");
     ++notes.other_lines;
     return false;
@@ -149,7 +150,7 @@ class Asc : public CaptureFormat {
       frame.id |= kCanRemote;
       return;
     }
-    if (!same_word(kind, "d")) throw Wrong{kind.data(), kAscLine};
+    if (!same_word(kind, "d")) throw LineError{kind.data(), kAscLine};
     const std::string_view dlc_text = take_word(rest);
     const int64_t dlc = dlc_of(dlc_text);
     frame.length = std::min<int64_t>(dlc, 8);
@@ -196,7 +197,7 @@ class Asc : public CaptureFormat {
     const std::optional<uint32_t> flags = hex_number(take_word(rest));
     const bool is_fd = is_fd_line && (!flags || (*flags & kAscFd) != 0);
     if (!is_fd && frame.length > 8)
-      throw Wrong{rest.data(), "at most 8 bytes, as its flags are those of classic CAN"};
+      throw LineError{rest.data(), "at most 8 bytes, as its flags are those of classic CAN"};
     if (flags ? !is_fd && (*flags & kAscRemote) != 0 : frame.length == 0 && dlc > 0) {
       frame.id |= kCanRemote;
       notes.extra_bytes += frame.length > 0;

@@ -112,7 +112,7 @@ struct AscDate {
     int64_t time_ns = 0;
     try {
       time_ns = parse_time_of_day(time);
-    } catch (const Wrong&) {
+    } catch (const LineError&) {
       return std::nullopt;
     }
     constexpr int64_t kHour = 3'600'000'000'000;

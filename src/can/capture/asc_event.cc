@@ -44,7 +44,7 @@ bool is_asc_time(std::string_view word) {
   return !word.empty() && is_digit(word.front());
 }
 
-AscEvent AscEvent::of(std::string_view line) {
+AscEvent AscEvent::parse(std::string_view line) {
   AscEvent event;
   event.rest = trim(line);
   event.first = take_word(event.rest);

@@ -20,7 +20,7 @@ struct AscEvent {
   std::string_view rest;
   uint8_t flags = 0;  ///< Direction of the frame.
 
-  static AscEvent of(std::string_view line);
+  static AscEvent parse(std::string_view line);
   /// Whether a CANXL line holds a frame of classic CAN or CAN FD.
   bool has_other_frame() const;
 };

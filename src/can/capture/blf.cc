@@ -19,10 +19,10 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kFileHeader = 144;
-constexpr size_t kContainerHeader = 16;                  // Method and size, after the object header.
-constexpr size_t kWindow = 256 << 10;                    // Bytes seen at once.
-constexpr int64_t kMaxTime = 9'000'000'000'000'000'000;  // A time in the year 2255.
-constexpr int kMaxStrange = 8;                           // Maximum nonzero bytes between objects.
+constexpr size_t kContainerHeader = 16;                     // Method and size, after the object header.
+constexpr size_t kWindow = 256 << 10;                       // Bytes seen at once.
+constexpr int64_t kMaxBlfTime = 9'000'000'000'000'000'000;  // A time in the year 2255.
+constexpr int kMaxStrange = 8;                              // Maximum nonzero bytes between objects.
 constexpr int kMaxPadding = 3;   // Maximum bytes between objects that are only padding.
 constexpr size_t kChecksum = 4;  // Bytes at the end of zlib data.
 
@@ -39,7 +39,7 @@ int64_t system_time_ns(const uint8_t* at) {
   const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   const int64_t time_ns =
       (((days * 24 + hour) * 60 + minute) * 60 + second) * 1'000'000'000 + milliseconds * 1'000'000LL;
-  return time_ns > kMaxTime ? 0 : time_ns;
+  return time_ns > kMaxBlfTime ? 0 : time_ns;
 }
 
 class BlfReader : public FrameReader {
@@ -312,7 +312,7 @@ class BlfReader : public FrameReader {
     const uint32_t flags = load<uint32_t>(at + 16);
     const uint64_t ticks = load<uint64_t>(at + 24);
     const uint64_t scale = (flags & 0xF) == 1 ? 10'000 : 1;
-    if (ticks > static_cast<uint64_t>(kMaxTime) / scale - static_cast<uint64_t>(start_ns_) / scale)
+    if (ticks > static_cast<uint64_t>(kMaxBlfTime) / scale - static_cast<uint64_t>(start_ns_) / scale)
       refuse_here("a time past the year 2255", "an earlier one");
     RawFrame frame{start_ns_ + static_cast<int64_t>(ticks * scale), 0, 0, at, 0};
     if (is_blf_xl(object.type, at + head)) refuse_here("a frame of CAN XL", "CAN or CAN FD");

@@ -68,12 +68,12 @@ size_t fill_fd64(const BlfObject& object, const uint8_t* at, size_t held, BlfPay
   const size_t length = std::min<size_t>(at[2], 64);
   const size_t end = at[35] != 0 ? at[35] : object.size;
   const size_t before = object.header_size + size_t{40};
-  const size_t there = std::min({length, held - 40, end > before ? end - before : 0});
+  const size_t available = std::min({length, held - 40, end > before ? end - before : 0});
   padded.fill(0);
-  std::copy_n(at + 40, there, padded.begin());
+  std::copy_n(at + 40, available, padded.begin());
   frame.data = padded.data();
   frame.length = remote ? 0 : length;
-  return 40 + there;
+  return 40 + available;
 }
 
 size_t fill_xl_channel(const uint8_t* at, size_t held, RawFrame& frame) {

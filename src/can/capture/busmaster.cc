@@ -45,10 +45,10 @@ class Busmaster : public CaptureFormat {
     const std::string_view time = take_word(rest);
     const int64_t time_ns = time_of(time, notes);
     const std::string_view direction = take_word(rest);
-    if (direction != "Rx" && direction != "Tx") throw Wrong{direction.data(), kBusmasterRow};
+    if (direction != "Rx" && direction != "Tx") throw LineError{direction.data(), kBusmasterRow};
     const std::string_view channel = take_word(rest);
     if (channel.empty() || !std::ranges::all_of(channel, is_digit))
-      throw Wrong{channel.data(), kBusmasterRow};
+      throw LineError{channel.data(), kBusmasterRow};
     if (!channels_.takes(channel, notes)) return false;
     const std::string_view id = take_word(rest);
     const std::string_view type = take_word(rest);
@@ -78,20 +78,20 @@ class Busmaster : public CaptureFormat {
 
   bool count_header(std::string_view line, LineNotes& notes) const {
     if (line.starts_with("***PROTOCOL") && !line.starts_with("***PROTOCOL CAN"))
-      throw Wrong{line.data(), "***PROTOCOL CAN***: only logs of CAN are read; log it as CAN"};
+      throw LineError{line.data(), "***PROTOCOL CAN***: only logs of CAN are read; log it as CAN"};
     if (line.starts_with(kSessionStart)) {
       const auto start = start_of(line);
       notes.unknown_date += !start;
       const int64_t step = mode_ == Mode::system ? kDayNs : 1;
       if (start && start_ && *start / step != *start_ / step)
-        throw Wrong{line.data(), "the date of the first session; split the file before this one"};
+        throw LineError{line.data(), "the date of the first session; split the file before this one"};
     }
     ++notes.other_lines;
     return false;
   }
 
   int64_t time_of(std::string_view text, LineNotes& notes) const {
-    if (text.empty()) throw Wrong{text.data(), kBusmasterRow};
+    if (text.empty()) throw LineError{text.data(), kBusmasterRow};
     const int64_t read_ns = parse_time_of_day(text);
     const int64_t start_ns = start_.value_or(0);
     if (mode_ == Mode::absolute) return add_times(start_ns, read_ns, text.data());
@@ -109,9 +109,9 @@ class Busmaster : public CaptureFormat {
     const bool is_extended = type.starts_with('x');
     const std::string_view kind = type.substr(std::min<size_t>(type.size(), 1));
     if ((!is_extended && !type.starts_with('s')) || (!kind.empty() && kind != "r" && kind != "-fd"))
-      throw Wrong{type.data(), "s, x, sr, xr, s-fd or x-fd"};
+      throw LineError{type.data(), "s, x, sr, xr, s-fd or x-fd"};
     const uint32_t id = (decimal_ ? parse_decimal_id(text) : parse_hex_id(text)) & ~kCanExtended;
-    if (id > 0x7FF && !is_extended) throw Wrong{text.data(), "an ID of at most 7FF, or x after it"};
+    if (id > 0x7FF && !is_extended) throw LineError{text.data(), "an ID of at most 7FF, or x after it"};
     return id | (is_extended ? kCanExtended : 0) | (kind == "r" ? kCanRemote : 0);
   }
 
@@ -129,7 +129,7 @@ class Busmaster : public CaptureFormat {
                     date.substr(0, first), line.substr(0, line.find('*')));
     try {
       return parse_date_and_time(text);
-    } catch (const Wrong&) {
+    } catch (const LineError&) {
       return std::nullopt;
     }
   }

@@ -29,7 +29,7 @@ class Cabana : public CaptureFormat {
       const std::string_view address = take_field(rest, kCabanaRow);
       const std::string_view bus = take_field(rest, kCabanaRow);
       const std::string_view data = take_field(rest, kCabanaRow);
-      if (rest.data() != nullptr) throw Wrong{rest.data(), kCabanaRow};
+      if (rest.data() != nullptr) throw LineError{rest.data(), kCabanaRow};
       const int64_t time_ns = parse_seconds(time, notes);
       const uint32_t number = parse_number(bus);
       if (!channels_.takes(bus, notes)) return false;
@@ -48,7 +48,7 @@ class Cabana : public CaptureFormat {
  private:
   static uint32_t parse_number(std::string_view text) {
     if (text.empty() || text.size() > 3 || !std::ranges::all_of(text, is_digit))
-      throw Wrong{text.data(), "the number of a bus"};
+      throw LineError{text.data(), "the number of a bus"};
     uint32_t number = 0;
     for (const char c : text) number = number * 10 + static_cast<uint32_t>(c - '0');
     return number;

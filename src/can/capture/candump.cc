@@ -15,7 +15,7 @@ class Candump : public CaptureFormat {
   Candump(const FormatOptions& options, std::string_view first_lines)
       : channels_(options),
         attack_labels_(options.attack_labels),
-        times_(CandumpTimes::of(options, first_lines)) {}
+        times_(CandumpTimes::detect(options, first_lines)) {}
 
   std::string name() const override { return "candump"; }
   bool labelled() const override { return !attack_labels_.empty(); }
@@ -30,8 +30,8 @@ class Candump : public CaptureFormat {
     const std::string plain = without_colours(line);
     try {
       return parse_plain(plain, out, notes);
-    } catch (const Wrong& wrong) {
-      throw Wrong{line.data(), wrong.expected, wrong.is_too_long};
+    } catch (const LineError& wrong) {
+      throw LineError{line.data(), wrong.expected, wrong.is_too_long};
     }
   }
 
@@ -44,7 +44,7 @@ class Candump : public CaptureFormat {
     }
     const int64_t time_ns = take_time(rest, notes);
     const std::string_view channel = take_word(rest);
-    if (channel.empty()) throw Wrong{rest.data(), kLayouts};
+    if (channel.empty()) throw LineError{rest.data(), kLayouts};
     if (!channels_.takes(channel, notes)) return false;
     // Direction and flags as candump -x prints them: "RX - -".
     uint8_t flags = 0;
@@ -71,14 +71,14 @@ class Candump : public CaptureFormat {
   int64_t take_time(std::string_view& rest, LineNotes& notes) const {
     const bool is_timed = rest.starts_with('(');
     if (times_.kind == CandumpTimes::none) {
-      if (is_timed) throw Wrong{rest.data(), kWithoutTimes};
+      if (is_timed) throw LineError{rest.data(), kWithoutTimes};
       return 0;
     }
     const size_t end = rest.find(')');
-    if (!is_timed || end == std::string_view::npos || end < 2) throw Wrong{rest.data(), kLayouts};
+    if (!is_timed || end == std::string_view::npos || end < 2) throw LineError{rest.data(), kLayouts};
     const std::string_view text = rest.substr(1, end - 1);
     rest.remove_prefix(end + 1);
-    if (!rest.empty() && !is_blank(rest.front())) throw Wrong{rest.data(), kLayouts};
+    if (!rest.empty() && !is_blank(rest.front())) throw LineError{rest.data(), kLayouts};
     rest = trim(rest);
     if (text.find(' ') != std::string_view::npos) return parse_date_and_time(text);
     const int64_t time_ns = parse_seconds(text, notes);
@@ -99,12 +99,12 @@ class Candump : public CaptureFormat {
     uint32_t flagged = 0;
     if (text.size() == 8 && (hex_digit(text[0]) & 0xE) == 2 && hex_digit(text[0]) != kNoDigit) {
       for (const char& c : text) {
-        if (hex_digit(c) == kNoDigit) throw Wrong{&c, "a CAN ID in hex"};
+        if (hex_digit(c) == kNoDigit) throw LineError{&c, "a CAN ID in hex"};
         flagged = flagged << 4 | hex_digit(c);
       }
       return flagged;  // Bit 29 marks an error frame, whose ID is not extended.
     }
-    if (text.size() != 3 && text.size() != 8) throw Wrong{text.data(), "a CAN ID of 3 or 8 hex digits"};
+    if (text.size() != 3 && text.size() != 8) throw LineError{text.data(), "a CAN ID of 3 or 8 hex digits"};
     return parse_hex_id(text);
   }
 
@@ -113,11 +113,11 @@ class Candump : public CaptureFormat {
   static uint32_t compact(std::string_view frame, size_t hash, uint8_t& flags, FrameBatch& out,
                           LineNotes& notes) {
     std::string_view data = frame.substr(hash + 1);
-    if (data.size() > 2 && data[2] == ':') throw Wrong{frame.data(), kNoXl};
+    if (data.size() > 2 && data[2] == ':') throw LineError{frame.data(), kNoXl};
     const uint32_t id = parse_flagged_id(frame.substr(0, hash));
     if (data.starts_with('#')) {
       const uint8_t digit = data.size() > 1 ? hex_digit(data[1]) : kNoDigit;
-      if (digit == kNoDigit) throw Wrong{data.data() + 1, "a hex digit of flags"};
+      if (digit == kNoDigit) throw LineError{data.data() + 1, "a hex digit of flags"};
       flags |= kFrameFd | (digit & (kFrameBrs | kFrameEsi));
       data.remove_prefix(2);
       if (out.width < 64) throw too_long(data.data(), out.width);
@@ -127,7 +127,7 @@ class Candump : public CaptureFormat {
     } else if (data.size() > 2 && data[data.size() - 2] == '_') {
       data.remove_suffix(2);
       if (data.find('_') != std::string_view::npos || !has_eight_bytes(data))
-        throw Wrong{data.data(), "8 bytes before a DLC over 8"};
+        throw LineError{data.data(), "8 bytes before a DLC over 8"};
     }
     append_separated(data, out, notes);
     return id;
@@ -145,7 +145,7 @@ class Candump : public CaptureFormat {
     for (const char& c : data) {
       if (c == '.') continue;
       if (count == digits.size()) throw too_long(data.data(), out.width);
-      if (hex_digit(c) == kNoDigit) throw Wrong{&c, "hex digits in the payload"};
+      if (hex_digit(c) == kNoDigit) throw LineError{&c, "hex digits in the payload"};
       digits[count++] = c;
     }
     if (static_cast<int64_t>(count) > 2 * out.width) throw too_long(data.data(), out.width);
@@ -178,12 +178,12 @@ class Candump : public CaptureFormat {
     const bool is_dlc = bracket.size() == 3 && bracket.front() == '{' && bracket.back() == '}';
     if (is_dlc) {
       const uint8_t dlc = hex_digit(bracket[1]);
-      if (dlc == kNoDigit) throw Wrong{bracket.data() + 1, "a DLC in hex"};
+      if (dlc == kNoDigit) throw LineError{bracket.data() + 1, "a DLC in hex"};
       return std::min<int64_t>(dlc, 8);
     }
     if (bracket.size() < 3 || bracket.front() != '[' || bracket.back() != ']')
-      throw Wrong{bracket.data(), kLayouts};
-    if (bracket.size() > 4) throw Wrong{bracket.data(), kNoXl};
+      throw LineError{bracket.data(), kLayouts};
+    if (bracket.size() > 4) throw LineError{bracket.data(), kNoXl};
     if (bracket.size() > 3) flags |= kFrameFd;  // Two digits mark CAN FD.
     return parse_length(bracket.substr(1, bracket.size() - 2), false);
   }
@@ -193,7 +193,7 @@ class Candump : public CaptureFormat {
     if (word.size() != 8) return parse_byte(word, false);
     unsigned value = 0;
     for (const char& c : word) {
-      if (c != '0' && c != '1') throw Wrong{&c, "a byte in hex or binary"};
+      if (c != '0' && c != '1') throw LineError{&c, "a byte in hex or binary"};
       value = value << 1 | static_cast<unsigned>(c - '0');
     }
     return static_cast<uint8_t>(value);
@@ -207,7 +207,7 @@ class Candump : public CaptureFormat {
       bytes[static_cast<size_t>(i)] = byte_of(word.substr(0, end));
       word = end == std::string_view::npos ? word.substr(word.size()) : word.substr(end + 1);
     }
-    if (!word.empty()) throw Wrong{word.data(), "as many bytes as the length says"};
+    if (!word.empty()) throw LineError{word.data(), "as many bytes as the length says"};
   }
 
   // Reads the words after a frame: a label if the user named label texts, otherwise something that is left

@@ -33,7 +33,7 @@ struct Steps {
 
 constexpr int64_t kEnough = 8;  // Minimum lines that distinguish sums from differences.
 
-CandumpTimes judge(const Steps& steps) {
+CandumpTimes times_of(const Steps& steps) {
   const int64_t pairs = steps.lines - 1;
   if (!steps.padded) return {};
   const bool never_grows = pairs > 2 && steps.same >= pairs - 1 && steps.previous > 0;
@@ -56,7 +56,7 @@ CandumpTimes judge(const Steps& steps) {
 
 }  // namespace
 
-CandumpTimes CandumpTimes::of(const FormatOptions& options, std::string_view first_lines) {
+CandumpTimes CandumpTimes::detect(const FormatOptions& options, std::string_view first_lines) {
   Steps steps;
   bool has_untimed = false;
   while (!first_lines.empty()) {
@@ -72,7 +72,7 @@ CandumpTimes CandumpTimes::of(const FormatOptions& options, std::string_view fir
     }
     try {
       steps.take(line.substr(1, end - 1));
-    } catch (const Wrong&) {
+    } catch (const LineError&) {
       // The line has a date or is bad.
       steps.lines += steps.lines == 0;
     }
@@ -80,7 +80,7 @@ CandumpTimes CandumpTimes::of(const FormatOptions& options, std::string_view fir
   if (steps.lines == 0 && has_untimed) return {none};
   if (options.time == "delta") return {differences};
   if (!options.time.empty()) return {};
-  return judge(steps);
+  return times_of(steps);
 }
 
 bool is_other_candump_line(std::string_view line) {

@@ -18,7 +18,7 @@ struct CandumpTimes {
 
   /// Determines the kind by the option, or by the first lines: only -t d and -t z write three digits before
   /// the point and begin with 0, and only times of -t d run back repeatedly.
-  static CandumpTimes of(const FormatOptions& options, std::string_view first_lines);
+  static CandumpTimes detect(const FormatOptions& options, std::string_view first_lines);
 };
 
 /// Whether a line of candump is not a frame: a comment, the details of an error frame (-e), or a count of

@@ -91,7 +91,7 @@ bool fits(const CaptureFormat& format, std::string_view lines) {
     if (trim(line).empty()) continue;
     try {
       if (format.parse(line, first, batch, notes) || notes.other_channels > 0) return true;
-    } catch (const Wrong&) {
+    } catch (const LineError&) {
       return false;
     }
     first = false;

@@ -18,7 +18,7 @@ namespace plimsoll {
 
 /// The error of a refused line: the place in the line and what was expected there. It becomes an InputError,
 /// or a count under --on-error skip, once file and line number are known.
-struct Wrong {
+struct LineError {
   const char* at;
   std::string expected;
   bool is_too_long = false;  ///< The payload is too long for the frames.
@@ -119,8 +119,8 @@ class CaptureFormat {
   virtual ~CaptureFormat() = default;
 
   /// Appends the frame of a line, which has no line end. Returns false if the line has no frame on purpose: a
-  /// header, which `first` allows, or a frame of another channel. Throws Wrong; `out` may then hold part of
-  /// the frame.
+  /// header, which `first` allows, or a frame of another channel. Throws LineError; `out` may then hold part
+  /// of the frame.
   virtual bool parse(std::string_view line, bool first, FrameBatch& out, LineNotes& notes) const = 0;
 
   /// Appends the frames of the leading lines of `text` that have the usual form, if the format has a faster

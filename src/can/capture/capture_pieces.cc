@@ -76,10 +76,10 @@ void CapturePieces::read_frames(CapturePiece& piece) {
 void CapturePieces::read_lines(CapturePiece& piece, const std::string& file) {
   piece.buffer.resize(kPieceBytes);
   std::copy(carried_.begin(), carried_.end(), piece.buffer.begin());
-  const size_t wanted = kPieceBytes - carried_.size();
-  const size_t got = stream_->read(piece.buffer.data() + carried_.size(), wanted);
+  const size_t free_bytes = kPieceBytes - carried_.size();
+  const size_t got = stream_->read(piece.buffer.data() + carried_.size(), free_bytes);
   const std::string_view held(piece.buffer.data(), carried_.size() + got);
-  piece.last = got < wanted;
+  piece.last = got < free_bytes;
   const size_t newline = held.rfind('\n');
   if (!piece.last && newline == std::string_view::npos)
     throw InputError(
@@ -123,23 +123,48 @@ bool is_cut_line(const CapturePiece& piece, std::string_view line) {
 
 // Whether a last line without an end may be the beginning of a frame: it has half a byte, or is an event that
 // begins with a time or a number.
-bool is_begun_frame(std::string_view line, const LineNotes& before, const LineNotes& after) {
+bool may_begin_frame(std::string_view line, const LineNotes& before, const LineNotes& after) {
   const std::string_view text = trim(line);
   const bool is_event =
       after.other_lines > before.other_lines && !text.empty() && text[0] >= '0' && text[0] <= '9';
   return is_event || after.odd_payload > before.odd_payload;
 }
 
-}  // namespace
-
-void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
-  constexpr size_t kUsualLine = 32;  // Approximate bytes of a usual line.
+void clear(ParsedPiece& parsed) {
   parsed.frames.clear();
   parsed.notes = {};
   parsed.lines = 0;
   parsed.skipped.clear();
   parsed.skipped_too_long = false;
   parsed.error.reset();
+}
+
+// Handles a bad line. `open` is the line if it has no end, otherwise empty. Returns whether parsing goes on
+// with the next line.
+bool handle_bad_line(const CapturePiece& piece, bool skip, std::string_view line, std::string_view open,
+                     const LineError& wrong, ParsedPiece& parsed) {
+  const bool is_cut = !open.empty() && piece.may_be_cut;
+  if (is_cut && !piece.refuse_cut) {
+    cut_line_off(piece, open, parsed);
+    return false;
+  }
+  if (skip && !is_cut) {
+    ++parsed.skipped[wrong.expected];
+    parsed.skipped_too_long |= wrong.is_too_long;
+    return true;
+  }
+  const auto column = static_cast<size_t>(std::max<std::ptrdiff_t>(wrong.at - line.data(), 0));
+  parsed.error =
+      ParsedPiece::Error{parsed.lines,   column + 1,    shown(line.substr(std::min(column, line.size()))),
+                         wrong.expected, !open.empty(), wrong.is_too_long};
+  return false;
+}
+
+}  // namespace
+
+void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
+  constexpr size_t kUsualLine = 32;  // Approximate bytes of a usual line.
+  clear(parsed);
   parsed.truncation = piece.truncation;
   if (!piece.format) {
     std::swap(parsed.frames, piece.frames);
@@ -172,27 +197,13 @@ void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
         ++parsed.notes.blank_lines;
       else
         piece.format->parse(line, piece.first && parsed.lines == 1, parsed.frames, parsed.notes);
-      if (open.empty() || !piece.may_be_cut || !is_begun_frame(open, before, parsed.notes)) continue;
+      if (open.empty() || !piece.may_be_cut || !may_begin_frame(open, before, parsed.notes)) continue;
       parsed.notes = before;
       parsed.frames.truncate(frames);
       cut_line_off(piece, open, parsed);
-    } catch (const Wrong& wrong) {
+    } catch (const LineError& wrong) {
       parsed.frames.truncate(frames);
-      const bool is_cut = !open.empty() && piece.may_be_cut;
-      if (is_cut && !piece.refuse_cut) {
-        cut_line_off(piece, open, parsed);
-        return;
-      }
-      if (skip && !is_cut) {
-        ++parsed.skipped[wrong.expected];
-        parsed.skipped_too_long |= wrong.is_too_long;
-        continue;
-      }
-      const auto column = static_cast<size_t>(std::max<std::ptrdiff_t>(wrong.at - line.data(), 0));
-      parsed.error =
-          ParsedPiece::Error{parsed.lines,   column + 1,    shown(line.substr(std::min(column, line.size()))),
-                             wrong.expected, !open.empty(), wrong.is_too_long};
-      return;
+      if (!handle_bad_line(piece, skip, line, open, wrong, parsed)) return;
     }
   }
 }

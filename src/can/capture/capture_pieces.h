@@ -67,7 +67,7 @@ struct ParsedPiece {
   LineNotes notes;
   int64_t lines = 0;
   std::map<std::string, int64_t> skipped;  ///< Number of lines left out, by what was expected.
-  bool skipped_too_long = false;           ///< One of the skipped lines was Wrong::is_too_long.
+  bool skipped_too_long = false;           ///< One of the skipped lines was LineError::is_too_long.
   std::optional<Truncation> truncation;    ///< Place at which the file is cut off.
 
   struct Error {
@@ -76,7 +76,7 @@ struct ParsedPiece {
     std::string found;
     std::string expected;
     bool cut_off = false;      ///< The file ends inside the line.
-    bool is_too_long = false;  ///< Same as Wrong::is_too_long.
+    bool is_too_long = false;  ///< Same as LineError::is_too_long.
   };
   std::optional<Error>
       error;  ///< The first bad line, if lines may not be skipped. Nothing after it was parsed.

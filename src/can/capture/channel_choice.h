@@ -23,9 +23,9 @@ class ChannelChoice {
   std::string only_;
 };
 
-/// Sets the channel of the frame appended last. `channel` must point into the line. Throws Wrong.
+/// Sets the channel of the frame appended last. `channel` must point into the line. Throws LineError.
 inline void set_channel(std::string_view channel, FrameBatch& out) {
-  if (!out.set_channel(channel)) throw Wrong{channel.data(), "at most 64 channels"};
+  if (!out.set_channel(channel)) throw LineError{channel.data(), "at most 64 channels"};
 }
 
 /// Removes the next line from `text` and returns it without its end.

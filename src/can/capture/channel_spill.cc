@@ -30,11 +30,11 @@ void visit_columns(FrameBatch& batch, Visit&& visit) {
 void ChannelSpill::add(const FrameSpans& frames) {
   for (int64_t done = 0; done < frames.size();) {
     if (waiting_.frames() == 0) waiting_.reserve(kSpilledAtOnce);
-    const auto room = static_cast<int64_t>(kSpilledAtOnce - waiting_.frames());
-    const int64_t count = std::min(room, frames.size() - done);
+    const auto free_frames = static_cast<int64_t>(kSpilledAtOnce - waiting_.frames());
+    const int64_t count = std::min(free_frames, frames.size() - done);
     waiting_.append_frames(frames.part(done, count));
     done += count;
-    if (count == room) write();
+    if (count == free_frames) write();
   }
 }
 

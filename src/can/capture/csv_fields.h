@@ -7,9 +7,9 @@
 namespace plimsoll {
 
 /// Removes the next field from a row of a tool's CSV and returns it without the blanks around it. `rest` is a
-/// null view after the last field; the next call then throws Wrong.
+/// null view after the last field; the next call then throws LineError.
 inline std::string_view take_field(std::string_view& rest, const char* expected, char separator = ',') {
-  if (rest.data() == nullptr) throw Wrong{nullptr, expected};
+  if (rest.data() == nullptr) throw LineError{nullptr, expected};
   const size_t end = rest.find(separator);
   const std::string_view field = trim(rest.substr(0, end));
   rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
@@ -21,9 +21,9 @@ template <typename Parse>
 bool parse_row(std::string_view line, Parse&& parse) {
   try {
     return parse();
-  } catch (const Wrong& wrong) {
+  } catch (const LineError& wrong) {
     if (wrong.at != nullptr) throw;
-    throw Wrong{line.data() + line.size(), wrong.expected, wrong.is_too_long};
+    throw LineError{line.data() + line.size(), wrong.expected, wrong.is_too_long};
   }
 }
 

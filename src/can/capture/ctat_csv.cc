@@ -23,8 +23,8 @@ class CtatCsv : public CaptureFormat {
       const size_t comma = rest.find(',');
       const bool last = i == kFields - 1;
       if ((comma == std::string_view::npos) != last)
-        throw Wrong{comma == std::string_view::npos ? line.data() + line.size() : rest.data() + comma,
-                    "four fields: timestamp,arbitration_id,data_field,attack"};
+        throw LineError{comma == std::string_view::npos ? line.data() + line.size() : rest.data() + comma,
+                        "four fields: timestamp,arbitration_id,data_field,attack"};
       fields[i] = rest.substr(0, comma);
       rest.remove_prefix(last ? rest.size() : comma + 1);
     }
@@ -37,7 +37,7 @@ class CtatCsv : public CaptureFormat {
     const int64_t time_ns = parse_seconds(time, notes);
     const uint32_t id = parse_hex_id(trim(fields[1]));
     const std::string_view label = trim(fields[3]);
-    if (label != "0" && label != "1") throw Wrong{label.data(), "0 (normal) or 1 (attack)"};
+    if (label != "0" && label != "1") throw LineError{label.data(), "0 (normal) or 1 (attack)"};
     const std::string_view digits = trim(fields[2]);
     notes.trimmed_payload += digits.size() != fields[2].size();
     append_payload(digits, out, notes);

@@ -152,9 +152,9 @@ size_t parse_usual_ctat_lines(std::string_view text, FrameBatch& out, int64_t& l
   size_t line_bytes = 1;
   size_t frame = out.frames();
   while (line_bytes > 0 && end - at >= static_cast<std::ptrdiff_t>(kReach)) {
-    const size_t room = frame + kLinesAtOnce;
-    out.truncate(room);
-    while (frame < room && end - at >= static_cast<std::ptrdiff_t>(kReach)) {
+    const size_t limit = frame + kLinesAtOnce;
+    out.truncate(limit);
+    while (frame < limit && end - at >= static_cast<std::ptrdiff_t>(kReach)) {
       line_bytes = usual_line(at, out, frame);
       if (line_bytes == 0) break;
       at += line_bytes;

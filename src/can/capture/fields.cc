@@ -15,7 +15,7 @@ constexpr const char* kTimeExample = "a time in seconds, such as 1513920254.7851
 constexpr int64_t kMaxSeconds = 9'000'000'000;  // The year 2255: nanoseconds still fit in 63 bits.
 
 uint32_t checked_id(uint64_t id, std::string_view text, bool extended) {
-  if (id > 0x1FFFFFFF) throw Wrong{text.data(), "a CAN ID of at most 29 bits (1FFFFFFF)"};
+  if (id > 0x1FFFFFFF) throw LineError{text.data(), "a CAN ID of at most 29 bits (1FFFFFFF)"};
   return static_cast<uint32_t>(id) | (extended || id > 0x7FF ? kCanExtended : 0);
 }
 
@@ -23,8 +23,9 @@ uint32_t checked_id(uint64_t id, std::string_view text, bool extended) {
 int64_t parse_rounded(std::string_view text, double scale, LineNotes& notes) {
   double value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size()) throw Wrong{text.data(), kTimeExample};
-  if (!(value >= 0 && value * scale < 9e18)) throw Wrong{text.data(), "a time between 0 and 9000000000 s"};
+  if (failed != std::errc() || end != text.data() + text.size()) throw LineError{text.data(), kTimeExample};
+  if (!(value >= 0 && value * scale < 9e18))
+    throw LineError{text.data(), "a time between 0 and 9000000000 s"};
   ++notes.rounded_time;
   return std::llround(value * scale);
 }
@@ -42,11 +43,11 @@ int64_t parse_seconds(std::string_view text, LineNotes& notes) {
   size_t i = 0;
   for (; i < text.size() && is_digit(text[i]); ++i) {
     seconds = seconds * 10 + (text[i] - '0');
-    if (seconds > kMaxSeconds) throw Wrong{text.data(), "a time in seconds below 9000000000"};
+    if (seconds > kMaxSeconds) throw LineError{text.data(), "a time in seconds below 9000000000"};
   }
   if (i == 0 && text.starts_with('-'))
-    throw Wrong{text.data(), "a time in seconds that is not negative, such as 1513920254.785127"};
-  if (i == 0) throw Wrong{text.data(), kTimeExample};
+    throw LineError{text.data(), "a time in seconds that is not negative, such as 1513920254.785127"};
+  if (i == 0) throw LineError{text.data(), kTimeExample};
   int64_t nanoseconds = 0;
   if (i < text.size() && text[i] == '.') {
     int64_t scale = 100'000'000;
@@ -69,10 +70,10 @@ int64_t parse_scaled_time(std::string_view text, int64_t scale, LineNotes& notes
 }
 
 int64_t add_times(int64_t start_ns, int64_t since_ns, const char* at) {
-  if (since_ns > kMaxTime - start_ns) throw Wrong{at, "a time before the year 2255"};
+  if (since_ns > kMaxTime - start_ns) throw LineError{at, "a time before the year 2255"};
   if (since_ns < -start_ns)
-    throw Wrong{at, start_ns == 0 ? "a time that is not negative"
-                                  : "a time that is not before 1970, or before the start of the file"};
+    throw LineError{at, start_ns == 0 ? "a time that is not negative"
+                                      : "a time that is not before 1970, or before the start of the file"};
   return start_ns + since_ns;
 }
 
@@ -80,14 +81,14 @@ int64_t parse_decimal_time(std::string_view text, int64_t unit) {
   int64_t whole = 0;
   const char* const last = text.data() + text.size();
   const auto [end, failed] = std::from_chars(text.data(), last, whole);
-  if (text.starts_with('-')) throw Wrong{text.data(), "a time that is not negative, such as 1059.9"};
+  if (text.starts_with('-')) throw LineError{text.data(), "a time that is not negative, such as 1059.9"};
   if (failed != std::errc() || !is_digit(text.front()) || whole > kMaxTime / unit)
-    throw Wrong{text.data(), "a time, such as 1059.9"};
+    throw LineError{text.data(), "a time, such as 1059.9"};
   int64_t time_ns = whole * unit;
   const char* at = end;
   if (at < last && *at == '.')
     for (++at; at < last && is_digit(*at); ++at) time_ns += (*at - '0') * (unit /= 10);
-  if (at != last) throw Wrong{at, "a time, such as 1059.9"};
+  if (at != last) throw LineError{at, "a time, such as 1059.9"};
   return time_ns;
 }
 
@@ -98,22 +99,24 @@ int64_t parse_time_of_day(std::string_view text) {
   for (size_t p = 0; p < 3; ++p) {
     const auto [stop, failed] = std::from_chars(at, end, parts[p]);
     const bool separated = p == 2 || (stop < end && *stop == ':');
-    if (failed != std::errc() || stop - at > 2 || parts[p] < 0 || !separated) throw Wrong{at, kDayExample};
+    if (failed != std::errc() || stop - at > 2 || parts[p] < 0 || !separated)
+      throw LineError{at, kDayExample};
     at = stop + (p < 2 ? 1 : 0);
   }
   if (parts[0] > 23 || parts[1] > 59 || parts[2] > 60)
-    throw Wrong{text.data(), "a time of day below 24:00:00"};
+    throw LineError{text.data(), "a time of day below 24:00:00"};
   int64_t scale = 1'000'000'000;
   if (at < end && *at == '.') {
     for (++at; at < end && is_digit(*at); ++at) parts[3] += (*at - '0') * (scale /= 10);
   } else if (at < end && *at == ':') {
     const char* const first = ++at;
     for (; at < end && at - first < 4 && is_digit(*at); ++at) parts[3] = parts[3] * 10 + (*at - '0');
-    if (at == first) throw Wrong{at, kDayExample};
+    if (at == first) throw LineError{at, kDayExample};
     parts[3] *= at - first == 4 ? 100'000 : 1'000'000;
   }
   // Some tools add ".0" after the milliseconds.
-  if (std::string_view(at, static_cast<size_t>(end - at)) != ".0" && at != end) throw Wrong{at, kDayExample};
+  if (std::string_view(at, static_cast<size_t>(end - at)) != ".0" && at != end)
+    throw LineError{at, kDayExample};
   return (parts[0] * 3600 + parts[1] * 60 + parts[2]) * 1'000'000'000 + parts[3];
 }
 
@@ -123,15 +126,15 @@ int64_t parse_date_and_time(std::string_view text) {
     unsigned value = 0;
     const char* const first = text.data() + at;
     const auto [end, failed] = std::from_chars(first, first + digits, value);
-    if (failed != std::errc() || end != first + digits) throw Wrong{first, kExample};
+    if (failed != std::errc() || end != first + digits) throw LineError{first, kExample};
     return value;
   };
   if (text.size() < 19 || text[4] != '-' || text[7] != '-' || !is_blank(text[10]))
-    throw Wrong{text.data(), kExample};
+    throw LineError{text.data(), kExample};
   const std::chrono::year_month_day date{std::chrono::year(static_cast<int>(number(0, 4))),
                                          std::chrono::month(number(5, 2)), std::chrono::day(number(8, 2))};
   if (!date.ok() || date.year() < std::chrono::year(1970) || date.year() > std::chrono::year(2254))
-    throw Wrong{text.data(), kExample};
+    throw LineError{text.data(), kExample};
   const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   return days * 86'400'000'000'000 + parse_time_of_day(text.substr(11));
 }
@@ -139,10 +142,10 @@ int64_t parse_date_and_time(std::string_view text) {
 uint32_t parse_hex_id(std::string_view text) {
   std::string_view digits = text;
   if (digits.starts_with("0x") || digits.starts_with("0X")) digits.remove_prefix(2);
-  if (digits.empty() || digits.size() > 8) throw Wrong{text.data(), "a CAN ID of 1 to 8 hex digits"};
+  if (digits.empty() || digits.size() > 8) throw LineError{text.data(), "a CAN ID of 1 to 8 hex digits"};
   uint32_t id = 0;
   for (const char& c : digits) {
-    if (hex_digit(c) == kNoDigit) throw Wrong{&c, "a CAN ID in hex"};
+    if (hex_digit(c) == kNoDigit) throw LineError{&c, "a CAN ID in hex"};
     id = id << 4 | hex_digit(c);
   }
   return checked_id(id, text, digits.size() == 8);
@@ -158,7 +161,7 @@ uint32_t parse_decimal_id(std::string_view text) {
   uint64_t id = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), id);
   if (failed != std::errc() || end != text.data() + text.size())
-    throw Wrong{text.data(), "a CAN ID in decimal"};
+    throw LineError{text.data(), "a CAN ID in decimal"};
   return checked_id(id, text, false);
 }
 
@@ -171,7 +174,7 @@ bool parse_truth(std::string_view text) {
   const auto is_text = [text](std::string_view word) { return equal_ignoring_case(text, word); };
   if (std::ranges::any_of(kTrue, is_text)) return true;
   if (std::ranges::any_of(kFalse, is_text)) return false;
-  throw Wrong{text.data(), "true or false"};
+  throw LineError{text.data(), "true or false"};
 }
 
 uint8_t parse_byte(std::string_view text, bool decimal) {
@@ -183,7 +186,7 @@ uint8_t parse_byte(std::string_view text, bool decimal) {
   const auto [end, failed] =
       std::from_chars(text.data(), text.data() + text.size(), value, decimal ? 10 : 16);
   if (failed != std::errc() || end != text.data() + text.size() || value > 255)
-    throw Wrong{text.data(), decimal ? "a byte in decimal" : "a byte in hex"};
+    throw LineError{text.data(), decimal ? "a byte in decimal" : "a byte in hex"};
   return static_cast<uint8_t>(value);
 }
 
@@ -191,12 +194,12 @@ int64_t parse_length(std::string_view text, bool bits) {
   int64_t length = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), length);
   if (failed != std::errc() || end != text.data() + text.size() || length < 0 || length > 512)
-    throw Wrong{text.data(), "a payload length"};
+    throw LineError{text.data(), "a payload length"};
   // Bits need not fill a byte: "1" is one bit of one byte.
   return bits ? (length + 7) / 8 : length;
 }
 
-Wrong too_long(const char* at, int64_t width) {
+LineError too_long(const char* at, int64_t width) {
   if (width < 64)
     return {at, fmt::format("a payload of at most {} bytes; give --payload 64 for CAN FD frames", width),
             true};
@@ -220,8 +223,9 @@ void append_payload(std::string_view digits, FrameBatch& out, LineNotes& notes) 
   }
   if (digits.size() % 2 == 1) bad |= hex_digit(digits.back());
   if (bad > 15)
-    throw Wrong{&*std::find_if(digits.begin(), digits.end(), [](char c) { return hex_digit(c) == kNoDigit; }),
-                "hex digits in the payload"};
+    throw LineError{
+        &*std::find_if(digits.begin(), digits.end(), [](char c) { return hex_digit(c) == kNoDigit; }),
+        "hex digits in the payload"};
   out.length.push_back(static_cast<uint8_t>(digits.size() / 2));
 }
 
@@ -246,8 +250,8 @@ uint8_t parse_label(std::string_view text, const std::vector<std::string>& attac
     if (equal_ignoring_case(text, normal)) return 0;
   for (const char* attack : {"1.0", "true", "attack", "T"})
     if (equal_ignoring_case(text, attack)) return 1;
-  throw Wrong{text.data(),
-              "a label 0 or 1; `plimsoll ingest can --attack-label` takes the texts that mean an attack"};
+  throw LineError{text.data(),
+                  "a label 0 or 1; `plimsoll ingest can --attack-label` takes the texts that mean an attack"};
 }
 
 }  // namespace plimsoll

@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-// Parsers of fields that capture formats share. All throw Wrong, which points into the text given.
+// Parsers of fields that capture formats share. All throw LineError, which points into the text given.
 
 /// The latest time that a frame may have, in the year 2255: nanoseconds still fit in 63 bits.
 inline constexpr int64_t kMaxTime = 9'000'000'000'000'000'000;
@@ -64,7 +64,7 @@ void append_bytes(const uint8_t* bytes, int64_t count, FrameBatch& out);
 /// Appends a frame of a format without labels.
 void append_unlabelled(int64_t time_ns, uint32_t id, const uint8_t* bytes, int64_t count, FrameBatch& out);
 /// The error for a payload longer than the width of the set. Its remedy is --payload 64.
-Wrong too_long(const char* at, int64_t width);
+LineError too_long(const char* at, int64_t width);
 
 /// Expected text of errors for a CAN XL frame.
 inline constexpr const char* kNoXl = "CAN or CAN FD; frames of CAN XL are not read";

@@ -50,7 +50,7 @@ void FrameTaker::choose(uint32_t channel) {
 
 void FrameTaker::refuse_frame(const RawFrame& frame, int64_t position, const FrameBatch& out) const {
   if (frame.time_ns < 0) refuse(position, "a time before 1970", "a later one");
-  const Wrong wrong = too_long(nullptr, out.width);
+  const LineError wrong = too_long(nullptr, out.width);
   const std::string found = fmt::format("a payload of {} bytes", frame.length);
   if (wrong.is_too_long)
     throw PayloadTooLong(

@@ -50,7 +50,7 @@ class FrameTaker {
   /// Appends a frame, or counts it as one of another channel. `position` is its byte in the file. Errors:
   /// InputError.
   void add(const RawFrame& frame, int64_t position, FrameBatch& out, LineNotes& notes) {
-    const bool same = goes_on(out) == frame.channel;
+    const bool same = current_channel(out) == frame.channel;
     if (!any_ || frame.channel != channel_) choose(frame.channel);
     if (!taken_) {
       ++notes.other_channels;
@@ -69,7 +69,7 @@ class FrameTaker {
   /// The channel whose frames may be appended to `out` without add(), because the last frame of `out` has the
   /// same channel. Their times and lengths must be ones that add() accepts. None after a frame that was not
   /// taken.
-  std::optional<uint32_t> goes_on(const FrameBatch& out) const {
+  std::optional<uint32_t> current_channel(const FrameBatch& out) const {
     if (!any_ || !taken_ || last_ != &out || out.channel.empty()) return std::nullopt;
     return channel_;
   }

@@ -30,7 +30,7 @@ class Gvret : public CaptureFormat {
       for (int i = 0; i < 3; ++i) take_field(first, kGvretRow, separator_);
       const std::string_view fourth = take_field(first, kGvretRow, separator_);
       has_direction_ = fourth == "Dir" || fourth == "Rx" || fourth == "Tx";
-    } catch (const Wrong&) {
+    } catch (const LineError&) {
       // The error is reported when the line is parsed.
     }
     shift_ns_ = negative_reach(

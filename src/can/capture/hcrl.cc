@@ -21,7 +21,7 @@ class HcrlCsv : public CaptureFormat {
     std::string_view rest = line;
     const auto next = [&]() {
       if (rest.data() == nullptr)
-        throw Wrong{line.data() + line.size(), "more fields: timestamp,ID,DLC,bytes...,R or T"};
+        throw LineError{line.data() + line.size(), "more fields: timestamp,ID,DLC,bytes...,R or T"};
       const size_t comma = rest.find(',');
       const std::string_view field = trim(rest.substr(0, comma));
       rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
@@ -41,7 +41,7 @@ class HcrlCsv : public CaptureFormat {
     std::string_view flag = next();
     while (flag.empty() && rest.data() != nullptr) flag = next();
     if ((flag != "R" && flag != "T") || rest.data() != nullptr)
-      throw Wrong{flag.data(), "the flag R (normal) or T (attack) after DLC bytes"};
+      throw LineError{flag.data(), "the flag R (normal) or T (attack) after DLC bytes"};
     append_frame(time_ns, id, bytes.data(), length, flag == "T", out, notes);
     return true;
   }
@@ -56,7 +56,7 @@ class HcrlText : public CaptureFormat {
     std::string_view rest = trim(line);
     const auto expect = [&](std::string_view word) {
       const char* const at = rest.data();
-      if (take_word(rest) != word) throw Wrong{at, "Timestamp: SECONDS ID: HEX FLAGS DLC: LENGTH BYTES"};
+      if (take_word(rest) != word) throw LineError{at, "Timestamp: SECONDS ID: HEX FLAGS DLC: LENGTH BYTES"};
     };
     expect("Timestamp:");
     const int64_t time_ns = parse_seconds(take_word(rest), notes);
@@ -69,7 +69,7 @@ class HcrlText : public CaptureFormat {
     if (length > out.width) throw too_long(dlc.data(), out.width);
     std::array<uint8_t, 64> bytes{};
     for (int64_t i = 0; i < length; ++i) bytes[static_cast<size_t>(i)] = parse_byte(take_word(rest), false);
-    if (!rest.empty()) throw Wrong{rest.data(), "the end of the line after DLC bytes"};
+    if (!rest.empty()) throw LineError{rest.data(), "the end of the line after DLC bytes"};
     append_frame(time_ns, id, bytes.data(), length, kUnlabelled, out, notes);
     return true;
   }

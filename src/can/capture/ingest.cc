@@ -149,12 +149,12 @@ class RecordingAssembler {
   size_t find_name(const CaptureFile& capture, const std::string& name) {
     const auto found = std::ranges::find(merged_, name);
     if (found != merged_.end()) return static_cast<size_t>(found - merged_.begin());
-    require_room(capture, merged_.size());
+    require_free_channel(capture, merged_.size());
     merged_.push_back(name);
     return merged_.size() - 1;
   }
 
-  static void require_room(const CaptureFile& capture, size_t channels) {
+  static void require_free_channel(const CaptureFile& capture, size_t channels) {
     if (channels == kMaxChannels)
       throw InputError(fmt::format("{}: found more than {} channels; choose one with --channel",
                                    capture.path.string(), kMaxChannels));
@@ -204,7 +204,7 @@ class RecordingAssembler {
   size_t find_channel(const CaptureFile& capture, const std::string& name) {
     const auto found = std::ranges::find(channels_, name, &Channel::name);
     if (found != channels_.end()) return static_cast<size_t>(found - channels_.begin());
-    require_room(capture, channels_.size());
+    require_free_channel(capture, channels_.size());
     Channel& channel = channels_.emplace_back();
     channel.name = name;
     if (channels_.size() > 1) channel.spill.emplace(options_.out, options_.format.payload);

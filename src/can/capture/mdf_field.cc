@@ -20,9 +20,9 @@ MdfConversion conversion_of(const MdfFile& file, const MdfChannel& channel) {
   if (block.data.size() < kConversionHead)
     file.refuse(block.at, "a short conversion block", "24 bytes of it");
   const uint8_t type = block.data[0];
-  const size_t there = (block.data.size() - kConversionHead) / 8;
+  const size_t available = (block.data.size() - kConversionHead) / 8;
   conversion.values = block.data.data() + kConversionHead;
-  conversion.count = std::min<size_t>(load<uint16_t>(block.data.data() + 6), there);
+  conversion.count = std::min<size_t>(load<uint16_t>(block.data.data() + 6), available);
   const auto need = [&](size_t min) {
     if (conversion.count < min)
       file.refuse(block.at, fmt::format("a conversion of type {} with {} values", type, conversion.count),
@@ -31,7 +31,7 @@ MdfConversion conversion_of(const MdfFile& file, const MdfChannel& channel) {
   switch (type) {
     case 1:
       // Some writers leave out the count.
-      if (there < 2) need(2);
+      if (available < 2) need(2);
       conversion.offset = load<double>(conversion.values);
       conversion.factor = load<double>(conversion.values + 8);
       break;

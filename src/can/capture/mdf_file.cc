@@ -56,11 +56,11 @@ std::optional<MdfBlock> MdfFile::data_block(uint64_t at, bool& is_whole) const {
   const std::string_view id(reinterpret_cast<const char*>(header), 4);
   if (!id.starts_with("##")) refuse(at, "something else", "a block, which starts with ##");
   // A DT block that is not finalised has no valid length.
-  const uint64_t told = length < kBlockHeader ? kBlockHeader : length;
-  const uint64_t there = all.size() - at;
-  is_whole = told <= there;
-  const uint64_t kept = std::min(told, there);
-  if (links > (told - kBlockHeader) / 8)
+  const uint64_t stated = length < kBlockHeader ? kBlockHeader : length;
+  const uint64_t available = all.size() - at;
+  is_whole = stated <= available;
+  const uint64_t kept = std::min(stated, available);
+  if (links > (stated - kBlockHeader) / 8)
     refuse(at, fmt::format("a block {} of {} bytes and {} links", id, length, links),
            "one that has room for its links; fetch the file again");
   if (links > (kept - kBlockHeader) / 8) return std::nullopt;

@@ -73,15 +73,15 @@ size_t MdfFrames::take_run(size_t max, int64_t latest_ns, const FrameTaker& take
   size_t taken = 0;
   // Runs are short if groups of several buses are merged.
   for (size_t piece = 8;; piece = std::min<size_t>(2 * piece, 1024)) {
-    const size_t some = take_piece(std::min(piece, max - taken), latest_ns, taker, out);
-    taken += some;
-    if (some < piece) return taken;
+    const size_t appended = take_piece(std::min(piece, max - taken), latest_ns, taker, out);
+    taken += appended;
+    if (appended < piece) return taken;
   }
 }
 
 size_t MdfFrames::take_piece(size_t max, int64_t latest_ns, const FrameTaker& taker, FrameBatch& out) {
   const MdfGroup& group = group_.groups.front();
-  const std::optional<uint32_t> channel = taker.goes_on(out);
+  const std::optional<uint32_t> channel = taker.current_channel(out);
   if (!channel || !window_.have(group.record_bytes)) return 0;
   const size_t records = std::min<uint64_t>(
       {max, window_.held() / group.record_bytes, records_before_zeros(group.record_bytes)});
@@ -252,9 +252,9 @@ bool MdfFrames::take_place(const MdfCanGroup& can, Waiting& waiting, uint64_t bl
     // Texts are stored in the order of the records.
     ByteWindow& window = *text_window_;
     const auto here = static_cast<uint64_t>(window.position());
-    const bool is_there = waiting.place >= here && window.pass(waiting.place - here) && window.have(4);
-    if (!is_there && waiting.place >= here && text_stream_->is_cut_off()) return false;
-    if (!is_there)
+    const bool is_found = waiting.place >= here && window.pass(waiting.place - here) && window.have(4);
+    if (!is_found && waiting.place >= here && text_stream_->is_cut_off()) return false;
+    if (!is_found)
       file_.refuse(block, fmt::format("a payload at byte {} of all", waiting.place),
                    "one after that of the frame before");
     const auto length = load<uint32_t>(window.data());

@@ -163,20 +163,20 @@ std::optional<MdfDataGroup> can_data_group(MdfWalk& walk, const MdfBlock& block,
   for (const MdfBlock& group : walk.list(block.link(1), "##CG")) {
     if (group.data.size() < 32) file.refuse(group.at, "a short channel group", "32 bytes of it");
     const uint8_t* const at = group.data.data();
-    MdfGroup one;
-    one.at = group.at;
-    one.record_id = load<uint64_t>(at);
-    one.variable = (load<uint16_t>(at + 16) & 1) != 0;
-    one.record_bytes = uint64_t{load<uint32_t>(at + 24)} + load<uint32_t>(at + 28);
-    if (!one.variable) {
-      one.can = can_group(walk, group, load<uint32_t>(at + 24));
+    MdfGroup record_group;
+    record_group.at = group.at;
+    record_group.record_id = load<uint64_t>(at);
+    record_group.variable = (load<uint16_t>(at + 16) & 1) != 0;
+    record_group.record_bytes = uint64_t{load<uint32_t>(at + 24)} + load<uint32_t>(at + 28);
+    if (!record_group.variable) {
+      record_group.can = can_group(walk, group, load<uint32_t>(at + 24));
       records += std::min<uint64_t>(load<uint64_t>(at + 8), file.bytes().size());
     }
-    if (one.can && one.record_bytes > kLongestRecord)
-      file.refuse(group.at, fmt::format("records of {} bytes", one.record_bytes),
+    if (record_group.can && record_group.record_bytes > kLongestRecord)
+      file.refuse(group.at, fmt::format("records of {} bytes", record_group.record_bytes),
                   "shorter ones of CAN frames");
-    has_can |= one.can.has_value();
-    data.groups.push_back(one);
+    has_can |= record_group.can.has_value();
+    data.groups.push_back(record_group);
   }
   if (data.id_bytes == 0 && data.groups.size() > 1)
     file.refuse(block.at, fmt::format("{} kinds of records without IDs", data.groups.size()), "one, or IDs");

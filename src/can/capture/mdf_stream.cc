@@ -16,7 +16,7 @@ constexpr uint64_t kTile = 16 << 10;         // Bytes of rows that are assembled
 constexpr uint64_t kPacked = 24;             // Bytes before the zlib data of a DZ block.
 
 // Whether the budget allows a block that need not be in memory. There may be many streams.
-bool has_room(uint64_t bytes) {
+bool fits_budget(uint64_t bytes) {
   const Ledger& ledger = Ledger::process();
   constexpr int64_t kOthers = 8 * kMiB;
   return bytes <= kMaxHeld && ledger.cap() - ledger.held() > kOthers + static_cast<int64_t>(bytes);
@@ -160,24 +160,24 @@ void MdfStream::open_packed(const MdfBlock& block, bool is_whole) {
   const auto columns = load<uint32_t>(at + 4);
   unpacked_ = load<uint64_t>(at + 8);
   const auto bytes = load<uint64_t>(at + 16);
-  const uint64_t there = std::min<uint64_t>(bytes, block.data.size() - kPacked);
+  const uint64_t available = std::min<uint64_t>(bytes, block.data.size() - kPacked);
   if (original != kind_)
     file_.refuse(block.at, fmt::format("a packed block {}", original), fmt::format("one of {}", kind_));
-  if (is_whole && bytes > there)
+  if (is_whole && bytes > available)
     file_.refuse(block.at, fmt::format("{} bytes of zlib data", bytes), "no more than the block has");
   if (way > 1) file_.refuse(block.at, fmt::format("a block packed in way {}", way), "0 or 1 (transposed)");
   // zlib packs at most about a thousand to one.
   if (unpacked_ / 1100 > bytes)
     file_.refuse(block.at, fmt::format("{} bytes of {} packed ones", unpacked_, bytes),
                  "fewer; the file is damaged");
-  raw_ = block.data.subspan(kPacked, there);
+  raw_ = block.data.subspan(kPacked, available);
   ended_ = false;
   inflater_.reset();
   if (!is_whole && way == 1 && columns > 1) {  // No row has all of its columns.
     unpacked_ = 0;
   } else if (way == 1 && columns > 1 && unpacked_ >= columns) {
     untranspose(columns);
-  } else if (has_room(unpacked_) && inflate_whole()) {
+  } else if (fits_budget(unpacked_) && inflate_whole()) {
     raw_ = held_;
     packed_ = false;
   }
@@ -289,9 +289,9 @@ size_t MdfStream::gather(char* data, size_t bytes) {
     }
     const uint64_t row = at_ / columns_;
     if (const uint64_t rows = (count - given) / columns_; !scratch_ && at_ % columns_ == 0 && rows > 0) {
-      const uint64_t there = std::min(rows, rows_ - row);
-      gather_rows(data + given, there);
-      given += there * columns_;
+      const uint64_t available = std::min(rows, rows_ - row);
+      gather_rows(data + given, available);
+      given += available * columns_;
       continue;
     }
     if (!scratch_) {

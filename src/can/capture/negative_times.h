@@ -10,8 +10,8 @@
 namespace plimsoll {
 
 /// How far the times of a file's first lines reach below 0. Such a file counts from its earliest time,
-/// because a data set has no negative times. `time_of(line)` returns the time of a line and may throw Wrong
-/// if it has none.
+/// because a data set has no negative times. `time_of(line)` returns the time of a line and may throw
+/// LineError if it has none.
 template <typename TimeOf>
 int64_t negative_reach(std::string_view first_lines, TimeOf&& time_of) {
   int64_t earliest = 0;
@@ -20,7 +20,7 @@ int64_t negative_reach(std::string_view first_lines, TimeOf&& time_of) {
     if (line.find('-') == std::string_view::npos) continue;
     try {
       earliest = std::min<int64_t>(earliest, time_of(line));
-    } catch (const Wrong&) {
+    } catch (const LineError&) {
       continue;
     }
   }

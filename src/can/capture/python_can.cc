@@ -38,7 +38,7 @@ class PythonCan : public CaptureFormat {
   // Decodes padded Base64 (RFC 4648).
   static int64_t decode(std::string_view text, std::array<uint8_t, 64>& bytes, int64_t width) {
     constexpr const char* kHeader = "a payload in base64";
-    if (text.size() % 4 != 0) throw Wrong{text.data(), kHeader};
+    if (text.size() % 4 != 0) throw LineError{text.data(), kHeader};
     size_t digits = text.size();
     while (digits > 0 && text.size() - digits < 2 && text[digits - 1] == '=') --digits;
     const size_t count = digits * 6 / 8;
@@ -61,7 +61,7 @@ class PythonCan : public CaptureFormat {
     if (is_digit(c)) return static_cast<uint32_t>(c - '0' + 52);
     if (c == '+') return 62;
     if (c == '/') return 63;
-    throw Wrong{at, "a payload in base64"};
+    throw LineError{at, "a payload in base64"};
   }
 };
 

@@ -90,7 +90,7 @@ class Table : public CaptureFormat {
       if (rest.data() == nullptr) {
         // Trailing bytes of a short frame may be left out.
         if (columns_[c] == Column::byte || columns_[c] == Column::bytes) break;
-        throw Wrong{line.data() + line.size(), fmt::format("{} columns", columns_.size())};
+        throw LineError{line.data() + line.size(), fmt::format("{} columns", columns_.size())};
       }
       if (columns_[c] == Column::bytes) {
         while (rest.data() != nullptr) add_byte(next(rest), out.width, row);
@@ -99,8 +99,8 @@ class Table : public CaptureFormat {
       take(columns_[c], next(rest), out.width, row, notes);
     }
     if (!open_ended_ && rest.data() != nullptr && !trim(rest).empty())
-      throw Wrong{rest.data(),
-                  fmt::format("{} columns; add ... to --columns to leave out the rest", columns_.size())};
+      throw LineError{rest.data(),
+                      fmt::format("{} columns; add ... to --columns to leave out the rest", columns_.size())};
     return append(row, out, notes);
   }
 
@@ -133,7 +133,7 @@ class Table : public CaptureFormat {
     size_t from = 0;
     if (!options_.quote.empty() && rest.starts_with(options_.quote[0])) {
       from = rest.find(options_.quote[0], 1);
-      if (from == std::string_view::npos) throw Wrong{rest.data(), "a closing quote"};
+      if (from == std::string_view::npos) throw LineError{rest.data(), "a closing quote"};
     }
     const size_t end = rest.find(separator_, from);
     std::string_view field = trim(rest.substr(0, end));
@@ -187,7 +187,7 @@ class Table : public CaptureFormat {
         Row row;
         take(column, field, 0, row, notes);
         return false;
-      } catch (const Wrong&) {
+      } catch (const LineError&) {
         has_name = true;
       }
     }
@@ -206,7 +206,7 @@ class Table : public CaptureFormat {
       if (as_float) field.remove_suffix(2);
       row.id = options_.decimal_id ? parse_decimal_id(field) : parse_hex_id(field);
     }
-    if (column == Column::channel && field.empty()) throw Wrong{field.data(), "the name of a channel"};
+    if (column == Column::channel && field.empty()) throw LineError{field.data(), "the name of a channel"};
     if (column == Column::channel) row.channel = field;
     if (column == Column::extended) row.extended = parse_extended(field);
     if (column == Column::length) {
@@ -229,7 +229,7 @@ class Table : public CaptureFormat {
       for (const char& c : row.payload) {
         if (is_blank(c)) continue;
         if (static_cast<int64_t>(digits) == 2 * out.width) throw too_long(row.payload.data(), out.width);
-        if (hex_digit(c) == kNoDigit) throw Wrong{&c, "hex digits in the payload"};
+        if (hex_digit(c) == kNoDigit) throw LineError{&c, "hex digits in the payload"};
         row.digits[digits++] = c;
       }
       append_payload({row.digits.data(), digits}, out, notes);
@@ -243,8 +243,8 @@ class Table : public CaptureFormat {
       append_bytes(row.bytes.data(), count, out);
     }
     if (row.length >= 0 && has_payload() && row.length != out.length.back())
-      throw Wrong{row.length_at,
-                  fmt::format("a length that agrees with the {} bytes of payload", out.length.back())};
+      throw LineError{row.length_at,
+                      fmt::format("a length that agrees with the {} bytes of payload", out.length.back())};
     out.time_ns.push_back(time_ns);
     out.can_id.push_back(id_of(row));
     out.label.push_back(row.label);

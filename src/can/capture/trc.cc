@@ -162,7 +162,7 @@ class Trc : public CaptureFormat {
     const int64_t length = parse_length(fields.length, false);
     if (columns_.find('l') != std::string::npos || length <= 8) return length;
     const bool is_fd = fields.type.starts_with('F') || fields.type == "BI";
-    if (length > 15) throw Wrong{fields.length.data(), "a DLC of at most 15"};
+    if (length > 15) throw LineError{fields.length.data(), "a DLC of at most 15"};
     return is_fd ? kLengthOfDlc[static_cast<size_t>(length)] : 8;
   }
 

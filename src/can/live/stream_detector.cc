@@ -48,7 +48,7 @@ LearnedBefore with_adopted(const DetectorFile& model, const std::vector<uint32_t
 uint32_t adopted_id(const std::string& text) {
   try {
     return parse_hex_id(text);
-  } catch (const Wrong& wrong) {
+  } catch (const LineError& wrong) {
     throw UsageError(fmt::format("adopt '{}': expected {}, as in 1F0 or 18FEF100", text, wrong.expected));
   }
 }

@@ -69,20 +69,20 @@ TEST(AscDate, WordsInAnyOrder) {
 }
 
 TEST(Asc, ADateThatIsNotUnderstoodIsSaidAndCounted) {
-  std::vector<std::string> said;
+  std::vector<std::string> warnings;
   FormatOptions options;
-  options.warn = [&](const std::string& text) { said.push_back(text); };
+  options.warn = [&](const std::string& text) { warnings.push_back(text); };
   const std::string text = "date Mo Foo 7 13:21:51.500 2022\nbase hex\n0.1 1 123 Rx d 1 00\n";
   EXPECT_EQ(parse_text(text, options).notes.unknown_date, 1);
-  ASSERT_EQ(said.size(), 1);
-  EXPECT_NE(said[0].find("capture:1: the date 'Mo Foo 7 13:21:51.500 2022' is not understood"),
+  ASSERT_EQ(warnings.size(), 1);
+  EXPECT_NE(warnings[0].find("capture:1: the date 'Mo Foo 7 13:21:51.500 2022' is not understood"),
             std::string::npos);
   // The trigger block has the same date, so no warning is given if the file has none.
   const std::string block = "Begin Triggerblock Mon Mar 7 13:21:51.500 2022\n0.1 1 123 Rx d 1 00\n";
   EXPECT_EQ(parse_text("date Mo Foo 7\nbase hex\n" + block, options).frames.time_ns[0],
             kStart + kSecond / 10);
   parse_text("base hex\nBegin Triggerblock\n0.1 1 123 Rx d 1 00\n", options);
-  EXPECT_EQ(said.size(), 1);
+  EXPECT_EQ(warnings.size(), 1);
 }
 
 TEST(Asc, TimesMayBeNegative) {

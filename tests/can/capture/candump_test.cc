@@ -14,11 +14,11 @@ Times times_of(const FrameBatch& frames) {
 }
 
 // Options that collect the warnings about a text.
-struct Said {
+struct Warnings {
   std::vector<std::string> warnings;
-  FormatOptions options(FormatOptions of = {}) {
-    of.warn = [this](const std::string& text) { warnings.push_back(text); };
-    return of;
+  FormatOptions options(FormatOptions base = {}) {
+    base.warn = [this](const std::string& text) { warnings.push_back(text); };
+    return base;
   }
 };
 
@@ -45,45 +45,45 @@ TEST(CandumpTimes, WithoutTimesFramesHaveNone) {
 }
 
 TEST(CandumpTimes, DifferencesAreAddedUp) {
-  Said said;
+  Warnings collected;
   const std::string text =
       "(000.000000) can0 123#00\n(000.200074) can0 123#01\n(000.200082) can0 123#02\n(000.100000) can0 "
       "123#03\n";
-  const ParsedPiece parsed = parse_text(text, said.options());
+  const ParsedPiece parsed = parse_text(text, collected.options());
   EXPECT_EQ(times_of(parsed.frames), (Times{0, 200'074'000, 400'156'000, 500'156'000}));
   EXPECT_EQ(parsed.notes.added_time, 4);
-  ASSERT_EQ(said.warnings.size(), 1);
-  EXPECT_NE(said.warnings[0].find("--time s"), std::string::npos);
-  EXPECT_EQ(times_of(parse_text(text, said.options({.time = "s"})).frames),
+  ASSERT_EQ(collected.warnings.size(), 1);
+  EXPECT_NE(collected.warnings[0].find("--time s"), std::string::npos);
+  EXPECT_EQ(times_of(parse_text(text, collected.options({.time = "s"})).frames),
             (Times{0, 200'074'000, 200'082'000, 100'000'000}));
 }
 
 TEST(CandumpTimes, AConstantDifferenceIsOne) {
   std::string lines = " (000.000000)  can0  123   [1]  00\n";
   for (int i = 0; i < 5; ++i) lines += " (000.100000)  can0  123   [1]  00\n";
-  Said said;
-  EXPECT_EQ(parse_text(lines, said.options()).frames.time_ns.back(), 500'000'000);
+  Warnings collected;
+  EXPECT_EQ(parse_text(lines, collected.options()).frames.time_ns.back(), 500'000'000);
 }
 
 TEST(CandumpTimes, AFewTimesThatGrowMayBeEither) {
   const std::string text = "(000.000000) can0 123#00\n(000.200074) can0 123#01\n(000.200082) can0 123#02\n";
-  Said said;
-  EXPECT_EQ(times_of(parse_text(text, said.options()).frames), (Times{0, 200'074'000, 200'082'000}));
-  ASSERT_EQ(said.warnings.size(), 1);
-  EXPECT_NE(said.warnings[0].find("--time delta"), std::string::npos);
-  EXPECT_EQ(times_of(parse_text(text, said.options({.time = "delta"})).frames),
+  Warnings collected;
+  EXPECT_EQ(times_of(parse_text(text, collected.options()).frames), (Times{0, 200'074'000, 200'082'000}));
+  ASSERT_EQ(collected.warnings.size(), 1);
+  EXPECT_NE(collected.warnings[0].find("--time delta"), std::string::npos);
+  EXPECT_EQ(times_of(parse_text(text, collected.options({.time = "delta"})).frames),
             (Times{0, 200'074'000, 400'156'000}));
 }
 
 TEST(CandumpTimes, TimesSinceTheFirstFrameAreNotQuestioned) {
   std::string text;
   for (int i = 0; i < 20; ++i) text += fmt::format("(000.{:06}) can0 123#00\n", 1000 * i);
-  Said said;
-  EXPECT_EQ(parse_text(text, said.options()).frames.time_ns.back(), 19'000'000);
-  EXPECT_EQ(parse_text("(1615000000.1) can0 123#00\n(1615000000.0) can0 123#00\n", said.options())
+  Warnings collected;
+  EXPECT_EQ(parse_text(text, collected.options()).frames.time_ns.back(), 19'000'000);
+  EXPECT_EQ(parse_text("(1615000000.1) can0 123#00\n(1615000000.0) can0 123#00\n", collected.options())
                 .frames.time_ns.back(),
             1'615'000'000'000'000'000);
-  EXPECT_TRUE(said.warnings.empty());
+  EXPECT_TRUE(collected.warnings.empty());
 }
 
 TEST(CandumpTimes, FramesOfOtherChannelsTakeTime) {

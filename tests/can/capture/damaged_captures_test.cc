@@ -24,7 +24,7 @@ struct Outcome {
 
   auto frames() const { return static_cast<int64_t>(ids.size()); }
   // Number of records that were read or counted, including the one in which the file ends.
-  int64_t told() const {
+  int64_t accounted_records() const {
     return frames() + notes.other_records + notes.other_channels +
            (truncation && truncation->left_out > 0 ? 1 : 0);
   }
@@ -135,7 +135,7 @@ TEST_P(DamagedCapture, LosesNoRecordWithoutACount) {
       if (bytes[at] == made.bytes[at]) continue;
       const Outcome damaged = read(bytes);
       if (!damaged.error.empty()) continue;
-      EXPECT_TRUE(damaged.told() >= kMadeFrames || damaged.notes.stray_bytes > 0)
+      EXPECT_TRUE(damaged.accounted_records() >= kMadeFrames || damaged.notes.stray_bytes > 0)
           << "byte " << at << " changed by " << change << ": " << damaged.frames() << " frames, "
           << damaged.notes.to_json().dump() << (damaged.truncation ? ", cut off" : "");
       EXPECT_LE(damaged.frames(), kMadeFrames) << "byte " << at << " changed by " << change;

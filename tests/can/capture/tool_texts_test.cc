@@ -120,20 +120,20 @@ TEST(Busmaster, ALaterSessionOfAnotherDayIsRefused) {
 }
 
 TEST(Trc, AStartThatIsNoNumberIsSaid) {
-  const auto start_of = [](const std::string& start, std::vector<std::string>& said) {
+  const auto start_of = [](const std::string& start, std::vector<std::string>& warnings) {
     FormatOptions options;
-    options.warn = [&](const std::string& text) { said.push_back(text); };
+    options.warn = [&](const std::string& text) { warnings.push_back(text); };
     return parse_text(
                ";$FILEVERSION=1.1\n;$STARTTIME=" + start + "\n     1)      1000.0  Rx         0300  1  00\n",
                options)
         .frames.time_ns[0];
   };
-  std::vector<std::string> said;
-  EXPECT_EQ(start_of("44000,5", said), start_of("44000.5", said));
-  EXPECT_TRUE(said.empty());
-  EXPECT_EQ(start_of("18.06.2020", said), 1'000'000'000);
-  ASSERT_EQ(said.size(), 1);
-  EXPECT_NE(said[0].find("capture:2: the start '18.06.2020'"), std::string::npos);
+  std::vector<std::string> warnings;
+  EXPECT_EQ(start_of("44000,5", warnings), start_of("44000.5", warnings));
+  EXPECT_TRUE(warnings.empty());
+  EXPECT_EQ(start_of("18.06.2020", warnings), 1'000'000'000);
+  ASSERT_EQ(warnings.size(), 1);
+  EXPECT_NE(warnings[0].find("capture:2: the start '18.06.2020'"), std::string::npos);
 }
 
 TEST(Table, ChannelsExtendedIdsAndNegativeTimesAreColumns) {
