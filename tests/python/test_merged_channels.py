@@ -188,7 +188,7 @@ def test_a_channel_may_have_a_detector_of_its_own(run, bin_dir, folder, tmp_path
 def test_what_is_merged_and_what_is_not_are_kept_apart(run, bin_dir, folder, tmp_path):
     (tmp_path / "drive.csv").write_text("timestamp,arbitration_id,data_field,attack\n1.0,100,AA,0\n")
     _, error = call(bin_dir, "ingest", "can", tmp_path / "drive.csv", "--out", tmp_path / "csv", "--merge-channels", code=3)
-    assert "its format tells no channels" in error
+    assert "this format records no channel" in error
     _, error = call(bin_dir, "detect", folder / "car.safetensors", tmp_path / "drive.csv", code=3)
     assert "tell no channel, and the model is of the merged channels can0, can1" in error
     run("plimsoll", "ingest", "can", folder / "watched.log", "--out", tmp_path / "frames", "--merge-channels")

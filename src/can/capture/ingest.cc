@@ -37,7 +37,7 @@ std::string take_shard(const Shard& shard, std::vector<CaptureFile>& captures) {
   Hasher all;
   for (const CaptureFile& capture : captures) {
     if (!std::filesystem::is_regular_file(capture.path))
-      throw InputError(capture.path.string() + ": is no file, whose size --shard has to know");
+      throw InputError(capture.path.string() + ": not a regular file; --shard needs its size");
     bytes.push_back(static_cast<int64_t>(std::filesystem::file_size(capture.path)));
     const std::string text = source_json(capture, bytes.back(), "").dump();
     all.add(text.data(), text.size());
@@ -134,8 +134,7 @@ class RecordingAssembler {
   void add_merged(const CaptureFile& capture, FrameBatch& frames) {
     if (frames.frames() == 0) return;
     if (frames.channel.empty())
-      throw InputError(capture.path.string() +
-                       ": its format tells no channels that could be merged; leave --merge-channels out");
+      throw InputError(capture.path.string() + ": this format records no channel; remove --merge-channels");
     std::array<uint8_t, kMaxChannels> numbers{};
     for (size_t c = 0; c < frames.channels.size(); ++c)
       numbers.at(c) =

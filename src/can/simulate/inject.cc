@@ -202,7 +202,8 @@ SimulateResult inject_attacks(const InjectOptions& options, const SimulateProgre
   if (auto existing = find_output(options.out, options.force, provenance, {options.frames})) return *existing;
 
   if (view.frames().width != kPayloadBytes)
-    throw InputError(options.frames.string() + ": has CAN FD payloads; attacks are made up for 8 bytes");
+    throw InputError(options.frames.string() +
+                     ": has CAN FD payloads; attacks can only be injected into payloads of up to 8 bytes");
   check_columns(view.set(), {.full = true});  // All of the set is read.
   require_sound(view);
   const Injection injection(view, options);

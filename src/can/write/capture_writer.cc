@@ -139,7 +139,7 @@ const CaptureWriter::Channel& CaptureWriter::channel(const std::string& name) {
     if (known->name == name) return *known;
   if (!format_.channels && !channels_.empty())
     throw InputError(
-        fmt::format("channels '{}' and '{}': {} cannot tell one from another; choose one with --channel, or "
+        fmt::format("channels '{}' and '{}': {} does not record the channel; choose one with --channel, or "
                     "another format with --to, such as candump",
                     channels_[0]->name, name, format_.name));
   const std::string& written = name.empty() ? kDefaultChannel : name;
@@ -189,8 +189,8 @@ void CaptureWriter::add(const FrameSpans& frames, size_t i, const Channel& chann
     throw InputError(
         fmt::format("a frame at {} ns: captures have no times after {} ns", frame.time_ns, kLatestNs));
   if (frame.length > frames.width || (remote && frame.length > 0) || (error && (remote || frame.length > 8)))
-    throw InputError(
-        fmt::format("a frame of ID {:08X} with {} bytes, which no capture can tell", id, frame.length));
+    throw InputError(fmt::format("a frame of ID {:08X} with {} bytes, which no capture format can hold", id,
+                                 frame.length));
   if (!holds(id)) return;
   if (format_.labels && frame.label > 1)
     throw InputError(

@@ -220,7 +220,7 @@ TEST_F(Ingest, WhatTellsNoChannelsHasNoneToMerge) {
     ingest_can({.sources = {folder_ / "in"}, .out = folder_ / "out", .format = {.merge_channels = true}},
                [](int64_t, int64_t) {});
   });
-  EXPECT_NE(text.find("one-1.csv: its format tells no channels"), std::string::npos) << text;
+  EXPECT_NE(text.find("one-1.csv: this format records no channel"), std::string::npos) << text;
 }
 
 TEST_F(Ingest, AnErrorLeavesNothingHalfMade) {
