@@ -14,8 +14,8 @@ struct Steps {
   int64_t lines = 0;
   int64_t back = 0;
   int64_t same = 0;
-  bool padded =
-      false;  // The first time has three digits before the point, as -t d and -t z write it; -L writes ten.
+  // The first time has three digits before the point, as -t d and -t z write it; -L writes ten.
+  bool padded = false;
   int64_t previous = 0;
 
   void take(std::string_view text) {

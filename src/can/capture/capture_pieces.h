@@ -78,8 +78,8 @@ struct ParsedPiece {
     bool cut_off = false;      ///< The file ends inside the line.
     bool is_too_long = false;  ///< Same as LineError::is_too_long.
   };
-  std::optional<Error>
-      error;  ///< The first bad line, if lines may not be skipped. Nothing after it was parsed.
+  /// The first bad line, if lines may not be skipped. Nothing after it was parsed.
+  std::optional<Error> error;
 };
 
 /// Parses a piece, or takes its frames. With `skip`, bad lines are counted and left out. `parsed` is cleared

@@ -39,7 +39,7 @@ struct RawFrame {
   uint32_t channel = 0;
   const uint8_t* data = nullptr;
   size_t length = 0;
-  uint8_t flags = 0;  ///< Bits kFrame....
+  uint8_t flags = 0;  ///< Bits kFrame*.
 };
 
 /// Takes the frames of all channels, or of the one of --channel. Not thread-safe.

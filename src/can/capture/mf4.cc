@@ -29,9 +29,8 @@ class Mf4Reader : public FrameReader {
   bool read(size_t max, FrameBatch& out, LineNotes& notes) override {
     for (size_t i = 0; i < max;) {
       Source* first = nullptr;
-      int64_t latest_ns =
-          // Frames up to this time come before all frames of other groups.
-          std::numeric_limits<int64_t>::max();
+      // Frames up to this time come before all frames of other groups.
+      int64_t latest_ns = std::numeric_limits<int64_t>::max();
       for (Source& source : sources_) {
         if (!source.more) continue;
         const int64_t time_ns = source.next.raw.time_ns;

@@ -52,7 +52,7 @@ void ChecksumSearch::begin() {
 
 void ChecksumSearch::solve(uint64_t payload) {
   if (!started_) begin();
-  const size_t hash = payload * 0x9E3779B97F4A7C15 >> 52;  // Knuth, TAOCP 3, section 6.4
+  const size_t hash = payload * 0x9E3779B97F4A7C15 >> 52;  // Source: Knuth, TAOCP 3, section 6.4.
   const bool is_new = !hashes_.test(hash);
   hashes_.set(hash);
   uint64_t difference = payload ^ base_;
@@ -93,7 +93,7 @@ std::optional<PayloadChecksum> ChecksumSearch::crc(int32_t id) const {
     int changing = 0;  // Number of other units that change.
     for (int unit = 0; unit < PayloadChecksum::kPayload; unit += bits)
       changing += unit != first_bit && (varying() & field_of(unit, bits)) != 0;
-    if (changing < 2) return std::nullopt;  // The field is a copy of the other unit.
+    if (changing < 2) return std::nullopt;  // The field may be a copy of the only other unit.
     const auto crc = find_crc(bits, first_bit, differences);
     if (!crc) return std::nullopt;
     PayloadChecksum found{.id = id,

@@ -17,7 +17,7 @@ struct Crc {
   bool reflected = false;   ///< The lowest bit of a byte comes first.
   bool backwards = false;   ///< The last byte comes first.
   bool over_field = false;  ///< The check's own byte counts as 0 instead of being left out.
-  /// Number of bytes after the payload; if negative, number of payload bytes that are not covered.
+  /// Number of bytes that follow the payload; if negative, number of payload bytes that are left out.
   int shift = 0;
   std::array<uint8_t, 64> terms{};  ///< Term that each bit of the payload adds to the check; 0 in its field.
 };

@@ -34,9 +34,9 @@ struct FrameSpans {
   std::span<const uint32_t> can_id;
   std::span<const uint8_t> length;      ///< Payload bytes.
   std::span<const uint8_t> data;        ///< `width` bytes per frame, zero after its length.
-  std::span<const uint8_t> label;       ///< 0, 1 or kUnlabelled
+  std::span<const uint8_t> label;       ///< 0, 1 or kUnlabelled.
   int64_t width = kPayloadBytes;        ///< Bytes of `data` per frame: 8, or 64 for CAN FD.
-  std::span<const uint8_t> flags = {};  ///< Bits kFrame...; empty if no frame has a flag.
+  std::span<const uint8_t> flags = {};  ///< Bits kFrame*; empty if no frame has a flag.
   /// Index into Recording::channels. Empty if each recording has one channel.
   std::span<const uint8_t> channel = {};
 
@@ -55,7 +55,7 @@ struct Recording {
   std::string split;   ///< Name of its folder.
   std::string source;  ///< Path relative to the ingested source.
   int64_t bytes = 0;   ///< Size of the source file.
-  std::string hash;    ///< XXH3-64 of the source file
+  std::string hash;    ///< XXH3-64 of the source file.
   /// Channel of all frames. None if the capture does not record it or if frames differ.
   std::optional<std::string> channel;
   std::vector<std::string> channels = {};  ///< Names of merged channels, indexed by FrameSpans::channel.
@@ -67,7 +67,7 @@ struct Recording {
   int64_t frames = 0;
   int64_t attack_frames = 0;                 ///< Number of frames with label 1.
   std::string content;                       ///< XXH3-128 of the frames, equal for copies.
-  std::optional<std::string> copy_of;        ///< "split/name" of the first recording with the same content
+  std::optional<std::string> copy_of;        ///< "split/name" of the first recording with this content.
   Json traps = Json::object();               ///< Irregularities handled on purpose: {"odd_payload": 1, ...}
   std::optional<int64_t> truncated_at = {};  ///< Byte of the unpacked source at which it is cut off.
 

@@ -59,9 +59,8 @@ Burst burst_of(const AttackPlan& plan, int64_t cycle) {
   // microseconds.
   SimulationDraws draws(plan.seed, Draw::attack, plan.recording, static_cast<uint32_t>(2 * cycle));
   const int64_t length = 205 + draws.below(52);  // 20.0 % to 25.0 %.
-  const int64_t offset =
-      // The burst ends at or before the end of the cycle.
-      256 + draws.below(static_cast<uint32_t>(769 - length));
+  // The burst ends at or before the end of the cycle.
+  const int64_t offset = 256 + draws.below(static_cast<uint32_t>(769 - length));
   const auto share = [&](int64_t parts) {
     return (plan.cycle_ns / 1024 * parts + plan.cycle_ns % 1024 * parts / 1024) / kMicrosecond * kMicrosecond;
   };

@@ -16,7 +16,7 @@ struct OutgoingFrame {
   uint32_t can_id;  ///< CAN ID with SocketCAN's flags.
   const uint8_t* data;
   uint8_t length;
-  uint8_t flags;  ///< Bits kFrame....
+  uint8_t flags;  ///< Bits kFrame*.
   uint8_t label;
   std::string_view channel;  ///< Channel name in the file; valid as long as the writer.
 
