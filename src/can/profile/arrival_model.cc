@@ -76,9 +76,9 @@ void ArrivalCounts::add(const ArrivalCounts& other) {
 Arrival ArrivalCounts::arrival(int64_t traffic_ns) const {
   const double period = static_cast<double>(sum_ns) / static_cast<double>(one.count);
   Arrival id;
-  id.still = frames >= ArrivalModel::kFewest &&
+  id.still = frames >= ArrivalModel::kMinSpans &&
              static_cast<double>(changes) < ArrivalModel::kStillShare * static_cast<double>(one.count);
-  if (two.count >= ArrivalModel::kFewest && period <= BehaviourProfile::kLongestPeriod) {
+  if (two.count >= ArrivalModel::kMinSpans && period <= BehaviourProfile::kLongestPeriod) {
     const auto regular = [&](const Arrival::Bound& bound, int gaps) {
       const bool is = static_cast<double>(bound.min_ns) > BehaviourProfile::kMinRegularity * gaps * period &&
                       bound.min_ns > GapBins::kShortest;
@@ -92,7 +92,7 @@ Arrival ArrivalCounts::arrival(int64_t traffic_ns) const {
   }
   if (id.one.min_ns > 0 || id.two.min_ns > 0) return id;
   // The eight gaps of an ID that is seldom sent last for its share of the traffic, at most for all of it.
-  if (eight.count >= ArrivalModel::kFewest)
+  if (eight.count >= ArrivalModel::kMinSpans)
     id.eight = eight.bound(ArrivalModel::kBurstMargin);
   else
     id.eight = {std::max(GapBins::kShortest, frames > kGaps ? traffic_ns / frames * kGaps : traffic_ns),

@@ -79,7 +79,7 @@ struct ArrivalSums {
 class ArrivalModel {
  public:
   /// An ID with fewer spans has no bound for them.
-  static constexpr int64_t kFewest = 24;
+  static constexpr int64_t kMinSpans = 24;
   /// Number of parts of the traffic, each with its minimum span. The margin is at least the distance from the
   /// second smallest of these minima to the smallest: the next record may be lower by as much.
   static constexpr int64_t kParts = ArrivalCounts::kParts;
@@ -99,7 +99,7 @@ class ArrivalModel {
 
   bool empty() const { return ids_.empty(); }
   /// The curve of the ID with this index. Has no bounds for an unknown ID.
-  const Arrival& of(int32_t id) const {
+  const Arrival& for_id(int32_t id) const {
     static constexpr Arrival kNone;
     return static_cast<size_t>(id) < ids_.size() ? ids_[static_cast<size_t>(id)] : kNone;
   }

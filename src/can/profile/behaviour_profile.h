@@ -40,7 +40,7 @@ class BehaviourProfile {
   /// Maximum payload bytes (CAN FD). The features of single bytes use the first eight.
   static constexpr int64_t kMaxPayload = 64;
   /// An ID with fewer gaps has no benign timing, and one with fewer frames no benign payload.
-  static constexpr int64_t kFewest = 8;
+  static constexpr int64_t kMinSamples = 8;
   /// Maximum number of IDs for which transitions are learned: their table grows with the square.
   static constexpr int32_t kMaxIds = 4096;
 
@@ -49,7 +49,7 @@ class BehaviourProfile {
   static constexpr double kMinByteDeviation = 0.01;
 
   /// With fewer frames, nothing is considered impossible for an ID.
-  static constexpr int64_t kFewestToExpect = 24;
+  static constexpr int64_t kMinSamplesToExpect = 24;
   /// IDs with a longer mean period send on events, so they are not expected at any time.
   static constexpr double kLongestPeriod = 3e8;  ///< Nanoseconds.
   /// Share of an ID's benign time spans that may lie beyond its minimum and its maximum.
@@ -76,7 +76,7 @@ class BehaviourProfile {
     int64_t min_two_gaps = 0;  ///< Minimum nanoseconds from a frame to the second one after it.
     int64_t longest_gap = 0;   ///< Maximum nanoseconds from a frame to the next.
 
-    // Set for IDs with at least kFewestToExpect payloads. For others nothing is impossible.
+    // Set for IDs with at least kMinSamplesToExpect payloads. For others nothing is impossible.
     uint64_t fixed_bits = 0;                            ///< Bits of the first eight bytes that never changed.
     uint64_t fixed_value = 0;                           ///< Values of fixed_bits.
     std::array<uint8_t, kPayloadBytes> max_change{};    ///< Maximum change of a byte from frame to frame.

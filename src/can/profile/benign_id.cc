@@ -121,7 +121,7 @@ void BenignId::add_payload(uint8_t length, const uint8_t* data) {
 }
 
 void BenignId::finish_times(const Spans& spans, int64_t recordings, BehaviourProfile::Id& id) const {
-  if (gaps_ < BehaviourProfile::kFewest) return;
+  if (gaps_ < BehaviourProfile::kMinSamples) return;
   const auto count = static_cast<double>(gaps_);
   id.has_gaps = true;
   id.gap_mean = gap_sum_ / count;
@@ -129,22 +129,22 @@ void BenignId::finish_times(const Spans& spans, int64_t recordings, BehaviourPro
   id.gap_units = 1.0 / std::max(deviation, BehaviourProfile::kMinGapDeviation);
 
   const double period = gap_ns_ / count;
-  if (two_gaps_ < BehaviourProfile::kFewestToExpect || period > BehaviourProfile::kLongestPeriod) return;
+  if (two_gaps_ < BehaviourProfile::kMinSamplesToExpect || period > BehaviourProfile::kLongestPeriod) return;
   const auto beyond = [](int64_t total) {
     return static_cast<int64_t>(BehaviourProfile::kBeyond * static_cast<double>(total));
   };
-  const int64_t min = GapBins::least_of(GapBins::bin_at(spans.two, beyond(two_gaps_)));
+  const int64_t min = GapBins::min_of(GapBins::bin_at(spans.two, beyond(two_gaps_)));
   // GapBins does not distinguish the shortest spans from none.
   if (min > GapBins::kShortest && static_cast<double>(min) > BehaviourProfile::kMinRegularity * 2 * period)
     id.min_two_gaps = min;
   // With several vehicles, one of them need not send what the others send.
   if (recordings_ < recordings) return;
-  const int64_t longest = GapBins::least_of(GapBins::bin_at(spans.one, gaps_ - 1 - beyond(gaps_)) + 1);
+  const int64_t longest = GapBins::min_of(GapBins::bin_at(spans.one, gaps_ - 1 - beyond(gaps_)) + 1);
   if (static_cast<double>(longest) <= BehaviourProfile::kMaxIrregularity * period) id.longest_gap = longest;
 }
 
 void BenignId::finish_payload(BehaviourProfile::Id& id) const {
-  if (payloads_ < BehaviourProfile::kFewest) return;
+  if (payloads_ < BehaviourProfile::kMinSamples) return;
   const auto count = static_cast<double>(payloads_);
   id.has_payload = true;
   id.length = static_cast<uint8_t>(std::ranges::max_element(lengths_) - lengths_.begin());
@@ -154,7 +154,7 @@ void BenignId::finish_payload(BehaviourProfile::Id& id) const {
     const double deviation = deviation_of(mean, static_cast<double>(byte_squares_[k]) / count) / 255.0;
     id.byte_units[k] = 1.0 / std::max(deviation, BehaviourProfile::kMinByteDeviation);
   }
-  if (pairs_ < BehaviourProfile::kFewestToExpect) return;
+  if (pairs_ < BehaviourProfile::kMinSamplesToExpect) return;
   id.has_expectations = true;
   id.fixed_bits = ~(ones_ ^ always_);
   id.fixed_value = always_ & id.fixed_bits;

@@ -66,7 +66,7 @@ float ChecksumModel::broken(const FrameSpans& frames, const FrameWindow& window,
   int64_t broken = 0;
   for (int64_t f = window.first; f < window.first + window.count; ++f) {
     const auto at = static_cast<size_t>(f);
-    const PayloadChecksum* const its = of(vocabulary.index(keys[at]));
+    const PayloadChecksum* const its = for_id(vocabulary.index(keys[at]));
     if (its == nullptr) continue;
     broken += its->is_broken(payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]));
   }

@@ -32,7 +32,7 @@ class ChecksumModel {
 
   std::span<const PayloadChecksum> checksums() const { return checksums_; }
   /// The checksum of the ID with this index; null if it has none.
-  const PayloadChecksum* of(int32_t id) const {
+  const PayloadChecksum* for_id(int32_t id) const {
     const auto at = static_cast<size_t>(id);
     return at < of_id_.size() && of_id_[at] >= 0 ? &checksums_[static_cast<size_t>(of_id_[at])] : nullptr;
   }

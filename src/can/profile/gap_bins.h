@@ -29,7 +29,7 @@ struct GapBins {
     return static_cast<size_t>(top - kLowest) << kBits | ((ns >> (top - kBits)) & ((1U << kBits) - 1));
   }
   /// The minimum span of a bin. `bin` may be kBins, one past the last.
-  static constexpr int64_t least_of(size_t bin) {
+  static constexpr int64_t min_of(size_t bin) {
     const int top = static_cast<int>(bin >> kBits) + kLowest;
     return static_cast<int64_t>((uint64_t{1} << kBits | (bin & ((1U << kBits) - 1))) << (top - kBits));
   }

@@ -21,7 +21,7 @@ class IdRanges {
 
   /// The items of this ID in the same list. Empty for an ID out of range.
   template <typename Item>
-  std::span<const Item> of(std::span<const Item> items, int32_t id) const {
+  std::span<const Item> for_id(std::span<const Item> items, int32_t id) const {
     const auto at = static_cast<size_t>(id);
     if (at + 1 >= first_of_.size()) return {};
     return items.subspan(static_cast<size_t>(first_of_[at]),

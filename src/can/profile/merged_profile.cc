@@ -60,7 +60,7 @@ const Item* find(std::span<const Item> all, const Item& place) {
 // Merges a signal that each drive has or holds at one value; none otherwise.
 std::optional<Signal> merged(const Parts& parts, const Signal& place, SignalLine& line) {
   Signal all{.first_bit = place.first_bit, .bits = place.bits};
-  const auto in = [&](const Part& part) { return find(part.drive.profile.signals().of(part.id), place); };
+  const auto in = [&](const Part& part) { return find(part.drive.profile.signals().for_id(part.id), place); };
   const auto line_of = [](const Part& part, const Signal* item) -> const SignalLine& {
     return part.drive.sums.lines[static_cast<size_t>(item - part.drive.profile.signals().signals().data())];
   };
@@ -112,7 +112,7 @@ std::optional<SignalPair> merged(const Parts& parts, const SignalPair& place) {
   bool any = false;
   for (const Part& part : parts) {
     SignalPair its = all;
-    if (const SignalPair* const item = find(part.drive.profile.pairs().of(part.id), place))
+    if (const SignalPair* const item = find(part.drive.profile.pairs().for_id(part.id), place))
       its = *item;
     else if (part.holds(bits_at(place.first, place.bits) | bits_at(place.second, place.bits)))
       its.middle =
@@ -137,7 +137,7 @@ std::optional<SignalPair> merged(const Parts& parts, const SignalPair& place) {
 // otherwise.
 std::optional<PayloadChecksum> merged_checksum(const Parts& parts) {
   std::optional<PayloadChecksum> all;
-  const auto in = [](const Part& part) { return part.drive.profile.checksums().of(part.id); };
+  const auto in = [](const Part& part) { return part.drive.profile.checksums().for_id(part.id); };
   for (const Part& part : parts)
     if (const PayloadChecksum* const item = in(part); item != nullptr && !all) all = *item;
   if (!all) return std::nullopt;
@@ -225,13 +225,13 @@ PayloadModels merged_payload_models(std::span<const LearnedDrive> drives, const 
       return true;
     };
     merge_places<Signal>(
-        parts, [](const Part& part) { return part.drive.profile.signals().of(part.id); },
+        parts, [](const Part& part) { return part.drive.profile.signals().for_id(part.id); },
         [&](const Signal& place) {
           SignalLine line;
           if (put(merged(parts, place, line), models.signals)) lines.push_back(line);
         });
     merge_places<SignalPair>(
-        parts, [](const Part& part) { return part.drive.profile.pairs().of(part.id); },
+        parts, [](const Part& part) { return part.drive.profile.pairs().for_id(part.id); },
         [&](const SignalPair& place) { put(merged(parts, place), models.pairs); });
     put(merged_checksum(parts), models.checksums);
   }

@@ -25,7 +25,7 @@ OwnedTensor column(std::span<const BehaviourProfile::Id> ids, int64_t width, con
   return own_tensor<T>(values, std::move(shape));
 }
 
-constexpr int64_t kLongestSpan = GapBins::least_of(GapBins::kBins);
+constexpr int64_t kLongestSpan = GapBins::min_of(GapBins::kBins);
 
 // The columns that tensors() writes, read from a file that may be damaged.
 struct Columns {

@@ -49,7 +49,7 @@ struct Extremes {
     surprises.add(surprise);
     if (!surprises.is_full()) return;
     max_mean = std::max(max_mean, surprises.mean(RecentSurprises::kMax));
-    if (++means >= SignalModel::kFewestMeans) signal.max_mean = max_mean;
+    if (++means >= SignalModel::kMinMeans) signal.max_mean = max_mean;
   }
 };
 
@@ -150,7 +150,7 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
                    });
   SignalModel model;
   for (int32_t id = 0; id < vocabulary.size(); ++id)
-    if (flips[static_cast<size_t>(id)].frames >= kFewest)
+    if (flips[static_cast<size_t>(id)].frames >= kMinFrames)
       add_signals(id, flips[static_cast<size_t>(id)], model.signals_);
   model.ranges_.find(model.signals(), vocabulary.size());
 
@@ -166,7 +166,7 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
                      const auto at = static_cast<size_t>(id);
                      const auto part = static_cast<uint32_t>(frame_of[at]++ * kParts / flips[at].frames);
                      if (count == 0) return;
-                     for (const Signal& signal : model.of(id)) {
+                     for (const Signal& signal : model.for_id(id)) {
                        const uint32_t last = signal.value(before[0]);
                        const int32_t step = signal.step(last, signal.value(payload));
                        if (step != 0) lively[place(signal)] |= uint32_t{1} << part;
@@ -179,7 +179,7 @@ SignalModel SignalModel::learn(const FrameSpans& frames, std::span<const FrameWi
   Vector<Extremes, Tag::columns> extremes(model.signals_.size());
   for_each_payload(frames, runs, vocabulary,
                    [&](int32_t id, uint64_t payload, const auto& before, int count) {
-                     for (const Signal& signal : model.of(id))
+                     for (const Signal& signal : model.for_id(id))
                        extremes[place(signal)].add(model.signals_[place(signal)], payload, before, count);
                    });
   size_t kept = 0;

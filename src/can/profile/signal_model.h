@@ -72,9 +72,9 @@ class SignalModel {
  public:
   /// Maximum bits of a signal, and minimum frames of an ID that has signals.
   static constexpr int kMaxBits = 24;
-  static constexpr int64_t kFewest = 24;
+  static constexpr int64_t kMinFrames = 24;
   /// Minimum number of benign means of surprises from which max_mean is set.
-  static constexpr int64_t kFewestMeans = 64;
+  static constexpr int64_t kMinMeans = 64;
 
   SignalModel() = default;
 
@@ -87,7 +87,7 @@ class SignalModel {
 
   std::span<const Signal> signals() const { return signals_; }
   /// The signals of the ID with this index. Empty for an unknown ID.
-  std::span<const Signal> of(int32_t id) const { return ranges_.of(signals(), id); }
+  std::span<const Signal> for_id(int32_t id) const { return ranges_.for_id(signals(), id); }
 
   /// The model as tensors "profile.signal_place", "profile.signal_steps", "profile.signal_holds" and
   /// "profile.signal_means" (docs/formats/safetensors.md). Empty if there is no signal.

@@ -118,7 +118,7 @@ SignalPairs SignalPairs::learn(const FrameSpans& frames, std::span<const FrameWi
 
   Vector<Range, Tag::columns> ranges(wide.size());
   each([&](int32_t id, uint64_t payload) {
-    for (const Signal& signal : signals.of(id)) {
+    for (const Signal& signal : signals.for_id(id)) {
       const auto at = static_cast<size_t>(&signal - signals.signals().data());
       ranges[at].add(wide[at], wide[at].value(payload));
     }
@@ -129,14 +129,14 @@ SignalPairs SignalPairs::learn(const FrameSpans& frames, std::span<const FrameWi
   for (size_t a = 0; a < wide.size(); ++a)
     for (size_t b = a + 1; b < wide.size() && wide[b].id == wide[a].id; ++b) {
       if (wide[a].bits != wide[b].bits || !ranges[a].is_measured() || !ranges[b].is_measured() ||
-          payloads[static_cast<size_t>(wide[a].id)].frames < kFewest)
+          payloads[static_cast<size_t>(wide[a].id)].frames < kMinFrames)
         continue;
       model.pairs_.push_back({wide[a].id, wide[a].first_bit, wide[b].first_bit, wide[a].bits});
       differences.push_back({.range = std::min(ranges[a].size(), ranges[b].size())});
     }
   model.ranges_.find(model.pairs(), vocabulary.size());
   each([&](int32_t id, uint64_t payload) {
-    for (const SignalPair& pair : model.of(id))
+    for (const SignalPair& pair : model.for_id(id))
       differences[static_cast<size_t>(&pair - model.pairs_.data())].add(
           difference(payload, pair.first, pair.second, pair.bits), pair.bits);
   });
@@ -158,7 +158,7 @@ float SignalPairs::worst(const FrameSpans& frames, const FrameWindow& window,
   const FrameKeys keys = vocabulary.keys(frames, *window.recording);
   for (int64_t f = window.first; f < window.first + window.count; ++f) {
     const auto at = static_cast<size_t>(f);
-    const auto its = of(vocabulary.index(keys[at]));
+    const auto its = for_id(vocabulary.index(keys[at]));
     if (its.empty()) continue;
     const uint64_t payload = payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]);
     for (const SignalPair& pair : its)

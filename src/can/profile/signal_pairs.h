@@ -41,7 +41,7 @@ class SignalPairs {
   static constexpr double kMaxSpread = 0.25;
   /// Minimum share of steps up, and of steps down. Other signals accumulate and may start anew.
   static constexpr double kMinTurns = 0.1;
-  static constexpr int64_t kFewest = 100;  ///< Minimum frames.
+  static constexpr int64_t kMinFrames = 100;  ///< Minimum frames.
 
   SignalPairs() = default;
   /// `pairs` are sorted by ID; IDs are in [0, ids).
@@ -54,7 +54,7 @@ class SignalPairs {
 
   std::span<const SignalPair> pairs() const { return pairs_; }
   /// The pairs of the ID with this index. Empty for an unknown ID.
-  std::span<const SignalPair> of(int32_t id) const { return ranges_.of(pairs(), id); }
+  std::span<const SignalPair> for_id(int32_t id) const { return ranges_.for_id(pairs(), id); }
 
   /// Doublings by which the signals of a pair are further apart than ever in benign traffic, for the worst
   /// frame of a window.

@@ -104,7 +104,7 @@ void ExtraFrames::read(const FrameSpans& frames, const FrameKeys& keys, const Be
   const auto at = static_cast<size_t>(frame - dropped);
   const int32_t id = profile.vocabulary().index(keys[at]);
   if (id == profile.vocabulary().size() || (benign_only && frames.label[at] == 1)) return;
-  Event event = take(profile.arrivals().of(id), seen_[static_cast<size_t>(id)], frames.time_ns[at],
+  Event event = take(profile.arrivals().for_id(id), seen_[static_cast<size_t>(id)], frames.time_ns[at],
                      payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]), frame);
   // The window of a frame further back may have been judged.
   if (event.frame < frame - kLookAhead) event.frame = frame;

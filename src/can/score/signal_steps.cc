@@ -35,7 +35,7 @@ float SignalSteps::worst(const FrameSpans& frames, const FrameWindow& window, co
   for (; next_ < first + window.count; ++next_) {
     const auto at = static_cast<size_t>(next_ - dropped);
     const int32_t id = profile.vocabulary().index(keys[at]);
-    const auto its = signals.of(id);
+    const auto its = signals.for_id(id);
     Step here;
     if (!its.empty() && !(benign_only && frames.label[at] == 1)) {
       const uint64_t payload = payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]);

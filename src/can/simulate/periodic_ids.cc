@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kFewestFrames = 50;
+constexpr int64_t kMinFrames = 50;
 constexpr int64_t kLongestMeanUs = 200'000;
 // Its square does not overflow and exceeds the allowed squares of fewer than 400 million frames.
 constexpr int64_t kLongestDeviationUs = 2'000'000'000;
@@ -52,7 +52,7 @@ Vector<PeriodicId, Tag::ingest> periodic_ids(const FrameSpans& frames) {
   for (Paced& id : ids) {
     const int64_t gaps = id.frames - 1;
     const int64_t span_us = (id.last_ns - id.first_ns) / kMicrosecond;
-    const bool candidate = id.frames >= kFewestFrames && span_us >= gaps && span_us <= kLongestMeanUs * gaps;
+    const bool candidate = id.frames >= kMinFrames && span_us >= gaps && span_us <= kLongestMeanUs * gaps;
     id.mean_us = candidate ? span_us / gaps : 0;
     // The first frame ends no gap and will deviate by the mean, which adds one square.
     id.squares_left = candidate ? (gaps + 4) * id.mean_us * id.mean_us / 4 : -1;

@@ -134,7 +134,7 @@ struct TimingRule::Learner {
       for (const uint32_t count : of) gaps += count;
       if (gaps < kFewest) continue;
       const auto below = static_cast<int64_t>(kQuantile * static_cast<double>(gaps));
-      rule.ids_[id].min_gap = GapBins::least_of(GapBins::bin_at(of, below));
+      rule.ids_[id].min_gap = GapBins::min_of(GapBins::bin_at(of, below));
     }
   }
 };

@@ -92,7 +92,7 @@ class Kinds : public testing::TestWithParam<size_t> {
 TEST_P(Kinds, AreFoundAndAFalseValueBreaksThem) {
   const auto frames = drive(4000, kind().put);
   const BehaviourProfile profile = learned_from({frames.begin(), frames.begin() + 2000});
-  const PayloadChecksum* const found = profile.checksums().of(0);
+  const PayloadChecksum* const found = profile.checksums().for_id(0);
   ASSERT_NE(found, nullptr) << kind().name;
   EXPECT_EQ(found->rule, kind().rule);
   EXPECT_EQ(found->bits, kind().bits);
@@ -178,12 +178,12 @@ TEST(ChecksumModel, IsTheSameFromItsTensors) {
     NamedTensors tensors = model.tensors();
     const ChecksumModel again = ChecksumModel::from_tensors(tensors, 1);
     ASSERT_EQ(again.checksums().size(), 1U);
-    EXPECT_EQ(again.of(0)->terms, model.of(0)->terms);
-    EXPECT_EQ(again.of(0)->known, model.of(0)->known);
-    EXPECT_EQ(again.of(0)->start, model.of(0)->start);
-    for (const Frame& frame : frames) EXPECT_FALSE(again.of(0)->is_broken(packed(frame.payload)));
-    EXPECT_EQ(again.of(1), nullptr);
-    EXPECT_EQ(again.of(-1), nullptr);
+    EXPECT_EQ(again.for_id(0)->terms, model.for_id(0)->terms);
+    EXPECT_EQ(again.for_id(0)->known, model.for_id(0)->known);
+    EXPECT_EQ(again.for_id(0)->start, model.for_id(0)->start);
+    for (const Frame& frame : frames) EXPECT_FALSE(again.for_id(0)->is_broken(packed(frame.payload)));
+    EXPECT_EQ(again.for_id(1), nullptr);
+    EXPECT_EQ(again.for_id(-1), nullptr);
     for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{1, 56, 8, 0, 0},
                                               {0, 60, 8, 0, 0},
                                               {0, 56, 7, 0, 0},

@@ -23,8 +23,8 @@ TEST(Gap, IsNoneWhereTimeRunsBackAndNeverOverflows) {
 TEST(GapBins, KeepSixSignificantBits) {
   for (int64_t gap = GapBins::kShortest; gap < int64_t{1} << 41; gap += gap / 7 + 1) {
     const int drop = std::bit_width(static_cast<uint64_t>(gap)) - 6;
-    EXPECT_EQ(GapBins::least_of(GapBins::bin_of(gap)), gap >> drop << drop) << gap;
-    EXPECT_EQ(GapBins::least_of(GapBins::bin_of(gap) + 1), ((gap >> drop) + 1) << drop) << gap;
+    EXPECT_EQ(GapBins::min_of(GapBins::bin_of(gap)), gap >> drop << drop) << gap;
+    EXPECT_EQ(GapBins::min_of(GapBins::bin_of(gap) + 1), ((gap >> drop) + 1) << drop) << gap;
   }
 }
 
@@ -33,7 +33,7 @@ TEST(GapBins, TakeAnySpan) {
   EXPECT_EQ(GapBins::gap_of(kMax, kMin), 1000);
   EXPECT_EQ(GapBins::gap_of(7, 1008), 1001);
   EXPECT_EQ(GapBins::bin_of(GapBins::gap_of(kMin, kMax)), GapBins::kBins - 1);
-  EXPECT_EQ(GapBins::least_of(GapBins::kBins), int64_t{1} << 41);
+  EXPECT_EQ(GapBins::min_of(GapBins::kBins), int64_t{1} << 41);
 }
 
 TEST(GapBins, FindTheSpanThatSoManyPrecede) {

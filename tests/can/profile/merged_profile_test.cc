@@ -89,8 +89,8 @@ TEST(MergedProfile, IsThatOfAllDrivesAtOnceInTheBitsOfWhatIsCounted) {
   for (int32_t id = 0; id < all.profile.vocabulary().size(); ++id) {
     EXPECT_NEAR(apart.profile.id(id).gap_mean, all.profile.id(id).gap_mean, 1e-12);
     EXPECT_NEAR(apart.profile.id(id).gap_units / all.profile.id(id).gap_units, 1, 1e-9);
-    const Arrival& arrival = all.profile.arrivals().of(id);
-    EXPECT_LE(apart.profile.arrivals().of(id).two.margin, arrival.two.margin);
+    const Arrival& arrival = all.profile.arrivals().for_id(id);
+    EXPECT_LE(apart.profile.arrivals().for_id(id).two.margin, arrival.two.margin);
   }
   for (size_t s = 0; s < all.profile.signals().signals().size(); ++s) {
     const Signal& one = all.profile.signals().signals()[s];
@@ -130,10 +130,10 @@ TEST(MergedProfile, OfOneDriveIsItsOwn) {
 
 TEST(MergedProfile, ASignalThatADriveHoldsStaysAndItsHoldCounts) {
   const auto stands = drive(2, 300, false);
-  ASSERT_TRUE(at_once({stands}).profile.signals().of(0).empty() ||
-              at_once({stands}).profile.signals().of(0)[0].first_bit > 15);
+  ASSERT_TRUE(at_once({stands}).profile.signals().for_id(0).empty() ||
+              at_once({stands}).profile.signals().for_id(0)[0].first_bit > 15);
   const LearnedDrive apart = merged({drive(1, 3000), stands});
-  const Signal& speed = apart.profile.signals().of(0).front();
+  const Signal& speed = apart.profile.signals().for_id(0).front();
   EXPECT_LT(speed.first_bit, 16);
   EXPECT_EQ(speed.longest_hold, 300);
   EXPECT_LE(speed.min, 20000U);

@@ -48,7 +48,7 @@ float steps_of(const std::vector<Frame>& frames, int first, int count, const Beh
 
 TEST(SignalModel, FindsFieldsByHowOftenTheirBitsFlip) {
   const BehaviourProfile profile = learned_from(drive(2000, telling));
-  const auto signals = profile.signals().of(0);
+  const auto signals = profile.signals().for_id(0);
   ASSERT_EQ(signals.size(), 2U);
   EXPECT_EQ(signals[0].first_bit, 12);
   EXPECT_EQ(signals[0].bits, 4);
@@ -58,7 +58,7 @@ TEST(SignalModel, FindsFieldsByHowOftenTheirBitsFlip) {
 
 TEST(SignalModel, ACounterIsPredictedToTheBitAcrossItsOverflow) {
   const BehaviourProfile profile = learned_from(drive(2000, telling));
-  const Signal& counter = profile.signals().of(0)[0];
+  const Signal& counter = profile.signals().for_id(0)[0];
   EXPECT_NEAR(counter.max, 0, 1e-9);
   const auto at = [](uint64_t value) { return value << 48; };
   EXPECT_NEAR(counter.surprise(at(14), at(15), at(0)), 0, 1e-9);

@@ -103,7 +103,7 @@ TEST(SignalPairs, IsTheSameFromItsTensor) {
     EXPECT_EQ(again.pairs()[p].middle, model.pairs()[p].middle);
     EXPECT_EQ(again.pairs()[p].max, model.pairs()[p].max);
   }
-  EXPECT_TRUE(again.of(1).empty());
+  EXPECT_TRUE(again.for_id(1).empty());
   for (const std::vector<int64_t>& wrong : {std::vector<int64_t>{1, 0, 16, 16, 0, 1},
                                             {0, 49, 16, 16, 0, 1},
                                             {0, 0, -1, 16, 0, 1},

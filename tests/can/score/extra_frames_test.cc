@@ -54,8 +54,8 @@ TEST(ArrivalModel, ABoundIsTheLeastSpanAndItsMarginReachesFromTheSecondLeastOfEi
   auto frames = drive(800);
   for (size_t k = 450; k < frames.size(); ++k) frames[k].time_ns -= 4 * kMs;  // one gap of 6 ms or so
   const int64_t min = frames[450].time_ns - frames[449].time_ns;
-  const Arrival steady = learned_from(drive(800)).arrivals().of(0);
-  const Arrival jumped = learned_from(frames).arrivals().of(0);
+  const Arrival steady = learned_from(drive(800)).arrivals().for_id(0);
+  const Arrival jumped = learned_from(frames).arrivals().for_id(0);
   EXPECT_EQ(steady.one.margin, ArrivalModel::kMinMargin) << "a clockwork";
   EXPECT_EQ(jumped.one.min_ns, min);
   EXPECT_NEAR(jumped.one.margin, std::log2(static_cast<double>(steady.one.min_ns) / static_cast<double>(min)),
@@ -141,7 +141,7 @@ TEST(ExtraFrames, ABurstOfAnIdThatHardlySendsIsFound) {
 
 TEST(ExtraFrames, FramesOfAttacksDoNotCountInCalibration) {
   const auto frames = added(drive(1000), 500, 0.3, kOther);
-  EXPECT_EQ(learned_from(frames).arrivals().of(0).one.min_ns, profile().arrivals().of(0).one.min_ns);
+  EXPECT_EQ(learned_from(frames).arrivals().for_id(0).one.min_ns, profile().arrivals().for_id(0).one.min_ns);
   EXPECT_GT(extra_of(frames, 450, 100), 1);
   EXPECT_LE(extra_of(frames, 450, 100, profile(), true), 1);
 }
@@ -193,9 +193,9 @@ TEST(ArrivalModel, IsTheSameFromItsTensorsAndADamagedOneIsRefused) {
   NamedTensors tensors = profile().tensors();
   const auto again = BehaviourProfile::from_tensors(tensors);
   ASSERT_TRUE(again.has_value());
-  EXPECT_EQ(again->arrivals().of(0).one.min_ns, profile().arrivals().of(0).one.min_ns);
-  EXPECT_EQ(again->arrivals().of(0).two.margin, profile().arrivals().of(0).two.margin);
-  EXPECT_EQ(again->arrivals().of(0).still, true);
+  EXPECT_EQ(again->arrivals().for_id(0).one.min_ns, profile().arrivals().for_id(0).one.min_ns);
+  EXPECT_EQ(again->arrivals().for_id(0).two.margin, profile().arrivals().for_id(0).two.margin);
+  EXPECT_EQ(again->arrivals().for_id(0).still, true);
   tensors["profile.arrival_margin"] = own_tensor<double>(std::vector<double>{0, 0.5, 4}, {1, 3});
   EXPECT_THROW(BehaviourProfile::from_tensors(tensors), InputError);
   tensors["profile.arrival_margin"] = own_tensor<double>(std::vector<double>{0.5, NAN, 4}, {1, 3});
