@@ -31,7 +31,7 @@ class ZipArchive {
   /// wrong checksum.
   std::unique_ptr<InputStream> open(int64_t member) const;
 
-  int64_t bytes() const;     ///< Bytes of the file.
+  int64_t bytes() const;  ///< Bytes of the file.
 
  private:
   struct State;

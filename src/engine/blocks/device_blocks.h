@@ -84,7 +84,7 @@ class DeviceBlocks {
 
     Device& device;
     const int64_t bytes;  // Bytes of `room`.
-    std::optional<DeviceTensors::Room> room;
+    std::optional<DeviceTensors::HeldMemory> room;
     std::unique_ptr<PinnedBuffer> staging;  // Grows to the size of the largest block.
     RangePlan plan;
     // Destroyed first, so that its work has ended before the memory is freed.

@@ -40,7 +40,7 @@ class DeviceParameters {
     at::Tensor on_device;
     int64_t place;  // Byte offset in room_.
   };
-  std::optional<DeviceTensors::Room> room_;  // Empty if there are no parameters.
+  std::optional<DeviceTensors::HeldMemory> room_;  // Empty if there are no parameters.
   std::vector<Copy> copies_;
   std::unique_ptr<PinnedBuffer> staging_;
 };

@@ -86,7 +86,7 @@ void make_zeros(const std::filesystem::path& path, int64_t numbers) {
 class NodeHead {
  public:
   NodeHead(const Gnn& model, const std::vector<FeatureFile>& files) : model_(model) {
-    for (const int64_t layer : model.judged())
+    for (const int64_t layer : model.embedding_layers())
       layer_outputs_.push_back(std::make_unique<DirectRows>(files[static_cast<size_t>(layer)]));
   }
   // Predicts at most kPieceTargets nodes.

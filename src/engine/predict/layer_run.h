@@ -59,7 +59,7 @@ class LayerRun {
 
     NeighbourSampler sampler_;
     Vector<int64_t, Tag::blocks> targets_;
-    BatchesAhead<SampledPiece>::Coming piece_;
+    BatchesAhead<SampledPiece>::KnownBatch piece_;
     GraphBlock block_;
     SlabRange range_;
   };

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "can/tasks/scorer.h"
-#include "nn/classification.h"
 #include "engine/on_each_device.h"
+#include "nn/classification.h"
 #include "support/random_graphs.h"
 
 // What a model says of graphs is the same on a device for any budget there and any number of blocks in

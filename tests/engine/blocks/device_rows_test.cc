@@ -7,10 +7,10 @@
 #include <random>
 
 #include "engine/fit/fit.h"
+#include "engine/on_each_device.h"
 #include "nn/classification.h"
 #include "nn/gnn.h"
 #include "nn/link_prediction.h"
-#include "engine/on_each_device.h"
 #include "sample/neighbour/neighbour_source.h"
 #include "support/giant_graph.h"
 #include "support/temp_folder.h"
