@@ -175,13 +175,13 @@ TEST_F(StageTest, ACopyOfAnotherBootIsComparedOnce) {
 
 TEST_F(StageTest, ADamagedCopyIsMadeAgain) {
   const Staged first = stage(request());
-  fs::resize_file(first.folder / "label.npy", 4100);
+  fs::resize_file(first.folder / "y.npy", 4100);
   EXPECT_FALSE(staged_copy(data_, root_).has_value());
   const Staged again = stage(request());
   EXPECT_EQ(again.copied, again.bytes);
   expect_equal(again.folder);
 
-  std::fstream file(again.folder / "label.npy", std::ios::in | std::ios::out | std::ios::binary);
+  std::fstream file(again.folder / "y.npy", std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(-1, std::ios::end);
   file.put('\x55');
   file.close();
@@ -195,7 +195,9 @@ TEST_F(StageTest, ADamagedCopyIsMadeAgain) {
 TEST_F(StageTest, AnotherSetOfTheSameNameLiesBeside) {
   const Staged first = stage(request());
   const fs::path other = folder_.path() / "elsewhere" / "set";
-  write_made_up_graphs(other);
+  GraphColumns columns = made_up_graphs(10);
+  columns.x[0] += 1;
+  write_made_up_graphs(other, columns);
   const Staged second = stage({.data = other, .root = root_});
   EXPECT_NE(first.folder, second.folder);
   EXPECT_EQ(entries(), 2U);
@@ -246,7 +248,7 @@ TEST_F(StageTest, EvictsCopiesThatAreDamagedOrNotDone) {
   EXPECT_TRUE(fs::is_empty(root_));
 
   stage(request());
-  fs::resize_file(place.whole() / "label.npy", 4100);
+  fs::resize_file(place.whole() / "y.npy", 4100);
   EXPECT_EQ(evict({}, root_).deleted.size(), 1U);
   EXPECT_TRUE(fs::is_empty(root_));
 

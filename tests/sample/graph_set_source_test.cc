@@ -61,9 +61,9 @@ TEST(GraphSetSource, GivesCoordinatesWhereTheyAreAskedFor) {
 TEST(GraphSetSource, NamesWhatLacksCoordinates) {
   const TempFolder parent;
   write_made_up_graphs(parent / "plain");
-  EXPECT_THAT(
-      error_text<InputError>([&] { GraphSetSource(parent / "plain", {.positions = true}); }),
-      testing::AllOf(testing::HasSubstr("has no column 'pos'"), testing::HasSubstr("--positions 0,1,2")));
+  EXPECT_THAT(error_text<InputError>([&] { GraphSetSource(parent / "plain", {.positions = true}); }),
+              testing::AllOf(testing::HasSubstr("has no column 'pos'"),
+                             testing::HasSubstr("plimsoll ingest points")));
   for (const float value :
        {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     write_with_positions(parent / "set", [&](std::vector<float>& pos, const GraphColumns& columns) {

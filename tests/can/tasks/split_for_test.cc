@@ -1,4 +1,4 @@
-#include "run/training_data.h"
+#include "can/tasks/window_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,8 +36,8 @@ class SplitForTest : public BehaviourTest {
     return recipe;
   }
   static TrainingSplit split(const std::filesystem::path& set, const Recipe& recipe) {
-    const TrainingData data(set, recipe);
-    return split_for(recipe, data, {});
+    if (kind_of(set) == "frames") return split_for(recipe, WindowData(set, recipe), {});
+    return split_for(recipe, TrainingData(set, recipe), {});
   }
   // Number of frames that train and validate.
   static int64_t shared_frames(const TrainingSplit& split, int64_t stride) {
