@@ -52,7 +52,7 @@ enum NodeColumn : size_t {
   kNodeColumns
 };
 
-/// Likewise, of edges.
+/// The places of behaviour features in the row of an edge.
 enum EdgeColumn : size_t {
   kEdgeCountShare,
   kSourceShare,
@@ -68,10 +68,10 @@ enum EdgeColumn : size_t {
   kEdgeColumns
 };
 
-/// Deviations from a profile and changes against the look-back are cut at so many units and scaled to -1
-/// .. 1.
+/// Deviations from a profile and changes against the look-back are clipped to this many units and scaled to
+/// -1 .. 1.
 inline constexpr double kMaxUnits = 8;
-/// Of scaled_log from 0 to 1: log2(1 + 1e7).
+/// Doublings between the values 0 and 1 of scaled_log: log2(1 + 1e7).
 inline constexpr double kDoublings = 23.25349680848103;
 
 }  // namespace plimsoll::behaviour

@@ -10,11 +10,11 @@
 namespace plimsoll {
 namespace {
 
-// A sender whose payload stands still may send at once when a switch in it changes, and then repeat: COM
-// transmission mode MIXED of AUTOSAR. A few bits change, and they stay.
+// A sender whose payload is constant may send at once when a switch in it changes, and then repeat: COM
+// transmission mode MIXED of AUTOSAR. A few bits change, and they keep their new value.
 constexpr int kSwitchBits = 2;
 constexpr int32_t kRepeats = 8;
-// Those that change back within so few frames were not the sender's.
+// Bits that change back within this number of frames were not changed by the sender.
 constexpr int32_t kStays = 2;
 constexpr double kTakenBack = 4;
 constexpr int32_t kCrowd = 2;
@@ -36,9 +36,9 @@ bool ExtraFrames::Seen::fits_better(int64_t time_ns) const {
   return off(time_ns) < off(last);
 }
 
-int64_t ExtraFrames::Seen::replace_last(int64_t time_ns, uint64_t its_payload, int64_t frame) {
+int64_t ExtraFrames::Seen::replace_last(int64_t time_ns, uint64_t new_payload, int64_t frame) {
   times[static_cast<size_t>((count - 1) % kGaps)] = time_ns;
-  payload = its_payload;
+  payload = new_payload;
   left_out = 0;
   return std::exchange(last_frame, frame);
 }
@@ -73,8 +73,8 @@ ExtraFrames::Event ExtraFrames::take(const Arrival& arrival, Seen& seen, int64_t
   if (seen.count > 0) event.excess = arrival.one.excess(seen.span_from(1, time_ns));
   if (seen.count > 1) {
     const int64_t two = seen.span_from(2, time_ns);
-    // A frame that was late is followed by one on time: that gap alone is short, an added frame shortens
-    // both.
+    // A frame that was late is followed by one on time: only that gap is short, whereas an added frame
+    // shortens both gaps.
     if (arrival.two.min_ns > 0 && two >= arrival.two.min_ns) event.excess = 0;
     event.excess = std::max(event.excess, arrival.two.excess(two));
   }
@@ -90,7 +90,7 @@ ExtraFrames::Event ExtraFrames::take(const Arrival& arrival, Seen& seen, int64_t
       ++seen.left_out;
     return event;
   }
-  // Of several that came too soon, the one that is on time again need not be the sender's.
+  // After several frames that came too soon, the one that is on time again need not be the sender's.
   if (seen.left_out >= kCrowd) event.excess = std::max(event.excess, seen.last_excess);
   ++seen.count;
   seen.replace_last(time_ns, payload, frame);
@@ -106,7 +106,7 @@ void ExtraFrames::read(const FrameSpans& frames, const FrameKeys& keys, const Be
   if (id == profile.vocabulary().size() || (benign_only && frames.label[at] == 1)) return;
   Event event = take(profile.arrivals().for_id(id), seen_[static_cast<size_t>(id)], frames.time_ns[at],
                      payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]), frame);
-  // The window of a frame further back may have been judged.
+  // The window of an earlier frame may have been evaluated already.
   if (event.frame < frame - kLookAhead) event.frame = frame;
   if (event.frame < first_) return;
   float& excess = excess_[static_cast<size_t>(event.frame - first_)];

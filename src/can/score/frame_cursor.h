@@ -6,15 +6,15 @@
 
 namespace plimsoll {
 
-/// How far a judge of windows has read: frames of a recording are read once, from its first to its last. Not
-/// thread-safe.
+/// The position up to which windows have been read: frames of a recording are read once, from its first to
+/// its last. Not thread-safe.
 class FrameCursor {
  public:
-  /// Calls read(frame, id, place in `frames`) for the frames up to the end of the window that were not read,
-  /// with the index of their ID in the vocabulary; frames of other IDs are passed over, and with
-  /// `benign_only` those labelled 1. begin() comes before it where the window is of another recording, or
-  /// starts earlier than the one before. `frames` holds those since the window before; `dropped` of the
-  /// recording are not among them any more.
+  /// Calls read(frame, ID's index in the vocabulary, index in `frames`) for all frames up to the end of the
+  /// window that have not been read. Skips frames whose ID is not in the vocabulary and, with `benign_only`,
+  /// frames labelled 1. Calls begin() first if the window belongs to another recording or starts earlier than
+  /// the window before. `frames` holds all frames since the window before; it no longer holds the first
+  /// `dropped` frames of the recording.
   template <typename Begin, typename Read>
   void advance(const FrameSpans& frames, const FrameWindow& window, const Vocabulary& vocabulary,
                bool benign_only, int64_t dropped, const Begin& begin, const Read& read) {
@@ -32,13 +32,13 @@ class FrameCursor {
       if (id != vocabulary.size() && !(benign_only && frames.label[at] == 1)) read(next_, id, at);
     }
   }
-  /// What comes next is another recording.
+  /// Prepares for another recording.
   void reset() { recording_ = nullptr; }
 
  private:
   const Recording* recording_ = nullptr;
-  int64_t first_ = 0;  // frame of the last window
-  int64_t next_ = 0;   // to be read
+  int64_t first_ = 0;  // First frame of the last window.
+  int64_t next_ = 0;   // Next frame to read.
 };
 
 }  // namespace plimsoll

@@ -8,16 +8,16 @@
 
 namespace plimsoll {
 
-/// What the frames of windows say that graphs do not: each judge keeps what it knows between windows, which
-/// come in ascending order and with one profile a recording. Not thread-safe.
+/// Statistics that come from the frames of windows, not from their graphs. Each part keeps its state between
+/// windows, which come in ascending order and with one profile per recording. Not thread-safe.
 struct FrameJudges {
   SignalSteps steps = {};
   ExtraFrames extra = {};
   LoneSignals lone = {};
   StateChanges states = {};
-  bool benign_only = false;  ///< frames labelled 1 are as if they were not there: of windows that set levels
+  bool benign_only = false;  ///< Ignore frames labelled 1; set for windows that set levels.
 
-  /// What comes next is another recording.
+  /// Prepares for another recording.
   void reset() {
     steps.reset();
     extra.reset();
@@ -25,14 +25,14 @@ struct FrameJudges {
     states.reset();
   }
 
-  /// What the judges keep, with this profile and windows of so many frames.
+  /// Bytes kept for this profile and windows of `window` frames.
   static int64_t bytes(const BehaviourProfile& profile, int64_t window) {
     const int64_t ids = profile.vocabulary().size();
     return SignalSteps::bytes(ids, window) + ExtraFrames::bytes(ids, window) + LoneSignals::bytes(profile) +
            StateChanges::bytes(ids);
   }
 
-  /// `dropped`: as ExtraFrames::worst().
+  /// `dropped` is defined at ExtraFrames::worst().
   FrameStatistics judge(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
                         int64_t dropped = 0) {
     const Vocabulary& vocabulary = profile.vocabulary();

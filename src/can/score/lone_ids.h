@@ -7,48 +7,50 @@
 
 namespace plimsoll {
 
-/// What each ID's signals do that they never did, in doublings, since its last frame. When many IDs do it at
-/// once, the car is the cause: so the worst of a window counts less the worst of any other ID that was heard
-/// in the kLookBack frames before it.
+/// Evaluates what each ID's signals do that they never did before, in doublings, since its last frame. When
+/// many IDs do so at once, the car is the cause; therefore the maximum of any other ID heard in the kLookBack
+/// frames before a window is subtracted from the maximum of the window.
 class LoneIds {
  public:
-  static int64_t bytes(int64_t ids) { return ids * static_cast<int64_t>(sizeof(One)); }
-  /// Of so many IDs nothing is known yet.
+  static int64_t bytes(int64_t ids) { return ids * static_cast<int64_t>(sizeof(IdDeviation)); }
+  /// Forgets everything and prepares for IDs 0 .. ids-1.
   void begin(int32_t ids) { all_.assign(static_cast<size_t>(ids), {}); }
-  /// At this frame: what is held against others, and what is judged itself, which is no more.
+  /// Records a frame of an ID. `any` is what counts against other IDs, `judged` is what is evaluated, at most
+  /// `any`.
   void put(int32_t id, int64_t frame, float any, float judged) {
     all_[static_cast<size_t>(id)] = {frame, any, judged};
   }
-  /// Of the IDs with a frame from this one on; 0 where none does more than another.
+  /// The maximum over IDs that have a frame at or after `first_frame`; 0 if no ID exceeds another.
   float worst(int64_t first_frame) const {
-    // The worst two: of the worst, the other is the second.
-    const One* max = nullptr;
-    const One* second = nullptr;
-    for (const One& one : all_) {
-      if (one.frame < first_frame - BehaviourProfile::kLookBack) continue;
-      if (max == nullptr || one.any > max->any) {
+    // The two greatest values are enough: for the greatest the other is the second, for all others the
+    // greatest.
+    const IdDeviation* max = nullptr;
+    const IdDeviation* second = nullptr;
+    for (const IdDeviation& id : all_) {
+      if (id.frame < first_frame - BehaviourProfile::kLookBack) continue;
+      if (max == nullptr || id.any > max->any) {
         second = max;
-        max = &one;
-      } else if (second == nullptr || one.any > second->any) {
-        second = &one;
+        max = &id;
+      } else if (second == nullptr || id.any > second->any) {
+        second = &id;
       }
     }
     float worst = 0;
-    for (const One& one : all_) {
-      if (one.frame < first_frame) continue;
-      const One* const other = &one == max ? second : max;
-      worst = std::max(worst, one.judged - (other == nullptr ? 0 : other->any));
+    for (const IdDeviation& id : all_) {
+      if (id.frame < first_frame) continue;
+      const IdDeviation* const other = &id == max ? second : max;
+      worst = std::max(worst, id.judged - (other == nullptr ? 0 : other->any));
     }
     return worst;
   }
 
  private:
-  struct One {
+  struct IdDeviation {
     int64_t frame = -1;
     float any = 0;
     float judged = 0;
   };
-  Vector<One, Tag::blocks> all_;  // by index
+  Vector<IdDeviation, Tag::blocks> all_;  // Indexed by ID.
 };
 
 }  // namespace plimsoll

@@ -7,53 +7,53 @@
 
 namespace plimsoll {
 
-/// Finds signals that do for some time what they never did, while those of other IDs do not: a value that
-/// someone overwrites with a constant, or with others than the car would send. Frames of a recording are read
-/// once, from its first to its last. Not thread-safe.
+/// Finds signals that do for some time what they never did, while signals of other IDs do not: a value that
+/// someone overwrites with a constant, or with other values than the car would send. Frames of a recording
+/// are read once, from its first to its last. Not thread-safe.
 class LoneSignals {
  public:
-  /// Shorter signals are states.
+  /// Shorter signals are states and are not evaluated.
   static constexpr int kFewestBits = 4;
-  /// Signals that held a value for more benign frames may do so at any time.
+  /// Signals that held a value for more benign frames than this may do so at any time.
   static constexpr int32_t kLongestHold = 24;
-  /// Held values that are closer to the least or greatest benign one, by this share of their range, are not
-  /// judged: a pedal that is not pressed, a car that stands.
+  /// Held values within this share of the range from the minimum or maximum benign value are not evaluated: a
+  /// pedal that is not pressed, a car that does not move.
   static constexpr double kMargin = 0.1;
-  /// The last surprises must be great too, so that it ends with the attack.
+  /// The last kLast surprises must be great too, so that the finding ends with the attack.
   static constexpr int kLast = 2;
 
-  /// In doublings, of the worst ID of a window, less those of the worst other ID.
+  /// Values of the worst ID of a window minus those of the worst other ID, in doublings.
   struct Worst {
-    float held = 0;      ///< by which a value is held for longer than ever, at the window's end
-    float restless = 0;  ///< by which surprises are greater than ever, in the mean
+    float held = 0;      ///< By how much longer than ever a value is held, at the window's end.
+    float restless = 0;  ///< By how much the mean surprise is greater than ever.
   };
-  /// Windows come as those of ExtraFrames.
+  /// The order of windows and the parameters are as for ExtraFrames::worst().
   Worst worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
               bool benign_only = false, int64_t dropped = 0);
-  /// Kept for this profile.
+  /// Bytes kept for this profile.
   static int64_t bytes(const BehaviourProfile& profile);
-  /// What comes next is another recording.
+  /// Prepares for another recording.
   void reset() { cursor_.reset(); }
 
  private:
-  // Of an ID: its payloads so far.
+  // The last payloads of an ID.
   struct Seen {
     uint64_t last = 0;
     uint64_t before_last = 0;
     int32_t count = 0;
   };
-  // Of a signal: since when it holds, and what it did.
+  // How long a signal has held its value, and its last surprises.
   struct Track {
     uint32_t value = 0;
-    int32_t held = 0;  // frames
+    int32_t held = 0;  // Number of frames.
     RecentSurprises surprises = {};
   };
   void begin(const BehaviourProfile& profile);
   void add(int64_t frame, int32_t id, uint64_t payload, const SignalModel& signals);
 
   FrameCursor cursor_;
-  Vector<Seen, Tag::blocks> seen_;     // by index of the ID
-  Vector<Track, Tag::blocks> tracks_;  // by signal
+  Vector<Seen, Tag::blocks> seen_;     // Indexed by ID.
+  Vector<Track, Tag::blocks> tracks_;  // Indexed by signal.
   LoneIds held_;
   LoneIds restless_;
 };

@@ -21,14 +21,14 @@ ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph, con
   const auto g = static_cast<size_t>(graph);
   const int64_t first = block.node_ptr[g];
   const auto row = [&](int64_t node) { return block.x.data() + static_cast<size_t>(node) * kNodeColumns; };
-  ProfileStatistics of{};
-  const auto at = [&](Statistic statistic) -> float& { return of[static_cast<size_t>(statistic)]; };
+  ProfileStatistics statistics{};
+  const auto at = [&](Statistic statistic) -> float& { return statistics[static_cast<size_t>(statistic)]; };
   int64_t nodes = 0;
   int64_t unknown = 0;
   for (int64_t n = first; n < block.node_ptr[g + 1]; ++n) {
     const float* x = row(n);
     const float frames = x[kCountShare];
-    if (frames == 0) {  // overdue
+    if (frames == 0) {  // The ID is overdue.
       at(Statistic::silence) = std::max(at(Statistic::silence), x[kSilence]);
       continue;
     }
@@ -61,10 +61,10 @@ ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph, con
   at(Statistic::apart) = by_frames.apart;
   at(Statistic::held) = by_frames.held;
   at(Statistic::restless) = by_frames.restless;
-  // No gap: of one frame, or of frames without times.
+  // There is no gap in a window of one frame, or of frames without times.
   if (nodes > 0 && row(first)[kWindowGap] > 0)
     at(Statistic::load) = static_cast<float>(kDoublings) * (1 - row(first)[kWindowGap]);
-  return of;
+  return statistics;
 }
 
 }  // namespace plimsoll

@@ -35,17 +35,17 @@ float SignalSteps::worst(const FrameSpans& frames, const FrameWindow& window, co
   for (; next_ < first + window.count; ++next_) {
     const auto at = static_cast<size_t>(next_ - dropped);
     const int32_t id = profile.vocabulary().index(keys[at]);
-    const auto its = signals.for_id(id);
-    Step here;
-    if (!its.empty() && !(benign_only && frames.label[at] == 1)) {
+    const auto id_signals = signals.for_id(id);
+    Step frame_step;
+    if (!id_signals.empty() && !(benign_only && frames.label[at] == 1)) {
       const uint64_t payload = payload_bits(&frames.data[at * static_cast<size_t>(frames.width)]);
       Seen& seen = seen_[static_cast<size_t>(id)];
-      if (next_ >= first) here = step(seen, payload, its);
+      if (next_ >= first) frame_step = step(seen, payload, id_signals);
       seen = {payload, seen.last, next_, seen.last_at};
     }
-    if (next_ >= first) steps_.push_back(here);
+    if (next_ >= first) steps_.push_back(frame_step);
   }
-  double worst = 1;  // as a ratio
+  double worst = 1;  // The maximum ratio.
   for (int64_t f = 0; f < window.count; ++f) {
     const Step& step = steps_[static_cast<size_t>(f)];
     if (step.from >= start) worst = std::max(worst, step.ratio);

@@ -8,28 +8,29 @@ namespace plimsoll {
 /// once. Not thread-safe.
 class SignalSteps {
  public:
-  /// Doublings by which a signal steps further from what is predicted than it ever did in benign traffic, for
-  /// the worst signal of the window; 0 for none. Predictions are made of at most BehaviourProfile::kLookBack
-  /// frames of the recording before the window. Windows come as those of ExtraFrames; which came before
-  /// changes nothing. With `benign_only` frames labelled 1 are as if they were not there.
+  /// Doublings by which a signal steps further from its prediction than it ever did in benign traffic, for
+  /// the worst signal of the window; 0 if none does. Predictions use at most BehaviourProfile::kLookBack
+  /// frames of the recording before the window. The order of windows and the parameters are as for
+  /// ExtraFrames::worst(); the result does not depend on which windows came before. With `benign_only`,
+  /// frames labelled 1 are ignored.
   float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
               bool benign_only = false, int64_t dropped = 0);
-  /// Kept for a profile of so many IDs and windows of so many frames.
+  /// Bytes kept for a profile of `ids` IDs and windows of `window` frames.
   static int64_t bytes(int64_t ids, int64_t window) {
     return ids * static_cast<int64_t>(sizeof(Seen)) + 2 * window * static_cast<int64_t>(sizeof(Step));
   }
-  /// What comes next is another recording.
+  /// Prepares for another recording.
   void reset() { recording_ = nullptr; }
 
  private:
-  // The last two payloads of an ID, and the frames they are of.
+  // The last two payloads of an ID, and their frames.
   struct Seen {
     uint64_t last = 0;
     uint64_t before_last = 0;
     int64_t last_at = -1;
     int64_t before_last_at = -1;
   };
-  // Of a frame: its worst signal, as a ratio, and the first frame that tells so.
+  // The worst signal of a frame, as a ratio, and the first frame that its prediction depends on.
   struct Step {
     double ratio = 1;
     int64_t from = -1;
@@ -37,10 +38,10 @@ class SignalSteps {
   static Step step(const Seen& seen, uint64_t payload, std::span<const Signal> signals);
 
   const Recording* recording_ = nullptr;
-  Vector<Seen, Tag::blocks> seen_;   // by index of the ID
-  Vector<Step, Tag::blocks> steps_;  // of the frames from first_ on, up to next_
-  int64_t first_ = 0;                // frame of the last window
-  int64_t next_ = 0;                 // to be read
+  Vector<Seen, Tag::blocks> seen_;   // Indexed by ID.
+  Vector<Step, Tag::blocks> steps_;  // Steps of the frames from first_ up to next_.
+  int64_t first_ = 0;                // First frame of the last window.
+  int64_t next_ = 0;                 // Next frame to read.
 };
 
 }  // namespace plimsoll

@@ -20,7 +20,7 @@ void StateChanges::begin(const BehaviourProfile& profile) {
 
 void StateChanges::add(int64_t frame, int32_t id, int64_t time_ns, uint64_t payload) {
   Seen& seen = seen_[static_cast<size_t>(id)];
-  // From frame to frame: on another drive a bit may have another value from the start.
+  // Compare from frame to frame: on another drive a bit may have another value from the start.
   const uint64_t changed = seen.last_at < 0 ? 0 : (payload ^ seen.payload) & seen.fixed;
   seen = {seen.fixed & ~changed, payload, frame, time_ns, /*off=*/false};
   if (changed != 0) changes_[changed_++ % kChanges] = {time_ns, id};
@@ -53,7 +53,7 @@ std::optional<float> StateChanges::silence(const FrameSpans& frames, const Frame
   const auto times =
       frames.time_ns.subspan(static_cast<size_t>(window.first), static_cast<size_t>(window.count));
   const int64_t end = *std::ranges::max_element(times);
-  // As the graph has it: an ID that is not heard in the look-back is silent since its begin.
+  // Use the graph's rule: an ID that is not heard in the look-back has been silent since the look-back began.
   const int64_t start =
       std::max(window.recording->first_frame, window.first + dropped - BehaviourProfile::kLookBack);
   double worst = 0;

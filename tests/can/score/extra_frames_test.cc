@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kId = 0x100;
 constexpr int64_t kPeriod = 10 * kMs;
 
-// Late by up to 1 ms, from frame to frame.
+// Frame k is late by up to 1 ms.
 int64_t on_time(int k) {
   return k * kPeriod + k * 7919 % 11 * kMs / 10;
 }
@@ -39,7 +39,7 @@ float extra_of(const std::vector<Frame>& frames, int first, int count, const Beh
   return extra.worst(batch.spans(), {&recording, first, count}, of, benign_only);
 }
 
-// With one more frame after frame `k`, at this share of the period.
+// Adds a frame after frame `k`, at this share of the period.
 std::vector<Frame> added(std::vector<Frame> frames, int k, double phase, std::vector<uint8_t> payload,
                          uint8_t label = 1) {
   const auto time = on_time(k) + static_cast<int64_t>(phase * static_cast<double>(kPeriod));
@@ -52,7 +52,8 @@ const std::vector<uint8_t> kOther = {1, 2, 3, 4, 5, 6, 0xF0, 0x0F};
 
 TEST(ArrivalModel, ABoundIsTheLeastSpanAndItsMarginReachesFromTheSecondLeastOfEightParts) {
   auto frames = drive(800);
-  for (size_t k = 450; k < frames.size(); ++k) frames[k].time_ns -= 4 * kMs;  // one gap of 6 ms or so
+  for (size_t k = 450; k < frames.size(); ++k)
+    frames[k].time_ns -= 4 * kMs;  // This makes one gap of about 6 ms.
   const int64_t min = frames[450].time_ns - frames[449].time_ns;
   const Arrival steady = learned_from(drive(800)).arrivals().for_id(0);
   const Arrival jumped = learned_from(frames).arrivals().for_id(0);
@@ -78,7 +79,7 @@ TEST(ExtraFrames, AnAddedFrameIsFoundAtAnyPhaseAndInItsWindowAlone) {
   }
 }
 
-// The real frame, which shows it, is the first of the next window.
+// The real frame, which reveals the added one, is the first of the next window.
 TEST(ExtraFrames, AnAddedFrameThatTheNextWindowShowsIsOfItsOwn) {
   std::vector<Frame> frames = added(drive(300), 150, 0.9, kSame);
   EXPECT_GT(extra_of(frames, 100, 52), 1);
@@ -89,7 +90,7 @@ TEST(ExtraFrames, AnAddedFrameThatTheNextWindowShowsIsOfItsOwn) {
   EXPECT_GT(extra_of(frames, 152, 101), 1) << "then it counts where it is shown";
 }
 
-// His frames come shortly before the real ones, so that these come too soon after his.
+// The attacker's frames come shortly before the real ones, which therefore come too soon after them.
 TEST(ExtraFrames, AnAttackersRhythmIsNotFollowed) {
   const auto steadily = [](int frames) {
     auto all = drive(frames);
@@ -100,13 +101,13 @@ TEST(ExtraFrames, AnAttackersRhythmIsNotFollowed) {
   const BehaviourProfile steady = learned_from(steadily(1000));
   std::vector<Frame> frames = steadily(300);
   for (int k = 112; k >= 100; --k)
-    frames.insert(frames.begin() + k + 1,
-                  {k * kPeriod + kPeriod * (k - 18) / 100, kId, kSame, 1});  // 8.2 ms to 9.4 ms after it
+    frames.insert(frames.begin() + k + 1, {k * kPeriod + kPeriod * (k - 18) / 100, kId, kSame,
+                                           1});  // The frame comes 8.2 ms to 9.4 ms after it.
   for (int f = 90; f < 140; ++f)
     EXPECT_EQ(extra_of(frames, f, 1, steady) > 1, frames[static_cast<size_t>(f)].label == 1) << f;
 }
 
-// The least margin, 0.3 doublings, is a fifth of the period of an ID that was never late before; the gap
+// The minimum margin, 0.3 doublings, is a fifth of the period of an ID that was never late before; the gap
 // after a late frame may be shorter.
 TEST(ExtraFrames, AFrameThatWasLateIsFollowedByOneOnTime) {
   for (const int64_t late : {3 * kMs / 2, 3 * kMs}) {
@@ -117,7 +118,7 @@ TEST(ExtraFrames, AFrameThatWasLateIsFollowedByOneOnTime) {
 }
 
 TEST(ExtraFrames, OneThatSendsAtOnceWhenASwitchChangesIsNone) {
-  const std::vector<uint8_t> on = {1, 2, 3, 4, 5, 6, 7, 9};  // one bit less, one more
+  const std::vector<uint8_t> on = {1, 2, 3, 4, 5, 6, 7, 9};  // One bit is cleared, another one is set.
   auto frames = added(drive(300), 150, 0.3, on);
   for (size_t k = 152; k < frames.size(); ++k) frames[k].payload = on;
   EXPECT_LE(extra_of(frames, 100, 100), 1) << "it stays";
@@ -154,7 +155,7 @@ TEST(ExtraFrames, AClockThatRunsBackDoesNotSilenceAnId) {
 
 TEST(ExtraFrames, AnAttackerWhoGoesOnDoesNotBecomeTheSender) {
   auto frames = drive(6000);
-  for (int k = 5900; k >= 1000; --k)  // a frame between any two
+  for (int k = 5900; k >= 1000; --k)  // A frame is inserted between any two.
     frames.insert(frames.begin() + k + 1, {on_time(k) + kPeriod / 2, kId, kOther, 1});
   ExtraFrames extra;
   const FrameBatch batch = batch_of(frames);
@@ -177,7 +178,7 @@ TEST(ExtraFrames, WindowsThatOverlapOrComeAgainSayTheSame) {
     for (int first = 10; first + 50 <= 900; first += 20)
       EXPECT_EQ(extra.worst(batch.spans(), {&recording, first, 50}, profile()), extra_of(frames, first, 50))
           << round << " " << first;
-  // As a stream gives them, without those that no window looks at any more.
+  // A stream passes frames without those that no window looks at any more.
   for (int first = 10; first + 50 <= 900; first += 50) {
     const std::vector<Frame> held(frames.begin() + std::max(0, first - 30), frames.end());
     const FrameBatch there = batch_of(held);

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// Three IDs with a number each that holds a value for four frames at most.
+// Three IDs with a number each that holds a value for at most four frames.
 std::vector<Frame> drive(int frames, const std::function<void(int, uint32_t, int&)>& change = {}) {
   std::mt19937 random(8);
   std::vector<Frame> all;
@@ -64,7 +64,7 @@ TEST_F(LoneSignalsTest, OneSignalThatHoldsIsFoundByDoublings) {
   });
   const auto found = judged(frozen, profile_);
   EXPECT_LE(found[25].held, 0.5);
-  // At the end of window 59 the value has stood for 1,000 frames, of which a signal saw none but this one.
+  // At the end of window 59 the value has been held for 1,000 frames of its ID.
   EXPECT_NEAR(found[59].held, std::log2(1000.0 / longest()), 1.5);
   EXPECT_GT(found[40].held, 3);
 }
@@ -113,7 +113,7 @@ TEST_F(LoneSignalsTest, AnotherRecordingBeginsAnew) {
   EXPECT_GT(lone.worst(batch.spans(), {&first, 2300, 100}, profile_).held, 5);
 }
 
-// IDs 0 and 1 as before; values at random in the benign range of what this one has.
+// IDs 0 and 1 send as before; the other ID sends random values of its benign range.
 std::vector<Frame> random_from(int first, int end, uint32_t last_id) {
   std::mt19937 random(4);
   return drive(2000, [&, first, end, last_id](int k, uint32_t id, int& value) {
@@ -162,7 +162,7 @@ TEST_F(LoneSignalsTest, AnIdThatFellSilentExcusesNoOtherForLong) {
   auto frames = random_from(100, 200, 0);
   std::erase_if(frames,
                 [](const Frame& frame) { return frame.can_id == 0x100 && frame.time_ns >= 600 * kMs; });
-  // The next one strays more than a look-back later.
+  // The next signal departs more than a look-back later.
   std::mt19937 random(4);
   for (Frame& frame : frames)
     if (frame.can_id == 0x101 && frame.time_ns >= 4500 * kMs) {

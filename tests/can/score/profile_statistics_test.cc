@@ -13,7 +13,7 @@ using namespace behaviour;  // NOLINT(google-build-using-namespace): the columns
 using testing::Each;
 using Columns = std::vector<std::pair<size_t, float>>;
 
-// A graph of nodes and edges (source, target, columns), with zeros elsewhere.
+// An edge of a graph (source, target, columns); other columns are zero.
 struct MadeEdge {
   int32_t source;
   int32_t target;
@@ -43,7 +43,7 @@ class Statistics : public testing::Test {
  protected:
   void SetUp() override {
     block_.clear();
-    // Another graph before it, so that places in the block are not those in the graph.
+    // Another graph comes first, so that places in the block differ from those in the graph.
     append(block_, {{{kCountShare, 1}, {kKnown, 1}, {kEarly, 1}}}, {{0, 0, {{kEdgeCountShare, 1}}}});
   }
   ProfileStatistics last() const { return profile_statistics(block_, block_.graphs() - 1, {}, false); }
@@ -61,7 +61,7 @@ const Columns kOverdue = {{kKnown, 1}, {kSilence, 0.5F}, {kWindowGap, 0.75F}};
 TEST_F(Statistics, AreSharesOfFramesAndTheWorstOfIds) {
   append(block_, {kKnownHalf, kUnknown, kKnownQuarter}, {});
   EXPECT_FLOAT_EQ(of(last(), Statistic::unknown), 0.25F);
-  EXPECT_FLOAT_EQ(of(last(), Statistic::early), 3);  // doublings
+  EXPECT_FLOAT_EQ(of(last(), Statistic::early), 3);  // In doublings.
   EXPECT_FLOAT_EQ(of(last(), Statistic::early_share), 0.5F * 0.5F + 0.25F);
   EXPECT_FLOAT_EQ(of(last(), Statistic::surplus), 0.125F);
   EXPECT_FLOAT_EQ(of(last(), Statistic::silence), 2);

@@ -12,7 +12,8 @@ namespace {
 constexpr int kIds = 12;
 constexpr int64_t kSecond = 1000 * kMs;
 
-// Twelve IDs, each every 12 ms: payload(id, time) of those that still send.
+// Twelve IDs, each every 12 ms. The ones for which sends(id, time) is true have the payload payload(id,
+// time).
 template <typename Sends, typename Payload>
 std::vector<Frame> traffic(int64_t end, const Sends& sends, const Payload& payload) {
   std::vector<Frame> frames;
@@ -27,7 +28,8 @@ std::vector<Frame> benign() {
       2 * kSecond, [](auto, auto) { return true; }, [](auto, auto) { return uint8_t{0xA0}; });
 }
 
-// The last window of traffic in which ID 0 falls silent after 3 s, and so many others change a bit `later`.
+// The silence in the last window of traffic in which ID 0 falls silent after 3 s and `changing` other IDs
+// change a bit `later`.
 std::optional<float> silence(int changing, int64_t later, bool again = false, bool two = false,
                              uint8_t before = 0xA0, uint8_t after = 0xA1) {
   const int64_t stop = 3 * kSecond;
@@ -58,7 +60,7 @@ TEST(StateChanges, AnIdThatStopsAsTheCarChangesIsNotMissed) {
   EXPECT_EQ(silence(0, 0), std::nullopt);
 }
 
-// The calibration had other values of these bits: that they are other ones is no change, that they change is.
+// In the calibration these bits had other values: other values are no change, only bits that change are.
 TEST(StateChanges, AnotherDriveMayStartWithOtherValues) {
   EXPECT_EQ(silence(8, 0, false, false, 0xB0, 0xB0), std::nullopt);
   EXPECT_EQ(silence(8, 0, false, false, 0xB0, 0xA0), 0.0F) << "back to that of the calibration";
@@ -77,7 +79,7 @@ TEST(StateChanges, AnIdThatIsHeardAgainIsMissedAgain) {
 TEST(StateChanges, OthersAreStillMissed) {
   const auto found = silence(8, 0, false, true);
   ASSERT_TRUE(found);
-  // ID 11 for nearly two seconds, its longest gap being 12 ms, in bins of 3 %.
+  // ID 11 is silent for nearly two seconds; its longest gap is 12 ms, in bins of 3 %.
   EXPECT_NEAR(*found, std::log2(1.9 / 0.0124), 0.2);
 }
 
