@@ -37,7 +37,7 @@ void LoneSignals::add(int64_t frame, int32_t id, uint64_t payload, const SignalM
   float held_within = 0;
   float restless = 0;
   for (const Signal& signal : signals.for_id(id)) {
-    if (signal.bits < kFewestBits) continue;
+    if (signal.bits < kMinBits) continue;
     Track& track = tracks_[static_cast<size_t>(&signal - signals.signals().data())];
     const uint32_t value = signal.value(payload);
     track.held = track.held > 0 && value == track.value ? std::min(track.held + 1, 1 << 30) : 1;

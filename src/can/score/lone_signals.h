@@ -13,7 +13,7 @@ namespace plimsoll {
 class LoneSignals {
  public:
   /// Shorter signals are states and are not evaluated.
-  static constexpr int kFewestBits = 4;
+  static constexpr int kMinBits = 4;
   /// Signals that held a value for more benign frames than this may do so at any time.
   static constexpr int32_t kLongestHold = 24;
   /// Held values within this share of the range from the minimum or maximum benign value are not evaluated: a

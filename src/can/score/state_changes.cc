@@ -34,7 +34,7 @@ bool StateChanges::was_turned_off(int32_t id, const BehaviourProfile& profile) c
     if (change.id >= 0 && change.id != id && change.time_ns >= last &&
         bounded_gap_ns(last, change.time_ns) <= moment)
       others.insert(change.id);
-  return std::ssize(others) >= kFewestIds;
+  return std::ssize(others) >= kMinIds;
 }
 
 std::optional<float> StateChanges::silence(const FrameSpans& frames, const FrameWindow& window,

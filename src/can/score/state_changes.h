@@ -15,7 +15,7 @@ namespace plimsoll {
 class StateChanges {
  public:
   /// Minimum number of IDs, other than the silent one, that change bits for the first time.
-  static constexpr int64_t kFewestIds = 8;
+  static constexpr int64_t kMinIds = 8;
   /// Length of the moment after an ID's last frame, unless the ID's longest gap is longer.
   static constexpr int64_t kMoment = 250'000'000;  ///< Nanoseconds.
 

@@ -19,7 +19,7 @@ size_t place(int64_t index) {
   return static_cast<size_t>(index);
 }
 
-// 0 where there is nothing to divide by.
+// Returns 0 if `whole` is 0.
 double share(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
@@ -28,29 +28,33 @@ double bounded(double units) {
   return std::clamp(units, -kMaxUnits, kMaxUnits) / kMaxUnits;
 }
 
-// How many doublings lie between two spans of time, given as scaled_log.
+// Doublings between two spans of time given as scaled_log.
 double doublings(double from, double to) {
   return bounded((to - from) * kDoublings);
 }
 
-// How many doublings one span of time is longer than another; 0 if it is not.
+// Doublings by which one span of time is longer than another; 0 if it is not.
 double excess(int64_t longer, int64_t than) {
   if (longer <= than) return 0;
   return bounded(std::log2(static_cast<double>(longer) / static_cast<double>(std::max<int64_t>(than, 1))));
 }
 
-// How often something occurs in so many frames; half an occurrence keeps its logarithm finite.
+// Smoothed frequency of an event in `frames` frames; half an event keeps its logarithm finite.
 double rate(int64_t count, int64_t frames) {
   return (static_cast<double>(count) + 0.5) / (static_cast<double>(frames) + 1.0);
+}
+
+void put(float* row, size_t column, double value) {
+  row[column] = static_cast<float>(value);
 }
 
 }  // namespace
 
 struct BehaviourGraph::Load {
   int64_t start = 0;
-  uint64_t span = 0;  // from the first frame to the latest
-  double gap = 0;     // mean from frame to frame; scaled
-  double change = 0;  // against the look-back
+  uint64_t span = 0;  // From the first frame to the latest.
+  double gap = 0;     // Mean gap from frame to frame, scaled.
+  double change = 0;  // Change against the look-back.
 };
 
 std::vector<std::string> BehaviourGraph::node_feature_names() {
@@ -126,102 +130,115 @@ BehaviourGraph::Load BehaviourGraph::bus_load(const FrameWindow& window) const {
   return load;
 }
 
-void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) const {
-  const BehaviourProfile& benign = *profile_;
-  const Load load = bus_load(window);
+void BehaviourGraph::write_counts(const Node& node, const FrameWindow& window, float* row) const {
   const auto nodes = static_cast<int64_t>(nodes_.size());
-  const bool has_time = window.recording->has_time;
-  const bool has_payload = window.recording->has_payload;
+  put(row, kIdIndex, node.index);
+  put(row, kKnown, profile_->is_known(node.index, node.key));
+  put(row, kExtended, (node.key & kCanExtended) != 0);
+  put(row, kCountShare, share(node.count, window.count));
+  if (looked_back_ > 0)
+    put(row, kCountChange,
+        bounded(std::log2(rate(node.count, window.count) / rate(node.before, looked_back_))));
+  put(row, kSeenBefore, node.before > 0);
+  put(row, kInDegree, share(node.in, nodes));
+  put(row, kOutDegree, share(node.out, nodes));
+  put(row, kRepeatShare, share(node.repeats, node.count));
+}
+
+void BehaviourGraph::write_gaps(const Node& node, float* row) const {
+  if (node.gaps == 0) return;
+  const BehaviourProfile::Id& profile = profile_->id(node.index);
+  const auto count = static_cast<double>(node.gaps);
+  const double mean = node.gap_sum / count;
+  put(row, kGapMean, mean);
+  put(row, kGapMin, node.gap_min);
+  put(row, kGapMax, node.gap_max);
+  put(row, kGapSpread, std::sqrt(std::max(node.gap_squares / count - mean * mean, 0.0)));
+  if (node.before > 1) put(row, kGapChange, doublings(node.gap_before, mean));
+  if (!profile.has_gaps) return;
+  const auto deviation = [&](double gap) { return bounded((gap - profile.gap_mean) * profile.gap_units); };
+  put(row, kGapMeanDeviation, deviation(mean));
+  put(row, kGapMinDeviation, deviation(node.gap_min));
+  put(row, kGapMaxDeviation, deviation(node.gap_max));
+}
+
+void BehaviourGraph::write_payload(const Node& node, float* row) const {
+  const BehaviourProfile::Id& profile = profile_->id(node.index);
+  put(row, kLength, std::sqrt(share(node.lengths, node.count * BehaviourProfile::kMaxPayload)));
+  put(row, kLengthChange, share(node.length_changes, node.pairs));
+  put(row, kEmptyShare, share(node.empty, node.count));
+  put(row, kOnesShare, share(node.ones, int64_t{8} * node.lengths));
+  put(row, kChangedBits, share(node.changed_bits, node.compared_bits));
+  put(row, kSamePayload, share(node.same, node.pairs));
+  const double per_pair = node.pairs > 0 ? 1.0 / node.pairs : 0.0;
+  for (size_t k = 0; k < kPayloadBytes; ++k) put(row, kByteChange + k, node.changes[k] * per_pair);
+  if (profile.has_payload) {
+    put(row, kLengthUnusual, share(node.unusual, node.count));
+    const double per_frame = 1.0 / (255.0 * node.count);
+    for (size_t k = 0; k < kPayloadBytes; ++k)
+      put(row, kByteDeviation + k,
+          bounded((node.bytes[k] * per_frame - profile.byte_mean[k]) * profile.byte_units[k]));
+  }
+  if (!profile.has_expectations) return;
+  put(row, kFixedBits, share(node.unfixed, node.count));
+  put(row, kJumps, share(node.jumps, node.pairs));
+  put(row, kCounterBroken, share(node.broken, node.pairs));
+  if (profile.longest_still > 0) put(row, kStill, excess(node.still, profile.longest_still));
+}
+
+void BehaviourGraph::write_times(const Node& node, const FrameWindow& window, const Load& load,
+                                 float* row) const {
+  const BehaviourProfile::Id& profile = profile_->id(node.index);
+  if (window.recording->has_time && profile.min_two_gaps > 0) {
+    // As many frames as fit, plus one before the first of them.
+    const double max =
+        1 + std::ceil(2 * static_cast<double>(load.span) / static_cast<double>(profile.min_two_gaps));
+    put(row, kEarly, excess(profile.min_two_gaps, node.min_two_gaps));
+    put(row, kEarlyShare, share(node.early, node.count));
+    put(row, kSurplus, std::max(node.count - max, 0.0) / node.count);
+  }
+  if (profile.longest_gap > 0) put(row, kSilence, excess(node.silence, profile.longest_gap));
+  const int64_t last_position = std::max<int64_t>(window.count - 1, 1);
+  put(row, kFirstPosition, share(node.first, last_position));
+  put(row, kLastPosition, share(node.last, last_position));
   const auto place_in_time = [&](int64_t position) {
     if (load.span == 0) return 0.0;
     const uint64_t since = gap_ns(load.start, frames_.time_ns[place(window.first + position)]);
     return static_cast<double>(since) / static_cast<double>(load.span);
   };
+  put(row, kFirstTime, place_in_time(node.first));
+  put(row, kLastTime, place_in_time(node.last));
+}
+
+void BehaviourGraph::write_overdue(const Overdue& id, float* row) const {
+  put(row, kIdIndex, id.index);
+  put(row, kKnown, 1);
+  put(row, kExtended, (profile_->vocabulary().ids().keys[place(id.index)] & kCanExtended) != 0);
+  put(row, kSilence, excess(id.silence, profile_->id(id.index).longest_gap));
+}
+
+void BehaviourGraph::write_nodes(const FrameWindow& window, GraphBlock& block) const {
+  const Load load = bus_load(window);
   const size_t start = block.x.size();
   block.x.resize(start + (nodes_.size() + overdue_.size()) * kNodeFeatures);
   float* row = block.x.data() + start;
-  for (const Node& node : nodes_) {
-    const BehaviourProfile::Id& profile = benign.id(node.index);
-    const auto put = [row](size_t column, double value) { row[column] = static_cast<float>(value); };
+  const auto begin_row = [&] {
     std::fill_n(row, kNodeFeatures, 0.0F);
-    put(kIdIndex, node.index);
-    put(kKnown, benign.is_known(node.index, node.key));
-    put(kExtended, (node.key & kCanExtended) != 0);
-    put(kCountShare, share(node.count, window.count));
-    if (looked_back_ > 0)
-      put(kCountChange, bounded(std::log2(rate(node.count, window.count) / rate(node.before, looked_back_))));
-    put(kSeenBefore, node.before > 0);
-    if (node.gaps > 0) {
-      const auto count = static_cast<double>(node.gaps);
-      const double mean = node.gap_sum / count;
-      put(kGapMean, mean);
-      put(kGapMin, node.gap_min);
-      put(kGapMax, node.gap_max);
-      put(kGapSpread, std::sqrt(std::max(node.gap_squares / count - mean * mean, 0.0)));
-      if (node.before > 1) put(kGapChange, doublings(node.gap_before, mean));
-      if (profile.has_gaps) {
-        const auto deviates = [&](double gap) {
-          return bounded((gap - profile.gap_mean) * profile.gap_units);
-        };
-        put(kGapMeanDeviation, deviates(mean));
-        put(kGapMinDeviation, deviates(node.gap_min));
-        put(kGapMaxDeviation, deviates(node.gap_max));
-      }
-    }
-    if (has_payload) {
-      put(kLength, std::sqrt(share(node.lengths, node.count * BehaviourProfile::kMaxPayload)));
-      put(kLengthChange, share(node.length_changes, node.pairs));
-      put(kEmptyShare, share(node.empty, node.count));
-      put(kOnesShare, share(node.ones, int64_t{8} * node.lengths));
-      put(kChangedBits, share(node.changed_bits, node.compared_bits));
-      put(kSamePayload, share(node.same, node.pairs));
-      const double per_pair = node.pairs > 0 ? 1.0 / node.pairs : 0.0;
-      for (size_t k = 0; k < kPayloadBytes; ++k) put(kByteChange + k, node.changes[k] * per_pair);
-      if (profile.has_payload) {
-        put(kLengthUnusual, share(node.unusual, node.count));
-        const double per_frame = 1.0 / (255.0 * node.count);
-        for (size_t k = 0; k < kPayloadBytes; ++k)
-          put(kByteDeviation + k,
-              bounded((node.bytes[k] * per_frame - profile.byte_mean[k]) * profile.byte_units[k]));
-      }
-    }
-    if (has_time && profile.min_two_gaps > 0) {
-      // As many frames as fit, one before the first of them.
-      const double max =
-          1 + std::ceil(2 * static_cast<double>(load.span) / static_cast<double>(profile.min_two_gaps));
-      put(kEarly, excess(profile.min_two_gaps, node.min_two_gaps));
-      put(kEarlyShare, share(node.early, node.count));
-      put(kSurplus, std::max(node.count - max, 0.0) / node.count);
-    }
-    if (profile.longest_gap > 0) put(kSilence, excess(node.silence, profile.longest_gap));
-    if (has_payload && profile.has_expectations) {
-      put(kFixedBits, share(node.unfixed, node.count));
-      put(kJumps, share(node.jumps, node.pairs));
-      put(kCounterBroken, share(node.broken, node.pairs));
-      if (profile.longest_still > 0) put(kStill, excess(node.still, profile.longest_still));
-    }
-    const int64_t last_position = std::max<int64_t>(window.count - 1, 1);
-    put(kFirstPosition, share(node.first, last_position));
-    put(kLastPosition, share(node.last, last_position));
-    put(kFirstTime, place_in_time(node.first));
-    put(kLastTime, place_in_time(node.last));
-    put(kInDegree, share(node.in, nodes));
-    put(kOutDegree, share(node.out, nodes));
-    put(kRepeatShare, share(node.repeats, node.count));
-    put(kWindowGap, load.gap);
-    put(kWindowGapChange, load.change);
-    put(kWindowNodes, share(nodes, window.count));
+    put(row, kWindowGap, load.gap);
+    put(row, kWindowGapChange, load.change);
+    put(row, kWindowNodes, share(static_cast<int64_t>(nodes_.size()), window.count));
+  };
+  for (const Node& node : nodes_) {
+    begin_row();
+    write_counts(node, window, row);
+    write_gaps(node, row);
+    if (window.recording->has_payload) write_payload(node, row);
+    write_times(node, window, load, row);
     row += kNodeFeatures;
   }
   for (const Overdue& id : overdue_) {
-    std::fill_n(row, kNodeFeatures, 0.0F);
-    row[kIdIndex] = static_cast<float>(id.index);
-    row[kKnown] = 1;
-    row[kExtended] = (benign.vocabulary().ids().keys[place(id.index)] & kCanExtended) != 0 ? 1.0F : 0.0F;
-    row[kWindowGap] = static_cast<float>(load.gap);
-    row[kWindowGapChange] = static_cast<float>(load.change);
-    row[kWindowNodes] = static_cast<float>(share(nodes, window.count));
-    row[kSilence] = static_cast<float>(excess(id.silence, benign.id(id.index).longest_gap));
+    begin_row();
+    write_overdue(id, row);
     row += kNodeFeatures;
   }
 }
@@ -238,17 +255,16 @@ void BehaviourGraph::write_edges(const FrameWindow& window, GraphBlock& block) c
     const Node& source = nodes_[place(edge.source)];
     const Node& target = nodes_[place(edge.target)];
     const auto positions = transitions_.positions(edge);
-    const auto put = [row](size_t column, double value) { row[column] = static_cast<float>(value); };
     std::fill_n(row, kEdgeFeatures, 0.0F);
-    put(kEdgeCountShare, share(edge.count, rows));
-    // The window's last frame is no source, its first frame no target.
-    put(kSourceShare, share(edge.count, source.count - (source.last == rows)));
-    put(kTargetShare, share(edge.count, target.count - (target.first == 0)));
-    // Nothing is known of the order of an adopted ID.
+    put(row, kEdgeCountShare, share(edge.count, rows));
+    // The window's last frame is not a source, its first frame not a target.
+    put(row, kSourceShare, share(edge.count, source.count - (source.last == rows)));
+    put(row, kTargetShare, share(edge.count, target.count - (target.first == 0)));
+    // The order of an adopted ID is not known.
     const auto is_adopted = [&](const Node& node) {
       return node.index == profile_->vocabulary().size() && profile_->is_known(node.index, node.key);
     };
-    put(kKnownTransition,
+    put(row, kKnownTransition,
         profile_->has_transition(source.index, target.index) || is_adopted(source) || is_adopted(target));
     if (window.recording->has_time) {
       uint64_t min = ~uint64_t{0};
@@ -262,16 +278,16 @@ void BehaviourGraph::write_edges(const FrameWindow& window, GraphBlock& block) c
         sum += static_cast<double>(gap);
       }
       const double mean = scaled_log(sum / static_cast<double>(edge.count));
-      put(kEdgeGapMean, mean);
-      put(kEdgeGapMin, edge.count > 1 ? scaled_log(static_cast<double>(min)) : mean);
-      put(kEdgeGapMax, edge.count > 1 ? scaled_log(static_cast<double>(max)) : mean);
+      put(row, kEdgeGapMean, mean);
+      put(row, kEdgeGapMin, edge.count > 1 ? scaled_log(static_cast<double>(min)) : mean);
+      put(row, kEdgeGapMax, edge.count > 1 ? scaled_log(static_cast<double>(max)) : mean);
     }
     const int64_t last_position = std::max<int64_t>(rows - 1, 1);
-    put(kEdgeFirstPosition, share(positions.front(), last_position));
-    put(kEdgeLastPosition, share(positions.back(), last_position));
+    put(row, kEdgeFirstPosition, share(positions.front(), last_position));
+    put(row, kEdgeLastPosition, share(positions.back(), last_position));
     if (edge.count > 1)
-      put(kPositionGap, share(positions.back() - positions.front(), last_position * (edge.count - 1)));
-    put(kHasReverse, edge.has_reverse);
+      put(row, kPositionGap, share(positions.back() - positions.front(), last_position * (edge.count - 1)));
+    put(row, kHasReverse, edge.has_reverse);
     row += kEdgeFeatures;
     *pair++ = edge.source;
     *pair++ = edge.target;

@@ -9,8 +9,8 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kWord = 8;          // bytes
-constexpr int64_t kPlainlyEarly = 4;  // by a quarter of two gaps
+constexpr int64_t kWord = 8;          // Number of bytes.
+constexpr int64_t kPlainlyEarly = 4;  // One quarter of two gaps.
 
 size_t at(int64_t index) {
   return static_cast<size_t>(index);
@@ -56,7 +56,7 @@ void BehaviourGraph::append(const FrameWindow& window, const BehaviourProfile& p
 }
 
 void BehaviourGraph::prefetch(const FrameWindow& window) const {
-  constexpr int64_t kNear = 128;  // frames back in which most IDs have their predecessor
+  constexpr int64_t kNear = 128;  // Number of frames back in which most IDs have their predecessor.
   const int64_t start = window.recording->first_frame;
   const auto fetch = [&](const auto& column, int64_t back, int64_t row) {
     const auto* const from = column.data() + std::max(start, window.first - back) * row;
@@ -94,13 +94,13 @@ void BehaviourGraph::see_frames(const FrameWindow& window) {
   }
 }
 
-// What the window's IDs did before it. Never more than kLookBack frames, so that any window can be made alone
-// and a stream needs to remember no more.
+// Collects what the window's IDs did before it. Reads at most kLookBack frames, so that any window can be
+// made alone and a stream has to remember no more.
 void BehaviourGraph::look_back(const FrameWindow& window) {
   const int64_t start = std::max(window.recording->first_frame, window.first - BehaviourProfile::kLookBack);
   looked_back_ = static_cast<int32_t>(window.first - start);
   before_.assign(nodes_.size() + 1, {});
-  Before* const before = before_.data() + 1;  // -1 is for IDs that the window does not have
+  Before* const before = before_.data() + 1;  // Index -1 is for IDs that the window does not have.
   for (int32_t k = 0; k < looked_back_; ++k) {
     Before& seen = before[slots_.find(keys_[at(start + k)])];
     seen.first = std::min(seen.first, k);
@@ -121,7 +121,7 @@ void BehaviourGraph::look_back(const FrameWindow& window) {
   }
 }
 
-// Each frame with the previous one of its ID.
+// Compares each frame with the previous one of its ID.
 void BehaviourGraph::compare_frames(const FrameWindow& window) {
   const bool has_time = window.recording->has_time;
   const bool has_payload = window.recording->has_payload;
@@ -145,16 +145,16 @@ void BehaviourGraph::compare_times(Node& node, int64_t frame, int64_t previous,
   node.gap_min = std::min(node.gap_min, gap);
   node.gap_max = std::max(node.gap_max, gap);
   if (before_previous < 0) return;
-  // The gap after a late frame is short; the two gaps that end there last as long as ever, unless there is a
-  // frame too many.
+  // The gap after a late frame is short; the two gaps that end there last as long as usual, unless there is
+  // an extra frame.
   const int64_t two = bounded_gap_ns(frames_.time_ns[at(before_previous)], time);
   node.min_two_gaps = std::min(node.min_two_gaps, two);
   node.early += two + two / kPlainlyEarly < profile_->id(node.index).min_two_gaps;
 }
 
 void BehaviourGraph::compare_payload(Node& node, int64_t frame, int64_t previous) const {
-  const auto length_of = [&](int64_t of) {
-    return std::min<int32_t>(frames_.length[at(of)], static_cast<int32_t>(frames_.width));
+  const auto length_of = [&](int64_t index) {
+    return std::min<int32_t>(frames_.length[at(index)], static_cast<int32_t>(frames_.width));
   };
   const uint8_t* data = &frames_.data[at(frame * frames_.width)];
   const int32_t length = length_of(frame);
@@ -182,8 +182,8 @@ void BehaviourGraph::compare_payload(Node& node, int64_t frame, int64_t previous
   for (size_t k = 0; k < kPayloadBytes; ++k) node.changes[k] += data[k] != old[k];
 }
 
-// How long the payloads have stood still that are expected to change: where all of a window's are alike,
-// those before it are looked at too.
+// Finds for how long the payloads that are expected to change have been constant. If all payloads of an ID in
+// the window are equal, earlier frames are read too.
 void BehaviourGraph::find_still(const FrameWindow& window) {
   int64_t pending = 0;
   for (Node& node : nodes_) {
@@ -223,8 +223,8 @@ void BehaviourGraph::expect_payload(Node& node, const uint8_t* data, const uint8
   node.broken += broken;
 }
 
-// How long each ID has been silent at the window's end; of one that is not heard in the look-back either, at
-// least since its begin.
+// Finds how long each ID has been silent at the window's end. An ID that is not heard in the look-back either
+// has been silent at least since the look-back began.
 void BehaviourGraph::find_silence(const FrameWindow& window) {
   overdue_.clear();
   if (!window.recording->has_time || window.count == 0) return;
@@ -240,7 +240,7 @@ void BehaviourGraph::find_silence(const FrameWindow& window) {
     missing -= std::exchange(missing_[at(node.index)], uint8_t{0});
     unknown += !profile_->is_known(node.index, node.key);
   }
-  if (is_another_vehicle(std::ssize(nodes_), unknown)) return;  // nothing is expected of it
+  if (is_another_vehicle(std::ssize(nodes_), unknown)) return;  // No ID is expected of another vehicle.
   const auto heard = [&](int32_t index, int64_t silence) {
     if (silence > profile_->id(index).longest_gap) overdue_.push_back({index, silence});
   };

@@ -20,20 +20,20 @@ class BehaviourGraph {
  public:
   static constexpr int64_t kNodeFeatures = 55;
   static constexpr int64_t kEdgeFeatures = 11;
-  static constexpr int64_t kMaxFrames = int64_t{1} << 21;  ///< of a window
+  static constexpr int64_t kMaxFrames = int64_t{1} << 21;  ///< Maximum frames of a window.
   static std::vector<std::string> node_feature_names();
   static std::vector<std::string> edge_feature_names();
-  /// Those of both that are 0 for an ID that is not in the vocabulary.
+  /// The node and edge features that are 0 for an ID that is not in the vocabulary.
   static std::vector<std::string> known_id_feature_names();
 
-  /// `frames` is the whole set; it must outlive this.
+  /// `frames` is the whole set; it must outlive the object.
   explicit BehaviourGraph(const FrameSpans& frames) : frames_(frames) {}
 
   /// Appends the window's graph to the block, all but its index.
   void append(const FrameWindow& window, const BehaviourProfile& profile, GraphBlock& block);
   /// The message of each node of the graph that append() made last, known or not.
   MessageKeys node_ids() const;
-  /// Lets the processor fetch what append() will read first of a window: shuffled windows lie anywhere.
+  /// Prefetches the memory that append() reads first: shuffled windows are spread over the whole set.
   void prefetch(const FrameWindow& window) const;
 
  private:
@@ -41,23 +41,23 @@ class BehaviourGraph {
   // frames.
   struct Node {
     MessageKey key = 0;
-    int32_t index = 0;  // in the vocabulary
+    int32_t index = 0;  // Index in the vocabulary.
     int32_t count = 0;
-    int32_t first = 0;  // position of the first frame
+    int32_t first = 0;  // Position of the first frame.
     int32_t last = 0;
-    int32_t in = 0;  // distinct sources
+    int32_t in = 0;  // Distinct sources.
     int32_t out = 0;
     int32_t repeats = 0;
-    int32_t before = 0;     // frames in the look-back
-    int64_t previous = -1;  // the last frame seen; at first the last one of the look-back
+    int32_t before = 0;     // Frames in the look-back.
+    int64_t previous = -1;  // The last frame seen; initially the last one of the look-back.
     int64_t before_previous = -1;
-    double gap_before = 0;  // mean in the look-back; scaled
+    double gap_before = 0;  // Mean gap in the look-back, scaled.
     int32_t gaps = 0;
-    double gap_sum = 0;  // of scaled gaps
+    double gap_sum = 0;  // Sum of scaled gaps.
     double gap_squares = 0;
     double gap_min = 1;
     double gap_max = 0;
-    int32_t pairs = 0;  // frames with a previous one
+    int32_t pairs = 0;  // Frames that have a previous frame.
     int32_t same = 0;
     int32_t changed_bits = 0;
     int32_t compared_bits = 0;
@@ -68,23 +68,23 @@ class BehaviourGraph {
     int32_t lengths = 0;
     std::array<int32_t, kPayloadBytes> changes{};
     std::array<int32_t, kPayloadBytes> bytes{};
-    // Against what is expected of the ID.
+    // Deviations from what is expected of the ID.
     int64_t min_two_gaps = std::numeric_limits<int64_t>::max();
-    int32_t early = 0;       // frames that come so soon after the second one before that it is plain
-    int32_t unfixed = 0;     // frames with a bit that never changed, and now did
-    int32_t jumps = 0;       // pairs with a byte that never changed as much
-    int32_t broken = 0;      // pairs with a counter that did not count
-    int64_t silence = 0;     // from its last frame to the window's end
-    int32_t still = 0;       // frames in a row with one payload, up to the last
-    bool all_still = false;  // since the window's first and beyond
+    int32_t early = 0;       // Frames that obviously come too soon after the second-to-last frame.
+    int32_t unfixed = 0;     // Frames in which a bit changed that never changed before.
+    int32_t jumps = 0;       // Pairs in which a byte changed more than ever.
+    int32_t broken = 0;      // Pairs in which a counter did not count.
+    int64_t silence = 0;     // From its last frame to the window's end.
+    int32_t still = 0;       // Number of consecutive frames with one payload, up to the last.
+    bool all_still = false;  // Since before the window's first frame.
   };
-  // An expected ID that the window does not have, and that has been silent for too long at its end.
+  // An expected ID that is absent from the window and has been silent for too long at its end.
   struct Overdue {
     int32_t index;
     int64_t silence;
   };
-  struct Load;     // of the bus in a window
-  struct Before {  // a node's frames in the look-back, counted from its start
+  struct Load;     // Load of the bus in a window.
+  struct Before {  // A node's frames in the look-back, counted from its start.
     int32_t count = 0;
     int32_t first = std::numeric_limits<int32_t>::max();
     int32_t last = 0;
@@ -101,20 +101,25 @@ class BehaviourGraph {
   void find_still(const FrameWindow& window);
   Load bus_load(const FrameWindow& window) const;
   void write_nodes(const FrameWindow& window, GraphBlock& block) const;
+  void write_counts(const Node& node, const FrameWindow& window, float* row) const;
+  void write_gaps(const Node& node, float* row) const;
+  void write_payload(const Node& node, float* row) const;
+  void write_times(const Node& node, const FrameWindow& window, const Load& load, float* row) const;
+  void write_overdue(const Overdue& id, float* row) const;
   void write_edges(const FrameWindow& window, GraphBlock& block) const;
 
   const FrameSpans& frames_;
-  // Of the window being made.
+  // State of the window being made.
   const BehaviourProfile* profile_ = nullptr;
   FrameKeys keys_;
   IdSlots<> slots_;
-  Vector<Node, Tag::blocks> nodes_;       // in the order in which their IDs appear
-  Vector<int32_t, Tag::blocks> node_of_;  // a frame of the window
+  Vector<Node, Tag::blocks> nodes_;       // In the order in which their IDs appear.
+  Vector<int32_t, Tag::blocks> node_of_;  // Indexed by frame of the window.
   Transitions transitions_;
-  Vector<Before, Tag::blocks> before_;  // by node, from 1 on; 0 is for all other IDs
-  int32_t looked_back_ = 0;             // frames before the window that were looked at
+  Vector<Before, Tag::blocks> before_;  // Indexed by node + 1; entry 0 is for all other IDs.
+  int32_t looked_back_ = 0;             // Frames before the window that were read.
   Vector<Overdue, Tag::blocks> overdue_;
-  Vector<uint8_t, Tag::blocks> missing_;  // by index: expected, and not found yet
+  Vector<uint8_t, Tag::blocks> missing_;  // Indexed by ID: whether it is expected and not found yet.
 };
 
 }  // namespace plimsoll

@@ -15,12 +15,12 @@ int64_t ceil_divide(int64_t a, int64_t b) {
   return a / b + (a % b != 0 ? 1 : 0);
 }
 
-// A recording's clock: the latest time so far, so that it never runs back. Counted from the first frame.
+// A recording's clock: the latest time so far, counted from the first frame, so that it never runs backwards.
 class Clock {
  public:
   explicit Clock(std::span<const int64_t> times) : times_(times), latest_(times.front()) {}
 
-  // Goes on to the first frame at `ns` or later and gives its place.
+  // Advances to the first frame at `ns` or later and returns its place.
   int64_t advance(uint64_t ns) {
     while (next_ < times_.size()) {
       latest_ = std::max(latest_, times_[next_]);
@@ -67,19 +67,21 @@ void BehaviourWindows::calibrate() {
   for (size_t r = 0; r < frames_.recordings().size(); ++r) {
     const Recording& recording = frames_.recordings()[r];
     const auto windows = calibration_windows(*this, tables_.recordings[r], options_.calibration.windows);
-    own_.push_back(
+    own_profiles_.push_back(
         calibrated_profile(frames_, *this, recording,
                            learned_in_fold(windows, options_.calibration.fold, options_.calibration.gap)));
-    const size_t ids = own_.back() ? own_.back()->vocabulary().ids().size() * sizeof(MessageKey) : 0;
-    charge_.add(static_cast<int64_t>(sizeof(own_[0]) + (ids > 0 ? sizeof(BehaviourProfile) + ids : 0)));
+    const size_t ids =
+        own_profiles_.back() ? own_profiles_.back()->vocabulary().ids().size() * sizeof(MessageKey) : 0;
+    charge_.add(
+        static_cast<int64_t>(sizeof(own_profiles_[0]) + (ids > 0 ? sizeof(BehaviourProfile) + ids : 0)));
     calibration_.insert(calibration_.end(), windows.begin(), windows.end());
   }
 }
 
 const BehaviourProfile& BehaviourWindows::profile_of(const Recording& recording) const {
-  if (own_.empty()) return profile_;
-  const auto& own = own_[static_cast<size_t>(&recording - frames_.recordings().data())];
-  return own ? *own : profile_;
+  if (own_profiles_.empty()) return profile_;
+  const auto& profile = own_profiles_[static_cast<size_t>(&recording - frames_.recordings().data())];
+  return profile ? *profile : profile_;
 }
 
 int64_t BehaviourWindows::cut_by_time(const Recording& recording) {
@@ -117,7 +119,7 @@ FrameWindow BehaviourWindows::window(int64_t graph) const {
   const auto after =
       std::upper_bound(tables_.recordings.begin(), tables_.recordings.end(), graph,
                        [](int64_t g, const GraphRange& range) { return g < range.first_graph; });
-  // Of recordings that begin at the same graph all but the last are empty.
+  // Of several recordings that begin at the same graph, all but the last are empty.
   const auto at = static_cast<size_t>(after - tables_.recordings.begin() - 1);
   const Recording& recording = frames_.recordings()[at];
   if (options_.unit == WindowUnit::nanoseconds) {
@@ -147,8 +149,8 @@ int64_t BehaviourWindows::judges_bytes() const {
   int64_t longest = cuts_.empty() ? options_.window : 0;
   for (const Cut& cut : cuts_) longest = std::max(longest, cut.end - cut.first);
   int64_t max = FrameJudges::bytes(profile_, longest);
-  for (const auto& own : own_)
-    if (own) max = std::max(max, FrameJudges::bytes(*own, longest));
+  for (const auto& profile : own_profiles_)
+    if (profile) max = std::max(max, FrameJudges::bytes(*profile, longest));
   return max;
 }
 
@@ -170,7 +172,7 @@ void BehaviourWindows::read(std::span<const int64_t> graphs, GraphBlock& block) 
     maker.append(frames, profile_of(*frames.recording), block);
     block.graph.push_back(graphs[i]);
   }
-  if (own_.empty()) return;
+  if (own_profiles_.empty()) return;
   for (size_t at = behaviour::kIdIndex; at < block.x.size(); at += behaviour::kNodeColumns) block.x[at] = 0;
 }
 

@@ -6,19 +6,20 @@
 namespace plimsoll {
 
 /// Window graphs that keep every frame and describe IDs by what they do (docs/behaviour-features.md). A
-/// window is consecutive frames of one recording: a number of them, the last window shorter where they do not
-/// come out even, or those of a span of time, which may be none. Nodes are the distinct raw IDs, edges the
-/// distinct pairs of IDs that follow each other within the window; IDs that are overdue are nodes too. With
+/// window consists of consecutive frames of one recording: a fixed number, with a shorter last window if the
+/// frames are not a multiple, or all frames of a time span, possibly none. Nodes are the distinct raw IDs,
+/// edges the distinct pairs of IDs that follow each other within the window; overdue IDs are nodes too. With
 /// options.calibration each recording is compared with a profile of its own first benign windows, not with
-/// `profile`, and `id_index` is 0: indices of one vehicle mean nothing on another.
+/// `profile`, and `id_index` is 0 because indices of one vehicle mean nothing on another.
 class BehaviourWindows : public WindowSource {
  public:
-  /// Errors: InputError (windows by time of a recording without times, or with more windows than kMaxWindows
-  /// a frame).
+  /// Errors: InputError (windows by time of a recording without times, or with more than kMaxWindows windows
+  /// per frame).
   BehaviourWindows(const FramesView& frames, const WindowOptions& options, BehaviourProfile profile);
 
   static constexpr int64_t kMaxWindows = 64;
-  /// Windows until the end is reached, the last one perhaps only in part. All are frames, or all nanoseconds.
+  /// Number of windows until the end is reached; the last one may reach beyond it. All arguments are frames,
+  /// or all are nanoseconds.
   static int64_t count(int64_t length, int64_t window, int64_t stride);
 
   int64_t graphs() const override { return graphs_; }
@@ -41,7 +42,7 @@ class BehaviourWindows : public WindowSource {
   const BehaviourProfile& profile() const { return profile_; }
 
  private:
-  // Frames of a window by time, counted from the first of the set.
+  // First and end frame of a window by time, counted from the first frame of the set.
   struct Cut {
     int64_t first;
     int64_t end;
@@ -55,10 +56,10 @@ class BehaviourWindows : public WindowSource {
   WindowOptions options_;
   BehaviourProfile profile_;
   std::vector<std::shared_ptr<const BehaviourProfile>>
-      own_;  // of each recording; may be null, or none at all
+      own_profiles_;  // Profile of each recording; entries may be null; empty without calibration.
   Vector<int64_t, Tag::columns> calibration_;
-  Vector<Cut, Tag::columns> cuts_;  // by graph; empty where frames are counted
-  Charge charge_{Tag::columns};     // of the table of recordings
+  Vector<Cut, Tag::columns> cuts_;  // Indexed by graph; empty if windows count frames.
+  Charge charge_{Tag::columns};     // Charge of the table of recordings.
   GraphSetTables tables_;
   int64_t graphs_ = 0;
 };

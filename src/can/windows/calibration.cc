@@ -6,9 +6,9 @@ namespace plimsoll {
 
 Vector<int64_t, Tag::columns> calibration_windows(const WindowSource& windows, const GraphRange& recording,
                                                   int64_t max) {
-  const auto wanted = static_cast<size_t>(std::min(max, recording.graphs / 3));
+  const auto count = static_cast<size_t>(std::min(max, recording.graphs / 3));
   Vector<int64_t, Tag::columns> benign;
-  for (int64_t g = recording.first_graph; benign.size() < wanted; ++g) {
+  for (int64_t g = recording.first_graph; benign.size() < count; ++g) {
     if (g == recording.first_graph + recording.graphs) break;
     const auto labels = windows.frames(g).label;
     if (std::ranges::find(labels, uint8_t{1}) == labels.end()) benign.push_back(g);

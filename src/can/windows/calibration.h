@@ -9,21 +9,21 @@
 
 namespace plimsoll {
 
-/// The first windows of a recording that hold no frame labelled 1, ascending: what its vehicle is calibrated
-/// on. At most `most`, and at most a third of all windows of the recording.
+/// The first windows of a recording that hold no frame labelled 1, ascending. The vehicle is calibrated on
+/// them. At most `max`, and at most a third of all windows of the recording.
 Vector<int64_t, Tag::columns> calibration_windows(const WindowSource& windows, const GraphRange& recording,
                                                   int64_t max);
 
-/// The part of them that a fold's profile is learned from: of the second half without those of the `gap`
-/// windows that follow the first half.
+/// The calibration windows that a fold's profile is learned from. The second half excludes the `gap` windows
+/// that follow the first half.
 std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, CalibrationFold fold, int64_t gap);
 
-/// Calibration windows, ascending, and of the recording of each the `gap` windows after it, which may share
+/// Calibration windows, ascending, and the `gap` windows after each in the same recording, which may share
 /// frames with it.
 Vector<int64_t, Tag::columns> with_gaps(std::span<const int64_t> calibration,
                                         std::span<const GraphRange> recordings, int64_t gap);
 
-/// As many as there are windows, at most.
+/// Has at most as many runs as there are windows.
 using FrameRuns = Vector<FrameWindow, Tag::columns>;
 
 /// The frames of these windows of a recording, ascending, in runs without a gap.

@@ -55,7 +55,7 @@ void CompatGraph::read_rows(const FrameSpans& frames, const CompatRows& window) 
   transitions_.rows.resize(static_cast<size_t>(window.count));
   label_ = 0;
   for (int64_t p = 0; p < window.count;) {
-    // Rows without a chunk's end between them: each one's target is the next one's source.
+    // These rows are in one chunk: the target of each is the source of the next.
     const int64_t run = std::min(window.count, p + window.rows_to_chunk_end(p));
     auto frame = static_cast<size_t>(window.frame(p));
     int32_t source = see(frames.can_id[frame]);
@@ -94,7 +94,7 @@ void CompatGraph::write_nodes(int64_t window, GraphBlock& block) const {
   for (const uint64_t entry : order_) {
     const Node& node = node_of(entry);
     const auto count = static_cast<double>(node.count);
-    const double divisor = std::max(count, 1.0);  // the sums of a node without rows are 0
+    const double divisor = std::max(count, 1.0);  // The sums of a node without rows are 0.
     row[0] = static_cast<float>(index_of(entry));
     for (size_t k = 0; k < kPayloadBytes; ++k) row[1 + k] = static_cast<float>(node.sums[k] / divisor);
     row[9] = static_cast<float>(high > low ? (count - low) / (high - low) : count);

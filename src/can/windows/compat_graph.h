@@ -9,30 +9,33 @@
 
 namespace plimsoll {
 
-/// A window of the published code's rows: a row is a frame and the next one, and the last frame of each chunk
-/// of a recording is left out as the first of a row.
+/// A window of the published code's rows. A row is a frame and the next one; the last frame of each chunk of
+/// a recording is not the first frame of a row.
 struct CompatRows {
-  static constexpr int64_t kChunk = 5000;  ///< frames that the published code reads at a time
+  static constexpr int64_t kChunk = 5000;  ///< Number of frames that the published code reads at a time.
 
-  int64_t first_row = 0;    ///< in its recording
-  int64_t count = 0;        ///< W
-  int64_t first_frame = 0;  ///< of the recording, in the frames at hand; negative where they begin later
+  int64_t first_row = 0;  ///< First row in its recording.
+  int64_t count = 0;      ///< W, the number of rows.
+  int64_t first_frame =
+      0;  ///< Index of the recording's first frame in the given frames; negative if they begin later.
 
   int64_t frame(int64_t position) const { return first_frame + frame_of(first_row + position); }
-  /// Frames that the window looks at, from frame(0) on.
+  /// Number of frames that the window looks at, from frame(0) on.
   int64_t frames() const { return frame(count - 1) + 2 - frame(0); }
   int64_t rows_to_chunk_end(int64_t position) const {
     return kChunk - 1 - (first_row + position) % (kChunk - 1);
   }
 
-  /// The rows of so many frames: each chunk, also a shorter last one, has one fewer than frames.
+  /// Number of rows of `frames` frames: each chunk, including a shorter last one, has one row fewer than
+  /// frames.
   static int64_t in_frames(int64_t frames) { return frames - (frames + kChunk - 1) / kChunk; }
-  /// The frame, counted from the recording's first, that is the source of a row.
+  /// The frame that is the source of a row, counted from the recording's first frame.
   static int64_t frame_of(int64_t row) { return row + row / (kChunk - 1); }
 };
 
-/// The ID of each node of a window's graph, in their order, that of the vocabulary; of the one node of all
-/// unknown IDs the first. `can_ids`: of the frames that the window looks at.
+/// The ID of each node of a window's graph, in the order of nodes, which is that of the vocabulary. The
+/// single node of all unknown IDs gets the first of them. `can_ids` are those of the frames that the window
+/// looks at.
 MessageKeys compat_node_ids(std::span<const uint32_t> can_ids, const Vocabulary& vocabulary);
 
 /// Makes the published graphs of windows (docs/compat-features.md), one after the other, and keeps its
@@ -42,7 +45,7 @@ class CompatGraph {
   static constexpr int64_t kNodeFeatures = 11;
   static constexpr int64_t kEdgeFeatures = 11;
 
-  /// `vocabulary` must outlive this.
+  /// `vocabulary` must outlive the object.
   explicit CompatGraph(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
 
   /// Appends the window's graph to the block, all but its index.
@@ -51,11 +54,11 @@ class CompatGraph {
  private:
   // A node while its window is being made.
   struct Node {
-    MessageKey key = 0;     // of local_
-    int32_t count = 0;      // rows of which it is the source
-    int32_t target_of = 0;  // rows of which it is the target
-    int32_t last = 0;       // position of the last row of which it is the source
-    int32_t place = 0;      // among the nodes in ascending order
+    MessageKey key = 0;     // Key in local_.
+    int32_t count = 0;      // Number of rows of which it is the source.
+    int32_t target_of = 0;  // Number of rows of which it is the target.
+    int32_t last = 0;       // Position of the last row of which it is the source.
+    int32_t place = 0;      // Place among the nodes in ascending order.
     std::array<double, kPayloadBytes> sums{};
     int32_t degree() const { return count + target_of; }
   };
@@ -69,9 +72,9 @@ class CompatGraph {
   void write_edges(int64_t window, GraphBlock& block) const;
 
   const Vocabulary& vocabulary_;
-  IdSlots<Tag::blocks> local_;           // node of an ID index in the present window
-  Vector<Node, Tag::blocks> nodes_;      // in the order in which they appear
-  Vector<uint64_t, Tag::blocks> order_;  // ID index and node, ascending
+  IdSlots<Tag::blocks> local_;           // Maps an ID index to its node in the current window.
+  Vector<Node, Tag::blocks> nodes_;      // In the order in which they appear.
+  Vector<uint64_t, Tag::blocks> order_;  // ID index and node, ascending.
   Transitions transitions_;
   int64_t label_ = 0;
 };

@@ -21,7 +21,7 @@ class CompatWindows : public WindowSource {
   FrameSpans frames(int64_t graph) const override;
   MessageKeys node_ids(int64_t graph) const override;
 
-  /// The windows of a recording of so many frames.
+  /// Number of windows of a recording of `frames` frames.
   static int64_t count(int64_t frames, const WindowOptions& options);
 
  private:
@@ -30,7 +30,7 @@ class CompatWindows : public WindowSource {
   const FramesView& frames_;
   WindowOptions options_;
   Vocabulary vocabulary_;
-  Charge charge_{Tag::columns};  // of the table of recordings
+  Charge charge_{Tag::columns};  // Charge of the table of recordings.
   GraphSetTables tables_;
   int64_t graphs_ = 0;
 };

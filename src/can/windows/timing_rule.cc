@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// Where a window's frames stand in the set.
+// First and end frame of a window in the set.
 struct Place {
   int64_t first;
   int64_t end;
@@ -33,7 +33,7 @@ void visit_recordings(const FramesView& frames, const WindowSource& windows, Vis
   }
 }
 
-// When each ID was seen last in a recording.
+// The time at which each ID was last seen in a recording.
 struct LastSeen {
   explicit LastSeen(int32_t ids) : times(static_cast<size_t>(ids)), seen(static_cast<size_t>(ids)) {}
 
@@ -51,21 +51,21 @@ struct LastSeen {
   Vector<uint8_t, Tag::columns> seen;
 };
 
-// Frames of each ID in a window.
+// Number of frames of each ID in a window.
 struct Counts {
-  explicit Counts(int32_t ids) : of(static_cast<size_t>(ids), 0) {}
+  explicit Counts(int32_t ids) : by_id(static_cast<size_t>(ids), 0) {}
 
   void add(int32_t id) {
-    if (of[static_cast<size_t>(id)]++ == 0) present.push_back(id);
+    if (by_id[static_cast<size_t>(id)]++ == 0) present.push_back(id);
   }
-  // Calls visit(id, count) for each ID present, and forgets them.
+  // Calls visit(id, count) for each ID present, and resets the counts.
   template <typename Visit>
   void take(Visit&& visit) {
-    for (const int32_t id : present) visit(id, std::exchange(of[static_cast<size_t>(id)], 0));
+    for (const int32_t id : present) visit(id, std::exchange(by_id[static_cast<size_t>(id)], 0));
     present.clear();
   }
 
-  Vector<int32_t, Tag::columns> of;
+  Vector<int32_t, Tag::columns> by_id;
   Vector<int32_t, Tag::columns> present = {};
 };
 
@@ -78,10 +78,10 @@ struct TimingRule::Learner {
   TimingRule& rule;
   const FramesView& set;
   const WindowSource& windows;
-  Vector<uint32_t, Tag::columns> bins;  // GapBins::kBins of each ID
+  Vector<uint32_t, Tag::columns> bins;  // GapBins::kBins bins for each ID.
   LastSeen last;
   Counts counts;
-  FrameKeys keys = {};  // of the recording
+  FrameKeys keys = {};  // Keys of the recording.
 
   Learner(TimingRule& into, const FramesView& frames, const WindowSource& source)
       : rule(into),
@@ -91,7 +91,7 @@ struct TimingRule::Learner {
         last(into.vocabulary_.size()),
         counts(into.vocabulary_.size()) {}
 
-  // The index of a frame that teaches, or -1.
+  // The index of a frame that is learned from, or -1.
   int32_t benign_id(int64_t frame) const {
     const auto f = static_cast<size_t>(frame);
     if (set.frames().label[f] != 0) return -1;
@@ -106,7 +106,8 @@ struct TimingRule::Learner {
     if (learn && gap > 0) ++bins[static_cast<size_t>(id) * GapBins::kBins + GapBins::bin_of(gap)];
   }
 
-  // `graphs`: windows of this recording, ascending. A frame in several of them teaches its gap once.
+  // `graphs` are windows of this recording, ascending. The gap before a frame that is in several windows is
+  // counted once.
   void add(const Recording& recording, std::span<const int64_t> graphs) {
     last.forget();
     keys = rule.vocabulary_.keys(set.frames(), recording);
@@ -129,12 +130,12 @@ struct TimingRule::Learner {
 
   void finish() {
     for (size_t id = 0; id < rule.ids_.size(); ++id) {
-      const std::span<const uint32_t> of = std::span(bins).subspan(id * GapBins::kBins, GapBins::kBins);
+      const std::span<const uint32_t> id_bins = std::span(bins).subspan(id * GapBins::kBins, GapBins::kBins);
       int64_t gaps = 0;
-      for (const uint32_t count : of) gaps += count;
-      if (gaps < kFewest) continue;
+      for (const uint32_t count : id_bins) gaps += count;
+      if (gaps < kMinGaps) continue;
       const auto below = static_cast<int64_t>(kQuantile * static_cast<double>(gaps));
-      rule.ids_[id].min_gap = GapBins::min_of(GapBins::bin_at(of, below));
+      rule.ids_[id].min_gap = GapBins::least_of(GapBins::bin_at(id_bins, below));
     }
   }
 };
@@ -148,11 +149,11 @@ TimingRule TimingRule::learn(const FramesView& frames, const WindowSource& windo
     return std::span(begin, std::lower_bound(begin, graphs.end(), first + count));
   };
   visit_recordings(frames, windows, [&](const Recording& recording, int64_t first, int64_t count) {
-    const auto its = graphs_of(first, count);
-    if (its.empty()) return;
+    const auto recording_graphs = graphs_of(first, count);
+    if (recording_graphs.empty()) return;
     add_channels(recording, channels);
     const FrameKeys keys(frames.frames(), recording, channels);
-    for (const int64_t graph : its) {
+    for (const int64_t graph : recording_graphs) {
       const Place place = place_of(frames, windows, graph);
       for (auto f = static_cast<size_t>(place.first); f < static_cast<size_t>(place.end); ++f)
         if (frames.frames().label[f] == 0) seen.add(keys[f]);
@@ -160,7 +161,8 @@ TimingRule TimingRule::learn(const FramesView& frames, const WindowSource& windo
   });
   if (seen.empty())
     throw InputError(
-        fmt::format("{}: its training windows hold no frame labelled 0 to learn timing from; add attack-free "
+        fmt::format("{}: recording_graphs training windows hold no frame labelled 0 to learn timing from; "
+                    "add attack-free "
                     "recordings to the splits that train",
                     frames.set().folder().string()));
   TimingRule rule{Vocabulary({seen.take(), std::move(channels)})};
@@ -177,9 +179,10 @@ struct TimingRule::Scorer {
   const FramesView& set;
   LastSeen last;
   Counts counts;
-  Vector<float, Tag::columns> sooner = {};  // of the frames from `base` on, by how much they come too soon
+  Vector<float, Tag::columns> sooner =
+      {};  // Scores of the frames from `base` on: by how much they come too soon.
   int64_t base = 0;
-  FrameKeys keys = {};  // of the recording
+  FrameKeys keys = {};  // Keys of the recording.
 
   Scorer(const TimingRule& from, const FramesView& frames)
       : rule(from), set(frames), last(from.vocabulary_.size()), counts(from.vocabulary_.size()) {}
@@ -201,7 +204,7 @@ struct TimingRule::Scorer {
     base = recording.first_frame;
   }
 
-  // Windows come in the order of time; those that overlap share what was seen of their frames.
+  // Windows come in the order of time; overlapping windows share the scores of their frames.
   float score(const Recording& recording, const Place& place) {
     float worst = kNothing;
     if (recording.has_time && place.end > place.first) {

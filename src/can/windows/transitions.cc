@@ -7,13 +7,13 @@ size_t slot(int32_t index) {
   return static_cast<size_t>(index);
 }
 
-// Turns counts of nodes into the place at which each node's entries begin.
+// Turns the count of each node into the place at which the node's entries begin.
 void make_places(Vector<int32_t, Tag::blocks>& counts) {
   int32_t place = 0;
   for (int32_t& count : counts) {
-    const int32_t here = place;
+    const int32_t begin = place;
     place += count;
-    count = here;
+    count = begin;
   }
 }
 

@@ -18,12 +18,12 @@ class Transitions {
   struct Edge {
     int32_t source;
     int32_t target;
-    int32_t first;     ///< where its rows begin in the grouped positions
-    int32_t count;     ///< rows
-    bool has_reverse;  ///< (target, source) is an edge too; a self-loop is its own reverse
+    int32_t first;     ///< Where its rows begin in the grouped positions.
+    int32_t count;     ///< Number of rows.
+    bool has_reverse;  ///< Whether (target, source) is an edge too; a self-loop is its own reverse.
   };
 
-  /// The rows by position: to be filled before group() is called.
+  /// The rows by position. Fill them before calling group().
   Vector<Row, Tag::blocks> rows;
 
   /// Makes the edges from the rows, whose nodes are 0 .. nodes-1.
@@ -39,9 +39,9 @@ class Transitions {
  private:
   void find_reverses();
 
-  Vector<int32_t, Tag::blocks> by_target_;  // positions by target
-  Vector<int32_t, Tag::blocks> grouped_;    // positions by source, then target
-  Vector<int32_t, Tag::blocks> next_;       // a place for each node, and one after the last
+  Vector<int32_t, Tag::blocks> by_target_;  // Positions ordered by target.
+  Vector<int32_t, Tag::blocks> grouped_;    // Positions ordered by source, then target.
+  Vector<int32_t, Tag::blocks> next_;       // One place for each node, and one after the last.
   Vector<Edge, Tag::blocks> edges_;
 };
 

@@ -120,11 +120,11 @@ FrameSpans WindowStream::pending() const {
   return held_.merged_spans().part(first - dropped_, total() - first);
 }
 
-// Not at every call: moving what stays costs as much as it holds.
+// Drops frames only now and then: moving the remaining ones costs as much as they hold.
 void WindowStream::drop_old_frames() {
   const int64_t needed = next_window_first();
   const int64_t look_back = behaviour_ ? BehaviourProfile::kLookBack : 0;
-  // The last frame stays: the clock goes on from it.
+  // The last frame is kept: the clock continues from it.
   const int64_t old = std::min(needed - look_back, total() - 1) - dropped_;
   if (old < std::max<int64_t>(BehaviourProfile::kLookBack, total() - dropped_ - old)) return;
   drop_front(held_.time_ns, old);
@@ -151,7 +151,7 @@ bool WindowStream::find_by_frames(StreamedWindow& window) const {
   return true;
 }
 
-// On to the first frame whose clock is not below, as far as frames are there.
+// Advances to the first frame whose clock is not below `clock`, as far as frames have arrived.
 void WindowStream::advance(int64_t& at, int64_t clock) const {
   at = std::max(at, dropped_);
   while (at < clocked() && clock_[static_cast<size_t>(at - dropped_)] < clock) ++at;
@@ -162,7 +162,7 @@ bool WindowStream::find_by_time(StreamedWindow& window) {
   const int64_t begin = next_ * options_.stride;
   const int64_t end = begin + options_.window;
   const int64_t latest = clock_.back();
-  // Also before the window is complete: what lies between windows is not held for long.
+  // Advance even before the window is complete, so that frames between windows are not held for long.
   advance(first_at_, begin);
   end_at_ = std::max(end_at_, first_at_);
   advance(end_at_, end);

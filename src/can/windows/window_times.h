@@ -10,19 +10,19 @@
 
 namespace plimsoll {
 
-/// When the windows of a source end and where their attacks begin: all that detection delay needs. Frames are
-/// counted from the first of the data set.
+/// When the windows of a source end and where their attacks begin, for detection delay. Frames are counted
+/// from the first frame of the data set.
 struct WindowTimes {
   Vector<int64_t, Tag::columns> last_frame;    ///< [G]
-  Vector<int64_t, Tag::columns> first_attack;  ///< [G] first frame labelled 1 of the window, or -1
-  std::span<const int64_t> time_ns;            ///< [frames] of the set, which must outlive this
-  std::vector<bool> timed;                     ///< by recording: whether its frames have times
-  std::vector<int64_t> last_of;                ///< by recording: its last frame
-  std::vector<int64_t> look_ahead;             ///< by recording: as WindowSource::look_ahead()
+  Vector<int64_t, Tag::columns> first_attack;  ///< [G] First frame labelled 1 of the window, or -1.
+  std::span<const int64_t> time_ns;            ///< [frames] Times of the set, which must outlive the object.
+  std::vector<bool> timed;                     ///< Indexed by recording: whether its frames have times.
+  std::vector<int64_t> last_of;                ///< Indexed by recording: its last frame.
+  std::vector<int64_t> look_ahead;             ///< Indexed by recording: WindowSource::look_ahead().
 };
 
 /// The times of all windows of `source`, which was opened on `frames`. A window without frames ends with the
-/// frame before it. Labels are read of recordings that hold attack frames alone.
+/// frame before it. Labels are only read in recordings that hold attack frames.
 WindowTimes window_times(const WindowSource& source, const FramesView& frames);
 
 }  // namespace plimsoll

@@ -14,7 +14,7 @@
 namespace plimsoll {
 namespace {
 
-// Of each range what lies in [first, end), counted from `first`.
+// Cuts each range to [first, end) and counts it from `first`.
 void keep_graphs(std::vector<GraphRange>& ranges, int64_t first, int64_t end) {
   for (GraphRange& range : ranges) {
     const int64_t last = std::clamp(range.first_graph + range.graphs, first, end);
@@ -24,7 +24,7 @@ void keep_graphs(std::vector<GraphRange>& ranges, int64_t first, int64_t end) {
   }
 }
 
-// A message of a channel is another node than a message.
+// The same message on a single and on a merged channel is two different nodes.
 void require_same_channels(const FramesView& frames, const MessageIds& known) {
   const bool merged = !frames.frames().channel.empty();
   if (frames.frames().size() == 0 || merged != known.channels.empty()) return;
@@ -38,8 +38,9 @@ void require_same_channels(const FramesView& frames, const MessageIds& known) {
                         fmt::join(known.channels, ", "))));
 }
 
-// What ends a run whose blocks do not fit beside each other, when all of them are given back.
-struct NoRoom {
+// Ends a run whose blocks do not fit next to each other; thrown so that all of them are freed before the next
+// attempt.
+struct BlockRefused {
   BudgetExceeded refusal;
 };
 
@@ -96,7 +97,7 @@ std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const Windo
     return std::make_unique<BehaviourWindows>(frames, options, std::move(*known.profile));
   MessageIds& vocabulary = known.vocabulary;
   if (vocabulary.empty()) vocabulary = training_ids(frames, behaviour, options.learn_from);
-  if (vocabulary.empty() && options.calibration.windows > 0)  // each recording has a profile of its own
+  if (vocabulary.empty() && options.calibration.windows > 0)  // Each recording has a profile of its own.
     return std::make_unique<BehaviourWindows>(frames, options, BehaviourProfile(Vocabulary({})));
   if (vocabulary.empty())
     throw InputError(fmt::format(
@@ -115,36 +116,36 @@ void write_graph_set(const BlockSource& source, const std::filesystem::path& out
   GraphSetWriter writer(out, force, source.node_features(), source.edge_features());
   const auto [first, end] = shard.items(source.graphs());
   int64_t next = first;
-  // Goes on from `next`, with pieces of so many graphs, until all are written or one finds no room.
-  const auto write = [&, first = first, end = end](int on_threads, int64_t piece) {
+  // Writes from `next` on, in chunks of `chunk` graphs, until all are written or a chunk does not fit.
+  const auto write = [&, first = first, end = end](int on_threads, int64_t chunk) {
     Workers workers(on_threads);
     const int64_t begin = next;
-    workers.run_ordered((end - begin + piece - 1) / piece, [&](int64_t item, Turn& turn) {
-      const int64_t from = begin + item * piece;
-      std::vector<int64_t> wanted(static_cast<size_t>(std::min(piece, end - from)));
-      std::iota(wanted.begin(), wanted.end(), from);
+    workers.run_ordered((end - begin + chunk - 1) / chunk, [&](int64_t item, Turn& turn) {
+      const int64_t from = begin + item * chunk;
+      std::vector<int64_t> graphs(static_cast<size_t>(std::min(chunk, end - from)));
+      std::iota(graphs.begin(), graphs.end(), from);
       GraphBlock block;
       try {
-        source.read(wanted, block);
+        source.read(graphs, block);
       } catch (const BudgetExceeded& refusal) {
-        throw NoRoom{refusal};
+        throw BlockRefused{refusal};
       }
       turn.wait();
       writer.append(block.spans());
-      next = wanted.back() + 1;
+      next = graphs.back() + 1;
       progress(next - first, end - first);
     });
   };
-  for (int64_t piece = 64; next < end;) {
+  for (int64_t chunk = 64; next < end;) {
     try {
-      write(threads, piece);
-    } catch (const NoRoom& ended) {
-      if (piece > 1)
-        piece /= 8;
+      write(threads, chunk);
+    } catch (const BlockRefused& refused) {
+      if (chunk > 1)
+        chunk /= 8;
       else if (threads > 1)
         threads /= 2;
       else
-        throw BudgetExceeded(ended.refusal);
+        throw BudgetExceeded(refused.refusal);
     }
   }
   GraphSetTables tables = source.tables();
@@ -155,7 +156,7 @@ void write_graph_set(const BlockSource& source, const std::filesystem::path& out
 Vector<uint8_t, Tag::columns> unknown_id_rule(const FramesView& frames, const WindowSource& windows,
                                               const MessageIds& known) {
   const Vocabulary vocabulary(known);
-  Vector<uint8_t, Tag::columns> verdicts(static_cast<size_t>(windows.graphs()));
+  Vector<uint8_t, Tag::columns> has_unknown(static_cast<size_t>(windows.graphs()));
   for (size_t r = 0; r < frames.recordings().size(); ++r) {
     const GraphRange& range = windows.tables().recordings[r];
     for (int64_t g = range.first_graph; g < range.first_graph + range.graphs; ++g) {
@@ -164,10 +165,10 @@ Vector<uint8_t, Tag::columns> unknown_id_rule(const FramesView& frames, const Wi
       bool unknown = false;
       for (size_t i = 0; i < window.can_id.size() && !unknown; ++i)
         unknown = vocabulary.index(keys[i]) == vocabulary.size();
-      verdicts[static_cast<size_t>(g)] = unknown;
+      has_unknown[static_cast<size_t>(g)] = unknown;
     }
   }
-  return verdicts;
+  return has_unknown;
 }
 
 }  // namespace plimsoll

@@ -15,15 +15,16 @@
 
 namespace plimsoll {
 
-/// Which of its calibration windows a recording's profile is learned from: all of them, or one half, so that
-/// the other can be judged by it.
+/// The calibration windows that a recording's profile is learned from: all of them, or one half, so that the
+/// other half can be evaluated with it.
 enum class CalibrationFold : uint8_t { all, first_half, second_half };
 
 /// Whether each recording is compared with benign traffic of its own (docs/detection.md#calibration).
 struct Calibration {
-  int64_t windows = 0;  ///< at its begin, at most; 0: all are compared with what the training splits teach
+  int64_t windows = 0;  ///< Maximum number of windows at the begin of a recording; 0: all are compared with
+                        ///< what was learned from the training splits.
   CalibrationFold fold = CalibrationFold::all;
-  /// Between the halves: number of windows that neither has, so that they share no frames.
+  /// Number of windows between the halves that belong to neither, so that the halves share no frames.
   int64_t gap = 0;
 };
 
@@ -32,19 +33,19 @@ struct WindowOptions {
   std::string features = "compat";
   int64_t window = 100;
   int64_t stride = 100;
-  WindowUnit unit = WindowUnit::frames;  ///< of both; compat counts frames
-  LearnFrom learn_from = {};             ///< for vocabulary and profile
-  Calibration calibration = {};          ///< for behaviour
+  WindowUnit unit = WindowUnit::frames;  ///< Unit of window and stride; compat only supports frames.
+  LearnFrom learn_from = {};             ///< Recordings from which vocabulary and profile are learned.
+  Calibration calibration = {};          ///< Only for behaviour features.
 };
 
 /// Errors: UsageError (unknown features, window below 2, stride below 1, compat by time).
 void check_window_options(const WindowOptions& options);
 
-/// The names of what stands beside nodes and edges in such graphs; nothing of any data.
+/// The names of node and edge features of such graphs, without anything that depends on data.
 GraphSetTables feature_tables(const std::string& features);
 
-/// Graphs of windows, made on the fly from a `frames` set: one graph a window, in the order of recordings and
-/// time.
+/// Graphs of windows, made on the fly from a `frames` set: one graph per window, in the order of recordings
+/// and time.
 class WindowSource : public BlockSource {
  public:
   /// What the windows were compared with, as tensors of a model file.
@@ -53,45 +54,48 @@ class WindowSource : public BlockSource {
   virtual std::span<const int64_t> calibration() const { return {}; }
   /// The consecutive frames that a window looks at.
   virtual FrameSpans frames(int64_t graph) const = 0;
-  /// What the frames of these windows say, ascending; 0 where the profile they are compared with cannot tell.
-  /// `judges` go on from the windows before.
+  /// Statistics of the frames of these windows, ascending; 0 if the profile that the windows are compared
+  /// with has no levels for them. `judges` continues from the windows before.
   virtual std::vector<FrameStatistics> frame_statistics(std::span<const int64_t> graphs,
                                                         FrameJudges& /*judges*/) const {
     return std::vector<FrameStatistics>(graphs.size());
   }
-  /// How many frames after a window of this recording they look at, where the recording has them: the verdict
-  /// on the window waits for these.
+  /// Number of frames after a window of this recording that are looked at, if the recording has them. The
+  /// result for the window waits for these.
   virtual int64_t look_ahead(const Recording& /*recording*/) const { return 0; }
-  /// Bytes that one FrameJudges keeps at most.
+  /// Maximum bytes that one FrameJudges keeps.
   virtual int64_t judges_bytes() const { return 0; }
-  /// The message of each node of a window's graph; of compat, whose unknown IDs are one node, the first of
-  /// them.
+  /// The message of each node of a window's graph. The single node of unknown IDs in a compat graph gets the
+  /// first of them.
   virtual MessageKeys node_ids(int64_t graph) const = 0;
 };
 
 /// What a trained model knows of the data it was trained on.
 struct LearnedBefore {
   MessageIds vocabulary = {};
-  std::optional<BehaviourProfile> profile = {};  ///< for behaviour; its vocabulary is that of the windows
+  std::optional<BehaviourProfile> profile =
+      {};  ///< For behaviour features; its vocabulary is that of the windows.
 };
 
-/// What is not known before is learned from the recordings that options.learn_from takes: for compat a
-/// vocabulary of all their frames, for behaviour vocabulary and benign profile of those labelled 0. The set
-/// must outlive the source. Errors: UsageError (unknown features, window below 2, stride below 1, compat by
-/// time or of merged channels), InputError (no vocabulary or profile to be had, channels merged in the set
-/// and not in what is known or the other way round, or as BehaviourWindows says).
+/// Opens the windows of a set. What `known` lacks is learned from the recordings selected by
+/// options.learn_from: for compat features a vocabulary of all their frames, for behaviour features the
+/// vocabulary and the benign profile of the frames labelled 0. The set must outlive the source. Errors:
+/// UsageError (unknown features, window below 2, stride below 1, compat by time or of merged channels),
+/// InputError (no vocabulary or profile can be learned, channels merged in the set and not in `known` or vice
+/// versa, or as BehaviourWindows says).
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
                                            LearnedBefore known = {});
 
-/// Writes the graphs of a source, or those of a shard, to a `graph_set`, in blocks on `threads` threads, in
-/// smaller ones and on fewer where the budget has no room for them; the same bytes for any number. `progress`
-/// gets graphs done and in all. Errors: BudgetExceeded where not even one graph at a time fits.
+/// Writes the graphs of a source, or those of a shard, to a `graph_set`, in blocks on `threads` threads. Uses
+/// smaller blocks and fewer threads if the budget is too small; the bytes written do not depend on them.
+/// `progress` gets the number of graphs written and the total. Errors: BudgetExceeded if not even a single
+/// graph fits.
 void write_graph_set(const BlockSource& source, const std::filesystem::path& out, bool force,
                      const Json& provenance, int threads,
                      const std::function<void(int64_t, int64_t)>& progress, const Shard& shard = {});
 
-/// The ID rule that needs no learning: for each graph 1 if its window holds an ID that is not in `known`,
-/// else 0. `windows` must be those of `frames`.
+/// The ID rule that needs no learning: 1 for each graph whose window holds an ID that is not in `known`, else
+/// 0. `windows` must be those of `frames`.
 Vector<uint8_t, Tag::columns> unknown_id_rule(const FramesView& frames, const WindowSource& windows,
                                               const MessageIds& known);
 

@@ -36,7 +36,7 @@ Json provenance_of(const FramesView& frames, const WindowOptions& windows, const
 
 void WindowsSetOptions::set_lengths(const std::string& window_text, const std::string& stride_text) {
   const WindowLength window = WindowLength::parse(window_text);
-  // Windows by time lie end to end unless told otherwise.
+  // Windows by time are adjacent unless a stride is given.
   const WindowLength stride = !stride_text.empty()                     ? WindowLength::parse(stride_text)
                               : window.unit == WindowUnit::nanoseconds ? window
                                                                        : WindowLength{100, window.unit};
@@ -52,7 +52,7 @@ WindowsSetResult make_windows_set(WindowsSetOptions options,
                                   const std::function<void(int64_t, int64_t)>& progress) {
   std::sort(options.windows.learn_from.splits.begin(), options.windows.learn_from.splits.end());
   const FramesView frames(options.frames);
-  check_columns(frames.set(), {.full = true});  // all of it is read
+  check_columns(frames.set(), {.full = true});  // All columns are read.
   require_sound(frames);
   const auto source = open_windows(frames, options.windows);
   const Json provenance = provenance_of(frames, options.windows, options.shard);

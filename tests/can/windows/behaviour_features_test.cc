@@ -1,4 +1,5 @@
-// The columns of behaviour graphs that compare with what is expected of an ID, by hand.
+// Tests the columns of behaviour graphs that compare with what is expected of an ID, with values computed by
+// hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,11 +11,11 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kGap = 1 << 23;                 // the edge of a bin, and so are two of them
-constexpr int64_t kLongest = kGap + (kGap >> 5);  // of gaps of this length
+constexpr int64_t kGap = 1 << 23;                 // This is the edge of a bin, and so are two gaps.
+constexpr int64_t kLongest = kGap + (kGap >> 5);  // For gaps of this length.
 constexpr double kDoubling = 1.0 / 8;
 
-// ID 16 every kGap: a counter, a byte that never changes, one that goes up and down by 1.
+// ID 16 is sent every kGap with a counter, a byte that never changes, and one that goes up and down by 1.
 std::vector<uint8_t> payload(int number) {
   return {static_cast<uint8_t>(number), 0x55, static_cast<uint8_t>(number % 2)};
 }
@@ -24,7 +25,7 @@ std::vector<Frame> benign() {
   return frames;
 }
 
-// Frames of ID 16 at these times, in kGap.
+// Frames of ID 16 at these times, in units of kGap.
 std::vector<Frame> at(const std::vector<double>& times) {
   std::vector<Frame> frames;
   for (const double time : times)
@@ -34,7 +35,7 @@ std::vector<Frame> at(const std::vector<double>& times) {
 
 class Expectations : public BehaviourTest {
  protected:
-  // What the graph of all frames but the first has for ID 16, which is its first node.
+  // The value of a column for ID 16, the first node, in the graph of all frames from `first` on.
   double of(const std::string& column, const std::vector<Frame>& frames, int64_t first = 0) {
     const FrameBatch batch = batch_of(frames);
     const FrameSpans spans = batch.spans();
@@ -65,7 +66,7 @@ TEST_F(Expectations, AFrameBetweenTwoOthersIsOneDoublingEarly) {
   EXPECT_FLOAT_EQ(of("early", at({0, 1, 2, 2.5, 3})), kDoubling);
   EXPECT_FLOAT_EQ(of("early_share", at({0, 1, 2, 2.5, 3})), 2.0 / 5);
   EXPECT_FLOAT_EQ(of("early", at({0, 1, 1.25, 1.5, 2})), 2 * kDoubling);
-  EXPECT_FLOAT_EQ(of("early", at({0, 1, 1, 1, 2})), 1);  // no more than eight doublings
+  EXPECT_FLOAT_EQ(of("early", at({0, 1, 1, 1, 2})), 1);  // At most eight doublings.
 }
 
 TEST_F(Expectations, AFrameIsPlainlyEarlyByAFifthOfTwoGaps) {
@@ -79,13 +80,14 @@ TEST_F(Expectations, AFrameIsPlainlyEarlyByAFifthOfTwoGaps) {
 TEST_F(Expectations, TheLookBackHasPredecessors) {
   EXPECT_FLOAT_EQ(of("early", at({0, 1, 1.5}), 2), std::log2(2 / 1.5) / 8);
   EXPECT_EQ(of("early", at({0, 1, 1.5}), 3 - 1 - 1), of("early", at({0, 1, 1.5}), 2));
-  EXPECT_EQ(of("early", at({0, 0.5})), 0);  // no second predecessor
+  EXPECT_EQ(of("early", at({0, 0.5})), 0);  // There is no second predecessor.
 }
 
 TEST_F(Expectations, SurplusIsWhatDoesNotFitIntoTheWindow) {
   EXPECT_EQ(of("surplus", at({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10})), 0);
   EXPECT_FLOAT_EQ(of("surplus", at({0, 1, 1, 2, 3, 3, 4, 5, 5, 6, 7, 7, 8, 9, 9, 10})), 5.0 / 16);
-  EXPECT_FLOAT_EQ(of("surplus", at({0, 0.1, 0.2, 0.3, 0.4, 0.5})), 4.0 / 6);  // 1 + ceil(0.5) fit
+  EXPECT_FLOAT_EQ(of("surplus", at({0, 0.1, 0.2, 0.3, 0.4, 0.5})),
+                  4.0 / 6);  // At most 1 + ceil(0.5) frames fit.
 }
 
 TEST_F(Expectations, SilenceLastsFromTheLastFrameToTheWindowsEnd) {
@@ -103,13 +105,13 @@ TEST_F(Expectations, FixedBitsCountByFrame) {
   std::vector<Frame> frames = at({0, 1, 2, 3});
   frames[1].payload[1] = 0x54;
   EXPECT_FLOAT_EQ(of("fixed_bits", frames), 0.25);
-  frames[0].payload.push_back(0x80);  // a fourth byte, which was always 0
+  frames[0].payload.push_back(0x80);  // The fourth byte was always 0.
   EXPECT_FLOAT_EQ(of("fixed_bits", frames), 0.5);
 }
 
 TEST_F(Expectations, JumpsCountByPair) {
   std::vector<Frame> frames = at({0, 1, 2, 3, 4});
-  frames[2].payload[2] = 2;  // from 1 and to 1: no more than ever
+  frames[2].payload[2] = 2;  // It changes from 1 and to 1: no more than ever.
   EXPECT_EQ(of("jumps", frames), 0);
   frames[2].payload[2] = 3;
   EXPECT_FLOAT_EQ(of("jumps", frames), 2.0 / 4);
@@ -119,7 +121,7 @@ TEST_F(Expectations, JumpsCountByPair) {
 
 TEST_F(Expectations, ACounterThatDoesNotCountIsBroken) {
   std::vector<Frame> frames = at({0, 1, 2, 3, 4});
-  frames[2].payload[0] = 1;  // as before: one step of 0, one of 2
+  frames[2].payload[0] = 1;  // The same changes as before: one step of 0, one of 2.
   EXPECT_FLOAT_EQ(of("counter_broken", frames), 2.0 / 4);
   frames = at({0, 1});
   frames[0].payload[0] = 255;
@@ -154,12 +156,12 @@ TEST_F(Expectations, OfPayloadAreNoneWithoutPayload) {
 TEST_F(Expectations, SurviveAWildClock) {
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-  // A gap of all time there is is not early, and a silence of as much is the longest.
+  // The longest possible gap is not early, and a silence of that length is the longest.
   EXPECT_EQ(of("early", {{kMin, 16}, {0, 16}, {kMax, 16}}), 0);
   EXPECT_EQ(of("early_share", {{kMin, 16}, {0, 16}, {kMax, 16}}), 0);
   EXPECT_EQ(of("silence", {{kMin, 16}, {kMax, 32}}), 1);
   EXPECT_EQ(of("surplus", {{kMin, 16}, {kMax, 16}, {kMax, 16}}), 0);
-  EXPECT_EQ(of("silence", {{9, 16}, {kMin, 32}}), 0);  // it runs back
+  EXPECT_EQ(of("silence", {{9, 16}, {kMin, 32}}), 0);  // Time runs backwards.
 }
 
 TEST_F(Expectations, LookAtTheFirstEightBytesOfALongPayload) {
@@ -180,7 +182,7 @@ TEST_F(Expectations, LookAtTheFirstEightBytesOfALongPayload) {
   EXPECT_EQ(profile.id(0).length, 64);
   EXPECT_EQ(profile.id(0).counter_mask, (std::array<uint8_t, 8>{0xFF}));
   EXPECT_EQ(profile.id(0).fixed_value >> 8, 0xEEEEEEEEEEEEEE);
-  data[49 * kWidth + 63] = 0;  // not looked at
+  data[49 * kWidth + 63] = 0;  // This byte is not read.
   data[49 * kWidth + 7] = 0;
   GraphBlock block;
   block.clear();

@@ -1,4 +1,4 @@
-// IDs that are overdue: nodes of a graph whose window does not have them.
+// Tests overdue IDs: nodes of a graph whose window does not contain them.
 #include "can/windows/behaviour_graph.h"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ class Overdue : public BehaviourTest {
     graph.append({&recording_, first, spans.size() - first}, profile_, block_);
     ids_ = graph.node_ids();
   }
-  // The silence of a node of the graph made last.
+  // The silence of a node of the last graph.
   double silence(int64_t n) { return node(block_, n, "silence"); }
   static double doublings(int64_t ns) {
     return std::log2(static_cast<double>(ns) / static_cast<double>(kLongest)) / 8;
@@ -49,7 +49,7 @@ class Overdue : public BehaviourTest {
 };
 
 TEST_F(Overdue, IdsAreNodesWithoutEdgesBehindThePresentOnes) {
-  std::vector<Frame> frames = rounds({48, 16, 32, kLongId}, 0, 10);  // the last is heard last
+  std::vector<Frame> frames = rounds({48, 16, 32, kLongId}, 0, 10);  // The last ID is heard last.
   for (const Frame& frame : rounds({48, 16}, 10, 10)) frames.push_back(frame);
   append(frames, 40);
   EXPECT_THAT(ids_, ElementsAre(48, 16, 32, kLongId));
@@ -70,7 +70,7 @@ TEST_F(Overdue, IdsAreNodesWithoutEdgesBehindThePresentOnes) {
     for (const int64_t n : {2, 3})
       EXPECT_EQ(node(block_, n, name), of_window ? node(block_, 0, name) : name == "known") << name;
   }
-  EXPECT_FLOAT_EQ(node(block_, 2, "window_nodes"), 2.0 / 20);  // of those present
+  EXPECT_FLOAT_EQ(node(block_, 2, "window_nodes"), 2.0 / 20);  // This counts the nodes that are present.
   EXPECT_FLOAT_EQ(node(block_, 0, "in_degree"), 1.0 / 2);
 }
 
@@ -88,7 +88,7 @@ TEST_F(Overdue, NodesLeaveTheGraphsOfABlockInPlace) {
 
 TEST_F(Overdue, BeginsBehindTheLongestGap) {
   std::vector<Frame> frames = rounds({16, 32, 48, kLongId}, 0, 2);
-  const int64_t heard = frames[5].time_ns;  // ID 32
+  const int64_t heard = frames[5].time_ns;  // ID 32 is heard here.
   const auto ending_at = [&](int64_t ns) {
     std::vector<Frame> all = frames;
     for (const uint32_t id : {16U, 48U, kLongId}) all.push_back({ns, id});
@@ -103,11 +103,11 @@ TEST_F(Overdue, SinceTheBeginOfTheLookBackIsWhatIsNotHeardInIt) {
   append(rounds({16, 48, kLongId}, 5, 20), 30);
   EXPECT_THAT(ids_, ElementsAre(16, 48, kLongId, 32));
   EXPECT_FLOAT_EQ(silence(3), doublings(19 * kGap + 2000));
-  // More frames than it holds: 2,000 before the last three.
+  // The recording has more frames than the look-back: 2,000 before the last three.
   append(rounds({16, 48, kLongId}, 0, 700), 2097);
   EXPECT_FLOAT_EQ(silence(4 + 3), 1);
   append(rounds({16, 48, kLongId}, 0, 1), 0);
-  EXPECT_THAT(ids_, ElementsAre(16, 48, kLongId));  // not heard for 2 us
+  EXPECT_THAT(ids_, ElementsAre(16, 48, kLongId));  // It has not been heard for 2 us.
 }
 
 TEST_F(Overdue, IsNothingOlderThanTheLookBack) {
@@ -116,12 +116,12 @@ TEST_F(Overdue, IsNothingOlderThanTheLookBack) {
   frames.push_back({kGap, 48});
   append(frames, 2001);
   EXPECT_THAT(ids_, ElementsAre(48));
-  append(frames, 2000);  // one frame more of it
+  append(frames, 2000);  // The window has one more frame of it.
   EXPECT_THAT(ids_, ElementsAre(16, 48, 32, kLongId));
 }
 
 TEST_F(Overdue, IsNothingOfAnotherVehicle) {
-  // One known ID among five is another vehicle, one among four is not.
+  // One known ID among five is another vehicle; one among four is not.
   std::vector<Frame> frames = rounds({16, 101, 102, 103, 104}, 0, 10);
   append(frames, 0);
   EXPECT_THAT(ids_, ElementsAre(16, 101, 102, 103, 104));
@@ -140,11 +140,11 @@ TEST_F(Overdue, AnAdoptedIdIsKnownAndNothingElseIsKnownOfIt) {
   EXPECT_THAT(ids_, ElementsAre(16, 101, 102, kLongId + 1, 32, 48, kLongId));
   for (const int64_t n : {0, 1, 3}) EXPECT_EQ(node(block_, n, "known"), 1) << n;
   EXPECT_EQ(node(block_, 2, "known"), 0);
-  EXPECT_EQ(node(block_, 1, "id_index"), 4);  // of no ID of the vocabulary
+  EXPECT_EQ(node(block_, 1, "id_index"), 4);  // The index is that of no ID of the vocabulary.
   EXPECT_EQ(node(block_, 1, "early") + node(block_, 1, "gap_mean_deviation"), 0);
   for (int64_t edge_row = 0; edge_row < 4; ++edge_row)
     EXPECT_EQ(edge(block_, edge_row, "known_transition"), 1) << edge_row;
-  // An adopted ID does not make the bus that of another vehicle.
+  // An adopted ID does not turn the bus into another vehicle's.
   EXPECT_EQ(profile_statistics(block_, 0, {}, false)[static_cast<size_t>(Statistic::unknown)], 0.25F);
 }
 
@@ -160,7 +160,7 @@ TEST_F(Overdue, IsNothingWithoutTimesOrFrames) {
 
 TEST_F(Overdue, IsOnlyWhatIsExpected) {
   std::vector<Frame> frames = rounds({16, 48}, 0, 60);
-  for (int i = 0; i < 60; ++i) frames.push_back({i * (i % 7) * kGap / 3, 32});  // on events
+  for (int i = 0; i < 60; ++i) frames.push_back({i * (i % 7) * kGap / 3, 32});  // This ID is sent on events.
   profile_ = learned_from(together({frames}));
   append(rounds({16}, 0, 40), 0);
   EXPECT_THAT(ids_, ElementsAre(16, 48));

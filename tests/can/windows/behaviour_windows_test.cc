@@ -47,7 +47,7 @@ class Behaviour : public BehaviourTest {
     return {"behaviour", window_ns, stride_ns, WindowUnit::nanoseconds};
   }
 
-  // The place of the window in the set, and its number of frames.
+  // The place of each window in the set, and its number of frames.
   static std::vector<std::pair<int64_t, int64_t>> windows(const FramesView& frames,
                                                           const WindowSource& source) {
     std::vector<std::pair<int64_t, int64_t>> result;
@@ -92,7 +92,7 @@ TEST_F(Behaviour, EveryFrameIsInOneWindowAndTheLastIsKeptInPart) {
   EXPECT_EQ(source->frames(1).size(), 1);
   expect_partition(frames, *source);
   const GraphBlock block = all(*source);
-  EXPECT_EQ(block.node_ptr[2] - block.node_ptr[1], 1);  // one frame: one node
+  EXPECT_EQ(block.node_ptr[2] - block.node_ptr[1], 1);  // One frame makes one node.
   EXPECT_EQ(block.edge_ptr[2] - block.edge_ptr[1], 0);
 }
 
@@ -110,7 +110,7 @@ TEST_F(Behaviour, WindowsMayOverlapOrLeaveFramesOut) {
 
 TEST_F(Behaviour, WindowsByTimeMayBeEmpty) {
   const auto at = [](int64_t ms) { return Frame{ms * kMs, 16, {1}}; };
-  // Time runs back at the third frame, which stays where it is.
+  // Time runs backwards at the third frame, which keeps its place.
   const FramesView frames =
       make({{"train", {at(100), at(149), at(120), at(150), at(270)}}, {"train", bus(500, 1)}});
   const auto source = open_windows(frames, time_each(50 * kMs, 50 * kMs));
@@ -141,7 +141,7 @@ TEST_F(Behaviour, EverythingIsFiniteAndBoundedOnNastyFrames) {
     wild.push_back({i % 2 == 0 ? kMax : kMin, i % 2 == 0 ? kCanExtended | 16U : 16U, {}, kUnlabelled});
     unknown.push_back({i * kMs, kCanExtended | static_cast<uint32_t>(random()), {1, 2, 3}, 1});
   }
-  // Of which something is expected.
+  // A regular ID of which something is expected.
   const auto regular =
       together({every(10 * kMs, 0, 90), every(10 * kMs, 1, 90, 1), every(10 * kMs, 2, 90, 2)});
   for (const bool known : {true, false}) {
@@ -187,12 +187,12 @@ TEST_F(Behaviour, AGraphIsTheSameAloneInAnyBlockAndForAnyThreads) {
   int made = 0;
   for (const WindowOptions& options : {frames_each(100, 100), time_each(50 * kMs, 20 * kMs)}) {
     const auto source = open_windows(frames, options);
-    const std::vector<int64_t> wanted = {30, 2, 51, 7};
+    const std::vector<int64_t> graphs = {30, 2, 51, 7};
     GraphBlock together;
-    source->read(wanted, together);
-    for (size_t i = 0; i < wanted.size(); ++i) {
+    source->read(graphs, together);
+    for (size_t i = 0; i < graphs.size(); ++i) {
       GraphBlock alone;
-      source->read(std::span(&wanted[i], 1), alone);
+      source->read(std::span(&graphs[i], 1), alone);
       ASSERT_EQ(alone.nodes(), together.node_ptr[i + 1] - together.node_ptr[i]);
       EXPECT_TRUE(std::equal(alone.x.begin(), alone.x.end(),
                              together.x.begin() + together.node_ptr[i] * BehaviourGraph::kNodeFeatures));
@@ -234,11 +234,11 @@ TEST_F(Behaviour, AttackFramesOfTrainingChangeNothing) {
   const auto a = open_windows(clean, frames_each(100, 100));
   const auto b = open_windows(attacked, frames_each(100, 100));
   EXPECT_EQ(a->tables().vocabulary, b->tables().vocabulary);
-  const std::vector<int64_t> wanted = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
+  const std::vector<int64_t> graphs = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13};
   GraphBlock x;
   GraphBlock y;
-  a->read(wanted, x);
-  b->read(wanted, y);
+  a->read(graphs, x);
+  b->read(graphs, y);
   EXPECT_EQ(x.x, y.x);
   EXPECT_EQ(x.edge_attr, y.edge_attr);
 }
@@ -256,18 +256,18 @@ TEST_F(Behaviour, NothingButTheIndexTellsWhichIdItIs) {
   const GraphBlock original = graphs([](uint32_t id) { return id; });
   const GraphBlock moved = graphs([](uint32_t id) { return id / 2 + 3; });
   expect_same_but_for_the_index(original, moved);
-  EXPECT_EQ(original.x, moved.x);  // the order is kept, and with it the index
+  EXPECT_EQ(original.x, moved.x);  // The order is kept, and with it the index.
   expect_same_but_for_the_index(original, graphs([](uint32_t id) { return 0x7FF - id; }));
 }
 
 TEST_F(Behaviour, FeaturesAreWhatTheDocumentSays) {
-  // Benign: 16 every 10 ms with two bytes, 32 right after it with none.
+  // The benign recording has 16 every 10 ms with two bytes, and 32 right after it with none.
   std::vector<Frame> benign;
   for (int i = 0; i < 100; ++i) {
     benign.push_back({i * 10 * kMs, 16, {51, 0}});
     benign.push_back({i * 10 * kMs + kMs, 32, {}});
   }
-  // 16 twice as fast and with another payload at last; 999 is unknown.
+  // The test has 16 twice as often and with another payload at the end; 999 is unknown.
   const std::vector<Frame> test = {{0, 16, {51, 0}},
                                    {1 * kMs, 999, {255}},
                                    {5 * kMs, 16, {51, 0}},
@@ -290,7 +290,7 @@ TEST_F(Behaviour, FeaturesAreWhatTheDocumentSays) {
   EXPECT_FLOAT_EQ(node(block, 0, "gap_mean"), static_cast<float>(scaled(5000)));
   EXPECT_FLOAT_EQ(node(block, 1, "gap_max"), static_cast<float>(scaled(9000)));
   EXPECT_NEAR(node(block, 0, "gap_spread"), 0, 1e-7);
-  EXPECT_EQ(node(block, 0, "gap_min_deviation"), -1);  // half the gap is more than eight deviations
+  EXPECT_EQ(node(block, 0, "gap_min_deviation"), -1);  // Half the gap is more than eight deviations.
   EXPECT_EQ(node(block, 1, "gap_min_deviation"), 0);
   EXPECT_FLOAT_EQ(node(block, 0, "length"), std::sqrt(2.0F / 64));
   EXPECT_FLOAT_EQ(node(block, 1, "length_change"), 1);
@@ -303,13 +303,13 @@ TEST_F(Behaviour, FeaturesAreWhatTheDocumentSays) {
   EXPECT_FLOAT_EQ(node(block, 0, "byte_deviation_1"), 1.0F / 255 / 0.01F / 8);
   EXPECT_FLOAT_EQ(node(block, 1, "first_position"), 0.25F);
   EXPECT_FLOAT_EQ(node(block, 1, "first_time"), 0.1F);
-  EXPECT_FLOAT_EQ(node(block, 0, "in_degree"), 1);  // of 999 and itself
+  EXPECT_FLOAT_EQ(node(block, 0, "in_degree"), 1);  // The sources are 999 and the ID itself.
   EXPECT_FLOAT_EQ(node(block, 1, "in_degree"), 0.5F);
   EXPECT_FLOAT_EQ(node(block, 0, "repeat_share"), 1.0F / 3);
   EXPECT_FLOAT_EQ(node(block, 0, "window_gap"), static_cast<float>(scaled(2500)));
   EXPECT_FLOAT_EQ(node(block, 0, "window_nodes"), 0.4F);
 
-  // 16 -> 16, 16 -> 999 (twice), 999 -> 16
+  // The edges are 16 -> 16, 16 -> 999 (twice) and 999 -> 16.
   ASSERT_EQ(block.edge_count(), 3);
   EXPECT_EQ(std::vector<int32_t>(block.edges.begin(), block.edges.end()),
             (std::vector<int32_t>{0, 0, 0, 1, 1, 0}));
@@ -324,7 +324,7 @@ TEST_F(Behaviour, FeaturesAreWhatTheDocumentSays) {
   EXPECT_FLOAT_EQ(edge(block, 1, "position_gap"), 1);
   EXPECT_EQ(edge(block, 1, "has_reverse"), 1);
 
-  // In the second benign window of six frames all is as it was.
+  // In the second benign window of six frames all values are as in the first.
   const auto small = open_windows(frames, frames_each(6, 6));
   small->read(std::vector<int64_t>{1 + 10}, block);
   ASSERT_EQ(block.nodes(), 2);
@@ -381,7 +381,8 @@ TEST_F(Behaviour, AProfileFromItsTensorsGivesTheSameGraphsOfAnyData) {
   const NamedTensors tensors = source->learned();
   const auto known = [&] { return LearnedBefore{.profile = BehaviourProfile::from_tensors(tensors)}; };
   EXPECT_EQ(all(*open_windows(frames, frames_each(100, 100), known())).x, learned.x);
-  // Of data that does not train, which could teach none, and of data that would teach another.
+  // The calibrated profile does not depend on training data: `alone` has none to learn from, the other set
+  // has different data.
   const FramesView alone = make({{"test", with_attack(bus(1000, 1))}});
   EXPECT_THROW(open_windows(alone, frames_each(100, 100)), InputError);
   const GraphBlock judged = all(*open_windows(alone, frames_each(100, 100), known()));
@@ -398,7 +399,7 @@ TEST_F(Behaviour, DamagedTensorsOfAProfileAreRefused) {
   for (const auto& [name, tensor] : good) {
     NamedTensors bad = good;
     bad.erase(name);
-    // Detectors of before it have none.
+    // Detectors of earlier versions have none.
     if (name != "profile.ids" && name != "profile.silence") {
       EXPECT_THROW(BehaviourProfile::from_tensors(bad), InputError) << name;
     }
@@ -415,14 +416,14 @@ TEST_F(Behaviour, NothingIsLearnedFromAttacksLeftOut) {
       make({{"train", bus(300, 1)}, {"train", with_attack(bus(300, 2)), true, true, "DoS"}});
   const FramesView without = make({{"train", bus(300, 1)}});
   WindowOptions options = frames_each(100, 100);
-  const NamedTensors all_taught = open_windows(frames, options)->learned();
+  const NamedTensors from_all = open_windows(frames, options)->learned();
   options.learn_from.leave_out = {"fuzzing", "DoS"};
   const NamedTensors left_out = open_windows(frames, options)->learned();
-  const NamedTensors never_there = open_windows(without, options)->learned();
+  const NamedTensors absent = open_windows(without, options)->learned();
   bool differs = false;
-  for (const auto& [name, tensor] : never_there) {
+  for (const auto& [name, tensor] : absent) {
     EXPECT_EQ(left_out.at(name).data, tensor.data) << name;
-    differs |= all_taught.at(name).data != tensor.data;
+    differs |= from_all.at(name).data != tensor.data;
   }
   EXPECT_TRUE(differs);
   options.features = "compat";
@@ -442,7 +443,7 @@ TEST_F(Behaviour, WhatMakesNoSenseIsRefused) {
   EXPECT_THROW(open_windows(attacks, frames_each(100, 100), {.vocabulary = {{1}}}), InputError);
   const FramesView timeless = make({{"train", bus(300, 1), false}});
   EXPECT_THROW(open_windows(timeless, time_each(50 * kMs, 50 * kMs)), InputError);
-  // A clock that jumps makes no more windows than a file of that length can mean.
+  // A clock that jumps makes no more windows than a file of that length can have.
   std::vector<Frame> jump = bus(300, 1);
   jump.back().time_ns = std::numeric_limits<int64_t>::max();
   const FramesView jumps = make({{"train", jump}});

@@ -17,12 +17,12 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// Ten frames a window, a window every 10 ms.
+// A window has ten frames, and one starts every 10 ms.
 constexpr int64_t kWindow = 10;
 
 class Calibrated : public BehaviourTest {
  protected:
-  // Windows of two IDs; those in `attacked` have a frame labelled 1.
+  // Windows of two IDs; the windows in `attacked` have a frame labelled 1.
   static std::vector<Frame> windows(uint32_t id, int count, const std::vector<int>& attacked = {}) {
     std::vector<Frame> frames;
     for (int i = 0; i < kWindow * count; ++i)
@@ -73,7 +73,8 @@ TEST_F(Calibrated, WindowsAreJudgedByTheOtherHalf) {
   EXPECT_THAT(learned_in_fold(std::span(five).first(1), CalibrationFold::first_half, 0), IsEmpty());
 }
 
-// Of windows that overlap, halves without a frame in common, and what is judged has none with either.
+// The halves of overlapping windows share no frame, and the windows that are evaluated share none with the
+// other half.
 TEST_F(Calibrated, OverlappingWindowsShareNoFramesWithTheOtherHalf) {
   const std::vector<int64_t> six = {3, 4, 6, 7, 9, 12};
   EXPECT_THAT(list(learned_in_fold(six, CalibrationFold::first_half, 3)), ElementsAre(3, 4, 6));
@@ -88,9 +89,9 @@ TEST_F(Calibrated, OverlappingWindowsShareNoFramesWithTheOtherHalf) {
     const auto begins = source->calibration();
     const auto& recording = source->tables().recordings[1];
     const auto from = std::ranges::lower_bound(begins, recording.first_graph);
-    const std::span<const int64_t> its(from, begins.end());
-    const auto first = learned_in_fold(its, CalibrationFold::first_half, gap);
-    const auto second = learned_in_fold(its, CalibrationFold::second_half, gap);
+    const std::span<const int64_t> recording_windows(from, begins.end());
+    const auto first = learned_in_fold(recording_windows, CalibrationFold::first_half, gap);
+    const auto second = learned_in_fold(recording_windows, CalibrationFold::second_half, gap);
     const auto frames_of = [&](std::span<const int64_t> graphs) {
       std::set<const uint32_t*> all;
       for (const int64_t graph : graphs)
@@ -106,8 +107,8 @@ TEST_F(Calibrated, OverlappingWindowsShareNoFramesWithTheOtherHalf) {
       return std::ranges::any_of(frames_of(others), [&](const uint32_t* frame) { return a.contains(frame); });
     };
     EXPECT_FALSE(share(first, second)) << stride;
-    EXPECT_FALSE(share(its, judged)) << stride;
-    // Not one window more than has to be: the one before would share a frame.
+    EXPECT_FALSE(share(recording_windows, judged)) << stride;
+    // No more windows than necessary are left out: the one before would share a frame.
     if (gap > 0 && !second.empty()) {
       const std::vector<int64_t> before = {second.front() - 1};
       EXPECT_TRUE(share(first, before)) << stride;
@@ -125,7 +126,7 @@ TEST_F(Calibrated, GapsEndWithTheirRecording) {
 }
 
 TEST_F(Calibrated, AFoldKnowsItsHalfAlone) {
-  // ID 50 is in the second window alone, of two that are learned from.
+  // ID 50 is only in the second of the two windows that are learned from.
   std::vector<Frame> recording = windows(10, 6);
   recording[12].can_id = 50;
   const FramesView frames = make({{"test", recording}, {"train", windows(1, 3)}});
@@ -135,7 +136,7 @@ TEST_F(Calibrated, AFoldKnowsItsHalfAlone) {
     return column(block, "known");
   };
   EXPECT_THAT(knows(CalibrationFold::all), ElementsAre(1, 1, 1));
-  EXPECT_THAT(knows(CalibrationFold::first_half), ElementsAre(1, 1, 0));  // 10, 11, 50
+  EXPECT_THAT(knows(CalibrationFold::first_half), ElementsAre(1, 1, 0));  // The IDs are 10, 11 and 50.
   EXPECT_THAT(knows(CalibrationFold::second_half), ElementsAre(1, 1, 1));
 }
 
@@ -191,7 +192,7 @@ TEST_F(Calibrated, RunsStandInTheLedger) {
 }
 
 TEST_F(Calibrated, WindowsByTimeToo) {
-  // Two windows, then two without a frame, then five.
+  // The recording has two windows, then two without a frame, then five.
   std::vector<Frame> recording = windows(10, 7);
   for (size_t i = 20; i < recording.size(); ++i) recording[i].time_ns += 20 * kMs;
   const FramesView frames = make({{"test", recording}, {"train", windows(1, 3)}});

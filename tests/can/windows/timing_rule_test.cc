@@ -10,7 +10,7 @@
 #include "can/capture/ingest.h"
 #include "support/temp_folder.h"
 
-// Against NumPy on all kinds of windows: tests/python/test_timing_rule.py.
+// tests/python/test_timing_rule.py compares with NumPy on all kinds of windows.
 
 namespace plimsoll {
 namespace {
@@ -20,7 +20,7 @@ using testing::FloatNear;
 
 class Timing : public ::testing::Test {
  protected:
-  // Captures of frames each a line "milliseconds ID label".
+  // Captures whose frames are lines "milliseconds ID label".
   FramesView make(const std::vector<std::pair<std::string, std::vector<std::string>>>& captures) {
     for (const auto& [path, frames] : captures) {
       std::filesystem::create_directories((folder_ / "in" / path).parent_path());
@@ -49,15 +49,15 @@ class Timing : public ::testing::Test {
 const WindowOptions kTens{"behaviour", 10, 10};
 
 TEST_F(Timing, AWindowIsAsSuspectAsItsWorstId) {
-  // 10A every 8.192 ms, which is a bin's edge: at most 10 in a window of 10. Then half the gap, and another
-  // ID.
+  // 10A is sent every 8.192 ms, a bin's edge: at most 10 frames in a window of 10. Then come half the gap and
+  // another ID.
   const FramesView frames = make({{"train/free", every(8.192, "10A", 40)},
                                   {"test/a", every(8.192, "10A", 10)},
                                   {"test/b", every(4.096, "10A", 10)},
                                   {"test/c", every(1, "20B", 10)},
                                   {"test/d", every(8.192, "10A", 5)}});
   const auto windows = open_windows(frames, kTens);
-  const std::vector<int64_t> training = {4, 5, 6, 7};  // after the four of the test
+  const std::vector<int64_t> training = {4, 5, 6, 7};  // They follow the four windows of the test.
   const TimingRule rule = TimingRule::learn(frames, *windows, training);
   const auto scores = rule.scores(frames, *windows);
   EXPECT_THAT(std::vector<float>(scores.begin(), scores.begin() + 4),
@@ -71,7 +71,7 @@ TEST_F(Timing, TooManyInAWindowAreSuspectWithoutTimesToo) {
   const FramesView frames = make({{"train/free", mixed}, {"test/a", every(5, "10A", 10)}});
   const auto windows = open_windows(frames, kTens);
   const TimingRule rule = TimingRule::learn(frames, *windows, std::vector<int64_t>{1, 2, 3, 4});
-  EXPECT_NEAR(rule.scores(frames, *windows)[0], std::log(10.0 / 2), 1e-6);  // its gaps are as they were
+  EXPECT_NEAR(rule.scores(frames, *windows)[0], std::log(10.0 / 2), 1e-6);  // Its gaps are unchanged.
 }
 
 TEST_F(Timing, AttackFramesTeachNothing) {

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// What group() promises, made with a map.
+// Compares group() with the same grouping made with a map.
 TEST(Transitions, GroupsRowsByPair) {
   std::mt19937 random(7);
   Transitions transitions;

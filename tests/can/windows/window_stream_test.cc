@@ -14,7 +14,8 @@
 namespace plimsoll {
 namespace {
 
-// Windows of a stream, fed in pieces of any size, against those that open_windows() makes of the same frames.
+// Compares the windows of a stream, fed in chunks of any size, with those that open_windows() makes of the
+// same frames.
 class AWindowStream : public testing::Test {
  protected:
   FramesView make(const std::vector<int>& lengths) {
@@ -68,12 +69,12 @@ class AWindowStream : public testing::Test {
       const auto take = [&] {
         while (stream.next(window)) {
           ASSERT_LT(graph, source->graphs());
-          const int64_t wanted[] = {graph};
-          source->read(wanted, expected);
+          const int64_t graphs[] = {graph};
+          source->read(graphs, expected);
           expect_equal(stream.graph(), expected);
           if (options.features == "behaviour") {
             ASSERT_EQ(std::ssize(stream.node_ids()), expected.nodes());
-            expect_equal(stream.frame_statistics(), source->frame_statistics(wanted, judges)[0]);
+            expect_equal(stream.frame_statistics(), source->frame_statistics(graphs, judges)[0]);
           }
           const FrameSpans seen = source->frames(graph);
           ASSERT_EQ(window.number, graph - first_graph);
@@ -129,15 +130,16 @@ TEST_F(AWindowStream, GivesTheGraphsOfWindowsByTime) {
           {.features = "behaviour", .window = 5 * kMs, .stride = 30 * kMs, .unit = WindowUnit::nanoseconds});
 }
 
-// Some of them are shown by frames of the window after theirs.
+// Some added frames are only revealed by frames of the next window.
 TEST_F(AWindowStream, LooksAheadAsFarAsARecordingThatIsRead) {
   std::filesystem::create_directories(folder_ / "in" / "train");
   std::filesystem::create_directories(folder_ / "in" / "test");
   for (const bool attacked : {false, true}) {
     std::ofstream file(folder_ / "in" / (attacked ? "test/b.csv" : "train/a.csv"));
-    for (int i = 0; i < 9'000; ++i) {  // ten IDs, each 10 ms
+    for (int i = 0; i < 9'000; ++i) {  // There are ten IDs, each every 10 ms.
       file << fmt::format("{:.6f},{:X},AB,0\n", i / 1000.0 + i * 37 % 100 * 1e-6, 256 + i % 10);
-      if (attacked && i % 41 == 0)  // long after the last frame of this ID, shortly before the next
+      if (attacked &&
+          i % 41 == 0)  // The frame comes long after the last frame of this ID and shortly before the next.
         file << fmt::format("{:.6f},{:X},AB,1\n", i / 1000.0 + 200e-6, 256 + (i + 1) % 10);
     }
   }
@@ -154,7 +156,7 @@ TEST_F(AWindowStream, LooksAheadAsFarAsARecordingThatIsRead) {
           known, 9);
 }
 
-// The second recording has the channels in another order, and one that does not train.
+// The second recording has the channels in another order, and one that is not in the training data.
 TEST_F(AWindowStream, GivesTheGraphsOfMergedChannels) {
   std::filesystem::create_directories(folder_ / "in" / "train");
   std::filesystem::create_directories(folder_ / "in" / "test");
@@ -202,7 +204,7 @@ TEST_F(AWindowStream, RefusesFramesThatTellNoChannelWhereTheyAreMergedAndTheOthe
   EXPECT_THROW(open_windows(frames, {.features = "behaviour"}, known), InputError);
 }
 
-// IDs every 10 ms of which some fall silent for a while, and come back.
+// IDs are sent every 10 ms; some fall silent for a while, and come back.
 TEST_F(AWindowStream, GivesTheIdsThatAreOverdue) {
   std::filesystem::create_directories(folder_ / "in" / "train");
   std::filesystem::create_directories(folder_ / "in" / "test");
@@ -258,7 +260,7 @@ TEST_F(AWindowStream, LeavesFramesOfAnotherRecordingToTheCaller) {
   }
 }
 
-// The bus slept, or the clock was set: no frame tells anything of the one before.
+// The bus slept, or the clock was set: no frame says anything about the ones before.
 TEST_F(AWindowStream, BeginsAnotherRecordingAfterALongSilenceAndAClockSetBack) {
   constexpr int64_t kS = 1'000'000'000;
   const FramesView frames = make({200});

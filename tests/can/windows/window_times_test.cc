@@ -11,8 +11,8 @@
 namespace plimsoll {
 namespace {
 
-// Two recordings, a millisecond a frame; frame 6000 of "b" is an attack. Windows of compat are not aligned to
-// hundreds of frames there: their rows leave out a frame of each 5000.
+// Two recordings with a frame every millisecond; frame 6000 of "b" is an attack. Windows of compat features
+// are not aligned to hundreds of frames in "b": their rows leave out one frame of every 5000.
 class Times : public ::testing::Test {
  protected:
   Times() {

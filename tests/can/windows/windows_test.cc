@@ -18,8 +18,7 @@
 namespace plimsoll {
 namespace {
 
-// Random recordings of given lengths as a frames set. Bits against the NumPy twin are compared in
-// tests/python.
+// Random recordings of given lengths as a frames set. tests/python compares the bits with the NumPy twin.
 class Windows : public ::testing::Test {
  protected:
   FramesView make(const std::vector<int>& lengths) {
@@ -39,8 +38,8 @@ class Windows : public ::testing::Test {
 };
 
 TEST_F(Windows, CountsFollowTheChunkAndWindowRules) {
-  // In order of split and name: test_a holds recordings 1 and 3. Rows are frames less one for each chunk of
-  // 5000.
+  // Recordings are in the order of split and name: test_a holds recordings 1 and 3. There is one row less
+  // than frames in each chunk of 5000.
   const FramesView frames = make({101, 1, 100, 5001, 10100});
   const auto source = open_windows(frames, {});
   std::vector<int64_t> graphs;
@@ -48,19 +47,19 @@ TEST_F(Windows, CountsFollowTheChunkAndWindowRules) {
   EXPECT_EQ(graphs, (std::vector<int64_t>{0, 49, 1, 1, 100}));
   EXPECT_EQ(source->graphs(), 151);
   EXPECT_EQ(source->tables().splits.size(), 2);
-  EXPECT_EQ(source->frames(49).size(), 101);  // 100 rows and the last one's target
-  EXPECT_EQ(source->frames(50).size(), 100);  // a short recording: 99 rows
+  EXPECT_EQ(source->frames(49).size(), 101);  // It has 100 rows, plus the target of the last one.
+  EXPECT_EQ(source->frames(50).size(), 100);  // A short recording has 99 rows.
 }
 
 TEST_F(Windows, AGraphIsTheSameAloneAndInAnyBlock) {
   const FramesView frames = make({7000, 2000});
   const auto source = open_windows(frames, {});
-  const std::vector<int64_t> wanted = {30, 2, 51, 7};
+  const std::vector<int64_t> graphs = {30, 2, 51, 7};
   GraphBlock together;
-  source->read(wanted, together);
-  for (size_t i = 0; i < wanted.size(); ++i) {
+  source->read(graphs, together);
+  for (size_t i = 0; i < graphs.size(); ++i) {
     GraphBlock alone;
-    source->read(std::span(&wanted[i], 1), alone);
+    source->read(std::span(&graphs[i], 1), alone);
     const auto first = static_cast<size_t>(together.node_ptr[i]);
     ASSERT_EQ(alone.nodes(), together.node_ptr[i + 1] - together.node_ptr[i]);
     EXPECT_TRUE(
@@ -77,13 +76,13 @@ TEST_F(Windows, TheGraphSetIsTheSameBytesForAnyNumberOfThreads) {
                     [](int64_t, int64_t) {});
   for (const char* file :
        {"node_ptr.npy", "edge_ptr.npy", "x.npy", "edges.npy", "edge_attr.npy", "y.npy", "manifest.json"}) {
-    const std::string one = read_text(folder_ / "out1" / file);
-    EXPECT_EQ(one, read_text(folder_ / "out2" / file)) << file;
-    EXPECT_EQ(one, read_text(folder_ / "out4" / file)) << file;
+    const std::string expected = read_text(folder_ / "out1" / file);
+    EXPECT_EQ(expected, read_text(folder_ / "out2" / file)) << file;
+    EXPECT_EQ(expected, read_text(folder_ / "out4" / file)) << file;
   }
 }
 
-// What writing graphs of 2,000 frames takes on one thread, all together and for its blocks of graphs.
+// Bytes needed to write graphs of 2,000 frames on one thread: in all, and for its blocks of graphs.
 struct Needed {
   int64_t all;
   int64_t blocks;
@@ -146,11 +145,11 @@ TEST_F(Windows, GraphsFromDiskEqualGraphsOnTheFly) {
   write_graph_set(*source, folder_ / "out", false, {}, 2, [](int64_t, int64_t) {});
   const GraphSetSource stored(folder_ / "out");
   ASSERT_EQ(stored.graphs(), source->graphs());
-  const std::vector<int64_t> wanted = {0, 40, 13};
+  const std::vector<int64_t> graphs = {0, 40, 13};
   GraphBlock a;
   GraphBlock b;
-  source->read(wanted, a);
-  stored.read(wanted, b);
+  source->read(graphs, a);
+  stored.read(graphs, b);
   EXPECT_EQ(a.x, b.x);
   EXPECT_EQ(a.edges, b.edges);
   EXPECT_EQ(a.edge_attr, b.edge_attr);
@@ -167,7 +166,7 @@ TEST_F(Windows, TheIdRuleFlagsWindowsWithAnUnknownId) {
   for (const uint8_t verdict : unknown_id_rule(frames, *source, {{1, 2, 3}})) EXPECT_EQ(verdict, 1);
 }
 
-// A set of two merged channels, of which a frame may be another, or longer than its payload.
+// A set of two merged channels; a frame may have another channel, or be longer than its payload.
 class UnsoundFrames : public ::testing::Test {
  protected:
   std::string refusal(uint8_t length, uint8_t channel) {
