@@ -18,8 +18,8 @@
 namespace plimsoll {
 namespace {
 
-// Benign windows of all recordings, in their order; not what is left at the end of one, which `detect` does
-// not judge.
+// Benign windows of all recordings, in their order, without the partial window at the end of each, which
+// `detect` does not evaluate.
 struct Benign {
   Vector<int64_t, Tag::columns> graphs;
   int64_t left_out = 0;
@@ -49,13 +49,13 @@ BehaviourProfile profile_of(const FramesView& frames, const WindowSource& window
   for (size_t r = 0; r < recordings.size(); ++r) {
     const auto first = std::ranges::lower_bound(graphs, recordings[r].first_graph);
     const auto end = std::lower_bound(first, graphs.end(), recordings[r].first_graph + recordings[r].graphs);
-    const auto its = runs_of(frames, windows, frames.recordings()[r], {first, end});
-    runs.insert(runs.end(), its.begin(), its.end());
+    const auto recording_runs = runs_of(frames, windows, frames.recordings()[r], {first, end});
+    runs.insert(runs.end(), recording_runs.begin(), recording_runs.end());
   }
   return BehaviourProfile::learn(frames.frames(), runs, sums);
 }
 
-// The parts of these windows by a profile that was not learned from them.
+// Appends the parts of these windows, compared with a profile that was not learned from them.
 void judge(const DetectorFile& model, const FramesView& frames, const BehaviourProfile& profile,
            std::span<const int64_t> graphs, const std::function<void()>& progress, FusedRows& rows) {
   const BehaviourWindows windows(frames, model.windows, profile);
@@ -83,7 +83,7 @@ bool is_of_vehicle(const std::string& tensor) {
   return tensor.starts_with("profile.") || tensor.starts_with("fusion.") || tensor.starts_with("timing.");
 }
 
-// The model's tensors and metadata, with another profile and other levels.
+// Writes the model's tensors and metadata with another profile and other levels.
 CalibrationResult write(const DetectorFile& model, const LearnedDrive& drive, const FusedRows& rows,
                         CalibrationResult result, const std::filesystem::path& out) {
   const Fusion fusion = Fusion::learn(rows, {}, Fusion::Timing::by_id);
@@ -108,8 +108,8 @@ CalibrationResult write(const DetectorFile& model, const LearnedDrive& drive, co
   return result;
 }
 
-// Whether two files differ in nothing but the vehicle.
-bool is_same_model(const DetectorFile& one, const DetectorFile& other) {
+// Whether two files differ only in what was learned from a vehicle.
+bool is_same_model(const DetectorFile& first, const DetectorFile& second) {
   const auto known = [](const DetectorFile& model) {
     TensorMetadata metadata = model.file.metadata();
     for (const char* const key : {kChecksum, "plimsoll.calibrated", "plimsoll.channels"}) metadata.erase(key);
@@ -121,8 +121,8 @@ bool is_same_model(const DetectorFile& one, const DetectorFile& other) {
       if (!is_of_vehicle(name)) all.emplace_back(name, &tensor);
     return all;
   };
-  return known(one) == known(other) &&
-         std::ranges::equal(weights(one), weights(other), [](const auto& a, const auto& b) {
+  return known(first) == known(second) &&
+         std::ranges::equal(weights(first), weights(second), [](const auto& a, const auto& b) {
            return a.first == b.first && a.second->dtype == b.second->dtype &&
                   a.second->shape == b.second->shape && std::ranges::equal(a.second->data, b.second->data);
          });
@@ -158,20 +158,20 @@ CalibrationResult calibrate_detector(const DetectorFile& model, const std::files
                                      const std::function<void()>& progress) {
   require_calibratable(model);
   const FramesView frames(benign_frames);
-  check_columns(frames.set(), {.full = true});  // all of it is read
+  check_columns(frames.set(), {.full = true});  // All columns are read.
   require_sound(frames);
   const BehaviourWindows windows(frames, model.windows, *model.known.profile);
   const Benign benign = benign_of(windows, model.windows);
   CalibrationResult result{
       .windows = std::ssize(benign.graphs), .left_out = benign.left_out, .seconds = seconds_of(frames)};
-  // Windows that share frames with those of the other half belong to neither.
+  // Windows that share frames with those of the other half belong to neither half.
   const int64_t gap = overlapping_windows(model.windows.window, model.windows.stride);
-  const int64_t fewest = kFewestCalibrationWindows + 2 * gap;
-  if (result.windows < fewest)
+  const int64_t min_windows = kMinCalibrationWindows + 2 * gap;
+  if (result.windows < min_windows)
     throw InputError(fmt::format(
         "{} windows of the benign traffic hold no frame labelled an attack, expected {} at least; "
         "give a longer capture",
-        result.windows, fewest));
+        result.windows, min_windows));
   const std::span<const int64_t> all = benign.graphs;
   const auto first = learned_in_fold(all, CalibrationFold::first_half, gap);
   const auto second = learned_in_fold(all, CalibrationFold::second_half, gap);
@@ -193,7 +193,8 @@ CalibrationResult merge_detectors(const std::vector<std::filesystem::path>& path
       throw InputError(fmt::format("{}: is of another model than {}; calibrate the same one on each drive",
                                    path.string(), paths.front().string()));
   }
-  // Sums of numbers that are no whole ones depend on their order: by content it is always the same.
+  // Floating-point sums depend on their order; sorting by content makes it independent of the arguments'
+  // order.
   std::ranges::sort(models, {}, [](const auto& model) { return model->file.meta(kChecksum); });
   const auto twice =
       std::ranges::adjacent_find(models, {}, [](const auto& model) { return model->file.meta(kChecksum); });
@@ -205,10 +206,11 @@ CalibrationResult merge_detectors(const std::vector<std::filesystem::path>& path
   CalibrationResult result;
   for (const auto& model : models) {
     drives.push_back(drive_of(*model));
-    const FusedRows its = FusedRows::from_tensors(own_tensors(model->file, "fusion.rows"));
-    rows.values.insert(rows.values.end(), its.values.begin(), its.values.end());
-    result.seconds += read_metadata(model->file, "plimsoll.calibrated",
-                                    [](const Json& said) { return said.at("seconds").get<double>(); });
+    const FusedRows model_rows = FusedRows::from_tensors(own_tensors(model->file, "fusion.rows"));
+    rows.values.insert(rows.values.end(), model_rows.values.begin(), model_rows.values.end());
+    result.seconds += read_metadata(model->file, "plimsoll.calibrated", [](const Json& calibrated) {
+      return calibrated.at("seconds").get<double>();
+    });
   }
   ProfileSums sums;
   BehaviourProfile profile = BehaviourProfile::merged(drives, sums);

@@ -75,7 +75,8 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
   for (const Fusion::Line& line : fusion->lines()) thresholds.push_back({line.target_rate, line.level});
 }
 
-// The vehicle's, which may be more than the model has embeddings of: no index of them may reach it.
+// Takes the vehicle's IDs, which may be more than the embedding has rows: no index of them may reach the
+// model.
 void DetectorFile::take_profiles_ids() {
   if (windows.features != "behaviour" || !hides_identity() || !known.profile)
     throw InputError(

@@ -15,25 +15,26 @@ struct AlarmThreshold {
   float level = 0;
 };
 
-/// What a detector's file says beside its weights (docs/formats/safetensors.md), as
+/// The contents of a detector's file except its weights (docs/formats/safetensors.md), as
 /// src/can/tasks/detector_file.cc writes it.
 struct DetectorFile {
   SafetensorsView file;
-  WindowOptions windows;                   ///< that it was trained on
-  LearnedBefore known;                     ///< vocabulary of its windows, and benign profile
-  int64_t ids = 0;                         ///< rows of its embedding
-  std::vector<std::string> without;        ///< features that it does not see
-  bool unknown_ids_apart = false;          ///< can/profile/unknown_ids.h
-  std::optional<Fusion> fusion;            ///< absent: its log-odds are the score
-  std::vector<AlarmThreshold> thresholds;  ///< of its scores
+  WindowOptions windows;             ///< The windows that it was trained on.
+  LearnedBefore known;               ///< Vocabulary of its windows, and benign profile.
+  int64_t ids = 0;                   ///< Rows of its embedding.
+  std::vector<std::string> without;  ///< Features that are hidden from it.
+  bool unknown_ids_apart =
+      false;  ///< Whether unknown IDs are evidence of their own (can/profile/unknown_ids.h).
+  std::optional<Fusion> fusion;            ///< If absent, its log-odds are the score.
+  std::vector<AlarmThreshold> thresholds;  ///< Thresholds for its scores.
 
   /// Errors: InputError that names the file and what is missing or wrong in it.
   explicit DetectorFile(const std::filesystem::path& path);
 
-  /// Whether it does not know which ID a node is.
+  /// Whether the model cannot tell which ID a node is.
   bool hides_identity() const;
-  /// The threshold of this rate of false alarms; the one of the least rate for 0. Errors: UsageError that
-  /// names the rates there are.
+  /// The threshold for this false-alarm rate; 0 selects the lowest rate. Errors: UsageError that lists the
+  /// rates stored.
   float threshold(double rate) const;
 
  private:

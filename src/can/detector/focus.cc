@@ -30,7 +30,7 @@ Focus focus_of(const GatNetwork& network, const GraphBlock& graph, size_t max) {
     for (size_t h = 0; h < heads; ++h) sum += alpha[row * heads + h];
     return sum / static_cast<float>(heads);
   };
-  std::vector<float> at(nodes, 0);  // shares of what is above
+  std::vector<float> at(nodes, 0);  // Shares that the layer above passes down.
   std::vector<float> through(edges, 0);
   for (size_t l = layers; l-- > 0;) {
     const std::span<const float> alpha = network.attention(static_cast<int64_t>(l));

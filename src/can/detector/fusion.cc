@@ -14,51 +14,55 @@ namespace {
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array<double, 2> kRates = {0.01, 0.001};
 
-// By Statistic: below the resolution of a window, or of a clock, nothing is odd
+// Indexed by Statistic. Smaller deviations are within the resolution of a window or of a clock
 // (docs/detection.md#statistics).
 constexpr std::array<float, kStatistics> kMinScales = {
-    0.009F,  // unknown: a frame of a window of 100
-    1.05F,   // early: doublings; one frame between two others, perhaps of the window before, is one
-    0.015F,  // early_share: two frames
-    0.009F,  // surplus
-    0.5F,    // silence: doublings
-    0.3F,    // load: doublings
-    11.0F,   // still: more than a look-back has room for, since cars stop; it ranks, and alarms nobody
-    4.0F,    // transitions: another drive may have its messages in another order; likewise
-    5.0F,    // steps: doublings; at 4, a benign drive of set_01 has two false alarms in 1,508 windows
-    1.0F,    // extra: margins
-    0.5F,    // checksum: a frame; CAN delivers no damaged ones
-    6.0F,    // apart: doublings; at 5, benign drives of set_01 have three false alarms
-    4.0F,    // held: doublings; it ranks, and alarms nobody
-    4.0F,    // restless: doublings; at 3, benign windows of set_03 and of a ship are false alarms
+    0.009F,  // unknown: one frame in a window of 100.
+    1.05F,   // early: doublings. One frame between two others, perhaps of the window before, is 1.
+    0.015F,  // early_share: two frames.
+    0.009F,  // surplus: one frame in a window of 100.
+    0.5F,    // silence: doublings.
+    0.3F,    // load: doublings.
+    11.0F,  // still: doublings, more than fit into a look-back, because cars stop. The part ranks windows and
+            // raises no alarm.
+    4.0F,   // transitions: more than the maximum, because another drive may order its messages differently.
+            // The part ranks windows and raises no alarm.
+    5.0F,   // steps: doublings. At 4, a benign drive of set_01 has two false alarms in 1,508 windows.
+    1.0F,   // extra: margins.
+    0.5F,   // checksum: one frame, because CAN delivers no damaged ones.
+    6.0F,   // apart: doublings. At 5, benign drives of set_01 have three false alarms.
+    4.0F,   // held: doublings. The part ranks windows and raises no alarm.
+    4.0F,   // restless: doublings. At 3, benign windows of set_03 and of a ship are false alarms.
 };
 
 constexpr size_t kGat = FusedRows::kGat;
 constexpr auto kEarlyPart = static_cast<size_t>(Statistic::early);
 constexpr auto kEarlySharePart = static_cast<size_t>(Statistic::early_share);
 constexpr auto kExtraPart = static_cast<size_t>(Statistic::extra);
-// Parts that have a level of their own for each ID, signal or pair, learned from all benign traffic: windows
-// that are compared with half of it would raise it for all.
+// Parts with a level of their own for each ID, signal or pair, learned from all benign traffic. Windows
+// compared with a profile of half of it would raise the level for all.
 constexpr std::array kOwnLevels = {kExtraPart, static_cast<size_t>(Statistic::checksum),
                                    static_cast<size_t>(Statistic::apart)};
-// One that is an alarm by its own level too. Below, it ranks by windows that are compared with half of benign
-// traffic, in units so much greater: else benign windows of the V40 stand above attacked ones.
+// This part also raises an alarm by its own level. Below that level it ranks windows by levels learned from
+// windows compared with half of the benign traffic, in units that are kRestlessRank times greater; otherwise
+// benign windows of the V40 would rank above attacked ones.
 constexpr auto kRestlessPart = static_cast<size_t>(Statistic::restless);
 constexpr double kRestlessRank = 3;
-// A frame that comes too soon is an attacker's, or one that its sender had cause to send at once; where the
-// classifier finds no more in the window than in benign ones, it is the latter.
+// A frame that comes too soon was sent by an attacker, or by a sender that had a reason to send at once. If
+// the classifier finds no more in the window than in benign ones, assume the latter.
 constexpr double kSupport = 0.5;
-// The most of a part that ranks windows and alarms nobody, whatever its value.
+// Maximum value of a part that ranks windows and raises no alarm.
 constexpr double kBelowTheLine = 0.99;
 
-// The value that `share` of them exceed.
+// The value that a share `share` of the values exceeds.
 template <typename T>
 double value_beyond(const Vector<T, Tag::columns>& sorted, double share) {
   const auto above = static_cast<size_t>(share * static_cast<double>(sorted.size()));
   return sorted[sorted.size() - 1 - above];
 }
 
-// Of a part, ascending; none where it was not asked for. Errors: InputError where only some are numbers.
+// The values of a part, ascending; empty if the part was not requested. Errors: InputError if only some
+// values are numbers.
 Vector<float, Tag::columns> sorted_values(const FusedRows& rows, size_t part) {
   Vector<float, Tag::columns> values;
   int64_t absent = 0;
@@ -76,8 +80,8 @@ Vector<float, Tag::columns> sorted_values(const FusedRows& rows, size_t part) {
   return values;
 }
 
-// A value of each part. Files of earlier versions lack up to six, from `restless` to `steps`, which count for
-// nothing there.
+// The value of each part. Files of earlier versions lack up to six parts, from `restless` to `steps`, which
+// are ignored then.
 std::array<double, kFusedParts> parts_of(const NamedTensors& tensors, const std::string& name) {
   const auto values = values_of<double>(tensors, name, {-1});
   std::array<double, kFusedParts> parts;
@@ -186,7 +190,7 @@ Fusion Fusion::learn(const FusedRows& benign, const std::vector<std::string>& wi
   return fusion;
 }
 
-// Without statistics the classifier speaks for itself.
+// Without statistics the classifier raises alarms alone.
 bool Fusion::is_by_id() const {
   const auto counts = [](double edge) { return !std::isnan(edge); };
   return std::isnan(support_) && std::ranges::any_of(std::span(edges_).first(kStatistics), counts);
@@ -198,15 +202,16 @@ Fusion::Parts Fusion::excesses(std::span<const float> parts) const {
   const double support = (parts[kGat] - support_) / units_[kGat] + kSupport;
   for (const size_t part : {kEarlyPart, kEarlySharePart}) {
     double& timing = excesses[part];
-    if (support < timing) timing = support;  // never so where there is no gat
+    if (support < timing) timing = support;  // The condition is false if there is no gat part (NaN).
   }
-  // Below the line benign signals step as much as attacked ones: ranked by it, windows would stand above
+  // Benign signals below the line step as much as attacked ones: ranked by it, windows would come before
   // those that other parts rank.
   for (const Statistic part : {Statistic::steps, Statistic::apart}) {
     double& excess = excesses[static_cast<size_t>(part)];
     if (excess <= 1) excess = std::min(excess, 0.0);
   }
-  for (const size_t part : kOwnLevels) excesses[part] *= scale_;  // whatever the scale of the others
+  for (const size_t part : kOwnLevels)
+    excesses[part] *= scale_;  // These parts do not depend on the scale of the others.
   const double restless = parts[kRestlessPart] / kMinScales[kRestlessPart];
   if (restless > 1 && !std::isnan(edges_[kRestlessPart])) excesses[kRestlessPart] = restless * scale_;
   double& held = excesses[static_cast<size_t>(Statistic::held)];
@@ -220,7 +225,7 @@ double Fusion::excess(std::span<const float> parts) const {
   double worst = kNaN;
   for (size_t p = 0; p < all.size(); ++p) {
     if (std::isnan(edges_[p])) continue;
-    if (std::isnan(all[p])) return kNaN;  // of a model that diverged: what is no number is no clean bill
+    if (std::isnan(all[p])) return kNaN;  // The model diverged; NaN must not pass for benign.
     if (!(all[p] <= worst)) worst = all[p];
   }
   return worst;

@@ -17,88 +17,91 @@ namespace plimsoll {
 /// One of the numbers that a fused score is made of: the greater, the more a window looks like an attack.
 struct FusedPart {
   std::string name;
-  /// What exceeds the edge by less than this is no alarm, however little benign windows spread.
+  /// A value that exceeds the edge by less than this raises no alarm, however little benign windows spread.
   float min_scale;
 };
 
 /// All parts: the profile statistics (can/score/profile_statistics.h) in their order, then "gat", log-odds,
-/// and "vgae", the error of a reconstruction. What is not above 0 is benign in all of them.
+/// and "vgae", the error of a reconstruction. Values of at most 0 are benign in all of them.
 inline constexpr size_t kFusedParts = kStatistics + 2;
 const std::array<FusedPart, kFusedParts>& fused_parts();
 
-/// The parts of windows, row by row: [windows, parts]. A part that was not asked for is NaN in all of them.
+/// The parts of windows, row by row: [windows, parts]. A part that was not requested is NaN in all rows.
 struct FusedRows {
   Vector<float, Tag::columns> values;
 
-  static constexpr size_t kGat = kStatistics;  ///< the place of "gat" in a row
-  static int64_t bytes(int64_t windows);       ///< that so many take
+  static constexpr size_t kGat = kStatistics;  ///< The column of "gat" in a row.
+  static int64_t bytes(int64_t windows);       ///< Bytes that `windows` rows take.
 
   int64_t size() const;
   std::span<const float> row(int64_t window) const;
   std::span<float> row(int64_t window);
   void add(std::span<const float> parts);
-  /// More windows, of which no part was asked for yet.
+  /// Adds windows whose parts are all NaN.
   void add_empty(int64_t windows);
 
-  /// As tensor "fusion.rows", and back. Errors: InputError where it is missing or misshapen.
+  /// Converts to the tensor "fusion.rows", and back. Errors: InputError if it is missing or misshapen.
   NamedTensors tensors() const;
   static FusedRows from_tensors(const NamedTensors& tensors);
 };
 
-/// One score of many parts: each is measured by how far it exceeds what benign windows have, in units of how
-/// far these spread, and the worst of them is the score. Nothing is learned from attacks. 1 is the line above
-/// which a window is called an attack. Immutable once learned: any number of threads may use it.
+/// One score of many parts: each is measured by how far it exceeds the values of benign windows, in units of
+/// their spread, and the worst of them is the score. Nothing is learned from attacks. A window whose score is
+/// above 1 is called an attack. Immutable once learned: any number of threads may use it.
 class Fusion {
  public:
-  /// What tells of frames that come too soon. By a profile of the vehicle itself, `extra`: each ID has a
-  /// level of its own, and an added frame is one event; the classifier, which other vehicles have taught,
-  /// ranks windows and raises no alarm alone. Else `early` and `early_share`, where the classifier finds a
-  /// window odd as well: several vehicles and drives have taught the profile.
+  /// The parts that detect frames that come too soon. `by_id` uses `extra`, with a profile of the vehicle
+  /// itself: each ID has a level of its own, and an added frame is one event; the classifier, which was
+  /// trained on other vehicles, ranks windows and raises no alarm alone. `supported` uses `early` and
+  /// `early_share` where the classifier finds a window odd as well, with a profile learned from several
+  /// vehicles and drives.
   enum class Timing : uint8_t { supported, by_id };
-  /// The edge is the value that this share of benign windows exceeds; the unit, from their median to it.
+  /// The edge is the value that this share of benign windows exceeds; the unit is the distance from their
+  /// median to it.
   static constexpr double kBeyondEdge = 0.01;
 
-  /// A false-alarm rate, and the score that so many benign windows exceed, never below 1 on the scale of
-  /// parts. Parts that have levels of their own are not asked for it.
+  /// A false-alarm rate, and the score that this share of benign windows exceeds, at least 1 on the scale of
+  /// parts. Parts that have levels of their own are excluded.
   struct Line {
     double target_rate;
-    double realised_rate;  ///< of the benign windows, by all parts
-    float level;           ///< as a score
+    double realised_rate;  ///< Share of the benign windows, by all parts.
+    float level;           ///< The level as a score.
   };
 
-  /// From benign windows that the profile was not learned from. The line is that of the rate of 0.1 %.
-  /// Parts that no window has count for nothing, and those named by `without`. Errors: InputError when there
-  /// is no window, or a part is no finite number in some of them.
+  /// Learns from benign windows that the profile was not learned from. The line is at the rate of 0.1 %.
+  /// Ignores parts that no window has and those named by `without`. Errors: InputError if there is no window,
+  /// or a part is not a finite number in some of them.
   static Fusion learn(const FusedRows& benign, const std::vector<std::string>& without = {},
                       Timing timing = Timing::supported);
 
-  /// Whether statistics count by a profile of the vehicle itself (Timing::by_id).
+  /// Whether statistics use a profile of the vehicle itself (Timing::by_id).
   bool is_by_id() const;
-  /// NaN where a part that counts is NaN, or none does: what is no number is no clean bill.
+  /// The score; NaN if a part that counts is NaN, or if no part counts, so that it cannot pass for benign.
   float score(std::span<const float> parts) const;
-  /// What each part would score alone, by its place; NaN for those that count for nothing.
+  /// The score of each part alone, by its place; NaN for parts that are ignored.
   std::array<float, kFusedParts> scores_by_part(std::span<const float> parts) const;
-  /// At 1 % and at 0.1 %.
+  /// The lines at 1 % and at 0.1 %.
   const std::vector<Line>& lines() const { return lines_; }
 
-  /// As tensors of a model file, "fusion.edge" and so on (docs/formats/safetensors.md).
+  /// The fusion as tensors of a model file, "fusion.edge" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
-  /// From such tensors; nothing where there is no "fusion.edge". Errors: InputError that names a tensor that
-  /// is missing, misshapen or holds impossible values.
+  /// Reads such tensors; nothing if there is no "fusion.edge". Errors: InputError that names a tensor that is
+  /// missing, misshapen or holds impossible values.
   static std::optional<Fusion> from_tensors(const NamedTensors& tensors);
 
  private:
-  using Parts = std::array<double, kFusedParts>;  // NaN: counts for nothing
+  using Parts = std::array<double, kFusedParts>;  // NaN: the part is ignored.
 
   Parts excesses(std::span<const float> parts) const;
-  double excess(std::span<const float> parts) const;  // the worst
+  double excess(std::span<const float> parts) const;  // The worst of excesses().
 
   Parts edges_;
   Parts units_;
-  double support_ = std::numeric_limits<double>::quiet_NaN();  // the edge of the classifier, however low
-  bool gat_ranks_ = false;                                     // and raises no alarm alone
+  double support_ =
+      std::numeric_limits<double>::quiet_NaN();  // The edge of the classifier, which may be negative.
+  bool gat_ranks_ = false;  // Whether the classifier ranks windows and raises no alarm alone.
   std::vector<Line> lines_;
-  double scale_ = 1;  // of the score: excess at the line
+  double scale_ = 1;  // Excess at a score of 1.
 };
 
 }  // namespace plimsoll

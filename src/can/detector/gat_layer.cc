@@ -11,7 +11,8 @@ Vector<float, Tag::parameters> copy_of(std::span<const float> values) {
   return {values.begin(), values.end()};
 }
 
-// GAT's edge features count by one number a head: the sum over a head's channels of W_e and att_edge.
+// Folds GAT's edge weights into one number per head and feature: the sum over the head's channels of W_e and
+// att_edge.
 Vector<float, Tag::parameters> folded(const SafetensorsView& file, const std::string& prefix,
                                       const GatLayerOptions& o) {
   const auto weight = values_of(file, prefix + ".lin_edge.weight", {o.heads * o.channels, o.edge_features});

@@ -12,20 +12,20 @@ namespace plimsoll {
 /// The edges of one graph as attention reads them.
 struct OrderedEdges {
   EdgeOrder order;
-  int64_t given = 0;                 ///< E, those of the graph
+  int64_t given = 0;                 ///< E, the number of edges in the graph.
   const float* edge_attr = nullptr;  ///< [E, K]
 };
 
 struct GatLayerOptions {
   int64_t in = 0;
   int64_t heads = 0;
-  int64_t channels = 0;       ///< of a head
-  int64_t edge_features = 0;  ///< K; 0: not used
+  int64_t channels = 0;       ///< Channels per head.
+  int64_t edge_features = 0;  ///< K; 0: edge features are not used.
 };
 
-/// A layer of graph attention with its weights, forward alone, followed by ReLU: what GATConv or GATv2Conv of
-/// src/nn computes with its defaults (self-loops added, filled with the mean; heads side by side). Keeps its
-/// scratch memory from graph to graph. Not thread-safe.
+/// The forward pass of a layer of graph attention with its weights, followed by ReLU: what GATConv or
+/// GATv2Conv of src/nn computes with its defaults (self-loops added, filled with the mean; heads
+/// concatenated). Keeps its scratch memory from graph to graph. Not thread-safe.
 class GatLayer {
  public:
   /// `attention` is gat or gatv2. Errors: InputError that names the file and what is missing, misshapen or
@@ -33,8 +33,8 @@ class GatLayer {
   GatLayer(const SafetensorsView& file, const std::string& prefix, const std::string& attention,
            const GatLayerOptions& options);
 
-  /// x [N, in] to out [N, heads * channels]; alpha [E + N, heads] gets the attention of each edge, in the
-  /// graph's order, and of each node's self-loop. The order must be one without self-loops.
+  /// Maps x [N, in] to out [N, heads * channels]. alpha [E + N, heads] receives the attention of each edge,
+  /// in the graph's order, and of each node's self-loop. The order must not contain self-loops.
   void forward(const float* x, const OrderedEdges& edges, float* alpha, float* out);
   int64_t width() const { return options_.heads * options_.channels; }
 

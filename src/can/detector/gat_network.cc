@@ -11,18 +11,19 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kMaxSize = int64_t{1} << 24;  // as src/engine/model_file/model_options.cc has it
+constexpr int64_t kMaxSize = int64_t{1}
+                             << 24;  // The same limit as in src/engine/model_file/model_options.cc.
 
 Reduce reduce_of(const std::string& pooling) {
   if (pooling == "sum") return Reduce::sum;
   return pooling == "max" ? Reduce::max : Reduce::mean;
 }
 
-void require_one_of(const SafetensorsView& file, const char* key, const std::string& word,
+void require_one_of(const SafetensorsView& file, const char* key, const std::string& value,
                     const std::vector<std::string>& known) {
-  if (std::ranges::find(known, word) == known.end())
+  if (std::ranges::find(known, value) == known.end())
     throw InputError(fmt::format("{}: metadata 'plimsoll.config': {} '{}', expected {}", file.path(), key,
-                                 word, fmt::join(known, ", ")));
+                                 value, fmt::join(known, ", ")));
 }
 
 }  // namespace
@@ -49,10 +50,10 @@ GatConfig GatConfig::read(const SafetensorsView& file) {
                      .jk = json.value("jk", usual.jk),
                      .pooling = json.value("pooling", usual.pooling)};
   });
-  for (const int64_t of :
+  for (const int64_t value :
        {config.num_ids, config.in_features, config.embedding, config.layers, config.hidden, config.heads,
         config.fc_layers, config.edge_features == 0 ? 1 : config.edge_features})
-    if (of < 1 || of > kMaxSize)
+    if (value < 1 || value > kMaxSize)
       throw InputError(file.path() + ": metadata 'plimsoll.config' holds an impossible size");
   require_one_of(file, "jk", config.jk, {"cat", "max", "lstm"});
   require_one_of(file, "pooling", config.pooling, {"mean", "sum", "max"});
@@ -103,7 +104,8 @@ void GatNetwork::embed(const GraphBlock& graph) {
   }
 }
 
-// With jumping knowledge "cat" the layers are pooled one by one: side by side is how they would stand.
+// With jumping knowledge "cat" the layers are pooled one by one, which gives the same as pooling their
+// concatenation.
 void GatNetwork::pool(int64_t nodes) {
   const SegmentKernels<float>& kernels = segment_kernels<float>(kernel_level());
   const int64_t width = config_.width();
@@ -156,8 +158,8 @@ float GatNetwork::score(const GraphBlock& graph) {
 }
 
 std::span<const float> GatNetwork::attention(int64_t layer) const {
-  const size_t of_one = alpha_.size() / size(config_.layers);
-  return std::span(alpha_).subspan(size(layer) * of_one, of_one);
+  const size_t layer_size = alpha_.size() / size(config_.layers);
+  return std::span(alpha_).subspan(size(layer) * layer_size, layer_size);
 }
 
 }  // namespace plimsoll

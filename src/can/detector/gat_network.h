@@ -29,20 +29,20 @@ struct GatConfig {
   static GatConfig read(const SafetensorsView& file);
 };
 
-/// A trained GATWithJK for one graph at a time, without torch: the same scores but for rounding. Keeps its
+/// A trained GATWithJK for one graph at a time, without torch: the same scores up to rounding. Keeps its
 /// scratch memory, entered in the ledger, from graph to graph. Not thread-safe.
 class GatNetwork {
  public:
   /// Errors: InputError that names the file and what is missing, misshapen or unknown; BudgetExceeded.
   explicit GatNetwork(const SafetensorsView& file);
 
-  /// The log-odds of class 1 of a block of one graph, with config().in_features features a node, of which the
-  /// first is the ID index, and at least config().edge_features an edge. Errors: Failure for an index that
-  /// the embedding does not have; BudgetExceeded.
+  /// The log-odds of class 1 of a block of one graph, with config().in_features features per node, the first
+  /// of which is the ID index, and at least config().edge_features features per edge. Errors: Failure for an
+  /// index that the embedding does not have; BudgetExceeded.
   float score(const GraphBlock& graph);
 
-  /// The attention of the graph that was scored last: of layer l [E + N, heads], of each edge, 0 for
-  /// self-loops, and of each node's own self-loop.
+  /// The attention of the graph that was scored last: for a layer [E + N, heads], each edge, 0 for
+  /// self-loops, then each node's own self-loop.
   std::span<const float> attention(int64_t layer) const;
   const GatConfig& config() const { return config_; }
 
@@ -55,9 +55,9 @@ class GatNetwork {
   Vector<float, Tag::parameters> embedding_;
   std::vector<GatLayer> layers_;
   std::optional<LstmKnowledge> lstm_;
-  std::vector<PackedLinear> linear_;  // the last one is the head
+  std::vector<PackedLinear> linear_;  // The last one is the head.
 
-  Vector<int64_t, Tag::blocks> ends_;  // sources, then targets
+  Vector<int64_t, Tag::blocks> ends_;  // Sources, then targets.
   Vector<int32_t, Tag::blocks> order_;
   OrderedEdges edges_;
   Vector<float, Tag::blocks> input_;

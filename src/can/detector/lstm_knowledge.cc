@@ -20,13 +20,13 @@ LstmKnowledge::LstmKnowledge(const SafetensorsView& file, const std::string& pre
       attention_(file, prefix + ".att.weight", prefix + ".att.bias", 2 * hidden_, 1) {
   for (const size_t d : {0, 1}) {
     const std::string end = d == 0 ? "_l0" : "_l0_reverse";
-    const auto name = [&](const char* what) { return prefix + ".lstm." + what + end; };
+    const auto name = [&](const char* tensor) { return prefix + ".lstm." + tensor + end; };
     directions_[d] = {PackedLinear(file, name("weight_ih"), name("bias_ih"), channels, 4 * hidden_),
                       PackedLinear(file, name("weight_hh"), name("bias_hh"), hidden_, 4 * hidden_)};
   }
 }
 
-// Of torch.nn.LSTM: gates input, forget, cell, output.
+// One step of torch.nn.LSTM with its gates input, forget, cell and output.
 void LstmKnowledge::step(const Direction& direction, const float* x, int64_t rows) {
   direction.input.forward(x, rows, gates_.data());
   direction.hidden.forward(state_.data(), rows, more_.data());

@@ -7,14 +7,14 @@
 
 namespace plimsoll {
 
-/// Jumping knowledge by a bidirectional LSTM over the layers (nn/jumping_knowledge.h, mode "lstm"), forward
-/// alone. Keeps its scratch memory from graph to graph. Not thread-safe.
+/// The forward pass of jumping knowledge by a bidirectional LSTM over the layers (nn/jumping_knowledge.h,
+/// mode "lstm"). Keeps its scratch memory from graph to graph. Not thread-safe.
 class LstmKnowledge {
  public:
   /// Errors: InputError that names a tensor that is missing or misshapen.
   LstmKnowledge(const SafetensorsView& file, const std::string& prefix, int64_t layers, int64_t channels);
 
-  /// outputs [layers, rows, channels] to joined [rows, channels].
+  /// Maps outputs [layers, rows, channels] to joined [rows, channels].
   void forward(const float* outputs, int64_t rows, float* joined);
 
  private:
@@ -26,10 +26,10 @@ class LstmKnowledge {
   int64_t layers_;
   int64_t channels_;
   int64_t hidden_;
-  std::array<Direction, 2> directions_;  // forth, back
+  std::array<Direction, 2> directions_;  // Forward, backward.
   PackedLinear attention_;
   Vector<float, Tag::blocks> gates_, more_, state_, cell_;
-  Vector<float, Tag::blocks> both_;    // [layers, rows, 2 H] of both directions
+  Vector<float, Tag::blocks> both_;    // [layers, rows, 2 H] Outputs of both directions.
   Vector<float, Tag::blocks> scores_;  // [layers, rows]
 };
 

@@ -23,7 +23,7 @@ std::span<const float> values_of(const SafetensorsView& file, const std::string&
                                  file.path(), name, alignof(float)));
   const std::span values(reinterpret_cast<const float*>(tensor.data.data()),
                          tensor.data.size() / sizeof(float));
-  // Scores would be no numbers, and no number is above a threshold.
+  // With non-finite values scores would be NaN, which is not above any threshold.
   if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); }))
     throw InputError(fmt::format("{}: tensor '{}' holds what is no finite number; train the model again",
                                  file.path(), name));

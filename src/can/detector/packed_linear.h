@@ -13,19 +13,19 @@ inline size_t size(int64_t numbers) {
 }
 
 /// The values of a tensor of a model, finite F32 of this shape. Errors: InputError that names file and
-/// tensor, what it is and what was expected.
+/// tensor, its dtype and shape, and what was expected.
 std::span<const float> values_of(const SafetensorsView& file, const std::string& name,
                                  const std::vector<int64_t>& shape);
 
-/// y = x W^T + b of a model, packed for the processor at hand. Immutable: any number of threads may use it.
+/// y = x W^T + b of a model, packed for the current processor. Immutable: any number of threads may use it.
 class PackedLinear {
  public:
   PackedLinear() = default;
-  /// `weight` F32 [out, in] and `bias` F32 [out], none where its name is empty. Errors: InputError.
+  /// `weight` is F32 [out, in], `bias` F32 [out]; an empty name of `bias` means no bias. Errors: InputError.
   PackedLinear(const SafetensorsView& file, const std::string& weight, const std::string& bias, int64_t in,
                int64_t out);
 
-  /// x [rows, in] to y [rows, out].
+  /// Maps x [rows, in] to y [rows, out].
   void forward(const float* x, int64_t rows, float* y) const;
   int64_t out() const { return out_; }
 

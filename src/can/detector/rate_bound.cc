@@ -5,7 +5,7 @@
 namespace plimsoll {
 namespace {
 
-// Of at most `events`, from the likeliest on, which is the last: the rate is above events / trials.
+// Sums from the likeliest number of events, which is `events` because the rate is above events / trials.
 double probability_of_at_most(int64_t events, int64_t trials, double rate) {
   const auto n = static_cast<double>(trials);
   const auto k = static_cast<double>(events);

@@ -9,16 +9,17 @@
 
 namespace plimsoll {
 
-/// A trained detector on one window's graph at a time, with all columns of its feature set. Not thread-safe.
+/// Evaluates the graph of one window at a time, with all columns of its feature set, by a trained detector.
+/// Not thread-safe.
 class WindowJudge {
  public:
-  /// `tables`: of the graphs. Errors: InputError where the model reads other graphs; BudgetExceeded.
+  /// `tables` are those of the graphs. Errors: InputError if the model reads other graphs; BudgetExceeded.
   WindowJudge(const DetectorFile& model, const GraphSetTables& tables);
 
-  /// The log-odds of an attack; takes from the graph the columns that the model does not see.
+  /// The log-odds of an attack. Removes from the graph the columns that are hidden from the model.
   float log_odds(GraphBlock& graph);
-  /// The parts of a fused score (can/detector/fusion.h), of behaviour graphs and what their frames say;
-  /// likewise. `own_profile`: as profile_statistics().
+  /// The parts of a fused score (can/detector/fusion.h), from a behaviour graph and the statistics of its
+  /// frames. Removes columns as log_odds() does. `own_profile` is defined at profile_statistics().
   std::span<const float> parts(GraphBlock& graph, const FrameStatistics& frames, bool own_profile);
   const GatNetwork& network() const { return network_; }
 

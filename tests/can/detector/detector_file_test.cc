@@ -56,11 +56,11 @@ TEST_F(ADetectorFile, OfAnotherVehiclesIdsJudgesWhereItKnowsNone) {
   EXPECT_EQ(windows_judged(), 6);
 }
 
-// Of a few frames each is a great share, for which there are no levels.
+// In a window of a few frames each is a great share, for which there are no levels.
 TEST_F(ADetectorFile, DoesNotAlarmAboutWhatIsLeftAtTheEnd) {
   MadeDetector{}.write(path_);
   const auto verdicts = [&](int known, int strange) {
-    StreamDetector detector(path_, {.threshold = -1e30F});  // all windows are above it
+    StreamDetector detector(path_, {.threshold = -1e30F});  // All windows are above it.
     detector.begin({});
     const FrameBatch frames = batch_of(together({every(kMs, 0x100, known), every(kMs, 0x777, strange)}));
     detector.add(frames.spans());

@@ -24,7 +24,7 @@ size_t place(const std::string& part) {
   return static_cast<size_t>(found - parts.begin());
 }
 
-// A row of these parts; the others were not asked for.
+// A row with these parts; the others are NaN.
 std::vector<float> row(const std::map<std::string, float>& values) {
   std::vector<float> parts(fused_parts().size(), kNaN);
   for (const auto& [part, value] : values) parts[place(part)] = value;
@@ -38,7 +38,7 @@ FusedRows rows_of(const std::string& part, const std::vector<float>& values) {
   return rows;
 }
 
-// step, 2 step, ..., in an order of chance.
+// The values step, 2 step, ..., in random order.
 std::vector<float> steps(int count, float step) {
   std::vector<float> values;
   for (int i = 1; i <= count; ++i) values.push_back(step * static_cast<float>(i));
@@ -55,7 +55,8 @@ double share_above(const Fusion& fusion, const FusedRows& rows, float level) {
 TEST(Fusion, MeasuresAPartFromTheValueThatOnePerCentExceedInUnitsOfTheWayFromTheMedian) {
   const FusedRows benign = rows_of("load", steps(1000, 0.01F));
   const Fusion fusion = Fusion::learn(benign);
-  // Ten exceed 9.9, 500 exceed 5; one exceeds 9.99, whose excess is below 1, so that the line stays at 1.
+  // Ten windows exceed 9.9, 500 exceed 5. One exceeds 9.99, but its excess is below 1, so the line stays at
+  // 1.
   for (const float value : {0.0F, 5.0F, 9.9F, 12.35F, 14.8F, 100.0F})
     EXPECT_NEAR(fusion.score(row({{"load", value}})), (value - 9.9F) / 4.9F, 1e-5) << value;
 }
@@ -65,7 +66,7 @@ TEST(Fusion, WhatIsBelowTheLeastEdgeAndScaleIsBenignWhateverBenignWindowsHave) {
     const Fusion fusion = Fusion::learn(rows_of(part.name, std::vector<float>(100, -3.0F)));
     EXPECT_EQ(fusion.score(row({{part.name, 0}})), 0) << part.name;
     EXPECT_LE(fusion.score(row({{part.name, 0.99F * part.min_scale}})), 1) << part.name;
-    if (part.name == "held") continue;  // it ranks, and alarms nobody
+    if (part.name == "held") continue;  // It ranks windows and raises no alarm.
     EXPECT_GT(fusion.score(row({{part.name, 4 * part.min_scale}})), 1) << part.name;
   }
 }
@@ -162,10 +163,10 @@ TEST(Fusion, ApartCountsAboveTheLineAndHeldBelowIt) {
   EXPECT_NEAR(fusion.score(row({{"apart", 0}, {"held", 40}})), 0.99, 1e-5);
 }
 
-// What versions wrote that knew fewer parts.
+// Tensors of earlier versions, which had fewer parts.
 class FusionOfEarlierVersions : public testing::TestWithParam<size_t> {};
 
-TEST_P(FusionOfEarlierVersions, ScoresAsThere) {
+TEST_P(FusionOfEarlierVersions, ScoresAsBefore) {
   FusedRows benign;
   for (int i = 0; i < 100; ++i) benign.add(row({{"unknown", 0}, {"transitions", 0}, {"gat", i / 100.0F}}));
   const Fusion fusion = Fusion::learn(benign);
@@ -196,7 +197,7 @@ TEST(Fusion, WhatIsNoNumberIsNoCleanBill) {
   EXPECT_TRUE(std::isnan(fusion.score(row({{"unknown", 0}, {"gat", kNaN}}))));
   EXPECT_TRUE(std::isnan(fusion.score(row({{"unknown", 5}, {"gat", kNaN}}))));
   EXPECT_TRUE(std::isnan(fusion.score(row({{"unknown", kNaN}, {"gat", 0}}))));
-  // Nor is a model of which nothing is a number.
+  // The same holds for a model whose outputs are all NaN.
   const Fusion nothing = Fusion::learn(rows_of("gat", std::vector<float>(100, kNaN)));
   EXPECT_TRUE(std::isnan(nothing.score(row({{"gat", 1}}))));
   benign.add(row({{"unknown", 0}, {"gat", kNaN}}));
@@ -212,11 +213,12 @@ TEST(Fusion, WhatComesTooSoonIsAnAlarmOnlyWhereTheClassifierDoesNotSpeakAgainst)
     FusedRows benign;
     for (int i = 0; i < 100; ++i) benign.add(row({{part, 0}, {"gat", 0}}));
     const Fusion fusion = Fusion::learn(benign);
-    // Its own excess is far above; with support half a unit above what the classifier exceeds.
+    // Its own excess is far above; with support it is half a unit above what the classifier exceeds.
     EXPECT_NEAR(fusion.score(row({{part, 50}, {"gat", -1}})), -0.5, 1e-5) << part;
     EXPECT_NEAR(fusion.score(row({{part, 50}, {"gat", 0}})), 0.5, 1e-5) << part;
     EXPECT_NEAR(fusion.scores_by_part(row({{part, 50}, {"gat", -1}}))[place(part)], -0.5, 1e-5) << part;
-    // By a profile of the vehicle itself, `extra` speaks instead; without a classifier, it for itself.
+    // With a profile of the vehicle itself, `extra` counts instead; without a classifier, the part needs no
+    // support.
     EXPECT_EQ(Fusion::learn(benign, {}, Fusion::Timing::by_id).score(row({{part, 50}, {"gat", -1}})), -1)
         << part;
     const Fusion alone = Fusion::learn(benign, {"gat"});
@@ -233,12 +235,12 @@ TEST(Fusion, ByAProfileOfTheVehicleItselfTheClassifierRanksAndRaisesNoAlarmAlone
   for (int i = 0; i < 1000; ++i) benign.add(row({{"silence", 0}, {"gat", i / 1000.0F}}));
   const Fusion fusion = Fusion::learn(benign, {}, Fusion::Timing::by_id);
   const auto again = Fusion::from_tensors(fusion.tensors());
-  for (const Fusion& one : {fusion, *again}) {
-    EXPECT_LT(one.score(row({{"silence", 0}, {"gat", 1.2F}})),
-              one.score(row({{"silence", 0}, {"gat", 1.5F}})));
-    EXPECT_EQ(one.score(row({{"silence", 0}, {"gat", 50}})), 0.99F);
-    EXPECT_GT(one.score(row({{"silence", 5}, {"gat", -50}})), 9);
-    EXPECT_TRUE(std::isnan(one.score(row({{"silence", 5}, {"gat", kNaN}}))));
+  for (const Fusion& loaded : {fusion, *again}) {
+    EXPECT_LT(loaded.score(row({{"silence", 0}, {"gat", 1.2F}})),
+              loaded.score(row({{"silence", 0}, {"gat", 1.5F}})));
+    EXPECT_EQ(loaded.score(row({{"silence", 0}, {"gat", 50}})), 0.99F);
+    EXPECT_GT(loaded.score(row({{"silence", 5}, {"gat", -50}})), 9);
+    EXPECT_TRUE(std::isnan(loaded.score(row({{"silence", 5}, {"gat", kNaN}}))));
   }
   EXPECT_GT(
       Fusion::learn(benign, {"silence"}, Fusion::Timing::by_id).score(row({{"silence", 0}, {"gat", 50}})), 40)
@@ -262,7 +264,7 @@ TEST(Fusion, LinesAreThoseOfTheirRatesAndTheStrictestIsOne) {
     EXPECT_EQ(line.realised_rate, share_above(fusion, benign, line.level));
     EXPECT_LE(line.realised_rate, line.target_rate);
   }
-  EXPECT_EQ(share_above(fusion, benign, 1), 0.001);  // five of them
+  EXPECT_EQ(share_above(fusion, benign, 1), 0.001);  // There are five of them.
 }
 
 TEST(Fusion, TheLineIsNeverBelowOneOnTheScaleOfParts) {
@@ -289,7 +291,7 @@ class FusionTensors : public testing::Test {
     for (const float value : steps(2000, 0.01F)) benign.add(row({{"load", value * value}, {"gat", -value}}));
     tensors_ = Fusion::learn(benign).tensors();
   }
-  // The message about tensors of which one has another value.
+  // The error for tensors in which one value is replaced.
   std::string refused(const std::string& name, size_t at, double value) {
     NamedTensors bad = tensors_;
     reinterpret_cast<double*>(bad.at(name).data.data())[at] = value;
@@ -329,11 +331,11 @@ TEST_F(FusionTensors, OfImpossibleValuesAreRefused) {
            {"fusion.unit", load, kNaN},
            {"fusion.unit", load, kInfinity},
            {"fusion.edge", load, kInfinity},
-           {"fusion.edge", place("vgae"), 1},  // without a unit
+           {"fusion.edge", place("vgae"), 1},  // The edge has no unit.
            {"fusion.scale", 0, 0.5},
            {"fusion.scale", 0, kNaN},
            {"fusion.scale", 0, kInfinity},
-           {"fusion.lines", 0, 0},  // a rate
+           {"fusion.lines", 0, 0},  // This value is a rate.
            {"fusion.lines", 0, kNaN},
            {"fusion.lines", 1, 2},
            {"fusion.lines", 2, kInfinity},
