@@ -155,7 +155,7 @@ def test_a_detector_is_read_again_without_losing_a_frame(bin_dir, made, running,
     process.communicate()
     assert process.returncode == 0
     words = (tmp_path / "err").read_text()
-    assert "the detector that was there goes on" in words and "read again" in words
+    assert "keeping the previous detector" in words and "read again" in words
     lines = lines_of(tmp_path)
     assert lines[-1]["summary"]["frames"] == 10_050
     windows = [line for line in lines if "window" in line]

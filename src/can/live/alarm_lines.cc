@@ -21,17 +21,17 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kMaxShown = 5;     // nodes, and edges
-constexpr size_t kMaxUnknown = 16;  // IDs of a line
+constexpr size_t kMaxShown = 5;     // Maximum nodes, and edges, shown.
+constexpr size_t kMaxUnknown = 16;  // Maximum IDs in a line.
 
-// Seconds of all processors that this process has worked.
+// Processor time that this process has used, in seconds.
 double processor_seconds() {
   timespec time{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
-// An alarm that does not get through must not pass for none.
+// A lost alarm must not pass for no alarm.
 void flush_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     throw Failure(fmt::format("standard output: {}; alarms are lost", std::strerror(errno)));
@@ -41,7 +41,7 @@ double rate(int64_t count, double seconds) {
   return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-// What each part of a fused score says, where it has a say.
+// The score of each part of a fused score that counts.
 Json parts_json(const Verdict& verdict) {
   Json parts = Json::object();
   for (size_t p = 0; p < kFusedParts; ++p)
@@ -61,7 +61,7 @@ std::vector<std::string> unknown_ids(const StreamDetector& detector) {
   return unknown;
 }
 
-// Why a window is an alarm; nothing for one that is none.
+// The reason why a window is an alarm; empty if it is none.
 std::string why(const Verdict& verdict, const StreamDetector& detector) {
   if (!verdict.alarm) return "";
   const std::vector<std::string> unknown = unknown_ids(detector);
@@ -70,7 +70,8 @@ std::string why(const Verdict& verdict, const StreamDetector& detector) {
 
 }  // namespace
 
-// "0x2C0", or "0x2C0 Engine" where names are known; of J1939 "0x18FEF100 CCVS (PGN 65265 from 0)".
+// Formats a message: "0x2C0", "0x2C0 Engine" if names are known, or for J1939 "0x18FEF100 CCVS (PGN 65265
+// from 0)".
 std::string AlarmLines::name_of(const StreamDetector& detector, MessageKey key) const {
   const auto can_id = static_cast<uint32_t>(key);
   std::string text = text_of(detector, key);
@@ -82,7 +83,7 @@ std::string AlarmLines::name_of(const StreamDetector& detector, MessageKey key) 
   return text;
 }
 
-// Who does not know it: the detector, the DBC, or both.
+// Says whether the message is unknown to the detector, the DBC, or both.
 std::string AlarmLines::strangeness_of(const StreamDetector& detector, MessageKey key) const {
   const bool unnamed = options_.dbc != nullptr && !options_.dbc->messages().empty() &&
                        options_.dbc->find(static_cast<uint32_t>(key)) == nullptr;
@@ -187,7 +188,7 @@ std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& 
     const MessageKey id = ids[static_cast<size_t>(index)];
     text += fmt::format("  {}{} {:.0f} %", name_of(detector, id), strangeness_of(detector, id), 100 * share);
   }
-  MessageKeys others;  // unknown ones that attention does not point at
+  MessageKeys others;  // Unknown IDs that attention does not point at.
   for (size_t i = 0; i < ids.size(); ++i)
     if (!detector.is_known(ids[i]) &&
         std::ranges::find(focus.nodes, static_cast<int32_t>(i), &Focus::Share::index) == focus.nodes.end())
@@ -235,7 +236,7 @@ Json AlarmLines::summary_json(const FeedLosses& losses, const Json& memory) cons
   return summary;
 }
 
-// Channels run side by side.
+// Channels run in parallel, so that the longest one counts.
 double AlarmLines::traffic_hours() const {
   int64_t longest = 0;
   for (const auto& [channel, traffic] : traffic_) longest = std::max(longest, traffic.total_ns);
@@ -258,17 +259,17 @@ void AlarmLines::print_summary(const Json& summary) const {
   fmt::print("{} alarms in {} windows of {} frames, {}\n", format_count(alarms_), format_count(windows_),
              format_count(frames_), format_seconds(summary.at("seconds")));
   if (silences_ > 0) fmt::print("{} of them of a bus that was silent\n", format_count(silences_));
-  const auto say = [](const char* what, const Json& an_hour) {
-    if (an_hour.is_null()) return;
-    fmt::print("{}: {:.3g} an hour of traffic, {:.3g} a day\n", what, an_hour.get<double>(),
-               24 * an_hour.get<double>());
+  const auto print_rate = [](const char* name, const Json& per_hour) {
+    if (per_hour.is_null()) return;
+    fmt::print("{}: {:.3g} an hour of traffic, {:.3g} a day\n", name, per_hour.get<double>(),
+               24 * per_hour.get<double>());
   };
-  say("alarms", summary.at("alarms_per_hour"));
+  print_rate("alarms", summary.at("alarms_per_hour"));
   if (labelled_) {
     fmt::print("labels: {} of {} windows with attacks found, {} false alarms in {} without\n",
                format_count(found_), format_count(attacks_), format_count(false_alarms()),
                format_count(windows_ - attacks_));
-    say("false alarms", summary.at("labels").at("false_alarms_per_hour"));
+    print_rate("false alarms", summary.at("labels").at("false_alarms_per_hour"));
   }
   fmt::print(
       "latency of a window: p50 {:.0f} us, p99 {:.0f} us, p99.9 {:.0f} us, most {:.0f} us; {} windows/s of a "
@@ -284,7 +285,7 @@ void AlarmLines::print_summary(const Json& summary) const {
   if (const int64_t stray = summary.at("stray_bytes"); stray > 0)
     fmt::print("left out {} bytes between records\n", format_count(stray));
   if (const int64_t dropped = summary.at("dropped_frames"); dropped > 0)
-    fmt::print("{} frames were dropped by the system, which were not read in time\n", dropped);
+    fmt::print("the kernel dropped {} frames that were not read in time\n", dropped);
   const Json& memory = summary.at("memory");
   fmt::print("memory: ledger {}, anonymous peak {}\n",
              format_bytes(memory.at("ledger_peak_bytes").get<int64_t>()),

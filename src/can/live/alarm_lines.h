@@ -13,42 +13,42 @@
 
 namespace plimsoll {
 
-/// Where the present recording of a channel starts in the stream.
+/// Where the current recording of a channel starts in the stream.
 struct StreamPlace {
-  std::string channel;  ///< empty where the source tells none, or channels are merged
+  std::string channel;  ///< Empty if the source records no channel, or channels are merged.
   int64_t first_window = 0;
   int64_t first_frame = 0;
 };
 
-/// What detection prints: a line an alarm, as text or JSON, and a summary (docs/command-line.md, detect). Not
-/// thread-safe.
+/// Prints the output of detection: a line per alarm, as text or JSON, and a summary (docs/command-line.md,
+/// detect). Not thread-safe.
 class AlarmLines {
  public:
   using Clock = std::chrono::steady_clock;
   struct Options {
-    bool all = false;  ///< every window, not alarms alone
+    bool all = false;  ///< Print every window, not only alarms.
     bool json = false;
-    bool incidents = false;  ///< alarms are told as incidents: no line a window
+    bool incidents = false;  ///< Alarms are reported as incidents: print no line per window.
     bool summary = true;
-    const Dbc* dbc = nullptr;  ///< for names of messages; outlives the lines
-    bool j1939 = false;        ///< 29-bit IDs are told in their parts
+    const Dbc* dbc = nullptr;  ///< Names of messages; must outlive the lines.
+    bool j1939 = false;        ///< Report 29-bit IDs split into their parts.
   };
-  /// `watch` runs since the process began its work.
+  /// `watch` has run since the process began its work.
   AlarmLines(const Options& options, const Stopwatch& watch) : options_(options), watch_(watch) {}
 
-  /// A window was judged, of whose frames, and those it waits for, the last arrived then; prints it if it is
-  /// to be seen. Errors: Failure where standard output takes nothing more.
+  /// Adds an evaluated window and prints it if it is to be shown. `arrived` is when the last of its frames,
+  /// and of the frames it waits for, arrived. Errors: Failure if standard output cannot be written.
   void add(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place,
            Clock::time_point arrived);
-  /// The bus was silent for too long: an alarm.
+  /// Adds an alarm: the bus was silent for too long.
   void add(const Silence& silence, const StreamDetector& detector, const StreamPlace& place);
   void count_frames(int64_t frames) { frames_ += frames; }
   int64_t alarms() const { return alarms_; }
   int64_t windows() const { return windows_; }
   int64_t frames() const { return frames_; }
   void begin_recording() { ++recordings_; }
-  /// `memory`: what was used of it, as the summary shows it. `events`: what was told of incidents, or null.
-  /// Errors: Failure, as add().
+  /// Prints the summary. `memory` is the memory used, in the form that the summary shows; `events` are the
+  /// counts of reported incidents, or null. Errors: Failure, as in add().
   void summarise(const FeedLosses& losses, const Json& memory, const Json& events);
 
  private:
@@ -60,7 +60,7 @@ class AlarmLines {
   Json summary_json(const FeedLosses& losses, const Json& memory) const;
   void print_summary(const Json& summary) const;
   double traffic_hours() const;
-  // Of windows with labels.
+  // Counted in windows with labels.
   int64_t false_alarms() const { return alarms_ - silences_ - found_; }
 
   Options options_;
@@ -70,12 +70,12 @@ class AlarmLines {
   int64_t windows_ = 0;
   int64_t frames_ = 0;
   int64_t alarms_ = 0;
-  int64_t silences_ = 0;  // among these
+  int64_t silences_ = 0;  // Number of alarms that are silences.
   int64_t recordings_ = 0;
   bool labelled_ = false;
   int64_t attacks_ = 0;
   int64_t found_ = 0;
-  // Of each channel: the time of its last window, and how long it was there.
+  // The time of the last window of a channel, and how long its traffic lasted.
   struct Traffic {
     int64_t last_ns = 0;
     int64_t total_ns = 0;

@@ -20,13 +20,13 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kFrames = 64;          // taken from the socket at once
-using Control = std::array<char, 128>;  // what the kernel tells of a frame: time, drops
+constexpr size_t kFrames = 64;          // Maximum frames read from the socket at once.
+using Control = std::array<char, 128>;  // The kernel's control data of a frame: time, dropped frames.
 constexpr int kKernelBytes =
-    4 << 20;  // asked for in the kernel: some thousand frames, a second of a busy bus
+    4 << 20;  // Requested size of the kernel's buffer: some thousand frames, a second of a busy bus.
 
-// A raw CAN socket on one interface, or on all for those among them that are asked for; closed with its
-// scope.
+// A raw CAN socket on one interface, or on all interfaces, of which it uses the requested ones. Closed with
+// its scope.
 class CanSocket {
  public:
   explicit CanSocket(const std::vector<std::string>& interfaces)
@@ -40,7 +40,7 @@ class CanSocket {
     set(SOL_CAN_RAW, CAN_RAW_FD_FRAMES, /*required=*/false);
     set(SOL_SOCKET, SO_TIMESTAMPNS, true);
     set(SOL_SOCKET, SO_RXQ_OVFL, true);
-    // Beyond what the system lets anyone have only root may; less will do where frames are read in time.
+    // Only root may exceed the system's limit; a smaller buffer is enough if frames are read in time.
     if (::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUFFORCE, &kKernelBytes, sizeof(kKernelBytes)) != 0)
       ::setsockopt(descriptor_, SOL_SOCKET, SO_RCVBUF, &kKernelBytes, sizeof(kKernelBytes));
     sockaddr_can address{};
@@ -59,7 +59,7 @@ class CanSocket {
   ~CanSocket() { ::close(descriptor_); }
 
   int descriptor() const { return descriptor_; }
-  /// Null for an interface that was not asked for.
+  /// Null for an interface that was not requested.
   const std::string* interface(int index) const {
     const auto found = interfaces_.find(index);
     return found == interfaces_.end() ? nullptr : &found->second;
@@ -81,7 +81,7 @@ class CanSocket {
   }
 
   std::string name_;
-  std::map<int, std::string> interfaces_;  // by index
+  std::map<int, std::string> interfaces_;  // Names by index of the interface.
   int descriptor_ = -1;
 };
 
@@ -144,13 +144,13 @@ class CanFeed : public FrameFeed {
       return;
     }
     batch.time_ns.push_back(time_ns);
-    batch.can_id.push_back(frame.can_id);  // our flags are SocketCAN's
+    batch.can_id.push_back(frame.can_id);  // The flags of can_id are the same as SocketCAN's.
     batch.label.push_back(kUnlabelled);
     append_bytes(frame.data, length, batch);
     batch.set_channel(*interface);
   }
 
-  // The kernel's time of a frame; counts what it had to drop before.
+  // Reads the kernel's time of a frame, and counts the frames that it had to drop before.
   int64_t read_controls(msghdr& header) {
     int64_t time_ns = 0;
     for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
@@ -160,7 +160,7 @@ class CanFeed : public FrameFeed {
         std::memcpy(&time, CMSG_DATA(c), sizeof(time));
         time_ns = int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
       } else if (c->cmsg_type == SO_RXQ_OVFL) {
-        uint32_t dropped = 0;  // since the socket was opened
+        uint32_t dropped = 0;  // The number of frames dropped since the socket was opened.
         std::memcpy(&dropped, CMSG_DATA(c), sizeof(dropped));
         losses_.frames = std::max<int64_t>(losses_.frames, dropped);
       }

@@ -7,12 +7,12 @@
 
 namespace plimsoll {
 
-/// Reads a DBC and prints its remarks to stderr: the first ones, and how many there are. Errors:
-/// read_dbc()'s.
+/// Reads a DBC and prints its remarks to stderr: the first ones, and their total number. Errors: those of
+/// read_dbc().
 Dbc read_dbc_with_remarks(const std::string& path);
 
-/// `{"count": 2, "lines": [{"line": 6, "found": ..., "expected": ..., "done": "left out"}, ...]}`, of the
-/// lines at most DbcRemarks::kMaxKept.
+/// Remarks as `{"count": 2, "lines": [{"line": 6, "found": ..., "expected": ..., "done": "left out"}, ...]}`,
+/// with at most DbcRemarks::kMaxKept lines.
 Json remarks_json(const Dbc& dbc);
 
 }  // namespace plimsoll

@@ -20,9 +20,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kMaxListed = 16;  // of a list
+constexpr size_t kMaxListed = 16;  // Maximum entries of a list.
 
-// What frames had of a signal.
+// The values of a signal in the frames.
 struct Values {
   int64_t frames = 0;
   double min = std::numeric_limits<double>::infinity();
@@ -33,14 +33,14 @@ struct SeenMessage {
   const Dbc::Messages::value_type* message;
   int64_t frames = 0;
   uint32_t first_id = 0;
-  int64_t ids = 0;  // of a parameter group several
+  int64_t ids = 0;  // More than one for a parameter group.
   std::set<uint8_t> lengths = {};
   std::vector<Values> signals = {};
 };
 
-class Seen {
+class SeenMessages {
  public:
-  Seen(const FrameSpans& frames, const Dbc& dbc) : dbc_(dbc) {
+  SeenMessages(const FrameSpans& frames, const Dbc& dbc) : dbc_(dbc) {
     for (size_t i = 0; i < frames.can_id.size(); ++i) {
       const uint32_t id = frames.can_id[i] & ~kCanRemote;
       if ((id & kCanError) != 0) continue;
@@ -54,7 +54,7 @@ class Seen {
     }
   }
 
-  /// Those that are sent most first.
+  /// Most frequent messages first.
   std::vector<const SeenMessage*> messages() const {
     std::vector<const SeenMessage*> all;
     for (const auto& [id, seen] : messages_) all.push_back(&seen);
@@ -65,12 +65,12 @@ class Seen {
     std::vector<std::pair<uint32_t, int64_t>> all;
     for (const auto& [id, place] : by_id_)
       if (place.seen == nullptr) all.emplace_back(id, place.frames);
-    std::ranges::sort(all, {}, [](const auto& one) { return std::pair(-one.second, one.first); });
+    std::ranges::sort(all, {}, [](const auto& entry) { return std::pair(-entry.second, entry.first); });
     return all;
   }
 
  private:
-  // Of an ID: null for one that the DBC does not know.
+  // The message of an ID; null if the DBC does not know it.
   struct Place {
     SeenMessage* seen = nullptr;
     int64_t frames = 0;
@@ -79,7 +79,8 @@ class Seen {
   SeenMessage* message_of(uint32_t id) {
     const auto [at, is_new] = by_id_.try_emplace(id);
     if (is_new) {
-      charge_.add(2 * static_cast<int64_t>(sizeof(*at)));  // its node, its bucket, its place in a list
+      // Charge the node, the bucket, and the place in a list.
+      charge_.add(2 * static_cast<int64_t>(sizeof(*at)));
       if (const auto* const found = dbc_.find(id)) {
         SeenMessage& seen = messages_.try_emplace(found->first, found).first->second;
         seen.signals.resize(found->second.signals.size());
@@ -109,10 +110,10 @@ class Seen {
   const Dbc& dbc_;
   Charge charge_ = Charge(Tag::columns);
   std::unordered_map<uint32_t, Place> by_id_;
-  std::map<uint32_t, SeenMessage> messages_;  // by the DBC's ID
+  std::map<uint32_t, SeenMessage> messages_;  // Indexed by the DBC's ID.
 };
 
-// Null for what is no number or infinite.
+// Null for NaN and infinity.
 Json number_or_null(double value) {
   return std::isfinite(value) ? Json(value) : Json();
 }
@@ -144,18 +145,19 @@ std::string unknown_text(const std::vector<std::pair<uint32_t, int64_t>>& unknow
 }  // namespace
 
 std::string dbc_table(const FrameSpans& frames, const Dbc& dbc) {
-  const Seen seen(frames, dbc);
+  const SeenMessages seen(frames, dbc);
   Table messages({"<ID", "<message", "frames", "bytes", "stated"});
   Table signals({"<message", "<signal", "<unit", "frames", "least", "most", "stated"});
   int64_t known = 0;
-  for (const SeenMessage* const one : seen.messages()) {
-    const DbcMessage& message = one->message->second;
-    known += one->frames;
-    messages.add({ids_text(*one), message.name, format_count(one->frames),
-                  fmt::format("{}", fmt::join(one->lengths, " ")), fmt::format("{}", message.length)});
+  for (const SeenMessage* const seen_message : seen.messages()) {
+    const DbcMessage& message = seen_message->message->second;
+    known += seen_message->frames;
+    messages.add({ids_text(*seen_message), message.name, format_count(seen_message->frames),
+                  fmt::format("{}", fmt::join(seen_message->lengths, " ")),
+                  fmt::format("{}", message.length)});
     for (size_t s = 0; s < message.signals.size(); ++s) {
       const DbcSignal& signal = message.signals[s];
-      const Values& values = one->signals[s];
+      const Values& values = seen_message->signals[s];
       const bool any = values.frames > 0;
       signals.add({message.name, signal.name, signal.unit, format_count(values.frames),
                    any ? fmt::format("{:g}", values.min) : "-", any ? fmt::format("{:g}", values.max) : "-",
@@ -169,20 +171,20 @@ std::string dbc_table(const FrameSpans& frames, const Dbc& dbc) {
 }
 
 Json dbc_json(const FrameSpans& frames, const Dbc& dbc) {
-  const Seen seen(frames, dbc);
+  const SeenMessages seen(frames, dbc);
   Json messages = Json::array();
   int64_t known = 0;
-  for (const SeenMessage* const one : seen.messages()) {
-    const DbcMessage& message = one->message->second;
-    known += one->frames;
+  for (const SeenMessage* const seen_message : seen.messages()) {
+    const DbcMessage& message = seen_message->message->second;
+    known += seen_message->frames;
     Json signals = Json::array();
     for (size_t s = 0; s < message.signals.size(); ++s)
-      signals.push_back(signal_json(message.signals[s], one->signals[s]));
-    messages.push_back({{"id", id_text(one->first_id)},
-                        {"ids", one->ids},
+      signals.push_back(signal_json(message.signals[s], seen_message->signals[s]));
+    messages.push_back({{"id", id_text(seen_message->first_id)},
+                        {"ids", seen_message->ids},
                         {"name", message.name},
-                        {"frames", one->frames},
-                        {"bytes", one->lengths},
+                        {"frames", seen_message->frames},
+                        {"bytes", seen_message->lengths},
                         {"stated_bytes", message.length},
                         {"signals", std::move(signals)}});
   }

@@ -8,8 +8,8 @@
 
 namespace plimsoll {
 
-/// What a DBC says of these frames, as tables: its messages among them, their signals with the least and the
-/// most that they were, and the IDs that it does not know. Messages that are sent most come first.
+/// Tables of what a DBC says about these frames: the messages among them, their signals with minimum and
+/// maximum values, and the IDs that it does not know. The most frequent messages come first.
 std::string dbc_table(const FrameSpans& frames, const Dbc& dbc);
 /// The same as JSON (docs/command-line.md, inspect).
 Json dbc_json(const FrameSpans& frames, const Dbc& dbc);

@@ -75,7 +75,7 @@ DetectMonitor::DetectMonitor(Options options, const DetectCounts& counts)
 }
 
 DetectMonitor::~DetectMonitor() {
-  thread_ = std::jthread();  // stops and joins
+  thread_ = std::jthread();  // Stops and joins the thread.
   if (listener_ >= 0) ::close(listener_);
 }
 
@@ -111,7 +111,7 @@ void DetectMonitor::run(const std::stop_token& stop) {
   }
 }
 
-// One request a connection; what it asks for does not matter. A caller that is slow does not hold it up.
+// Answers one request per connection, whatever it asks for. A slow client does not block the monitor.
 void DetectMonitor::answer() const {
   const int caller = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (caller < 0) return;
@@ -154,7 +154,7 @@ std::string DetectMonitor::page() const {
   return text;
 }
 
-// Standard output that is gone is found by whoever writes the next event.
+// Ignores write errors: the next event reports that standard output is gone.
 void DetectMonitor::beat() const {
   Json line = {{"event", "heartbeat"},
                {"time", iso_time(now_ns())},

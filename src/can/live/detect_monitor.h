@@ -10,39 +10,39 @@
 
 namespace plimsoll {
 
-/// What a detection counts, written by it and read by the monitor.
+/// Counters of a detection, written by it and read by the monitor.
 struct DetectCounts {
   std::atomic<int64_t> frames = 0;
   std::atomic<int64_t> windows = 0;
   std::atomic<int64_t> alarms = 0;
   std::atomic<int64_t> events = 0;
-  std::atomic<int64_t> blocked = 0;          ///< alarms, by the filters of events
-  std::atomic<int64_t> sampled_out = 0;      ///< alarms, too
-  std::atomic<int64_t> below_threshold = 0;  ///< alarms, too
-  std::atomic<int64_t> over_rate = 0;        ///< events, by the limits
-  std::atomic<int64_t> over_bytes = 0;       ///< events, too
+  std::atomic<int64_t> blocked = 0;          ///< Alarms dropped while the block file exists.
+  std::atomic<int64_t> sampled_out = 0;      ///< Alarms dropped by taking every n-th.
+  std::atomic<int64_t> below_threshold = 0;  ///< Alarms of incidents with too few alarms.
+  std::atomic<int64_t> over_rate = 0;        ///< Events over the maximum number in a window.
+  std::atomic<int64_t> over_bytes = 0;       ///< Events over the maximum bytes in a window.
   std::atomic<int64_t> malformed = 0;
-  std::atomic<int64_t> dropped = 0;  ///< by the system
+  std::atomic<int64_t> dropped = 0;  ///< Frames that the system dropped.
   std::atomic<int64_t> reloads = 0;
   std::atomic<int64_t> channels = 0;
-  std::atomic<int64_t> last_frame_ns = 0;  ///< the time of the last frame, as the traffic has it
+  std::atomic<int64_t> last_frame_ns = 0;  ///< The time of the last frame, on the traffic's clock.
 };
 
-/// Events that were told, and what filters and limits kept from being told.
+/// The number of reported events, and of those that filters and limits dropped.
 Json events_json(const DetectCounts& counts);
 
-/// A thread that tells how a detection fares while it runs: heartbeats on standard output, and a page for
-/// Prometheus (text format 0.0.4) on 127.0.0.1, at any path. It stops with its scope.
+/// A thread that reports on a running detection: heartbeats on standard output, and a page for Prometheus
+/// (text format 0.0.4) on 127.0.0.1, at any path. It stops with its scope.
 class DetectMonitor {
  public:
   struct Options {
-    int port = 0;             ///< of the page; 0: none
-    int64_t heartbeat_s = 0;  ///< 0: none
-    std::string detector;     ///< hash
+    int port = 0;             ///< Port of the page; 0: no page.
+    int64_t heartbeat_s = 0;  ///< Seconds between heartbeats; 0: no heartbeats.
+    std::string detector;     ///< Hash of the detector.
     std::string source;
     std::string vehicle;
   };
-  /// Errors: Failure where the port cannot be had.
+  /// Errors: Failure if the port cannot be opened.
   DetectMonitor(Options options, const DetectCounts& counts);
   ~DetectMonitor();
   DetectMonitor(const DetectMonitor&) = delete;

@@ -31,13 +31,13 @@ Detection::Detection(Options options, FrameFeed& feed, AlarmLines& lines, Detect
 void Detection::run() {
   FrameBatch batch;
   while (read(batch)) {
-    if (reload_.exchange(false)) load_again();
+    if (reload_.exchange(false)) reload_detectors();
     if (batch.frames() > 0) take(batch);
     if (options_.tick_ns > 0) judge_silences(batch);
     count(batch);
   }
   for (const auto& lane : lanes_) {
-    // A window that was cut off by a signal or a damage is none that thresholds were chosen for.
+    // A window that a signal or a damage cut off is not one that thresholds were chosen for.
     if (stop_ || damage_)
       lane->detector->stop_waiting();
     else
@@ -47,7 +47,8 @@ void Detection::run() {
   }
 }
 
-// An error of the source ends the frames; incidents are closed, and what was judged is told, before it is.
+// An error of the source ends the frames. Incidents are closed and results are printed before the error is
+// reported.
 bool Detection::read(FrameBatch& batch) {
   try {
     return feed_.read(batch);
@@ -56,19 +57,19 @@ bool Detection::read(FrameBatch& batch) {
   } catch (const Failure&) {
     damage_ = std::current_exception();
   }
-  if (lanes_.empty()) throw_damage();  // nothing was judged that could be told
+  if (lanes_.empty()) throw_damage();  // Nothing was evaluated that could be reported.
   return false;
 }
 
 std::unique_ptr<StreamDetector> Detection::load(const std::string& channel) const {
-  const auto own = options_.models.find(channel);
+  const auto own_model = options_.models.find(channel);
   auto detector = std::make_unique<StreamDetector>(
-      own == options_.models.end() ? options_.model : own->second, options_.detect);
+      own_model == options_.models.end() ? options_.model : own_model->second, options_.detect);
   if (detector->channels().empty() == is_merged(channel))
     throw InputError(fmt::format("{}: was made on {}, the one at work was not; start again",
-                                 own == options_.models.end() ? options_.model : own->second,
+                                 own_model == options_.models.end() ? options_.model : own_model->second,
                                  is_merged(channel) ? "single channels" : "merged channels"));
-  if (options_.tick_ns > 0) watch_of(*detector);  // one that cannot is refused before it is at work
+  if (options_.tick_ns > 0) watch_of(*detector);  // Refuse an unsuitable detector before it is put to work.
   return detector;
 }
 
@@ -84,7 +85,7 @@ Detection::Lane& Detection::lane_of(const std::string& channel) {
   lane.detector =
       first_ && lanes_.size() == 1 && !options_.models.contains(name) ? std::move(first_) : load(name);
   if (options_.incidents)
-    lane.incidents.emplace(*options_.incidents, name, incident_, counts_, options_.tell);
+    lane.incidents.emplace(*options_.incidents, name, incident_, counts_, options_.report);
   listen(lane);
   begin(lane);
   return lane;
@@ -98,7 +99,7 @@ void Detection::listen(Lane& lane) const {
   if (options_.tick_ns > 0) lane.silence.emplace(watch_of(*lane.detector));
 }
 
-// What comes next in the channel is another recording.
+// Starts another recording in the channel.
 void Detection::begin(Lane& lane) {
   lane.place.first_window = lane.windows;
   lane.place.first_frame = lane.frames;
@@ -123,8 +124,8 @@ void Detection::name_channels(const FrameBatch& batch) {
   }
 }
 
-// With wrong names all of a merged channel is unknown: to a detector that is not calibrated it passes for
-// another vehicle's, of which nothing is expected.
+// With wrong names all IDs of a merged channel are unknown. A detector that is not calibrated takes this for
+// another vehicle, of which it expects nothing.
 void Detection::require_known_channel() {
   std::vector<std::string> strange;
   for (const std::string& name : channels_) {
@@ -150,15 +151,15 @@ void Detection::take(const FrameBatch& batch) {
     if (lanes.at(channel) == nullptr) lanes.at(channel) = &lane_of(channels_[channel]);
     several |= lanes.at(channel) != lanes.at(batch.channel.front());
   }
-  const auto of = [&](const Lane& lane) { return lane.detector->channels().empty() ? spans : merged; };
+  const auto spans_of = [&](const Lane& lane) { return lane.detector->channels().empty() ? spans : merged; };
   if (!several) {
     Lane& lane = *lanes.at(batch.channel.front());
-    return take(lane, of(lane));
+    return take(lane, spans_of(lane));
   }
   for (size_t i = 0; i < batch.frames(); ++i) {
     Lane& lane = *lanes.at(batch.channel[i]);
     lane.waiting.width = batch.width;
-    lane.waiting.append_frames(of(lane).part(static_cast<int64_t>(i), 1));
+    lane.waiting.append_frames(spans_of(lane).part(static_cast<int64_t>(i), 1));
   }
   for (const auto& lane : lanes_) {
     take(*lane, lane->detector->channels().empty() ? lane->waiting.spans() : lane->waiting.merged_spans());
@@ -189,15 +190,16 @@ void Detection::take(Lane& lane, FrameSpans frames) {
 void Detection::judge_silence(Lane& lane, int64_t now_ns) {
   const std::optional<Silence> silence = lane.silence->until(now_ns);
   if (!silence) return;
-  // What comes after the silence shows no added frame before it, and verdicts are told in the order of time.
+  // No frame after the silence can reveal an added frame before it, and results are reported in the order of
+  // time.
   lane.detector->stop_waiting();
   judge(lane);
   lines_.add(*silence, *lane.detector, lane.place);
   if (lane.incidents) lane.incidents->add(*silence, lane.detector->threshold());
 }
 
-// Of channels that the batch has no frame of. Where it has none at all, an interface was waited for: as long
-// as it is since the last ones came.
+// Evaluates the silence of channels that have no frame in the batch. If the batch is empty, the feed has
+// waited for an interface since the last frames arrived.
 void Detection::judge_silences(const FrameBatch& batch) {
   for (const int64_t time : batch.time_ns)
     if (!latest_ns_ || time > *latest_ns_ ||
@@ -221,8 +223,8 @@ void Detection::judge(Lane& lane) {
   }
 }
 
-// A file that is not fit leaves the detector that is there at work.
-void Detection::load_again() {
+// If a file is unsuitable, the current detectors are kept.
+void Detection::reload_detectors() {
   try {
     std::vector<std::unique_ptr<StreamDetector>> loaded;
     for (const auto& lane : lanes_) loaded.push_back(load(lane->place.channel));
@@ -241,7 +243,7 @@ void Detection::load_again() {
     ++counts_.reloads;
     fmt::print(stderr, "plimsoll: {}: read again\n", options_.model);
   } catch (const Error& error) {
-    fmt::print(stderr, "plimsoll: {}; the detector that was there goes on\n", error.what());
+    fmt::print(stderr, "plimsoll: {}; keeping the previous detector\n", error.what());
   }
 }
 

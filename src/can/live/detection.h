@@ -17,44 +17,46 @@
 
 namespace plimsoll {
 
-/// Frames to verdicts, until the feed ends or is interrupted: a detector for each channel, so that windows
-/// are of one bus; or one for all channels that have none of their own, if it was made on merged ones. Not
+/// Evaluates frames until the feed ends or is interrupted. Each channel has a detector, so that windows are
+/// of one bus; a detector made on merged channels serves all channels that have none of their own. Not
 /// thread-safe.
 class Detection {
  public:
   struct Options {
-    std::string model;                          ///< of channels that have no other
-    std::map<std::string, std::string> models;  ///< by channel: a detector of its own
+    std::string model;                          ///< Detector for channels that have no other.
+    std::map<std::string, std::string> models;  ///< Detectors by channel.
     DetectOptions detect;
-    FormatOptions format = {};  ///< of the feed: names of channels
+    FormatOptions format = {};  ///< Names of the feed's channels.
     std::optional<Incidents::Options> incidents;
-    Incidents::Tell tell;  ///< of incidents
-    int64_t tick_ns = 0;   ///< of empty time that is judged; 0: none is
+    Incidents::Report report;  ///< Reports an incident.
+    int64_t tick_ns = 0;       ///< Steps in which silence is evaluated; 0: it is not.
   };
-  /// `reload`: set when the files of the detectors are to be read again; what is not judged yet goes to the
-  /// new ones. Errors: as StreamDetector's; UsageError for a channel's detector that was made on
-  /// merged ones.
+  /// Set `reload` to have the files of the detectors read again; frames that are not evaluated yet go to the
+  /// new detectors. Errors: those of StreamDetector; UsageError for a channel's detector that was made on
+  /// merged channels.
   Detection(Options options, FrameFeed& feed, AlarmLines& lines, DetectCounts& counts,
             const std::atomic<bool>& stop, std::atomic<bool>& reload);
 
   void run();
-  /// After run(): throws what the feed ended with, if that was an error. What came before it was judged.
+  /// Throws the error that ended the feed, if any; call after run(). Everything before the error was
+  /// evaluated.
   void throw_damage() const {
     if (damage_) std::rethrow_exception(damage_);
   }
-  /// Of merged channels, after run(). Errors: InputError where the detector knows none that frames came of.
+  /// Checks the names of merged channels; call after run(). Errors: InputError if the detector knows none of
+  /// the channels that sent frames.
   void require_known_channel();
-  /// The detector of channels that have no other.
+  /// The detector for channels that have no other.
   const StreamDetector& detector() const { return *first_; }
 
  private:
-  // One channel, or the merged ones.
+  // One channel, or all merged channels.
   struct Lane {
     StreamPlace place;
     std::unique_ptr<StreamDetector> detector;
     std::optional<Incidents> incidents;
     std::optional<SilenceWatch> silence;
-    FrameBatch waiting;  // of a batch of several channels: its frames
+    FrameBatch waiting;  // Its frames of a batch of several channels.
     int64_t windows = 0;
     int64_t frames = 0;
   };
@@ -72,7 +74,7 @@ class Detection {
   SilenceWatch watch_of(const StreamDetector& detector) const;
   void judge_silence(Lane& lane, int64_t now_ns);
   void judge_silences(const FrameBatch& batch);
-  void load_again();
+  void reload_detectors();
   bool read(FrameBatch& batch);
   void count(const FrameBatch& batch);
 
@@ -83,12 +85,12 @@ class Detection {
   const std::atomic<bool>& stop_;
   std::atomic<bool>& reload_;
   std::unique_ptr<StreamDetector> first_;
-  bool merged_;                               // it is of merged channels
-  std::vector<std::string> channels_;         // names by the feed's number
-  std::vector<std::unique_ptr<Lane>> lanes_;  // in the order of their first frames
-  int64_t incident_ = 0;                      // number of the last one
-  std::optional<int64_t> latest_ns_;          // time of all frames
-  std::exception_ptr damage_;                 // what the feed ended with
+  bool merged_;                               // Whether first_ is a detector of merged channels.
+  std::vector<std::string> channels_;         // Names by the feed's number.
+  std::vector<std::unique_ptr<Lane>> lanes_;  // In the order of their first frames.
+  int64_t incident_ = 0;                      // Number of the last incident.
+  std::optional<int64_t> latest_ns_;          // Latest time of any frame.
+  std::exception_ptr damage_;                 // The error that ended the feed.
 };
 
 }  // namespace plimsoll

@@ -25,7 +25,7 @@ void print_event(const std::string& line) {
     throw Failure(fmt::format("standard output: {}; incidents are lost", std::strerror(errno)));
 }
 
-// Not fmt::print, which throws where standard error is gone.
+// Avoids fmt::print, which throws if standard error is gone.
 EventSink::~EventSink() {
   for (int i = 0; i < 500 && !running_.empty(); ++i) {
     collect();
@@ -36,15 +36,15 @@ EventSink::~EventSink() {
     std::fprintf(stderr, "plimsoll: %zu commands of --on-event still run\n", running_.size());
 }
 
-// Windows as the traffic has them, so that the same capture gives the same events. The times of channels
-// differ a little: what is of the window before counts in this one.
+// Windows follow the traffic's clock, so that the same capture gives the same events. The clocks of channels
+// differ a little: an event of the window before counts in this one.
 bool EventSink::is_held_back(int64_t time_ns, size_t bytes) {
   const int64_t window = time_ns / options_.window_ns;
   if (window > window_ || window < window_ - 1) {
     window_ = window;
-    told_ = bytes_ = 0;
+    reported_ = bytes_ = 0;
   }
-  if (options_.max > 0 && told_ >= options_.max) {
+  if (options_.max > 0 && reported_ >= options_.max) {
     ++counts_.over_rate;
     return true;
   }
@@ -52,7 +52,7 @@ bool EventSink::is_held_back(int64_t time_ns, size_t bytes) {
     ++counts_.over_bytes;
     return true;
   }
-  ++told_;
+  ++reported_;
   bytes_ += static_cast<int64_t>(bytes);
   return false;
 }
@@ -63,7 +63,7 @@ std::string EventSink::text_of(const Incident& incident) const {
   return json_text(event_json(incident, options_.context));
 }
 
-void EventSink::tell(const Incident& incident) {
+void EventSink::report(const Incident& incident) {
   EventContext& context = options_.context;
   context.filtered += incident.filtered;
   const std::string text = text_of(incident);
@@ -86,14 +86,15 @@ void EventSink::run_command(const std::string& text, const char* state) {
     return fail("16 commands still run; this event is not passed on", EAGAIN);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return fail("no pipe", errno);
-  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);  // an event fits into a pipe: nobody has to read it first
+  // An event fits into a pipe, so that writing does not wait for a reader.
+  ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
   const std::string line = text + '\n';
   const bool written = ::write(ends[1], line.data(), line.size()) == static_cast<ssize_t>(line.size());
   ::close(ends[1]);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);  // stdout is for events alone
+  posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);  // Only events go to stdout.
   std::string shell = "sh", option = "-c", name = state;
   char* arguments[] = {shell.data(), option.data(), options_.command.data(), name.data(), nullptr};
   pid_t child = 0;

@@ -10,28 +10,28 @@
 
 namespace plimsoll {
 
-/// Where events go: standard output and a command, no more than the rate and traffic limitation of AUTOSAR's
-/// Intrusion Detection System Manager let through. Not thread-safe.
+/// Sends events to standard output and a command, within the rate and traffic limitation of AUTOSAR's
+/// Intrusion Detection System Manager. Not thread-safe.
 class EventSink {
  public:
   struct Options {
-    std::string format;     ///< "json", "ocsf" or "syslog"
-    std::string command;    ///< of a shell; gets each event on its standard input; empty: none
-    int64_t max = 60;       ///< events in a window of the traffic's time; 0: no limit
-    int64_t max_bytes = 0;  ///< of their lines, in a window; 0: no limit
+    std::string format;     ///< "json", "ocsf" or "syslog".
+    std::string command;    ///< Shell command that gets each event on its standard input; empty: none.
+    int64_t max = 60;       ///< Maximum events in a window of the traffic's time; 0: no limit.
+    int64_t max_bytes = 0;  ///< Maximum bytes of their lines in a window; 0: no limit.
     int64_t window_ns = 60'000'000'000;
     EventContext context;
   };
-  /// `counts` gets what was told and what was held back.
+  /// `counts` receives the number of events reported and held back.
   EventSink(Options options, DetectCounts& counts) : options_(std::move(options)), counts_(counts) {}
   /// Waits up to ten seconds for commands that still run.
   ~EventSink();
   EventSink(const EventSink&) = delete;
   EventSink& operator=(const EventSink&) = delete;
 
-  /// Errors: Failure where standard output takes nothing more. A command that fails is reported on stderr and
-  /// ends nothing.
-  void tell(const Incident& incident);
+  /// Reports an incident. Errors: Failure if standard output cannot be written. A command that fails is
+  /// reported on stderr and has no other effect.
+  void report(const Incident& incident);
 
  private:
   bool is_held_back(int64_t time_ns, size_t bytes);
@@ -43,9 +43,9 @@ class EventSink {
 
   Options options_;
   DetectCounts& counts_;
-  int64_t window_ = 0;  // of the traffic, in which
-  int64_t told_ = 0;    // events
-  int64_t bytes_ = 0;   // of so many bytes were told
+  int64_t window_ = 0;    // Number of the current window of the traffic.
+  int64_t reported_ = 0;  // Events reported in the window.
+  int64_t bytes_ = 0;     // Bytes reported in the window.
   std::vector<pid_t> running_;
 };
 

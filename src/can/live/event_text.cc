@@ -29,12 +29,12 @@ std::vector<std::pair<Incident::Id, Incident::Named>> ranked_ids(const Incident&
   return ids;
 }
 
-// Null for what is no number.
+// Null for NaN.
 Json number_json(float value) {
   return std::isfinite(value) ? Json(shortest_double(value)) : Json();
 }
 
-// "low" is 2: OCSF's 1 is informational.
+// "low" is 2 because OCSF's 1 is informational.
 int ocsf_severity(const std::string& severity) {
   return severity == "low" ? 2 : severity == "medium" ? 3 : severity == "high" ? 4 : 5;
 }
@@ -44,7 +44,7 @@ std::string title_of(const Incident& incident) {
                      incident.reason());
 }
 
-// An incident's name among those of all runs: the detector, the traffic's time, the number.
+// An incident's unique name across all runs: the detector, the traffic's time, the number.
 std::string uid_of(const Incident& incident, const EventContext& context) {
   return fmt::format("{}-{}-{}", context.detector, incident.start_ns, incident.number);
 }
@@ -99,11 +99,11 @@ std::string iso_time(int64_t time_ns) {
 Json event_json(const Incident& incident, const EventContext& context) {
   Json ids = Json::array();
   for (const auto& [id, named] : ranked_ids(incident)) {
-    Json one = {{"id", id_text(id.can_id)}, {"windows", named.windows}, {"known", named.known}};
-    if (!id.channel.empty()) one["channel"] = id.channel;
-    if (context.j1939) add_j1939(id.can_id, one);
-    if (const std::string name = name_of(id.can_id, context); !name.empty()) one["name"] = name;
-    ids.push_back(std::move(one));
+    Json id_json = {{"id", id_text(id.can_id)}, {"windows", named.windows}, {"known", named.known}};
+    if (!id.channel.empty()) id_json["channel"] = id.channel;
+    if (context.j1939) add_j1939(id.can_id, id_json);
+    if (const std::string name = name_of(id.can_id, context); !name.empty()) id_json["name"] = name;
+    ids.push_back(std::move(id_json));
   }
   Json event = {{"event", "incident"},
                 {"state", state_name(incident.state)},
@@ -146,9 +146,9 @@ Json event_ocsf(const Incident& incident, const EventContext& context) {
   resources.push_back(
       {{"type", "CAN bus"}, {"name", incident.channel.empty() ? context.source : incident.channel}});
   for (const auto& [id, named] : ranked_ids(incident)) {
-    Json one = {{"type", "CAN message"}, {"uid", id_text(id.can_id, id.channel)}};
-    if (const std::string name = name_of(id.can_id, context); !name.empty()) one["name"] = name;
-    resources.push_back(std::move(one));
+    Json id_json = {{"type", "CAN message"}, {"uid", id_text(id.can_id, id.channel)}};
+    if (const std::string name = name_of(id.can_id, context); !name.empty()) id_json["name"] = name;
+    resources.push_back(std::move(id_json));
   }
   return {{"class_uid", kClass},
           {"class_name", "Detection Finding"},
@@ -163,7 +163,7 @@ Json event_ocsf(const Incident& incident, const EventContext& context) {
           {"count", incident.windows},
           {"severity_id", ocsf_severity(severity)},
           {"severity", caption},
-          {"status_id", 1},  // new: whether it is resolved is for people to say
+          {"status_id", 1},  // Status "new": people decide whether it is resolved.
           {"status", "New"},
           {"message", title_of(incident)},
           {"metadata",
@@ -178,7 +178,7 @@ Json event_ocsf(const Incident& incident, const EventContext& context) {
             {"first_seen_time", ms(incident.start_ns)},
             {"last_seen_time", ms(incident.end_ns)},
             {"analytic",
-             {{"type_id", 4},  // learned
+             {{"type_id", 4},  // Analytic type "learning".
               {"type", "Learning (ML/DL)"},
               {"name", "plimsoll detect"},
               {"uid", context.detector}}}}},
@@ -189,8 +189,8 @@ Json event_ocsf(const Incident& incident, const EventContext& context) {
 std::string event_syslog(const Incident& incident, const EventContext& context) {
   constexpr int kLocal0 = 16;
   const std::string severity = incident.severity();
-  const int level = incident.state == Incident::State::closed ? 5  // notice
-                    : severity == "low"                       ? 4  // warning
+  const int level = incident.state == Incident::State::closed ? 5  // Syslog level notice.
+                    : severity == "low"                       ? 4  // Syslog level warning.
                     : severity == "medium"                    ? 3
                     : severity == "high"                      ? 2
                                                               : 1;

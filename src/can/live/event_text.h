@@ -8,32 +8,32 @@
 
 namespace plimsoll {
 
-/// What events tell beside the incident.
+/// What events report in addition to the incident.
 struct EventContext {
   std::string source;
-  std::string vehicle;       ///< may be empty
-  std::string detector;      ///< XXH3-64 of its file
-  const Dbc* dbc = nullptr;  ///< for names of messages; outlives the events
-  bool j1939 = false;        ///< 29-bit IDs are told in their parts
-  int64_t suppressed = 0;    ///< events before this one that a limit held back
-  int64_t filtered = 0;      ///< alarms since the event before that a filter dropped
+  std::string vehicle;       ///< Name of the vehicle; may be empty.
+  std::string detector;      ///< XXH3-64 of the detector's file.
+  const Dbc* dbc = nullptr;  ///< Names of messages; must outlive the events.
+  bool j1939 = false;        ///< Report 29-bit IDs split into their parts.
+  int64_t suppressed = 0;    ///< Number of events before this one that a limit held back.
+  int64_t filtered = 0;      ///< Number of alarms since the event before that a filter dropped.
 };
 
-/// "0x2C0", or "can1:0x2C0" of merged channels; an extended ID has eight digits
+/// "0x2C0", or "can1:0x2C0" for merged channels; an extended ID has eight digits.
 std::string id_text(uint32_t can_id, const std::string& channel = {});
-/// The name of a message in the DBC, else, with `j1939`, that of a group of the protocol itself; may be
-/// empty.
+/// The name of a message in the DBC; if it has none and with `j1939`, that of a group of the protocol itself;
+/// may be empty.
 std::string message_name(uint32_t can_id, const Dbc* dbc, bool j1939);
-/// Adds `pgn`, `source` and, of a group that is sent to one address, `destination` of a 29-bit ID.
+/// Adds `pgn`, `source` and, for a group that is sent to one address, `destination` of a 29-bit ID.
 void add_j1939(uint32_t can_id, Json& json);
-/// "2017-12-22T05:47:51.204117Z"
+/// Formats a time as "2017-12-22T05:47:51.204117Z".
 std::string iso_time(int64_t time_ns);
 
 /// The event of an incident as a JSON object (docs/events.md).
 Json event_json(const Incident& incident, const EventContext& context);
-/// As a Detection Finding (class 2004) of the Open Cybersecurity Schema Framework 1.3, in JSON.
+/// The event as a Detection Finding (class 2004) of the Open Cybersecurity Schema Framework 1.3, in JSON.
 Json event_ocsf(const Incident& incident, const EventContext& context);
-/// As a message of syslog (RFC 5424) of facility local0, without a line end.
+/// The event as a syslog message (RFC 5424) of facility local0, without a line end.
 std::string event_syslog(const Incident& incident, const EventContext& context);
 
 }  // namespace plimsoll

@@ -16,7 +16,7 @@ namespace plimsoll {
 namespace {
 
 constexpr size_t kMaxRows = 100;
-constexpr size_t kMaxAddresses = 8;  // of a row
+constexpr size_t kMaxAddresses = 8;  // Maximum addresses shown in a row.
 
 using Addresses = std::bitset<256>;
 
@@ -50,7 +50,8 @@ class Groups {
       if (!parts) continue;
       const auto [at, is_new] = groups_.try_emplace(parts->pgn);
       if (is_new)
-        charge_.add(2 * static_cast<int64_t>(sizeof(*at)));  // its node, its bucket, its place in a list
+        // Charge the node, the bucket, and the place in a list.
+        charge_.add(2 * static_cast<int64_t>(sizeof(*at)));
       Group& group = at->second;
       if (group.frames++ == 0) group.first_id = id;
       group.priorities.set(parts->priority);
@@ -59,16 +60,17 @@ class Groups {
     }
   }
 
-  /// By number; those that are sent most first.
+  /// Groups by number, the most frequent first.
   std::vector<std::pair<uint32_t, const Group*>> ranked() const {
     std::vector<std::pair<uint32_t, const Group*>> ranked;
     for (const auto& [pgn, group] : groups_) ranked.emplace_back(pgn, &group);
-    std::ranges::sort(ranked, {}, [](const auto& one) { return std::pair(-one.second->frames, one.first); });
+    std::ranges::sort(ranked, {},
+                      [](const auto& entry) { return std::pair(-entry.second->frames, entry.first); });
     return ranked;
   }
 
  private:
-  std::unordered_map<uint32_t, Group> groups_;  // by number
+  std::unordered_map<uint32_t, Group> groups_;  // Indexed by number.
   Charge charge_ = Charge(Tag::columns);
 };
 

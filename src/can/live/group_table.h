@@ -8,11 +8,11 @@
 
 namespace plimsoll {
 
-/// The parameter groups of the 29-bit IDs of these frames by SAE J1939, as a table: numbers, frames,
-/// priorities, addresses, and names from the DBC or of the protocol itself. Groups that are sent most come
-/// first; of many the rest is counted.
+/// A table of the parameter groups of the 29-bit IDs of these frames by SAE J1939: numbers, frames,
+/// priorities, addresses, and names from the DBC or of the protocol itself. The most frequent groups come
+/// first; the rest is only counted.
 std::string group_table(const FrameSpans& frames, const Dbc& dbc);
-/// The same as JSON, with every group: [{"pgn", "name", "frames", "priorities", "sources", "destinations"}].
+/// The table as JSON, with every group: [{"pgn", "name", "frames", "priorities", "sources", "destinations"}].
 /// A group that is sent to all has no destinations.
 Json groups_json(const FrameSpans& frames, const Dbc& dbc);
 

@@ -13,12 +13,12 @@ namespace {
 
 constexpr int64_t kMinute = 60'000'000'000;
 
-bool is_there(const std::filesystem::path& path) {
+bool does_exist(const std::filesystem::path& path) {
   std::error_code none;
   return !path.empty() && std::filesystem::exists(path, none);
 }
 
-// Windows of an incident that goes on, and of one that is more than an accident of two windows.
+// Minimum windows of a lasting incident, and of one that is more than an accident.
 constexpr int64_t kLasting = 10;
 constexpr int64_t kFew = 3;
 
@@ -65,15 +65,15 @@ void Incidents::add(const Verdict& verdict, const StreamDetector& detector) {
   name_ids(detector);
   if (options_.interval_ns > 0) return;
   const bool enough = is_enough(time_ns, 1);
-  if (!told_ && enough)
-    tell(Incident::State::open);
-  else if (told_ && time_ns - told_ns_ >= kMinute)
-    tell(Incident::State::ongoing);
+  if (!reported_ && enough)
+    report(Incident::State::open);
+  else if (reported_ && time_ns - reported_ns_ >= kMinute)
+    report(Incident::State::ongoing);
 }
 
-// The filters before aggregation.
+// Applies the filters before aggregation.
 bool Incidents::passes() {
-  if (is_there(options_.block)) {
+  if (does_exist(options_.block)) {
     drop(counts_.blocked, 1);
     return false;
   }
@@ -96,7 +96,7 @@ bool Incidents::is_over(int64_t time_ns) const {
   return time_ns - incident_.end_ns > options_.gap_ns || time_ns < incident_.start_ns;
 }
 
-// The filter after aggregation: alarms of the interval, or of the incident.
+// Applies the filter after aggregation: the minimum number of alarms in the interval, or in the incident.
 bool Incidents::is_enough(int64_t time_ns, int64_t alarms) {
   const int64_t interval = options_.within_ns > 0 ? time_ns / options_.within_ns : 0;
   if (interval != interval_) in_interval_ = 0;
@@ -105,13 +105,13 @@ bool Incidents::is_enough(int64_t time_ns, int64_t alarms) {
   return in_interval_ >= options_.min_windows;
 }
 
-// It is one alarm however long it lasts, so that none is waited for.
+// A silence is one alarm however long it lasts, so the minimum number of alarms does not apply.
 void Incidents::add(const Silence& silence, float threshold) {
   close_before(silence.time_ns);
   if (!passes()) return;
   put_alarm(silence.time_ns, silence.score, threshold,
             {"silence", silence.score / std::max(threshold, 1.0F)});
-  if (options_.interval_ns == 0 && !told_) tell(Incident::State::open);
+  if (options_.interval_ns == 0 && !reported_) report(Incident::State::open);
 }
 
 void Incidents::close_before(int64_t time_ns) {
@@ -121,7 +121,7 @@ void Incidents::close_before(int64_t time_ns) {
 void Incidents::put_alarm(int64_t time_ns, float score, float threshold, const AlarmReason& reason) {
   if (!open_) {
     open_ = true;
-    told_ = false;
+    reported_ = false;
     if (options_.within_ns == 0) in_interval_ = 0;
     incident_ = {.channel = channel_,
                  .start_ns = time_ns,
@@ -140,7 +140,7 @@ void Incidents::put_alarm(int64_t time_ns, float score, float threshold, const A
   }
 }
 
-// Those that the detector does not know, else the one that attention points at most.
+// Names the IDs that the detector does not know; if there are none, the one with the most attention.
 void Incidents::name_ids(const StreamDetector& detector) {
   const MessageKeys ids = detector.node_ids();
   const auto name = [&](MessageKey key) {
@@ -163,20 +163,20 @@ void Incidents::name_ids(const StreamDetector& detector) {
 void Incidents::end() {
   if (!open_) return;
   open_ = false;
-  const bool enough = options_.interval_ns > 0 ? is_enough(incident_.start_ns, incident_.windows) : told_;
+  const bool enough = options_.interval_ns > 0 ? is_enough(incident_.start_ns, incident_.windows) : reported_;
   if (enough)
-    tell(Incident::State::closed);
+    report(Incident::State::closed);
   else
     drop(counts_.below_threshold, incident_.windows);
 }
 
-void Incidents::tell(Incident::State state) {
-  if (!told_) incident_.number = ++number_;
-  told_ = true;
-  told_ns_ = incident_.end_ns;
+void Incidents::report(Incident::State state) {
+  if (!reported_) incident_.number = ++number_;
+  reported_ = true;
+  reported_ns_ = incident_.end_ns;
   incident_.state = state;
   incident_.filtered = std::exchange(filtered_, 0);
-  tell_(incident_);
+  report_(incident_);
 }
 
 }  // namespace plimsoll

@@ -14,69 +14,72 @@
 
 namespace plimsoll {
 
-/// Alarms of a channel that belong together: they follow each other within a gap, or are of one interval.
+/// Alarms of a channel that belong together: they follow each other within a gap, or are in one interval.
 struct Incident {
   enum class State : uint8_t { open, ongoing, closed };
   struct Id {
     uint32_t can_id = 0;
-    std::string channel = {};  ///< of merged ones
+    std::string channel = {};  ///< The channel of merged ones.
 
     auto operator<=>(const Id&) const = default;
   };
 
-  int64_t number = 0;  ///< from 1, over all channels
+  int64_t number = 0;  ///< Counted from 1, over all channels.
   State state = State::open;
-  std::string channel;  ///< empty where the source tells none, or channels are merged
+  std::string channel;  ///< Empty if the source records no channel, or channels are merged.
   int64_t start_ns = 0;
-  int64_t end_ns = 0;   ///< of the last alarm
-  int64_t windows = 0;  ///< alarms
-  float worst = 0;      ///< score
+  int64_t end_ns = 0;   ///< Time of the last alarm.
+  int64_t windows = 0;  ///< Number of alarms.
+  float worst = 0;      ///< Worst score.
   float threshold = 0;
-  float strength = 0;  ///< the strongest alarm has it (can/live/alarm_reason.h)
-  std::string part;    ///< by which it is that
+  float strength = 0;  ///< Strength of the strongest alarm (can/live/alarm_reason.h).
+  std::string part;    ///< Part of the score that caused the strongest alarm.
   struct Named {
-    int64_t windows = 0;  ///< alarms that an ID is named in
-    bool known = true;    ///< to the detector
+    int64_t windows = 0;  ///< Number of alarms in which the ID is named.
+    bool known = true;    ///< Whether the detector knows the ID.
   };
   std::map<Id, Named> ids;
-  int64_t filtered = 0;  ///< alarms that a filter dropped since the event before
+  int64_t filtered = 0;  ///< Number of alarms that a filter dropped since the event before.
 
-  /// "low", "medium", "high" or "critical": by the strength, and by how many alarms there are.
+  /// "low", "medium", "high" or "critical", by the strength and the number of alarms.
   const char* severity() const;
-  /// Why: "unknown ID 0x18EAFF0B".
+  /// The reason: "unknown ID 0x18EAFF0B".
   std::string reason() const;
 };
 
-/// "open", "ongoing" or "closed"
+/// "open", "ongoing" or "closed".
 const char* state_name(Incident::State state);
 
-/// Alarms of one channel to incidents, by the filters of AUTOSAR's Intrusion Detection System Manager in its
-/// order: block state, every n-th, aggregation, threshold (docs/events.md). Intervals begin at multiples of
-/// their length, in the time of the traffic. Not thread-safe.
+/// Turns alarms of one channel into incidents, with the filters of AUTOSAR's Intrusion Detection System
+/// Manager in its order: block state, every n-th, aggregation, threshold (docs/events.md). Intervals begin at
+/// multiples of their length, in the time of the traffic. Not thread-safe.
 class Incidents {
  public:
   struct Options {
-    std::filesystem::path block = {};  ///< while there is such a file, alarms are dropped; empty: none
-    int64_t every = 1;                 ///< of alarms the n-th is taken
-    int64_t gap_ns = 1'000'000'000;    ///< told when it starts, once a minute, and when it is over
-    int64_t interval_ns = 0;           ///< in place of the gap: told when the interval is over; 0: the gap
-    int64_t min_windows = 1;           ///< alarms before an incident is told:
-    int64_t within_ns = 0;             ///< in an interval of this length; 0: in the incident
+    std::filesystem::path block = {};  ///< While this file exists, alarms are dropped; empty: no file.
+    int64_t every = 1;                 ///< Use every n-th alarm.
+    int64_t gap_ns = 1'000'000'000;    ///< Maximum gap within an incident, which is reported when it starts,
+                                       ///< once a minute, and when it is over.
+    int64_t interval_ns =
+        0;  ///< Length of intervals that replace the gap, reported when they are over; 0: use the gap.
+    int64_t min_windows = 1;  ///< Minimum alarms before an incident is reported.
+    int64_t within_ns = 0;    ///< Interval in which the minimum is counted; 0: the incident.
   };
-  using Tell = std::function<void(const Incident&)>;
-  /// `number`: of the last incident of all channels, which is counted on; `counts` gets what is dropped.
-  Incidents(const Options& options, std::string channel, int64_t& number, DetectCounts& counts, Tell tell)
+  using Report = std::function<void(const Incident&)>;
+  /// `number` is the number of the last incident of all channels and is incremented; `counts` receives what
+  /// is dropped.
+  Incidents(const Options& options, std::string channel, int64_t& number, DetectCounts& counts, Report report)
       : options_(options),
         channel_(std::move(channel)),
         number_(number),
         counts_(counts),
-        tell_(std::move(tell)) {}
+        report_(std::move(report)) {}
 
-  /// A window was judged.
+  /// Adds an evaluated window.
   void add(const Verdict& verdict, const StreamDetector& detector);
-  /// The bus was silent for too long.
+  /// Adds a silence of the bus that was too long.
   void add(const Silence& silence, float threshold);
-  /// Another recording, or the end: what is open is over.
+  /// Closes the open incident, at another recording or at the end.
   void end();
 
  private:
@@ -87,7 +90,7 @@ class Incidents {
   void close_before(int64_t time_ns);
   void put_alarm(int64_t time_ns, float score, float threshold, const AlarmReason& reason);
   void name_ids(const StreamDetector& detector);
-  void tell(Incident::State state);
+  void report(Incident::State state);
 
   static constexpr size_t kMaxIds = 16;
 
@@ -95,14 +98,14 @@ class Incidents {
   std::string channel_;
   int64_t& number_;
   DetectCounts& counts_;
-  Tell tell_;
-  int64_t sampled_ = 0;      // alarms since the last n-th one
-  int64_t interval_ = 0;     // of the threshold, in which
-  int64_t in_interval_ = 0;  // alarms came
-  int64_t filtered_ = 0;     // since the event before
+  Report report_;
+  int64_t sampled_ = 0;      // Number of alarms since the last one that was used.
+  int64_t interval_ = 0;     // Number of the current interval of the threshold.
+  int64_t in_interval_ = 0;  // Number of alarms in the interval.
+  int64_t filtered_ = 0;     // Number of alarms dropped since the event before.
   bool open_ = false;
-  bool told_ = false;
-  int64_t told_ns_ = 0;
+  bool reported_ = false;
+  int64_t reported_ns_ = 0;
   Incident incident_;
 };
 

@@ -28,11 +28,11 @@ void Latency::add(int64_t ns) {
 }
 
 int64_t Latency::quantile(double q) const {
-  const auto wanted = static_cast<int64_t>(std::ceil(q * static_cast<double>(count_)));
+  const auto rank = static_cast<int64_t>(std::ceil(q * static_cast<double>(count_)));
   int64_t seen = 0;
   for (size_t b = 0; b < counts_.size(); ++b) {
     seen += counts_[b];
-    if (seen >= wanted && seen > 0) return std::min(end_of(b), max_);
+    if (seen >= rank && seen > 0) return std::min(end_of(b), max_);
   }
   return max_;
 }

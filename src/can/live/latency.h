@@ -7,20 +7,20 @@
 
 namespace plimsoll {
 
-/// Counts spans of time in buckets that grow with them: any number in the same few kilobytes, quantiles to
-/// 1.6 % (the idea of HdrHistogram). Not thread-safe.
+/// Counts spans of time in buckets that grow with them: any number of spans in the same few kilobytes, with
+/// quantiles accurate to 1.6 % (the idea of HdrHistogram). Not thread-safe.
 class Latency {
  public:
   void add(int64_t ns);
 
   int64_t count() const { return count_; }
   int64_t max() const { return max_; }
-  /// The least bucket's end at or below which a share `q` of all lies, in ns, no more than most(); 0 where
+  /// The end of the first bucket at or below which a share `q` of all spans lies, in ns, at most max(); 0 if
   /// there are none.
   int64_t quantile(double q) const;
 
  private:
-  static constexpr int kBits = 6;  // 64 buckets for each doubling
+  static constexpr int kBits = 6;  // There are 64 buckets for each doubling.
   static size_t bucket(int64_t ns);
   static int64_t end_of(size_t bucket);
 

@@ -10,7 +10,7 @@ namespace plimsoll {
 
 std::unique_ptr<FrameFeed> open_feed(const std::vector<std::string>& sources, const FeedOptions& given) {
   FeedOptions options = given;
-  // A stream cannot be read again where a longer frame comes.
+  // A stream cannot be read again when a longer frame arrives.
   if (options.format.payload == kChosenPayload) options.format.payload = kFdPayloadBytes;
   const auto is_bus = [](const std::string& source) {
     return source != "-" && !std::filesystem::exists(source) && is_interface(source);

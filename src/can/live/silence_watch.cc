@@ -18,15 +18,15 @@ SilenceWatch::SilenceWatch(const BusSilence& benign, const Vocabulary& vocabular
         "it again, or train it on behaviour features");
   const auto longest = static_cast<double>(benign.longest_ns);
   const auto tick = static_cast<double>(tick_ns);
-  // The first tick whose score is above the threshold; beyond 2^61 ns there is none.
+  // The first tick whose score is above the threshold; there is none beyond 2^61 ns.
   const double ticks = std::floor(std::min(longest * std::exp2(threshold), 0x1p61) / tick) + 1;
-  told_after_ns_ = static_cast<int64_t>(ticks) * tick_ns;
-  score_ = static_cast<float>(std::log2(static_cast<double>(told_after_ns_) / longest));
+  reported_after_ns_ = static_cast<int64_t>(ticks) * tick_ns;
+  score_ = static_cast<float>(std::log2(static_cast<double>(reported_after_ns_) / longest));
   heard_.begin(vocabulary_.size());
 }
 
 bool SilenceWatch::is_due(int64_t now_ns) const {
-  return latest_ns_ && !told_ && bounded_gap_ns(*latest_ns_, now_ns) > told_after_ns_ &&
+  return latest_ns_ && !reported_ && bounded_gap_ns(*latest_ns_, now_ns) > reported_after_ns_ &&
          heard_.count(*latest_ns_) > benign_.ids_before_sleep;
 }
 
@@ -41,7 +41,7 @@ int64_t SilenceWatch::add(const FrameSpans& frames, const std::vector<std::strin
         latest_ns_ && gap_ns(time, *latest_ns_) > static_cast<uint64_t>(WindowStream::kMaxBack);
     if (!latest_ns_ || set_back || time > *latest_ns_) {
       latest_ns_ = time;
-      told_ = false;
+      reported_ = false;
     }
     heard_.add(vocabulary_.index(keys[at]), time);
   }
@@ -50,8 +50,8 @@ int64_t SilenceWatch::add(const FrameSpans& frames, const std::vector<std::strin
 
 std::optional<Silence> SilenceWatch::until(int64_t now_ns) {
   if (!is_due(now_ns)) return std::nullopt;
-  told_ = true;
-  return Silence{*latest_ns_, *latest_ns_ + told_after_ns_, score_};
+  reported_ = true;
+  return Silence{*latest_ns_, *latest_ns_ + reported_after_ns_, score_};
 }
 
 }  // namespace plimsoll

@@ -14,15 +14,15 @@ namespace plimsoll {
 namespace {
 
 WindowOptions windows_of(WindowOptions windows, const DetectOptions& options) {
-  const auto of = [&](const std::optional<WindowLength>& given, int64_t trained) {
+  const auto length_or = [&](const std::optional<WindowLength>& given, int64_t trained) {
     if (!given) return trained;
     if (given->unit != windows.unit)
       throw UsageError(fmt::format("the detector was trained on windows of {}: {} is of the other kind",
                                    WindowLength{windows.window, windows.unit}.text(), given->text()));
     return given->value;
   };
-  windows.window = of(options.window, windows.window);
-  windows.stride = of(options.stride, windows.stride);
+  windows.window = length_or(options.window, windows.window);
+  windows.stride = length_or(options.stride, windows.stride);
   return windows;
 }
 
@@ -80,8 +80,8 @@ bool StreamDetector::next(Verdict& verdict) {
   } else {
     verdict.score = judge_.log_odds(graph);
   }
-  // What is no number is no clean bill. Levels are those of whole windows: in one of a few frames each is a
-  // great share.
+  // NaN must not pass for benign. Levels are those of whole windows: in a window of a few frames each frame
+  // is a great share.
   const bool whole = !verdict.window.partial || first_;
   first_ = false;
   verdict.alarm = whole && !(verdict.score <= threshold_);

@@ -21,11 +21,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kPieceBytes = 64 << 10;  // the longest line
-constexpr size_t kReadBytes = 4 << 10;    // at once: of a file, some 100 frames
-constexpr size_t kFirstBytes = 4096;      // in which a line must tell the format
+constexpr size_t kPieceBytes = 64 << 10;  // Maximum length of a line.
+constexpr size_t kReadBytes = 4 << 10;    // Bytes read at once: some 100 frames of a file.
+constexpr size_t kFirstBytes = 4096;      // Bytes in which a line must reveal the format.
 
-// Bytes as they come.
+// Bytes as they arrive.
 class LiveBytes {
  public:
   LiveBytes(const std::string& source, const FeedOptions& options) : stop_(options.stop) {
@@ -48,7 +48,7 @@ class LiveBytes {
     if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
   }
 
-  // Some, as soon as there are any; 0 at the end.
+  // Reads the available bytes, and waits for at least one; 0 at the end.
   size_t read(char* data, size_t bytes) {
     if (stop_ != nullptr && *stop_) return 0;
     if (compressed_) return compressed_->read(data, bytes);
@@ -63,7 +63,7 @@ class LiveBytes {
   bool is_cut_off() const { return compressed_ && compressed_->is_cut_off(); }
 
  private:
-  // Without waiting for whoever writes into a pipe, which wait_for_input does.
+  // Opens without waiting for the writer of a pipe; wait_for_input waits.
   void open(const std::string& source) {
     name_ = source;
     descriptor_ = ::open(source.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -109,7 +109,7 @@ class TextFeed : public FrameFeed {
   const FeedLosses& losses() const override { return losses_; }
 
  private:
-  // Whole lines into the piece, and what tells their format; false at the end.
+  // Reads whole lines into the piece, and detects their format; false at the end.
   bool next_lines() {
     if (piece_.last) return false;
     drop_front(piece_.text_bytes);
@@ -135,13 +135,13 @@ class TextFeed : public FrameFeed {
   void find_lines() {
     const size_t newline = std::string_view(piece_.buffer.data(), held_).rfind('\n');
     const size_t whole = newline == std::string_view::npos ? 0 : newline + 1;
-    // A last line needs no end; one that is interrupted is not whole.
+    // The last line needs no line end, but an interrupted one is not complete.
     piece_.text_bytes = piece_.last && !is_stopped() ? held_ : whole;
   }
 
   bool is_stopped() const { return options_.stop != nullptr && *options_.stop; }
 
-  // A stream that is joined begins within a line, which tells no format.
+  // A stream that is joined midway begins within a line, which does not reveal the format.
   bool knows_format() {
     while (!piece_.format && piece_.text_bytes > 0) {
       try {
@@ -218,7 +218,7 @@ class TextFeed : public FrameFeed {
     if (parsed_.truncation) losses_.truncation = parsed_.truncation;
     add_elapsed(name_, piece_, parsed_, elapsed_ns_);
     std::swap(frames, parsed_.frames);
-    parsed_.frames.channels = frames.channels;  // the next frames have the same numbers of channels
+    parsed_.frames.channels = frames.channels;  // The next frames use the same channel numbers.
   }
 
   FeedOptions options_;
@@ -227,12 +227,12 @@ class TextFeed : public FrameFeed {
   LiveBytes bytes_;
   CapturePiece piece_;
   ParsedPiece parsed_;
-  size_t held_ = 0;           // bytes in the piece's buffer, of which text_bytes are whole lines
-  size_t before_format_ = 0;  // bytes that told no format
-  std::string no_format_;     // the error of the last of these lines
+  size_t held_ = 0;           // Bytes in the piece's buffer; the first text_bytes of them are whole lines.
+  size_t before_format_ = 0;  // Bytes skipped before the format was known.
+  std::string no_format_;     // The error of the last line skipped so.
   bool within_long_line_ = false;
   int64_t lines_ = 0;
-  int64_t elapsed_ns_ = 0;  // of the lines until now, where times are differences
+  int64_t elapsed_ns_ = 0;  // Time of the lines so far, for formats whose times are differences.
   Clock::time_point arrived_;
   FeedLosses losses_;
 };

@@ -112,7 +112,7 @@ Incidents::Options incident_options(const DetectVerbOptions& options) {
 }
 
 // What was not told must not pass for silence.
-void say_what_was_held_back(const DetectCounts& counts) {
+void report_dropped_alarms(const DetectCounts& counts) {
   const int64_t events = counts.over_rate + counts.over_bytes;
   const int64_t alarms = counts.blocked + counts.sampled_out + counts.below_threshold;
   if (events + alarms == 0) return;
@@ -181,7 +181,7 @@ void run(const DetectVerbOptions& options) {
                        .detect = detect_options(options),
                        .format = feed_options.format,
                        .incidents = has_events ? std::optional(incident_options(options)) : std::nullopt,
-                       .tell = [&](const Incident& incident) { sink.tell(incident); },
+                       .report = [&](const Incident& incident) { sink.report(incident); },
                        .tick_ns = feed_options.tick_ns},
                       *feed, lines, counts, stop, reload_requested);
   warn_of_other_windows(detection.detector());
@@ -197,7 +197,7 @@ void run(const DetectVerbOptions& options) {
   lines.summarise(feed->losses(), budget.report_json(), has_events ? events_json(counts) : Json());
   if (const auto& truncation = feed->losses().truncation)
     feed_options.format.warn(truncation_text(source, *truncation, lines.frames()));
-  if (has_events) say_what_was_held_back(counts);
+  if (has_events) report_dropped_alarms(counts);
   detection.throw_damage();
   if (!stop) require_windows(source, lines, feed->losses());
   if (!stop) detection.require_known_channel();

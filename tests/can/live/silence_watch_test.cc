@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kSecond = 1000 * kMs;
 constexpr int64_t kTick = 100 * kMs;
 
-// Four IDs, each every 20 ms, for so many rounds: never 6 ms without a frame, but where `lacking` tells.
+// Rounds of `ids` IDs, each sent every 20 ms: at most 6 ms without a frame if `ids` is 4.
 std::vector<Frame> rounds(int count, int64_t start = 0, int ids = 4) {
   std::vector<Frame> frames;
   for (int k = 0; k < count; ++k)
@@ -26,14 +26,14 @@ std::vector<Frame> rounds(int count, int64_t start = 0, int ids = 4) {
   return frames;
 }
 
-// Frames after each other, with what stands between: the silences that are told, and at which time.
-struct Told {
+// Feeds frames one by one and collects the reported silences and their times.
+struct Reported {
   std::vector<Silence> silences;
-  std::vector<int64_t> before;  // frames that came before each
+  std::vector<int64_t> before;  // Number of frames before each silence.
 };
 
-Told told(SilenceWatch& watch, const std::vector<Frame>& all) {
-  Told result;
+Reported report_all(SilenceWatch& watch, const std::vector<Frame>& all) {
+  Reported result;
   const FrameBatch batch = batch_of(all);
   FrameSpans frames = batch.spans();
   while (frames.size() > 0) {
@@ -60,9 +60,9 @@ TEST(BusSilence, IsTheLongestPauseAwakeAndWhatIsHeardBeforeASleep) {
   EXPECT_EQ(learned_from(rounds(50)).silence().longest_ns, 5 * kMs);
   EXPECT_EQ(learned_from(rounds(50)).silence().ids_before_sleep, -1);
   auto sleeps = rounds(50);
-  for (const Frame& frame : rounds(60, 2 * kSecond, 1))
-    sleeps.push_back(frame);  // a pause of 1.01 s after all four
-  for (const Frame& frame : rounds(50, 300 * kSecond)) sleeps.push_back(frame);  // and one after a single one
+  // A pause of 1.01 s follows all four IDs, and another one a single ID.
+  for (const Frame& frame : rounds(60, 2 * kSecond, 1)) sleeps.push_back(frame);
+  for (const Frame& frame : rounds(50, 300 * kSecond)) sleeps.push_back(frame);
   EXPECT_EQ(learned_from(sleeps).silence().ids_before_sleep, 4);
   EXPECT_EQ(learned_from(sleeps).silence().longest_ns, 20 * kMs) << "a single ID every 20 ms";
   BusSilence all = learned_from(rounds(50)).silence();
@@ -77,12 +77,12 @@ TEST(BusSilence, IsTheLongestPauseAwakeAndWhatIsHeardBeforeASleep) {
             std::string::npos);
 }
 
-TEST(SilenceWatch, TellsABusThatFallsSilentOnceAtTheFirstTick) {
+TEST(SilenceWatch, ReportsABusThatFallsSilentOnceAtTheFirstTick) {
   SilenceWatch watch = watch_of(rounds(50));
   auto frames = rounds(50);
   const int64_t last = frames.back().time_ns;
   for (const Frame& frame : rounds(10, last + 350 * kMs)) frames.push_back(frame);
-  const Told found = told(watch, frames);
+  const Reported found = report_all(watch, frames);
   ASSERT_EQ(found.silences.size(), 1U);
   EXPECT_THAT(found.before, testing::ElementsAre(200));
   EXPECT_EQ(found.silences[0].since_ns, last);
@@ -94,18 +94,18 @@ TEST(SilenceWatch, ATickIsNoSilenceUnlessItIsLongerThanTwiceTheLongest) {
   SilenceWatch watch = watch_of(rounds(50));
   auto frames = rounds(1);
   for (int k = 1; k < 20; ++k) frames.push_back({frames.back().time_ns + kTick, 0x100, {1}});
-  EXPECT_TRUE(told(watch, frames).silences.empty()) << "a frame that comes in time";
+  EXPECT_TRUE(report_all(watch, frames).silences.empty()) << "a frame that comes in time";
   frames.push_back({frames.back().time_ns + kTick + 1, 0x100, {1}});
   SilenceWatch again = watch_of(rounds(50));
-  EXPECT_EQ(told(again, frames).silences.size(), 1U);
-  // Steps of 3 ms: 12 ms are the first that exceed two times 5 ms.
+  EXPECT_EQ(report_all(again, frames).silences.size(), 1U);
+  // In steps of 3 ms, 12 ms are the first that exceed two times 5 ms.
   SilenceWatch fine = watch_of(rounds(50), 3 * kMs);
-  const auto silence = told(fine, {{0, 0x100, {1}}, {kSecond, 0x100, {1}}}).silences;
+  const auto silence = report_all(fine, {{0, 0x100, {1}}, {kSecond, 0x100, {1}}}).silences;
   ASSERT_EQ(silence.size(), 1U);
   EXPECT_EQ(silence[0].time_ns, 12 * kMs);
-  // Another threshold.
+  // The threshold is higher.
   SilenceWatch lenient = watch_of(rounds(50), kTick, 6);
-  const auto later = told(lenient, {{0, 0x100, {1}}, {kSecond, 0x100, {1}}}).silences;
+  const auto later = report_all(lenient, {{0, 0x100, {1}}, {kSecond, 0x100, {1}}}).silences;
   ASSERT_EQ(later.size(), 1U);
   EXPECT_EQ(later[0].time_ns, 400 * kMs) << "64 times 5 ms are 320";
 }
@@ -115,13 +115,13 @@ TEST(SilenceWatch, GoesOnWithoutFrames) {
   EXPECT_FALSE(watch.until(kSecond)) << "nothing was heard yet";
   const auto frames = rounds(50);
   const int64_t last = frames.back().time_ns;
-  EXPECT_TRUE(told(watch, frames).silences.empty());
+  EXPECT_TRUE(report_all(watch, frames).silences.empty());
   EXPECT_FALSE(watch.until(last + kTick));
   const auto silence = watch.until(last + kTick + kMs);
   ASSERT_TRUE(silence);
   EXPECT_EQ(silence->time_ns, last + kTick);
   EXPECT_FALSE(watch.until(last + 2 * kTick)) << "once";
-  EXPECT_TRUE(told(watch, rounds(50, last + 100 * kSecond)).silences.empty()) << "the frames after it";
+  EXPECT_TRUE(report_all(watch, rounds(50, last + 100 * kSecond)).silences.empty()) << "the frames after it";
   EXPECT_TRUE(watch.until(last + 200 * kSecond)) << "another one";
 }
 
@@ -132,15 +132,15 @@ TEST(SilenceWatch, ASleepAsInBenignTrafficIsNone) {
   for (const Frame& frame : rounds(50, 900 * kSecond)) benign.push_back(frame);
   ASSERT_EQ(learned_from(benign).silence().ids_before_sleep, 1);
   SilenceWatch watch = watch_of(benign);
-  EXPECT_TRUE(told(watch, benign).silences.empty());
-  EXPECT_TRUE(told(watch, rounds(10, 5000 * kSecond)).silences.size() == 1) << "cut off among all four";
+  EXPECT_TRUE(report_all(watch, benign).silences.empty());
+  EXPECT_TRUE(report_all(watch, rounds(10, 5000 * kSecond)).silences.size() == 1) << "cut off among all four";
 }
 
 TEST(SilenceWatch, AClockThatIsSetBackIsNoSilence) {
   SilenceWatch watch = watch_of(rounds(50));
-  EXPECT_TRUE(told(watch, rounds(50, 5000 * kSecond)).silences.empty());
-  EXPECT_TRUE(told(watch, rounds(50)).silences.empty());
-  EXPECT_EQ(told(watch, rounds(50, 10 * kSecond)).silences.size(), 1U) << "from the new time on";
+  EXPECT_TRUE(report_all(watch, rounds(50, 5000 * kSecond)).silences.empty());
+  EXPECT_TRUE(report_all(watch, rounds(50)).silences.empty());
+  EXPECT_EQ(report_all(watch, rounds(50, 10 * kSecond)).silences.size(), 1U) << "from the new time on";
 }
 
 TEST(SilenceWatch, WantsADetectorThatLearnedIt) {
