@@ -13,9 +13,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr size_t kDrawnWindows = 4;  // of each list
+constexpr size_t kDrawnWindows = 4;  // Number of windows drawn of each list.
 constexpr int64_t kColumns = 14;
-constexpr int64_t kBufferBytes = int64_t{256} << 10;  // of a column that is written
+constexpr int64_t kBufferBytes = int64_t{256} << 10;  // Buffer for each column that is written.
 
 const GraphRange& recording_of(const GraphSetTables& tables, int64_t graph) {
   return *std::ranges::find_if(tables.recordings, [graph](const GraphRange& recording) {
@@ -29,18 +29,18 @@ std::string name_of(MessageKey key, const std::vector<std::string>& channels) {
                      (key & kCanExtended) != 0 ? 8 : 3);
 }
 
-// Anything else at the output may be what somebody needs.
+// Anything else at the output may be needed.
 bool is_replaceable(const std::filesystem::path& out) {
   if (!std::filesystem::exists(out)) return false;
   try {
     if (kind_of(out) == "attention") return true;
   } catch (const InputError&) {
-    // No data set.
+    // It is not a data set.
   }
   throw Failure(out.string() + " exists already and is no attention; name another folder");
 }
 
-// Shares by place; 0 where there are none.
+// Shares by index, 0 if absent.
 std::vector<float> dense(const std::vector<Focus::Share>& shares, size_t count) {
   std::vector<float> all(count, 0);
   for (const auto& [index, share] : shares) all[static_cast<size_t>(index)] = share;
@@ -127,7 +127,7 @@ class AttentionWriter {
   }
 
  private:
-  // Of each row [layers, heads]; the network has [rows, heads] a layer.
+  // Appends the weights of each row as [layers, heads]; the network has [rows, heads] for each layer.
   void append_weights(NpyWriter& column, const GatNetwork& network, size_t first, size_t rows) const {
     const auto heads = static_cast<size_t>(heads_);
     for (size_t row = first; row < first + rows; ++row)
@@ -198,7 +198,7 @@ Focus AttendedWindows::focus() const {
 }
 
 int64_t AttendedWindows::bytes(const std::filesystem::path& model, bool written) {
-  // Weights as they are packed, and what a window's layers make.
+  // Includes the packed weights, and the outputs of a window's layers.
   const int64_t drawn = 2 * static_cast<int64_t>(std::filesystem::file_size(model)) + 4 * kMiB;
   return drawn + (written ? kColumns * kBufferBytes : 0);
 }

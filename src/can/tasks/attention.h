@@ -13,15 +13,15 @@
 
 namespace plimsoll {
 
-/// What a trained detector's attention points at, window by window, without torch. Not thread-safe.
+/// Shows what a trained detector's attention points at, window by window, without torch. Not thread-safe.
 class AttendedWindows {
  public:
-  /// `windows` must outlive it. Errors: InputError where the model reads other windows; BudgetExceeded.
+  /// `windows` must outlive the object. Errors: InputError if the model reads other windows; BudgetExceeded.
   AttendedWindows(const std::filesystem::path& model, const WindowSource& windows);
 
   /// Makes the graph of a window and scores it. Errors: BudgetExceeded.
   void read(int64_t graph);
-  /// Of the window that was read last: its log-odds, its graph without hidden columns, the message of each
+  /// Values of the last window read: its log-odds, its graph without hidden columns, the message of each
   /// node.
   float score() const { return score_; }
   const GraphBlock& graph() const { return block_; }
@@ -32,7 +32,7 @@ class AttendedWindows {
   const std::vector<std::string>& channels() const { return vocabulary_.ids().channels; }
   const WindowSource& windows() const { return windows_; }
 
-  /// What it takes of the ledger at most, beside graphs of unusual size; `written`: with write_attention.
+  /// Maximum bytes entered in the ledger, except for graphs of unusual size; `written`: with write_attention.
   static int64_t bytes(const std::filesystem::path& model, bool written);
 
  private:
@@ -47,14 +47,14 @@ class AttendedWindows {
 };
 
 /// Writes the attention of all windows on the lists as a data set of kind `attention`
-/// (docs/formats/attention.md), which replaces one that is there. `detector`: its name and seed. `progress`
-/// gets windows done and in all; may throw to end it. Errors: Failure (the output is something else, disk),
-/// BudgetExceeded.
+/// (docs/formats/attention.md); replaces an existing one. `detector` provides name and seed. `progress` gets
+/// the number of windows written and the total; it may throw to end the work. Errors: Failure (the output is
+/// something else, disk), BudgetExceeded.
 void write_attention(const std::filesystem::path& out, AttendedWindows& attended,
                      std::span<const JudgedList> lists, const DetectorScores& detector, const Json& data,
                      const std::function<void(int64_t, int64_t)>& progress);
 
-/// Graphs of the windows of a list with the highest scores, drawn with what attention points at.
+/// Draws the graphs of the windows of a list with the highest scores, with what attention points at.
 std::vector<Report::Figure> suspicious_windows(AttendedWindows& attended, const JudgedList& list,
                                                std::span<const float> scores);
 

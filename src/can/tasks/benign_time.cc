@@ -16,7 +16,7 @@ double benign_hours(const WindowTimes& times, size_t recording, int64_t first_gr
     if (window == first_graph || truth[at] != 0) continue;
     const int64_t before = end_of(at - 1);
     const int64_t end = end_of(at);
-    // Unsigned: no pair of times overflows.
+    // The subtraction is unsigned so that no pair of times overflows.
     const uint64_t passed = static_cast<uint64_t>(end) - static_cast<uint64_t>(before);
     if (end >= before && passed <= static_cast<uint64_t>(WindowStream::kMaxPause))
       total_ns += static_cast<double>(passed);

@@ -7,10 +7,10 @@
 
 namespace plimsoll {
 
-/// How long the benign ones of a recording's windows lasted together, in hours: what false alarms are counted
-/// over. A window lasts from the end of the one before it to its own, however long the windows are. The first
-/// one of the recording has none before it and does not count, nor one in which time runs back or the bus
-/// sleeps (WindowStream::kMaxPause); 0 for a recording without times. `truth`: [G], 0 for a benign window.
+/// Total duration of the benign windows of a recording in hours, over which false alarms are counted. A
+/// window lasts from the end of the one before to its own end, however long the windows are. Not counted: the
+/// first window of the recording, windows in which time runs backwards, and windows in which the bus sleeps
+/// (WindowStream::kMaxPause). 0 for a recording without times. `truth`: [G], 0 for a benign window.
 double benign_hours(const WindowTimes& times, size_t recording, int64_t first_graph,
                     std::span<const int64_t> windows, std::span<const uint8_t> truth);
 

@@ -24,7 +24,7 @@ void DetectionDelay::add(const WindowTimes& times, size_t recording, std::span<c
     const int64_t judged_ns = times.time_ns[static_cast<size_t>(verdict)];
     if (!times.timed[recording] || judged_ns < began_ns) return;
     ++timed;
-    // Unsigned: no pair of times overflows, and no digit of the difference is lost.
+    // The subtraction is unsigned so that no pair of times overflows and no digit of the difference is lost.
     const uint64_t passed_ns = static_cast<uint64_t>(judged_ns) - static_cast<uint64_t>(began_ns);
     milliseconds_sum += static_cast<double>(passed_ns) / 1e6;
     return;

@@ -9,22 +9,22 @@
 
 namespace plimsoll {
 
-/// How long attacks went on before a window was flagged. The verdict on a window is there with its last
-/// frame; of a detector that looks ahead with the last frame that it looks at. The delay of a recording runs
-/// from its first attack frame, of those that its judged windows hold, to the verdict on the first flagged
-/// window that ends there or later.
+/// How long attacks went on before a window was flagged. The result for a window is known with its last
+/// frame, or with the last frame that the detector looks ahead at. The delay of a recording is counted from
+/// its first attack frame within its evaluated windows to the result of the first flagged window that ends
+/// there or later.
 struct DetectionDelay {
-  int64_t recordings = 0;  ///< with attack frames in judged windows
+  int64_t recordings = 0;  ///< Recordings with attack frames in evaluated windows.
   int64_t detected = 0;
-  int64_t timed = 0;            ///< of those detected, with times that do not run back
-  double frames_sum = 0;        ///< of those detected
-  double milliseconds_sum = 0;  ///< of those timed
+  int64_t timed = 0;            ///< Number of detected recordings with times that do not run backwards.
+  double frames_sum = 0;        ///< Sum over the detected recordings.
+  double milliseconds_sum = 0;  ///< Sum over the timed recordings.
 
-  /// Adds a recording: its number, its judged windows in order, whether a window is flagged, and whether the
-  /// detector looks ahead.
+  /// Adds a recording: its number, its evaluated windows in order, whether a window is flagged, and whether
+  /// the detector looks ahead.
   void add(const WindowTimes& times, size_t recording, std::span<const int64_t> windows,
            const std::function<bool(int64_t)>& is_flagged, bool looks_ahead);
-  /// Means over the recordings; undefined where none was detected, or none of them has times.
+  /// Means over the recordings; undefined if none was detected, or none of them has times.
   std::optional<double> frames() const;
   std::optional<double> milliseconds() const;
 };

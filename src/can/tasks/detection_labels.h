@@ -8,17 +8,18 @@
 
 namespace plimsoll {
 
-/// How many of these graphs hold an attack. `shapes`, here and below, has one for each graph of the source.
+/// Number of these graphs that hold an attack. In all functions of this header, `shapes` has one entry for
+/// each graph of the source.
 int64_t count_attacks(std::span<const int64_t> graphs, std::span<const GraphShape> shapes);
 
-/// Those that hold none.
+/// The graphs without attacks.
 GraphList benign_of(std::span<const int64_t> graphs, std::span<const GraphShape> shapes);
 
 /// Errors: InputError unless one of these validation graphs is benign.
 void require_benign(std::span<const int64_t> validation, std::span<const GraphShape> shapes);
 
-/// What a classifier of attacks needs to train and to have thresholds. Errors: InputError unless all labels
-/// are 0 or 1, the training graphs are of both kinds, and one of validation is benign.
+/// Checks that a classifier of attacks can be trained and get thresholds. Errors: InputError unless all
+/// labels are 0 or 1, the training graphs are of both kinds, and a validation graph is benign.
 void require_both_kinds(const TrainingSplit& split, std::span<const GraphShape> shapes);
 
 }  // namespace plimsoll

@@ -36,7 +36,7 @@ void read_thresholds(const SafetensorsView& file, DetectorFacts& facts) {
   });
 }
 
-// A list of names in the metadata; absent means none.
+// Reads a list of names in the metadata; an absent key is an empty list.
 std::vector<std::string> read_names(const SafetensorsView& file, const char* key) {
   if (!file.metadata().contains(key)) return {};
   return read_metadata(file, key, [](const Json& list) { return list.get<std::vector<std::string>>(); });
@@ -72,7 +72,7 @@ void save_detector(const std::filesystem::path& path, const Detector& detector) 
 Detector load_detector(const std::filesystem::path& path) {
   const SafetensorsView file(path);
   Detector detector;
-  set_model(file, detector, [](const auto& of, const auto& make) { return read_model(of, make); });
+  set_model(file, detector, [](const auto& view, const auto& make) { return read_model(view, make); });
   detector.facts.vocabulary = read_ids(file, "vocabulary.ids");
   detector.facts.benign_ids = read_ids(file, "vocabulary.benign");
   NamedTensors benign = own_tensors(file, "profile.");
@@ -92,7 +92,7 @@ Detector load_detector(const std::filesystem::path& path) {
 MappedDetector map_detector(const std::filesystem::path& path) {
   MappedDetector mapped{std::make_shared<const SafetensorsView>(path), {}};
   set_model(*mapped.file, mapped.detector,
-            [](const auto& of, const auto& make) { return map_model(of, make); });
+            [](const auto& view, const auto& make) { return map_model(view, make); });
   return mapped;
 }
 

@@ -14,24 +14,26 @@
 
 namespace plimsoll {
 
-/// What a trained detector needs beside its weights to be used on other data.
+/// What a trained detector needs in addition to its weights to be used on other data.
 struct DetectorFacts {
-  MessageIds vocabulary;                   ///< by index
-  MessageIds benign_ids;                   ///< of benign training traffic; its channels are the vocabulary's
-  std::vector<Threshold> thresholds = {};  ///< of its scores
-  std::vector<std::string> trained_on = {};  ///< content_of each training recording
-  std::vector<std::string> without = {};     ///< features that it does not see
-  std::string data = {};  ///< how its windows are made: JSON {"features", "window", "stride"}
-  /// Unknown IDs are evidence of their own (can/tasks/unknown_ids_apart.h): of a GAT trained with ID dropout.
+  MessageIds vocabulary;  ///< Keys by index.
+  MessageIds benign_ids;  ///< IDs of benign training traffic; the channels are those of the vocabulary.
+  std::vector<Threshold> thresholds = {};    ///< Thresholds for its scores.
+  std::vector<std::string> trained_on = {};  ///< The result of content_of for each training recording.
+  std::vector<std::string> without = {};     ///< Features that are hidden from it.
+  std::string data = {};  ///< How its windows are made: JSON {"features", "window", "stride"}.
+  /// Whether unknown IDs are evidence of their own (can/tasks/unknown_ids_apart.h): true for a GAT trained
+  /// with ID dropout.
   bool unknown_ids_apart = false;
-  /// What benign traffic does, "profile.*" and "timing.*", as src/ingest reads it; may be null.
+  /// What benign traffic does: the tensors "profile.*" and "timing.*" of can/profile and can/windows; may be
+  /// null.
   std::shared_ptr<const NamedTensors> benign = {};
 };
 
-/// A trained detector of attacks: a classifier, or an autoencoder that rebuilds attacks badly.
+/// A trained detector of attacks: a classifier, or an autoencoder that reconstructs attacks badly.
 struct Detector {
-  std::unique_ptr<GATWithJK> gat;                      ///< one of the two
-  std::unique_ptr<GraphAutoencoderNeighborhood> vgae;  ///< is there
+  std::unique_ptr<GATWithJK> gat;                      ///< Exactly one of gat and vgae is set.
+  std::unique_ptr<GraphAutoencoderNeighborhood> vgae;  ///< See gat.
   DetectorFacts facts;
 
   const ParameterList& parameters() const { return gat ? gat->parameters() : vgae->parameters(); }
@@ -46,14 +48,14 @@ void save_detector(const std::filesystem::path& path, const Detector& detector);
 /// Errors: InputError naming the file and the tensor or key that is missing or of another shape.
 Detector load_detector(const std::filesystem::path& path);
 
-/// The model of a detector whose parameters and buffers are views of its file, mapped: it predicts, and takes
-/// no anonymous memory. Its facts are left out.
+/// The model of a detector whose parameters and buffers are views of its mapped file: it can predict, and
+/// uses no anonymous memory. Its facts are empty.
 struct MappedDetector {
-  std::shared_ptr<const SafetensorsView> file;  ///< must outlive the model
+  std::shared_ptr<const SafetensorsView> file;  ///< Must outlive the model.
   Detector detector;
 };
 
-/// Errors: as load_detector().
+/// Errors: those of load_detector().
 MappedDetector map_detector(const std::filesystem::path& path);
 
 }  // namespace plimsoll

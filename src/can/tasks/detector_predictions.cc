@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// Of each window the probability of an attack, and what the last layer reads.
+// Predicts for each window the probability of an attack, and the input of the last layer.
 void predict_classes(const Detector& detector, const WindowData& data, const PredictionRequest& request,
                      PredictionWriter& writer) {
   const Predictions says(*detector.gat, request.embeddings);
@@ -24,7 +24,7 @@ void predict_classes(const Detector& detector, const WindowData& data, const Pre
   predict_blocks(data.source(), objective, request, writer);
 }
 
-// Of each window how badly it is rebuilt.
+// Predicts for each window the reconstruction error.
 void predict_errors(const Detector& detector, const WindowData& data, const PredictionRequest& request,
                     PredictionWriter& writer) {
   const auto shapes = read_shapes(data.source(), request.threads);

@@ -14,17 +14,17 @@
 namespace plimsoll {
 
 struct StageResult {
-  Detector detector;  ///< the best epoch's weights
+  Detector detector;  ///< The weights of the best epoch.
   FitResult fit;
   std::string weights_hash;
 };
 
-/// What is told of a stage that trained on a split.
+/// The report on a stage that trained on a split.
 StageReport report_of(const char* stage, StageResult result, const TrainingSplit& split);
 
 /// The training of one detector, ready to start. `fit` refers to the other members.
 struct DetectorStage {
-  explicit DetectorStage(const Recipe& of) : recipe(of) {}
+  explicit DetectorStage(const Recipe& stage_recipe) : recipe(stage_recipe) {}
   DetectorStage(const DetectorStage&) = delete;
   DetectorStage& operator=(const DetectorStage&) = delete;
 
@@ -34,7 +34,7 @@ struct DetectorStage {
 
   Recipe recipe;
   Detector detector;
-  std::vector<std::unique_ptr<Objective>> objectives;  ///< each around the one before
+  std::vector<std::unique_ptr<Objective>> objectives;  ///< Each objective wraps the one before.
   FitOptions fit;
 };
 

@@ -15,7 +15,7 @@
 namespace plimsoll {
 namespace {
 
-// Puts a copy of a stage's model where `detect` looks for it.
+// Copies a stage's model to where `detect` looks for it.
 void publish_detector(const std::filesystem::path& model, const RunFolder& folder) {
   const MappedFile file(model);
   replace_file(folder.detector(), [&](File& copy) { copy.write(file.bytes().data(), file.bytes().size()); });
@@ -33,9 +33,9 @@ TrainingSplit detection_split(const Recipe& recipe, const WindowData& data) {
   return split_for(recipe, data, {});
 }
 
-Findings DetectorTask::evaluate(const RunEvaluation& asked) const {
-  if (asked.rehearsal == nullptr) return judge_detector(asked);
-  asked.rehearsal->need(budget_to_judge(asked));
+Findings DetectorTask::evaluate(const RunEvaluation& options) const {
+  if (options.rehearsal == nullptr) return judge_detector(options);
+  options.rehearsal->need(budget_to_judge(options));
   return {};
 }
 
@@ -66,8 +66,8 @@ std::string DetectorTraining::trained_on() const {
                      format_count(static_cast<int64_t>(split_.validation.size())), split_.copies.size());
 }
 
-// Levels of fused scores are learned on windows as `detect` makes them of a known vehicle, which take the
-// place of those that trained.
+// Learns the levels of fused scores on windows as `detect` makes them of a known vehicle; they replace the
+// training windows.
 const TrainedStage* DetectorTraining::finish(const std::vector<TrainedStage>& stages, const RunFolder& folder,
                                              const RunOptions& run) {
   shapes_ = {};
@@ -82,10 +82,10 @@ const TrainedStage* DetectorTraining::finish(const std::vector<TrainedStage>& st
   };
   for (const TrainedStage& stage : stages) {
     if (!is_fused(stage.report.stage)) continue;
-    RunOptions beside = run;
+    RunOptions fusion_run = run;
     std::optional<StageMemory> memory;
-    if (stages.size() > 1) beside.outside_ledger += memory.emplace(run.outside_ledger).left();
-    learn_fusion(model(stage), *data_, recipe, beside);
+    if (stages.size() > 1) fusion_run.outside_ledger += memory.emplace(run.outside_ledger).left();
+    learn_fusion(model(stage), *data_, recipe, fusion_run);
   }
   const TrainedStage* const best = chosen(stages);
   if (best != nullptr) publish_detector(model(*best), folder);

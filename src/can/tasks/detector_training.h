@@ -11,11 +11,10 @@
 
 namespace plimsoll {
 
-/// What tasks that train detectors of attacks have in common: windows of frames, labelled, and how they are
-/// split.
+/// Common to the tasks that train detectors of attacks: labelled windows of frames, and how they are split.
 class DetectorTraining : public Training {
  public:
-  /// Errors: as Task::open().
+  /// Errors: those of Task::open().
   explicit DetectorTraining(TrainingInput input);
 
   const TrainingData& data() const override { return *data_; }
@@ -24,14 +23,14 @@ class DetectorTraining : public Training {
                              const RunOptions& run) override;
 
  protected:
-  /// The stage whose detector the run is about, or null.
+  /// The stage whose detector is the run's result, or null.
   virtual const TrainedStage* chosen(const std::vector<TrainedStage>& stages) const {
     return &stages.front();
   }
   /// Whether the detector of a stage has a fused score.
   virtual bool is_fused(const std::string& stage) const = 0;
 
-  /// What goes into the file of every detector.
+  /// The contents of every detector's file except the weights.
   DetectorFacts facts() const;
 
   const TrainingInput input_;
@@ -40,18 +39,18 @@ class DetectorTraining : public Training {
   TrainingSplit split_;
 };
 
-/// A task whose runs are judged as detectors are.
+/// A task whose runs are evaluated as detectors.
 class DetectorTask : public Task {
  public:
-  Findings evaluate(const RunEvaluation& asked) const override;
+  Findings evaluate(const RunEvaluation& options) const override;
   int64_t predict(const PredictionRequest& request) const override;
 };
 
-/// What windows are made with of a detector that was trained.
+/// The vocabulary and profile with which a trained detector's windows are made.
 LearnedBefore known_of(const DetectorFacts& facts);
 
-/// The windows of a detector's data and how they are split. Errors: UsageError where the recipe's task is not
-/// one for this data.
+/// The windows of a detector's data and how they are split. Errors: UsageError if the recipe's split is not
+/// by time or recording.
 TrainingSplit detection_split(const Recipe& recipe, const WindowData& data);
 
 }  // namespace plimsoll

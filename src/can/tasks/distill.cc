@@ -22,14 +22,14 @@
 namespace plimsoll {
 namespace {
 
-// The teacher's models where a stage looks for what to train.
+// Puts the teacher's models where a stage looks for the model to train.
 Recipe with_teachers(Recipe recipe) {
   recipe.gat = recipe.teacher.gat;
   recipe.vgae = recipe.teacher.vgae;
   return recipe;
 }
 
-// What trains and validates, in the order of the data set.
+// The training and validation graphs, in the order of the data set.
 GraphList graphs_of(const TrainingSplit& split) {
   GraphList graphs = split.training;
   graphs.insert(graphs.end(), split.validation.begin(), split.validation.end());
@@ -37,10 +37,10 @@ GraphList graphs_of(const TrainingSplit& split) {
   return graphs;
 }
 
-// KD-GAT's difficulty of each graph of a source, from the errors of some; of others 0.
+// KD-GAT's difficulty of each graph of a source, from the errors of some graphs; 0 for the others.
 Vector<float, Tag::columns> difficulty_of(std::span<const float> errors, std::span<const int64_t> graphs,
                                           size_t count) {
-  constexpr size_t kErrors = 3;  // of ReconstructionErrors
+  constexpr size_t kErrors = 3;  // Number of columns of ReconstructionErrors.
   constexpr float kIdWeight = 0.1F;
   Vector<float, Tag::columns> difficulty(count);
   for (size_t i = 0; i < graphs.size(); ++i)
@@ -48,7 +48,7 @@ Vector<float, Tag::columns> difficulty_of(std::span<const float> errors, std::sp
   return difficulty;
 }
 
-// Where models of earlier stages come from: their files, read or mapped, or nowhere yet, for planning.
+// Source of the models of earlier stages: their files, read or mapped, or for planning none yet.
 enum class Models { trained, mapped, planned, planned_without_data };
 
 Models models_of(const RunOptions& run, bool planning) {
@@ -56,7 +56,7 @@ Models models_of(const RunOptions& run, bool planning) {
   return run.without_data ? Models::planned_without_data : Models::planned;
 }
 
-// The inputs of each stage, made from what earlier ones left.
+// Makes the inputs of each stage from the outputs of earlier ones.
 class Pipeline {
  public:
   explicit Pipeline(DistillOptions options)
@@ -65,17 +65,17 @@ class Pipeline {
         benign_(benign_split(*in_.split, in_.shapes)),
         all_graphs_(graphs_of(*in_.split)),
         benign_graphs_(graphs_of(benign_)) {
-    // Now, not when the first teacher has trained for hours.
+    // Check before training, rather than when the first teacher has trained for hours.
     require_both_kinds(*in_.split, in_.shapes);
     if (!in_.teacher.empty()) take_teacher();
   }
 
   bool has_curriculum() const { return in_.recipe.curriculum.schedule != "none"; }
-  // Whether teachers' outputs are columns; else teachers are there while students train.
+  // Whether teachers' outputs are columns; otherwise the teachers are in memory while students train.
   bool is_cached() const { return in_.recipe.distillation.teacher_outputs == "cached"; }
   bool trains(const std::string& teacher) const { return teacher == "teacher" ? !given_gat_ : !given_vgae_; }
 
-  // A model is trained by `train` and planned by `plan`.
+  // Each model has a function `train...` and a function `plan...`.
 
   StageReport train_autoencoder(const RunOptions& run) const {
     return trained(vgae_stage(teachers_, {}, run));
@@ -88,7 +88,7 @@ class Pipeline {
     std::optional<Curriculum> curriculum;
     if (has_curriculum()) {
       curriculum.emplace(curriculum_of(difficulty(run)));
-      give_back_freed_memory();  // of the model that says which column it is
+      give_back_freed_memory();  // This is the memory of the model that identifies the column.
     }
     return trained(gat_stage(teachers_, curriculum ? &*curriculum : nullptr, {}, run));
   }
@@ -117,7 +117,7 @@ class Pipeline {
     return gat_stage(in_.recipe, nullptr, {}, run);
   }
 
-  // Calls use(column options) for what a teacher says.
+  // Calls use(column options) for the outputs of a teacher.
   template <typename Use>
   auto with_difficulty(const RunOptions& run, Models models, const Use& use) const {
     const Model autoencoder = model("autoencoder", models, run);
@@ -159,13 +159,13 @@ class Pipeline {
     return trains(stage) ? in_.folder / stage / "model.safetensors" : in_.teacher;
   }
 
-  // The teacher that was given, in place of one that is trained.
+  // Takes the given teacher, which replaces a trained one.
   void take_teacher() {
     const Detector teacher = load_detector(in_.teacher);
-    const auto require = [&](const char* what, bool same) {
+    const auto require = [&](const char* property, bool same) {
       if (!same)
         throw InputError(fmt::format("{}: the teacher was trained on other {} than this data has",
-                                     in_.teacher.string(), what));
+                                     in_.teacher.string(), property));
     };
     require("IDs", teacher.facts.vocabulary == in_.facts.vocabulary);
     const auto require_features = [&](const auto& options) {
@@ -182,9 +182,9 @@ class Pipeline {
     }
   }
 
-  using Model = MappedDetector;  // whose file is null where it is not mapped
+  using Model = MappedDetector;  // The file is null if it is not mapped.
 
-  // A teacher as its stage left it, or as it begins: of a stage's name.
+  // A teacher as its stage left it, or untrained. `stage` is the name of the teacher's stage.
   Model model(const std::string& stage, Models models, const RunOptions& run) const {
     if (models == Models::trained || models == Models::mapped) {
       if (!is_there_for_ranks(run.exchange, file_of(stage)))
@@ -216,7 +216,7 @@ class Pipeline {
                       in_.recipe.training.max_epochs);
   }
 
-  // Columns that earlier stages left; of `run` the key has what computes.
+  // Opens a column of an earlier stage; the key of the column includes the device of `run`.
   NpyView left(const ColumnOptions& options) const {
     if (auto column = open_column(options, columns())) return std::move(*column);
     throw InputError(fmt::format("{} is not there: the stage {} computes it",
@@ -237,7 +237,7 @@ class Pipeline {
     return column.shape().shape.empty() ? std::span<const float>() : column.values<float>();
   }
 
-  // `column` is empty for planning, and where the teacher itself is asked.
+  // `column` is empty for planning, and if the teacher itself is evaluated.
   TeacherState of_gat(std::span<const float> column, Models models, const RunOptions& run) const {
     if (is_cached())
       return TeacherState(
@@ -253,7 +253,7 @@ class Pipeline {
   }
   int64_t teacher_latent() const { return given_vgae_ ? given_vgae_->latent : teachers_.vgae.latent; }
 
-  // A teacher that is asked while its student trains: live, or offloaded.
+  // A teacher that is evaluated while its student trains: live, or offloaded.
   TeacherState teaching(const std::string& stage, const TrainingSplit& split, Models models,
                         const RunOptions& run) const {
     if (in_.recipe.distillation.teacher_outputs == "live")
@@ -320,7 +320,7 @@ class Pipeline {
 std::vector<Stage> distillation_stages(DistillOptions options) {
   const auto p = std::make_shared<const Pipeline>(std::move(options));
   std::vector<Stage> stages;
-  // `with` makes the options of a column, and hands them to what plans or writes it.
+  // `with` makes the options of a column, and passes them to the function that plans or writes it.
   const auto add_column = [&](const char* name, const char* folder, const auto& with) {
     stages.push_back(
         {name, folder, [with](const RunOptions& run) { return with(run, models_of(run, true), plan_column); },

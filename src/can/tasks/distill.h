@@ -11,32 +11,35 @@
 
 namespace plimsoll {
 
-/// The pipeline of KD-GAT (reference: docs/distillation.md), for one seed.
+/// The pipeline of KD-GAT (docs/distillation.md) for one seed.
 struct DistillOptions {
   const BlockSource* source = nullptr;
-  std::span<const GraphShape> shapes = {};  ///< one for each graph of the source
-  Recipe recipe;                            ///< with the seed
+  std::span<const GraphShape> shapes = {};  ///< One entry for each graph of the source.
+  Recipe recipe;                            ///< Includes the seed.
   const TrainingSplit* split = nullptr;
-  DetectorFacts facts;            ///< of every detector; thresholds are added
-  std::string data;               ///< identity of the data set
-  std::filesystem::path folder;   ///< of the seed: a folder for each stage, and columns/
-  std::filesystem::path teacher;  ///< a detector that takes the place of a trained teacher; empty: none
+  DetectorFacts facts;            ///< Facts of every detector; thresholds are added.
+  std::string data;               ///< Identity of the data set.
+  std::filesystem::path folder;   ///< Folder of the seed, with a folder for each stage, and columns/.
+  std::filesystem::path teacher;  ///< A detector that replaces a trained teacher; empty: none.
 };
 
-/// The stages, in this order; a detector is in the folder of each that trains one.
+/// The stages, in this order; each stage that trains a detector writes it to its folder.
 ///
-/// autoencoder: the teacher's VGAE, on benign windows. difficulty: of every benign training window, a column.
-/// teacher_encodings: what the autoencoder says of the benign windows that train or validate, a column.
-/// teacher: the GAT, by curriculum. teacher_logits: what it says of all windows that train or validate, a
-/// column. student_vgae, student_gat: distilled from these. student_gat_alone: the same GAT from labels
-/// alone.
+/// - autoencoder: the teacher's VGAE, on benign windows.
+/// - difficulty: a column for all benign training windows.
+/// - teacher_encodings: a column of the autoencoder's outputs for the benign training and validation windows.
+/// - teacher: the GAT, by curriculum.
+/// - teacher_logits: a column of the teacher's outputs for all training and validation windows.
+/// - student_vgae, student_gat: distilled from these.
+/// - student_gat_alone: the same GAT from labels alone.
 ///
-/// A `teacher` that is a GAT replaces the stage teacher, one that is an autoencoder the stage autoencoder.
+/// A given `teacher` that is a GAT replaces the stage teacher, one that is an autoencoder the stage
+/// autoencoder.
 ///
-/// What a curriculum will pick is not known when stages are planned: the teacher's need is seen from above.
-/// With RunOptions::resume each goes on where it stood, and columns that are there stay. What `options`
-/// points to must outlive the stages. Errors: InputError for windows that cannot train all of them, and for a
-/// `teacher` of other features or IDs.
+/// The choice of a curriculum is not known when stages are planned: the plan is an upper bound of the
+/// teacher's need. With RunOptions::resume each stage continues where it was, and existing columns are kept.
+/// The objects that `options` points to must outlive the stages. Errors: InputError for windows that cannot
+/// train all stages, and for a `teacher` of other features or IDs.
 std::vector<Stage> distillation_stages(DistillOptions options);
 
 }  // namespace plimsoll

@@ -23,7 +23,7 @@ class DistillationTraining final : public DetectorTraining {
     return distillation_stages({.source = &data_->source(),
                                 .shapes = shapes_,
                                 .recipe = std::move(recipe),
-                                .split = &split_,  // the same for all seeds
+                                .split = &split_,  // The same for all seeds.
                                 .facts = facts_,
                                 .data = identity_,
                                 .folder = folder,
@@ -33,7 +33,7 @@ class DistillationTraining final : public DetectorTraining {
  private:
   bool is_fused(const std::string& stage) const override { return stage == "student_gat"; }
 
-  // The distilled GAT that validates best.
+  // Chooses the distilled GAT with the best validation result.
   const TrainedStage* chosen(const std::vector<TrainedStage>& stages) const override {
     const TrainedStage* best = nullptr;
     for (const TrainedStage& stage : stages)
@@ -51,7 +51,7 @@ class DistillationTask final : public DetectorTask {
  public:
   bool takes_seeds() const override { return true; }
   bool takes_teacher() const override { return true; }
-  // A longer teacher would be another one, of whom students have begun to learn.
+  // Training the teacher for longer would change the teacher that students have already learned from.
   bool can_be_made_longer() const override { return false; }
   std::unique_ptr<Training> open(TrainingInput input) const override {
     return std::make_unique<DistillationTraining>(std::move(input));

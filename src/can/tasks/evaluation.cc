@@ -31,7 +31,7 @@ std::vector<Part> parts_of(const GraphSetTables& tables, std::span<const int64_t
   return parts;
 }
 
-// The scores of one detector and the truth, of the graphs of some recordings.
+// The scores of one detector and the truth for the graphs of some recordings.
 struct Gathered {
   Vector<float, Tag::columns> scores;
   Vector<uint8_t, Tag::columns> truth;
@@ -69,7 +69,7 @@ DetectorFigures figures_at(const Threshold& threshold, const JudgedData& data, s
   return figures;
 }
 
-// `curves`: filled where not null.
+// Fills `curves` if it is not null.
 JudgedGroup judge_parts(std::string name, const JudgedData& data, std::span<const Part> parts,
                         std::span<const DetectorScores> detectors, std::vector<DetectorCurves>* curves) {
   JudgedGroup group{std::move(name), std::nullopt, static_cast<int64_t>(parts.size()), 0, 0, {}};
@@ -129,9 +129,10 @@ Evaluation judge(const JudgedData& data, std::span<const JudgedList> lists,
 }
 
 int64_t judging_bytes(int64_t longest) {
-  // Two numbers of the model a graph; or score, truth, their copy in order of rank and a point of a curve.
+  // Either two numbers of the model for each graph, or score, truth, their sorted copy and a point of a
+  // curve.
   constexpr int64_t kPerGraph = sizeof(float) + 1 + 2 * sizeof(float) + sizeof(CurvePoint);
-  constexpr int64_t kPages = 64 * 1024;  // what does not grow with the list
+  constexpr int64_t kPages = 64 * 1024;  // Memory that does not grow with the list.
   return longest * kPerGraph + kPages;
 }
 

@@ -19,27 +19,27 @@ bool has_verdict(const DetectorSummary& summary) {
   return summary.at(Figure::f1) && summary.at(Figure::recall) && summary.at(Figure::fpr);
 }
 
-// What evaluation is about: the detector that will be in use, else the first model; of rules the best is the
-// one to beat.
+// The detector that the evaluation is about: the one that will be deployed, otherwise the first model. Among
+// rules it is the best detector.
 const DetectorSummary* model_of(const std::vector<DetectorSummary>& detectors) {
   if (const DetectorSummary* const deployed = find_deployed(detectors);
       deployed != nullptr && has_verdict(*deployed))
     return deployed;
   const auto found = std::ranges::find_if(
-      detectors, [](const DetectorSummary& one) { return !one.rule && has_verdict(one); });
+      detectors, [](const DetectorSummary& detector) { return !detector.rule && has_verdict(detector); });
   return found == detectors.end() ? nullptr : &*found;
 }
 
 const DetectorSummary* best_rule(const std::vector<DetectorSummary>& detectors) {
   const DetectorSummary* best = nullptr;
-  for (const DetectorSummary& one : detectors)
-    if (one.rule && has_verdict(one) &&
-        (best == nullptr || mean_of(one, Figure::f1) > mean_of(*best, Figure::f1)))
-      best = &one;
+  for (const DetectorSummary& detector : detectors)
+    if (detector.rule && has_verdict(detector) &&
+        (best == nullptr || mean_of(detector, Figure::f1) > mean_of(*best, Figure::f1)))
+      best = &detector;
   return best;
 }
 
-// "97.2" or, of several splits, "97.2 to 100.0".
+// Formats a range: "97.2" or, for several splits, "97.2 to 100.0".
 std::string range_text(double min, double max) {
   const std::string low = fmt::format("{:.1f}", min * 100), high = fmt::format("{:.1f}", max * 100);
   return low == high ? low : low + " to " + high;
@@ -76,15 +76,17 @@ EvaluationAnswer answer_of(const Evaluation& evaluation) {
                                               mean_of(*rule, Figure::f1));
   }
   if (names.empty()) return answer;
-  const bool one = names.size() == 1;
+  const bool is_single = names.size() == 1;
   answer.text = fmt::format(
       "{} finds {} % of the attack windows of {}, with false alarms in {}{:.2f} % of benign ones{}. ",
       model_name, range_text(min_recall, max_recall),
-      one ? names.front() : fmt::format("{} splits", names.size()), one ? "" : "at most ", max_fpr * 100,
+      is_single ? names.front() : fmt::format("{} splits", names.size()), is_single ? "" : "at most ",
+      max_fpr * 100,
       max_hourly
           ? fmt::format(", {:.3g} an hour of benign traffic, {:.3g} a day", *max_hourly, 24 * *max_hourly)
           : "");
-  answer.text += one ? "Its F1 is" : fmt::format("On the hardest, {}, its F1 is", answer.hardest->all.name);
+  answer.text +=
+      is_single ? "Its F1 is" : fmt::format("On the hardest, {}, its F1 is", answer.hardest->all.name);
   answer.text += fmt::format(" {:.3f}{}.", lowest, rule_text);
   return answer;
 }

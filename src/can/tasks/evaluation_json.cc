@@ -38,7 +38,7 @@ Json detectors_json(const JudgedGroup& group, bool rules) {
   return list;
 }
 
-// `attack`: whether the group is a recording, which has one.
+// `attack` says whether the groups are recordings, which have an attack.
 Json groups_json(const std::vector<JudgedGroup>& groups, bool attack) {
   Json list = Json::array();
   for (const JudgedGroup& group : groups) {

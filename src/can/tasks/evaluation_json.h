@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// The fields of `evaluate --json` (docs/command-line.md): figures that are not defined are null.
+/// The fields of `evaluate --json` (docs/command-line.md); undefined metrics are null.
 Json evaluation_json(const Evaluation& evaluation);
 
 }  // namespace plimsoll

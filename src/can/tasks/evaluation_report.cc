@@ -102,7 +102,7 @@ void add_thresholds(Report& report, const Evaluation& evaluation) {
   report.end_details();
 }
 
-// The place of a detector's name among those of the split: its colour.
+// Maps a detector's name to its place among the names of the split, which selects its colour.
 class Names {
  public:
   int place(const std::string& name, bool& is_new) {
@@ -123,7 +123,7 @@ std::vector<ChartPoint> chart_points(const std::vector<CurvePoint>& curve) {
   return points;
 }
 
-// Where a detector's thresholds lie on its curves.
+// Marks a detector's thresholds on its curves.
 void mark_thresholds(LineChart& roc, LineChart& pr, const DetectorCurves& curves, const JudgedGroup& group,
                      int colour) {
   for (const DetectorFigures& figures : group.detectors) {
@@ -163,17 +163,18 @@ Curves curves_of(const JudgedSplit& split) {
     const int colour = names.place(curves.name, first);
     const auto summary = std::ranges::find(summaries, curves.name, &DetectorSummary::name);
     const Stroke stroke{colour, curves.rule, !first};
-    // Steps: a straight line between two thresholds would be none on a logarithmic axis.
+    // Draw steps: a straight line between two thresholds would be curved on a logarithmic axis.
     roc.series.push_back({first ? with_area(curves.name, summary->at(Figure::auc), "AUC") : "", stroke,
                           chart_points(curves.roc), true});
     std::vector<ChartPoint> precisions = chart_points(curves.precision_recall);
     precisions.insert(precisions.begin(), {0, precisions.front().y});
-    std::ranges::reverse(precisions);  // the precision at a recall holds for lower ones, as in PR-AUC
+    // The precision at a recall also holds for lower recalls, as in PR-AUC.
+    std::ranges::reverse(precisions);
     pr.series.push_back({first ? with_area(curves.name, summary->at(Figure::pr_auc), "PR-AUC") : "", stroke,
                          std::move(precisions), true});
     if (first) mark_thresholds(roc, pr, curves, split.all, colour);
   }
-  // The first detectors lie on top.
+  // Reversing puts the first detectors on top.
   std::ranges::reverse(roc.marks);
   std::ranges::reverse(pr.marks);
   return {std::move(roc), std::move(pr)};
@@ -199,7 +200,7 @@ void add_histograms(Report& report, const JudgedSplit& split) {
     bool first = false;
     names.place(curves.name, first);
     const ScoreHistogram& scores = curves.histogram;
-    // A rule that says yes or no has no scores to speak of; of several seeds the first stands for all.
+    // A rule that says yes or no has no distribution of scores; of several seeds only the first is shown.
     const bool yes_or_no = curves.thresholds.size() == 1 && curves.thresholds[0].target_rate == 0;
     if (!first || yes_or_no || scores.benign.empty()) continue;
     Histogram chart{{"score of " + curves.name, scores.low, scores.high, Axis::Scale::linear, false}, {}, {}};
@@ -217,7 +218,7 @@ void add_histograms(Report& report, const JudgedSplit& split) {
   report.paragraph("Scores beyond the ends are counted in the outermost bars.");
 }
 
-// At each detector's lowest rate; of several seeds the first.
+// Confusion at each detector's lowest rate, for the first of several seeds.
 void add_confusions(Report& report, const JudgedSplit& split) {
   std::vector<Report::Figure> figures;
   for (const DetectorSummary& summary : summarise_strictest(split.all.detectors)) {
@@ -240,7 +241,7 @@ void add_groups(Report& report, const std::vector<JudgedGroup>& groups, const st
   report.end_details();
 }
 
-// The one table by attack that is always open.
+// Adds the only table by attack that is always open.
 void add_attacks(Report& report, const JudgedSplit& split) {
   if (split.attacks.empty()) return;
   Report::Table table{{"<F1 at the lowest rate", "windows", "with attacks"}, {}};

@@ -101,8 +101,9 @@ std::vector<DetectorSummary> summarise_strictest(const std::vector<DetectorFigur
 const DetectorSummary* find_deployed(const std::vector<DetectorSummary>& detectors) {
   for (const char* const name : {"fused", "gat_student", "gat"}) {
     const DetectorSummary* found = nullptr;
-    for (const DetectorSummary& one : detectors)
-      if (one.name == name && (found == nullptr || one.target_rate < found->target_rate)) found = &one;
+    for (const DetectorSummary& detector : detectors)
+      if (detector.name == name && (found == nullptr || detector.target_rate < found->target_rate))
+        found = &detector;
     if (found != nullptr) return found;
   }
   return nullptr;

@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// A table with lines of text between its rows: columns are as wide in all of its stretches.
+// A table with lines of text between its rows; columns have the same width in all parts.
 class Stretches {
  public:
   explicit Stretches(std::vector<std::string> headings) : table_(std::move(headings)) {}
@@ -97,8 +97,9 @@ std::string title_of(const JudgedGroup& group, const Published* published) {
   std::string title = fmt::format("{}: {} windows, {} with attacks", group.name, format_count(group.graphs),
                                   format_count(group.attack_graphs));
   if (published == nullptr) return title;
-  if (const auto theirs = published->graphs(group.name); theirs && *theirs != group.graphs)
-    title += fmt::format("; published figures are of {}", format_count(*theirs));
+  if (const auto published_graphs = published->graphs(group.name);
+      published_graphs && *published_graphs != group.graphs)
+    title += fmt::format("; published figures are of {}", format_count(*published_graphs));
   return title;
 }
 

@@ -8,20 +8,21 @@
 
 namespace plimsoll {
 
-/// The tables for people, about 120 columns wide: for each split what every detector comes to, published
-/// figures beside it where `published` is not null, and F1 by attack at the strictest threshold.
+/// The tables for people, about 120 columns wide: for each split the metrics of every detector, next to
+/// published metrics if `published` is not null, and F1 by attack at the strictest threshold.
 std::string evaluation_table(const Evaluation& evaluation, const Published* published);
 
-/// "test_01: 3,994 windows, 1,928 with attacks", and how many windows published figures are of where that
-/// differs.
+/// A title such as "test_01: 3,994 windows, 1,928 with attacks", with the number of windows of published
+/// metrics if that differs.
 std::string title_of(const JudgedGroup& group, const Published* published);
-/// "0.9987", "0.999±0.001" over seeds, "-" where undefined.
+/// Formats a metric: "0.9987", "0.999±0.001" over seeds, "-" if undefined.
 std::string figure_cell(const std::optional<Spread>& spread);
-/// "61.2 ms", "112 frames" where there are no times, "-".
-/// "1.3", false alarms an hour of benign traffic.
+/// Formats false alarms per hour of benign traffic: "1.3".
 std::string hourly_cell(const DetectorSummary& summary);
+/// Formats the detection delay: "61.2 ms", "112 frames" without times, "-" if nothing was detected.
 std::string delay_cell(const DetectorSummary& summary);
-/// "1 of 9": recordings with attacks in which nothing was flagged; "-" without such recordings.
+/// Formats "1 of 9", the recordings with attacks in which nothing was flagged; "-" if no recording has
+/// attacks.
 std::string missed_cell(const DetectorSummary& summary);
 
 }  // namespace plimsoll

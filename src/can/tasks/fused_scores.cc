@@ -14,7 +14,7 @@ namespace {
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// The graphs of an ascending list that are of one recording.
+// The graphs of an ascending list that belong to one recording.
 std::span<const int64_t> of_recording(std::span<const int64_t> graphs, const GraphRange& recording) {
   const auto first = std::ranges::lower_bound(graphs, recording.first_graph);
   const auto end = std::lower_bound(first, graphs.end(), recording.first_graph + recording.graphs);
@@ -62,13 +62,13 @@ Vector<int64_t, Tag::columns> compared_windows(const WindowData& data, const Gra
 
 void read_statistics(const WindowSource& windows, std::span<const int64_t> graphs, bool own_profile,
                      const std::function<void(int64_t, const ProfileStatistics&)>& take, FrameJudges judges) {
-  constexpr size_t kPiece = 64;
+  constexpr size_t kChunk = 64;
   GraphBlock block;
-  for (size_t first = 0; first < graphs.size(); first += kPiece) {
-    const auto piece = graphs.subspan(first, std::min(kPiece, graphs.size() - first));
-    windows.read(piece, block);
-    const auto frames = windows.frame_statistics(piece, judges);
-    for (int64_t g = 0; g < std::ssize(piece); ++g)
+  for (size_t first = 0; first < graphs.size(); first += kChunk) {
+    const auto chunk = graphs.subspan(first, std::min(kChunk, graphs.size() - first));
+    windows.read(chunk, block);
+    const auto frames = windows.frame_statistics(chunk, judges);
+    for (int64_t g = 0; g < std::ssize(chunk); ++g)
       take(static_cast<int64_t>(first) + g,
            profile_statistics(block, g, frames[static_cast<size_t>(g)], own_profile));
   }
@@ -134,15 +134,15 @@ void FusedScores::score(DetectorScores& into, std::span<const int64_t> graphs,
 DetectorScores FusedScores::calibrated(std::string name, int64_t seed, std::span<const ModelScores> models,
                                        const std::vector<std::string>& without) const {
   DetectorScores scores = empty(std::move(name), seed);
-  // `extra` does (can/score/extra_frames.h).
+  // Only `extra` looks ahead (can/score/extra_frames.h).
   scores.looks_ahead = std::ranges::find(without, "extra") == without.end();
   double above = 0;
   double windows = 0;
   double rate = 0;
   for (const GraphRange& recording : data_.source().tables().recordings) {
-    const bool asked = std::ranges::any_of(
+    const bool is_requested = std::ranges::any_of(
         lists_, [&](const JudgedList& list) { return !of_recording(list.graphs, recording).empty(); });
-    if (!asked) continue;
+    if (!is_requested) continue;
     const FusedRows benign = rows(calibration_, compared_windows(data_, recording), models, true);
     const Fusion fusion = Fusion::learn(benign, without, Fusion::Timing::by_id);
     const Fusion::Line& line = fusion.lines().back();

@@ -17,39 +17,39 @@ namespace plimsoll {
 struct CalibrationFolds {
   CalibrationFolds(const std::filesystem::path& data, const Recipe& recipe, const LearnedBefore& known);
 
-  WindowData first;     ///< profiles of the first halves
-  WindowData second;    ///< of the second ones
-  JudgedList by_first;  ///< what is judged by `first`: the second halves
+  WindowData first;     ///< Windows with profiles of the first halves.
+  WindowData second;    ///< Windows with profiles of the second halves.
+  JudgedList by_first;  ///< The windows evaluated by `first`: the second halves.
   JudgedList by_second;
 };
 
-/// What a model says of the windows that are judged, and of calibration windows by the profile of the other
-/// half; both by graph, NaN where it was not asked.
+/// A model's scores of the evaluated windows, and of calibration windows by the profile of the other half;
+/// both by graph, NaN if not requested.
 struct ModelScores {
-  std::string part;  ///< of a fused score: "gat" or "vgae"
+  std::string part;  ///< Part of a fused score: "gat" or "vgae".
   std::span<const float> judged;
   std::span<const float> calibration = {};
 };
 
-/// Profile statistics of windows, and what becomes of them together with models.
+/// Computes profile statistics of windows, and fuses them with models.
 class FusedScores {
  public:
-  /// `folds` is null where nothing is calibrated. Both must outlive this.
+  /// `folds` is null if nothing is calibrated. Both must outlive the object.
   FusedScores(const WindowData& data, const CalibrationFolds* folds, std::span<const JudgedList> lists);
 
-  /// What one takes of the ledger, `longest` being the longest list that is judged.
+  /// Bytes that an object enters in the ledger; `longest` is the length of the longest list to evaluate.
   static int64_t bytes(const WindowSource& windows, int64_t longest, bool calibrated);
 
-  /// Of each recording by levels of its own calibration windows. `without`: parts that count for nothing.
-  /// Errors: InputError that names a recording with fewer than two of them.
+  /// Fuses the scores of each recording by levels of its own calibration windows. `without` names parts to
+  /// ignore. Errors: InputError that names a recording with fewer than two of these windows.
   DetectorScores calibrated(std::string name, int64_t seed, std::span<const ModelScores> models,
                             const std::vector<std::string>& without) const;
-  /// Of all recordings by the levels of a trained detector.
+  /// Fuses the scores of all recordings by the levels of a trained detector.
   DetectorScores trained(std::string name, int64_t seed, std::span<const ModelScores> models,
                          const Fusion& fusion) const;
 
  private:
-  using Statistics = Vector<float, Tag::columns>;  // kStatistics a graph
+  using Statistics = Vector<float, Tag::columns>;  // kStatistics values for each graph.
 
   FusedRows rows(const Statistics& statistics, std::span<const int64_t> graphs,
                  std::span<const ModelScores> models, bool calibration) const;
@@ -64,8 +64,8 @@ class FusedScores {
   Statistics calibration_;
 };
 
-/// The statistics of the windows of an ascending list, in its order, their frames by `judges`; `take` gets
-/// the place in the list. `own_profile`: as profile_statistics().
+/// Reads the statistics of the windows of an ascending list, in its order, those of frames by `judges`.
+/// `take` gets the place in the list. `own_profile` is defined at profile_statistics().
 void read_statistics(const WindowSource& windows, std::span<const int64_t> graphs, bool own_profile,
                      const std::function<void(int64_t place, const ProfileStatistics&)>& take,
                      FrameJudges judges = {});

@@ -31,7 +31,7 @@
 namespace plimsoll {
 namespace {
 
-// How the data was split when the detector was trained; nothing if this is other data.
+// The split with which the detector was trained; nothing if this is other data.
 std::optional<TrainingSplit> split_that_trained(const WindowData& data, const Recipe& recipe,
                                                 const DetectorFacts& facts) {
   if (training_contents(data.source().tables(), recipe.split.leave_out) != facts.trained_on)
@@ -39,7 +39,7 @@ std::optional<TrainingSplit> split_that_trained(const WindowData& data, const Re
   return split_for(recipe, data, {});
 }
 
-// Flags a window that holds an ID never seen in benign training traffic.
+// Flags windows that hold an ID never seen in benign training traffic.
 DetectorScores unknown_ids(const WindowData& data, const MessageIds& benign_ids) {
   const auto flags = unknown_id_rule(data.frames(), data.windows(), benign_ids);
   DetectorScores rule{"unknown_id", 0, {{0, 0, 0.5F}}, {}, true};
@@ -47,7 +47,7 @@ DetectorScores unknown_ids(const WindowData& data, const MessageIds& benign_ids)
   return rule;
 }
 
-// Flags a window in which IDs come sooner or more often than benign ones do.
+// Flags windows in which IDs come sooner or more often than in benign traffic.
 DetectorScores odd_timing(const WindowData& data, const DetectorFacts& facts,
                           const std::optional<TrainingSplit>& split, std::span<const uint8_t> truth) {
   const auto learned = TimingRule::from_tensors(*facts.benign, facts.vocabulary.channels);
@@ -57,33 +57,34 @@ DetectorScores odd_timing(const WindowData& data, const DetectorFacts& facts,
   return rule;
 }
 
-// The part that a detector of a run plays in a fused score; teachers and others play none.
+// The part of a fused score that a detector of a run provides; teachers and others provide none.
 std::string part_of(const std::string& name) {
   if (name == "gat" || name == "gat_student") return "gat";
   return name == "vgae_student" ? "vgae" : "";
 }
 
-// Columns of scores that fusing makes beside those of the models.
+// Number of columns of scores that fusing makes in addition to those of the models.
 int64_t fused_columns(const std::vector<RunDetector>& files, bool calibrated, bool ablation) {
-  const auto fused =
-      std::ranges::count_if(files, [](const RunDetector& of) { return part_of(of.name) == "gat"; });
+  const auto fused = std::ranges::count_if(
+      files, [](const RunDetector& run_detector) { return part_of(run_detector.name) == "gat"; });
   if (!calibrated) return fused;
-  // Of each model on calibration windows, and alone.
+  // There are two for each model: on calibration windows, and alone.
   return 2 * std::ssize(files) + fused * (ablation ? 3 + static_cast<int64_t>(kFusedParts) : 2);
 }
 
-// In a report of all splits, or where it is asked for.
+// Attention is shown in a report of all splits, or on request.
 bool shows_attention(const RunEvaluation& options) {
   return options.split.empty() || !options.attention.empty();
 }
 
-// What detectors of a run are judged on.
-struct Judging {
-  explicit Judging(const RunEvaluation& options)
+// The inputs for evaluating the detectors of a run.
+struct DetectorEvaluation {
+  explicit DetectorEvaluation(const RunEvaluation& options)
       : recipe(options.recipe),
         files(detectors_of(options.folder, recipe)),
         facts(load_detector(files.front().file).facts),
-        data(require_frames(options.data), as_judged(recipe, facts, options), {.known = known_of(facts)}),
+        data(require_frames(options.data), evaluated_recipe(recipe, facts, options),
+             {.known = known_of(facts)}),
         scorer{.limits = limits_of(recipe.training),
                .threads = options.threads,
                .exchange = options.exchange,
@@ -109,7 +110,8 @@ struct Judging {
     }
     scorer.source = &source;
     scorer.shapes = shapes;
-    // Its own scores, those of both rules and fused ones, and what fusing and judging them takes.
+    // The detectors' own scores, those of both rules and the fused ones, and the memory for fusing and
+    // evaluating.
     const bool calibrated = folds.has_value();
     const int64_t columns =
         3 + (recipe.data.features == "behaviour" ? fused_columns(files, calibrated, options.ablation) : 0);
@@ -119,28 +121,30 @@ struct Judging {
     if (recipe.data.features == "behaviour")
       scorer.later += FusedScores::bytes(data.windows(), longest, calibrated);
   }
-  Judging(const Judging&) = delete;
-  Judging& operator=(const Judging&) = delete;
+  DetectorEvaluation(const DetectorEvaluation&) = delete;
+  DetectorEvaluation& operator=(const DetectorEvaluation&) = delete;
 
   static const std::filesystem::path& require_frames(const std::filesystem::path& data) {
     if (const std::string kind = kind_of(data); kind != "frames")
       throw UsageError("a detector is judged on frames; this is a " + kind);
     return data;
   }
-  static const Recipe& as_judged(Recipe& recipe, const DetectorFacts& facts, const RunEvaluation& options) {
+  static const Recipe& evaluated_recipe(Recipe& recipe, const DetectorFacts& facts,
+                                        const RunEvaluation& options) {
     recipe.data.without = facts.without;
     if (options.calibrate >= 0) recipe.data.calibration = options.calibrate;
     return recipe;
   }
-  // The first GAT, a student where there is one: whose attention is shown. None of an autoencoder alone.
+  // The detector whose attention is shown: the first GAT, a student if there is one. Null if there are only
+  // autoencoders.
   const RunDetector* gat() const {
-    const auto found =
-        std::ranges::find_if(files, [](const RunDetector& of) { return !of.name.starts_with("vgae"); });
+    const auto found = std::ranges::find_if(
+        files, [](const RunDetector& run_detector) { return !run_detector.name.starts_with("vgae"); });
     return found == files.end() ? nullptr : &*found;
   }
 
-  // Beside what scoring with an earlier detector left.
-  ScorerOptions beside(const StageMemory& memory, int64_t outside_ledger) const {
+  // Options for scoring after an earlier detector, whose remaining memory counts.
+  ScorerOptions options_after(const StageMemory& memory, int64_t outside_ledger) const {
     ScorerOptions options = scorer;
     options.outside_ledger = outside_ledger + memory.left();
     return options;
@@ -150,59 +154,60 @@ struct Judging {
   std::vector<RunDetector> files;
   DetectorFacts facts;
   WindowData data;
-  int64_t calibration = 0;                // windows of each recording at most
-  std::optional<CalibrationFolds> folds;  // where recordings are calibrated
+  int64_t calibration = 0;                // Maximum windows of each recording.
+  std::optional<CalibrationFolds> folds;  // Set if recordings are calibrated.
   std::optional<TrainingSplit> split;
   std::vector<JudgedList> lists;
-  std::vector<std::span<const int64_t>> predicted;  // the same
+  std::vector<std::span<const int64_t>> predicted;  // The graphs of `lists`.
   Vector<GraphShape, Tag::columns> shapes;
   ScorerOptions scorer;
 };
 
-// By graph; NaN where it was not asked.
-DetectorScores scores_on(const RunDetector& of, const Judging& judging, int64_t outside_ledger,
-                         const BlockSource& source, std::span<const GraphShape> shapes,
-                         std::span<const JudgedList> lists) {
+// Scores by graph; NaN if not requested.
+DetectorScores scores_on(const RunDetector& run_detector, const DetectorEvaluation& inputs,
+                         int64_t outside_ledger, const BlockSource& source,
+                         std::span<const GraphShape> shapes, std::span<const JudgedList> lists) {
   const StageMemory memory(outside_ledger);
-  const Detector detector = load_detector(of.file);
+  const Detector detector = load_detector(run_detector.file);
   std::vector<std::span<const int64_t>> predicted;
   for (const JudgedList& list : lists) predicted.emplace_back(list.graphs);
-  ScorerOptions options = judging.beside(memory, outside_ledger);
+  ScorerOptions options = inputs.options_after(memory, outside_ledger);
   options.source = &source;
   options.shapes = shapes;
   Scorer scorer(detector, options, predicted);
-  DetectorScores scores = score_lists(of.name, of.seed, source.graphs(), lists,
+  DetectorScores scores = score_lists(run_detector.name, run_detector.seed, source.graphs(), lists,
                                       [&](std::span<const int64_t> graphs) { return scorer.scores(graphs); });
   scores.thresholds = detector.facts.thresholds;
   return scores;
 }
 
-DetectorScores scores_of(const RunDetector& of, const Judging& judging, int64_t outside_ledger) {
-  return scores_on(of, judging, outside_ledger, judging.data.source(), judging.shapes, judging.lists);
+DetectorScores scores_of(const RunDetector& run_detector, const DetectorEvaluation& inputs,
+                         int64_t outside_ledger) {
+  return scores_on(run_detector, inputs, outside_ledger, inputs.data.source(), inputs.shapes, inputs.lists);
 }
 
-// Of calibration windows, each by the profile of the other half.
-Vector<float, Tag::columns> calibration_scores(const RunDetector& of, const Judging& judging,
-                                               int64_t outside_ledger) {
-  Vector<float, Tag::columns> all(judging.shapes.size(), std::numeric_limits<float>::quiet_NaN());
+// Scores of calibration windows, each by the profile of the other half.
+Vector<float, Tag::columns> calibration_scores(const RunDetector& run_detector,
+                                               const DetectorEvaluation& inputs, int64_t outside_ledger) {
+  Vector<float, Tag::columns> all(inputs.shapes.size(), std::numeric_limits<float>::quiet_NaN());
   const auto add = [&](const WindowData& data, const JudgedList& list) {
-    const auto shapes = read_shapes(data.source(), judging.scorer.threads);
+    const auto shapes = read_shapes(data.source(), inputs.scorer.threads);
     const DetectorScores scores =
-        scores_on(of, judging, outside_ledger, data.source(), shapes, std::span(&list, 1));
+        scores_on(run_detector, inputs, outside_ledger, data.source(), shapes, std::span(&list, 1));
     for (const int64_t g : list.graphs) all[static_cast<size_t>(g)] = scores.scores[static_cast<size_t>(g)];
   };
-  add(judging.folds->first, judging.folds->by_first);
-  add(judging.folds->second, judging.folds->by_second);
+  add(inputs.folds->first, inputs.folds->by_first);
+  add(inputs.folds->second, inputs.folds->by_second);
   return all;
 }
 
-// With calibration the scores of models become those of each alone, measured by the same benign windows; the
-// fused ones, of models of the same seed and profile statistics, stand in front.
-void add_calibrated(const Judging& judging, const FusedScores& fused, bool ablation, int64_t outside_ledger,
-                    std::vector<DetectorScores>& detectors) {
+// With calibration, replaces the scores of each model by its scores measured by the same benign windows, and
+// puts the fused scores of models of the same seed and profile statistics first.
+void add_calibrated(const DetectorEvaluation& inputs, const FusedScores& fused, bool ablation,
+                    int64_t outside_ledger, std::vector<DetectorScores>& detectors) {
   std::vector<Vector<float, Tag::columns>> calibration;
-  for (const RunDetector& of : judging.files)
-    calibration.push_back(calibration_scores(of, judging, outside_ledger));
+  for (const RunDetector& run_detector : inputs.files)
+    calibration.push_back(calibration_scores(run_detector, inputs, outside_ledger));
   std::vector<std::string> statistics(statistic_names().begin(), statistic_names().end());
   std::vector<DetectorScores> rows;
   std::vector<DetectorScores> alone;
@@ -219,7 +224,7 @@ void add_calibrated(const Judging& judging, const FusedScores& fused, bool ablat
     const auto add = [&](const std::string& name, const std::vector<std::string>& without) {
       rows.push_back(fused.calibrated(name, model.seed, models, without));
     };
-    // The score that `detect` takes has no autoencoder (docs/detection.md has what it is worth).
+    // The score that `detect` uses has no autoencoder (docs/detection.md says what that is worth).
     add("fused", {"vgae"});
     add("statistics", {"gat", "vgae"});
     if (!ablation) continue;
@@ -232,16 +237,17 @@ void add_calibrated(const Judging& judging, const FusedScores& fused, bool ablat
   detectors = std::move(rows);
 }
 
-// What a trained detector's own levels make of the models of its seed and profile statistics.
-void add_fused(const Judging& judging, bool ablation, int64_t outside_ledger,
+// Adds the fused scores of the models and profile statistics, by the levels of the trained detector of the
+// same seed.
+void add_fused(const DetectorEvaluation& inputs, bool ablation, int64_t outside_ledger,
                std::vector<DetectorScores>& detectors) {
-  if (judging.data.windows().tables().node_features != feature_tables("behaviour").node_features) return;
-  const FusedScores fused(judging.data, judging.folds ? &*judging.folds : nullptr, judging.lists);
-  if (judging.folds) return add_calibrated(judging, fused, ablation, outside_ledger, detectors);
+  if (inputs.data.windows().tables().node_features != feature_tables("behaviour").node_features) return;
+  const FusedScores fused(inputs.data, inputs.folds ? &*inputs.folds : nullptr, inputs.lists);
+  if (inputs.folds) return add_calibrated(inputs, fused, ablation, outside_ledger, detectors);
   std::vector<DetectorScores> rows;
   for (size_t i = 0; i < detectors.size(); ++i) {
     if (part_of(detectors[i].name) != "gat") continue;
-    const auto fusion = Fusion::from_tensors(*load_detector(judging.files[i].file).facts.benign);
+    const auto fusion = Fusion::from_tensors(*load_detector(inputs.files[i].file).facts.benign);
     if (!fusion) continue;
     const ModelScores model{"gat", detectors[i].scores, {}};
     rows.push_back(fused.trained("fused", detectors[i].seed, {&model, 1}, *fusion));
@@ -250,30 +256,31 @@ void add_fused(const Judging& judging, bool ablation, int64_t outside_ledger,
   detectors = std::move(rows);
 }
 
-// Writes attention where it is asked for; gives the figures of a report that is to be written. Errors of the
-// file go to `unsaved`.
-std::vector<std::vector<Report::Figure>> show_attention(const Judging& judging, const RunEvaluation& options,
+// Writes attention if requested; returns the figures of a report if one is to be written. Errors of the file
+// go to `unsaved`.
+std::vector<std::vector<Report::Figure>> show_attention(const DetectorEvaluation& inputs,
+                                                        const RunEvaluation& options,
                                                         std::span<const DetectorScores> detectors,
                                                         Unsaved& unsaved) {
-  const RunDetector* const gat = judging.gat();
+  const RunDetector* const gat = inputs.gat();
   if (gat == nullptr) {
     if (options.attention.empty()) return {};
     throw UsageError(
         "--attention: an autoencoder alone has no attention to show; train a detection or distillation");
   }
   if (!shows_attention(options)) return {};
-  const DetectorScores& scores = detectors[static_cast<size_t>(gat - judging.files.data())];
-  AttendedWindows attended(gat->file, judging.data.windows());
+  const DetectorScores& scores = detectors[static_cast<size_t>(gat - inputs.files.data())];
+  AttendedWindows attended(gat->file, inputs.data.windows());
   if (!options.attention.empty() && rank_of(options.exchange) == 0) {
-    options.progress(0, 1);  // before there is something to be cleaned up
+    options.progress(0, 1);  // Checks for a stop before any output exists that would have to be removed.
     unsaved.attempt([&] {
-      write_attention(options.attention, attended, judging.lists, scores, judging.data.identity(),
+      write_attention(options.attention, attended, inputs.lists, scores, inputs.data.identity(),
                       options.progress);
     });
   }
   std::vector<std::vector<Report::Figure>> figures;
   if (options.split.empty())
-    for (const JudgedList& list : judging.lists)
+    for (const JudgedList& list : inputs.lists)
       figures.push_back(suspicious_windows(attended, list, scores.scores));
   return figures;
 }
@@ -283,27 +290,28 @@ std::vector<std::vector<Report::Figure>> show_attention(const Judging& judging, 
 Findings judge_detector(const RunEvaluation& options) {
   std::optional<Published> published;
   if (!options.compare.empty()) published.emplace(options.compare);
-  const Judging judging(options);
+  const DetectorEvaluation inputs(options);
   const auto& [recipe, files, facts, data, calibration, folds, split, lists, predicted, shapes, scorer] =
-      judging;
+      inputs;
   const int64_t outside_ledger = options.outside_ledger;
   const BlockSource& source = data.source();
   Vector<uint8_t, Tag::columns> truth(shapes.size());
   std::ranges::transform(shapes, truth.begin(), [](const GraphShape& shape) { return shape.label == 1; });
   const WindowTimes times = window_times(data.windows(), data.frames());
-  // Models first: that is how tables and charts show them.
+  // Models come first, as tables and charts show them.
   std::vector<DetectorScores> detectors;
-  for (const RunDetector& of : files) detectors.push_back(scores_of(of, judging, outside_ledger));
+  for (const RunDetector& run_detector : files)
+    detectors.push_back(scores_of(run_detector, inputs, outside_ledger));
   Unsaved unsaved;
-  const auto suspicious = show_attention(judging, options, detectors, unsaved);
-  add_fused(judging, options.ablation, outside_ledger, detectors);
+  const auto suspicious = show_attention(inputs, options, detectors, unsaved);
+  add_fused(inputs, options.ablation, outside_ledger, detectors);
   detectors.push_back(unknown_ids(data, facts.benign_ids));
   detectors.push_back(odd_timing(data, facts, split, truth));
 
   const JudgedData judged{&source.tables(), truth, &times};
   const Evaluation evaluation = judge(judged, lists, detectors);
   if (!options.scores.empty() && rank_of(options.exchange) == 0) {
-    options.progress(0, 1);  // before there is something to be cleaned up
+    options.progress(0, 1);  // Checks for a stop before any output exists that would have to be removed.
     unsaved.attempt([&] { write_scores(options.scores, judged, lists, detectors); });
   }
   const Published* const compared = published ? &*published : nullptr;
@@ -334,28 +342,29 @@ int64_t budget_to_judge(const RunEvaluation& options) {
   const int threads = options.threads;
   Ledger& ledger = Ledger::process();
   ledger.begin_recent();
-  const Judging judging(options);
-  const Vector<uint8_t, Tag::columns> truth(judging.shapes.size());
-  const WindowTimes times = window_times(judging.data.windows(), judging.data.frames());
+  const DetectorEvaluation inputs(options);
+  const Vector<uint8_t, Tag::columns> truth(inputs.shapes.size());
+  const WindowTimes times = window_times(inputs.data.windows(), inputs.data.frames());
   int64_t min = stated_budget(outside_ledger + ledger.recent_peak());
   std::vector<Vector<float, Tag::columns>> scores;
-  const auto plan = [&](const RunDetector& of, const BlockSource& source, std::span<const GraphShape> shapes,
+  const auto plan = [&](const RunDetector& run_detector, const BlockSource& source,
+                        std::span<const GraphShape> shapes,
                         const std::vector<std::span<const int64_t>>& predicted) {
     const StageMemory memory(outside_ledger);
-    ScorerOptions scorer = judging.beside(memory, outside_ledger);
+    ScorerOptions scorer = inputs.options_after(memory, outside_ledger);
     scorer.source = &source;
     scorer.shapes = shapes;
-    min = std::max(min, plan_scores(load_detector(of.file), scorer, predicted).min_budget);
-    scores.emplace_back(judging.shapes.size());
+    min = std::max(min, plan_scores(load_detector(run_detector.file), scorer, predicted).min_budget);
+    scores.emplace_back(inputs.shapes.size());
   };
-  for (const RunDetector& of : judging.files)
-    plan(of, judging.data.source(), judging.shapes, judging.predicted);
-  if (!judging.folds) return min;
-  const FusedScores fused(judging.data, &*judging.folds, judging.lists);
-  for (const RunDetector& of : judging.files)
-    for (const auto& [data, list] : {std::pair(&judging.folds->first, &judging.folds->by_first),
-                                     std::pair(&judging.folds->second, &judging.folds->by_second)})
-      plan(of, data->source(), read_shapes(data->source(), threads), {list->graphs});
+  for (const RunDetector& run_detector : inputs.files)
+    plan(run_detector, inputs.data.source(), inputs.shapes, inputs.predicted);
+  if (!inputs.folds) return min;
+  const FusedScores fused(inputs.data, &*inputs.folds, inputs.lists);
+  for (const RunDetector& run_detector : inputs.files)
+    for (const auto& [data, list] : {std::pair(&inputs.folds->first, &inputs.folds->by_first),
+                                     std::pair(&inputs.folds->second, &inputs.folds->by_second)})
+      plan(run_detector, data->source(), read_shapes(data->source(), threads), {list->graphs});
   return min;
 }
 

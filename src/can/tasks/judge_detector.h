@@ -4,12 +4,12 @@
 
 namespace plimsoll {
 
-/// Judges the detector of a run, and rules beside it, on every split that did not train it; writes the scores
-/// where they are asked for. Errors: UsageError, InputError, BudgetTooSmall.
-Findings judge_detector(const RunEvaluation& asked);
+/// Evaluates the detector of a run, and rules for comparison, on every split that was not trained on; writes
+/// the scores on request. Errors: UsageError, InputError, BudgetTooSmall.
+Findings judge_detector(const RunEvaluation& options);
 
-/// The smallest budget with which judge_detector() works, in bytes; nothing is judged. Errors: also
-/// BudgetExceeded, where the cap of the ledger does not do for that.
-int64_t budget_to_judge(const RunEvaluation& asked);
+/// The smallest budget with which judge_detector() works, in bytes; nothing is evaluated. Errors: also
+/// BudgetExceeded, if the cap of the ledger is not enough to find out.
+int64_t budget_to_judge(const RunEvaluation& options);
 
 }  // namespace plimsoll

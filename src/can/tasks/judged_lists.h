@@ -9,10 +9,10 @@
 
 namespace plimsoll {
 
-/// The graphs a detector is judged on: those of `split`'s validation first, where the data are those that
-/// trained, then every split that does not train, without recordings whose content is among `trained_on`.
-/// `only` names one list, of other data also a split that would train; empty: all. Errors: UsageError (no
-/// such list, with those there are), InputError (none at all).
+/// The graphs a detector is evaluated on: first the validation graphs of `split`, if the data are those it
+/// was trained on, then every split that is not trained on, without recordings whose content is among
+/// `trained_on`. `only` selects one list, for other data also a training split; empty: all. Errors:
+/// UsageError (no such list; names the existing ones), InputError (no list at all).
 std::vector<JudgedList> lists_to_judge(const GraphSetTables& tables,
                                        const std::vector<std::string>& trained_on,
                                        const std::optional<TrainingSplit>& split, const std::string& only);

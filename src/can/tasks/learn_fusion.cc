@@ -12,10 +12,11 @@
 namespace plimsoll {
 namespace {
 
-// A row, and its excess; its score is gone by then.
+// A row and its excess; its score has been freed by then.
 static_assert(FurtherLevels::kWindowBytes >= kFusedParts * sizeof(float) + sizeof(double));
 
-// At most FurtherLevels::kMaxWindows of a list, spread evenly: eight of so many lie above the line.
+// Takes at most FurtherLevels::kMaxWindows graphs of a list, spread evenly: eight of that many are above the
+// line.
 GraphList enough_of(std::span<const int64_t> graphs) {
   const auto count = std::ssize(graphs);
   const int64_t kept = std::min<int64_t>(count, FurtherLevels::kMaxWindows);
@@ -55,7 +56,7 @@ void learn_fusion(const std::filesystem::path& model, const WindowData& data, co
   });
   add_scores(0);
   if (other_vehicles) {
-    // Of another vehicle statistics say nothing.
+    // Statistics of another vehicle are 0.
     for (int64_t w = windows; w < rows.size(); ++w) std::ranges::fill(rows.row(w).first(kStatistics), 0.0F);
     options.unknown_vehicle = true;
     add_scores(windows);

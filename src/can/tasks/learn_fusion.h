@@ -7,10 +7,10 @@
 
 namespace plimsoll {
 
-/// Puts into the file of a trained GAT the levels of its fused score: of benign validation windows, compared
-/// with the profile of all training recordings, as they are and as if they were of another vehicle. `data`:
-/// those that trained, not calibrated. Does nothing for other features than behaviour. Errors: InputError,
-/// BudgetTooSmall.
+/// Adds the levels of the fused score to the file of a trained GAT. They are learned from benign validation
+/// windows, compared with the profile of all training recordings, as they are and as if they were of another
+/// vehicle. `data` is the training data, not calibrated. Does nothing for other features than behaviour.
+/// Errors: InputError, BudgetTooSmall.
 void learn_fusion(const std::filesystem::path& model, const WindowData& data, const Recipe& recipe,
                   const RunOptions& run);
 

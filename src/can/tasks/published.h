@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// Figures that others published, to be shown beside ours (docs/command-line.md, `--compare`).
+/// Metrics published by others, shown next to ours (docs/command-line.md, `--compare`).
 class Published {
  public:
   struct Model {
@@ -23,13 +23,13 @@ class Published {
   explicit Published(const std::filesystem::path& path);
 
   const std::string& source() const { return source_; }
-  /// What is to be known of the figures: the field `notes`, or nothing.
+  /// Remarks on the metrics: the field `notes`, or nothing.
   const std::string& notes() const { return notes_; }
-  /// The models on a split of this name, whatever folders stand before it.
+  /// The models on a split of this name, whatever folders precede it.
   std::vector<Model> models(const std::string& split) const;
-  /// How many windows the figures on that split are of: its field `graphs`.
+  /// The number of windows of the metrics on that split: its field `graphs`.
   std::optional<int64_t> graphs(const std::string& split) const;
-  /// The file.
+  /// The contents of the file.
   const Json& content() const { return content_; }
 
  private:

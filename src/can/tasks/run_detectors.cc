@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-// The name of what each stage trains, whatever the task.
+// The name of the model that each stage trains, for all tasks.
 constexpr std::array<std::pair<const char*, const char*>, 7> kDetectors = {
     {{"gat_student", "student_gat"},
      {"vgae_student", "student_vgae"},

@@ -9,14 +9,13 @@ namespace plimsoll {
 
 /// A trained detector of a run.
 struct RunDetector {
-  std::string
-      name;  ///< gat; of a distillation gat_student, vgae_student, gat_alone, gat_teacher, vgae_teacher
+  std::string name;  ///< One of gat, and for a distillation gat_student, vgae_student, gat_alone,
+                     ///< gat_teacher, vgae_teacher.
   int64_t seed = 0;
   std::filesystem::path file;
 };
 
-/// The detectors that a run has, by name, then by seed; students first. Errors: InputError when there is
-/// none.
+/// The detectors of a run, by name, then by seed; students first. Errors: InputError if there is none.
 std::vector<RunDetector> detectors_of(const RunFolder& folder, const Recipe& recipe);
 
 }  // namespace plimsoll

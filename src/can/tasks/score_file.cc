@@ -27,21 +27,21 @@ void write_scores(const std::filesystem::path& path, const JudgedData& data,
       file.write(lines.data(), lines.size());
       lines.clear();
     };
-    constexpr size_t kPiece = 3072;
+    constexpr size_t kChunk = 3072;
     for (const JudgedList& list : lists)
       for (const DetectorScores& detector : detectors) {
         const GraphRange* recording = nullptr;
-        std::string before;
-        const std::string who = fmt::format("{},{}", csv_field(detector.name), detector.seed);
+        std::string leading_fields;
+        const std::string detector_fields = fmt::format("{},{}", csv_field(detector.name), detector.seed);
         for (const int64_t g : list.graphs) {
           if (recording == nullptr || g >= recording->first_graph + recording->graphs) {
             recording = &recording_of(*data.tables, g);
-            before = csv_field(list.name) + "," + csv_field(recording->name);
+            leading_fields = csv_field(list.name) + "," + csv_field(recording->name);
           }
           const auto at = static_cast<size_t>(g);
-          lines += fmt::format("{},{},{},{},{:.9g}\n", before, g - recording->first_graph, data.truth[at],
-                               who, detector.scores[at]);
-          if (lines.size() > kPiece) write_lines();
+          lines += fmt::format("{},{},{},{},{:.9g}\n", leading_fields, g - recording->first_graph,
+                               data.truth[at], detector_fields, detector.scores[at]);
+          if (lines.size() > kChunk) write_lines();
         }
       }
     write_lines();

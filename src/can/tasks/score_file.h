@@ -7,8 +7,9 @@
 
 namespace plimsoll {
 
-/// Writes the scores of all graphs on the lists as CSV, a line a graph and detector: split, recording, window
-/// (its place in the recording), label, detector, seed, score. The file is replaced whole. Errors: Failure.
+/// Writes the scores of all graphs on the lists as CSV, one line per graph and detector: split, recording,
+/// window (its place in the recording), label, detector, seed, score. The file is replaced as a whole.
+/// Errors: Failure.
 void write_scores(const std::filesystem::path& path, const JudgedData& data,
                   std::span<const JudgedList> lists, std::span<const DetectorScores> detectors);
 

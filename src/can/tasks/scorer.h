@@ -13,54 +13,56 @@ namespace plimsoll {
 
 struct ScorerOptions {
   const BlockSource* source = nullptr;
-  std::span<const GraphShape> shapes = {};  ///< one for each graph of the source
+  std::span<const GraphShape> shapes = {};  ///< One entry for each graph of the source.
   BlockLimits limits = {};
   int threads = 1;
-  int64_t outside_ledger = 0;  ///< as in PlanInput
-  int64_t later = 0;           ///< likewise
+  int64_t outside_ledger = 0;  ///< Bytes outside the ledger, as in PlanInput.
+  int64_t later = 0;           ///< Bytes needed later, as in PlanInput.
   Pressure* pressure = nullptr;
-  Exchange* exchange = nullptr;      ///< with the ranks that score together; null: there are none
-  bool unknown_vehicle = false;      ///< scores graphs as if all their IDs were unknown
-  TrainingDevice* device = nullptr;  ///< blocks run there; null: on the CPU
-  Rehearsal* rehearsal = nullptr;    ///< learns which budget that needs, and nothing is scored; null: none
+  Exchange* exchange = nullptr;      ///< Connects the ranks that score together; null: there are none.
+  bool unknown_vehicle = false;      ///< Score graphs as if all their IDs were unknown.
+  TrainingDevice* device = nullptr;  ///< Device that runs blocks; null: the CPU.
+  Rehearsal* rehearsal = nullptr;  ///< Learns which budget scoring needs, and nothing is scored; null: score.
 };
 
-/// What scores are made of: what a detector says, unknown IDs as evidence of their own where it wants them
-/// so, and graphs without known IDs where that is asked for.
+/// The objective for scores: the detector's outputs, with unknown IDs as evidence of their own if the
+/// detector wants that, and graphs without known IDs if requested.
 class ScoringObjective {
  public:
-  /// Errors: InputError where the detector wants other features than the source has.
+  /// Errors: InputError if the detector wants other features than the source has.
   ScoringObjective(const Detector& detector, const ScorerOptions& options);
   const Objective& operator*() const { return *layers_.back(); }
   const Objective* operator->() const { return layers_.back().get(); }
 
  private:
-  std::vector<std::unique_ptr<Objective>> layers_;  // each around the one before
+  // Each objective wraps the one before.
+  std::vector<std::unique_ptr<Objective>> layers_;
 };
 
-/// Scores graphs by a detector, block by block; the greater the score, the more it looks like an attack. Of a
-/// GAT the log-odds of class 1, of an autoencoder the error of its reconstruction from means: squared error
-/// of features + 0.1 cross-entropy of IDs + 0.05 binary cross-entropy of neighbours, the weights it is
-/// trained with.
+/// Scores graphs by a detector, block by block; the greater the score, the more a graph looks like an attack.
+/// The score of a GAT is the log-odds of class 1, that of an autoencoder the error of its reconstruction from
+/// means with the weights of training: squared error of features + 0.1 cross-entropy of IDs + 0.05 binary
+/// cross-entropy of neighbours.
 class Scorer {
  public:
-  /// `lists`: what will be scored. The detector and the options' spans must outlive the scorer. Errors:
-  /// BudgetTooSmall; InputError where the detector wants other features than the source has.
+  /// `lists` are the graphs to be scored. The detector and the options' spans must outlive the scorer.
+  /// Errors: BudgetTooSmall; InputError if the detector wants other features than the source has.
   Scorer(const Detector& detector, const ScorerOptions& options,
          const std::vector<std::span<const int64_t>>& lists);
 
-  /// In the order of the graphs, which must be one of the lists. Ranks make the same call, and all get them.
+  /// Scores in the order of the graphs, which must be one of the lists. All ranks make the same call and get
+  /// all scores.
   Vector<float, Tag::columns> scores(std::span<const int64_t> graphs);
   const MemoryPlan& plan() const { return engine_.plan(); }
 
  private:
-  bool rebuilds_;  // an autoencoder
+  bool rebuilds_;  // Whether the detector is an autoencoder.
   ScoringObjective objective_;
   Exchange* const exchange_;
   PlannedEngine engine_;
 };
 
-/// What a Scorer would need and get of memory. Errors: as its constructor, BudgetTooSmall aside.
+/// The memory that a Scorer would need and get. Errors: those of its constructor except BudgetTooSmall.
 MemoryPlan plan_scores(const Detector& detector, const ScorerOptions& options,
                        const std::vector<std::span<const int64_t>>& lists);
 

@@ -8,22 +8,21 @@
 
 namespace plimsoll {
 
-/// Takes a detector's thresholds from the benign graphs of validation; those of a GAT trained with ID dropout
-/// from these graphs as they are and as if all their IDs were unknown, the higher level of
-/// both. Errors: InputError when there is none;
-/// BudgetTooSmall.
+/// Takes a detector's thresholds from the benign graphs of validation. For a GAT trained with ID dropout it
+/// scores these graphs as they are and as if all their IDs were unknown, and takes the higher level. Errors:
+/// InputError if there is none; BudgetTooSmall.
 void set_thresholds(Detector& detector, const BlockSource& source, std::span<const GraphShape> shapes,
                     const Recipe& recipe, const TrainingSplit& split, const RunOptions& run);
 
-/// Of how many benign validation windows at most a detector's further levels are learned, and the bytes that
-/// one takes meanwhile.
+/// Maximum number of benign validation windows from which a detector's further levels are learned, and the
+/// bytes that each needs meanwhile.
 struct FurtherLevels {
   static constexpr int64_t kMaxWindows = 8192;
   static constexpr int64_t kWindowBytes = 72;
 };
 
-/// What thresholds take of the ledger beside a slab and weights, and further levels after them:
-/// FitOptions::afterwards.
+/// Bytes that thresholds need in the ledger in addition to a slab and weights, and that further levels need
+/// after them: FitOptions::afterwards.
 int64_t bytes_of_thresholds(std::span<const GraphShape> shapes, const Recipe& recipe,
                             const TrainingSplit& split);
 

@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-// Detectors of attacks on a CAN bus.
+// Tasks that detect attacks on a CAN bus.
 const Task& autoencoder_task();
 const Task& detection_task();
 const Task& distillation_task();

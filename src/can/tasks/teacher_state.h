@@ -9,15 +9,15 @@
 
 namespace plimsoll {
 
-/// What a student's stage keeps of its teacher: a column of what it said, or its model, which is asked while
-/// the student trains. A GAT says its Classification, an autoencoder its Encodings.
+/// The form in which a student's stage keeps its teacher: a column of its outputs, or its model, which is
+/// evaluated while the student trains. A GAT provides its Classification, an autoencoder its Encodings.
 class TeacherState {
  public:
-  /// cached
+  /// For cached outputs.
   explicit TeacherState(CachedTeacher column);
-  /// live
+  /// For a live teacher.
   explicit TeacherState(Detector teacher);
-  /// offload, for the student of this split; the rest as OffloadedTeacher.
+  /// For an offloaded teacher of the student of this split; other parameters are as for OffloadedTeacher.
   TeacherState(Detector teacher, std::function<void()> release, std::span<const GraphShape> shapes,
                const TrainingSplit& split, const Recipe::Training& training);
   TeacherState(const TeacherState&) = delete;

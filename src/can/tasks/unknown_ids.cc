@@ -6,10 +6,10 @@ namespace plimsoll {
 namespace {
 
 std::vector<int64_t> columns_of(const std::vector<std::string>& names,
-                                const std::vector<std::string>& wanted) {
+                                const std::vector<std::string>& selected) {
   std::vector<int64_t> columns;
   for (size_t c = 0; c < names.size(); ++c)
-    if (std::ranges::find(wanted, names[c]) != wanted.end()) columns.push_back(static_cast<int64_t>(c));
+    if (std::ranges::find(selected, names[c]) != selected.end()) columns.push_back(static_cast<int64_t>(c));
   return columns;
 }
 

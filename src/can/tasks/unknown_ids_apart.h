@@ -4,12 +4,12 @@
 
 namespace plimsoll {
 
-/// What a classifier trained with ID dropout (nn/id_dropout.h) says, with unknown IDs as evidence of
-/// their own (can/profile/unknown_ids.h), added to the log-odds of class 1. For prediction: outputs are f32
-/// [G, W], logits of two classes first.
+/// The outputs of a classifier trained with ID dropout (nn/id_dropout.h), with the evidence of unknown IDs
+/// (can/profile/unknown_ids.h) added to the log-odds of class 1. For prediction: outputs are f32 [G, W],
+/// logits of two classes first.
 class UnknownIdsApart : public Objective {
  public:
-  /// `classifier` must outlive it; x[:, 0] of an unknown ID is `unknown`.
+  /// `classifier` must outlive the object; x[:, 0] of an unknown ID is `unknown`.
   UnknownIdsApart(const Objective& classifier, int64_t unknown)
       : classifier_(classifier), unknown_(unknown) {}
 

@@ -60,7 +60,7 @@ std::unique_ptr<GraphAutoencoderNeighborhood> make_vgae(const Recipe& recipe, co
                   .latent = vgae.latent,
                   .heads = vgae.heads,
                   .dropout = vgae.dropout,
-                  // compat features lie in [0, 1], behaviour's in [-1, 1]
+                  // compat features are in [0, 1], behaviour features in [-1, 1].
                   .output = recipe.data.features == "compat" ? "sigmoid" : "tanh",
                   .edge_features = vgae.edge_features ? source.edge_features() : 0},
       static_cast<uint64_t>(recipe.seed));

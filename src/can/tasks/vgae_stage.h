@@ -9,25 +9,25 @@ namespace plimsoll {
 
 struct VgaeStageOptions {
   const BlockSource* source = nullptr;
-  std::span<const GraphShape> shapes = {};  ///< one for each graph of the source
-  const Recipe* recipe = nullptr;           ///< whose section vgae is what to train
-  const TrainingSplit* split = nullptr;     ///< of benign graphs alone
-  /// Whose Encodings to learn from as well; none: from the data alone.
+  std::span<const GraphShape> shapes = {};  ///< One entry for each graph of the source.
+  const Recipe* recipe = nullptr;           ///< The section vgae describes the model to train.
+  const TrainingSplit* split = nullptr;     ///< Contains only benign graphs.
+  /// The teacher whose Encodings are learned as well; empty: only the data are learned.
   TeacherOutputs teacher = {};
-  int64_t teacher_latent = 0;  ///< width of its code
-  DetectorFacts facts;         ///< thresholds are added
-  RunOptions run;              ///< model.safetensors goes to its folder as well
+  int64_t teacher_latent = 0;  ///< Width of the teacher's code.
+  DetectorFacts facts;         ///< Thresholds are added.
+  RunOptions run;              ///< model.safetensors is written to its folder as well.
 };
 
-/// What train_vgae() would need and get of memory; nothing is written. Errors: as train_vgae().
+/// The memory that train_vgae() would need and get; nothing is written. Errors: as train_vgae().
 MemoryPlan plan_vgae(const VgaeStageOptions& options);
 
 /// Trains a GraphAutoencoderNeighborhood on benign graphs, takes its thresholds from those of validation, and
-/// writes it to model.safetensors. Errors: as fit(); InputError for a graph with an attack, or where none
+/// writes it to model.safetensors. Errors: as fit(); InputError for a graph with an attack, or if no graph
 /// trains or validates.
 StageResult train_vgae(const VgaeStageOptions& options);
 
-/// The model as it begins.
+/// The untrained model.
 std::unique_ptr<GraphAutoencoderNeighborhood> make_vgae(const Recipe& recipe, const BlockSource& source);
 
 /// A split's graphs without attacks.

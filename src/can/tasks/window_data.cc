@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// What is not labelled would pass for benign.
+// Unlabelled frames would pass for benign.
 void require_labels(const FramesView& frames) {
   int64_t unlabelled = 0;
   for (const Recording& recording : frames.recordings()) {
@@ -27,7 +27,7 @@ void require_labels(const FramesView& frames) {
                     frames.set().folder().string(), unlabelled));
 }
 
-// The index of an ID means nothing where each recording has a vocabulary of its own.
+// The index of an ID means nothing if each recording has a vocabulary of its own.
 void require_no_identity(const Recipe& recipe) {
   const auto& hidden = recipe.data.without;
   if (recipe.data.calibration == 0 || recipe.data.features != "behaviour") return;

@@ -8,27 +8,28 @@
 
 namespace plimsoll {
 
-/// How windows are made of a data set of frames.
+/// How windows are made from a data set of frames.
 struct WindowDataOptions {
-  LearnedBefore known = {};  ///< of a trained model; what is absent is that of the data
+  /// Vocabulary and profile of a trained model; absent ones are learned from the data.
+  LearnedBefore known = {};
   CalibrationFold fold = CalibrationFold::all;
-  bool labels = false;  ///< frames must have them: what is not labelled would pass for benign
+  bool labels = false;  ///< Require labels: unlabelled frames would pass for benign.
 };
 
-/// Windows made on the fly of a data set of `frames`, as training sees them.
+/// Windows made on the fly from a data set of `frames`, as training uses them.
 class WindowData : public TrainingData {
  public:
-  /// Errors: as TrainingData; InputError for a set that is not of frames.
+  /// Errors: those of TrainingData; InputError for a set that is not of frames.
   WindowData(const std::filesystem::path& folder, const Recipe& recipe, WindowDataOptions options = {});
 
   const FramesView& frames() const { return *frames_; }
   /// The windows with all their features.
   const WindowSource& windows() const { return *windows_; }
   /// What benign traffic does, for DetectorFacts::benign: the profile of behaviour windows, and the timing
-  /// rule of the windows that train.
+  /// rule of the training windows.
   std::shared_ptr<const NamedTensors> benign(const TrainingSplit& split) const;
-  /// Number of windows after a calibration window that are neither judged by it nor part of the other half: 0
-  /// with split.rule 1.
+  /// Number of windows after a calibration window that are neither evaluated by it nor part of the other
+  /// half: 0 with split.rule 1.
   int64_t calibration_gap() const { return calibration_gap_; }
 
  private:
@@ -38,12 +39,12 @@ class WindowData : public TrainingData {
   WindowData(const std::filesystem::path& folder, const Recipe& recipe, Opened opened);
   static Opened open(const std::filesystem::path& folder, const Recipe& recipe, WindowDataOptions options);
 
-  const FramesView* frames_;     // owned by TrainingData
-  const WindowSource* windows_;  // likewise
+  const FramesView* frames_;     // Owned by TrainingData.
+  const WindowSource* windows_;  // Owned by TrainingData.
   int64_t calibration_gap_;
 };
 
-/// The same for a task that knows graphs alone (run/training_data.h:register_opener).
+/// Opens a set for a task that only knows graphs (run/training_data.h:register_opener).
 OpenedData open_window_data(const std::filesystem::path& folder, const Recipe& recipe,
                             const MessageIds& vocabulary);
 

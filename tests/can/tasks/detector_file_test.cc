@@ -108,7 +108,7 @@ TEST_F(DetectorFile, OptionsThatOlderFilesLackHaveTheirDefaults) {
   const std::string later =
       R"(,\"attention\":\"gat\",\"edge_features\":0,\"jk\":\"cat\",\"pooling\":\"mean\")";
   std::string older = with(later, "");
-  // The header keeps its length with blanks after it.
+  // The header keeps its length because blanks are added after it.
   older.insert(older.find("}}}") != std::string::npos ? older.find("}}}") + 3 : older.find("]}}") + 3,
                std::string(later.size(), ' '));
   EXPECT_EQ(load(older).parameters().hash(), make_gat().parameters().hash());

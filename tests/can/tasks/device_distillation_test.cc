@@ -23,7 +23,7 @@ class DeviceDistillationTest : public OnEachDevice {
       gat->hidden = 4, gat->heads = 2, gat->layers = 2;
   }
 
-  // Names of the stages, each followed by its weights where it trains.
+  // Names of the stages, each followed by its weights if it trains.
   std::vector<std::string> train(TrainingDevice* device, const std::filesystem::path& folder) {
     std::filesystem::create_directories(folder / "columns");
     std::vector<std::string> done;
@@ -45,14 +45,14 @@ class DeviceDistillationTest : public OnEachDevice {
   }
 
   TempFolder folder_;
-  RandomGraphs source_{60, 1, 7};  // no vocabulary: all IDs are unknown
+  RandomGraphs source_{60, 1, 7};  // There is no vocabulary: all IDs are unknown.
   Vector<GraphShape, Tag::columns> shapes_;
   TrainingSplit split_;
   Recipe recipe_;
 };
 INSTANTIATE_TEST_SUITE_P(, DeviceDistillationTest, testing::Values(On::stand_in, On::cuda), name_of_on);
 
-// A stage finds the columns that an earlier one wrote there, however teachers are asked.
+// A stage finds the columns that an earlier one wrote, in all modes of teacher outputs.
 TEST_P(DeviceDistillationTest, EveryStageFindsWhatOthersLeft) {
   for (const char* outputs : {"cached", "live"}) {
     recipe_.distillation.teacher_outputs = outputs;

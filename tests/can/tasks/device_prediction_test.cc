@@ -8,8 +8,8 @@
 #include "nn/classification.h"
 #include "support/random_graphs.h"
 
-// What a model says of graphs is the same on a device for any budget there and any number of blocks in
-// flight: what it says on the host on the stand-in, and nearly that on a GPU.
+// A model's outputs are the same on a device for any budget there and any number of blocks in flight: those
+// of the host on the stand-in, and nearly those on a GPU.
 
 namespace plimsoll {
 namespace {
@@ -41,12 +41,12 @@ class DevicePredictionTest : public OnEachDevice {
     for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], on_host[i], 1e-4) << i;
   }
   void expect_same_for_all_budgets(const Predict& predict, int64_t min) {
-    const std::vector<float> one = predict(&device(kRoomy), 1);
-    expect_same(one, predict(nullptr, 1));
-    EXPECT_EQ(predict(&device(kRoomy), kThreads), one) << "several blocks in flight";
-    EXPECT_EQ(predict(&device(min), kThreads), one) << "as little as it takes";
-    TrainingDevice& of = device(min - device(min).unit());
-    EXPECT_THROW(predict(&of, 1), Error) << "and less";
+    const std::vector<float> expected = predict(&device(kRoomy), 1);
+    expect_same(expected, predict(nullptr, 1));
+    EXPECT_EQ(predict(&device(kRoomy), kThreads), expected) << "several blocks in flight";
+    EXPECT_EQ(predict(&device(min), kThreads), expected) << "as little as it takes";
+    TrainingDevice& tested = device(min - device(min).unit());
+    EXPECT_THROW(predict(&tested, 1), Error) << "and less";
   }
 
   RandomGraphs source_{60, 20, 7};
@@ -58,8 +58,9 @@ INSTANTIATE_TEST_SUITE_P(, DevicePredictionTest, testing::Values(On::stand_in, O
 TEST_P(DevicePredictionTest, ClassesAreTheSameForAnyDeviceBudget) {
   const GATWithJK model({.num_ids = 20, .dropout = 0.5}, 3);
   const Classification objective(model);
-  TrainingDevice& of = device(kRoomy);
-  const int64_t min = PlannedEngine(input(objective, 1), &of).plan().device->min_budget - of.context();
+  TrainingDevice& tested = device(kRoomy);
+  const int64_t min =
+      PlannedEngine(input(objective, 1), &tested).plan().device->min_budget - tested.context();
   expect_same_for_all_budgets(
       [&](TrainingDevice* device, int threads) {
         PlannedEngine engine(input(objective, threads), device);
@@ -83,8 +84,8 @@ TEST_P(DevicePredictionTest, ScoresOfAnAutoencoderAreTheSameForAnyDeviceBudget) 
                                                   .device = device},
                                     std::vector<std::span<const int64_t>>{graphs_});
   };
-  TrainingDevice& of = device(kRoomy);
-  const int64_t min = scorer(&of, 1)->plan().device->min_budget - of.context();
+  TrainingDevice& tested = device(kRoomy);
+  const int64_t min = scorer(&tested, 1)->plan().device->min_budget - tested.context();
   expect_same_for_all_budgets(
       [&](TrainingDevice* device, int threads) {
         const auto found = scorer(device, threads)->scores(graphs_);

@@ -89,7 +89,7 @@ TEST(EvaluationReport, AnswersInTwoSentencesBeforeItsTables) {
   const Made made;
   const Evaluation evaluation = judge({&made.tables, made.truth, &made.times}, made.lists, made.detectors);
   const EvaluationAnswer answer = answer_of(evaluation);
-  // test_02 has no attacks: there is nothing to find.
+  // test_02 has no attacks that could be found.
   ASSERT_NE(answer.hardest, nullptr);
   EXPECT_EQ(answer.hardest->all.name, "test_01");
   EXPECT_THAT(

@@ -80,7 +80,7 @@ TEST(Judge, DelayRunsFromTheFirstAttackFrameToTheEndOfAFlaggedWindow) {
   const std::vector<JudgedList> lists = {made.list()};
   const std::vector<DetectorScores> detectors = {detector(kScores)};
   const JudgedSplit split = judge(made.data, lists, detectors).splits[0];
-  // In "a" window 0 is flagged before the attack, which is no detection; window 2 ends with frame 29.
+  // In "a" window 0 is flagged before the attack, which is not a detection; window 2 ends with frame 29.
   EXPECT_EQ(split.recordings[0].detectors[0].delay.frames(), 29 - 15);
   EXPECT_EQ(split.recordings[0].detectors[0].delay.milliseconds(), 29 - 15);
   EXPECT_EQ(split.recordings[1].detectors[0].delay.frames(), std::nullopt);
@@ -122,7 +122,7 @@ TEST(Judge, FalseAlarmsAreCountedByTheHourOfBenignTraffic) {
   Made made;
   const std::vector<JudgedList> lists = {made.list()};
   const std::vector<DetectorScores> detectors = {detector(kScores)};
-  constexpr double kHour = 3.6e6;  // ms
+  constexpr double kHour = 3.6e6;  // Milliseconds in an hour.
   const auto hourly = [&](auto recording) {
     return judge(made.data, lists, detectors)
         .splits[0]
@@ -130,7 +130,7 @@ TEST(Judge, FalseAlarmsAreCountedByTheHourOfBenignTraffic) {
         .detectors[0]
         .false_alarms_per_hour();
   };
-  // In "a" the first window is not timed and the last one is benign; in "c" windows 9, 10 and 11 are.
+  // In "a" the first window is not timed and the last one is benign; in "c" windows 9, 10 and 11 are benign.
   EXPECT_NEAR(hourly(0U).value(), 1 / (10 / kHour), 1e-6);
   EXPECT_EQ(hourly(1U), std::nullopt);
   EXPECT_NEAR(hourly(2U).value(), 1 / (30 / kHour), 1e-6);
@@ -140,7 +140,7 @@ TEST(Judge, FalseAlarmsAreCountedByTheHourOfBenignTraffic) {
       evaluation_json(judge(made.data, lists,
                             detectors))["splits"][0]["recordings"][1]["models"][0]["false_alarms_per_hour"],
       nullptr);
-  // A bus that sleeps and a clock that is set back make no traffic.
+  // A bus that sleeps and a clock that is set back do not count as traffic.
   for (size_t frame = 100; frame < 110; ++frame) made.time_ns[frame] += 61'000'000'000;
   EXPECT_NEAR(hourly(2U).value(), 1 / (10 / kHour), 1e-6);
   made.times.timed[2] = false;
@@ -166,7 +166,7 @@ TEST(Judge, ScoresStandAtTheirGraphsAndThresholdsComeFromBenignOnes) {
   EXPECT_TRUE(std::isnan(scores.scores[0]));
   const auto thresholds = thresholds_from(scores, lists[0].graphs, made.truth);
   ASSERT_EQ(thresholds.size(), 2U);
-  EXPECT_EQ(thresholds[0].level, 8);  // of windows 3 and 8; window 1 is an attack
+  EXPECT_EQ(thresholds[0].level, 8);  // These are the scores of windows 3 and 8; window 1 is an attack.
   EXPECT_EQ(thresholds[0].realised_rate, 0);
 }
 
@@ -182,7 +182,7 @@ TEST(Summary, IsTheMeanAndSpreadOverSeedsAtWhichAFigureIsDefined) {
   ASSERT_EQ(summaries.size(), 1U);
   EXPECT_EQ(summaries[0].seeds, (std::vector<int64_t>{1, 2, 3}));
   const Spread precision = summaries[0].at(Figure::precision).value();
-  EXPECT_EQ(precision.seeds, 2);  // the third flags nothing
+  EXPECT_EQ(precision.seeds, 2);  // The third seed flags nothing.
   EXPECT_NEAR(precision.mean, (1.0 / 3 + 2.0 / 3) / 2, 1e-12);
   EXPECT_NEAR(precision.deviation.value(), std::sqrt(2 * (1.0 / 6) * (1.0 / 6)), 1e-12);
   EXPECT_EQ(summaries[0].at(Figure::recall)->seeds, 3);

@@ -27,10 +27,10 @@ TensorSpan span_of(const at::Tensor& tensor) {
 void run(const std::string& model_path, const std::string& graphs, const std::string& out, int64_t count) {
   const Detector detector = load_detector(model_path);
   const GraphSetSource source(graphs);
-  std::vector<int64_t> wanted(static_cast<size_t>(std::min(count, source.graphs())));
-  std::iota(wanted.begin(), wanted.end(), int64_t{0});
+  std::vector<int64_t> graph_numbers(static_cast<size_t>(std::min(count, source.graphs())));
+  std::iota(graph_numbers.begin(), graph_numbers.end(), int64_t{0});
   GraphBlock block;
-  source.read(wanted, block);
+  source.read(graph_numbers, block);
   const Batch batch = collate(block, source.widths());
 
   const at::Tensor logits = detector.gat->forward(batch, {});

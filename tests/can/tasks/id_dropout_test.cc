@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kNodesEach = 10;
 constexpr int64_t kUnknown = 99;
 
-// Graphs of ten nodes in a ring: x is (ID, known, something), of edges (something, known transition).
+// Graphs of ten nodes in a ring. x is (ID, known, another feature), edges have (a feature, known transition).
 Batch make_batch(int64_t graphs) {
   const int64_t nodes = graphs * kNodesEach;
   Batch batch;
@@ -36,8 +36,8 @@ Batch make_batch(int64_t graphs) {
   return batch;
 }
 
-// Keeps what it was given; says nothing.
-class Seen : public Objective {
+// Keeps its input and has no outputs.
+class RecordingObjective : public Objective {
  public:
   const ParameterList& parameters() const override { return parameters_; }
   CollateOptions collate_options() const override { return {}; }
@@ -63,7 +63,7 @@ double at_row(const at::Tensor& rows, int64_t row, int64_t column) {
 TEST(IdDropout, MakesMostIdsOfTheChosenGraphsUnknownAndNoOthers) {
   constexpr int64_t kGraphs = 200;
   const Batch batch = make_batch(kGraphs);
-  const Seen seen;
+  const RecordingObjective seen;
   IdDropout(seen, kUnknownIds, 0.5).forward(batch, kTraining);
   int64_t chosen = 0;
   for (int64_t g = 0; g < kGraphs; ++g) {
@@ -88,7 +88,7 @@ TEST(IdDropout, MakesMostIdsOfTheChosenGraphsUnknownAndNoOthers) {
 }
 
 TEST(IdDropout, FollowsSeedEpochAndGraphAlone) {
-  const Seen seen;
+  const RecordingObjective seen;
   const IdDropout dropout(seen, kUnknownIds, 0.5);
   dropout.forward(make_batch(20), kTraining);
   const at::Tensor twenty = seen.seen.x.clone();
@@ -100,7 +100,7 @@ TEST(IdDropout, FollowsSeedEpochAndGraphAlone) {
 
 TEST(IdDropout, PredictionSeesGraphsAsTheyAreOrAllUnknown) {
   const Batch batch = make_batch(5);
-  const Seen seen;
+  const RecordingObjective seen;
   IdDropout(seen, kUnknownIds, 0.5).forward(batch, {});
   EXPECT_TRUE(at::equal(seen.seen.x, batch.x));
   IdDropout(seen, kUnknownIds, 0, /*always=*/true).forward(batch, {});
@@ -110,10 +110,10 @@ TEST(IdDropout, PredictionSeesGraphsAsTheyAreOrAllUnknown) {
 
 TEST(UnknownIdsApart, AreEvidenceWhereMoreThanAFifthIsKnown) {
   Batch batch = make_batch(4);
-  batch.x[kNodesEach][0] = kUnknown;  // one ID of graph 1, eight of graph 2, seven of graph 3
+  batch.x[kNodesEach][0] = kUnknown;  // These are one ID of graph 1, eight of graph 2, seven of graph 3.
   for (int64_t n = 0; n < 8; ++n) batch.x[2 * kNodesEach + n][0] = kUnknown;
   for (int64_t n = 0; n < 7; ++n) batch.x[3 * kNodesEach + n][0] = kUnknown;
-  const Seen seen;
+  const RecordingObjective seen;
   const at::Tensor logits = UnknownIdsApart(seen, kUnknown).forward(batch, {});
   EXPECT_EQ(at_row(logits, 0, 1), 0) << "all IDs are known";
   EXPECT_EQ(at_row(logits, 1, 1), kUnknownIdEvidence);

@@ -1,5 +1,5 @@
-// The objectives of the KD-GAT pipeline in the block engine. Their values are compared with PyG's in
-// tests/python.
+// Tests the objectives of the KD-GAT pipeline in the block engine. tests/python compares their values with
+// those of PyG.
 
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
@@ -45,7 +45,7 @@ struct Models {
 const std::vector<std::string> kAll = {"reconstruction",    "errors",           "encodings",
                                        "vgae distillation", "gat distillation", "classification"};
 
-// A block of graphs without nodes or edges, around one that has `nodes` nodes.
+// A block of graphs without nodes or edges, around a graph with `nodes` nodes.
 GraphBlock bare_block(int64_t nodes, bool edge) {
   GraphBlock block;
   block.clear();
@@ -97,7 +97,8 @@ TEST_F(KdGatObjectives, BlocksOfNoNodesAndNoEdgesWork) {
         const at::Tensor losses = objective->losses(outputs, batch);
         EXPECT_EQ(losses.sizes(), (at::IntArrayRef{items}));
         EXPECT_TRUE(at::isfinite(losses).all().item<bool>());
-        if (name == "encodings" || items == 0) continue;  // it predicts, and the engine leaves it out
+        // Encodings only predict, and the engine leaves empty batches out.
+        if (name == "encodings" || items == 0) continue;
         for (const at::Tensor& gradient :
              torch::autograd::grad({losses.sum()}, objective->parameters().from(0)))
           EXPECT_TRUE(at::isfinite(gradient).all().item<bool>());
@@ -124,7 +125,7 @@ TEST_F(KdGatObjectives, RecomputedLayersGiveTheSameBits) {
     std::vector<std::vector<at::Tensor>> found;
     for (const bool recompute : {false, true}) {
       Batch batch = batch_of(source.block(), *objective, name);
-      if (batch.y.defined()) batch.y.clamp_(0, 1);  // two classes
+      if (batch.y.defined()) batch.y.clamp_(0, 1);  // There are two classes.
       batch.recompute = recompute;
       const at::Tensor losses = objective->losses(objective->forward(batch, kTraining), batch);
       found.push_back(torch::autograd::grad({losses.mean()}, objective->parameters().from(0)));
@@ -156,7 +157,7 @@ TEST_F(KdGatObjectives, ABatchOfNodesIsDifferentiatedBlockByBlock) {
   EXPECT_EQ(losses[0], losses[1]);
   for (size_t p = 0; p < gradients[0].size(); ++p) EXPECT_TRUE(at::equal(gradients[0][p], gradients[1][p]));
 
-  // Predictions come node by node.
+  // Predictions are made for each node.
   const Encodings encodings(models.vgae);
   BlockEngine engine(source, shapes, encodings, {.graphs = 3, .nodes = 70, .edges = 1000});
   std::vector<float> outputs(static_cast<size_t>(194 * encodings.outputs()));

@@ -20,7 +20,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using namespace std::string_literals;
 
-// A kind of model file: a good one, and what reads it.
+// A kind of model file: a valid file, and the function that reads it.
 struct Kind {
   const char* name;
   std::function<void(const std::filesystem::path&)> save;
@@ -74,7 +74,7 @@ class ModelOptions : public testing::Test {
     kind.save(good_);
     return parse_json(SafetensorsView(good_).meta("plimsoll.config"));
   }
-  // The good file with these options.
+  // Writes the valid file with these options.
   void write(const Json& config) const {
     const SafetensorsView file(good_);
     TensorMetadata metadata = file.metadata();
@@ -113,14 +113,15 @@ TEST_F(ModelOptions, ImpossibleOnesAreNamedInEveryKindOfFile) {
 }
 
 TEST_F(ModelOptions, SizesThatTheTensorsHaveNotTakeNoMemory) {
-  constexpr int64_t kHeader = 64 << 10;  // of the file, which is smaller
+  constexpr int64_t kHeader = 64 << 10;  // Maximum size of the header of the file.
   Ledger& ledger = Ledger::process();
   for (const Kind& kind : kinds()) {
     const Json good = config(kind);
     for (const auto& [key, value] : good.items()) {
       if (!value.is_number_integer()) continue;
-      if (key == "tile" || key == "spanning_trees") continue;        // no tensor depends on them
-      if (kind.name == "vgae"s && key.ends_with("heads")) continue;  // used where they divide a width, else 1
+      if (key == "tile" || key == "spanning_trees") continue;  // No tensor depends on these options.
+      // The option is used if it divides the width; otherwise it is 1.
+      if (kind.name == "vgae"s && key.ends_with("heads")) continue;
       for (const int64_t size : {value.get<int64_t>() + 1, int64_t{4000}, int64_t{1} << 24}) {
         Json changed = good;
         changed[key] = size;

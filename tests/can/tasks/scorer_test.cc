@@ -43,17 +43,17 @@ class ScorerTest : public testing::Test {
     const auto found = scorer.scores(graphs);
     return {found.begin(), found.end()};
   }
-  // One graph as a batch, without the engine.
+  // Makes a batch of one graph without the engine.
   Batch batch_of(int64_t graph, const CollateOptions& options) {
-    const GraphList one = {graph};
-    source_.read(one, block_);
+    const GraphList graphs = {graph};
+    source_.read(graphs, block_);
     return collate(block_, source_.widths(), options);
   }
 
   RandomGraphs source_{40, 20, 7};
   GraphBlock block_;
   Vector<GraphShape, Tag::columns> shapes_;
-  const GraphList some_ = {1, 3, 5, 6, 11, 12, 30, 39};  // graph 3 has one node, graph 5 no edge
+  const GraphList some_ = {1, 3, 5, 6, 11, 12, 30, 39};  // Graph 3 has one node, graph 5 no edge.
   Detector gat_, vgae_;
 };
 

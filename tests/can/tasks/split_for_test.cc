@@ -72,16 +72,16 @@ TEST_F(SplitForTest, AnEmbargoThatSharesFramesIsRefusedWithTheOneThatDoesNot) {
   EXPECT_EQ(none.validation.front(), none.training.back() + 1);
 }
 
-// What versions did that did not know the rule.
+// Earlier versions did not have the rule.
 TEST_F(SplitForTest, EarlierRunsKeepTheirSplit) {
-  for (const Recipe& of : {with_earlier_rules(recipe(10)), with_earlier_rules(recipe(10, "1"))}) {
-    const TrainingSplit split = this->split(frames_, of);
+  for (const Recipe& earlier : {with_earlier_rules(recipe(10)), with_earlier_rules(recipe(10, "1"))}) {
+    const TrainingSplit split = this->split(frames_, earlier);
     EXPECT_EQ(split.validation.front(), split.training.back() + 2);
     EXPECT_GT(shared_frames(split, 10), 0);
   }
 }
 
-// The lengths of their windows stand in the manifest; the recipe's do not count.
+// The lengths of the windows come from the manifest, not from the recipe.
 TEST_F(SplitForTest, SoItIsOfWindowsThatWereMadeBefore) {
   const auto windows = folder_ / "windows";
   make_windows_set({.frames = frames_,

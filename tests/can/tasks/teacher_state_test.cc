@@ -1,4 +1,4 @@
-// The three ways in which a student hears of its teacher teach the same.
+// Tests that the three forms of a teacher teach the same.
 
 #include "can/tasks/teacher_state.h"
 
@@ -60,19 +60,20 @@ class TeacherStateTest : public testing::TestWithParam<const char*> {
     return detector;
   }
 
-  // What the teacher says of all graphs, in the order of the data set.
+  // The teacher's outputs for all graphs, in the order of the data set.
   std::vector<float> column() {
     const Detector detector = load_detector(file());
-    std::unique_ptr<Objective> says;
+    std::unique_ptr<Objective> teacher_outputs;
     if (is_vgae())
-      says = std::make_unique<Encodings>(*detector.vgae);
+      teacher_outputs = std::make_unique<Encodings>(*detector.vgae);
     else
-      says = std::make_unique<Classification>(*detector.gat);
-    width_ = says->outputs();
+      teacher_outputs = std::make_unique<Classification>(*detector.gat);
+    width_ = teacher_outputs->outputs();
     std::vector<float> values;
-    BlockEngine engine(source_, shapes_, *says, {4, 4096, 16384});
-    engine.predict(
-        all_, [&](std::span<const float> said) { values.insert(values.end(), said.begin(), said.end()); });
+    BlockEngine engine(source_, shapes_, *teacher_outputs, {4, 4096, 16384});
+    engine.predict(all_, [&](std::span<const float> outputs) {
+      values.insert(values.end(), outputs.begin(), outputs.end());
+    });
     return values;
   }
 
@@ -153,22 +154,22 @@ class TeacherStateTest : public testing::TestWithParam<const char*> {
   int runs_ = 0;
 };
 
-// By plain steps: Adam makes steps of any gradient that is zero but for rounding, as those of biases in front
-// of a normalisation are.
+// Uses plain gradient steps: Adam makes steps from any gradient that is zero up to rounding, such as those of
+// biases before a normalisation.
 TEST_P(TeacherStateTest, LossesAreThoseOfTheColumn) {
   recipe_.training.optimizer = "sgd";
   recipe_.training.learning_rate = 0.05;
   const StageResult cached = train("cached");
   for (const char* const mode : {"live", "offload"}) {
-    const StageResult asked = train(mode);
+    const StageResult evaluated = train(mode);
     for (size_t e = 0; e < cached.fit.epochs.size(); ++e) {
       const EpochMetrics& a = cached.fit.epochs[e];
-      const EpochMetrics& b = asked.fit.epochs[e];
+      const EpochMetrics& b = evaluated.fit.epochs[e];
       EXPECT_NEAR(b.training_loss, a.training_loss, 1e-6 * std::abs(a.training_loss)) << mode;
       EXPECT_NEAR(b.validation_loss, a.validation_loss, 1e-6 * std::abs(a.validation_loss)) << mode;
     }
     const auto& weights = cached.detector.parameters().entries();
-    const auto& others = asked.detector.parameters().entries();
+    const auto& others = evaluated.detector.parameters().entries();
     for (size_t p = 0; p < weights.size(); ++p)
       EXPECT_LT((others[p].value - weights[p].value).abs().max().item<double>(), 1e-6)
           << mode << ", " << weights[p].name;
@@ -177,62 +178,66 @@ TEST_P(TeacherStateTest, LossesAreThoseOfTheColumn) {
 
 TEST_P(TeacherStateTest, BitsDoNotDependOnThreadsOrWhatIsReadAhead) {
   for (const char* const mode : {"live", "offload"}) {
-    const StageResult one = train(mode);
+    const StageResult single = train(mode);
     for (const int threads : {1, 3}) {
       const StageResult more = train(mode, threads, /*prefetch=*/0);
-      EXPECT_EQ(more.weights_hash, one.weights_hash) << mode;
-      EXPECT_EQ(more.fit.best_loss, one.fit.best_loss) << mode;
+      EXPECT_EQ(more.weights_hash, single.weights_hash) << mode;
+      EXPECT_EQ(more.fit.best_loss, single.fit.best_loss) << mode;
       EXPECT_EQ(more.fit.overflows + more.fit.unforeseen + more.fit.reruns, 0) << mode;
     }
   }
 }
 
-// With the least that works graphs are read twice, and one block is in flight.
+// With the smallest budget, graphs are read twice, and one block is in flight.
 TEST_P(TeacherStateTest, TheSmallestBudgetIsEnoughAndChangesNoBit) {
-  const StageResult whole = train("offload", 2);
-  EXPECT_EQ(whole.fit.plan.execution.keep, 32 / 4);
+  const StageResult ample = train("offload", 2);
+  EXPECT_EQ(ample.fit.plan.execution.keep, 32 / 4);
   const RunOptions run{.folder = folder_ / "least", .identity = "test", .threads = 2};
   std::filesystem::create_directories(run.folder);
   with_teacher("offload", [&](const TeacherOutputs& teacher) {
     Ledger::process().begin_recent();
-    plan(teacher, false, 2);  // BLAS makes its rooms, which a first plan may see grow
+    plan(teacher, false, 2);  // BLAS allocates its buffers first; otherwise a first plan might see them grow.
     const int64_t min = plan(teacher, false, 2).min_budget;
     Ledger::process().set_cap(min);
     const StageResult result = train(teacher, run);
     Ledger::process().set_cap(Ledger::kUnlimited);
     EXPECT_EQ(result.fit.plan.execution.keep, 0);
     EXPECT_EQ(result.fit.plan.execution.blocks, 1);
-    EXPECT_EQ(result.weights_hash, whole.weights_hash);
+    EXPECT_EQ(result.weights_hash, ample.weights_hash);
     EXPECT_EQ(result.fit.overflows + result.fit.unforeseen + result.fit.reruns, 0);
     return 0;
   });
 }
 
-// Before the student sees a block of what it was asked about, each time.
+// The teacher is released each time before the student sees the block that the teacher was evaluated on.
 TEST_P(TeacherStateTest, AnOffloadedTeacherIsLetGoOfBetweenItsBlocksAndTheStudents) {
   int released = 0;
   TeacherState teaching(
       teacher(), [&] { ++released; }, shapes_, split_, recipe_.training);
-  const TeacherOutputs of = teaching.of();
-  of.batches->make_room();
-  int asked_at = 0;
+  const TeacherOutputs outputs = teaching.of();
+  outputs.batches->make_room();
+  int released_at_output = 0;
   const auto model = make_gat(recipe_, source_);
   const Classification student(*model);
-  BlockEngine engine(source_, shapes_, student, {4, 4096, 16384}, {}, of.batches);
-  engine.predict(split_.validation, [&](std::span<const float>) { asked_at = std::max(asked_at, released); });
-  const int goes = released;
-  EXPECT_EQ(asked_at, goes);
-  EXPECT_EQ(goes, (static_cast<int>(split_.validation.size()) + 31) / 32);
+  BlockEngine engine(source_, shapes_, student, {4, 4096, 16384}, {}, outputs.batches);
+  engine.predict(split_.validation, [&](std::span<const float>) {
+    released_at_output = std::max(released_at_output, released);
+  });
+  const int passes = released;
+  EXPECT_EQ(released_at_output, passes);
+  EXPECT_EQ(passes, (static_cast<int>(split_.validation.size()) + 31) / 32);
   engine.gradient(std::span(split_.training).first(32), {.training = true});
-  EXPECT_EQ(released, goes + 1);
+  EXPECT_EQ(released, passes + 1);
 }
 
-// Of both models the larger, not the sum: ranges in both modes, weights where the teacher is offloaded.
+// The plan takes the larger of both models, not the sum: ranges in both modes, weights if the teacher is
+// offloaded.
 TEST_P(TeacherStateTest, ThePlanHasTheTeacherInIt) {
   const MemoryPlan alone = plan("cached");
   const MemoryPlan live = plan("live");
   const MemoryPlan offload = plan("offload");
-  for (const MemoryPlan* const of : {&alone, &live, &offload}) EXPECT_TRUE(of->exact) << of->why_inexact;
+  for (const MemoryPlan* const memory_plan : {&alone, &live, &offload})
+    EXPECT_TRUE(memory_plan->exact) << memory_plan->why_inexact;
   int64_t weights = 0;
   for (const ParameterList::Entry& entry : teacher().parameters().all())
     weights += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
@@ -262,7 +267,7 @@ TEST_P(TeacherStateTest, WithoutRunningAnythingThePlanIsNeverTooSmall) {
   }
 }
 
-// What a plan that comes before the teacher has trained is made with.
+// A plan that is made before the teacher has trained uses zeros.
 TEST_P(TeacherStateTest, ATeacherOfZerosIsPlannedLikeOneThatIsMapped) {
   const MemoryPlan mapped = plan("offload");
   std::optional<GivenValues> zeros(

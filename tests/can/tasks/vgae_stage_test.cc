@@ -54,7 +54,7 @@ class VgaeStageTest : public testing::Test {
   }
 
   TempFolder folder_;
-  RandomGraphs source_{160, 1, 7};  // no vocabulary: all IDs are unknown
+  RandomGraphs source_{160, 1, 7};  // There is no vocabulary: all IDs are unknown.
   Vector<GraphShape, Tag::columns> shapes_;
   TrainingSplit split_, benign_;
   Recipe recipe_;
@@ -86,7 +86,7 @@ TEST_F(VgaeStageTest, TrainsADetectorWhoseThresholdsAreThoseOfValidation) {
   ASSERT_TRUE(loaded.vgae);
   EXPECT_EQ(loaded.parameters().hash(), result.weights_hash);
   EXPECT_EQ(loaded.facts.benign_ids.keys, MessageKeys{7});
-  EXPECT_EQ(loaded.vgae->options().output, "sigmoid");  // compat's features
+  EXPECT_EQ(loaded.vgae->options().output, "sigmoid");  // This is the activation for compat features.
 
   Scorer scorer(loaded, {.source = &source_, .shapes = shapes_, .limits = {4, 4096, 16384}},
                 {benign_.validation});
@@ -104,7 +104,7 @@ TEST_F(VgaeStageTest, ASeedAndALearningRateOfItsOwn) {
   recipe_.vgae.learning_rate = 0.01;
   const std::string faster = train_vgae(options(benign_, "faster")).weights_hash;
   EXPECT_NE(faster, first);
-  recipe_.training.learning_rate = 0.5;  // not looked at
+  recipe_.training.learning_rate = 0.5;  // This setting is not read.
   EXPECT_EQ(train_vgae(options(benign_, "faster again")).weights_hash, faster);
   recipe_.seed = 43;
   EXPECT_NE(train_vgae(options(benign_, "other seed")).weights_hash, faster);

@@ -68,10 +68,10 @@ void run(const Arguments& arguments) {
   warm_up_torch(/*threads=*/1);
   const Detector autoencoder = load_detector(arguments.model);
   const GraphSetSource source(arguments.graphs);
-  std::vector<int64_t> wanted(static_cast<size_t>(std::min(arguments.count, source.graphs())));
-  std::iota(wanted.begin(), wanted.end(), int64_t{0});
+  std::vector<int64_t> graph_numbers(static_cast<size_t>(std::min(arguments.count, source.graphs())));
+  std::iota(graph_numbers.begin(), graph_numbers.end(), int64_t{0});
   GraphBlock block;
-  source.read(wanted, block);
+  source.read(graph_numbers, block);
 
   std::unique_ptr<Objective> objective;
   if (arguments.teacher.empty())
@@ -115,15 +115,15 @@ void run(const Arguments& arguments) {
 }  // namespace plimsoll
 
 int main(int argc, char** argv) {
-  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::vector<std::string> words_given(argv + 1, argv + argc);
   plimsoll::Arguments arguments;
-  bool understood = words.size() >= 5 && words[3] == "--graphs";
-  for (size_t i = 5; understood && i < words.size(); ++i) {
-    if (words[i] == "--training") {
+  bool understood = words_given.size() >= 5 && words_given[3] == "--graphs";
+  for (size_t i = 5; understood && i < words_given.size(); ++i) {
+    if (words_given[i] == "--training") {
       arguments.training = true;
-    } else if (words[i] == "--teacher" && i + 2 < words.size()) {
-      arguments.teacher = words[i + 1];
-      arguments.teacher_latent = std::stoll(words[i + 2]);
+    } else if (words_given[i] == "--teacher" && i + 2 < words_given.size()) {
+      arguments.teacher = words_given[i + 1];
+      arguments.teacher_latent = std::stoll(words_given[i + 2]);
       i += 2;
     } else {
       understood = false;
@@ -134,10 +134,10 @@ int main(int argc, char** argv) {
                  "[--teacher FILE LATENT]\n";
     return 2;
   }
-  arguments.model = words[0];
-  arguments.graphs = words[1];
-  arguments.out = words[2];
-  arguments.count = std::stoll(words[4]);
+  arguments.model = words_given[0];
+  arguments.graphs = words_given[1];
+  arguments.out = words_given[2];
+  arguments.count = std::stoll(words_given[4]);
   plimsoll::install_ledger_allocator();
   try {
     plimsoll::run(arguments);
