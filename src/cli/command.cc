@@ -128,12 +128,12 @@ void save_printed(const std::function<void()>& save) {
 }
 
 void Resources::add_budget(CLI::App& verb) {
-  verb.add_option("--budget", budget_text, "Memory to stay within: 256MiB, 2GB, 80% of the limit found")
+  verb.add_option("--budget", budget_text, "Stay within this memory: 256MiB, 2GB, 80% of the limit found")
       ->type_name("SIZE");
 }
 
 void Resources::add_threads(CLI::App& verb) {
-  verb.add_option("--threads", threads, "Threads; default: the processors at hand")
+  verb.add_option("--threads", threads, "Number of threads; default: the available processors")
       ->check(CLI::Range(1, 1024));
 }
 

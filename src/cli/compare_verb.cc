@@ -36,8 +36,8 @@ void add_compare(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("compare", "Show runs side by side: recipe, figures, time, memory and hash");
   verb->add_option("RUN", options->runs, "Folders of runs, two or more")->required()->type_name("DIR");
-  verb->add_option("--page", options->page, "Write a page with curves, too")->type_name("FILE");
-  verb->add_flag("--json", options->json, "The same as JSON");
+  verb->add_option("--page", options->page, "Also write a page with curves")->type_name("FILE");
+  verb->add_flag("--json", options->json, "Print the comparison as JSON");
   verb->footer("Example: plimsoll compare runs/gat runs/gat-wide --page compared.html");
   verb->callback([options] { run(*options); });
 }

@@ -61,37 +61,46 @@ void run(IngestGraphVerbOptions& options) {
 
 void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
   NodeTableOptions& nodes = options.nodes;
-  CLI::App* group = graph.add_option_group("nodes", "What is known of nodes");
-  group->add_option("--nodes", nodes.table, "A table with a header, a row a node: text, .zst or .gz")
+  CLI::App* group = graph.add_option_group("nodes", "Data of nodes");
+  group
+      ->add_option("--nodes", nodes.table,
+                   "Read nodes from a table with a header and one row per node: text, .zst or .gz")
       ->type_name("FILE");
-  group->add_option("--id", nodes.id, "Its column of IDs; default: the first")->type_name("COLUMN");
-  group->add_option("--label", nodes.label, "Its column of classes, numbers or texts")->type_name("COLUMN");
-  group->add_option("--unlabelled", nodes.unlabelled, "The label that means none, beside empty fields and -1")
+  group->add_option("--id", nodes.id, "Column of IDs in this table; default: the first")->type_name("COLUMN");
+  group->add_option("--label", nodes.label, "Column of classes in this table, numbers or texts")
+      ->type_name("COLUMN");
+  group
+      ->add_option("--unlabelled", nodes.unlabelled,
+                   "Label that means none, in addition to empty fields and -1")
       ->type_name("TEXT");
-  group->add_option("--split", nodes.split, "Its column of splits: train, valid (or val), test, none")
+  group
+      ->add_option("--split", nodes.split,
+                   "Column of splits in this table: train, valid (or val), test, none")
       ->type_name("COLUMN");
   group
       ->add_option("--node-features", nodes.features,
-                   "Its columns of numbers, several in a field with blanks between")
+                   "Columns of numbers in this table; a field may hold several, separated by blanks")
       ->delimiter(',')
       ->type_name("COLUMN,...");
-  group->add_option("--features", nodes.feature_array, "Node features as .npy: f32, f16, u8 or i8 [V, F]")
+  group
+      ->add_option("--features", nodes.feature_array,
+                   "Read node features from .npy: f32, f16, u8 or i8 [V, F]")
       ->type_name("FILE");
   group
-      ->add_option(
-          "--features-dtype", options.features_dtype,
-          "How features are stored: auto (in the fewest bits that keep every value), f32, or rounded "
-          "to f16, bf16 or i8")
+      ->add_option("--features-dtype", options.features_dtype,
+                   "Type to store features in: auto (the fewest bits that keep every value), f32, or rounded "
+                   "to f16, bf16 or i8")
       ->check(CLI::IsMember({"auto", "f32", "f16", "bf16", "i8"}))
       ->capture_default_str();
-  group->add_option("--labels", nodes.label_array, "Classes as .npy: whole numbers [V], -1 unlabelled")
+  group->add_option("--labels", nodes.label_array, "Read classes from .npy: whole numbers [V], -1 unlabelled")
       ->type_name("FILE");
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     group
-        ->add_option(fmt::format("--{}", kGraphSplits[split]), options.splits[split],
-                     fmt::format("IDs of the {} split: text, one a line, or .npy", kGraphSplits[split]))
+        ->add_option(
+            fmt::format("--{}", kGraphSplits[split]), options.splits[split],
+            fmt::format("Read IDs of the {} split from a text, one per line, or .npy", kGraphSplits[split]))
         ->type_name("FILE");
-  group->add_option("--node-count", options.node_count, "How many nodes there are: IDs are below")
+  group->add_option("--node-count", options.node_count, "Number of nodes; all IDs are below it")
       ->check(at_least(1))
       ->type_name("V");
 }
@@ -102,13 +111,13 @@ void add_ingest_graph(CLI::App& ingest) {
   auto options = std::make_shared<IngestGraphVerbOptions>();
   GraphIngestOptions& made = options->graph;
   const auto words = [](std::vector<std::string> allowed) { return CLI::IsMember(std::move(allowed)); };
-  CLI::App* graph = ingest.add_subcommand("graph", "One giant graph from lists of edges, to a graph");
+  CLI::App* graph = ingest.add_subcommand("graph", "Read one giant graph from lists of edges");
   graph
       ->add_option("--edges", made.edges.files,
-                   "Texts (tab, comma or blanks), plain, .zst or .gz; or .npy arrays")
+                   "Read edges from texts (tab, comma or blanks), plain, .zst or .gz, or from .npy arrays")
       ->required()
       ->type_name("FILE...");
-  graph->add_option("--out", made.out, "The graph to make")->required()->type_name("DIR");
+  graph->add_option("--out", made.out, "Write the graph to this folder")->required()->type_name("DIR");
   graph->add_option("--source", made.edges.source, "Column of sources: a name, or a number from 0")
       ->type_name("COLUMN")
       ->capture_default_str();
@@ -120,32 +129,35 @@ void add_ingest_graph(CLI::App& ingest) {
       ->delimiter(',')
       ->type_name("COLUMN,...");
   graph->add_flag("--header", made.edges.header,
-                  "The first line names the columns; default: told by what it holds");
-  graph->add_option("--ids", made.ids, "dense (0 .. V-1), sparse (any numbers), text, or auto")
+                  "Take column names from the first line; default: detected from its contents");
+  graph->add_option("--ids", made.ids, "Kind of IDs: dense (0 .. V-1), sparse (any numbers), text, or auto")
       ->check(words({"auto", "dense", "sparse", "text"}))
       ->capture_default_str();
   graph
       ->add_option("--direction", made.direction,
-                   "The neighbours that a row holds: sources of edges in, or targets of those out")
+                   "Neighbours that a row holds: in, the sources of incoming edges; out, the targets of "
+                   "outgoing edges")
       ->check(words({"in", "out"}))
       ->capture_default_str();
-  graph->add_flag("--undirected", made.undirected, "Each edge both ways");
-  graph->add_flag("--dedup", made.dedup, "Of edges with the same ends the first alone");
-  graph->add_option("--self-loops", made.self_loops, "keep, drop, or add one to each node without")
+  graph->add_flag("--undirected", made.undirected, "Add each edge in both directions");
+  graph->add_flag("--dedup", made.dedup, "Keep only the first of duplicate edges");
+  graph
+      ->add_option("--self-loops", made.self_loops,
+                   "Keep or drop self-loops, or add one to each node without")
       ->check(words({"keep", "drop", "add"}))
       ->capture_default_str();
   graph
       ->add_option("--order", made.order,
-                   "Order of nodes: none (by ID); degree: the neighbours of most first; frequency: those "
-                   "sampled most first; partition: parts with few edges between them")
+                   "Order of nodes: none (by ID); degree: most connected first; frequency: most often "
+                   "sampled first; partition: parts with few edges between them")
       ->check(words({"none", "degree", "frequency", "partition"}))
       ->capture_default_str();
   graph
       ->add_option("--shard", options->shard,
-                   "Part I of N alone, of whole files of edges; `plimsoll merge` joins the parts")
+                   "Make only part I of N, from whole files of edges; `plimsoll merge` joins the parts")
       ->type_name("I/N");
   graph->add_flag("--force", made.force, "Replace an existing output");
-  graph->add_flag("--json", options->json, "The summary as JSON");
+  graph->add_flag("--json", options->json, "Print the summary as JSON");
   add_node_options(*graph, made);
   options->resources.add_budget(*graph);
   options->resources.add_threads(*graph);

@@ -54,32 +54,35 @@ void run(const IngestPointsVerbOptions& options) {
 void add_ingest_points(CLI::App& ingest) {
   auto options = std::make_shared<IngestPointsVerbOptions>();
   CLI::App* points =
-      ingest.add_subcommand("points", "Point sets, to a graph_set of k-nearest-neighbour graphs");
+      ingest.add_subcommand("points", "Turn point sets into a graph_set of k-nearest-neighbour graphs");
   points
       ->add_option(
           "SRC", options->points.source,
           "An array [sets, points, numbers] (.npy), or a text with the columns graph, x, y, z, label and "
           "features")
       ->required();
-  points->add_option("--out", options->points.out, "The graph_set to make")->required()->type_name("DIR");
-  points->add_option("--knn", options->points.neighbours, "Edges into each point, from its nearest others")
+  points->add_option("--out", options->points.out, "Write the graph_set to this folder")
+      ->required()
+      ->type_name("DIR");
+  points
+      ->add_option("--knn", options->points.neighbours,
+                   "Number of edges into each point, from its nearest neighbours")
       ->capture_default_str()
       ->type_name("K");
   points
-      ->add_option(
-          "--dims", options->points.dimensions,
-          "How many numbers of a point in an array are coordinates, 2 or 3; default: 3 where there are")
+      ->add_option("--dims", options->points.dimensions,
+                   "Number of coordinates of a point in an array, 2 or 3; default: 3 if there are as many")
       ->check(CLI::Range(2, 3));
   points
       ->add_option("--labels", options->points.labels,
-                   "The class of each set: .npy, or a text with a line a set")
+                   "Read the class of each set from .npy, or a text with one line per set")
       ->type_name("FILE");
   points
       ->add_option("--targets", options->points.targets,
-                   "Numbers to be predicted of each set: .npy, or a text")
+                   "Read the numbers to predict for each set from .npy, or a text")
       ->type_name("FILE");
   points->add_flag("--force", options->points.force, "Replace an existing output");
-  points->add_flag("--json", options->json, "The summary as JSON");
+  points->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*points);
   points->footer("Example: plimsoll ingest points points.csv --knn 8 --out graphs");
   points->callback([options] { run(*options); });

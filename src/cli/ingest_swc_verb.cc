@@ -89,32 +89,36 @@ void run(IngestSwcVerbOptions& options) {
 
 void add_ingest_swc(CLI::App& ingest) {
   auto options = std::make_shared<IngestSwcVerbOptions>();
-  CLI::App* swc = ingest.add_subcommand("swc", "Trees of neurons in SWC files, to a graph_set");
+  CLI::App* swc = ingest.add_subcommand("swc", "Turn trees of neurons in SWC files into a graph_set");
   swc->add_option("SRC", options->swc.sources,
                   "Folders, archives (.tar, .tar.zst, .tar.gz, .zip) or SWC files")
       ->required();
-  swc->add_option("--out", options->swc.out, "The graph_set to make")->required()->type_name("DIR");
+  swc->add_option("--out", options->swc.out, "Write the graph_set to this folder")
+      ->required()
+      ->type_name("DIR");
   swc->add_option("--labels", options->swc.labels,
-                  "A table with the columns file and label: the class of each tree")
+                  "Read the class of each tree from a table with the columns file and label")
       ->type_name("FILE");
-  swc->add_option("--resample", options->step, "Points at equal steps of at most this length along branches")
+  swc->add_option("--resample", options->step, "Resample branches at equal steps of at most this length")
       ->type_name("10um");
-  swc->add_option("--node-features", options->swc.features, "Of radius, children, depth and type")
+  swc->add_option("--node-features", options->swc.features,
+                  "Features to use, of radius, children, depth and type")
       ->delimiter(',')
       ->capture_default_str();
-  swc->add_option("--root", options->root, "The soma where there is one, or the first root of the file")
+  swc->add_option("--root", options->root,
+                  "Choose the root: the soma if there is one, or the first root of the file")
       ->check(CLI::IsMember({"soma", "first"}))
       ->capture_default_str();
   swc->add_option(
          "--forest", options->forest,
-         "Of several trees in a file: pick the one with the soma, else the largest; or split them to graphs")
+         "Several trees in a file: pick the one with the soma, else the largest; or split them into graphs")
       ->check(CLI::IsMember({"pick", "split"}))
       ->capture_default_str();
-  swc->add_option("--on-error", options->on_error, "Of a file that is not right: fail, or skip it and count")
+  swc->add_option("--on-error", options->on_error, "On an invalid file: fail, or skip and count it")
       ->check(CLI::IsMember({"fail", "skip"}))
       ->capture_default_str();
   swc->add_flag("--force", options->swc.force, "Replace an existing output");
-  swc->add_flag("--json", options->json, "The summary as JSON");
+  swc->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*swc);
   swc->footer("Example: plimsoll ingest swc neurons.tar.zst --labels labels.tsv --resample 10um --out trees");
   swc->callback([options] { run(*options); });

@@ -3,7 +3,7 @@
 namespace plimsoll {
 
 void add_ingest(CLI::App& app) {
-  CLI::App* ingest = app.add_subcommand("ingest", "Read captures, or graphs of others, into a data set");
+  CLI::App* ingest = app.add_subcommand("ingest", "Read captures or graphs into a data set");
   ingest->require_subcommand(1);
 #ifdef PLIMSOLL_CAN
   add_ingest_can(*ingest);

@@ -142,7 +142,8 @@ void run(const InspectVerbOptions& options) {
 
 void add_inspect(CLI::App& app) {
   auto options = std::make_shared<InspectVerbOptions>();
-  CLI::App* verb = app.add_subcommand("inspect", "Show what is in a data set, or the memory limits found");
+  CLI::App* verb =
+      app.add_subcommand("inspect", "Show the contents of a data set, or the memory limits found");
   CLI::Option* const folder = verb->add_option("DIR", options->folder, "A data set");
 #ifdef PLIMSOLL_CAN
   options->of_kinds.push_back({inspector_of_frames(), {}});
@@ -154,7 +155,7 @@ void add_inspect(CLI::App& app) {
   for (const OfKind& known : options->of_kinds)
     for (CLI::Option* option : known.options) limits->excludes(option);
   verb->add_flag("--json", options->json,
-                 "Print the manifest, with what the other options ask for, or the limits, as JSON");
+                 "Print the manifest, with the results of the other options, or the limits, as JSON");
   verb->footer("Example: plimsoll inspect frames");
   verb->callback([options] { run(*options); });
 }

@@ -15,9 +15,9 @@ void add_job_report(CLI::App& app) {
   };
   auto options = std::make_shared<Options>();
   CLI::App* verb =
-      app.add_subcommand("job-report", "Say what a run used of its job, and what to ask for next time");
+      app.add_subcommand("job-report", "Report what a run used of its job, and what to request next time");
   verb->add_option("RUN", options->run, "The folder of a run")->required();
-  verb->add_flag("--json", options->json, "The report as JSON");
+  verb->add_flag("--json", options->json, "Print the report as JSON");
   verb->footer("Example: plimsoll job-report runs/gat");
   verb->callback([options] {
     const Json report = job_report(options->run);

@@ -36,9 +36,10 @@ void become_python(char** argv) {
 
 void add_python_verbs(CLI::App& app, char** argv) {
   for (const auto& [name, what] :
-       {std::pair("import", "Weights of a KD-GAT checkpoint to a model file (in Python, with torch)"),
-        std::pair("export", "A model file to a state_dict or to ONNX (in Python, with torch)"),
-        std::pair("sync", "Bring the journal of a run to TensorBoard and MLflow (in Python)")}) {
+       {std::pair("import",
+                  "Convert the weights of a KD-GAT checkpoint to a model file (in Python, with torch)"),
+        std::pair("export", "Convert a model file to a state_dict or to ONNX (in Python, with torch)"),
+        std::pair("sync", "Copy the journal of a run to TensorBoard and MLflow (in Python)")}) {
     CLI::App* verb = app.add_subcommand(name, what);
     verb->set_help_flag();  // the package's own
     verb->prefix_command();

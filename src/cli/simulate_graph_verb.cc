@@ -49,24 +49,27 @@ void run(SimulateGraphVerbOptions& options) {
 void add_simulate_graph(CLI::App& simulate) {
   auto options = std::make_shared<SimulateGraphVerbOptions>();
   GraphSimulation& made = options->graph;
-  CLI::App* graph = simulate.add_subcommand("graph", "One graph of communities and hubs, of any size");
-  graph->add_option("--nodes", made.nodes, "Nodes")->required()->check(at_least(1))->type_name("N");
-  graph->add_option("--degree", made.degree, "Neighbours of a node, on average and about")
+  CLI::App* graph =
+      simulate.add_subcommand("graph", "Simulate one graph of communities and hubs, of any size");
+  graph->add_option("--nodes", made.nodes, "Number of nodes")->required()->check(at_least(1))->type_name("N");
+  graph->add_option("--degree", made.degree, "Approximate mean degree")
       ->type_name("D")
       ->capture_default_str();
-  graph->add_option("--features", made.features, "Features of a node")->type_name("F")->capture_default_str();
+  graph->add_option("--features", made.features, "Number of features per node")
+      ->type_name("F")
+      ->capture_default_str();
   graph
       ->add_option("--features-dtype", made.features_dtype,
-                   "How they are stored: auto or f32 (as they are), or rounded to f16, bf16 or i8")
+                   "Type to store features in: auto or f32 (unchanged), or rounded to f16, bf16 or i8")
       ->check(CLI::IsMember({"auto", "f32", "f16", "bf16", "i8"}))
       ->capture_default_str();
-  graph->add_option("--classes", made.classes, "Communities, each a class")
+  graph->add_option("--classes", made.classes, "Number of communities, each a class")
       ->type_name("C")
       ->capture_default_str();
-  graph->add_option("--out", made.out, "The graph to make")->required()->type_name("DIR");
-  graph->add_option("--seed", made.seed, "Another seed makes another graph")->capture_default_str();
+  graph->add_option("--out", made.out, "Write the graph to this folder")->required()->type_name("DIR");
+  graph->add_option("--seed", made.seed, "Random seed")->capture_default_str();
   graph->add_flag("--force", made.force, "Replace an existing output");
-  graph->add_flag("--json", options->json, "The summary as JSON");
+  graph->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*graph);
   options->resources.add_threads(*graph);
   graph->footer(

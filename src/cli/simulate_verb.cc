@@ -3,7 +3,7 @@
 namespace plimsoll {
 
 void add_simulate(CLI::App& app) {
-  CLI::App* simulate = app.add_subcommand("simulate", "Make up traffic, or a graph");
+  CLI::App* simulate = app.add_subcommand("simulate", "Simulate traffic, or a graph");
   simulate->require_subcommand(1);
 #ifdef PLIMSOLL_CAN
   add_simulate_can(*simulate);

@@ -57,23 +57,23 @@ void run(SplitEdgesVerbOptions& options) {
 void add_split_edges(CLI::App& app) {
   auto options = std::make_shared<SplitEdgesVerbOptions>();
   EdgeSplitOptions& split = options->split;
-  CLI::App* verb = app.add_subcommand("split-edges", "Hold edges of a graph out, to train link prediction");
+  CLI::App* verb = app.add_subcommand("split-edges", "Hold out edges of a graph for link prediction");
   verb->add_option("graph", split.graph, "The graph")->required()->type_name("GRAPH");
-  verb->add_option("--out", split.out, "The graph to make, without what is held out")
+  verb->add_option("--out", split.out, "Write the graph without the held-out edges to this folder")
       ->required()
       ->type_name("DIR");
-  verb->add_option("--valid", split.valid, "Share of edges that validates")
+  verb->add_option("--valid", split.valid, "Fraction of the edges used for validation")
       ->type_name("SHARE")
       ->capture_default_str();
-  verb->add_option("--test", split.test, "Share of edges that tests")
+  verb->add_option("--test", split.test, "Fraction of the edges used for testing")
       ->type_name("SHARE")
       ->capture_default_str();
-  verb->add_option("--train", split.train, "Of those that stay, the share that trains")
+  verb->add_option("--train", split.train, "Fraction of the remaining edges used for training")
       ->type_name("SHARE")
       ->capture_default_str();
-  verb->add_option("--seed", split.seed, "Another seed holds others out")->capture_default_str();
+  verb->add_option("--seed", split.seed, "Random seed")->capture_default_str();
   verb->add_flag("--force", split.force, "Replace an existing output");
-  verb->add_flag("--json", options->json, "The summary as JSON");
+  verb->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*verb);
   verb->footer("Example: plimsoll split-edges graph --out split --valid 0.05 --test 0.05");
   verb->callback([options] { run(*options); });

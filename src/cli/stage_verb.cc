@@ -96,20 +96,20 @@ void run_stage(const StageVerbOptions& options) {
 
 void add_stage(CLI::App& app) {
   auto options = std::make_shared<StageVerbOptions>();
-  CLI::App* verb = app.add_subcommand("stage", "Copy a data set to a faster disk, unless it is there");
+  CLI::App* verb = app.add_subcommand("stage", "Copy a data set to a faster disk, unless a copy exists");
   CLI::Option* const data = verb->add_option("DATA", options->data, "A data set");
   verb->add_option("--to", options->to,
-                   "The folder of copies, or `scratch`: PLIMSOLL_CACHE, else `plimsoll` below SLURM_TMPDIR, "
+                   "Copy to this folder, or `scratch`: PLIMSOLL_CACHE, else `plimsoll` below SLURM_TMPDIR, "
                    "TMPDIR or /tmp; default: PLIMSOLL_CACHE")
       ->type_name("DIR|scratch");
   CLI::Option* const evict =
-      verb->add_flag("--evict", options->evict, "Delete the copy of DATA, or without DATA all copies");
+      verb->add_flag("--evict", options->evict, "Delete the copy of DATA, or all copies without DATA");
   verb->add_option("--verify", options->verify,
-                   "Of a copy that is there: auto, its sizes; full, all checksums as well")
+                   "Check an existing copy: auto: its sizes; full: all checksums as well")
       ->check(CLI::IsMember({"auto", "full"}))
       ->capture_default_str()
       ->excludes(evict);
-  verb->add_flag("--json", options->json, "The summary as JSON");
+  verb->add_flag("--json", options->json, "Print the summary as JSON");
   verb->footer("Example: plimsoll stage frames --to scratch");
   verb->callback([options, data] {
     if (options->evict) return run_evict(*options);

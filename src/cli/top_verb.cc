@@ -147,14 +147,14 @@ void run(const TopVerbOptions& options) {
 
 void add_top(CLI::App& app) {
   auto options = std::make_shared<TopVerbOptions>();
-  CLI::App* verb = app.add_subcommand("top", "Show the runs of this machine: memory, rate, and what binds");
+  CLI::App* verb = app.add_subcommand("top", "Show the runs of this machine: memory, rate and bottleneck");
   verb->add_option("RUN", options->run,
-                   "The folder of a run, also of one that has ended; default: all that train");
+                   "The folder of a run, even if it has ended; default: all runs in progress");
   CLI::Option* const interval =
-      verb->add_option("--interval", options->interval, "Seconds between two looks at a terminal");
+      verb->add_option("--interval", options->interval, "Seconds between updates of a terminal");
   interval->check(within(0.1, 3600))->capture_default_str();
-  verb->add_flag("--once", options->once, "Print what is there now, and end")->excludes(interval);
-  verb->add_flag("--json", options->json, "Print what is there now as JSON, and end")->excludes(interval);
+  verb->add_flag("--once", options->once, "Print the current state once")->excludes(interval);
+  verb->add_flag("--json", options->json, "Print the current state once as JSON")->excludes(interval);
   verb->footer("Example: plimsoll top runs/gat");
   verb->callback([options] { run(*options); });
 }

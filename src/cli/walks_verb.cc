@@ -55,15 +55,17 @@ void add_walks(CLI::App& app) {
   MakeWalksOptions& make = options->make;
   CLI::App* verb = app.add_subcommand("walks", "Write random walks through a graph: uniform, or node2vec's");
   verb->add_option("graph", make.graph, "The graph")->required()->type_name("GRAPH");
-  verb->add_option("--out", make.out, "The walks to make")->required()->type_name("DIR");
-  verb->add_option("--length", make.walks.length, "Steps of a walk")->capture_default_str();
-  verb->add_option("--walks", make.walks.walks_per_node, "Walks from each node")->capture_default_str();
-  verb->add_option("--p", make.walks.p, "Above 1, a walk goes straight back less often")
+  verb->add_option("--out", make.out, "Write the walks to this folder")->required()->type_name("DIR");
+  verb->add_option("--length", make.walks.length, "Number of steps of a walk")->capture_default_str();
+  verb->add_option("--walks", make.walks.walks_per_node, "Number of walks from each node")
       ->capture_default_str();
-  verb->add_option("--q", make.walks.q, "Above 1, a walk stays nearer")->capture_default_str();
-  verb->add_option("--seed", make.seed, "Another seed makes others")->capture_default_str();
+  verb->add_option("--p", make.walks.p, "Make walks return to the previous node less often if above 1")
+      ->capture_default_str();
+  verb->add_option("--q", make.walks.q, "Make walks stay nearer to their start if above 1")
+      ->capture_default_str();
+  verb->add_option("--seed", make.seed, "Random seed")->capture_default_str();
   verb->add_flag("--force", make.force, "Replace an existing output");
-  verb->add_flag("--json", options->json, "The summary as JSON");
+  verb->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*verb);
   options->resources.add_threads(*verb);
   verb->footer("Example: plimsoll walks graph --length 80 --walks 10 --q 0.5 --out walks");

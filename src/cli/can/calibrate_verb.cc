@@ -108,20 +108,19 @@ void add_calibrate(CLI::App& app) {
   auto options = std::make_shared<CalibrateVerbOptions>();
   CLI::App* verb = app.add_subcommand("calibrate", "Teach a detector the benign traffic of a vehicle");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
-  CLI::Option* const benign = verb->add_option(
-      "--benign", options->benign,
-      "Benign traffic of the vehicle: captures of one or more drives, in any format, or a data set of "
-      "frames");
+  CLI::Option* const benign = verb->add_option("--benign", options->benign,
+                                               "Learn from this benign traffic of the vehicle: captures of "
+                                               "one or more drives, in any format, or a data set of frames");
   benign->type_name("CAPTURE...");
   verb->add_option("--merge", options->merge,
-                   "Detectors that were calibrated on other drives of the vehicle, as MODEL was on one")
+                   "Merge MODEL with detectors that were calibrated on other drives of the vehicle")
       ->type_name("MODEL...")
       ->excludes(benign);
-  verb->add_option("--out", options->out, "The detector to write")->required()->type_name("MODEL");
+  verb->add_option("--out", options->out, "Write the detector to this file")->required()->type_name("MODEL");
   options->table.add(*verb, options->format);
   add_merge_channels(*verb, options->format);
   verb->add_flag("--force", options->force, "Replace an existing output");
-  verb->add_flag("--json", options->json, "The summary as JSON");
+  verb->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*verb);
   verb->footer(
       "Examples: plimsoll calibrate runs/transfer/detector.safetensors --benign drive.log --out "

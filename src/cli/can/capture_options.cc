@@ -22,25 +22,24 @@ void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string>
   verb.add_option("--format", format.name, of)->check(words(std::move(formats)))->capture_default_str();
   format.payload = kChosenPayload;
   verb.add_option("--payload", format.payload,
-                  "Maximum payload bytes per frame, 8 or 64; default: 64 where the captures need it")
+                  "Maximum payload bytes per frame, 8 or 64; default: 64 if the captures need it")
       ->check(CLI::IsMember({8, 64}));
-  verb.add_option("--channel", format.channel, "Read this channel alone, where the format tells channels")
+  verb.add_option("--channel", format.channel, "Read only this channel, if the format records channels")
       ->type_name("NAME");
   verb.add_option_function<std::vector<std::string>>(
           "--name-channel",
           [&format](const std::vector<std::string>& names) {
             for (const std::string& name : names) name_channel(name, format);
           },
-          "Another name of a channel, as in 1=powertrain")
+          "Rename a channel, as in 1=powertrain")
       ->type_name("CHANNEL=NAME");
-  verb.add_option(
-          "--time", format.time,
-          "What times are: s, ms, us, timeofday or none in tables (default: s); delta: seconds since the "
-          "line before, in tables and candump -t d, where s means that they are not")
+  verb.add_option("--time", format.time,
+                  "Unit of times in tables: s (default), ms, us, timeofday or none; delta: seconds since the "
+                  "line before, in tables and candump -t d; s there means absolute times")
       ->check(words({"s", "ms", "us", "timeofday", "none", "delta"}));
   verb.add_option_function<std::string>(
           "--truncated", [&format](const std::string& word) { format.refuse_truncated = word == "fail"; },
-          "A capture that is cut off: read it up to there with a warning, or fail")
+          "Choose what to do with a capture that is cut off: read it up to there with a warning, or fail")
       ->check(words({"read", "fail"}))
       ->default_str("read");
 }
@@ -48,33 +47,38 @@ void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string>
 }  // namespace
 
 void add_capture_options(CLI::App& verb, FormatOptions& format) {
-  add_reading(verb, format, capture_formats(), "Of a capture");
+  add_reading(verb, format, capture_formats(), "Format of the capture");
 }
 
 void add_merge_channels(CLI::App& verb, FormatOptions& format) {
   verb.add_flag("--merge-channels", format.merge_channels,
-                "One recording a capture, in which nodes are IDs of channels; default: one a channel")
+                "Make one recording per capture, whose nodes are IDs of channels; default: one per channel")
       ->excludes("--channel");
 }
 
 void TableOptions::add(CLI::App& verb, FormatOptions& format) {
   std::vector<std::string> formats = capture_formats();
   formats.emplace_back("table");
-  add_reading(verb, format, std::move(formats), "Of the captures; `table` is what --columns describes");
+  add_reading(verb, format, std::move(formats), "Format of the captures; `table` is described by --columns");
   verb.add_option("--attack-label", format.attack_labels, "Label texts that mean an attack")
       ->type_name("TEXT...");
-  CLI::App* table = verb.add_option_group("table", "How the columns of a table are to be read");
-  CLI::Option* const columns = table->add_option(
-      "--columns", format.columns,
-      "time, id, channel, extended, length, payload, byte*8, bytes, label, - (leave out), ... (leave out the "
-      "rest)");
+  CLI::App* table = verb.add_option_group("table", "How to read the columns of a table");
+  CLI::Option* const columns =
+      table->add_option("--columns", format.columns,
+                        "Meaning of each column: time, id, channel, extended, length, payload, byte*8, "
+                        "bytes, label, - (skip), ... (skip the rest)");
   columns->delimiter(',');
-  table->add_option("--separator", format.separator, "One character, tab, or space for runs of blanks")
+  table
+      ->add_option("--separator", format.separator,
+                   "Separator: one character, tab, or space for runs of blanks")
       ->capture_default_str();
-  table->add_option("--quote", format.quote, "A character around fields that hold separators");
-  table->add_option("--id", id_, "IDs in hex or dec")->check(words({"hex", "dec"}))->capture_default_str();
-  table->add_option("--bytes", bytes_, "Bytes in hex or dec; default: as --id")->check(words({"hex", "dec"}));
-  table->add_option("--length", length_, "Lengths in bytes or bits")
+  table->add_option("--quote", format.quote, "Character around fields that contain separators");
+  table->add_option("--id", id_, "Base of IDs: hex or dec")
+      ->check(words({"hex", "dec"}))
+      ->capture_default_str();
+  table->add_option("--bytes", bytes_, "Base of bytes: hex or dec; default: as --id")
+      ->check(words({"hex", "dec"}));
+  table->add_option("--length", length_, "Unit of lengths: bytes or bits")
       ->check(words({"bytes", "bits"}))
       ->capture_default_str();
   for (const char* const name : {"--separator", "--quote", "--id", "--bytes", "--length"})

@@ -128,15 +128,15 @@ void run(const CheckVerbOptions& options) {
 
 void add_check(CLI::App& app) {
   auto options = std::make_shared<CheckVerbOptions>();
-  CLI::App* verb = app.add_subcommand("check", "Find frames that break what a DBC says");
-  verb->add_option("DBC", options->dbc, "Messages and signals of the bus")->required();
+  CLI::App* verb = app.add_subcommand("check", "Find frames that contradict a DBC");
+  verb->add_option("DBC", options->dbc, "A DBC with the messages and signals of the bus")->required();
   verb->add_option("SOURCE", options->sources,
                    "A capture in any format, a named pipe, - for standard input, or CAN interfaces")
       ->required();
-  verb->add_flag("--fail-on-finding", options->fail, "Exit code 10 where a frame breaks a rule");
+  verb->add_flag("--fail-on-finding", options->fail, "Exit with 10 if any frame breaks a rule");
   verb->add_flag("--strict", options->feed.strict,
-                 "End with an error at a malformed line; default: count it");
-  verb->add_flag("--json", options->json, "The findings as JSON");
+                 "Stop with an error at a malformed line; default: count it");
+  verb->add_flag("--json", options->json, "Print the findings as JSON");
   add_capture_options(*verb, options->feed.format);
   options->resources.add_budget(*verb);
   verb->footer("Example: plimsoll check car.dbc drive.blf");

@@ -92,31 +92,32 @@ void run(ConvertVerbOptions options, char** argv) {
 void add_convert(CLI::App& app, char** argv) {
   auto options = std::make_shared<ConvertVerbOptions>();
   CLI::App* verb = app.add_subcommand(
-      "convert", "Frames and captures to csv or candump; graphs to files of PyTorch Geometric, and back");
-  verb->add_option("SOURCE", options->convert.source,
-                   "A data set of frames, a capture in any format, a graph_set, or what PyTorch Geometric "
-                   "saved: a .pt file or a folder "
-                   "of them; .arxml, .kcd or .sym, which become a DBC (in Python, with cantools)")
+      "convert", "Convert between capture formats, and between graph sets and PyTorch Geometric files");
+  verb->add_option(
+          "SOURCE", options->convert.source,
+          "A data set of frames, a capture in any format, a graph_set, or PyTorch Geometric files: a .pt "
+          "file or a folder of them; .arxml, .kcd or .sym, which become a DBC (in Python, with cantools)")
       ->required();
-  verb->add_option("--out", options->convert.out, "The folder to make; of a capture, the file or its folder")
+  verb->add_option("--out", options->convert.out,
+                   "Write to this folder; for a capture, to this file or its folder")
       ->required()
       ->type_name("PATH");
-  verb->add_option("--to", options->to,
-                   "Of frames and captures: csv or candump; default: by the ending of --out, else csv")
+  verb->add_option(
+          "--to", options->to,
+          "Frames and captures: output format, csv or candump; default: by the ending of --out, else csv")
       ->type_name("FORMAT");
   add_capture_options(*verb, options->convert.format);
   verb->add_flag("--benign", options->convert.format.benign,
-                 "Of a capture: label every frame 0, which csv needs");
-  verb->add_option("--bus", options->bus, "Of a description of several buses: the one that becomes a DBC")
+                 "Captures: label every frame 0, as csv needs labels");
+  verb->add_option("--bus", options->bus, "Descriptions of several buses: convert this bus to a DBC")
       ->type_name("NAME");
   verb->add_option("--leave-out", options->convert.leave_out,
-                   "Frames that may be missing where csv has none of their kind: remote, error. Of files of "
-                   "PyTorch Geometric: attributes that a graph_set has no column for")
+                   "Captures: leave out kinds of frames that csv cannot hold: remote, error. PyTorch "
+                   "Geometric files: leave out attributes that a graph_set has no column for")
       ->type_name("NAME");
-  verb->add_flag("--trust", options->trust,
-                 "Of files of PyTorch Geometric: load those that may run code, too");
+  verb->add_flag("--trust", options->trust, "PyTorch Geometric files: also load files that may run code");
   verb->add_flag("--force", options->convert.force, "Replace an existing output");
-  verb->add_flag("--json", options->json, "The summary as JSON");
+  verb->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*verb);
   verb->footer("Example: plimsoll convert drive.blf --out drive.log");
   verb->callback([options, argv] { run(*options, argv); });

@@ -208,38 +208,38 @@ void run(const DetectVerbOptions& options) {
 void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& options) {
   constexpr double kMin = 1e-3, kDay = 86400;
   constexpr int64_t kMany = 1'000'000;
-  verb.add_option("--event-block", options.incidents.block,
-                  "While there is this file, alarms are dropped from events")
+  verb.add_option("--event-block", options.incidents.block, "Suppress events while FILE exists")
       ->type_name("FILE");
-  verb.add_option("--event-every", options.incidents.every, "Of the alarms of a channel take the N-th alone")
+  verb.add_option("--event-every", options.incidents.every, "Report every Nth alarm of a channel")
       ->check(CLI::Range(int64_t{1}, kMany))
       ->type_name("N")
       ->capture_default_str();
-  CLI::Option* const gap = verb.add_option("--event-gap", options.event_gap,
-                                           "Seconds without an alarm after which an incident is over");
+  CLI::Option* const gap =
+      verb.add_option("--event-gap", options.event_gap, "Close an incident after this time without an alarm");
   gap->check(within(0, kDay))->type_name("SECONDS")->capture_default_str();
   verb.add_option("--event-interval", options.event_interval,
-                  "Alarms of an interval of so many seconds are one event, told when it is over")
+                  "Merge all alarms in a SECONDS interval into one event, sent at its end")
       ->check(within(kMin, kDay))
       ->type_name("SECONDS")
       ->excludes(gap);
-  verb.add_option("--event-after", options.incidents.min_windows, "Alarms before an incident is told")
+  verb.add_option("--event-after", options.incidents.min_windows,
+                  "Minimum alarms before an incident is reported")
       ->check(CLI::Range(int64_t{1}, kMany))
       ->type_name("N")
       ->capture_default_str();
   verb.add_option("--event-within", options.event_within,
-                  "Count those in an interval of so many seconds; default: in the incident")
+                  "Count these alarms in an interval of this length; default: in the incident")
       ->check(within(kMin, kDay))
       ->type_name("SECONDS");
-  verb.add_option("--event-rate", options.event_rate, "Events in a window of traffic at most; 0: no limit")
+  verb.add_option("--event-rate", options.event_rate, "Maximum events in a window of traffic; 0: no limit")
       ->check(CLI::Range(int64_t{0}, kMany))
       ->type_name("N")
       ->capture_default_str();
-  verb.add_option("--event-bytes", options.event_bytes, "Bytes of events in a window at most; 0: no limit")
+  verb.add_option("--event-bytes", options.event_bytes, "Maximum bytes of events in a window; 0: no limit")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 40))
       ->type_name("N")
       ->capture_default_str();
-  verb.add_option("--event-window", options.event_window, "Seconds of such a window")
+  verb.add_option("--event-window", options.event_window, "Length of this window")
       ->check(within(kMin, kDay))
       ->type_name("SECONDS")
       ->capture_default_str();
@@ -251,59 +251,61 @@ void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& o
 
 void add_detect(CLI::App& app) {
   auto options = std::make_shared<DetectVerbOptions>();
-  CLI::App* verb = app.add_subcommand("detect", "Find attacks in CAN frames as they come");
+  CLI::App* verb = app.add_subcommand("detect", "Find attacks in CAN frames as they arrive");
   verb->add_option("MODEL", options->model, "The detector.safetensors of a run")->required();
   verb->add_option("SOURCE", options->sources,
                    "A capture in any format, a named pipe, - for standard input, or CAN interfaces")
       ->required();
-  verb->add_option("--detector", options->models, "Another detector for a channel")
+  verb->add_option("--detector", options->models, "Use another detector for a channel")
       ->type_name("CHANNEL=MODEL");
-  verb->add_option("--adopt", options->adopt, "IDs of devices that joined: known, and nothing more of them")
+  verb->add_option("--adopt", options->adopt,
+                   "Accept these CAN IDs as known (new devices); their timing and payloads are not checked")
       ->type_name("ID,...")
       ->delimiter(',')
       ->allow_extra_args(false);
   verb->add_option("--window", options->window,
-                   "Frames a window, or time; default: as the detector was trained")
+                   "Length of a window in frames or time; default: as the detector was trained")
       ->type_name("LENGTH");
-  verb->add_option("--stride", options->stride, "From one window to the next; default: as it was trained")
+  verb->add_option("--stride", options->stride,
+                   "Distance from one window to the next; default: as the detector was trained")
       ->type_name("LENGTH");
   verb->add_option("--tick", options->tick,
-                   "Judge time without frames, too, in steps of this; default: windows alone are judged")
+                   "Also check for silence every TIME; default: only windows are checked")
       ->type_name("TIME");
-  CLI::Option* const rate = verb->add_option("--false-alarms", options->detect.false_alarms,
-                                             "Take the threshold of this rate of benign windows, 0.01 or "
-                                             "0.001; default: the least the detector has");
+  CLI::Option* const rate = verb->add_option(
+      "--false-alarms", options->detect.false_alarms,
+      "Use the threshold for this false-alarm rate, 0.01 or 0.001; default: the lowest stored");
   rate->type_name("RATE");
   verb->add_option("--threshold", options->detect.threshold,
-                   "The score above which a window is an attack; fused scores have theirs at 1")
+                   "Call windows above this score an attack; the threshold of fused scores is 1")
       ->check(finite())
       ->type_name("SCORE")
       ->excludes(rate);
   CLI::Option* const all =
-      verb->add_flag("--all", options->all, "A line for every window, not for alarms alone");
-  verb->add_flag("--json", options->json, "JSON lines; the last one is the summary");
+      verb->add_flag("--all", options->all, "Print a line for every window, not only for alarms");
+  verb->add_flag("--json", options->json, "Print JSON lines; the last one is the summary");
   CLI::Option* const events =
-      verb->add_option("--events", options->events, "A line for an incident, not for each alarm")
+      verb->add_option("--events", options->events, "Print a line for each incident instead of each alarm")
           ->check(CLI::IsMember({"json", "ocsf", "syslog"}))
           ->excludes(all);
   verb->add_option("--on-event", options->on_event,
-                   "A shell command that gets each event on its standard input")
+                   "Run this shell command for each event, with the event on its standard input")
       ->type_name("COMMAND")
       ->needs(events);
-  verb->add_option("--heartbeat", options->heartbeat, "A JSON line each so many seconds; 0: none")
+  verb->add_option("--heartbeat", options->heartbeat, "Print a JSON heartbeat every SECONDS; 0: off")
       ->check(CLI::Range(0, 86400))
       ->type_name("SECONDS");
-  verb->add_option("--metrics", options->metrics, "A page for Prometheus on this port of 127.0.0.1")
+  verb->add_option("--metrics", options->metrics, "Serve a page for Prometheus on this port of 127.0.0.1")
       ->check(CLI::Range(1, 65535))
       ->type_name("PORT");
   add_event_filters(*verb, events, *options);
-  verb->add_option("--vehicle", options->vehicle, "A name of the vehicle, for incidents")->type_name("NAME");
-  verb->add_option("--dbc", options->dbc, "Names of messages")->type_name("FILE");
+  verb->add_option("--vehicle", options->vehicle, "Name the vehicle in incidents")->type_name("NAME");
+  verb->add_option("--dbc", options->dbc, "Read names of messages from this DBC")->type_name("FILE");
   verb->add_flag("--j1939", options->j1939,
-                 "Tell parameter groups and addresses of 29-bit IDs; so does a DBC with such groups");
-  verb->add_flag("--fail-on-alarm", options->fail_on_alarm, "Exit code 10 where there was an alarm");
+                 "Report parameter groups and addresses of 29-bit IDs; implied by a DBC with such groups");
+  verb->add_flag("--fail-on-alarm", options->fail_on_alarm, "Exit with 10 if any alarm was raised");
   verb->add_flag("--strict", options->feed.strict,
-                 "End with an error at a malformed line; default: count it");
+                 "Stop with an error at a malformed line; default: count it");
   options->table.add(*verb, options->feed.format);
   options->resources.add_budget(*verb);
   verb->footer(

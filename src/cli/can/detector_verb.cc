@@ -232,18 +232,18 @@ void add_detector(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("detector", "Make a detector of a vehicle from its benign traffic, without labels");
   verb->add_option("CAPTURE", options->captures, "Benign traffic, in any format of `ingest can`")->required();
-  verb->add_option("--out", options->out, "The detector to write")->required()->type_name("MODEL");
-  verb->add_option("--work", options->work, "Where data sets and the run stay; default: MODEL.work")
+  verb->add_option("--out", options->out, "Write the detector to this file")->required()->type_name("MODEL");
+  verb->add_option("--work", options->work, "Keep data sets and the run in this folder; default: MODEL.work")
       ->type_name("DIR");
-  verb->add_option("--recipe", options->recipe, "Another recipe for training")->type_name("RECIPE");
-  verb->add_option("-O,--override", options->overrides, "A key of the recipe")
+  verb->add_option("--recipe", options->recipe, "Train by this recipe")->type_name("RECIPE");
+  verb->add_option("-O,--override", options->overrides, "Override a key of the recipe")
       ->type_name("section.key=value");
-  verb->add_option("--attacks", options->attacks, "What is put into the traffic for training")
+  verb->add_option("--attacks", options->attacks, "Attacks to put into the traffic for training")
       ->type_name("LIST")
       ->capture_default_str();
   options->table.add(*verb, options->format);
   add_merge_channels(*verb, options->format);
-  verb->add_flag("--force", options->force, "Replace an existing output, and what is in --work");
+  verb->add_flag("--force", options->force, "Replace an existing output and the contents of --work");
   options->resources.add_budget(*verb);
   options->resources.add_threads(*verb);
   verb->footer("Example: plimsoll detector drive.log --out car.safetensors");

@@ -29,12 +29,11 @@ void add_reading_options(CLI::App& can, IngestVerbOptions& options) {
   options.table.add(can, options.ingest.format);
   add_merge_channels(can, options.ingest.format);
   can.add_flag("--benign", options.ingest.format.benign,
-               "Nothing in the captures is an attack: label every frame 0");
-  can.add_option("--on-error", options.on_error, "A bad line: fail, or skip it and count it")
+               "Label every frame 0: the captures contain no attack");
+  can.add_option("--on-error", options.on_error, "On a bad line: fail, or skip and count it")
       ->check(CLI::IsMember({"fail", "skip"}))
       ->capture_default_str();
-  can.add_option("--skip-limit", options.ingest.skip_limit,
-                 "Bad lines after which a file is refused all the same")
+  can.add_option("--skip-limit", options.ingest.skip_limit, "Fail if a file has more than N bad lines")
       ->capture_default_str();
 }
 
@@ -86,21 +85,21 @@ void run(IngestVerbOptions& options) {
 
 void add_ingest_can(CLI::App& ingest) {
   auto options = std::make_shared<IngestVerbOptions>();
-  CLI::App* can =
-      ingest.add_subcommand("can", "CAN captures in any of the known formats, plain, .zst or .gz");
-  can->add_option("SRC", options->ingest.sources, "Capture files, or folders whose folders become splits")
+  CLI::App* can = ingest.add_subcommand("can", "Read CAN captures in any known format, plain, .zst or .gz");
+  can->add_option("SRC", options->ingest.sources, "Capture files, or folders whose subfolders become splits")
       ->required();
-  can->add_option("--out", options->ingest.out, "The data set to make")->required()->type_name("DIR");
+  can->add_option("--out", options->ingest.out, "Write the data set to this folder")
+      ->required()
+      ->type_name("DIR");
   can->add_option("--split", options->ingest.split,
-                  "Of captures that lie in no folder of their own, such as train; default: their folder's "
-                  "name. If it begins with "
-                  "train and no folder's name does, of all captures")
+                  "Split name for captures not in a subfolder, such as train; default: the name of their "
+                  "folder. If it begins with train and no folder's name does, it applies to all captures")
       ->type_name("NAME");
   can->add_option("--shard", options->shard,
-                  "Part I of N alone, of whole captures; `plimsoll merge` joins the parts")
+                  "Make only part I of N, from whole captures; `plimsoll merge` joins the parts")
       ->type_name("I/N");
   can->add_flag("--force", options->ingest.force, "Replace an existing output");
-  can->add_flag("--json", options->json, "The summary as JSON");
+  can->add_flag("--json", options->json, "Print the summary as JSON");
   add_reading_options(*can, *options);
   options->resources.add_budget(*can);
   options->resources.add_threads(*can);

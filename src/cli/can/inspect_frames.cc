@@ -64,9 +64,10 @@ class FramesInspector : public Inspector {
   std::vector<CLI::Option*> add_options(CLI::App& verb) override {
     CLI::Option* const j1939 = verb.add_flag(
         "--j1939", j1939_,
-        "Of frames the parameter groups and addresses of 29-bit IDs; so does a DBC with such groups");
+        "Frames: show the parameter groups and addresses of 29-bit IDs; implied by a DBC with such groups");
     CLI::Option* const dbc = verb.add_option(
-        "--dbc", dbc_, "Of frames the messages and signals that it names, and IDs that it does not know");
+        "--dbc", dbc_,
+        "Frames: show the messages and signals that this DBC names, and the IDs that it does not know");
     dbc->type_name("FILE");
     return {j1939, dbc};
   }

@@ -82,44 +82,48 @@ void run(const SimulateVerbOptions& options) {
 void add_simulate_can(CLI::App& verb) {
   auto options = std::make_shared<SimulateVerbOptions>();
   SimulateOptions& simulate = options->simulate;
-  CLI::App* can = verb.add_subcommand("can", "A CAN bus of made-up vehicles, with labelled attacks");
-  can->add_option("--out", simulate.out, "The data set or folder of captures to make")
+  CLI::App* can =
+      verb.add_subcommand("can", "Simulate the CAN bus of made-up vehicles, with labelled attacks");
+  can->add_option("--out", simulate.out, "Write the data set, or the folder of captures, to this path")
       ->required()
       ->type_name("PATH");
-  can->add_option("--format", options->format, "frames: a data set; csv, candump: a folder of captures")
+  can->add_option("--format", options->format,
+                  "Output format: frames, a data set; csv or candump, a folder of captures")
       ->check(CLI::IsMember({"frames", "csv", "candump"}))
       ->capture_default_str();
-  CLI::Option* frames = can->add_option("--frames", simulate.frames, "Frames of all recordings together")
-                            ->check(at_least(1))
-                            ->type_name("N");
-  can->add_option("--seed", simulate.seed, "Another seed makes other vehicles and other drives")
-      ->capture_default_str();
-  CLI::Option* vehicles = can->add_option("--vehicles", simulate.vehicles, "The last one never trains")
-                              ->check(CLI::Range(2, 64))
-                              ->capture_default_str();
+  CLI::Option* frames =
+      can->add_option("--frames", simulate.frames, "Total number of frames of all recordings")
+          ->check(at_least(1))
+          ->type_name("N");
+  can->add_option("--seed", simulate.seed, "Random seed")->capture_default_str();
+  CLI::Option* vehicles =
+      can->add_option("--vehicles", simulate.vehicles, "Number of vehicles; the last one is never trained on")
+          ->check(CLI::Range(2, 64))
+          ->capture_default_str();
   can->add_option("--attacks", options->attacks,
                   "Attacks by name, separated by commas, or none; there are injection and flooding as well")
       ->type_name("LIST")
       ->capture_default_str();
   InjectOptions& inject = options->inject;
   CLI::Option* injected =
-      can->add_option("--inject", inject.frames,
-                      "Put the attacks into the benign recordings of this data set of frames instead")
+      can->add_option(
+             "--inject", inject.frames,
+             "Put the attacks into the benign recordings of this data set of frames instead of simulating")
           ->type_name("FRAMES")
           ->excludes(frames)
           ->excludes(vehicles);
   can->add_option("--target", options->target,
-                  "With --inject: the ID of any frame, or of one whose ID is sent periodically")
+                  "With --inject: attack the ID of any frame, or one that is sent periodically")
       ->check(CLI::IsMember({"any", "periodic"}))
       ->capture_default_str()
       ->needs(injected);
   can->add_flag("--label-silence", inject.label_silence,
                 "With --inject: label the frames while suppression keeps its target silent")
       ->needs(injected);
-  can->add_flag("--keep", inject.keep, "With --inject: the recordings of the set as well, as they are")
+  can->add_flag("--keep", inject.keep, "With --inject: also keep the recordings of the set unchanged")
       ->needs(injected);
   can->add_flag("--force", simulate.force, "Replace an existing output");
-  can->add_flag("--json", options->json, "The summary as JSON");
+  can->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*can);
   can->footer("Example: plimsoll simulate can --out frames --frames 2000000 --seed 1");
   can->callback([options] { run(*options); });

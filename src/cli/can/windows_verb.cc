@@ -55,27 +55,30 @@ void add_windows(CLI::App& app) {
   auto options = std::make_shared<WindowsVerbOptions>();
   CLI::App* verb = app.add_subcommand("windows", "Cut frames into windows and write their graphs");
   verb->add_option("FRAMES", options->windows.frames, "A data set of frames")->required();
-  verb->add_option("--out", options->windows.out, "The graph_set to make")->required()->type_name("DIR");
+  verb->add_option("--out", options->windows.out, "Write the graph_set to this folder")
+      ->required()
+      ->type_name("DIR");
   verb->add_option("--features", options->windows.windows.features,
-                   "compat: the published KD-GAT graphs, bit for bit; behaviour: every frame, with time and "
-                   "length")
+                   "Choose the features: compat, the published KD-GAT graphs, bit for bit; behaviour, every "
+                   "frame, with time and length")
       ->capture_default_str();
-  verb->add_option("--window", options->window, "Frames a window, or time: 50ms (behaviour)")
+  verb->add_option("--window", options->window, "Length of a window in frames, or time: 50ms (behaviour)")
       ->capture_default_str();
-  verb->add_option("--stride", options->stride,
-                   "From one window to the next: frames (default 100), or time (default: the window)");
+  verb->add_option(
+      "--stride", options->stride,
+      "Distance from one window to the next: frames (default 100), or time (default: the window)");
   verb->add_option("--vocabulary-from", options->windows.windows.learn_from.splits,
-                   "Splits whose IDs are known; default: those whose names start with train")
+                   "Take the known IDs from these splits; default: those whose names start with train")
       ->type_name("SPLIT");
   verb->add_option("--calibrate", options->windows.windows.calibration.windows,
                    "Compare each recording with its own first N benign windows, at most a third of them "
                    "(behaviour)")
       ->check(at_least(0))
       ->type_name("WINDOWS");
-  verb->add_option("--shard", options->shard, "Part I of N alone; `plimsoll merge` joins the parts")
+  verb->add_option("--shard", options->shard, "Make only part I of N; `plimsoll merge` joins the parts")
       ->type_name("I/N");
   verb->add_flag("--force", options->windows.force, "Replace an existing output");
-  verb->add_flag("--json", options->json, "The summary as JSON");
+  verb->add_flag("--json", options->json, "Print the summary as JSON");
   options->resources.add_budget(*verb);
   options->resources.add_threads(*verb);
   verb->footer("Example: plimsoll windows frames --out graphs --features compat");
