@@ -24,7 +24,7 @@
 namespace plimsoll {
 namespace {
 
-// "-O key value" is written as often as "-O key=value": both become the latter.
+// Accepts "-O key value" as well as "-O key=value": the former becomes the latter.
 std::vector<std::string> join_overrides(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
   for (size_t i = 0; i + 1 < arguments.size(); ++i) {
@@ -36,7 +36,8 @@ std::vector<std::string> join_overrides(int argc, char** argv) {
   return arguments;
 }
 
-// Of a variable of the shell that is not set: it would name the folder at hand, or stand for the default.
+// An empty argument comes from an unset shell variable: it would name the current folder, or stand for the
+// default.
 void refuse_empty(const std::vector<std::string>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
@@ -47,7 +48,7 @@ void refuse_empty(const std::vector<std::string>& arguments) {
   }
 }
 
-// The system may end a run that keeps a budget which the system has not.
+// The system may kill a run whose budget exceeds the available memory.
 void warn_of(const std::vector<Limit>& limits, int64_t budget) {
   const Limit& min = *std::ranges::min_element(limits, {}, &Limit::usable);
   fmt::print(
@@ -58,7 +59,7 @@ void warn_of(const std::vector<Limit>& limits, int64_t budget) {
       format_bytes(min.others), format_bytes(std::max<int64_t>(min.usable(), 0)));
 }
 
-// The exit code, once what was printed has arrived: on a full device the result is lost.
+// Returns the exit code after flushing the output: on a full device the result is lost.
 int flushed(int code) {
   errno = 0;
   std::cout.flush();
@@ -73,16 +74,18 @@ int flushed(int code) {
 int run_command(CLI::App& app, int argc, char** argv) {
   app.set_version_flag("--version", std::string("plimsoll ") + kVersion);
   app.require_subcommand(1);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file over its limit is a failed write, with a text and a cleaning up
+  // A file over its limit is then a failed write, with an error message and cleanup.
+  std::signal(SIGXFSZ, SIG_IGN);
   report_lost_mappings();
   const std::vector<std::string> words = join_overrides(argc, argv);
   try {
     refuse_empty(words);
     refuse_foreign_words(app, words);
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as CLI11 wants them
+    // CLI11 expects the arguments in reverse order.
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     return flushed(0);
   } catch (const CLI::ParseError& error) {
-    // CLI11 tells of what is missing before it looks at other words.
+    // CLI11 reports missing arguments before it looks at unknown ones.
     if (const std::string text = error.get_exit_code() == 0 ? "" : about_unknown_word(app, words);
         !text.empty()) {
       std::cerr << "plimsoll: " << text << "\n";
@@ -106,9 +109,9 @@ int run_command(CLI::App& app, int argc, char** argv) {
     std::cerr << "plimsoll: " << error.what() << "\n";
     const bool refused = error.code() == std::errc::resource_unavailable_try_again ||
                          error.code() == std::errc::not_enough_memory;
-    return refused ? 4 : 1;  // a thread that finds no room for its stack
+    return refused ? 4 : 1;  // A thread had no memory for its stack.
   } catch (const std::exception& error) {
-    const std::string text = error.what();  // torch's has the frames of its stack after it
+    const std::string text = error.what();  // Messages of torch have stack frames appended.
     std::cerr << "plimsoll: " << text.substr(0, text.find("\nException raised from")) << "\n";
     return 1;
   }

@@ -18,7 +18,7 @@ std::vector<std::string> headings_of(const RunComparison& comparison) {
   return headings;
 }
 
-// One chart a stage: the validation loss of each run.
+// One chart for each stage: the validation loss of each run.
 std::vector<Report::Figure> losses(const RunComparison& comparison) {
   std::vector<std::string> stages;
   for (const RunComparison::Curve& curve : comparison.validation_losses)
@@ -47,7 +47,7 @@ std::vector<Report::Figure> losses(const RunComparison& comparison) {
   return figures;
 }
 
-// What was measured of each run, beside the largest budget.
+// The measured memory of each run, next to the largest budget.
 Report::Figure memory(const RunComparison& comparison, const RunComparison::Section& section) {
   ByteBars chart{{}, "largest budget", std::nullopt};
   const auto row = [&](const char* name) {
@@ -59,15 +59,15 @@ Report::Figure memory(const RunComparison& comparison, const RunComparison::Sect
   const Row* const anonymous = row("anonymous peak");
   const Row* const budget = row("budget");
   for (size_t run = 0; run < comparison.runs.size(); ++run) {
-    const auto bytes = [&](const Row* of) -> std::optional<int64_t> {
-      if (of == nullptr || !of->values[run].is_number_integer()) return std::nullopt;
-      return of->values[run].get<int64_t>();
+    const auto bytes = [&](const Row* fact) -> std::optional<int64_t> {
+      if (fact == nullptr || !fact->values[run].is_number_integer()) return std::nullopt;
+      return fact->values[run].get<int64_t>();
     };
     ByteBars::Bar bar{comparison.runs[run], {}, bytes(anonymous)};
-    if (const auto of = bytes(floor)) bar.parts.push_back({"floor", *of});
-    if (const auto of = bytes(ledger)) bar.parts.push_back({"ledger's peak", *of});
+    if (const auto value = bytes(floor)) bar.parts.push_back({"floor", *value});
+    if (const auto value = bytes(ledger)) bar.parts.push_back({"ledger's peak", *value});
     chart.bars.push_back(std::move(bar));
-    if (const auto of = bytes(budget)) chart.limit = std::max(chart.limit.value_or(0), *of);
+    if (const auto value = bytes(budget)) chart.limit = std::max(chart.limit.value_or(0), *value);
   }
   return {"Memory", draw(chart)};
 }

@@ -4,10 +4,11 @@
 
 namespace plimsoll {
 
-std::unique_ptr<Enforcement> enforce(bool asked, const Budget& budget, int threads) {
-  if (!asked) return nullptr;
+std::unique_ptr<Enforcement> enforce(bool is_requested, const Budget& budget, int threads) {
+  if (!is_requested) return nullptr;
   auto enforcement =
-      std::make_unique<Enforcement>(budget.bytes(), threads + 1);  // workers, and one to read ahead
+      // Counts the workers, and one thread that reads ahead.
+      std::make_unique<Enforcement>(budget.bytes(), threads + 1);
   if (enforcement->rlimit_data() == 0) fmt::print(stderr, "plimsoll: --enforce: RLIMIT_DATA cannot be set\n");
   if (!enforcement->group().refusal().empty())
     fmt::print(stderr, "plimsoll: --enforce without a memory cgroup: {}\n", enforcement->group().refusal());

@@ -18,7 +18,7 @@ namespace plimsoll {
 
 void run_evaluate(const EvaluateOptions& options, Exchange* exchange) {
   require_started(options.ranks, exchange);
-  const bool tells = rank_of(exchange) == 0;
+  const bool is_rank_zero = rank_of(exchange) == 0;
   const Stopwatch watch;
   const int threads = options.resources.thread_count();
   const std::unique_ptr<TrainingDevice> device = open_device(options.device, options.ranks, threads);
@@ -27,13 +27,13 @@ void run_evaluate(const EvaluateOptions& options, Exchange* exchange) {
   std::unique_ptr<Enforcement> enforcement =
       enforce(options.enforce, budget, threads + (options.enforce ? threads_that_read(options.data) : 0));
   const RunFolder folder{options.run};
-  if (const auto trainer = holder_of_run(folder.root); trainer && tells)
+  if (const auto trainer = holder_of_run(folder.root); trainer && is_rank_zero)
     fmt::print(stderr, "plimsoll: {} trains in {}; this judges what it has finished so far\n", *trainer,
                folder.root.string());
   std::optional<Progress> progress;
   const auto show = [&](int64_t done, int64_t total) {
     if (!progress) {
-      stop_in_order();  // what layers say of all nodes lies in files from now on
+      stop_in_order();  // From here on, outputs of layers for all nodes are in files that have to be removed.
       progress.emplace("evaluate", "nodes");
     }
     throw_if_stopped();
@@ -58,14 +58,14 @@ void run_evaluate(const EvaluateOptions& options, Exchange* exchange) {
                                 .release = [&] { enforcement.reset(); }};
   const Findings findings = stopped_in_order([&] { return evaluate_run(request); });
   progress.reset();
-  if (!tells) return;
+  if (!is_rank_zero) return;
   if (options.json)
     print_json(findings.json, 1);
   else
     fmt::print("{}\n{}{} graphs in {}; {}\n", findings.table, findings.notes, format_count(findings.graphs),
                format_seconds(watch.seconds()), budget.report());
   std::fflush(stdout);
-  stop_in_order();  // files are written whole
+  stop_in_order();  // Files are written as a whole.
   require_saved(save_findings(request.asked, findings));
   throw_if_stopped();
   if (!options.json && options.split.empty())

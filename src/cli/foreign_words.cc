@@ -13,7 +13,7 @@
 namespace plimsoll {
 namespace {
 
-// Of a stage that is used as a verb; empty where it is none.
+// The command for a stage that was given as a verb; empty if it is not a stage.
 std::string verb_instead(const std::string& verb) {
   const std::string_view instead = instead_of("mode", verb);
   if (instead == instead_of("mode")) return {};
@@ -22,7 +22,7 @@ std::string verb_instead(const std::string& verb) {
                      instead);
 }
 
-// Of `--name value` or `name=value`, neither of which the verb knows; empty where nobody does.
+// The option for `--name value` or `name=value` that the verb does not know; empty if there is none.
 std::string setting_instead(const std::string& shown, const std::string& name, const std::string& value,
                             bool takes_keys) {
   std::string instead(instead_of(name, value));
@@ -31,7 +31,7 @@ std::string setting_instead(const std::string& shown, const std::string& name, c
   return instead.empty() ? "" : fmt::format("{} is no option here; instead: {}", shown, instead);
 }
 
-// "'trian' is no verb; the nearest is 'train'; `plimsoll --help` lists all"
+// Returns "'trian' is no verb; the nearest is 'train'; `plimsoll --help` lists all".
 std::string about(const std::string& word, const std::string& no_what, const std::string& verb,
                   const std::vector<std::string>& known) {
   const size_t letters = word.size() - std::min(word.find_first_not_of('-'), word.size());
@@ -40,7 +40,7 @@ std::string about(const std::string& word, const std::string& no_what, const std
                      nearest.empty() ? "" : fmt::format("; the nearest is '{}'", nearest), verb);
 }
 
-// Groups of options are verbs without a name to CLI11.
+// CLI11 represents groups of options as verbs without a name.
 std::vector<const CLI::App*> parts_of(const CLI::App& verb, bool named) {
   return verb.get_subcommands([=](const CLI::App* part) { return part->get_name().empty() != named; });
 }

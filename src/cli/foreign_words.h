@@ -6,13 +6,13 @@
 
 namespace plimsoll {
 
-/// Answers what other systems have on their command line, before it is parsed: stages as verbs
+/// Answers arguments that other systems use, before the command line is parsed: stages as verbs
 /// (`autoencoder`), options (`--teacher-path FILE`) and settings (`mode=curriculum`). `arguments` are those
-/// after the program's name. Errors: UsageError that says of each what to write here.
+/// after the program's name. Errors: UsageError that names the equivalent here.
 void refuse_foreign_words(const CLI::App& app, const std::vector<std::string>& arguments);
 
-/// What to say of the first of the arguments that is no verb or option, with the nearest that is one; ""
-/// where all are.
+/// The message for the first argument that is neither a known verb nor option, with the nearest known one;
+/// empty if all are known.
 std::string about_unknown_word(const CLI::App& app, const std::vector<std::string>& arguments);
 
 }  // namespace plimsoll

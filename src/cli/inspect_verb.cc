@@ -18,15 +18,15 @@
 namespace plimsoll {
 namespace {
 
-// What knows a kind of data set, and its options.
-struct OfKind {
+// The inspector of a kind of data set, and its options.
+struct KindInspector {
   std::unique_ptr<Inspector> inspector;
   std::vector<CLI::Option*> options;
 };
 
 struct InspectVerbOptions {
   std::string folder;
-  std::vector<OfKind> of_kinds;
+  std::vector<KindInspector> of_kinds;
   bool limits = false;
   bool json = false;
 };
@@ -122,7 +122,7 @@ void run(const InspectVerbOptions& options) {
   if (options.folder.empty()) throw UsageError("inspect needs a data set, or --limits");
   const DataSetView set(options.folder);
   const Inspector* inspector = nullptr;
-  for (const OfKind& known : options.of_kinds) {
+  for (const KindInspector& known : options.of_kinds) {
     if (known.inspector->kind() == set.kind()) {
       inspector = known.inspector.get();
       continue;
@@ -148,11 +148,11 @@ void add_inspect(CLI::App& app) {
 #ifdef PLIMSOLL_CAN
   options->of_kinds.push_back({inspector_of_frames(), {}});
 #endif
-  for (OfKind& known : options->of_kinds) known.options = known.inspector->add_options(*verb);
+  for (KindInspector& known : options->of_kinds) known.options = known.inspector->add_options(*verb);
   CLI::Option* const limits =
       verb->add_flag("--limits", options->limits, "Show the limits on memory, each with its source");
   limits->excludes(folder);
-  for (const OfKind& known : options->of_kinds)
+  for (const KindInspector& known : options->of_kinds)
     for (CLI::Option* option : known.options) limits->excludes(option);
   verb->add_flag("--json", options->json,
                  "Print the manifest, with the results of the other options, or the limits, as JSON");

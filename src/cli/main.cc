@@ -17,8 +17,9 @@
 namespace plimsoll {
 namespace {
 
-// Becomes plimsoll-train with the same arguments: that beside this program, or what PLIMSOLL_TRAINER names.
-// The Python package has one for each torch, or says in PLIMSOLL_NO_TRAINER why there is none.
+// Replaces this process by plimsoll-train with the same arguments: the one next to this program, or the one
+// that PLIMSOLL_TRAINER names. The Python package has one for each torch, or explains in PLIMSOLL_NO_TRAINER
+// why it has none.
 [[noreturn]] void become_trainer(char** argv) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
   const char* given = std::getenv("PLIMSOLL_TRAINER");
@@ -30,8 +31,8 @@ namespace {
                 " cannot be started; build it with torch (make build), it does all training");
 }
 
-// Whether a launcher, torchrun or srun, started this process as one of several. As place() of the package
-// asks.
+// Whether a launcher, torchrun or srun, started this process as one of several; the same test as place() of
+// the package.
 bool is_a_rank() {
   const auto is_set = [](const char* name) { return std::getenv(name) != nullptr; };
   const auto is_more_than_one = [](const char* name) {
@@ -42,19 +43,19 @@ bool is_a_rank() {
          (is_set("SLURM_PROCID") && is_more_than_one("SLURM_STEP_NUM_TASKS"));
 }
 
-// What adds the verbs of some names.
+// The function that adds the verbs of these names.
 struct Verbs {
   std::vector<std::string_view> names;
   std::function<void(CLI::App&)> add;
 };
 
 std::vector<Verbs> all_verbs(char** argv) {
-  // Errors of the recipe come before torch is loaded.
+  // Errors of the recipe are reported before torch is loaded.
   const auto train = [argv](const auto& options) {
     load_recipe(options.recipe, options.overrides);
     become_trainer(argv);
   };
-  // Process groups are made by torch's Python, and the floor of a rank is that of Python.
+  // torch's Python makes the process groups, and the floor of a rank is that of Python.
   const auto share = [argv, train](const auto& options, bool is_shared) {
     if (!is_shared) return train(options);
     load_recipe(options.recipe, options.overrides);
@@ -101,7 +102,8 @@ std::vector<Verbs> all_verbs(char** argv) {
   };
 }
 
-// The verb that is asked for alone, as options of all take 0.2 MiB of a budget; all where none is.
+// Adds only the verb that is used, because the options of all take 0.2 MiB of a budget; adds all if none is
+// used.
 void add_verbs(CLI::App& app, int argc, char** argv) {
   const std::vector<Verbs> all = all_verbs(argv);
   for (const Verbs& verbs : all)

@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// The GPU that --device names, for so many threads of one of so many ranks; null: the CPU. Before anything
-/// asks torch what it has of CUDA, and before the budget: a driver takes of the host, too. Errors:
-/// UsageError; as TrainingDevice::open_cuda().
+/// Opens the GPU that --device names, for `threads` threads of one of `ranks` ranks; null: the CPU. Call it
+/// before torch is asked about CUDA, and before the budget is taken, because a driver takes host memory too.
+/// Errors: UsageError; those of TrainingDevice::open_cuda().
 std::unique_ptr<TrainingDevice> open_device(const DeviceOptions& options, int ranks, int threads);
 
 }  // namespace plimsoll

@@ -56,16 +56,17 @@ PlansDevice device_of_plan(const PlanOptions& options, int threads) {
     if (options.device.budget.empty()) return {};
     throw UsageError("--device-budget is for a GPU: add --device cuda");
   }
-  const bool there = device.index < find_cuda_devices().count;
-  if (!there && device.kind == Kind::automatic) return {};
+  const bool is_present = device.index < find_cuda_devices().count;
+  if (!is_present && device.kind == Kind::automatic) return {};
   const bool runs_blocks = options.mode == "measured" || options.mode == "trial";
-  if (runs_blocks && !there)
+  if (runs_blocks && !is_present)
     throw UsageError("--mode " + options.mode +
                      " runs blocks on the GPU, and there is none here: leave it out for a static plan");
   if (!options.table.empty()) throw UsageError("--table has budgets of the CPU: leave out --device");
   if (runs_blocks) return {.open = open_device(options.device, options.ranks, threads)};
-  return {.budget = device_budget(options.device.budget,
-                                  there ? std::optional(cuda_device_bytes(device.index)) : std::nullopt)};
+  return {.budget =
+              device_budget(options.device.budget,
+                            is_present ? std::optional(cuda_device_bytes(device.index)) : std::nullopt)};
 }
 
 void print_device_plans(const StagePlans& plans, const std::string& mode, bool json) {

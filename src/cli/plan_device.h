@@ -13,14 +13,15 @@ namespace plimsoll {
 
 /// The GPU that a plan is for.
 struct PlansDevice {
-  std::optional<int64_t> budget = {};         ///< of a static plan; none: another plan, or the CPU
-  std::unique_ptr<TrainingDevice> open = {};  ///< to run blocks on, for --mode measured and trial; null: none
+  std::optional<int64_t> budget = {};  ///< Budget of a static plan; absent for another plan, or for the CPU.
+  /// Device to run blocks on, for --mode measured and trial; otherwise null.
+  std::unique_ptr<TrainingDevice> open = {};
 };
 /// Errors: UsageError; DeviceBudgetExceeded; Failure.
 PlansDevice device_of_plan(const PlanOptions& options, int threads);
 
-/// What the stages need of a device, found by `mode`; that of the host is the same as without one, at most.
-/// Errors: BudgetTooSmall, after it is printed, where the budget does not do.
+/// Prints the memory that the stages need on a device, found by `mode`; on the host they need at most as much
+/// as without a device. Errors: BudgetTooSmall, after printing, if the budget is too small.
 void print_device_plans(const StagePlans& plans, const std::string& mode, bool json);
 
 }  // namespace plimsoll

@@ -12,12 +12,12 @@
 namespace plimsoll {
 namespace {
 
-// Endless where the rate is not known.
+// Infinite if the rate is not known.
 double seconds_for(double amount, double rate) {
   return amount > 0 ? amount / rate : 0;
 }
 
-// None where the disk or the processors' part is not known.
+// Nothing if the disk's or the processors' part is not known.
 std::optional<double> seconds_of(const MemoryPlan::Reading& reading, const DiskSpeed& disk) {
   const double reads =
       reading.pieces > 0 ? seconds_for(reading.pieces, disk.rows) : seconds_for(reading.read, disk.read);

@@ -25,7 +25,7 @@
 namespace plimsoll {
 namespace {
 
-// What the peak is made of, floor first; the sum is the peak.
+// The components of the peak, floor first; their sum is the peak.
 std::vector<std::pair<std::string, int64_t>> breakdown(const MemoryPlan& plan, const FloorParts& floor,
                                                        const Budget& budget) {
   std::vector<std::pair<std::string, int64_t>> parts = {
@@ -80,7 +80,7 @@ void print(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget
              format_seconds(plan.seconds));
 }
 
-// What all ranks of this machine need, and what they tell each other.
+// Prints what all ranks of this machine need, and the data that they exchange.
 void print_ranks(const MemoryPlan& plan) {
   fmt::print(
       "{0} ranks, the table is one's: a machine with all of them needs {1}, {2} at least\n"
@@ -90,7 +90,7 @@ void print_ranks(const MemoryPlan& plan) {
       static_cast<double>(plan.bytes_sent) / static_cast<double>(2 * plan.parameter_bytes));
 }
 
-// The stages side by side; the one that decides follows in detail.
+// Prints the stages side by side, then the decisive one in detail.
 void print_stages(const StagePlans& plans) {
   Table table({"<stage", "peak", "smallest budget", "blocks in flight", "worst block", "graphs/s"});
   for (const auto& [stage, plan] : plans)
@@ -110,7 +110,7 @@ std::vector<int64_t> budgets_of(const std::vector<std::string>& texts) {
   return budgets;
 }
 
-// Settings that fit budgets, side by side.
+// Prints settings that fit budgets, side by side.
 void print_settings(const std::vector<PlannedSetting>& settings, const std::vector<int64_t>& budgets,
                     bool json) {
   std::vector<std::string> columns = {"hidden", "layers", "smallest budget"};
@@ -177,7 +177,7 @@ Json profile_json(const TapeProfile& profile, const std::vector<Saving>& savings
   return json;
 }
 
-// A budget that is too small is the error that counts: a snapshot that cannot be written does not hide it.
+// The error for a budget that is too small has priority: a failure to write the snapshot must not hide it.
 void save_snapshot(const MemoryPlan& plan, const std::filesystem::path& path) {
   try {
     save_printed([&] { write_text(path, pickled(snapshot_of(plan.worst))); });
@@ -187,15 +187,30 @@ void save_snapshot(const MemoryPlan& plan, const std::filesystem::path& path) {
   }
 }
 
-// Not known where the budget has no room for measuring.
+// The speed is unknown if the budget is too small for measuring it.
 DiskSpeed disk_of(const std::filesystem::path& graph) {
   const GraphView view(graph);
   const FeatureFile rows = FeatureFile::column(view.set(), "x");
   try {
     return measure_disk(rows.path, rows.layout());
   } catch (const BudgetExceeded&) {
-    return {};  // the plan is of use without
+    return {};  // The plan is useful without it.
   }
+}
+
+Json stages_json(const StagePlans& plans) {
+  Json stages = Json::array();
+  for (const auto& [stage, plan] : plans) {
+    stages.push_back(plan_json(plan));
+    stages.back()["stage"] = stage;
+  }
+  return stages;
+}
+
+Json breakdown_json(const MemoryPlan& plan, const FloorParts& floor, const Budget& budget) {
+  Json parts = Json::object();
+  for (const auto& [name, bytes] : breakdown(plan, floor, budget)) parts[name] = bytes;
+  return parts;
 }
 
 }  // namespace
@@ -244,15 +259,8 @@ void run_plan(const PlanOptions& options) {
     json["floor_bytes"] = budget.floor();
     json["mode"] = recipe.memory.estimation;
     json["threads"] = threads;
-    Json parts = Json::object();
-    for (const auto& [name, bytes] : breakdown(plan, floor, budget)) parts[name] = bytes;
-    json["breakdown"] = std::move(parts);
-    Json stages = Json::array();
-    for (const auto& [stage, of] : plans) {
-      stages.push_back(plan_json(of));
-      stages.back()["stage"] = stage;
-    }
-    json["stages"] = std::move(stages);
+    json["breakdown"] = breakdown_json(plan, floor, budget);
+    json["stages"] = stages_json(plans);
     if (options.profile) json["profile"] = profile_json(profile, savings);
     print_json(json);
   } else {

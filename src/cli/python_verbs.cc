@@ -14,7 +14,7 @@ namespace plimsoll {
 void become_python(char** argv) {
   const char* const named = std::getenv("PLIMSOLL_PYTHON");
   const std::string python = named != nullptr && *named != '\0' ? named : "python3";
-  // A Python without the package would answer with a traceback of its own.
+  // Without this check, a Python that lacks the package would print a traceback.
   static constexpr const char* kProgram =
       "import sys\n"
       "try:\n"
@@ -35,13 +35,13 @@ void become_python(char** argv) {
 }
 
 void add_python_verbs(CLI::App& app, char** argv) {
-  for (const auto& [name, what] :
+  for (const auto& [name, description] :
        {std::pair("import",
                   "Convert the weights of a KD-GAT checkpoint to a model file (in Python, with torch)"),
         std::pair("export", "Convert a model file to a state_dict or to ONNX (in Python, with torch)"),
         std::pair("sync", "Copy the journal of a run to TensorBoard and MLflow (in Python)")}) {
-    CLI::App* verb = app.add_subcommand(name, what);
-    verb->set_help_flag();  // the package's own
+    CLI::App* verb = app.add_subcommand(name, description);
+    verb->set_help_flag();  // The package prints its own help.
     verb->prefix_command();
     verb->callback([argv] { become_python(argv); });
   }

@@ -20,13 +20,13 @@ namespace fs = std::filesystem;
 using Unit = RunComparison::Unit;
 using Row = RunComparison::Row;
 
-// The folder of a run, read.
+// The files of a run.
 struct RunFiles {
   fs::path folder;
   Json manifest;
   std::vector<std::pair<std::string, std::string>> recipe;
-  Json evaluation;                             // null: there is none
-  std::map<std::string, MetricsTable> stages;  // by "seed-42/gat"
+  Json evaluation;                             // Null if there is none.
+  std::map<std::string, MetricsTable> stages;  // Indexed by names such as "seed-42/gat".
 };
 
 std::map<std::string, MetricsTable> read_metrics(const fs::path& folder) {
@@ -40,7 +40,7 @@ std::map<std::string, MetricsTable> read_metrics(const fs::path& folder) {
   return stages;
 }
 
-// A training in Python has settings of its own in place of a recipe.
+// A training in Python has its own settings instead of a recipe.
 std::vector<std::pair<std::string, std::string>> settings_of(const fs::path& folder, const Json& manifest) {
   const Json settings = manifest.value("settings", Json());
   if (!settings.is_object()) return recipe_values(load_run_recipe(folder / "recipe.yaml"));
@@ -62,7 +62,7 @@ RunFiles read_run(const fs::path& folder) {
   return run;
 }
 
-// Facts of runs, each row made by the first run that has it.
+// Facts of runs; the first run that has a fact adds its row.
 class Rows {
  public:
   explicit Rows(size_t runs) : runs_(runs) {}
@@ -113,7 +113,7 @@ void add_memory(Rows& rows, size_t run, const RunFiles& files) {
   }
 }
 
-// What the verdicts of all tasks may have (docs/command-line.md).
+// The fields that results of all tasks may have (docs/command-line.md).
 void add_verdicts(Rows& rows, size_t run, const std::string& split, const Json& models) {
   static constexpr std::array<const char*, 13> kFigures = {
       "loss", "accuracy", "f1", "auc", "pr_auc",           "fpr", "precision", "recall",

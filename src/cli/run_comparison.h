@@ -15,7 +15,7 @@ struct RunComparison {
   /// A fact of all runs.
   struct Row {
     std::string name;
-    std::vector<Json> values;  ///< one a run; null: the run does not have it
+    std::vector<Json> values;  ///< One value for each run; null if the run does not have it.
     Unit unit = Unit::text;
     bool differs() const;
   };
@@ -25,13 +25,14 @@ struct RunComparison {
   };
   /// A column of metrics.csv by epoch.
   struct Curve {
-    std::string stage;  ///< "seed-42/gat"
+    std::string stage;  ///< Name such as "seed-42/gat".
     size_t run = 0;
     std::vector<double> values;
   };
 
   std::vector<std::string> runs;
-  std::vector<Section> sections;  ///< recipe (what differs alone), training, memory, evaluation, what was run
+  std::vector<Section>
+      sections;  ///< Sections recipe (only differences), training, memory, evaluation, and what was run.
   std::vector<Curve> validation_losses;
 };
 
@@ -39,11 +40,11 @@ struct RunComparison {
 /// InputError for a folder that is no run, naming it.
 RunComparison compare_runs(const std::vector<std::filesystem::path>& folders);
 
-/// For people: "12.3 MiB".
+/// Formats a value for people: "12.3 MiB".
 std::string text_of(const Json& value, RunComparison::Unit unit);
 Json comparison_json(const RunComparison& comparison);
 std::string comparison_text(const RunComparison& comparison);
-/// A page (telemetry/report.h).
+/// The comparison as a page (telemetry/report.h).
 Markup comparison_page(const RunComparison& comparison);
 
 }  // namespace plimsoll

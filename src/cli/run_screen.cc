@@ -11,7 +11,7 @@
 namespace plimsoll {
 namespace {
 
-// A number at a pointer such as "/progress/done"; 0 where there is none.
+// The number at a pointer such as "/progress/done"; 0 if there is none.
 double number_at(const Json& run, const char* pointer) {
   const Json::json_pointer at(pointer);
   return run.contains(at) && run.at(at).is_number() ? run.at(at).get<double>() : 0;
@@ -72,26 +72,27 @@ std::string budget_line(const Json& run, int width) {
                      format_bytes(held), planned);
 }
 
-// Where a line of `width` letters has to break, in bytes: at its last space; else at its end.
+// The byte at which a line of `width` letters has to break: its last space, otherwise its end.
 size_t end_of_row(std::string_view line, int width) {
   int letters = 0;
   size_t space = line.npos;
   for (size_t at = 0; at < line.size(); ++at) {
-    const bool starts_letter = (static_cast<unsigned char>(line[at]) & 0xC0) != 0x80;  // of UTF-8
+    // Checks for the first byte of a UTF-8 character.
+    const bool starts_letter = (static_cast<unsigned char>(line[at]) & 0xC0) != 0x80;
     if (starts_letter && ++letters > width && space != line.npos) return space;
     if (line[at] == ' ') space = at;
   }
   return line.size();
 }
 
-// As it is named from the folder where the program was started, if it lies in there.
+// The path relative to the folder where the program was started, if it is in there.
 std::string path_from_here(const std::string& path) {
   std::error_code failed;
   const std::string here = std::filesystem::current_path(failed).string() + "/";
   return !failed && path.starts_with(here) ? path.substr(here.size()) : path;
 }
 
-// Tags, the largest first.
+// Lists the tags, the largest first.
 std::string ledger_line(const Json& run) {
   std::vector<std::pair<int64_t, std::string>> tags;
   if (const Json::json_pointer at("/progress/held"); run.contains(at) && run.at(at).is_object())
@@ -103,7 +104,7 @@ std::string ledger_line(const Json& run) {
   return line;
 }
 
-// What NVML says of the GPU.
+// Shows NVML's data of the GPU.
 std::string device_line(const Json& run, int width) {
   const int64_t held = whole_at(run, "/progress/device/process_bytes");
   const int64_t budget = whole_at(run, "/start/device/budget_bytes");
@@ -158,14 +159,14 @@ std::string run_screen(const std::vector<Json>& runs, int width, double now) {
       }
     };
     if (!run.contains(Json::json_pointer("/start/planned_bytes")))
-      continue;  // of a column, or of an older version
+      continue;  // The run computes a column, or is of an older version.
     if (run.contains("progress")) add(progress_line(run, width));
     if (run.contains("epoch")) add(loss_line(run));
     add(budget_line(run, width));
     if (!run.contains("progress")) continue;
     if (run.contains(Json::json_pointer("/progress/device"))) add(device_line(run, width));
     add(ledger_line(run));
-    if (!run.contains(Json::json_pointer("/progress/binds"))) continue;  // of Python, which has no workers
+    if (!run.contains(Json::json_pointer("/progress/binds"))) continue;  // A run in Python has no workers.
     add(binds_line(run));
     add(work_line(run));
     add(pressure_line(run));

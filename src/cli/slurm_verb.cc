@@ -47,8 +47,8 @@ int64_t file_bytes(const fs::path& data) {
   return bytes;
 }
 
-// The most that any stage will hold, in whole MiB, with the difference that the floor of another process may
-// make.
+// The maximum that any stage will hold, in whole MiB, plus the difference that the floor of another process
+// may make.
 int64_t budget_of(const StagePlans& plans) {
   constexpr int64_t kFloorVaries = 256 * kKiB;
   int64_t bytes = 0;
@@ -67,7 +67,7 @@ double seconds_of_run(const SlurmOptions& options, TrainRequest request, const S
   return expected_seconds(plans, trial, request.input.recipe.training.max_epochs);
 }
 
-// The trial took its time: a script that cannot be saved is printed.
+// The trial took time, so a script that cannot be saved is printed.
 void save_script(const fs::path& file, const std::string& script) {
   Unsaved unsaved;
   unsaved.attempt([&] {
@@ -131,8 +131,8 @@ void run_slurm(const SlurmOptions& options) {
   Ledger::process().set_cap(job.budget - budget.outside_ledger());
   const double trained =
       seconds_of_run(options, {.input = input, .folder = {}, .budget = job.budget, .run = run}, plans);
-  constexpr double kStart = 10;      // seconds, on a busy disk
-  constexpr double kStaged = 100e6;  // bytes a second, of a busy network's disk
+  constexpr double kStart = 10;      // Seconds to start on a busy disk.
+  constexpr double kStaged = 100e6;  // Bytes per second of a busy network disk.
   double planning = 0;
   for (const auto& [stage, plan] : plans) planning += plan.seconds;
   const double staging = job.stages ? static_cast<double>(data_bytes) / kStaged : 0;
@@ -141,7 +141,8 @@ void run_slurm(const SlurmOptions& options) {
   const std::string script = slurm_script(job);
   if (options.submit) return submit(job, script);
   fmt::print("{}", script);
-  save_printed([&] { make_folders(job.run.parent_path()); });  // without it SLURM has no place for the output
+  // Without the folder SLURM cannot write the output.
+  save_printed([&] { make_folders(job.run.parent_path()); });
 }
 
 }  // namespace plimsoll

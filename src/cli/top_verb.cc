@@ -32,7 +32,7 @@ struct TopVerbOptions {
   bool json = false;
 };
 
-// The runs to show, each followed from the first time it was seen.
+// The runs to show, each followed since it was first seen.
 class Runs {
  public:
   explicit Runs(const std::string& only) : only_(only.empty() ? fs::path() : fs::canonical(only)) {}
@@ -70,7 +70,7 @@ winsize terminal_size() {
   return size;
 }
 
-// The terminal's second screen, without cursor and without the keys' echo, while it lives.
+// The terminal's second screen, without cursor and key echo, while the object lives.
 class Screen {
  public:
   Screen() {
@@ -83,14 +83,14 @@ class Screen {
     fmt::print("\x1b[?1049h\x1b[?25l");
   }
   ~Screen() {
-    std::fputs("\x1b[?25h\x1b[?1049l", stdout);  // fmt::print throws if the terminal is gone
+    std::fputs("\x1b[?25h\x1b[?1049l", stdout);  // fmt::print would throw if the terminal is gone.
     std::fflush(stdout);
     if (keys_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   }
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  // Lines that are too long are cut, and those below the last row are left out: the screen must not scroll.
+  // Cuts lines that are too long and skips those below the last row, so that the screen does not scroll.
   void show(const std::string& text) {
     fmt::print("\x1b[H\x1b[?7l");
     int rows = terminal_size().ws_row - 2;
@@ -103,7 +103,7 @@ class Screen {
     fmt::print("\x1b[K\nq ends{}\x1b[J\x1b[?7h", begin < text.size() ? "; more lines than rows" : "");
     std::fflush(stdout);
   }
-  // Whether q was pressed, or the terminal is gone; waits that long.
+  // Waits that long; returns whether q was pressed, or the terminal is gone.
   bool wait_for_end(double seconds) const {
     pollfd keys{STDIN_FILENO, POLLIN, 0};
     if (::poll(&keys, keys_ ? 1 : 0, static_cast<int>(seconds * 1000)) <= 0) return false;

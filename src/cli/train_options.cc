@@ -26,7 +26,7 @@ void add_device(CLI::App& verb, DeviceOptions& options) {
       ->type_name("BYTES|SHARE%");
 }
 
-// What is trained, on what.
+// Adds the recipe to train and its data.
 template <typename Options>
 void add_recipe_and_data(CLI::App& verb, Options& options) {
   verb.add_option("RECIPE", options.recipe, "A recipe in YAML; docs/recipe.md lists its keys")->required();

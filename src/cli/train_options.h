@@ -17,7 +17,7 @@ namespace plimsoll {
 
 struct DeviceOptions {
   std::string device = "cpu";
-  std::string budget;  ///< empty: all of the device, or all that is free of it
+  std::string budget;  ///< Empty: the whole device, or all of it that is free.
 };
 
 struct TrainOptions {
@@ -28,12 +28,12 @@ struct TrainOptions {
   Resources resources;
   int64_t prefetch = 2;
   DeviceOptions device;
-  std::string scratch;  ///< bytes; empty: four times what the columns of the graph take
-  int ranks = 1;        ///< processes of this machine that train together
+  std::string scratch;  ///< Bytes; empty: four times the size of the graph's columns.
+  int ranks = 1;        ///< Number of processes of this machine that train together.
   int64_t seeds = 1;
-  std::vector<std::string> stages;  ///< empty: all
-  std::filesystem::path teacher;    ///< a model file; empty: teachers are trained
-  std::string verify = "auto";      ///< or "full": every checksum of the data set, however large
+  std::vector<std::string> stages;  ///< Empty: all stages.
+  std::filesystem::path teacher;    ///< A model file; empty: teachers are trained.
+  std::string verify = "auto";      ///< "auto", or "full": every checksum of the data set, however large.
   bool enforce = false;
   bool profile = false;
   bool resume = false;
@@ -49,12 +49,12 @@ struct PlanOptions {
   Resources resources;
   int64_t prefetch = 2;
   int ranks = 1;
-  std::string mode;  ///< empty: memory.estimation of the recipe
+  std::string mode;  ///< Empty: memory.estimation of the recipe.
   DeviceOptions device;
   std::vector<std::string>
-      table;  ///< budgets to plan models of several sizes for; empty: one plan, of the recipe
+      table;  ///< Budgets for which models of several sizes are planned; empty: one plan, of the recipe.
   bool profile = false;
-  std::filesystem::path snapshot;  ///< empty: none
+  std::filesystem::path snapshot;  ///< Empty: no snapshot.
   bool json = false;
 };
 
@@ -65,9 +65,9 @@ struct SlurmOptions {
   std::vector<std::string> overrides;
   Resources resources;
   double time_margin = 1.3;
-  int64_t trial = 20;          ///< seconds; 0: none
-  std::filesystem::path site;  ///< empty: PLIMSOLL_SITE, else ~/.config/plimsoll/site.yaml
-  bool in_place = false;       ///< the job does not stage
+  int64_t trial = 20;          ///< Seconds; 0: no trial.
+  std::filesystem::path site;  ///< Empty: PLIMSOLL_SITE, otherwise ~/.config/plimsoll/site.yaml.
+  bool in_place = false;       ///< The job does not stage a copy of the data.
   bool submit = false;
 };
 
@@ -78,9 +78,9 @@ struct EvaluateOptions {
   std::filesystem::path compare;
   std::filesystem::path scores;
   std::filesystem::path attention;
-  int64_t calibrate = -1;  ///< windows of each recording; below 0: as the recipe says
+  int64_t calibrate = -1;  ///< Windows of each recording; negative: as the recipe says.
   bool ablation = false;
-  std::string verify = "auto";  ///< as for train
+  std::string verify = "auto";  ///< Has the same meaning as for train.
   Resources resources;
   DeviceOptions device;
   int ranks = 1;
@@ -108,9 +108,9 @@ void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& ru
 void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&)>& run);
 void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>& run);
 
-/// Identifies this build: the two programs refuse to work together with another one's.
+/// Identifies this build: the two programs refuse to work together if their builds differ.
 const char* build_id();
-/// The variable through which plimsoll tells plimsoll-train its build.
+/// The variable in which plimsoll passes its build to plimsoll-train.
 inline constexpr const char* kBuildVariable = "PLIMSOLL_BUILD";
 
 }  // namespace plimsoll

@@ -14,7 +14,7 @@ const EpochMetrics& best_of(const FitResult& fit) {
   return fit.epochs[static_cast<size_t>(fit.best_epoch) - 1];
 }
 
-// What was decided for want of memory, over all stages.
+// Decisions over all stages that were made because memory was short.
 struct Decisions {
   int64_t reruns = 0, sheds = 0, overflows = 0, unforeseen = 0;
 
@@ -27,13 +27,13 @@ struct Decisions {
     }
   }
   void print() const {
-    const auto tell = [](const char* what, int64_t count) {
-      if (count > 0) fmt::print("{}: {}\n", what, format_count(count));
+    const auto print_count = [](const char* description, int64_t count) {
+      if (count > 0) fmt::print("{}: {}\n", description, format_count(count));
     };
-    tell("blocks whose tensors were not as planned", unforeseen);
-    tell("blocks that ran again alone to stay within the budget", reruns);
-    tell("times that memory was given back because the system was short of it", sheds);
-    tell("tensors that found no room in their block's range", overflows);
+    print_count("blocks whose tensors were not as planned", unforeseen);
+    print_count("blocks that ran again alone to stay within the budget", reruns);
+    print_count("times that memory was given back because the system was short of it", sheds);
+    print_count("tensors that found no room in their block's range", overflows);
   }
 };
 

@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// What is told of a run at its end.
+/// The report on a run at its end.
 struct TrainReport {
   const TrainedRun* trained = nullptr;
   std::filesystem::path run;

@@ -20,9 +20,9 @@
 namespace plimsoll {
 namespace {
 
-constexpr int64_t kProfiledSteps = 3;  // by --profile
+constexpr int64_t kProfiledSteps = 3;  // Number of steps that --profile traces.
 
-// Bytes of the scratch file, if they are given.
+// Bytes of the scratch file, if given.
 std::optional<int64_t> scratch_of(const TrainOptions& options) {
   if (options.scratch.empty()) return std::nullopt;
   return options.scratch == "0" ? 0 : parse_size(options.scratch, 0);
@@ -36,15 +36,15 @@ void require_started(int ranks, const Exchange* exchange) {
 }
 
 void run_train(const TrainOptions& options, Exchange* exchange) {
-  const bool tells = rank_of(exchange) == 0;
+  const bool is_rank_zero = rank_of(exchange) == 0;
   require_started(options.ranks, exchange);
   const std::atomic<bool>& interrupt = catch_interrupts();
   Recipe recipe = load_recipe(options.recipe, options.overrides);
   if (options.profile && recipe.run.profile.active == 0) recipe.run.profile.active = kProfiledSteps;
   require_taken(recipe, options.seeds, options.teacher);
-  // Before the budget, which leaves to others what they hold by then.
+  // Start trackers before the budget is taken, which excludes the memory that they hold by then.
   std::shared_ptr<const TrackerProcess> trackers;
-  if (tells && !recipe.run.trackers.empty())
+  if (is_rank_zero && !recipe.run.trackers.empty())
     trackers = std::make_shared<const TrackerProcess>(options.run, recipe.run.trackers);
   const int threads = options.resources.thread_count();
   const std::unique_ptr<TrainingDevice> device = open_device(options.device, options.ranks, threads);
@@ -84,14 +84,14 @@ void run_train(const TrainOptions& options, Exchange* exchange) {
                                      .interrupt = &interrupt},
                              .progress_of =
                                  [&](const std::string& title, const char* unit) {
-                                   if (tells) progress.emplace(title, unit);
+                                   if (is_rank_zero) progress.emplace(title, unit);
                                    return [&](int64_t done, int64_t total, const std::string& note) {
                                      if (progress) progress->update(done, total, note);
                                    };
                                  }};
   const TrainedRun trained = train_run(request);
   progress.reset();
-  if (!tells) return;
+  if (!is_rank_zero) return;
   const TrainReport report{.trained = &trained,
                            .run = options.run,
                            .threads = threads,

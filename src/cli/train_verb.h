@@ -5,14 +5,14 @@
 
 namespace plimsoll {
 
-// What plimsoll-train does for the verbs; errors as in docs/command-line.md.
+// The work of plimsoll-train for each verb. Errors are described in docs/command-line.md.
 
-/// `exchange`: with the other ranks of the run; null: there are none.
+/// `exchange` connects the ranks of the run; null: there are no others.
 void run_train(const TrainOptions& options, Exchange* exchange = nullptr);
 void run_evaluate(const EvaluateOptions& options, Exchange* exchange = nullptr);
 void run_predict(const PredictOptions& options, Exchange* exchange = nullptr);
 
-/// Errors: UsageError for another number of --ranks than were started.
+/// Errors: UsageError if --ranks differs from the number of started processes.
 void require_started(int ranks, const Exchange* exchange);
 
 }  // namespace plimsoll

@@ -14,14 +14,14 @@
 namespace plimsoll {
 namespace {
 
-// Blocks take and give back the same few MB again and again. Memory that malloc keeps is memory whose pages
-// are there already; the ledger, not malloc, decides how much is held at once.
+// Keeps freed memory: blocks take and give back the same few MB again and again, and the pages of memory that
+// malloc keeps are already mapped. The ledger, not malloc, limits how much is held at once.
 void keep_freed_memory() {
   mallopt(M_MMAP_MAX, 0);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   mallopt(M_TOP_PAD, 16 << 20);
-  // What threads of their own arenas free is nobody else's, and its end is never given back; tensors are in
-  // the slab, so that threads seldom meet in malloc.
+  // Memory that threads free in arenas of their own cannot be reused by other threads, and is never returned.
+  // Tensors are in the slab, so that threads seldom contend in malloc.
   mallopt(M_ARENA_MAX, 1);
 }
 

@@ -6,13 +6,13 @@ namespace plimsoll {
 
 // One file a verb: each adds its subcommand, whose callback does the work.
 void add_ingest(CLI::App& app);
-void add_ingest_can(CLI::App& ingest);    // below `ingest`
-void add_ingest_graph(CLI::App& ingest);  // likewise
+void add_ingest_can(CLI::App& ingest);    // A verb below `ingest`.
+void add_ingest_graph(CLI::App& ingest);  // A verb below `ingest`.
 void add_ingest_points(CLI::App& ingest);
 void add_ingest_swc(CLI::App& ingest);
 void add_simulate(CLI::App& app);
-void add_simulate_can(CLI::App& simulate);    // below `simulate`
-void add_simulate_graph(CLI::App& simulate);  // likewise
+void add_simulate_can(CLI::App& simulate);    // A verb below `simulate`.
+void add_simulate_graph(CLI::App& simulate);  // A verb below `simulate`.
 void add_split_edges(CLI::App& app);
 void add_walks(CLI::App& app);
 void add_inspect(CLI::App& app);
@@ -24,9 +24,9 @@ void add_job_report(CLI::App& app);
 void add_top(CLI::App& app);
 void add_compare(CLI::App& app);
 
-// Verbs of CAN, in cli/can.
+// Verbs for CAN, in cli/can.
 void add_windows(CLI::App& app);
-void add_convert(CLI::App& app, char** argv);  // may become a verb of the Python package
+void add_convert(CLI::App& app, char** argv);  // May become a verb of the Python package.
 void add_check(CLI::App& app);
 void add_calibrate(CLI::App& app);
 void add_detect(CLI::App& app);

@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// All tests of this program run on known tasks.
+// Registers the tasks for all tests of this program.
 const bool kRegistered = (register_known_tasks(), true);
 
 TEST(KnownTasks, HaveTheNamesOfRecipes) {

@@ -22,7 +22,7 @@ namespace {
 struct CalibrateVerbOptions {
   std::filesystem::path model;
   std::vector<std::filesystem::path> benign;
-  std::vector<std::filesystem::path> merge;  // other detectors
+  std::vector<std::filesystem::path> merge;  // Other detectors.
   std::filesystem::path out;
   FormatOptions format;
   TableOptions table;
@@ -31,8 +31,8 @@ struct CalibrateVerbOptions {
   bool json = false;
 };
 
-// Captures become frames beside the output, and are gone when it is there; so is its own folder when nothing
-// came of it. `truncated` gets those that are cut off.
+// Captures become frames next to the output, in a folder that is removed at the end. `truncated` receives the
+// captures that are cut off.
 CalibrationResult calibrate(const CalibrateVerbOptions& options, Json& truncated) {
   if (!options.merge.empty()) {
     std::vector<std::filesystem::path> models = options.merge;

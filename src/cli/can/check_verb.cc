@@ -29,7 +29,7 @@ struct CheckVerbOptions {
   Resources resources;
 };
 
-// By channel; a DBC is of one bus, so that gaps and counters are those of a channel.
+// Indexed by channel. A DBC describes one bus, so that gaps and counters are those of a channel.
 using Channels = std::map<std::string, DbcRules>;
 
 void take(const FrameBatch& batch, const FormatOptions& format, const Dbc& dbc, Channels& channels) {
@@ -86,7 +86,7 @@ void run(const CheckVerbOptions& options) {
   feed_options.stop = &stop;
   const std::unique_ptr<FrameFeed> feed = open_feed(options.sources, feed_options);
   Channels channels;
-  std::exception_ptr damage;  // what was found before it is told first
+  std::exception_ptr damage;  // Findings before the damage are reported before it.
   try {
     for (FrameBatch batch; feed->read(batch);) take(batch, feed_options.format, dbc, channels);
   } catch (const InputError&) {

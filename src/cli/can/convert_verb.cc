@@ -27,14 +27,14 @@ struct ConvertVerbOptions {
   bool json = false;
 };
 
-// How the captures are read back to the same frames.
+// The options with which the captures are read back to the same frames.
 std::string way_back(const ConvertResult& result) {
   return fmt::format("plimsoll ingest can {} --out FRAMES{}{}{}", result.out.string(),
                      result.labels ? " --attack-label 1" : "", result.fd ? " --payload 64" : "",
                      result.merged ? " --merge-channels" : "");
 }
 
-// The word of --to, or what the ending of the output says.
+// The value of --to, or the format for the ending of the output.
 const WrittenFormat& format_of(const ConvertVerbOptions& options, bool is_captured) {
   if (!options.to.empty()) return written_format(options.to);
   const WrittenFormat* const by_ending = is_captured ? format_of_ending(options.convert.out) : nullptr;

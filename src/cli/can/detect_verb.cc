@@ -26,8 +26,8 @@ namespace {
 struct DetectVerbOptions {
   std::string model;
   std::vector<std::string> sources;
-  std::vector<std::string> models;  // CHANNEL=MODEL
-  std::vector<std::string> adopt;   // CAN IDs
+  std::vector<std::string> models;  // Each is CHANNEL=MODEL.
+  std::vector<std::string> adopt;   // Each is a list of CAN IDs.
   std::string window;
   std::string stride;
   std::string tick;
@@ -86,7 +86,7 @@ std::map<std::string, std::string> models_by_channel(const std::vector<std::stri
   return models;
 }
 
-// HUP: the files of the detectors are to be read again.
+// Set by HUP to have the detectors' files read again.
 std::atomic<bool> reload_requested = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
@@ -111,7 +111,7 @@ Incidents::Options incident_options(const DetectVerbOptions& options) {
   return incidents;
 }
 
-// What was not told must not pass for silence.
+// Alarms that were not reported must not pass for silence.
 void report_dropped_alarms(const DetectCounts& counts) {
   const int64_t events = counts.over_rate + counts.over_bytes;
   const int64_t alarms = counts.blocked + counts.sampled_out + counts.below_threshold;
@@ -124,7 +124,7 @@ void report_dropped_alarms(const DetectCounts& counts) {
       counts.blocked.load(), counts.sampled_out.load(), counts.below_threshold.load());
 }
 
-// What was not judged must not pass for benign.
+// Windows that were not evaluated must not pass for benign.
 void require_windows(const std::string& source, const AlarmLines& lines, const FeedLosses& losses) {
   if (lines.windows() > 0) return;
   throw InputError(
@@ -142,19 +142,25 @@ std::string hash_of(const std::string& file) {
   return reader.hash();
 }
 
+// The sources for messages, such as "standard input" or "can0, can1".
+std::string text_of(const std::vector<std::string>& sources) {
+  std::string text;
+  for (const std::string& source : sources)
+    text += (text.empty() ? "" : ", ") + (source == "-" ? "standard input" : source);
+  return text;
+}
+
 void run(const DetectVerbOptions& options) {
   const Stopwatch watch;
   Budget budget(options.resources);
   const std::atomic<bool>& stop = catch_interrupts();
-  // A terminal that is closed ends what runs in it.
+  // A terminal that is closed ends the programs that run in it.
   if (::isatty(STDOUT_FILENO) == 0) std::signal(SIGHUP, on_hang_up);
   FeedOptions feed_options = options.feed;
   options.table.settle(feed_options.format);
   feed_options.stop = &stop;
   feed_options.tick_ns = tick_of(options);
-  std::string source;
-  for (const std::string& word : options.sources)
-    source += (source.empty() ? "" : ", ") + (word == "-" ? "standard input" : word);
+  const std::string source = text_of(options.sources);
   const bool has_events = !options.events.empty();
   EventContext context{.source = source, .vehicle = options.vehicle, .detector = hash_of(options.model)};
   const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc_with_remarks(options.dbc);
@@ -193,7 +199,7 @@ void run(const DetectVerbOptions& options) {
                                  .vehicle = options.vehicle},
                                 counts);
     detection.run();
-  }  // no heartbeat comes after the summary
+  }  // No heartbeat comes after the summary.
   lines.summarise(feed->losses(), budget.report_json(), has_events ? events_json(counts) : Json());
   if (const auto& truncation = feed->losses().truncation)
     feed_options.format.warn(truncation_text(source, *truncation, lines.frames()));
@@ -204,7 +210,7 @@ void run(const DetectVerbOptions& options) {
   if (options.fail_on_alarm && lines.alarms() > 0) throw AlarmsRaised{};
 }
 
-// In the order in which they are applied.
+// The options are in the order in which the filters are applied.
 void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& options) {
   constexpr double kMin = 1e-3, kDay = 86400;
   constexpr int64_t kMany = 1'000'000;
@@ -247,6 +253,24 @@ void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& o
     if (option->get_name().starts_with("--event-")) option->needs(events);
 }
 
+void add_events(CLI::App& verb, CLI::Option* all, DetectVerbOptions& options) {
+  CLI::Option* const events =
+      verb.add_option("--events", options.events, "Print a line for each incident instead of each alarm")
+          ->check(CLI::IsMember({"json", "ocsf", "syslog"}))
+          ->excludes(all);
+  verb.add_option("--on-event", options.on_event,
+                  "Run this shell command for each event, with the event on its standard input")
+      ->type_name("COMMAND")
+      ->needs(events);
+  verb.add_option("--heartbeat", options.heartbeat, "Print a JSON heartbeat every SECONDS; 0: off")
+      ->check(CLI::Range(0, 86400))
+      ->type_name("SECONDS");
+  verb.add_option("--metrics", options.metrics, "Serve a page for Prometheus on this port of 127.0.0.1")
+      ->check(CLI::Range(1, 65535))
+      ->type_name("PORT");
+  add_event_filters(verb, events, options);
+}
+
 }  // namespace
 
 void add_detect(CLI::App& app) {
@@ -284,21 +308,7 @@ void add_detect(CLI::App& app) {
   CLI::Option* const all =
       verb->add_flag("--all", options->all, "Print a line for every window, not only for alarms");
   verb->add_flag("--json", options->json, "Print JSON lines; the last one is the summary");
-  CLI::Option* const events =
-      verb->add_option("--events", options->events, "Print a line for each incident instead of each alarm")
-          ->check(CLI::IsMember({"json", "ocsf", "syslog"}))
-          ->excludes(all);
-  verb->add_option("--on-event", options->on_event,
-                   "Run this shell command for each event, with the event on its standard input")
-      ->type_name("COMMAND")
-      ->needs(events);
-  verb->add_option("--heartbeat", options->heartbeat, "Print a JSON heartbeat every SECONDS; 0: off")
-      ->check(CLI::Range(0, 86400))
-      ->type_name("SECONDS");
-  verb->add_option("--metrics", options->metrics, "Serve a page for Prometheus on this port of 127.0.0.1")
-      ->check(CLI::Range(1, 65535))
-      ->type_name("PORT");
-  add_event_filters(*verb, events, *options);
+  add_events(*verb, all, *options);
   verb->add_option("--vehicle", options->vehicle, "Name the vehicle in incidents")->type_name("NAME");
   verb->add_option("--dbc", options->dbc, "Read names of messages from this DBC")->type_name("FILE");
   verb->add_flag("--j1939", options->j1939,

@@ -28,8 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What trains where no other recipe is named: the small published student on behaviour features, of one
-// vehicle.
+// The recipe if none is named: the small published student on behaviour features, for one vehicle.
 constexpr const char* kDetectorRecipe =
     R"(# A detector of one vehicle, from its benign traffic and attacks put into it.
 seed: 42
@@ -47,7 +46,7 @@ training:
   batch_size: 128
 gat: {preset: small, id_dropout: 0.5, learning_rate: 0.002}
 )";
-constexpr int kBadInput = 3;  // the exit code of InputError
+constexpr int kBadInput = 3;  // Exit code of InputError.
 constexpr const char* kDetectorAttacks = "DoS,fuzzing,spoofing,replay,suppression,injection,flooding";
 
 struct DetectorVerbOptions {
@@ -63,13 +62,13 @@ struct DetectorVerbOptions {
   bool force = false;
 };
 
-/// Verbs of this program, one after the other, as a person would type them.
+/// Runs verbs of this program one after the other, as a person would type them.
 class Steps {
  public:
   Steps() : program_(fs::read_symlink("/proc/self/exe").string()), stop_(catch_interrupts()) {}
 
-  /// `output`: a file for what the verb prints; empty: stderr. Errors: Error with the exit code of a verb
-  /// that ended with another than 0; Stopped, where a signal to this process ended it; Failure.
+  /// `output` is a file for what the verb prints; empty: stderr. Errors: Error with the exit code of a verb
+  /// that failed; Stopped, if a signal to this process ended it; Failure.
   void run(std::vector<std::string> words, const fs::path& output = {}) {
     throw_if_stopped();
     std::string line = "plimsoll";
@@ -89,8 +88,8 @@ class Steps {
   }
 
  private:
-  // In a process group of its own, so that it gets the signals of this process once; at the end of this
-  // process, whatever ends it, it is asked to stop.
+  // Starts the verb in a process group of its own, so that it gets the signals of this process only once.
+  // When this process ends for any reason, the verb is asked to stop.
   pid_t start(std::vector<std::string>& words, const fs::path& output) const {
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
@@ -100,24 +99,26 @@ class Steps {
     if (child < 0) throw Failure(fmt::format("{} cannot be started: {}", program_, std::strerror(errno)));
     if (child > 0) return child;
     ::setpgid(0, 0);
-    std::signal(SIGTTOU, SIG_IGN);  // a terminal may stop who writes there and is not of its own group
+    // A terminal may stop a process that writes to it from another process group.
+    std::signal(SIGTTOU, SIG_IGN);
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     std::signal(SIGTERM, SIG_DFL);
-    if (stop_ || ::getppid() != parent) std::raise(SIGTERM);  // what came before the lines above
+    // The parent may have stopped or ended before the lines above.
+    if (stop_ || ::getppid() != parent) std::raise(SIGTERM);
     const int file = output.empty() ? STDERR_FILENO
                                     : ::open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file >= 0) ::dup2(file, STDOUT_FILENO);  // stdout is ours
+    if (file >= 0) ::dup2(file, STDOUT_FILENO);  // This verb's stdout is for its own result.
     if (file >= 0) ::execv(program_.c_str(), arguments.data());
     fmt::print(stderr, "plimsoll: {} cannot be started: {}\n", program_, std::strerror(errno));
     ::_exit(1);
   }
 
-  // A signal to this process is one to the verb that works for it.
+  // Forwards signals to this process to the running verb.
   int wait_for(pid_t child) const {
-    for (bool told = false;;) {
+    for (bool is_forwarded = false;;) {
       int status = 0;
       if (::waitpid(child, &status, WNOHANG) == child) return status;
-      if (!told && stop_) told = ::kill(child, SIGTERM) == 0 && ::kill(child, SIGCONT) == 0;
+      if (!is_forwarded && stop_) is_forwarded = ::kill(child, SIGTERM) == 0 && ::kill(child, SIGCONT) == 0;
       constexpr timespec kPause{0, 20'000'000};
       ::nanosleep(&kPause, nullptr);
     }
@@ -127,7 +128,7 @@ class Steps {
   const std::atomic<bool>& stop_;
 };
 
-// What the detector does on the windows that trained nothing, in words.
+// Describes the detector's results on the windows that were not trained on.
 std::string verdict_of(const fs::path& evaluation) {
   const Json json = parse_json(read_text(evaluation));
   const Json* strictest = nullptr;
@@ -150,6 +151,39 @@ std::string verdict_of(const fs::path& evaluation) {
       hourly.is_number() ? fmt::format(", {:.3g} an hour", hourly.get<double>()) : "");
 }
 
+using Words = std::vector<std::string>;
+
+// The recipe to train by: the one given, or the default recipe written to the folder of work.
+fs::path recipe_of(const DetectorVerbOptions& options) {
+  if (!options.recipe.empty()) return options.recipe;
+  fs::path recipe = options.work / "recipe.yaml";
+  if (!options.force && fs::exists(recipe) && read_text(recipe) != kDetectorRecipe)
+    throw Failure(
+        fmt::format("{} is another recipe than this verb writes; give it as --recipe, or another --work",
+                    recipe.string()));
+  write_text(recipe, kDetectorRecipe);
+  return recipe;
+}
+
+// The arguments that ingest the captures into `benign`.
+Words ingest_words(const DetectorVerbOptions& options, const fs::path& benign) {
+  Words ingest = {"ingest", "can"};
+  ingest.insert(ingest.end(), options.captures.begin(), options.captures.end());
+  // Folders are splits only if the name of one begins with train.
+  for (const char* word :
+       {"--out", benign.c_str(), "--benign", "--split", "train", "--format", options.format.name.c_str()})
+    ingest.emplace_back(word);
+  if (options.format.payload != kChosenPayload)
+    ingest.insert(ingest.end(), {"--payload", std::to_string(options.format.payload)});
+  if (!options.format.channel.empty()) ingest.insert(ingest.end(), {"--channel", options.format.channel});
+  for (const auto& [channel, name] : options.format.channel_names)
+    ingest.insert(ingest.end(), {"--name-channel", channel + "=" + name});
+  if (options.format.merge_channels) ingest.emplace_back("--merge-channels");
+  if (options.format.refuse_truncated) ingest.insert(ingest.end(), {"--truncated", "fail"});
+  for (std::string& word : options.table.as_words(options.format)) ingest.push_back(std::move(word));
+  return ingest;
+}
+
 void run(DetectorVerbOptions& options) {
   options.table.settle(options.format);
   std::vector<fs::path> sources(options.captures.begin(), options.captures.end());
@@ -160,17 +194,8 @@ void run(DetectorVerbOptions& options) {
   if (options.work.empty()) options.work = options.out.string() + ".work";
   const fs::path benign = options.work / "benign", frames = options.work / "frames",
                  run = options.work / "run";
-  fs::path recipe = options.recipe;
   make_folders(options.work);
-  if (recipe.empty()) {
-    recipe = options.work / "recipe.yaml";
-    if (!options.force && fs::exists(recipe) && read_text(recipe) != kDetectorRecipe)
-      throw Failure(
-          fmt::format("{} is another recipe than this verb writes; give it as --recipe, or another --work",
-                      recipe.string()));
-    write_text(recipe, kDetectorRecipe);
-  }
-  using Words = std::vector<std::string>;
+  const fs::path recipe = recipe_of(options);
   const Words budget =
       options.resources.budget_text.empty() ? Words() : Words{"--budget", options.resources.budget_text};
   const Words threads = options.resources.threads == 0
@@ -183,21 +208,7 @@ void run(DetectorVerbOptions& options) {
   };
 
   Steps steps;
-  Words ingest = {"ingest", "can"};
-  ingest.insert(ingest.end(), options.captures.begin(), options.captures.end());
-  // Folders are splits only where the name of one begins with train.
-  for (const char* word :
-       {"--out", benign.c_str(), "--benign", "--split", "train", "--format", options.format.name.c_str()})
-    ingest.emplace_back(word);
-  if (options.format.payload != kChosenPayload)
-    ingest.insert(ingest.end(), {"--payload", std::to_string(options.format.payload)});
-  if (!options.format.channel.empty()) ingest.insert(ingest.end(), {"--channel", options.format.channel});
-  for (const auto& [channel, name] : options.format.channel_names)
-    ingest.insert(ingest.end(), {"--name-channel", channel + "=" + name});
-  if (options.format.merge_channels) ingest.emplace_back("--merge-channels");
-  if (options.format.refuse_truncated) ingest.insert(ingest.end(), {"--truncated", "fail"});
-  for (std::string& word : options.table.as_words(options.format)) ingest.push_back(std::move(word));
-  steps.run(with(ingest, {budget, threads, force}));
+  steps.run(with(ingest_words(options, benign), {budget, threads, force}));
   try {
     steps.run(with({"simulate", "can", "--inject", benign.string(), "--out", frames.string(), "--keep",
                     "--label-silence", "--target", "periodic", "--attacks", options.attacks},

@@ -23,7 +23,7 @@ std::string traps_text(const Recording& recording) {
   return text;
 }
 
-// "of them 12,000 extended, 3 remote, 1 error, 40 with more than 8 bytes; channels: can0, can1"
+// Formats "of them 12,000 extended, 3 remote, 1 error, 40 with more than 8 bytes; channels: can0, can1".
 std::string kinds_text(const FramesView& view) {
   int64_t extended = 0, remote = 0, error = 0;
   for (const uint32_t id : view.frames().can_id) {

@@ -7,7 +7,8 @@
 
 namespace plimsoll {
 
-/// `truncated_at` of --json: the byte at which each capture is cut off, by its source; nothing where none is.
+/// Adds `truncated_at` of --json: the byte at which each capture is cut off, by its source; adds nothing if
+/// none is.
 void add_truncated(const std::vector<Recording>& recordings, Json& json);
 
 }  // namespace plimsoll
