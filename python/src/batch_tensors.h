@@ -13,10 +13,10 @@
 
 namespace plimsoll {
 
-/// A tensor over a buffer, which it owns; or a NumPy array, for which torch need not be there.
+/// A tensor over a buffer, which it owns, or a NumPy array, which does not need torch.
 nb::object batch_tensor(BatchBuffer buffer, const std::vector<int64_t>& shape, bool is_float, bool numpy);
 
-/// The tensors of a batch by name; `fields` says which there are.
+/// The tensors of a batch by name; `fields` selects them.
 template <typename Fields>
 nb::dict tensors_of(CollatedBatch batch, const Fields& fields, bool numpy = false) {
   nb::dict tensors;
@@ -29,7 +29,7 @@ nb::dict tensors_of(CollatedBatch batch, const Fields& fields, bool numpy = fals
   return tensors;
 }
 
-/// Those of the next batch. There is one: the caller counts.
+/// The tensors of the next batch, which must exist: the caller counts.
 template <typename Fields>
 nb::dict next_tensors(BatchStream& stream, const Fields& fields, bool numpy) {
   std::optional<CollatedBatch> batch;

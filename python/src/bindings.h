@@ -6,7 +6,7 @@ namespace plimsoll {
 
 namespace nb = nanobind;
 
-/// Errors of base/error.h become those of plimsoll.errors.
+/// Translates errors of base/error.h into those of plimsoll.errors.
 void translate_errors();
 void bind_data_sets(nb::module_& module);
 void bind_loading(nb::module_& module);

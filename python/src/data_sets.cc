@@ -142,7 +142,8 @@ class BudgetedWriter {
     writer_.value().append(graph);
   }
 
-  /// JSON with `splits`, `features`, `recordings` and `vocabulary`, as a manifest has them.
+  /// Publishes the set. `tables` is JSON with `splits`, `features`, `recordings` and `vocabulary`, as in a
+  /// manifest.
   void publish(const std::string& tables, const std::string& source) {
     Charge charge(Tag::columns);
     writer_.value().publish(tables_of_manifest(parse_json(tables), charge),

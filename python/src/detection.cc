@@ -19,7 +19,7 @@ namespace {
 template <typename T, int kAxes>
 using Array = nb::ndarray<const T, nb::ndim<kAxes>, nb::c_contig, nb::device::cpu>;
 
-/// A StreamDetector that takes frames by the piece and gives the verdicts that need no more.
+/// A StreamDetector that takes batches of frames and returns all results that need no more frames.
 class Detector {
  public:
   Detector(const std::filesystem::path& model, const std::string& window, const std::string& stride,
@@ -92,7 +92,7 @@ class Detector {
     for (Verdict verdict; detector_.next(verdict);) verdicts.push_back(verdict);
   }
 
-  std::mutex mutex_;  // the interpreter is let go of meanwhile
+  std::mutex mutex_;  // Needed because the interpreter lock is released during calls.
   StreamDetector detector_;
   StreamFacts facts_;
   std::vector<std::string> channels_;

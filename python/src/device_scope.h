@@ -8,7 +8,7 @@
 
 namespace plimsoll {
 
-/// A GPU that torch's tensors of this process lie on, or its stand-in.
+/// A GPU that holds torch's tensors of this process, or its stand-in.
 class PythonDevice {
  public:
   static constexpr PieceRooms kRooms{.header = 0, .alignment = DeviceRegion::kAlignment};
@@ -16,14 +16,14 @@ class PythonDevice {
   explicit PythonDevice(std::unique_ptr<TrainingDevice> device, int64_t total);
 
   TrainingDevice& device() const { return *device_; }
-  /// What a budget may be a share of.
+  /// The bytes that a budget may be a share of.
   int64_t total() const { return total_; }
-  /// While it lives, what this thread's tensors take of the device is written down; on the stand-in these are
-  /// those that it makes on the CPU.
+  /// While it lives, records what this thread's tensors take of the device; on the stand-in these are the
+  /// tensors that it makes on the CPU.
   std::unique_ptr<DeviceRangeScope> scope(TapeRecorder* recorder = nullptr) const;
 
  private:
-  // Never destroyed: tensors may outlive all that Python knows of it.
+  // Never destroyed: tensors may outlive everything that Python knows about it.
   TrainingDevice* const device_;
   const int64_t total_;
 };

@@ -31,13 +31,13 @@ std::unique_ptr<DeviceRangeScope> PythonDevice::scope(TapeRecorder* recorder) co
 
 namespace {
 
-// Of torch's own threads one runs backward passes beside the caller's.
+// One of torch's own threads runs backward passes besides the caller's thread.
 constexpr int kThreads = 2;
-// Enough to open any GPU. The budget is taken after that, so that one that is too small leaves a GPU that can
-// be opened again.
+// Enough to open any GPU. The budget is taken afterwards, so that after too small a budget the GPU can be
+// opened again.
 constexpr int64_t kToOpen = kGiB;
 
-/// What torch's user has set, which opening a GPU changes.
+/// Keeps the settings of torch's user, which opening a GPU changes.
 class KeepSettings {
  public:
   KeepSettings() = default;
@@ -83,30 +83,29 @@ PythonDevice make_stand_in(int64_t total, int64_t context) {
                       total);
 }
 
-// Without tensors. torch's workspaces are none.
-void require_empty(const PythonDevice& of, const char* what) {
-  if (!of.device().torch().is_cpu()) clear_cublas_workspaces();
-  const int64_t held = of.device().tensors().in_use();
+// Errors: UsageError if tensors are on the device. torch's workspaces do not count.
+void require_empty(const PythonDevice& device, const char* refusal) {
+  if (!device.device().torch().is_cpu()) clear_cublas_workspaces();
+  const int64_t held = device.device().tensors().in_use();
   if (held > 0)
     throw UsageError(fmt::format(
-        "{} while tensors hold {} there; delete them, and what keeps them, or move them to the CPU", what,
+        "{} while tensors hold {} there; delete them, and what keeps them, or move them to the CPU", refusal,
         format_bytes(held)));
 }
 
-void resize(PythonDevice& of, const std::string& text) {
-  TrainingDevice& device = of.device();
-  const int64_t bytes = device_budget(text, of.total());
-  if (bytes == device.budget()) return;
-  require_empty(of, "the device budget cannot become another one");
-  device.resize(bytes);
+void resize(PythonDevice& device, const std::string& text) {
+  const int64_t bytes = device_budget(text, device.total());
+  if (bytes == device.device().budget()) return;
+  require_empty(device, "the device budget cannot become another one");
+  device.device().resize(bytes);
 }
 
-std::optional<int64_t> held(const PythonDevice& of) {
-  const auto reading = of.device().reading();
+std::optional<int64_t> held(const PythonDevice& device) {
+  const auto reading = device.device().reading();
   return reading ? std::optional(reading->held) : std::nullopt;
 }
 
-// So that tensors of a thread are of the stand-in; nested.
+// Nested scopes that assign a thread's tensors to the stand-in.
 thread_local std::vector<std::unique_ptr<DeviceRangeScope>> scopes;
 
 }  // namespace
@@ -114,27 +113,29 @@ thread_local std::vector<std::unique_ptr<DeviceRangeScope>> scopes;
 void bind_devices(nb::module_& module) {
   const auto without_lock = nb::call_guard<nb::gil_scoped_release>();
   nb::class_<PythonDevice>(module, "Device")
-      .def_prop_ro("torch", [](const PythonDevice& of) { return of.device().torch().str(); })
-      .def_prop_ro("budget", [](const PythonDevice& of) { return of.device().budget(); })
-      .def_prop_ro("unit", [](const PythonDevice& of) { return of.device().unit(); })
-      .def_prop_ro("context", [](const PythonDevice& of) { return of.device().context(); })
-      .def_prop_ro("workspace", [](const PythonDevice& of) { return of.device().workspace(); })
-      .def_prop_ro("in_use", [](const PythonDevice& of) { return of.device().tensors().in_use(); })
-      .def_prop_ro("peak", [](const PythonDevice& of) { return of.device().tensors().peak(); })
+      .def_prop_ro("torch", [](const PythonDevice& device) { return device.device().torch().str(); })
+      .def_prop_ro("budget", [](const PythonDevice& device) { return device.device().budget(); })
+      .def_prop_ro("unit", [](const PythonDevice& device) { return device.device().unit(); })
+      .def_prop_ro("context", [](const PythonDevice& device) { return device.device().context(); })
+      .def_prop_ro("workspace", [](const PythonDevice& device) { return device.device().workspace(); })
+      .def_prop_ro("in_use", [](const PythonDevice& device) { return device.device().tensors().in_use(); })
+      .def_prop_ro("peak", [](const PythonDevice& device) { return device.device().tensors().peak(); })
       .def_prop_ro("held", &held)
-      .def("begin_peak", [](const PythonDevice& of) { return of.device().tensors().begin_peak(); })
-      .def("end_peak", [](const PythonDevice& of, int64_t outer) { of.device().tensors().end_peak(outer); })
+      .def("begin_peak", [](const PythonDevice& device) { return device.device().tensors().begin_peak(); })
+      .def("end_peak",
+           [](const PythonDevice& device, int64_t outer) { device.device().tensors().end_peak(outer); })
       .def("resize", &resize, without_lock)
       .def(
           "measure_again",
-          [](PythonDevice& of) {
-            require_empty(of, "the context cannot be measured");
-            of.device().measure_again();
+          [](PythonDevice& device) {
+            require_empty(device, "the context cannot be measured");
+            device.device().measure_again();
           },
           without_lock)
       .def(
-          "warm_up", [](const PythonDevice& of) { warm_up_products(of.device().torch()); }, without_lock)
-      .def("enter", [](const PythonDevice& of) { scopes.push_back(of.scope()); })
+          "warm_up", [](const PythonDevice& device) { warm_up_products(device.device().torch()); },
+          without_lock)
+      .def("enter", [](const PythonDevice& device) { scopes.push_back(device.scope()); })
       .def("leave", [](const PythonDevice&) {
         if (!scopes.empty()) scopes.pop_back();
       });

@@ -16,17 +16,17 @@ nb::object error_class(const char* name) {
   return nb::module_::import_("plimsoll.errors").attr(name);
 }
 
-// Options that messages of the command line name most, as Python has them.
+// Replaces the command-line options that messages name most by their Python equivalents.
 std::string in_python(std::string text) {
   constexpr std::pair<std::string_view, std::string_view> kOptions[] = {
       {"--force", "force=True"}, {"--device-budget", "the device budget"}, {"--device ", "device="}};
-  for (const auto& [option, here] : kOptions)
+  for (const auto& [option, in_python_form] : kOptions)
     for (size_t at = 0; (at = text.find(option, at)) != std::string::npos;)
-      text.replace(at, option.size(), here);
+      text.replace(at, option.size(), in_python_form);
   return text;
 }
 
-// A path in it may be any bytes: those that are not UTF-8 become U+FFFD.
+// A path in the text may be any bytes: those that are not UTF-8 become U+FFFD.
 nb::object python_text(const std::string& text) {
   return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
@@ -56,7 +56,7 @@ void translate(const std::exception_ptr& pointer, void*) {
     raise(error.exit_code() == 4 ? "BudgetExceeded" : "Failure", error.what());
   } catch (const std::bad_alloc&) {
     raise("BudgetExceeded", "the system refused memory below the budget; give a smaller budget");
-  } catch (const std::system_error& error) {  // of threads and files
+  } catch (const std::system_error& error) {  // Raised for threads and files.
     raise("Failure", error.what());
   }
 }

@@ -25,7 +25,7 @@
 namespace plimsoll {
 namespace {
 
-// The verbs of the command line that make one giant graph, with its default budgets.
+// Work of the verbs that make one giant graph, with their default budgets.
 
 void make_graph(const GraphIngestOptions& options, const std::string& budget, const nb::object& progress) {
   const BudgetScope scope(budget, 256 * kMiB);
@@ -57,7 +57,7 @@ auto span_of(const Array& array) {
 
 /// Columns of one graph, whole and in the order of the data set; those that are absent are None.
 struct GraphArrays {
-  Array<int64_t> row_ends;  ///< [V], indptr without its first 0
+  Array<int64_t> row_ends;  ///< [V] indptr without its first 0.
   Array<uint32_t> indices;
   Array<float> edge_weight;
   Array<float, 2> edge_attr;
@@ -87,9 +87,7 @@ void write_graph(const std::filesystem::path& folder, bool force, const GraphArr
   writer.publish(arrays.tables, make_provenance({{{"kind", source}}}, Json::object()));
 }
 
-}  // namespace
-
-void bind_graph_making(nb::module_& module) {
+void bind_graph_options(nb::module_& module) {
   nb::class_<EdgeListOptions>(module, "EdgeListOptions")
       .def_rw("files", &EdgeListOptions::files)
       .def_rw("source", &EdgeListOptions::source)
@@ -122,6 +120,9 @@ void bind_graph_making(nb::module_& module) {
       .def_rw("out", &GraphIngestOptions::out)
       .def_rw("threads", &GraphIngestOptions::threads)
       .def_rw("force", &GraphIngestOptions::force);
+}
+
+void bind_simulation_options(nb::module_& module) {
   nb::class_<GraphSimulation>(module, "GraphSimulation")
       .def(nb::init<>())
       .def_rw("nodes", &GraphSimulation::nodes)
@@ -133,6 +134,9 @@ void bind_graph_making(nb::module_& module) {
       .def_rw("out", &GraphSimulation::out)
       .def_rw("threads", &GraphSimulation::threads)
       .def_rw("force", &GraphSimulation::force);
+}
+
+void bind_edge_split(nb::module_& module) {
   nb::class_<EdgeSplitOptions>(module, "EdgeSplitOptions")
       .def(nb::init<>())
       .def_rw("graph", &EdgeSplitOptions::graph)
@@ -148,6 +152,9 @@ void bind_graph_making(nb::module_& module) {
       .def_ro("nodes", &EdgeSplitResult::nodes)
       .def_ro("edges", &EdgeSplitResult::edges)
       .def_ro("pairs", &EdgeSplitResult::pairs);
+}
+
+void bind_graph_arrays(nb::module_& module) {
   nb::class_<GraphArrays>(module, "GraphArrays")
       .def(nb::init<>())
       .def_rw("row_ends", &GraphArrays::row_ends)
@@ -166,6 +173,15 @@ void bind_graph_making(nb::module_& module) {
              self.tables.node_features = std::move(node);
              self.tables.edge_features = std::move(edge);
            });
+}
+
+}  // namespace
+
+void bind_graph_making(nb::module_& module) {
+  bind_graph_options(module);
+  bind_simulation_options(module);
+  bind_edge_split(module);
+  bind_graph_arrays(module);
   module.def("write_graph", write_graph, nb::arg("folder"), nb::arg("force"), nb::arg("arrays"),
              nb::arg("source"), nb::arg("budget"));
   const auto define = [&](const char* name, auto function) {

@@ -24,7 +24,7 @@ Json by_tag(BytesOfTag bytes) {
   return tags;
 }
 
-// Of the process and of the ledger, whose peaks are those since begin_peak(); JSON.
+// Memory of the process and of the ledger, as JSON; peaks are those since begin_peak().
 std::string memory_now() {
   const ProcessMemory process = process_memory();
   const auto group = cgroup_memory();

@@ -25,7 +25,7 @@ namespace {
 
 using Indices = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// What the epochs of one loader share.
+/// State that the epochs of one loader share.
 class Batches {
  public:
   Batches(const Mapping& mapping, const Indices& graphs, const std::vector<std::string>& left_out,
@@ -69,7 +69,7 @@ nb::dict batch_of(const Batches& batches, const Indices& graphs) {
   return tensors_of(batches.collated(std::span(graphs.data(), graphs.size())), batches.fields());
 }
 
-/// Tells data sets, and graphs or nodes chosen of them, apart.
+/// Identifies a data set, and the graphs or nodes chosen from it.
 std::string identity(const Mapping& mapping, const Indices& chosen) {
   Hasher hasher;
   const std::string set = mapping.view().identity().dump();

@@ -22,7 +22,7 @@
 namespace plimsoll {
 namespace {
 
-// The verbs of the command line that make data sets, with its default budgets.
+// Work of the verbs that make data sets, with their default budgets.
 
 void make_frames(const IngestOptions& options, const std::string& budget, const nb::object& progress) {
   const BudgetScope scope(budget, 256 * kMiB);
@@ -63,9 +63,7 @@ void make_traffic(const SimulateOptions& options, const std::string& budget, con
   run_watched(progress, [&](const Progress& note) { simulate_can(options, note); });
 }
 
-}  // namespace
-
-void bind_making(nb::module_& module) {
+void bind_ingest_options(nb::module_& module) {
   nb::class_<FormatOptions>(module, "FormatOptions")
       .def_rw("name", &FormatOptions::name)
       .def_rw("payload", &FormatOptions::payload)
@@ -94,6 +92,9 @@ void bind_making(nb::module_& module) {
       .def_rw("threads", &IngestOptions::threads)
       .def("set_shard",
            [](IngestOptions& self, const std::string& text) { self.shard = Shard::parse(text); });
+}
+
+void bind_points_options(nb::module_& module) {
   nb::class_<PointsOptions>(module, "PointsOptions")
       .def(nb::init<>())
       .def_rw("source", &PointsOptions::source)
@@ -103,6 +104,9 @@ void bind_making(nb::module_& module) {
       .def_rw("labels", &PointsOptions::labels)
       .def_rw("targets", &PointsOptions::targets)
       .def_rw("force", &PointsOptions::force);
+}
+
+void bind_windows_options(nb::module_& module) {
   nb::class_<WindowsSetOptions>(module, "WindowsOptions")
       .def(nb::init<>())
       .def_rw("frames", &WindowsSetOptions::frames)
@@ -123,6 +127,14 @@ void bind_making(nb::module_& module) {
       .def("set_shard",
            [](WindowsSetOptions& self, const std::string& text) { self.shard = Shard::parse(text); })
       .def("set_lengths", &WindowsSetOptions::set_lengths);
+}
+
+}  // namespace
+
+void bind_making(nb::module_& module) {
+  bind_ingest_options(module);
+  bind_points_options(module);
+  bind_windows_options(module);
   nb::class_<MergeRequest>(module, "MergeOptions")
       .def("__init__", [](MergeRequest* self) { new (self) MergeRequest(); })
       .def_rw("shards", &MergeRequest::shards)

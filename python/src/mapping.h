@@ -14,8 +14,8 @@
 
 namespace plimsoll {
 
-/// The mapping of a data set, by a view that has checked what its kind promises. Each array that is out holds
-/// it as well.
+/// The mapping of a data set, by a view that has checked the promises of its kind. Each array that was
+/// returned keeps it alive.
 class Mapping {
  public:
   Mapping(const std::filesystem::path& folder, const std::string& kind);
@@ -25,11 +25,12 @@ class Mapping {
   std::string manifest() const { return view().manifest().dump(); }
   bool has_column(const std::string& name) const { return view().has_column(name); }
   nb::ndarray<nb::numpy, nb::ro> column(const std::string& name) const;
-  /// The rows of a graph's x from node `first` on, as f32. Errors: UsageError (rows that there are not).
+  /// Copies the rows of a graph's x from node `first` on, as f32. Errors: UsageError (rows that do not
+  /// exist).
   void copy_x(int64_t first, nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out) const;
   /// Path, device and inode of a column's file, and the byte at which its elements begin.
   std::tuple<std::string, uint64_t, uint64_t, int64_t> file(const std::string& column) const;
-  /// Errors: UsageError where it is closed. Null where it is of another kind.
+  /// Null if the data set is of another kind. Errors: UsageError if it is closed.
   std::shared_ptr<const GraphSetView> graph_set() const;
   std::shared_ptr<const GraphView> graph() const;
   const DataSetView& view() const;

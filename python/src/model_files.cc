@@ -35,7 +35,7 @@ TensorSpan span_of(const std::string& name, const Array& array) {
   throw UsageError("tensor '" + name + "': expected f32, f64 or i64");
 }
 
-// A copy of a tensor; the array owns it.
+// A copy of a tensor, owned by the array.
 nb::object copy_of(const std::string& path, const std::string& name, const TensorSpan& tensor) {
   for (const Dtype& known : kDtypes)
     if (tensor.dtype == known.name) {

@@ -21,7 +21,8 @@
 namespace plimsoll {
 namespace {
 
-/// Tensors that this thread makes between begin() and end() lie in memory that is kept for the next ones.
+/// Keeps the memory of tensors that this thread makes between begin() and end(), and reuses it for the next
+/// ones.
 class BlockMemory {
  public:
   void begin() {
@@ -40,7 +41,7 @@ class BlockMemory {
   std::unique_ptr<RangeScope> scope_;
 };
 
-/// What torch draws at random in this thread between begin() and end() follows from the seed.
+/// Makes torch's random numbers of this thread between begin() and end() depend only on the seed.
 class BlockRandom {
  public:
   void begin(uint64_t seed) { scope_ = std::make_unique<ThreadRandom>(seed); }
@@ -69,7 +70,7 @@ void bind_memory(nb::module_& module) {
   module.def("budget_bytes", &budget_bytes);
   module.def("format_bytes", [](int64_t bytes) { return format_bytes(bytes); });
   module.def("slack", &ProcessBudget::slack);
-  // But for freed memory that is kept: a budget starts without it.
+  // Excludes freed memory that is kept: a budget starts without it.
   module.def("anonymous", [] { return process_memory().anonymous - Ledger::process().spare(); });
   module.def("outside", &ProcessBudget::outside_ledger, nb::call_guard<nb::gil_scoped_release>());
   module.def("give_back_freed_memory", [] {

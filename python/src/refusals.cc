@@ -8,7 +8,8 @@
 namespace plimsoll {
 namespace {
 
-// torch makes Python's exceptions of those that derive from PyTorchError, and RuntimeError of all others.
+// torch translates types derived from PyTorchError into Python's exceptions, and all others into
+// RuntimeError.
 class TensorRefused : public torch::PyTorchError {
  public:
   explicit TensorRefused(const std::string& text) : PyTorchError(text) {}
@@ -18,13 +19,13 @@ class TensorRefused : public torch::PyTorchError {
   }
 };
 
-// Of a thread that Python does not know it is a BudgetExceeded, as the block engine expects it.
+// In a thread unknown to Python it throws BudgetExceeded, as the block engine expects.
 void refuse(const BudgetExceeded& refusal) {
   if (PyGILState_GetThisThreadState() == nullptr) return;
   throw TensorRefused(refusal.what());
 }
 
-// Out of functions of ours.
+// Translates exceptions that leave functions of this module.
 void translate(const std::exception_ptr& pointer, void*) {
   try {
     std::rethrow_exception(pointer);
@@ -37,7 +38,7 @@ void translate(const std::exception_ptr& pointer, void*) {
 
 void refuse_on_device(const DeviceRegionFull& full) {
   if (PyGILState_GetThisThreadState() == nullptr) return;
-  // In the words of BudgetExceeded, which Python takes apart.
+  // The message is that of BudgetExceeded, which Python parses.
   throw TensorRefused(fmt::format(
       "the device budget: {} ({} bytes) asked for 'device', {} bytes free of the {} that it leaves tensors, "
       "in one piece or several; give a larger device budget or smaller batches, or train with "

@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Torch has one intra-op thread a worker while it lives (engine/plan/warm_up.h), and then as many as before.
+// Sets torch to one intra-op thread per worker while it lives (engine/plan/warm_up.h), and then restores the
+// number.
 class OwnThreads {
  public:
   explicit OwnThreads(int threads) : before_(at::get_num_threads()) { warm_up_torch(threads); }
@@ -34,8 +35,8 @@ class OwnThreads {
   const int before_;
 };
 
-// The model is told by its place in the run: the name of the run need not be UTF-8.
-Json told(const TrainedRun& trained, const fs::path& run) {
+// The model is given by its path in the run, because the name of the run need not be UTF-8.
+Json report_of_run(const TrainedRun& trained, const fs::path& run) {
   const fs::path model = trained.file.empty() ? trained.file : trained.file.lexically_relative(run);
   Json report = {{"model", model.string()},
                  {"trained_on", trained.trained_on},
@@ -52,14 +53,15 @@ Json told(const TrainedRun& trained, const fs::path& run) {
   return report;
 }
 
-// `group` names the process group of the ranks that share a call; empty: there are none, and null.
+// `group` names the process group of the ranks that share a call; empty: there are none, and the result is
+// null.
 std::unique_ptr<Exchange> join(const std::string& group, const std::string& remedy) {
   if (group.empty()) return nullptr;
   return join_process_group(group, [remedy] { return "a rank has ended or does not answer" + remedy; });
 }
 
-// `progress` is told what is done; when it throws, the run ends as by a signal, with a checkpoint. All
-// ranks get the report.
+// `progress` is called with the work done; when it throws, the run ends as by a signal, with a checkpoint.
+// All ranks get the report.
 std::string train(TrainRequest request, const nb::object& progress, const std::string& group) {
   Json report;
   run_watched(progress, [&](const Progress& note) {
@@ -77,20 +79,20 @@ std::string train(TrainRequest request, const nb::object& progress, const std::s
         }
       };
     };
-    report = told(train_run(request), request.folder);
+    report = report_of_run(train_run(request), request.folder);
     if (exchange) report = parse_json(broadcast_text(*exchange, json_text(report)));
   });
   return json_text(report);
 }
 
-// The smallest budget with which a run works that was refused before it began. Finding out may take all that
-// the machine has, and no more, also where the process has no budget.
+// The smallest budget for a run that was refused before it began. Finding out may use all memory of the
+// machine, but no more, even if the process has no budget.
 int64_t smallest_budget(const TrainRequest& request) {
   const BudgetCaps::Lifted lifted;
   return largest_budget(plan_beyond_budget(request.input, request.run, request.budget, nullptr)).min_budget;
 }
 
-// The same of evaluate() and predict().
+// The smallest budget for evaluate(), and below for predict().
 int64_t smallest_budget(const EvaluateRequest& request) {
   const BudgetCaps::Lifted lifted;
   return budget_to_evaluate(request);
@@ -125,10 +127,7 @@ int64_t predict(PredictionRequest request, const nb::object& progress, const std
   return rows;
 }
 
-}  // namespace
-
-void bind_runs(nb::module_& module) {
-  nb::class_<OwnThreads>(module, "OwnThreads").def(nb::init<int>(), nb::call_guard<nb::gil_scoped_release>());
+void bind_train_request(nb::module_& module) {
   nb::class_<TrainRequest>(module, "TrainRequest")
       .def(nb::init<>())
       .def("set_recipe",
@@ -153,6 +152,9 @@ void bind_runs(nb::module_& module) {
       .def_rw("resume", &TrainRequest::resume)
       .def_rw("force", &TrainRequest::force)
       .def_rw("allow_other_rounding", &TrainRequest::allow_other_rounding);
+}
+
+void bind_evaluate_request(nb::module_& module) {
   nb::class_<EvaluateRequest>(module, "EvaluateRequest")
       .def("__init__",
            [](EvaluateRequest* request, const fs::path& run, const fs::path& data) {
@@ -169,6 +171,9 @@ void bind_runs(nb::module_& module) {
       .def("set_budget", [](EvaluateRequest& request, int64_t, int64_t outside) {
         request.asked.outside_ledger = outside;
       });
+}
+
+void bind_prediction_request(nb::module_& module) {
   nb::class_<PredictionRequest>(module, "PredictionRequest")
       .def("__init__",
            [](PredictionRequest* request, const fs::path& run, const fs::path& data, const fs::path& out) {
@@ -180,13 +185,22 @@ void bind_runs(nb::module_& module) {
       .def_rw("embeddings", &PredictionRequest::embeddings)
       .def_rw("csv", &PredictionRequest::csv)
       .def_rw("force", &PredictionRequest::force);
+}
+
+}  // namespace
+
+void bind_runs(nb::module_& module) {
+  nb::class_<OwnThreads>(module, "OwnThreads").def(nb::init<int>(), nb::call_guard<nb::gil_scoped_release>());
+  bind_train_request(module);
+  bind_evaluate_request(module);
+  bind_prediction_request(module);
   module.def("read_recipe", read_recipe);
-  const auto can_be_asked = [&]<typename Request>(int64_t (*budget)(const Request&)) {
+  const auto define_smallest_budget = [&]<typename Request>(int64_t (*budget)(const Request&)) {
     module.def("smallest_budget", budget, nb::call_guard<nb::gil_scoped_release>());
   };
-  can_be_asked.operator()<TrainRequest>(smallest_budget);
-  can_be_asked.operator()<EvaluateRequest>(smallest_budget);
-  can_be_asked.operator()<PredictionRequest>(smallest_budget);
+  define_smallest_budget.operator()<TrainRequest>(smallest_budget);
+  define_smallest_budget.operator()<EvaluateRequest>(smallest_budget);
+  define_smallest_budget.operator()<PredictionRequest>(smallest_budget);
   module.def("train", train, nb::arg("request"), nb::arg("progress").none(), nb::arg("group"));
   module.def("evaluate", evaluate, nb::arg("request"), nb::arg("progress").none(), nb::arg("group"));
   module.def("predict", predict, nb::arg("request"), nb::arg("progress").none(), nb::arg("group"));

@@ -29,23 +29,23 @@ Profile profile_of(const Tape& tape, const std::vector<int64_t>& bytes) {
           profile.at,   profile.modules,   profile.series};
 }
 
-// Each tensor at a place of its own: none is planned.
+// Gives each tensor its own place, because none is planned.
 nb::bytes snapshot_of(const Tape& tape, const std::vector<int64_t>& bytes) {
   std::vector<int64_t> places;
   int64_t end = 0;
-  for (const int64_t of : bytes) {
+  for (const int64_t size : bytes) {
     places.push_back(end);
-    end += of;
+    end += size;
   }
   const std::string pickle = pickled(memory_snapshot(tape, bytes, places));
   return nb::bytes(pickle.data(), pickle.size());
 }
 
-// Modules that this thread is in, the innermost last.
+// The modules that this thread is in, the innermost last.
 thread_local std::vector<std::unique_ptr<ModuleScope>> modules;
 
-/// Writes down what this thread's tensors take and give back, from begin() to end(), on one thread: those on
-/// the CPU, or on a device.
+/// Records what this thread's tensors allocate and free, from begin() to end(): those on the CPU, or on a
+/// device.
 class Recording {
  public:
   void begin(const PythonDevice* device) {
@@ -59,7 +59,7 @@ class Recording {
       scope_ = std::make_unique<TapeScope>(*recorder_);
   }
 
-  /// Sizes become those that the ledger enters, or what pieces take of the device's region.
+  /// Sizes become those that the ledger records, or for a device those that allocations take of its region.
   void end() {
     device_scope_.reset();
     scope_.reset();
@@ -76,7 +76,7 @@ class Recording {
 
   const Tape& tape() const { return tape_; }
   PieceRooms rooms() const { return on_device_ ? PythonDevice::kRooms : PieceRooms(); }
-  /// Bytes of a BlockMemory that hold all.
+  /// Bytes of a BlockMemory that holds all tensors.
   int64_t packed() const { return packed_as_they_come(tape_); }
   std::pair<int64_t, std::string> peak() const {
     const Tape::Peak peak = tape_.peak();
@@ -87,7 +87,7 @@ class Recording {
   Profile by_module() const { return profile_of(tape_, bytes()); }
   nb::bytes snapshot() const { return snapshot_of(tape_, bytes()); }
 
-  /// Bytes held at the peak, by the operation that asked for them.
+  /// Bytes held at the peak, by the operation that allocated them.
   std::vector<std::pair<std::string, int64_t>> held_at_peak() const {
     const Tape::Peak peak = tape_.peak();
     if (peak.piece < 0) return {};
@@ -113,22 +113,22 @@ class Recording {
   Tape tape_;
 };
 
-/// What tapes have in common, as a function of a batch's terms.
+/// The common structure of tapes, as a function of a batch's terms.
 class Model {
  public:
   Model(const std::vector<const Recording*>& recordings, const std::vector<Terms>& terms)
       : model_(tapes_of(recordings), terms, recordings.empty() ? PieceRooms() : recordings.front()->rooms()) {
   }
 
-  /// Bytes at the peak, and the operation that comes to it; what suffices as far as was seen, and none, where
-  /// the tapes are not one sequence.
+  /// Bytes at the peak, and the operation in which it occurs. If the tapes are not one sequence: the bytes
+  /// that were enough so far, and no operation.
   std::pair<int64_t, std::string> peak(const Terms& terms) const {
     if (!model_.same_sequence()) return {model_.envelope(terms), ""};
     const Tape::Peak peak = model_.peak(terms);
     return {peak.bytes,
             peak.piece < 0 ? "" : model_.tape().pieces[static_cast<size_t>(peak.piece)].operation};
   }
-  /// Bytes of a range that hold all.
+  /// Bytes of a range that holds all tensors.
   int64_t packed(const Terms& terms) const {
     if (!model_.same_sequence()) return model_.envelope(terms);
     Tape tape = model_.tape();

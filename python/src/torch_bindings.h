@@ -8,9 +8,10 @@ namespace plimsoll {
 
 namespace nb = nanobind;
 
-/// A tensor that the ledger refuses is plimsoll.BudgetExceeded in Python, wherever in torch it was asked for.
+/// Makes a tensor that the ledger refuses plimsoll.BudgetExceeded in Python, wherever in torch it was
+/// requested.
 void surface_refusals();
-/// Likewise one on a device.
+/// Throws the equivalent for a tensor that a device has no free space for.
 void refuse_on_device(const DeviceRegionFull& full);
 void bind_tapes(nb::module_& module);
 void bind_memory(nb::module_& module);

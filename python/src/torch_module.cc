@@ -8,7 +8,7 @@
 
 namespace {
 
-// Freed memory that is kept outside of a budget, too: glibc's malloc would ask for the pages of every large
+// Freed memory is kept even without a budget; otherwise glibc's malloc would request the pages of every large
 // tensor again.
 int64_t max_kept() {
   return std::min(plimsoll::kGiB, plimsoll::usable_memory(plimsoll::find_limits()) / 16);
@@ -16,7 +16,7 @@ int64_t max_kept() {
 
 }  // namespace
 
-// Its operators register themselves (src/ops); torch must be imported before.
+// The operators register themselves (src/ops); torch must be imported before.
 NB_MODULE(_torch, module) {
   nanobind::set_leak_warnings(false);
   plimsoll::surface_refusals();

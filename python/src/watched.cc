@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kGlance{50};
 
-/// What the thread that works and the thread that watches share.
+/// State shared by the working and the watching thread.
 class Watched {
  public:
   struct Stopped {};
@@ -20,7 +20,7 @@ class Watched {
   explicit Watched(const std::function<void(const Progress&)>& work)
       : thread_([this, &work] { run(work); }) {}
 
-  /// Whether the work has ended, after a while.
+  /// Waits for a while; returns whether the work has ended.
   bool wait() {
     const nb::gil_scoped_release release;
     std::unique_lock lock(mutex_);
@@ -40,7 +40,7 @@ class Watched {
     const std::lock_guard lock(mutex_);
     return seen_;
   }
-  /// Once the work has ended.
+  /// The error of the work; call after it has ended.
   std::exception_ptr error() const { return error_; }
 
  private:
@@ -69,22 +69,22 @@ class Watched {
   bool stop_ = false;
   std::pair<int64_t, int64_t> seen_{0, 0};
   std::exception_ptr error_;
-  std::jthread thread_;  // last: it begins when all else is there
+  std::jthread thread_;  // Declared last: it starts when all other members exist.
 };
 
 }  // namespace
 
 void run_watched(const nb::object& callback, const std::function<void(const Progress&)>& work) {
   Watched watched(work);
-  std::pair<int64_t, int64_t> told{0, 0};
+  std::pair<int64_t, int64_t> reported{0, 0};
   try {
     for (bool ended = false; !ended;) {
       ended = watched.wait();
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       const std::pair<int64_t, int64_t> seen = watched.seen();
-      if (callback.is_none() || seen == told) continue;
+      if (callback.is_none() || seen == reported) continue;
       callback(seen.first, seen.second);
-      told = seen;
+      reported = seen;
     }
   } catch (...) {
     watched.stop();
