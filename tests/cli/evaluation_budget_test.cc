@@ -1,4 +1,4 @@
-// Tests that the budget named by a refused evaluation or prediction works, and gives the same results.
+// The budget that a refused evaluation or prediction names works, and gives the same results.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -82,7 +82,7 @@ class EvaluationBudgetTest : public ::testing::Test {
     return {folder_ / ("run-" + std::to_string(r))};
   }
 
-  // A call of evaluate or predict within a budget in bytes; 0: without one. Returns its results.
+  // A call of evaluate or predict within a budget in bytes; 0: without one. Returns the results.
   struct Call {
     std::string name;
     std::function<std::string(int64_t budget)> run;
@@ -118,7 +118,7 @@ class EvaluationBudgetTest : public ::testing::Test {
                            .csv = csv,
                            .threads = threads,
                            .budget = budget});
-              return read_text(out / "manifest.json");  // The manifest has the checksum of each column.
+              return read_text(out / "manifest.json");  // The manifest includes the checksum of each column.
             }};
   }
 
@@ -149,7 +149,7 @@ TEST_F(EvaluationBudgetTest, WhatARefusalNamesWorks) {
     const Call call = any_call(r, random);
     SCOPED_TRACE(call.name);
     const std::string expected = call(0);
-    // Tries budgets from almost nothing to about the need of the largest call.
+    // Between nothing and about the need of the largest.
     const int64_t tried = Ledger::process().held() + (int64_t{1} << (12 + random() % 10));
     int64_t named = 0;
     try {

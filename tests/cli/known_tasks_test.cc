@@ -8,7 +8,7 @@
 namespace plimsoll {
 namespace {
 
-// Registers the tasks for all tests of this program.
+// All tests of this program run on known tasks.
 const bool kRegistered = (register_known_tasks(), true);
 
 TEST(KnownTasks, HaveTheNamesOfRecipes) {

@@ -1,4 +1,4 @@
-// Plans every task without data, with every value that the schema allows for its model.
+// Every task is planned without data, with every word that the schema has for its model.
 
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ struct Word {
   std::string word;
 };
 
-// Every value of every key of the schema that has a fixed list.
+// Every word of every key of the schema that has words.
 std::vector<Word> words_of_schema() {
   std::vector<Word> words;
   Recipe recipe;
@@ -110,7 +110,7 @@ class PlanWithoutDataTest : public ::testing::Test {
       if (word.key == "task" && (kCan || !is_of_frames(word.word))) tasks.push_back(word.word);
     return tasks;
   }
-  // Models that the task's data may have.
+  // The models that suit the task's data.
   static std::vector<std::string> models_of(const std::string& task) {
     if (is_of_frames(task) || is_of_giant_graphs(task)) return {"gnn"};
     if (task.starts_with("tree")) return {"sgmp", "gtmp"};
@@ -124,9 +124,9 @@ TEST_F(PlanWithoutDataTest, NeedsNoLessThanBlocksThatRun) {
   for (const std::string& task : tasks())
     for (const std::string& model : models_of(task)) {
       SCOPED_TRACE(task + ", " + model);
-      const TrainingInput training = input(task, {"model=" + model});
-      const StagePlans plans = plan_without_data(training, {});
-      const StagePlans measured = plan_run(training, {});
+      const TrainingInput training_input = input(task, {"model=" + model});
+      const StagePlans plans = plan_without_data(training_input, {});
+      const StagePlans measured = plan_run(training_input, {});
       ASSERT_EQ(plans.size(), measured.size());
       for (size_t i = 0; i < plans.size(); ++i) {
         EXPECT_GE(plans[i].second.worst.peak_bytes, measured[i].second.worst.peak_bytes) << plans[i].first;
@@ -139,15 +139,16 @@ TEST_F(PlanWithoutDataTest, AnswersATinyBudgetAndSaysWhatWouldShrinkIt) {
   for (const std::string& task : tasks())
     for (const std::string& model : models_of(task)) {
       SCOPED_TRACE(task + ", " + model);
-      const TrainingInput training = input(task, {"model=" + model});
+      const TrainingInput training_input = input(task, {"model=" + model});
       Ledger::process().set_cap(kTooSmall);
-      const MemoryPlan plan = largest_budget(plan_within(training, {}, kTooSmall));
+      const MemoryPlan plan = largest_budget(plan_within(training_input, {}, kTooSmall));
       EXPECT_FALSE(plan.feasible);
       EXPECT_GT(plan.min_budget, kTooSmall);
       Ledger::process().set_cap(plan.min_budget);
-      EXPECT_TRUE(largest_budget(plan_within(training, {}, plan.min_budget)).feasible) << plan.min_budget;
+      EXPECT_TRUE(largest_budget(plan_within(training_input, {}, plan.min_budget)).feasible)
+          << plan.min_budget;
       Ledger::process().set_cap(Ledger::kUnlimited);
-      EXPECT_FALSE(savings_of(training, {}).empty());
+      EXPECT_FALSE(savings_of(training_input, {}).empty());
     }
 }
 
@@ -163,7 +164,7 @@ TEST_F(PlanWithoutDataTest, IsMadeForAGpu) {
     }
 }
 
-// A combination that is refused without data is refused with data as well, with the same message.
+// A refused recipe is also refused with data, with the same message.
 TEST_F(PlanWithoutDataTest, TakesEveryWordOfTheSchema) {
   int planned = 0;
   for (const std::string& task : tasks())
@@ -172,10 +173,10 @@ TEST_F(PlanWithoutDataTest, TakesEveryWordOfTheSchema) {
       SCOPED_TRACE(task + ", " + key + ": " + word);
       std::vector<std::string> overrides = {key + "=" + word};
       if (key.starts_with("paths.") && task == "graph_regression") overrides.emplace_back("model=sgmp");
-      const TrainingInput training = input(task, overrides);
+      const TrainingInput training_input = input(task, overrides);
       const auto outcome = [&](bool without_data) -> std::string {
         try {
-          without_data ? plan_without_data(training, {}) : plan_run(training, {});
+          without_data ? plan_without_data(training_input, {}) : plan_run(training_input, {});
         } catch (const Error& error) {
           return error.what();
         }

@@ -1,5 +1,4 @@
-// Tests that a model is evaluated only on what it has not seen, even on data that is a little more than its
-// training data.
+// A model is evaluated only on unseen graphs, also if the data are a superset of its training data.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests that the budget that a refusal names is the smallest that works.
+// The budget that a refusal names is the smallest that works.
 
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ namespace {
 
 constexpr int64_t kTooSmall = 64 * 1024;
 constexpr int64_t kLess = 64 * 1024;
-// The surplus of a plan that runs nothing over what blocks take: BLAS buffers, and upper bounds of tensors.
-constexpr int64_t kMaxSurplus = 1024 * 1024;
+// What a plan without running anything adds to the need of blocks: BLAS buffers, and upper bounds of tensors.
+constexpr int64_t kSeenFromAbove = 1024 * 1024;
 
 class SmallestBudgetTest : public ::testing::Test {
  protected:
@@ -30,7 +30,7 @@ class SmallestBudgetTest : public ::testing::Test {
   }
   void TearDown() override { Ledger::process().set_cap(Ledger::kUnlimited); }
 
-  // A run on one giant graph whose topology may be large compared with a block.
+  // A run on one giant graph, whose topology may be large compared with a block.
   TrainingInput any_input(std::mt19937_64& random, const std::string& estimation) {
     const auto pick = [&](auto... values) {
       const std::vector list{values...};
@@ -62,18 +62,17 @@ class SmallestBudgetTest : public ::testing::Test {
   TempFolder folder_;
 };
 
-// The bound is exact to the step of 64 KiB for a plan that runs nothing; for measured blocks it may exceed
-// the need by the upper bounds of such a plan.
+// The budget is exact to the step of 64 KiB if a plan decides without running anything; if blocks are
+// measured, it may exceed the need by what such a plan overestimates.
 TEST_F(SmallestBudgetTest, OfAGiantGraphWorksAndLessIsRefused) {
   const int graphs = std::getenv("PLIMSOLL_SLOW") != nullptr ? 100 : 3;
   std::mt19937_64 random(58);
-  // The memory that torch keeps from its first use on, some hundred bytes, is taken before the first budget
-  // is named.
+  // Torch keeps some hundred bytes from its first use on; they must be held before the first budget is named.
   for (int i = 0; i < 8; ++i) {
     const TrainingInput input = any_input(random, "static");
     plan_of(input, plan_of(input, kTooSmall).min_budget);
   }
-  int64_t max_surplus = 0;
+  int64_t most_above = 0;
   for (int i = 0; i < graphs; ++i) {
     for (const bool measured : {false, true}) {
       std::mt19937_64 same = random;
@@ -84,12 +83,12 @@ TEST_F(SmallestBudgetTest, OfAGiantGraphWorksAndLessIsRefused) {
       const int64_t named = refused.min_budget;
       const MemoryPlan works = plan_of(input, named);
       EXPECT_TRUE(works.feasible) << named << ", then " << works.min_budget;
-      const MemoryPlan less = plan_of(input, named - kLess - (measured ? kMaxSurplus : 0));
+      const MemoryPlan less = plan_of(input, named - kLess - (measured ? kSeenFromAbove : 0));
       EXPECT_FALSE(less.feasible) << named << ", then " << less.min_budget;
-      if (measured) max_surplus = std::max(max_surplus, named - less.min_budget);
+      if (measured) most_above = std::max(most_above, named - less.min_budget);
     }
   }
-  printf("at most %ld KiB seen from above\n", max_surplus / 1024);
+  printf("at most %ld KiB seen from above\n", most_above / 1024);
 }
 
 TEST_F(SmallestBudgetTest, OfAGiantGraphTrains) {

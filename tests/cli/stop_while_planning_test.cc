@@ -1,4 +1,4 @@
-// Tests that a run that is asked to stop before its first step stops at once, and leaves nothing.
+// A run that is asked to stop before its first step stops at once, and leaves nothing.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class StopWhilePlanningTest : public ::testing::Test {
   TempFolder folder_;
 };
 
-// A source that asks to stop when a graph is read, and counts the graphs read after that.
+// A source that asks to stop when a given graph is read, and fails if reading continues.
 class StopsAt final : public BlockSource {
  public:
   StopsAt(std::unique_ptr<BlockSource> source, int64_t read) : source_(std::move(source)), left_(read) {}

@@ -135,7 +135,7 @@ struct TimingRule::Learner {
       for (const uint32_t count : id_bins) gaps += count;
       if (gaps < kMinGaps) continue;
       const auto below = static_cast<int64_t>(kQuantile * static_cast<double>(gaps));
-      rule.ids_[id].min_gap = GapBins::least_of(GapBins::bin_at(id_bins, below));
+      rule.ids_[id].min_gap = GapBins::min_of(GapBins::bin_at(id_bins, below));
     }
   }
 };
