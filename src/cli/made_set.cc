@@ -25,7 +25,8 @@ void print_made(const MadeSet& made, double seconds, Budget& budget, bool json) 
 }
 
 std::string format_rate(int64_t count, double seconds, const char* unit) {
-  return fmt::format("{} {}/s", format_count(static_cast<int64_t>(static_cast<double>(count) / seconds)), unit);
+  return fmt::format("{} {}/s", format_count(static_cast<int64_t>(static_cast<double>(count) / seconds)),
+                     unit);
 }
 
 }  // namespace plimsoll
