@@ -19,7 +19,8 @@ class TensorRefused : public torch::PyTorchError {
   }
 };
 
-// In a thread unknown to Python it throws BudgetExceeded, as the block engine expects.
+// Returns in a thread unknown to Python, so that the caller throws BudgetExceeded, as the block engine
+// expects.
 void refuse(const BudgetExceeded& refusal) {
   if (PyGILState_GetThisThreadState() == nullptr) return;
   throw TensorRefused(refusal.what());

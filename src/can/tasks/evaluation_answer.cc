@@ -19,8 +19,8 @@ bool has_verdict(const DetectorSummary& summary) {
   return summary.at(Figure::f1) && summary.at(Figure::recall) && summary.at(Figure::fpr);
 }
 
-// The detector that the evaluation is about: the one that will be deployed, otherwise the first model. Among
-// rules it is the best detector.
+// The detector that the evaluation is about: the one that will be deployed, otherwise the first model. Null
+// if no model has results; rules are not considered.
 const DetectorSummary* model_of(const std::vector<DetectorSummary>& detectors) {
   if (const DetectorSummary* const deployed = find_deployed(detectors);
       deployed != nullptr && has_verdict(*deployed))
