@@ -98,7 +98,7 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
             "Number of local processes that train together (started by torchrun), with the same result; "
             "--budget and --threads apply to each of them");
   verb->add_option("--seeds", options->seeds,
-                   "Distillation: number of seeds to train, counting up from `seed`")
+                   "Number of seeds to train, counting up from `seed` (distillation and tree_classification)")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   verb->add_option("--stage", options->stages,
