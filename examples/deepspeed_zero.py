@@ -45,7 +45,7 @@ def held(engine):
     zero = engine.optimizer
     kept = {id(tensor): tensor for group in zero.averaged_gradients.values() for tensor in group or () if tensor is not None}
     kept |= {id(p.grad): p.grad for p in engine.module.parameters() if p.grad is not None}
-    state = [tensor for of in zero.optimizer.state.values() for tensor in of.values() if isinstance(tensor, torch.Tensor)]
+    state = [tensor for values in zero.optimizer.state.values() for tensor in values.values() if isinstance(tensor, torch.Tensor)]
     return {
         "parameters": sum(tensor.nbytes for tensor in [*engine.module.parameters(), *engine.module.buffers()]),
         "gradients": sum(tensor.nbytes for tensor in kept.values()),

@@ -37,10 +37,10 @@ def texts(name: str, values: Iterable[str]) -> list[str]:
     return list(values)
 
 
-def whole(name: str, value: Any, least: int, most: int = 2**63 - 1) -> int:
+def whole(name: str, value: Any, minimum: int, maximum: int = 2**63 - 1) -> int:
     """A whole number within bounds."""
-    if isinstance(value, bool) or not hasattr(value, "__index__") or not least <= int(value) <= most:
-        bound = f"of {least} or more" if most >= 2**62 else f"from {least} to {most}"
+    if isinstance(value, bool) or not hasattr(value, "__index__") or not minimum <= int(value) <= maximum:
+        bound = f"of {minimum} or more" if maximum >= 2**62 else f"from {minimum} to {maximum}"
         raise UsageError(f"{name}={value!r}: expected a whole number {bound}")
     return int(value)
 

@@ -71,7 +71,7 @@ def _make_shard(
     sources: list[str], out: str, shard: str, budget: int | None, force: bool, options: dict[str, Any]
 ) -> tuple[str, str] | None:
     """Runs on a worker. Gives an error as its class and text: Dask cannot send a MemoryError of several bases."""
-    limits = [limit for limit in (budget, _room_of_worker()) if limit is not None]
+    limits = [limit for limit in (budget, _free_bytes_of_worker()) if limit is not None]
     try:
         _ingest.can(sources, out, shard=shard, threads=1, budget=min(limits, default=None), force=force, **options)
     except errors.Error as error:
@@ -79,11 +79,11 @@ def _make_shard(
     return None
 
 
-def _room_of_worker() -> int | None:
+def _free_bytes_of_worker() -> int | None:
     """Bytes that a task may take beside what the worker holds; None: the worker has no limit."""
     worker = import_module("distributed").get_worker()
     limit = worker.memory_manager.memory_limit
     if not limit:
         return None
-    room = int(limit * _SHARE_OF_LIMIT) - int(worker.monitor.get_process_memory())
-    return max(room, 1) // int(worker.state.nthreads)
+    free = int(limit * _SHARE_OF_LIMIT) - int(worker.monitor.get_process_memory())
+    return max(free, 1) // int(worker.state.nthreads)

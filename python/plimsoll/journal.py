@@ -55,10 +55,10 @@ class RunJournal:
         self._torch = _torch
         self.run = Path(os.path.abspath(run))
         self._folder = self.run / f"seed-{whole('seed', seed, 0)}" / stage
-        there = (self.run / "manifest.json").exists()
-        if there and not resume:
+        exists = (self.run / "manifest.json").exists()
+        if exists and not resume:
             raise UsageError(f"{run} holds a run already; give another folder, or resume=True to go on with it")
-        self._event = "resume" if there else "start"
+        self._event = "resume" if exists else "start"
         followers = texts("trackers", trackers)
         os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)
         self._trackers = _torch.TrackerProcess(self.run, followers) if followers else None
@@ -186,17 +186,17 @@ class RunJournal:
 
     def _write_metrics(self) -> None:
         names = list(dict.fromkeys(name for row in self._rows for name in row))
-        beside = self._folder / "metrics.csv.tmp"
-        with open(beside, "w", newline="") as file:
+        temporary = self._folder / "metrics.csv.tmp"
+        with open(temporary, "w", newline="") as file:
             writer = csv.DictWriter(file, names, restval="", lineterminator="\n")
             writer.writeheader()
             writer.writerows(self._rows)
-        replace(beside, self._folder / "metrics.csv")
+        replace(temporary, self._folder / "metrics.csv")
 
     def _write(self, name: str, text: str) -> None:
-        beside = self.run / f"{name}.tmp"
-        beside.write_text(text)
-        replace(beside, self.run / name)
+        temporary = self.run / f"{name}.tmp"
+        temporary.write_text(text)
+        replace(temporary, self.run / name)
 
 
 def _rows_of(metrics: Path) -> list[Row]:

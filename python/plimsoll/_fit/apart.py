@@ -31,7 +31,7 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 #: Bytes that a thread takes beside its block's: its stack and the heap's piece for it.
 THREAD_BYTES = 2 << 20
 #: Of a list so many are looked at for changes, and as many keys and values of a dictionary.
-_MOST_ITEMS = 1000
+_MAX_ITEMS = 1000
 
 
 class Apart(NamedTuple):
@@ -110,7 +110,7 @@ def _state(value: Any, depth: int = 4) -> Any:
         return str(value.getstate() if isinstance(value, random.Random) else value.get_state(legacy=False))
     if isinstance(value, dict | list | tuple | set | deque) and depth:
         inside = chain.from_iterable(value.items()) if isinstance(value, dict) else value
-        return id(value), len(value), [_state(item, depth - 1) for item in islice(inside, _MOST_ITEMS)]
+        return id(value), len(value), [_state(item, depth - 1) for item in islice(inside, _MAX_ITEMS)]
     return value if isinstance(value, int | float | str) else id(value)
 
 

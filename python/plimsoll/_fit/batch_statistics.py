@@ -254,14 +254,14 @@ class BatchStatistics:
         """Gradients of the loss by parameters, then by the statistics of earlier calls, as far as they come through the
         statistics of call `number`."""
         leaves = self._leaves(number)
-        wanted = [*parameters, *leaves]
+        inputs = [*parameters, *leaves]
         reached = self._run_to(number, leaves, forward, batch)
         if reached is None:
             raise _differs()
         gradient = self._sites[number].gradient_by(reached.x)
         if gradient is None or not reached.x.requires_grad:
-            return [None] * len(wanted)
-        return list(torch.autograd.grad(reached.x, wanted, gradient, allow_unused=True))
+            return [None] * len(inputs)
+        return list(torch.autograd.grad(reached.x, inputs, gradient, allow_unused=True))
 
     def end(self) -> None:
         """Updates running statistics, once for the batch."""

@@ -149,7 +149,7 @@ def plan_blocks(
     state = trial.optimizer_state - bytes_of(list(tensors_in(optimizer.state))) + gradients + bytes_of([*model.buffers()])
     state = max(state, trial.parameters + trial.optimizer_state)
     parameters = bytes_of([*trial.model.parameters()])
-    most = needs.of(blocks.largest_possible())
+    largest = needs.of(blocks.largest_possible())
     range_bytes, step_bytes = _range(needs, worst), trial.optimizer_step
     # Without the trial, which would be counted as the process's while the first blocks run, if malloc kept it.
     del needs, trial
@@ -160,7 +160,7 @@ def plan_blocks(
     found.planned = max(need + worst.step, outside + tried)
     found.smallest_budget = smallest_budget(found.planned)
     found.smallest_budget_any_seed = max(
-        found.smallest_budget, smallest_budget(outside + state + most.batch * 9 // 8 + most.step)
+        found.smallest_budget, smallest_budget(outside + state + largest.batch * 9 // 8 + largest.step)
     )
     if smallest_budget(found.planned, spread=0) > budget:
         text = _torch.format_bytes
@@ -170,15 +170,15 @@ def plan_blocks(
             "blocks"
         )
     # Memory that is kept for blocks leaves as much free as the smallest budget does, for what a process holds more than planned.
-    room = budget - _torch.slack(budget) - SPREAD
+    free = budget - _torch.slack(budget) - SPREAD
     # The memory of blocks is still held when gradients that were copied from it are added up, and when the optimizer steps.
-    beside = max(parameters, step_bytes)
-    if need + range_bytes + beside > room:
+    also_held = max(parameters, step_bytes)
+    if need + range_bytes + also_held > free:
         return Room(0, step_bytes)
     # Each thread has a block, its batch and its gradients, and one block waits.
     each = range_bytes + worst.batch * 9 // 8 + parameters + THREAD_BYTES
     at_once = max(len(batch) for batch in blocks.batches(0))
-    workers = min(threads, at_once, (room - need - worst.batch * 9 // 8 - step_bytes) // each)
+    workers = min(threads, at_once, (free - need - worst.batch * 9 // 8 - step_bytes) // each)
     if workers > 1:
         found.planned = need + worst.batch * 9 // 8 + workers * each
     return Room(max(1, int(workers)), step_bytes)

@@ -114,7 +114,7 @@ class Steps:
         counts = {block.number: float(self._counts[block.graphs].sum()) for block in blocks}
         all_targets = sum(counts.values())
         shares = 0.0
-        with self._on.there() if self._on else nullcontext(), self._hooks.off():
+        with self._on.placed() if self._on else nullcontext(), self._hooks.off():
             for share in self._sums.shares(blocks):
                 # None of a block's targets may count, and its mean is then 0 / 0.
                 weights = {block.number: counts[block.number] / all_targets for block in share if counts[block.number]}

@@ -51,8 +51,8 @@ def naming_a_budget() -> Iterator[None]:
         if asked and not _of_device(refused) and not _noted(refused):
             # Where others hold more than the budget, the ledger has 0 bytes, and does not say how many are missing.
             of_ledger = limit() - _torch.slack(limit()) - refused.bytes_free
-            least = smallest_budget(max(of_ledger, _torch.outside() + _torch.held()) + asked)
-            refused.args = (f"{refused}; give a budget of {least >> 20} MiB or more",)
+            minimum = smallest_budget(max(of_ledger, _torch.outside() + _torch.held()) + asked)
+            refused.args = (f"{refused}; give a budget of {minimum >> 20} MiB or more",)
         raise
 
 
@@ -181,8 +181,8 @@ class budget(ContextDecorator):
             self._process = None
         if isinstance(error, BudgetExceeded):
             if held and _of_device(error) == (self._device != "cpu") and not _noted(error):
-                of = "the process" if self._device == "cpu" else self._device
-                error.add_note(f"{_NOTE}{of} was {_torch.format_bytes(self.bytes)}.")
+                owner = "the process" if self._device == "cpu" else self._device
+                error.add_note(f"{_NOTE}{owner} was {_torch.format_bytes(self.bytes)}.")
             error.free_frames()
 
     def _end_peak(self) -> None:

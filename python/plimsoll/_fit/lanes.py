@@ -21,7 +21,7 @@ from plimsoll.arguments import whole
 from plimsoll.errors import UsageError
 
 #: As kMaxLanes of the engine.
-MOST = 64
+MAX_LANES = 64
 
 Item = TypeVar("Item")
 
@@ -52,15 +52,15 @@ class LaneSums:
         self._rank = dist.get_rank() if self._ranks > 1 else 0
         self._has = [False] * len(parameters)
         self._open: list[Node] = []
-        most, _ = _tree(self._range(self._rank))
+        max_open, _ = _tree(self._range(self._rank))
         if self._ranks == 1:
-            self._free = [Node(0, 1, [torch.zeros_like(parameter) for parameter in parameters]) for _ in range(most)]
+            self._free = [Node(0, 1, [torch.zeros_like(parameter) for parameter in parameters]) for _ in range(max_open)]
             return
         dtypes = {parameter.dtype for parameter in parameters}
         if len(dtypes) != 1:
             raise UsageError(f"parameters of {', '.join(sorted(map(str, dtypes)))}; in several ranks expected one dtype")
         self._slice = -(-sum(parameter.numel() for parameter in parameters) // self._ranks)
-        self._free = [_in_a_row(parameters, self._slice * self._ranks) for _ in range(most)]
+        self._free = [_in_a_row(parameters, self._slice * self._ranks) for _ in range(max_open)]
         self._nodes = [_tree(self._range(rank))[1] for rank in range(self._ranks)]
         self._received = torch.empty(sum(map(len, self._nodes)), self._slice, dtype=dtypes.pop())
 
@@ -111,13 +111,13 @@ class LaneSums:
 
     def _over_ranks(self) -> float:
         """Exchanges the nodes; all of the sum is then in the first one's row."""
-        most = max(map(len, self._nodes))
-        record = torch.zeros(most + len(self._has), dtype=torch.float64)
+        max_nodes = max(map(len, self._nodes))
+        record = torch.zeros(max_nodes + len(self._has), dtype=torch.float64)
         record[: len(self._open)] = torch.tensor([node.loss for node in self._open], dtype=torch.float64)
-        record[most:] = torch.tensor(self._has)
+        record[max_nodes:] = torch.tensor(self._has)
         records = [torch.empty_like(record) for _ in range(self._ranks)]
         dist.all_gather(records, record)
-        self._has = (torch.stack(records)[:, most:] > 0).any(0).tolist()
+        self._has = (torch.stack(records)[:, max_nodes:] > 0).any(0).tolist()
         self._exchange_slices()
         nodes: list[Node] = []
         place = 0
@@ -156,12 +156,12 @@ class LaneSums:
 
 def checked_lanes(lanes: int) -> int:
     """Errors: `UsageError` for what is no power of two, for more ranks than lanes, and a process group without gloo."""
-    lanes = whole("lanes", lanes, 1, MOST)
+    lanes = whole("lanes", lanes, 1, MAX_LANES)
     if lanes & (lanes - 1):
-        raise UsageError(f"lanes: is {lanes}, expected a power of two up to {MOST}")
+        raise UsageError(f"lanes: is {lanes}, expected a power of two up to {MAX_LANES}")
     process_group.group_name()
     if process_group.ranks() > lanes:
-        raise UsageError(f"{process_group.ranks()} ranks, but lanes is {lanes}; give fit more lanes, up to {MOST}, on all ranks")
+        raise UsageError(f"{process_group.ranks()} ranks, but lanes is {lanes}; give fit more lanes, up to {MAX_LANES}, on all ranks")
     return lanes
 
 
@@ -225,9 +225,9 @@ def _fold(nodes: list[Node], free: list[Node]) -> None:
 def _tree(lanes: range) -> tuple[int, list[Node]]:
     """How many sums are open at once, and the nodes that lanes end with."""
     open_nodes: list[Node] = []
-    most = 0
+    max_open = 0
     for lane in lanes:
         open_nodes.append(Node(lane, 1))
-        most = max(most, len(open_nodes))
+        max_open = max(max_open, len(open_nodes))
         _fold(open_nodes, [])
-    return most, open_nodes
+    return max_open, open_nodes

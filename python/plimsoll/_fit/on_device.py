@@ -32,7 +32,7 @@ class OnDevice:
             self._loss = loss_on(loss, device)
 
     @contextmanager
-    def there(self) -> Iterator[None]:
+    def placed(self) -> Iterator[None]:
         """Inside, the model is on the device; what blocks left in its buffers is copied back."""
         before = [tensor.data for tensor in self._own]
         names = [(module, name, buffer) for module in self._model.modules() for name, buffer in module._buffers.items()]
@@ -59,10 +59,10 @@ class OnDevice:
                 new.append((module, name, found))
             else:  # another tensor in its place
                 changed.append((buffer.data, found))
-        for here, there in changed:
-            here.copy_(there)
-        for module, name, there in new:
-            module._buffers[name] = there.to("cpu", copy=True)
+        for on_host, on_gpu in changed:
+            on_host.copy_(on_gpu)
+        for module, name, on_gpu in new:
+            module._buffers[name] = on_gpu.to("cpu", copy=True)
 
     def step(
         self, batch: Data, forward: Forward, weight: float, random: int, recording: _torch.Recording | None = None
@@ -117,7 +117,7 @@ class DeviceTrial(Trial):
         return Tape(size_of(batch), recording, 0)
 
     def _gradients(self, batch: Data, recording: _torch.Recording | None = None) -> Sequence[Tensor | None]:
-        with self._on.there():
+        with self._on.placed():
             return self._on.step(batch, self.forward, 1.0, 0, recording)[0]
 
     def _step_on_host(self, gradients: Sequence[Tensor | None]) -> None:

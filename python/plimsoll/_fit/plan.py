@@ -86,8 +86,8 @@ class Plan:
     @property
     def fits(self) -> bool:
         """Whether it works within the budget; True without one."""
-        least = smallest_budget(self.peak, spread=0) if self.device == "cpu" else self.smallest_budget
-        return self.budget is None or least <= self.budget
+        minimum = smallest_budget(self.peak, spread=0) if self.device == "cpu" else self.smallest_budget
+        return self.budget is None or minimum <= self.budget
 
     def __str__(self) -> str:
         size = _torch.format_bytes
@@ -201,13 +201,13 @@ def _planned(
         if gpu is not None:
             outside, limit = gpu.context + held_before, gpu.budget
             between = max(needs.packed(worst.size) - worst.step, 0) + (fixed + worst.bytes) // 64 + 2 * _MIB
-            room = limit - outside - fixed - between
+            free = limit - outside - fixed - between
         else:
             _torch.give_back_freed_memory()
             outside, limit = _torch.outside() + held_before - bytes_of(elsewhere), limit_in_force()
             if found.in_memory:
                 outside -= worst.batch
-            room = limit - _torch.slack(limit) - outside - fixed
+            free = limit - _torch.slack(limit) - outside - fixed
         graphs = None if found.of_one_graph else found.graphs()
         return Plan(
             parameters=trial.parameters,
@@ -222,7 +222,7 @@ def _planned(
             exact=worst.run and all(map(needs.spans, found.sizes)) and not needs.are_bounds,
             bound=needs.are_bounds,
             difference=needs.difference,
-            largest_batch=None if graphs is None else largest_batch(needs, graphs, room),
+            largest_batch=None if graphs is None else largest_batch(needs, graphs, free),
             budget=limit if budget is not None or gpu is not None or limit < memory.bytes else None,
             sharding=sharding,
             ranks=ranks,
@@ -245,19 +245,19 @@ class _Found:
 
     def go_through(self, needs: Needs) -> None:
         """Errors: `UsageError` where there is nothing."""
-        most: list[tuple[int, Data]] = []
+        largest: list[tuple[int, Data]] = []
         for batch in self._once():
             if not isinstance(batch, Data):
                 raise UsageError(f"batches gave {type(batch).__name__}; expected torch_geometric.data.Data or Batch")
             size = size_of(batch)
             self.sizes.add(size)
             counts = (size.nodes, size.edges)
-            most = [max(a, b, key=lambda p: p[0]) for a, b in zip(most, zip(counts, (batch, batch)))] or [
+            largest = [max(a, b, key=lambda p: p[0]) for a, b in zip(largest, zip(counts, (batch, batch)))] or [
                 (count, batch) for count in counts
             ]
-        if not most:
+        if not largest:
             raise UsageError("batches gave nothing; expected one batch at least")
-        self._largest = [batch for _, batch in most]
+        self._largest = [batch for _, batch in largest]
         for batch in self._largest:
             needs.run_parts(batch)
         for batch in self._largest:

@@ -164,16 +164,16 @@ class Needs:
 
     def _bound(self, size: Size) -> Need:
         """From above, as far as needs grow with every count: the need of another as often as it goes into this one."""
-        least: Need | None = None
+        smallest: Need | None = None
         for other, tape in self.tapes.items():
             if any(a and not b for a, b in zip(self._terms(size), self._terms(other))):
                 continue
             times = max(a / b for a, b in zip(self._terms(size), self._terms(other)) if b)
             batch = math.ceil(times * tape.batch) + sum(rounding(math.ceil(times * asked)) for asked in tape.buffers.values())
             need = Need(size, batch, math.ceil(times * tape.step), tape.recording.peak()[1], (), False)
-            if least is None or need.bytes < least.bytes:
-                least = need
-        return least or Need(size, 0, 0, "", (), False)
+            if smallest is None or need.bytes < smallest.bytes:
+                smallest = need
+        return smallest or Need(size, 0, 0, "", (), False)
 
     def _terms(self, size: Size) -> list[int]:
         return size.padded_terms if self._pads else size.terms
@@ -228,16 +228,16 @@ def worst_of(needs: Needs, sizes: Iterable[Size], batch_of: Callable[[Size], Dat
     return max((needs.of(size) for size in sizes), key=lambda need: need.bytes)
 
 
-def largest_batch(needs: Needs, graphs: NDArray[np.int64], room: int) -> int:
+def largest_batch(needs: Needs, graphs: NDArray[np.int64], free: int) -> int:
     """How many graphs fit into `room` bytes whichever they are; `graphs` are the counts of each, i64 [G, 4]."""
     graphs = np.sort(graphs, axis=0)[::-1]
     largest = int(graphs[0, 1]) if len(graphs) else 0
-    most = np.cumsum(graphs, axis=0)  # of each count, in any k graphs
-    fits, too_many = 0, len(most) + 1
+    totals = np.cumsum(graphs, axis=0)  # of each count, in any k graphs
+    fits, too_many = 0, len(totals) + 1
     while fits + 1 < too_many:
         k = (fits + too_many) // 2
-        total, nodes, edges, self_loops = map(int, most[k - 1])
-        if needs.of(Size(total, nodes, edges, self_loops, largest)).bytes <= room:
+        total, nodes, edges, self_loops = map(int, totals[k - 1])
+        if needs.of(Size(total, nodes, edges, self_loops, largest)).bytes <= free:
             fits = k
         else:
             too_many = k

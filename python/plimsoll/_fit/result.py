@@ -35,5 +35,5 @@ class Fit:
             f"{epoch:>5}  {loss:>10.4g}  {seconds:>8.2f}"
             for epoch, (loss, seconds) in enumerate(zip(self.losses, self.seconds), self.start_epoch + 1)
         ]
-        planned, measured, least = map(size, (self.planned, self.peak_process, self.smallest_budget))
-        return "\n".join([*rows, f"memory of the process: planned {planned}, measured {measured}, smallest budget {least}"])
+        planned, measured, minimum = map(size, (self.planned, self.peak_process, self.smallest_budget))
+        return "\n".join([*rows, f"memory of the process: planned {planned}, measured {measured}, smallest budget {minimum}"])

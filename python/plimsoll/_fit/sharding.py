@@ -39,17 +39,17 @@ def share_of(trial: Trial, stage: int, ranks: int) -> Share:
     if stage == 0:
         return Share(sum(_torch.tensor_bytes(p.nbytes) for p in trained), trial.optimizer_state)
     sliced: Counter[tuple[str, torch.dtype]] = Counter()
-    beside: dict[str, int] = {}
+    unsliced: dict[str, int] = {}
     for parameter, state in trial.optimizer.state.items():
         for name, value in state.items():
             for tensor in tensors_in(value):
                 if tensor.numel() == parameter.numel() and tensor.dim() == parameter.dim():
                     sliced[name, tensor.dtype] += tensor.numel()
                 else:
-                    beside[name] = _torch.tensor_bytes(tensor.nbytes)
+                    unsliced[name] = _torch.tensor_bytes(tensor.nbytes)
     return Share(
         _slices(gradients, ranks if stage == 2 else 1),
-        sum(_slices(Counter({dtype: count}), ranks) for (_, dtype), count in sliced.items()) + sum(beside.values()),
+        sum(_slices(Counter({dtype: count}), ranks) for (_, dtype), count in sliced.items()) + sum(unsliced.values()),
     )
 
 

@@ -68,7 +68,7 @@ class Trial:
         self.on_device = device is not None
         self.draws: Draws = nullcontext  #: how steps draw random numbers
         self._in_buffer = in_buffer
-        with self._there():
+        with self._on_device():
             if isinstance(optimizer, torch.optim.Optimizer):
                 self.model, self.optimizer = copied((model, optimizer))
             else:
@@ -101,7 +101,7 @@ class Trial:
             return bytes_of(tensors)
         return bytes_of([tensor for tensor in tensors if str(tensor.device) == self._device.torch], on_device_bytes)
 
-    def _there(self) -> AbstractContextManager[None]:
+    def _on_device(self) -> AbstractContextManager[None]:
         return nullcontext() if self._device is None else on_device(self._device)
 
     def record(self, batch: Data, draws: Draws | None = None) -> Tape:
@@ -109,7 +109,7 @@ class Trial:
         # A backward pass in this thread, whose recording it is.
         in_thread = nullcontext() if self._device is None else torch.autograd.set_multithreading_enabled(False)
         draws = draws or self.draws
-        with CallersRandom(generators(self._device)), torch.enable_grad(), self._there(), in_thread:
+        with CallersRandom(generators(self._device)), torch.enable_grad(), self._on_device(), in_thread:
             if self._device is not None:
                 batch = moved(batch, self._device)
             if self.training and not self._stepped:  # makes the optimizer's state
@@ -225,11 +225,11 @@ def _in_ledger(storage: torch.UntypedStorage) -> torch.UntypedStorage:
     return copied_storage
 
 
-def bytes_of(tensors: Iterable[Tensor], of: Callable[[int], int] = _torch.tensor_bytes) -> int:
+def bytes_of(tensors: Iterable[Tensor], storage_bytes: Callable[[int], int] = _torch.tensor_bytes) -> int:
     """As the ledger enters them; what shares memory is counted once."""
     tensors = [part for tensor in tensors for part in dense_parts(tensor)]
     storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors}
-    return sum(map(of, storages.values()))
+    return sum(map(storage_bytes, storages.values()))
 
 
 def dense_parts(tensor: Tensor) -> list[Tensor]:

@@ -51,7 +51,7 @@ def with_working_budget(refused: BudgetExceeded, budget: Budget, smallest: Calla
         return refused
     refused.free_frames()
     with suppress(Error):  # there is no memory to find out, or something else is wrong, which another budget will show
-        least = smallest()
+        minimum = smallest()
         text = re.sub(r"; give (more than|a budget of) [^;]*$", "", str(refused))
-        refused.args = (f"{text}; the {_NAMED} is {least >> 20} MiB",)
+        refused.args = (f"{text}; the {_NAMED} is {minimum >> 20} MiB",)
     return refused

@@ -77,11 +77,11 @@ def _close_range(signal: Any) -> None:
     if (signal.minimum is None) == (signal.maximum is None):
         return
     bits = signal.length
-    least, most = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signal.is_signed else (0, (1 << bits) - 1)
+    min_raw, max_raw = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signal.is_signed else (0, (1 << bits) - 1)
     if signal.is_float:
-        most = sys.float_info.max if bits == 64 else 3.4028234663852886e38
-        least = -most
-    held = sorted(signal.raw_to_scaled(raw, decode_choices=False) for raw in (least, most))
+        max_raw = sys.float_info.max if bits == 64 else 3.4028234663852886e38
+        min_raw = -max_raw
+    held = sorted(signal.raw_to_scaled(raw, decode_choices=False) for raw in (min_raw, max_raw))
     if signal.minimum is None:
         signal.minimum = held[0]
     else:

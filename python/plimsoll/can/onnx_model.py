@@ -13,7 +13,7 @@ from plimsoll.errors import MissingPackage, UsageError
 
 _OPSET = 18  # the first whose ScatterND takes maxima
 _SLOPE = 0.2  # of LeakyReLU in attention, as PyTorch Geometric's
-_LEAST_SUM = 1e-16  # added to the sum of a softmax, as PyTorch Geometric does
+_MIN_SUM = 1e-16  # added to the sum of a softmax, as PyTorch Geometric does
 _NORM_EPSILON = 1e-5  # of batch normalisation, as PyTorch's
 _LOWEST = float(np.finfo(np.float32).min)
 
@@ -192,7 +192,7 @@ def _attention(g: _Graph, name: str, x: str, at: _Edges, kind: str = "gat") -> s
     score = g("Add", score, g("Unsqueeze", at.barred, g.whole(1)))
     highest = g.scatter(score, at.target, at.count, "max", _LOWEST)
     power = g("Exp", g("Sub", score, g("Gather", highest, at.target, axis=0)))
-    sums = g("Add", g.scatter(power, at.target, at.count, "add"), g.real(_LEAST_SUM))
+    sums = g("Add", g.scatter(power, at.target, at.count, "add"), g.real(_MIN_SUM))
     weight = g("Div", power, g("Gather", sums, at.target, axis=0))
     messages = g("Mul", g("Gather", values, at.source, axis=0), g("Unsqueeze", weight, g.whole(2)))
     rows = g("Reshape", g.scatter(messages, at.target, at.count, "add"), g.whole(-1, heads * hidden))

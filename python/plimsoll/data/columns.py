@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from plimsoll.errors import UsageError
 
-_MOST_CLASSES = 1 << 20
+_MAX_CLASSES = 1 << 20
 
 
 def positions(value: Any, where: str, nodes: int | None = None) -> NDArray[np.float32]:
@@ -45,9 +45,9 @@ def targets_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
 
 def node_classes(value: Any, nodes: int, where: str) -> NDArray[np.int64]:
     classes = whole_numbers(value, (nodes,), where)
-    if classes.size and not -1 <= classes.min() <= classes.max() < _MOST_CLASSES:
+    if classes.size and not -1 <= classes.min() <= classes.max() < _MAX_CLASSES:
         raise UsageError(
-            f"{where}: holds {classes.min()} to {classes.max()}, expected classes, 0 to {_MOST_CLASSES - 1}, or -1 for none"
+            f"{where}: holds {classes.min()} to {classes.max()}, expected classes, 0 to {_MAX_CLASSES - 1}, or -1 for none"
         )
     return classes
 
@@ -100,6 +100,6 @@ def class_of(value: Any, where: str) -> int:
             f"{where}: y is {array.dtype} of shape {array.shape}, expected one whole number, the class of the graph; "
             "classes of nodes go into data.node_y"
         )
-    if not -1 <= int(array.item()) < _MOST_CLASSES:
-        raise UsageError(f"{where}: y is {array.item()}, expected a class, 0 to {_MOST_CLASSES - 1}, or -1 for none")
+    if not -1 <= int(array.item()) < _MAX_CLASSES:
+        raise UsageError(f"{where}: y is {array.item()}, expected a class, 0 to {_MAX_CLASSES - 1}, or -1 for none")
     return int(array.item())

@@ -39,19 +39,19 @@ def from_points(
     Errors: `UsageError` that names the set, `Failure`, `BudgetExceeded`; the output is then as it was.
     """
     knn = whole("knn", knn, 1, 65535)
-    beside = {name: len(given) for name, given in (("features", features), ("y", y)) if given is not None}
+    lengths = {name: len(given) for name, given in (("features", features), ("y", y)) if given is not None}
     numbers = count()
 
-    def require_for(sets: int, least: bool = False) -> None:
-        for name, entries in beside.items():
-            if entries < sets or (entries > sets and not least):
-                found = f"{sets} point sets" + (" or more" if least else "")
+    def require_for(sets: int, more_may_come: bool = False) -> None:
+        for name, entries in lengths.items():
+            if entries < sets or (entries > sets and not more_may_come):
+                found = f"{sets} point sets" + (" or more" if more_may_come else "")
                 raise UsageError(f"{name} has {entries} entries for {found}; expected one for each")
 
     def counted() -> Iterator[ArrayLike]:
         sets = 0
         for sets, of_set in enumerate(points, 1):
-            require_for(sets, least=True)
+            require_for(sets, more_may_come=True)
             yield of_set
         require_for(sets)
 

@@ -33,7 +33,7 @@ Made = TypeVar("Made", bound=DataSet)
 _STORED = {"x", "edge_index", "edge_attr", "y", "node_y", "pos", "num_nodes"}
 _PROGRESS_GRAPHS = 256
 _WAITING_BYTES = 1 << 20
-_MOST_NODES = 2**31 - 1  # of a graph, whose edges are i32
+_MAX_NODES = 2**31 - 1  # of a graph, whose edges are i32
 
 
 @overload
@@ -86,7 +86,7 @@ def from_pyg(
     """
     left_out = set(texts("leave_out", leave_out))
     if is_data(dataset):
-        return unless_there(path, force, lambda out: write_data(dataset, out, left_out, force, budget), Graph)
+        return unless_exists(path, force, lambda out: write_data(dataset, out, left_out, force, budget), Graph)
     _require_one_type(dataset, "dataset")
     splits = dict(dataset) if isinstance(dataset, Mapping) else {"all": dataset}
     if wrong := [name for name in splits if not isinstance(name, str) or not name]:
@@ -95,10 +95,10 @@ def from_pyg(
         read = lambda data, where: _graph(data, left_out, where)  # noqa: E731
         return write_graphs(splits, read, out, "torch_geometric", force, budget, progress, tables)
 
-    return unless_there(path, force, write, GraphSet)
+    return unless_exists(path, force, write, GraphSet)
 
 
-def unless_there(path: PathLike, force: bool, write: Callable[[Path], Made], kind: type[Made]) -> Made:
+def unless_exists(path: PathLike, force: bool, write: Callable[[Path], Made], kind: type[Made]) -> Made:
     """What `write` writes, at `path`; a data set of the same columns that is there already is opened, with a warning.
 
     Errors: `Failure` for an output of other content, unless `force` replaces a data set, and what `write` raises.
@@ -107,12 +107,12 @@ def unless_there(path: PathLike, force: bool, write: Callable[[Path], Made], kin
     if force or not os.path.lexists(path):
         return write(path)
     other = Failure(f"{path} exists already and has other content; give another path, or force=True to replace it")
-    if (there := _content(path)) is None:
+    if (existing := _content(path)) is None:
         raise Failure(f"{path} exists already and is no data set; give another path")
     made = path.with_name(f"{hidden_name(path)}{os.getpid()}")
     try:
         write(made).close()
-        if _content(made) != there:
+        if _content(made) != existing:
             raise other
     finally:
         shutil.rmtree(made, ignore_errors=True)
@@ -211,8 +211,8 @@ def _graph(data: Data, left_out: set[str], where: str) -> Columns:
             f"{where}: has {', '.join(unknown)}, which a graph_set has no columns for; leave_out={unknown} leaves it out"
         )
     nodes = int(data.num_nodes or 0)
-    if nodes > _MOST_NODES:
-        raise UsageError(f"{where}: has {nodes} nodes, expected {_MOST_NODES} at most; plimsoll.ingest.graph takes larger ones")
+    if nodes > _MAX_NODES:
+        raise UsageError(f"{where}: has {nodes} nodes, expected {_MAX_NODES} at most; plimsoll.ingest.graph takes larger ones")
     edges = _edges(values.get("edge_index"), nodes, where)
     node_target = targets_of(node_y, nodes, f"{where}: node_y")
     return Columns(

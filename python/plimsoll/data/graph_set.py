@@ -265,14 +265,14 @@ def _is_number(at: Any) -> bool:
 def _selected(indices: Sequence[int], at: Any) -> Sequence[int]:
     if isinstance(at, slice):
         return indices[at]
-    wanted = np.asarray(at if hasattr(at, "__array__") else list(at))
-    if wanted.dtype == bool:
-        if wanted.shape != (len(indices),):
-            raise UsageError(f"a mask of shape {wanted.shape} over {len(indices)} graphs; expected one value a graph")
-        wanted = np.flatnonzero(wanted)
-    if wanted.ndim != 1 or (wanted.size and wanted.dtype.kind not in "iu"):
-        raise UsageError(f"{wanted.dtype} of shape {wanted.shape} for graphs; expected whole numbers or a mask")
-    wrong = [int(i) for i in wanted if not -len(indices) <= i < len(indices)]
+    chosen = np.asarray(at if hasattr(at, "__array__") else list(at))
+    if chosen.dtype == bool:
+        if chosen.shape != (len(indices),):
+            raise UsageError(f"a mask of shape {chosen.shape} over {len(indices)} graphs; expected one value a graph")
+        chosen = np.flatnonzero(chosen)
+    if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+        raise UsageError(f"{chosen.dtype} of shape {chosen.shape} for graphs; expected whole numbers or a mask")
+    wrong = [int(i) for i in chosen if not -len(indices) <= i < len(indices)]
     if wrong:
         raise IndexError(f"graph {wrong[0]} of {len(indices)}")
-    return [indices[int(i)] for i in wanted]
+    return [indices[int(i)] for i in chosen]

@@ -28,7 +28,7 @@ class GraphView:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GraphView):
             return NotImplemented
-        return all(_same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return all(_are_equal(getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
 
     def __repr__(self) -> str:
         columns = {name: getattr(self, name) for name in ("x", "edge_index", "edge_attr", "target", "node_y", "node_target", "pos")}
@@ -44,7 +44,7 @@ class GraphView:
         return int(self.edge_index.shape[1])
 
 
-def _same(one: Any, other: Any) -> bool:
-    if not isinstance(one, np.ndarray):
-        return bool(one is other or one == other)
-    return isinstance(other, np.ndarray) and np.array_equal(one, other, equal_nan=one.dtype.kind == "f")
+def _are_equal(value: Any, other: Any) -> bool:
+    if not isinstance(value, np.ndarray):
+        return bool(value is other or value == other)
+    return isinstance(other, np.ndarray) and np.array_equal(value, other, equal_nan=value.dtype.kind == "f")

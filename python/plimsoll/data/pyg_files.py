@@ -101,8 +101,8 @@ def _require_free(out: Path, force: bool, files: set[Path]) -> None:
     """Errors: `Failure` where there is something; with `force`, something that is none of the files to write."""
     if not os.path.lexists(out):
         return
-    there = [out] if not out.is_dir() else sorted(path for path in out.rglob("*") if not path.is_dir())
-    if others := [path for path in there if path not in files]:
+    existing = [out] if not out.is_dir() else sorted(path for path in out.rglob("*") if not path.is_dir())
+    if others := [path for path in existing if path not in files]:
         raise Failure(f"{others[0]} was not written by plimsoll there; name another output")
     if not force:
         raise Failure(f"{out} exists already; give --force to replace it")
@@ -129,10 +129,10 @@ def _joined(graphs: GraphSet, first: int, end: int) -> tuple[dict[str, Any], dic
     columns: dict[str, Any] = {}
     slices: dict[str, Any] = {}
 
-    def add(name: str, column: str, rows: slice, of: str) -> None:
+    def add(name: str, column: str, rows: slice, unit: str) -> None:
         values = torch.from_numpy(np.array(graphs._column(column)[rows], order="C"))
         columns[name] = values.squeeze(-1) if "target" in column and values.shape[-1] == 1 else values
-        slices[name] = starts[of]
+        slices[name] = starts[unit]
 
     some = slice(first, end)
     if graphs.x.shape[1]:

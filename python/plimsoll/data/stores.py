@@ -26,7 +26,7 @@ class FeatureStore(PygFeatureStore):  # type: ignore[misc]
     def __init__(self, graph: GraphColumns) -> None:
         super().__init__()
         self.__dict__["_graph"] = graph
-        names = [name for name, there in (("x", graph.num_node_features), ("y", graph.y is not None)) if there]
+        names = [name for name, present in (("x", graph.num_node_features), ("y", graph.y is not None)) if present]
         self.__dict__["_columns"] = {name: graph.tensor(name) for name in names}
         self.__dict__["_scale"] = graph.tensor("x_scale") if graph.has_column("x_scale") else None
 
@@ -83,8 +83,8 @@ class GraphStore(PygGraphStore):  # type: ignore[misc]
         return [EdgeAttr(edge_type=None, layout=layout, is_sorted=layout == "csc", size=(nodes, nodes))]
 
     def _get_edge_index(self, edge_attr: EdgeAttr) -> tuple[Tensor, Tensor] | None:
-        (there,) = self.get_all_edge_attrs()
-        if edge_attr.edge_type is not None or edge_attr.layout != there.layout:
+        (present,) = self.get_all_edge_attrs()
+        if edge_attr.edge_type is not None or edge_attr.layout != present.layout:
             return None
         if self._edges is None:
             self.__dict__["_edges"] = self._graph.tensor("indptr"), self._graph.tensor("indices").to(torch.int64)

@@ -139,7 +139,7 @@ class Roll:
             self._told_s = 0.0
             return ""
         if gone := [rank for rank in self._others() if self._has_failed(store, rank)]:
-            return self._agree(_ended([self._told(store, rank) for rank in gone]), store)
+            return self._agree(_ended([self._describe(store, rank) for rank in gone]), store)
         return self._look_at_progress(store, mine)
 
     def _look_at_progress(self, store: Store, mine: Beat) -> str:
@@ -154,7 +154,7 @@ class Roll:
                 return self._agree(_text(f"all ranks have waited for each other for {mine.waiting_s:.0f} s"), store)
         if working and mine.waiting_s - self._told_s >= self._timeout and self._heard.is_first_to_wait():
             self._told_s = mine.waiting_s
-            who = ", ".join(self._told(store, rank) for rank in working)
+            who = ", ".join(self._describe(store, rank) for rank in working)
             print(f"plimsoll: waiting for {who} for {mine.waiting_s:.0f} s; it is alive and at work", file=sys.stderr, flush=True)
         return ""
 
@@ -208,7 +208,7 @@ class Roll:
             gone += [rank for rank in waited_for if self._is_gone(self._store, rank)]
             waited_for = [rank for rank in waited_for if rank not in gone]
             time.sleep(0.02)
-        return [self._told(self._store, rank) for rank in sorted(gone + waited_for)]
+        return [self._describe(self._store, rank) for rank in sorted(gone + waited_for)]
 
     def _is_gone(self, store: Store, rank: int) -> bool:
         """Whether a rank has left, or its process on this machine is no more."""
@@ -221,14 +221,14 @@ class Roll:
         """Whether a rank is gone before it was done."""
         return self._is_gone(store, rank) and not (store.check([f"left/{rank}"]) and store.get(f"left/{rank}") == b"0")
 
-    def _told(self, store: Store, rank: int) -> str:
+    def _describe(self, store: Store, rank: int) -> str:
         process, host, _ = store.get(f"here/{rank}").decode().split(" ", 2)
         left = f"left/{rank}"
         code = f", with exit code {store.get(left).decode()}" if store.check([left]) else ""
         return f"rank {rank} (process {process} on {host}{code})"
 
     def _stalled(self, store: Store, ranks: list[int], what: str) -> str:
-        return _text(f"{', '.join(self._told(store, rank) for rank in ranks)} {what}")
+        return _text(f"{', '.join(self._describe(store, rank) for rank in ranks)} {what}")
 
 
 def _text(what: str) -> str:

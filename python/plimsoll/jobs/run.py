@@ -106,7 +106,7 @@ def train(
     except BudgetExceeded as error:
         if not error.bytes_asked or "--resume" in str(error):
             raise  # it says what works, or has begun
-        raise _naming_what_works(request) from error
+        raise _naming_smallest_budget(request) from error
     _warn_of(done["unsaved"])
     return TrainReport(
         run=Path(run),
@@ -156,7 +156,7 @@ def evaluate(
     except BudgetExceeded as error:
         if not error.bytes_asked and "smallest budget" not in str(error):
             raise  # the process alone is too large
-        raise _naming_what_works(request) from error
+        raise _naming_smallest_budget(request) from error
     _warn_of(done["unsaved"])
     return Evaluation(tuple(done["findings"]["splits"]), done["findings"], done["table"])
 
@@ -188,13 +188,13 @@ def predict(
     except BudgetExceeded as error:
         if not error.bytes_asked and "smallest budget" not in str(error):
             raise  # the process alone is too large
-        raise _naming_what_works(request) from error
+        raise _naming_smallest_budget(request) from error
     return Predictions(out)
 
 
-def _naming_what_works(request: Request) -> BudgetExceeded:
-    least = _torch.smallest_budget(request)
-    return BudgetExceeded(f"the smallest budget that works is {least} bytes ({_torch.format_bytes(least)})")
+def _naming_smallest_budget(request: Request) -> BudgetExceeded:
+    minimum = _torch.smallest_budget(request)
+    return BudgetExceeded(f"the smallest budget that works is {minimum} bytes ({_torch.format_bytes(minimum)})")
 
 
 def _within(request: Request, budget: Budget, threads: int | None, work: Callable[[], Done]) -> Done:

@@ -66,7 +66,7 @@ class BidirectionalNeighborSampler(BaseSampler):  # type: ignore[misc]
             backward[weight_attr] = data.get(weight_attr)
         weight = None if weight_attr is None else "edge_weight"
         # One sampler for each hop and direction: along the edges, then against them.
-        graphs = [edges_of(one, weight_attr) for one in (data, backward)]
+        graphs = [edges_of(edges, weight_attr) for edges in (data, backward)]
         self._hops = [
             [NeighborSampler(graph, [count], replace, weight_attr=weight, seed=seed) for graph in graphs]
             for count in self.num_neighbors
@@ -88,7 +88,8 @@ class BidirectionalNeighborSampler(BaseSampler):  # type: ignore[misc]
         node_counts, edge_counts, first = [len(seeds)], [], 0
         for samplers in self._hops:
             before = edges.shape[1]
-            edges = _first_of_each(torch.cat([edges, *(_edges_around(nodes[first:], *one) for one in zip(samplers, (False, True)))], 1), 2)
+            around = (_edges_around(nodes[first:], sampler, reverse) for sampler, reverse in zip(samplers, (False, True)))
+            edges = _first_of_each(torch.cat([edges, *around], 1), 2)
             first = len(nodes)
             nodes = _first_of_each(torch.cat([nodes, edges[:2, before:].flatten()])[None], 0)[0]
             node_counts.append(len(nodes) - first)

@@ -188,8 +188,8 @@ class DataLoader(EpochLoader["Batch"]):
         return np.asarray(indices, dtype=np.int64)
 
     def __repr__(self) -> str:
-        of = f"{len(self.dataset)} of {type(self.dataset).__name__}" if self._graphs is None else repr(self._graphs)
-        return f"DataLoader({of}, {self._given()})"
+        source = f"{len(self.dataset)} of {type(self.dataset).__name__}" if self._graphs is None else repr(self._graphs)
+        return f"DataLoader({source}, {self._given()})"
 
 
 def _limit(name: str, value: int | None) -> int | None:

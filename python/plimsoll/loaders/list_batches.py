@@ -104,10 +104,10 @@ class ListBatches:
         each = len(items) // ranks if options["drop_last"] else -(-len(items) // ranks)
         items = np.resize(items, each * ranks) if len(items) else items
         size = options["batch_size"] or len(items) or 1
-        if least := options.get("min_steps_per_epoch", 0):
-            if each < least:
-                raise UsageError(f"min_steps_per_epoch={least}: an epoch has {each} graphs a rank; expected as many at least")
-            size = min(size, each // least)
+        if min_steps := options.get("min_steps_per_epoch", 0):
+            if each < min_steps:
+                raise UsageError(f"min_steps_per_epoch={min_steps}: an epoch has {each} graphs a rank; expected as many at least")
+            size = min(size, each // min_steps)
         if self._limits is None:
             return self._cut(items[rank::ranks], size)
         cut = [self._cut(items[other::ranks], size) for other in range(ranks)]

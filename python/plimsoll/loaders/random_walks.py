@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-_MOST = 2**32 - 1
+_MAX_UINT32 = 2**32 - 1
 
 
 def walks(
@@ -46,7 +46,7 @@ def walks(
     if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
         raise UsageError(f"starts: is {chosen.dtype} of shape {chosen.shape}, expected whole numbers of shape [n]")
     walker = _walker(graph, length, walks_per_node, p, q, seed)
-    return walker.walk(np.ascontiguousarray(chosen, dtype=np.int64), whole("epoch", epoch, 0, _MOST))
+    return walker.walk(np.ascontiguousarray(chosen, dtype=np.int64), whole("epoch", epoch, 0, _MAX_UINT32))
 
 
 class RandomWalkLoader(EpochLoader["tuple[Tensor, Tensor]"]):
@@ -79,12 +79,12 @@ class RandomWalkLoader(EpochLoader["tuple[Tensor, Tensor]"]):
         _require_graph(graph)
         self.graph = graph
         options = {
-            "walk_length": whole("walk_length", walk_length, 2, _MOST),
+            "walk_length": whole("walk_length", walk_length, 2, _MAX_UINT32),
             "context_size": whole("context_size", context_size, 2, walk_length),
-            "walks_per_node": whole("walks_per_node", walks_per_node, 1, _MOST),
+            "walks_per_node": whole("walks_per_node", walks_per_node, 1, _MAX_UINT32),
             "p": p,
             "q": q,
-            "num_negative_samples": whole("num_negative_samples", num_negative_samples, 1, _MOST),
+            "num_negative_samples": whole("num_negative_samples", num_negative_samples, 1, _MAX_UINT32),
             "batch_size": whole("batch_size", batch_size, 1),
             "shuffle": bool(shuffle),
             "drop_last": bool(drop_last),
@@ -173,5 +173,5 @@ def _require_graph(graph: Any) -> None:
 
 
 def _walker(graph: Graph, length: int, walks_per_node: int, p: float, q: float, seed: int) -> _core.Walker:
-    length, walks_per_node = whole("length", length, 0, _MOST), whole("walks_per_node", walks_per_node, 1, _MOST)
+    length, walks_per_node = whole("length", length, 0, _MAX_UINT32), whole("walks_per_node", walks_per_node, 1, _MAX_UINT32)
     return _core.Walker(graph._mapping, length, walks_per_node, p, q, whole("seed", seed, 0, 2**64 - 1))

@@ -30,7 +30,7 @@ class SeedBatches(ListBatches):
     def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> ListStream:
         def batch(numbers: list[int]) -> dict[str, Any]:
             tensors, made = self._sample(np.array(numbers, np.int64), epoch)
-            self._delivered = [*(one for one in self._delivered if one.live_bytes), made]
+            self._delivered = [*(native for native in self._delivered if native.live_bytes), made]
             return tensors
 
         return ListStream(lambda batches: map(batch, batches), self._batches(epoch, rank, ranks), first)

@@ -12,9 +12,9 @@ from plimsoll.sync.journal import Event, read_json
 from plimsoll.sync.mlflow_store import KEY, Metric, Store, open_store
 from plimsoll.sync.tracker import Tracker, live
 
-MOST_METRICS = 1000  # of a batch, as the server has it
-MOST_PARAMS = 100
-MOST_LETTERS = 6000  # of a param
+MAX_METRICS = 1000  # of a batch, as the server has it
+MAX_PARAMS = 100
+MAX_LETTERS = 6000  # of a param
 ENDS = {"end": "FINISHED", "interrupted": "KILLED", "out_of_budget": "FAILED"}
 ARTIFACTS = ("recipe.yaml", "manifest.json", "evaluation.json", "report.html", "detector.safetensors")
 
@@ -42,8 +42,8 @@ class MLflow(Tracker):
                 metrics += [Metric(k, v, event.milliseconds, event.fields["epoch"]) for k, v in event.numbers().items()]
             elif event.name == "progress":
                 metrics += [Metric(k, v, event.milliseconds, event.fields["done"]) for k, v in live(event).items()]
-        for first in range(0, len(metrics), MOST_METRICS):
-            self._store.log(child, metrics[first : first + MOST_METRICS], {}, {})
+        for first in range(0, len(metrics), MAX_METRICS):
+            self._store.log(child, metrics[first : first + MAX_METRICS], {}, {})
         turns = [event for event in events if event.name in ("start", "resume", *ENDS)]
         if turns:
             self._turn(stage, child, turns[-1])
@@ -87,10 +87,10 @@ class MLflow(Tracker):
         return self._store.create_run(experiment, name, first.milliseconds, {**tags, KEY: noted["key"]})
 
     def _describe(self, parent: str) -> None:
-        there = self._store.params(parent)  # a param never changes
-        values = {k: v for k, v in recipe_values(self.run).items() if k not in there and not k.startswith("run.")}
+        known = self._store.params(parent)  # a param never changes
+        values = {k: v for k, v in recipe_values(self.run).items() if k not in known and not k.startswith("run.")}
         pairs = iter(values.items())
-        while batch := dict(islice(pairs, MOST_PARAMS)):
+        while batch := dict(islice(pairs, MAX_PARAMS)):
             self._store.log(parent, [], batch, {})
         manifest = read_json(self.run / "manifest.json")
         tags = {f"plimsoll.{key}": str(manifest[key]) for key in ("tool", "build", "identity") if key in manifest}
@@ -126,7 +126,7 @@ def recipe_values(run: Path) -> dict[str, str]:
     """The settings of a run, or the keys of RUN/recipe.yaml, which has a key a line and sections by two blanks, as "training.batch_size"."""
     if not (run / "recipe.yaml").exists():  # of a training in Python
         settings = read_json(run / "manifest.json").get("settings", {})
-        return {key: str(value)[:MOST_LETTERS] for key, value in settings.items()}
+        return {key: str(value)[:MAX_LETTERS] for key, value in settings.items()}
     values: dict[str, str] = {}
     sections: list[str] = []
     for line in (run / "recipe.yaml").read_text().splitlines():

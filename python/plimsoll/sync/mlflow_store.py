@@ -140,12 +140,12 @@ class Package:
         return str(self._client.create_run(experiment, start_time=start, tags=tags, run_name=name).info.run_id)
 
     def log(self, run: str, metrics: list[Metric], params: dict[str, str], tags: dict[str, str]) -> None:
-        of = self._entities
+        entities = self._entities
         self._client.log_batch(
             run,
-            [of.Metric(*metric) for metric in metrics],
-            [of.Param(*param) for param in params.items()],
-            [of.RunTag(*tag) for tag in tags.items()],
+            [entities.Metric(*metric) for metric in metrics],
+            [entities.Param(*param) for param in params.items()],
+            [entities.RunTag(*tag) for tag in tags.items()],
         )
 
     def set_status(self, run: str, status: str, end: int | None) -> None:

@@ -33,12 +33,12 @@ class Tracker(ABC):
         return stage
 
     def save(self) -> None:
-        beside = self._path.with_suffix(".tmp")
-        with open(beside, "w") as file:
+        temporary = self._path.with_suffix(".tmp")
+        with open(temporary, "w") as file:
             json.dump(self.state, file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, self._path)
+        os.replace(temporary, self._path)
 
     def advance(self) -> bool:
         """Sends what has come; whether there was anything. Errors: `Refused`, and others where asking again may help."""
