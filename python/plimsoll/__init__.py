@@ -1,19 +1,19 @@
 """Plimsoll: graph neural networks inside a stated memory budget.
 
-This package has the data sets (`open`, `ingest`, `simulate`, `windows`, `verify`) and the way from and to PyTorch
-Geometric (`from_pyg`, `GraphSet.to_pyg`, `DataLoader`). It needs NumPy; torch and PyTorch Geometric are imported where
-they are asked for, and all of this package on first use. `python -m plimsoll` is the command line. docs/python/ has a
-page a task.
+The package opens and makes data sets (`open`, `ingest`, `simulate`, `windows`, `verify`) and exchanges them with
+PyTorch Geometric (`from_pyg`, `GraphSet.to_pyg`, `DataLoader`). It needs NumPy. It imports torch and PyTorch
+Geometric only for calls that need them, and loads each of its own modules on first use. `python -m plimsoll` is the
+command line. docs/python/ has one page per task.
 """
 
-TYPE_CHECKING = False  # typing itself would take most of the import's time
+TYPE_CHECKING = False  # Importing typing would take most of the package's import time.
 if TYPE_CHECKING:
     from typing import Any
 
 
 def _read_stub() -> "dict[str, tuple[str, str]]":
-    """Reads the public names from `__init__.pyi`: the module of each, and its name there."""
-    import io  # `open` is a name of this module
+    """Reads the public names from `__init__.pyi` and returns the module of each, and its name in that module."""
+    import io  # The name `open` belongs to this module.
 
     with io.open(f"{__path__[0]}/__init__.pyi", encoding="utf-8") as stub:
         lines = [line.split() for line in stub if line.startswith("from ")]
@@ -21,7 +21,7 @@ def _read_stub() -> "dict[str, tuple[str, str]]":
 
 
 def _public_names() -> "dict[str, tuple[str, str]]":
-    """Returns what `_read_stub` reads. The first call reads; an import of the package alone does not."""
+    """Returns what `_read_stub` reads. Reads the stub on the first call only, so importing the package reads nothing."""
     if "_public" not in globals():
         globals()["_public"] = _read_stub()
     return globals()["_public"]  # type: ignore[no-any-return]
@@ -31,7 +31,7 @@ def __getattr__(name: str) -> "Any":
     from importlib import import_module
 
     if name == "__all__":
-        value: Any = sorted(_public_names().keys() - {"open"})  # a program that imports * keeps its own `open`
+        value: Any = sorted(_public_names().keys() - {"open"})  # `import *` leaves the built-in `open` alone.
     elif name == "_torch":
         from plimsoll import _operators
 
@@ -42,7 +42,7 @@ def __getattr__(name: str) -> "Any":
     elif name.startswith("__"):
         raise AttributeError(f"module 'plimsoll' has no attribute {name!r}")
     else:
-        try:  # a module of the package, such as plimsoll.nn
+        try:  # The name may be a module of the package, such as plimsoll.nn.
             return import_module(f"plimsoll.{name}")
         except ModuleNotFoundError as error:
             if error.name != f"plimsoll.{name}":

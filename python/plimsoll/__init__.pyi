@@ -1,4 +1,4 @@
-# The public names of plimsoll, one a line. Type checkers and `__init__.py` read them here, and no other place repeats them.
+# The public names of plimsoll, one per line. Type checkers and `__init__.py` read them here; no other file repeats them.
 from plimsoll import ingest as ingest
 from plimsoll import simulate as simulate
 from plimsoll._core import version as __version__

@@ -1,4 +1,6 @@
-"""`python -m plimsoll`: a rank of a run (docs/ranks.md), a verb that needs torch's own files, or the program of the package."""
+"""Runs `python -m plimsoll`: a rank of a run (docs/ranks.md), a verb written in Python, or the package's `plimsoll`
+program.
+"""
 
 import os
 import sys
@@ -9,7 +11,10 @@ _BY_TRAINER = ("plan", "train", "slurm", "evaluate", "predict")
 
 
 def choose_trainer() -> None:
-    """Names plimsoll-train of the torch that is installed; without one, what the program then says."""
+    """Sets `PLIMSOLL_TRAINER` to the plimsoll-train built for the installed torch.
+
+    Without one, sets `PLIMSOLL_NO_TRAINER` to the message that the program then prints.
+    """
     from importlib.metadata import PackageNotFoundError, version
     from importlib.util import find_spec
 
@@ -25,7 +30,7 @@ def choose_trainer() -> None:
     else:
         os.environ.setdefault("PLIMSOLL_TRAINER", str(trainer))
         torch = find_spec("torch")
-        if torch is not None and torch.origin is not None:  # it may be in another folder of packages than this one
+        if torch is not None and torch.origin is not None:   # torch may be installed in another site-packages folder than plimsoll.
             libraries = [str(Path(torch.origin).parent / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
             os.environ["LD_LIBRARY_PATH"] = ":".join(filter(None, libraries))
 

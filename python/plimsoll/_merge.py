@@ -1,4 +1,4 @@
-"""Shards of one data set, joined: `plimsoll.merge`."""
+"""Joins the shards of one data set: `plimsoll.merge`."""
 
 from __future__ import annotations
 
@@ -19,12 +19,17 @@ def merge(
     budget: Budget = None,
     progress: Progress = None,
 ) -> DataSet:
-    """Joins all shards of one `frames` or `graph_set`, in any order, and opens the set.
+    """Joins all shards of one `frames` or `graph_set` data set and opens the result.
 
-    It is the set that `plimsoll.ingest.can` or `plimsoll.windows` makes without `shard`, byte for byte. Progress
-    counts bytes of columns, each once when it is checked and once when it is copied; the other arguments are those of
-    `plimsoll.ingest`. Errors: `InputError` that names the shard which is missing, damaged, or of another set;
-    `BudgetExceeded`, `Failure`.
+    The result is byte for byte the data set that `plimsoll.ingest.can` or `plimsoll.windows` makes without `shard`.
+
+    - `shards`: paths of all shards, in any order.
+    - `out`: path of the new data set.
+    - `force`, `budget`: as in `plimsoll.ingest`.
+    - `progress`: as in `plimsoll.ingest`. Counts bytes of columns, each once when it is checked and once when it is
+      copied.
+
+    Errors: `InputError` naming a shard that is missing, damaged or part of another set; `BudgetExceeded`; `Failure`.
     """
     options = _core.MergeOptions()
     options.shards = [Path(shard) for shard in shards]

@@ -1,4 +1,4 @@
-"""Data sets of every kind, opened and verified: `plimsoll.open` and `plimsoll.verify`."""
+"""Opens and verifies data sets of every kind: `plimsoll.open` and `plimsoll.verify`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from plimsoll.errors import InputError
 
 
 def open(path: PathLike) -> Frames | GraphSet | Graph | Predictions | Attention:
-    """Opens a data set for reading, of whichever kind it is.
+    """Opens a data set for reading and returns an object of the class for its kind.
 
-    Its columns are mapped: opening takes milliseconds and no memory for them. Errors: `InputError`.
+    Columns are memory-mapped, so opening takes milliseconds and no memory for them. Errors: `InputError`.
     """
     kind = _core.kind_of(Path(path))
     for known in (Frames, GraphSet, Graph, Predictions, Attention):
@@ -29,9 +29,9 @@ def open(path: PathLike) -> Frames | GraphSet | Graph | Predictions | Attention:
 
 
 def verify(path: PathLike) -> list[str]:
-    """Reads a data set through and through: every checksum, offset, index and flag.
+    """Reads a whole data set and checks every checksum, offset, index and flag.
 
-    Gives what is wrong, a sentence each; an empty list where it is whole. Memory does not grow with it.
-    Errors: `InputError` when it cannot even be opened.
+    Returns one sentence per problem; an empty list if the data set is intact. Memory does not grow with the size of
+    the data set. Errors: `InputError` if the data set cannot be opened.
     """
     return _core.verify(Path(path))

@@ -1,6 +1,7 @@
-"""plimsoll._torch: the operators, the allocator of the ledger and what is bound beside them, loaded once.
+"""Loads plimsoll._torch once: torch's operators, the ledger's allocator and the other bindings that need torch.
 
-It is built for one version of torch: the package has a folder `torch-VERSION` for each that it was built for.
+The library is built for one version of torch. The package has a folder `torch-VERSION` for each version it was built
+for.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ _PACKAGE = Path(__file__).parent
 
 
 def versions() -> list[str]:
-    """Versions of torch that the package was built for, such as "2.13"."""
+    """Returns the versions of torch that the package was built for, such as "2.13"."""
     return sorted(folder.name.removeprefix("torch-") for folder in _PACKAGE.glob("torch-*"))
 
 
 def folder_of(torch_version: str) -> Path:
-    """What was built for this version of torch. Errors: `MissingPackage`."""
+    """Returns the folder with the files built for this version of torch. Errors: `MissingPackage`."""
     found = ".".join(torch_version.split(".")[:2])
     folder = _PACKAGE / f"torch-{found}"
     if not folder.is_dir():
@@ -37,9 +38,9 @@ def folder_of(torch_version: str) -> Path:
 
 
 def load() -> ModuleType:
-    """Loads plimsoll._torch and returns it. From then on torch's CPU tensors are entered in the ledger.
+    """Loads plimsoll._torch and returns it. From then on the ledger counts torch's CPU tensors.
 
-    Errors: `MissingPackage` where torch cannot be imported, or is none that the package was built for.
+    Errors: `MissingPackage` if torch cannot be imported, or if the package was not built for its version.
     """
     if "plimsoll._torch" in sys.modules:
         return sys.modules["plimsoll._torch"]
@@ -47,7 +48,7 @@ def load() -> ModuleType:
         import torch
     except ImportError as error:
         raise MissingPackage(f"{error}; install it: pip install torch") from error
-    from plimsoll import _core  # noqa: F401  the ledger, and what errors are translated to
+    from plimsoll import _core  # noqa: F401  This loads the ledger and registers the error classes.
 
     folder = folder_of(torch.__version__)
     files = [folder / f"_torch{suffix}" for suffix in EXTENSION_SUFFIXES if (folder / f"_torch{suffix}").exists()]

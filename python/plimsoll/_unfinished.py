@@ -1,4 +1,4 @@
-"""What torch keeps of a backward pass that an error ended."""
+"""Frees what torch keeps of a backward pass that ended with an error."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import sys
 
 
 def drop_unfinished_backward() -> None:
-    """Frees the tensors of operations that were still to come in this thread's last backward pass.
+    """Frees the tensors of operations that this thread's last backward pass did not reach.
 
-    They wait in the queue that torch's engine has for the thread (torch/csrc/autograd/engine.cpp), where only its next
-    backward pass finds that they are of no use. So one is made, of a tensor without memory.
+    torch's engine keeps them in a queue per thread (torch/csrc/autograd/engine.cpp) and only drops them during the
+    thread's next backward pass. This function runs one on a tensor without memory.
     """
     if (torch := sys.modules.get("torch")) is None:
         return

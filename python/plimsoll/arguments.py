@@ -1,4 +1,4 @@
-"""What functions that make data sets have in common."""
+"""Types and checks for arguments that several public functions share."""
 
 from __future__ import annotations
 
@@ -15,37 +15,40 @@ Progress: TypeAlias = Callable[[int, int], object] | None
 
 
 def budget_text(budget: Budget) -> str:
-    """Bytes as a number, or text as for --budget; None is the default."""
+    """Returns a budget as text in the form of `--budget`: a number of bytes or a size. None becomes "", the default."""
     return "" if budget is None else str(budget)
 
 
 def thread_count(threads: int | None) -> int:
+    """Returns `threads`, 1 to 1024, or the number of processors this process may use for None. Errors: `UsageError`."""
     if threads is None:
         return len(os.sched_getaffinity(0))
     return whole("threads", threads, 1, 1024)
 
 
 def one_of(name: str, value: str, words: tuple[str, ...]) -> str:
+    """Returns `value` if it is one of `words`. Errors: `UsageError`."""
     if value not in words:
         raise UsageError(f"{name}={value!r}: expected one of {', '.join(words)}")
     return value
 
 
 def texts(name: str, values: Iterable[str]) -> list[str]:
+    """Returns `values` as a list. Errors: `UsageError` for a single string."""
     if isinstance(values, str):
         raise UsageError(f"{name}={values!r}: expected a list of texts")
     return list(values)
 
 
 def whole(name: str, value: Any, minimum: int, maximum: int = 2**63 - 1) -> int:
-    """A whole number within bounds."""
+    """Returns `value` as an int from `minimum` to `maximum`. Errors: `UsageError`."""
     if isinstance(value, bool) or not hasattr(value, "__index__") or not minimum <= int(value) <= maximum:
         bound = f"of {minimum} or more" if maximum >= 2**62 else f"from {minimum} to {maximum}"
         raise UsageError(f"{name}={value!r}: expected a whole number {bound}")
     return int(value)
 
 
-# Arguments of torch's and PyTorch Geometric's loaders that say how batches are made, not which: one thread of C++ makes them.
+# Arguments of torch's and PyTorch Geometric's loaders that change how batches are made, but not their contents.
 _HOW = {
     "filter_per_worker", "in_order", "is_sorted", "multiprocessing_context", "num_workers", "persistent_workers",
     "pin_memory_device", "temporal_strategy", "timeout", "worker_init_fn",
@@ -66,9 +69,9 @@ _REMEDIES = {
 
 
 def accept_loader_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Of arguments that other loaders have, those that say how batches are made.
+    """Returns those options of other loaders that change how batches are made, but not their contents.
 
-    Errors: `UsageError` for one that would change batches, `TypeError` for one that no loader has.
+    Errors: `UsageError` for an option that would change batches, `TypeError` for one that no loader has.
     """
     for name, value in options.items():
         if name in _REMEDIES and value is not None:
@@ -79,6 +82,6 @@ def accept_loader_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def require_other_file(out: Path, source: PathLike) -> None:
-    """Errors: `Failure` where an output is the file that is read."""
+    """Checks that an output is not the file that is read. Errors: `Failure`."""
     if out.exists() and Path(source).exists() and out.samefile(source):
         raise Failure(f"{out} is read, and would be written over; name another file")

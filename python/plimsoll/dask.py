@@ -1,4 +1,4 @@
-"""Captures read by the workers of a Dask cluster, on one machine or many (docs/cluster.md)."""
+"""Reads captures on the workers of a Dask cluster, on one machine or many (docs/cluster.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from plimsoll.can.ingest import as_list
 from plimsoll.errors import UsageError
 from plimsoll.replacing import hidden_name
 
-# Of a worker's limit: Dask pauses a worker at 80 % of it.
+# The share of a worker's memory limit that its shards may use. Dask pauses a worker at 80 % of the limit.
 _SHARE_OF_LIMIT = 0.75
 
 
@@ -31,20 +31,28 @@ def ingest(
     force: bool = False,
     **options: Any,
 ) -> Frames:
-    """CAN captures to `frames`, shard by shard on the workers of `client`, a `distributed.Client`.
+    """Reads CAN captures into a `frames` data set, shard by shard on the workers of `client`, and opens it.
 
-    Workers and caller see `sources` and the folder of `out` under the same names. `budget` is what a shard may take of
-    a worker's memory, in bytes; it is never more than three quarters of the worker's own limit, less what the worker
-    holds, shared by its threads. `shards` is by default the number of all threads of all workers; `options` are those
-    of `plimsoll.ingest.can`. The set is, byte for byte, the one that `plimsoll.ingest.can` makes. Shards lie beside
-    `out` meanwhile; after an error they stay, and the next call with the same arguments makes those alone that are
-    missing. Errors: those of `plimsoll.ingest.can` and `plimsoll.merge`; those of the cluster.
+    The result is byte for byte the data set that `plimsoll.ingest.can` makes.
+
+    - `client`: a `distributed.Client`.
+    - `sources`, `out`: as in `plimsoll.ingest.can`. Workers and caller must see them under the same paths.
+    - `budget`: bytes of a worker's memory that one shard may use. It is capped at three quarters of the worker's
+      memory limit, minus what the worker holds, divided by the worker's threads.
+    - `shards`: number of shards. By default the number of threads of all workers.
+    - `force`: replace an existing output.
+    - `options`: further arguments of `plimsoll.ingest.can`.
+
+    Shards are stored next to `out` until they are merged. After an error they are kept, and the next call with the
+    same arguments makes only the missing ones.
+
+    Errors: those of `plimsoll.ingest.can`, `plimsoll.merge` and the cluster.
     """
     for name in ("shard", "threads", "progress"):
         if name in options:
             raise UsageError(f"{name} is settled by plimsoll.dask.ingest")
     if Path(out).exists() and not force:
-        return _ingest.can(sources, out, **options)  # the same, or an error that says what to do
+        return _ingest.can(sources, out, **options)   # This opens the same set, or raises an error that says what to do.
     threads = sum(client.nthreads().values())
     if shards is None and threads == 0:
         raise UsageError("the cluster has no workers yet; client.wait_for_workers(1) waits for one")
@@ -70,7 +78,10 @@ def ingest(
 def _make_shard(
     sources: list[str], out: str, shard: str, budget: int | None, force: bool, options: dict[str, Any]
 ) -> tuple[str, str] | None:
-    """Runs on a worker. Gives an error as its class and text: Dask cannot send a MemoryError of several bases."""
+    """Makes one shard on a worker.
+
+    Returns an error as its class and text, because Dask cannot send a MemoryError with several base classes.
+    """
     limits = [limit for limit in (budget, _free_bytes_of_worker()) if limit is not None]
     try:
         _ingest.can(sources, out, shard=shard, threads=1, budget=min(limits, default=None), force=force, **options)
@@ -80,7 +91,7 @@ def _make_shard(
 
 
 def _free_bytes_of_worker() -> int | None:
-    """Bytes that a task may take beside what the worker holds; None: the worker has no limit."""
+    """Returns the bytes that a task may use in addition to what the worker holds; None if the worker has no limit."""
     worker = import_module("distributed").get_worker()
     limit = worker.memory_manager.memory_limit
     if not limit:

@@ -1,6 +1,6 @@
 """The errors that end an operation, as in C++ (src/base/error.h).
 
-Each text says what was found, what was expected and the remedy. `exit_code` is that of the command line.
+Each message says what was found, what was expected and what to do. `exit_code` is the exit code of the command line.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from plimsoll._unfinished import drop_unfinished_backward
 
 
 class Error(Exception):
-    """What all errors of Plimsoll have in common."""
+    """The base class of all errors of Plimsoll."""
 
     exit_code = 1
 
 
 class Failure(Error, RuntimeError):
-    """Something outside the input went wrong: a full disk, a missing permission, an output that exists."""
+    """Something other than the input went wrong: a full disk, a missing permission, an output that exists."""
 
 
 class UsageError(Error, ValueError):
-    """An argument is not what we understand, or a data set is closed."""
+    """An argument is not valid, or a data set is closed."""
 
     exit_code = 2
 
 
 class InputError(Error, ValueError):
-    """A file or data set is not what it should be, or is not there."""
+    """A file or data set is missing, damaged or of another kind than expected."""
 
     exit_code = 3
 
 
 class BudgetExceeded(Error, MemoryError):
-    """A budget does not suffice.
+    """A memory budget is too small.
 
-    `tag` names what the refused bytes were for (docs/memory.md), `bytes_asked` and `bytes_free` how many were
-    asked for and left; empty and 0 where the system refused.
+    `tag` names the purpose of the refused bytes (docs/memory.md). `bytes_asked` and `bytes_free` are the bytes
+    requested and the bytes left. They are "" and 0 if the system, not the budget, refused the memory.
     """
 
     exit_code = 4
@@ -47,16 +47,16 @@ class BudgetExceeded(Error, MemoryError):
 
     def __init__(self, *args: object) -> None:
         super().__init__(*args)
-        # torch hands on the text alone.
+        # torch passes on only the text, so the numbers are read from it.
         if found := re.search(r"\((\d+) bytes\) asked for '(\w+)', (\d+) bytes free", str(self)):
             self.bytes_asked, self.tag, self.bytes_free = int(found[1]), found[2], int(found[3])
 
     def free_frames(self) -> None:
-        """Frees what the calls that the error ended still hold, such as activations of the step that was refused.
+        """Frees what the failed calls still hold, such as the activations of the refused step.
 
-        An exception keeps the local variables of every call that it passed, as long as somebody holds it, and torch the
-        rest of a backward pass: inside `except ... as error`, this gives their memory back. `plimsoll.budget` does it for
-        an error that leaves it.
+        An exception keeps the local variables of every call it passed through for as long as it is referenced, and
+        torch keeps the rest of a backward pass. Call this inside `except ... as error` to free their memory.
+        `plimsoll.budget` calls it for an error that leaves its block.
         """
         seen: BaseException | None = self
         while seen is not None:
@@ -65,7 +65,7 @@ class BudgetExceeded(Error, MemoryError):
         drop_unfinished_backward()
 
     def alone(self) -> BudgetExceeded:
-        """The error, which holds nothing of the calls that it ended any more."""
+        """Frees what the failed calls hold and returns the error without its traceback."""
         self.free_frames()
         return self.with_traceback(None)
 

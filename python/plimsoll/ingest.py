@@ -1,10 +1,14 @@
-"""Data of others, read into data sets.
+"""Reads files of other formats into data sets.
 
-Common arguments: `budget` is the memory the call may take, beside what the process holds already, in bytes or as
-text ("64MiB"; by default 256 MiB, or less where the system has less). `threads` is how many may work, by default
-the processors at hand. `force` replaces an output that exists; one that was made from the same source is opened
-and left alone. `progress` is called with what is done and what there is to do, a few times a second. The
-interpreter goes on meanwhile, and Ctrl-C ends the call; the output is then as it was.
+Arguments that all functions share:
+
+- `budget`: memory the call may use in addition to what the process already holds, in bytes or as text ("64MiB"). By
+  default 256 MiB, or less if the system has less.
+- `threads`: maximum number of threads. By default the number of processors available to the process.
+- `force`: replace an existing output. An output that was made from the same source is opened and left alone.
+- `progress`: called with the work done and the total work, a few times per second.
+
+The interpreter keeps running during a call. Ctrl-C ends the call and leaves the output as it was.
 """
 
 from plimsoll.can.ingest import can

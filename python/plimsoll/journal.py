@@ -1,5 +1,6 @@
-"""What a training in Python says about itself: the folder of a run, which `plimsoll top`, `compare`, `sync` and trackers
-read (docs/formats/run.md)."""
+"""Writes the journal of a training run in Python: the folder that `plimsoll top`, `compare`, `sync` and trackers read
+(docs/formats/run.md).
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ Row: TypeAlias = dict[str, Any]
 
 
 class RunJournal:
-    """Writes the journal, `metrics.csv` and the manifest of one stage of a run, as `plimsoll train` writes them.
+    """Writes the journal, `metrics.csv` and the manifest of one stage of a run, as `plimsoll train` does.
 
         with RunJournal("runs/mine", settings={"hidden": 64}, trackers=["tensorboard"]) as journal:
             journal.start(total=epochs * graphs, max_epochs=epochs)
@@ -33,10 +34,16 @@ class RunJournal:
                 journal.epoch(epoch, training_loss=loss)
             journal.end()
 
-    `settings` are what `compare` shows in place of a recipe. `trackers` are those of `run.trackers`; a package that is
-    missing is a `UsageError` before anything is made. A folder that holds a run is refused unless `resume` is true:
-    then the journal goes on, and epochs from the one that is repeated on are written again. Where a block ends without
-    `end()`, the run was interrupted. Not thread-safe. Errors: `UsageError`, `Failure` where another process has the run.
+    - `run`: the folder of the run.
+    - `stage`, `seed`: name of the stage and seed of the run; the journal is in `run`/seed-SEED/STAGE.
+    - `settings`: what `compare` shows in place of a recipe.
+    - `trackers`: as `run.trackers` in a recipe. A missing package is a `UsageError` before anything is written.
+    - `resume`: continue the run in the folder; repeated epochs replace their earlier rows. Without it a folder that
+      holds a run is refused.
+
+    If the block ends without `end()`, the run is recorded as interrupted. Not thread-safe.
+
+    Errors: `UsageError`; `Failure` if another process has the run.
     """
 
     def __init__(
@@ -77,8 +84,13 @@ class RunJournal:
         self._ended = False
 
     def start(self, *, total: int, max_epochs: int, planned_bytes: int = 0, **fields: object) -> None:
-        """Training starts, and the folder is made: `total` graphs of all epochs together. `planned_bytes` is the peak of
-        the process as planned, 0 where there is no plan; other fields are written as they are."""
+        """Makes the folder and records the start of training.
+
+        - `total`: graphs of all epochs together.
+        - `max_epochs`: number of epochs.
+        - `planned_bytes`: planned peak memory of the process in bytes, 0 if there is no plan.
+        - `fields`: further fields, written as they are.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         self._lock = self._torch.RunLock(self.run)
         self._manifest["budget_bytes"] = fields.get("budget_bytes")
@@ -97,7 +109,10 @@ class RunJournal:
         )
 
     def progress(self, epoch: int, step: int, done: int) -> None:
-        """`done` graphs of all epochs have gone through. Writes each second at first and each 10 s at last."""
+        """Records that `done` graphs of all epochs are trained, at step `step` of epoch `epoch`.
+
+        Writes at most once per second at first, and at most every 10 s later in the run.
+        """
         now = time.monotonic()
         if self._last_done >= 0 and now - self._last < min(max((now - self._started) / 60, 1.0), 10.0):
             return
@@ -112,13 +127,18 @@ class RunJournal:
         self._last, self._last_done = now, done
 
     def begin_epoch(self) -> None:
-        """Peaks and seconds of the epoch count from here; else from the end of the last one."""
+        """Starts measuring the peak and the seconds of an epoch. Without this call they count from the end of the last
+        epoch.
+        """
         self._outer_peak = max(self._outer_peak, self._torch.begin_peak())
         self._epoch_start = time.monotonic()
 
     def epoch(self, epoch: int, graphs: int = 0, **metrics: Number) -> None:
-        """An epoch, from 1 on, has ended: `graphs` went through it. Its metrics, such as `training_loss`, and what it cost
-        become a row of metrics.csv."""
+        """Records the end of an epoch, counted from 1, and adds a row to metrics.csv.
+
+        - `graphs`: graphs trained in this epoch.
+        - `metrics`: numbers of the epoch, such as `training_loss`. Seconds and memory are added.
+        """
         seconds = time.monotonic() - self._epoch_start
         memory = self._memory()
         row: Row = {
@@ -139,12 +159,15 @@ class RunJournal:
         self.begin_epoch()
 
     def end(self, **fields: object) -> None:
-        """Training has ended."""
+        """Records the end of training with these fields."""
         self._ended = True
         self._tell("end", fields)
 
     def close(self) -> None:
-        """Gives the run back; without `end` before it was interrupted. Does nothing before `start` and the second time."""
+        """Writes the manifest and releases the run. Without an earlier `end` the run is recorded as interrupted.
+
+        Does nothing before `start` and on the second call.
+        """
         if self._lock is None:
             self._trackers = None
             return
@@ -207,5 +230,5 @@ def _rows_of(metrics: Path) -> list[Row]:
 
 
 def _finite(fields: Mapping[str, object]) -> Mapping[str, object]:
-    # JSON has no NaN.
+    # JSON has no NaN or infinity.
     return {key: None if isinstance(value, float) and value - value != 0 else value for key, value in fields.items()}

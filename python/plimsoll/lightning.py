@@ -1,4 +1,4 @@
-"""A callback of Lightning that writes the journal of a run, as `plimsoll train` does (docs/seeing.md)."""
+"""A Lightning callback that writes the journal of a run, as `plimsoll train` does (docs/seeing.md)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ except ImportError:
 
 
 class JournalCallback(Callback):  # type: ignore[misc]  # Lightning may be missing where types are checked
-    """Writes the journal of a training into the folder `run`, which `plimsoll top`, `compare` and `sync` read.
+    """Writes the journal of a training run into the folder `run`, which `plimsoll top`, `compare` and `sync` read.
 
         trainer = lightning.Trainer(callbacks=[JournalCallback("runs/mine", trackers=["tensorboard"])])
 
-    An epoch has the mean loss of its training steps, weighted by graphs, every number that the module logged, the learning
-    rate of the first optimizer, time and memory. `settings` are what `compare` shows, and the hyperparameters of the
-    module. The other arguments are those of `RunJournal`. Of several processes the first one writes.
+    Each epoch records the mean loss of its training steps weighted by graphs, every number the module logged, the
+    learning rate of the first optimizer, time and memory. `settings` are shown by `compare`, together with the
+    hyperparameters of the module. The other arguments are those of `RunJournal`. Only global rank 0 writes.
     """
 
     def __init__(
@@ -39,8 +39,8 @@ class JournalCallback(Callback):  # type: ignore[misc]  # Lightning may be missi
     ) -> None:
         self._run, self._settings, self._trackers, self._resume = run, dict(settings or {}), list(trackers), resume
         self._journal: RunJournal | None = None
-        self._graphs = 0  # of an epoch
-        self._loss, self._done = 0.0, 0  # of this epoch so far
+        self._graphs = 0  # graphs per epoch
+        self._loss, self._done = 0.0, 0  # summed loss and graphs of this epoch so far
 
     def setup(self, trainer: Any, module: Any, stage: str) -> None:
         if stage != "fit" or not trainer.is_global_zero:
@@ -72,7 +72,7 @@ class JournalCallback(Callback):  # type: ignore[misc]  # Lightning may be missi
             return
         graphs = _count(batch)
         loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
-        parts = trainer.accumulate_grad_batches if module.automatic_optimization else 1  # Lightning has divided by them
+        parts = trainer.accumulate_grad_batches if module.automatic_optimization else 1   # Lightning has divided the loss by this.
         self._loss += math.nan if loss is None else float(loss) * parts * graphs
         self._done += graphs
         self._journal.progress(trainer.current_epoch + 1, index + 1, trainer.current_epoch * self._graphs + self._done)
@@ -81,7 +81,7 @@ class JournalCallback(Callback):  # type: ignore[misc]  # Lightning may be missi
         if self._journal is None or trainer.sanity_checking:
             return
         metrics = {name: float(value) for name, value in trainer.callback_metrics.items() if name not in ("epoch", "graphs")}
-        for name in ("val_loss", "valid_loss"):  # by the journal's name
+        for name in ("val_loss", "valid_loss"):  # The journal calls it validation_loss.
             if name in metrics:
                 metrics["validation_loss"] = metrics.pop(name)
         metrics["training_loss"] = self._loss / self._done if self._done else math.nan
@@ -111,7 +111,7 @@ def _count(batch: Any) -> int:
 
 
 def _graphs_of(trainer: Any) -> int:
-    """Of an epoch; batches where the data set has no length."""
+    """Returns the number of graphs in an epoch, or of batches if the data set has no length; 0 if neither is known."""
     dataset = getattr(trainer.train_dataloader, "dataset", None)
     if dataset is not None and hasattr(dataset, "__len__"):
         return len(dataset)

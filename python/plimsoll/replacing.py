@@ -1,4 +1,4 @@
-"""Outputs that are there whole or not at all, also after a power failure, as those of C++ (src/io/new_folder.h)."""
+"""Writes outputs that appear whole or not at all, even after a power failure, as in C++ (src/io/new_folder.h)."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from plimsoll.errors import Error, Failure
 
 
 def hidden_name(path: Path) -> str:
-    """What hidden names beside `path` begin with: .NAME., of a long NAME its beginning, so that there is room for more."""
+    """Returns the prefix of hidden names next to `path`: .NAME., shortened for a long NAME so that a suffix fits."""
     return f".{os.fsencode(path.name)[:200].decode(errors='ignore')}."
 
 
 @contextmanager
 def failures_of(path: Path) -> Iterator[None]:
-    """Errors of the system are `Failure`."""
+    """Turns errors of the system inside the block into `Failure`."""
     try:
         yield
     except Error:
         raise
     except (OSError, RuntimeError) as error:
-        reason = error if isinstance(error, OSError) else error.__context__  # torch.save hides what its stream raised
+        reason = error if isinstance(error, OSError) else error.__context__   # torch.save hides the error of its stream.
         if not isinstance(reason, OSError):
             raise
         raise Failure(f"{path} cannot be written: {reason}; make room or name another output") from error
@@ -33,9 +33,9 @@ def failures_of(path: Path) -> Iterator[None]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """A name beside `path` to write to, which becomes `path` when the block ends. If it fails, all is as it was.
+    """Gives a temporary path next to `path`, which replaces `path` when the block ends.
 
-    Errors: `Failure`, also for errors of the system in the block.
+    If the block fails, `path` stays as it was. Errors: `Failure`, also for errors of the system in the block.
     """
     made = path.with_name(f"{hidden_name(path)}{os.getpid()}")
     try:
@@ -49,7 +49,10 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A folder to fill, which becomes `path` when the block ends. If it fails, all is as it was. Errors: `Failure`."""
+    """Gives an empty folder, which replaces `path` when the block ends.
+
+    If the block fails, `path` stays as it was. Errors: `Failure`.
+    """
     path = path.absolute()
     with failures_of(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -71,14 +74,14 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def replace(made: Path, path: Path) -> None:
-    """A file takes the place of another. Errors: `OSError`."""
+    """Moves the file `made` to `path`, replacing it, and syncs both the file and its folder. Errors: `OSError`."""
     sync(made)
     os.replace(made, path)
     sync(path.parent)
 
 
 def sync(path: Path) -> None:
-    """A file, or which names a folder holds. Errors: `OSError`."""
+    """Flushes a file, or the list of names in a folder, to disk. Errors: `OSError`."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

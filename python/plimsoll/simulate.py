@@ -1,4 +1,4 @@
-"""Made-up traffic (docs/simulator.md), and made-up graphs (docs/giant-graphs.md)."""
+"""Simulates CAN traffic (docs/simulator.md) and graphs (docs/giant-graphs.md)."""
 
 from plimsoll.can.simulate import can
 from plimsoll.data.simulate_graph import graph
