@@ -30,7 +30,7 @@ def choose_trainer() -> None:
     else:
         os.environ.setdefault("PLIMSOLL_TRAINER", str(trainer))
         torch = find_spec("torch")
-        if torch is not None and torch.origin is not None:   # torch may be installed in another site-packages folder than plimsoll.
+        if torch is not None and torch.origin is not None:  # torch may be installed in another site-packages folder than plimsoll.
             libraries = [str(Path(torch.origin).parent / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
             os.environ["LD_LIBRARY_PATH"] = ":".join(filter(None, libraries))
 

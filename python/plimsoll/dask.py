@@ -52,7 +52,7 @@ def ingest(
         if name in options:
             raise UsageError(f"{name} is settled by plimsoll.dask.ingest")
     if Path(out).exists() and not force:
-        return _ingest.can(sources, out, **options)   # This opens the same set, or raises an error that says what to do.
+        return _ingest.can(sources, out, **options)  # This opens the same set, or raises an error that says what to do.
     threads = sum(client.nthreads().values())
     if shards is None and threads == 0:
         raise UsageError("the cluster has no workers yet; client.wait_for_workers(1) waits for one")

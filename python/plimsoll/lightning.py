@@ -72,7 +72,7 @@ class JournalCallback(Callback):  # type: ignore[misc]  # Lightning may be missi
             return
         graphs = _count(batch)
         loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
-        parts = trainer.accumulate_grad_batches if module.automatic_optimization else 1   # Lightning has divided the loss by this.
+        parts = trainer.accumulate_grad_batches if module.automatic_optimization else 1  # Lightning has divided the loss by this.
         self._loss += math.nan if loss is None else float(loss) * parts * graphs
         self._done += graphs
         self._journal.progress(trainer.current_epoch + 1, index + 1, trainer.current_epoch * self._graphs + self._done)

@@ -25,7 +25,7 @@ def failures_of(path: Path) -> Iterator[None]:
     except Error:
         raise
     except (OSError, RuntimeError) as error:
-        reason = error if isinstance(error, OSError) else error.__context__   # torch.save hides the error of its stream.
+        reason = error if isinstance(error, OSError) else error.__context__  # torch.save hides the error of its stream.
         if not isinstance(reason, OSError):
             raise
         raise Failure(f"{path} cannot be written: {reason}; make room or name another output") from error

@@ -1,1 +1,3 @@
-"""Runs of recipes in this process, ranks of a run, and the verbs of the command line that are written in Python."""
+"""Runs recipes in this process, runs one rank of a run, and implements the command line's verbs that are written in
+Python.
+"""

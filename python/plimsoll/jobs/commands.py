@@ -1,6 +1,6 @@
-"""The verbs of the command line that are of Python: `convert` of graphs, `import` and `export` of weights, `sync`.
+"""The command line's verbs written in Python: `convert` for graphs, `import` and `export` of weights, `sync`.
 
-`plimsoll` becomes this where it is asked for one of them, or for ranks of a run, and `python -m plimsoll` calls it at once.
+`plimsoll` starts this module for these verbs and for ranks of a run; `python -m plimsoll` calls it directly.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ VERBS = ("convert", "import", "export", "sync")
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Does what the arguments say and ends the process with the exit code of the command line."""
+    """Runs the verb in `arguments` and ends the process with its exit code."""
     if arguments and arguments[0] == "sync":
         from plimsoll.sync.__main__ import main as sync
 
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> None:
 
 
 def is_ours(arguments: Sequence[str]) -> bool:
-    """Whether a verb and its arguments are for this module; `convert` of frames is the program's."""
+    """Returns whether this module handles these arguments. `convert` of frames is left to the program `plimsoll`."""
     if not arguments or arguments[0] not in VERBS:
         return False
     if arguments[0] != "convert":

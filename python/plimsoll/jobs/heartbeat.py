@@ -1,5 +1,6 @@
-"""What ranks of a run know of each other while they work: each one's heartbeat says that its process lives, and whether its main
-thread works or waits. Nothing here talks to anybody; `roll.py` does. docs/ranks.md.
+"""Heartbeats of the ranks of a run: whether each process is alive, and whether its main thread works or waits.
+
+This module does no communication; `roll.py` does. See docs/ranks.md.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from plimsoll.errors import UsageError
 
 #: Seconds without a heartbeat after which a rank counts as stalled.
 STALL = "PLIMSOLL_STALL_TIMEOUT_S"
-#: A step that takes this many times the longest one so far is a stall, too, if it takes the seconds of `STALL`.
+#: A step is also a stall if it takes this many times the longest step so far, and at least the seconds of `STALL`.
 _TIMES_THE_LONGEST = 20.0
 #: Seconds between two heartbeats.
 BEAT_S = 0.5
-#: Seconds without a heartbeat after which a rank that was asked to stop no longer counts on another one.
+#: Seconds without a heartbeat after which a rank that was asked to stop no longer waits for another rank.
 ALIVE_S = 2.0
-#: Seconds that a rank which was asked to stop waits for the others, which stop with it.
+#: Seconds that a rank that was asked to stop waits for the other ranks to stop too.
 _STOP_S = 4.0
 
 
 def stall_timeout() -> float:
-    """As the environment says. Errors: `UsageError`."""
+    """Returns the seconds in the environment variable `STALL`, 300 by default. Errors: `UsageError`."""
     text = os.environ.get(STALL, "300")
     try:
         seconds = float(text)
@@ -36,12 +37,12 @@ def stall_timeout() -> float:
 
 @dataclass(frozen=True)
 class Beat:
-    """One heartbeat: `number` grows with each, the rest says what the main thread does."""
+    """One heartbeat. `number` grows with each one; the other fields describe the main thread."""
 
     number: int = 0
-    waiting_s: float = 0.0  #: how long it has waited for other ranks; 0: it works
-    in_step: bool = False  #: of training
-    stopping: bool = False  #: a signal has asked it to stop
+    waiting_s: float = 0.0  #: Seconds it has waited for other ranks; 0 while it works.
+    in_step: bool = False  #: Whether it is in a training step.
+    stopping: bool = False  #: Whether a signal has asked it to stop.
 
     def text(self) -> str:
         return f"{self.number} {self.waiting_s:.3f} {self.in_step:d} {self.stopping:d}"
@@ -53,9 +54,10 @@ class Beat:
 
 
 class Heartbeats:
-    """The heartbeats of all ranks as one of them hears them.
+    """The heartbeats of all ranks, as heard by one rank.
 
-    Silence is counted in time that this rank has listened: one that was itself stopped for a while has not listened meanwhile.
+    Silence is measured in the time this rank has listened: time during which this rank itself was stopped does not
+    count.
     """
 
     def __init__(self, ranks: int, me: int, timeout: float) -> None:
@@ -64,7 +66,7 @@ class Heartbeats:
         self._silent_s = [0.0] * ranks
 
     def hear(self, beats: Sequence[Beat], seconds: float) -> None:
-        """Takes the latest heartbeat of each rank, `seconds` after the last call."""
+        """Records the latest heartbeat of each rank, `seconds` after the last call."""
         seconds = min(seconds, 4 * BEAT_S)
         for rank, beat in enumerate(beats):
             heard = beat.number != self.latest[rank].number
@@ -72,28 +74,31 @@ class Heartbeats:
             self.latest[rank] = beat
 
     def silent(self) -> list[int]:
-        """The ranks without a heartbeat for too long."""
+        """Returns the ranks whose last heartbeat is too old."""
         return [rank for rank in self._others() if self._silent_s[rank] >= self._timeout]
 
     def working(self) -> list[int]:
-        """The ranks that do not wait for others."""
+        """Returns the ranks that do not wait for other ranks."""
         return [rank for rank in self._others() if self.latest[rank].waiting_s == 0]
 
     def stopping(self) -> bool:
-        """Whether a rank was asked to stop."""
+        """Returns whether another rank was asked to stop."""
         return any(self.latest[rank].stopping for rank in self._others())
 
     def is_too_long(self, waiting_s: float, longest_step_s: float) -> bool:
-        """Whether a rank that has waited so long in a step waits for a stalled one."""
+        """Returns whether waiting `waiting_s` seconds in a step means that another rank has stalled."""
         return waiting_s >= max(self._timeout, _TIMES_THE_LONGEST * longest_step_s)
 
     def time_to_stop(self, longest_step_s: float, store_answers: bool) -> float:
-        """The seconds that a rank which was asked to stop waits for the others: where all live, as long as they may take for a step."""
+        """Returns how many seconds a rank that was asked to stop waits for the others.
+
+        If all of them are alive it waits at least as long as the longest step so far.
+        """
         alive = store_answers and all(self._silent_s[rank] < ALIVE_S for rank in self._others())
         return max(_STOP_S, longest_step_s) if alive else _STOP_S
 
     def is_first_to_wait(self) -> bool:
-        """Of the ranks that wait one tells it."""
+        """Returns whether no rank with a lower number waits: only the first waiting rank reports the wait."""
         return all(self.latest[rank].waiting_s == 0 for rank in range(self._me))
 
     def _others(self) -> list[int]:

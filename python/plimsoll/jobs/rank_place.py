@@ -1,4 +1,4 @@
-"""Which rank of a run a process is, as torchrun or SLURM say it. docs/ranks.md."""
+"""Reads from the environment of torchrun or SLURM which rank of a run this process is. See docs/ranks.md."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Place:
-    """Which rank this process is, and where the ranks meet."""
+    """The rank of this process, and the address at which the ranks meet."""
 
     rank: int
     ranks: int
-    local_ranks: int  #: on this machine
+    local_ranks: int  #: Ranks on this machine.
     address: str
     port: int
-    port_from: str  #: who chose it
-    serves: bool  #: whether this rank serves the store; else the launcher does, or another rank
+    port_from: str  #: The environment variable that the port comes from.
+    serves: bool  #: Whether this rank serves the store. Otherwise another rank or the launcher serves it.
     rank_0_serves: bool
     attempt: str
 
 
 def place() -> Place | None:
-    """As torchrun or SLURM say; None where this process is alone. `src/cli/main.cc:is_a_rank` asks the same."""
+    """Returns the place that torchrun or SLURM gave this process; None if it runs alone.
+
+    `src/cli/main.cc:is_a_rank` makes the same decision.
+    """
     env = os.environ
     if "RANK" in env and int(env.get("WORLD_SIZE", "1")) > 1:
         rank_0_serves = env.get("TORCHELASTIC_USE_AGENT_STORE") != "True"
@@ -54,7 +57,7 @@ def place() -> Place | None:
 
 
 def _tasks_of_node(text: str, node: int) -> int:
-    """Of SLURM's "2(x3),1"."""
+    """Returns the tasks of one node from SLURM's notation, such as "2(x3),1"."""
     counts: list[int] = []
     for part in text.split(","):
         count, _, times = part.partition("(x")

@@ -1,6 +1,7 @@
-"""A process of `plimsoll train`, `evaluate` or `predict` that is one of the ranks of a run: torchrun, srun or `--ranks` started it.
+"""Runs one rank of `plimsoll train`, `evaluate` or `predict`, started by torchrun, srun or `--ranks`.
 
-The process group is gloo's; the run itself is that of one process, over it (src/cluster). docs/ranks.md.
+The process group uses gloo. The run is the same as that of one process, spread over the group (src/cluster). See
+docs/ranks.md.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def take(arguments: Sequence[str]) -> None:
-    """Does a verb of more than one rank and ends the process; returns from everything else."""
+    """Runs a verb that has several ranks and ends the process. Returns for all other arguments."""
     if arguments[:1] not in (["train"], ["plan"], ["evaluate"], ["predict"]):
         return
     ranks = _ranks_asked(arguments)
@@ -40,7 +41,7 @@ def take(arguments: Sequence[str]) -> None:
 
 
 def _command(arguments: Sequence[str], group: str, sharers: int, roll: Roll | None = None, watch: RankWatch | None = None) -> int:
-    """A verb in this process; gives the exit code."""
+    """Runs a verb in this process and returns its exit code."""
     from plimsoll import _operators
 
     _operators.load()
@@ -57,7 +58,7 @@ def _require_gloo() -> None:
 
 
 def _run(arguments: Sequence[str], where: Place) -> NoReturn:
-    """Runs `plimsoll VERB ...` as one of the ranks, and ends the process."""
+    """Runs `plimsoll VERB ...` as one rank and ends the process."""
     import torch.distributed as dist
 
     from plimsoll import _operators
@@ -73,7 +74,7 @@ def _run(arguments: Sequence[str], where: Place) -> NoReturn:
     roll = Roll(store, where, watch, timeout, stops_together=arguments[0] == "train")
     # gloo's own timeout would also end ranks that wait for a long stage of another one; the roll tells the two apart.
     dist.init_process_group("gloo", store=store, rank=where.rank, world_size=where.ranks, timeout=timedelta(days=1))
-    dist.barrier()  # what gloo sets up belongs to the floor
+    dist.barrier()  # The memory gloo allocates here counts as part of the floor.
     watch.end_wait()
     code = _command(arguments, dist.group.WORLD.group_name, where.local_ranks, roll, watch)
     if code == 0:
@@ -89,13 +90,13 @@ def _run(arguments: Sequence[str], where: Place) -> NoReturn:
         roll.leave(code)
     sys.stdout.flush()
     sys.stderr.flush()
-    # Without the interpreter's end, which aborts while the roll's thread waits for a store that rank 0 took with it, and
-    # which gloo's threads would keep waiting for ranks that are gone.
+    # Skip the interpreter's shutdown: it aborts while the roll's thread waits for a store that ended with rank 0, and
+    # gloo's threads would keep it waiting for ranks that are gone.
     os._exit(code)
 
 
 def _launch(ranks: int, arguments: Sequence[str]) -> int:
-    """Starts `plimsoll VERB ...` in many processes of this machine by torch's launcher; gives the exit code."""
+    """Starts `plimsoll VERB ...` in several processes on this machine with torch's launcher and returns the exit code."""
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
@@ -116,15 +117,15 @@ def _launch(ranks: int, arguments: Sequence[str]) -> int:
         elastic_launch(config, sys.executable)("-m", "plimsoll", *arguments)
     except ChildFailedError as error:
         codes = {failure.exitcode for failure in error.failures.values()}
-        # What a rank says of the run, before what the others say of its end.
+        # A rank's own error comes before the errors by which the other ranks report its end.
         return next((code for code in (2, 3, 4, 1) if code in codes), INTERRUPTED)
     except SignalException:
-        return INTERRUPTED  # the ranks were told, and have said where they stopped
+        return INTERRUPTED  # The ranks got the signal too, and have printed where they stopped.
     return 0
 
 
 def _ranks_asked(arguments: Sequence[str]) -> int:
-    """The number that `--ranks` has on a command line; 1 without, or where the command line is wrong."""
+    """Returns the number after `--ranks`; 1 if it is missing or invalid."""
     for i, argument in enumerate(arguments):
         value = argument.removeprefix("--ranks=") if argument.startswith("--ranks=") else None
         if argument == "--ranks" and i + 1 < len(arguments):

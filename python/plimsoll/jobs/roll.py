@@ -1,7 +1,8 @@
-"""How the ranks of a run find each other, and which of them is gone or stalled. docs/ranks.md.
+"""Connects the ranks of a run and finds out which of them is gone or stalled. See docs/ranks.md.
 
-All is said in torch's store: `here/R` by a rank that came, `beat/R` is its latest heartbeat, `left/R` the exit code of a rank that
-ends, 0 where it is done, and `lost` what all ranks say of the end.
+All messages are keys in torch's store: `here/R` is set when rank R arrives, `beat/R` is its latest heartbeat,
+`left/R` is its exit code when it ends, 0 if it is done, and `lost` is the message that all ranks print when the run
+ends early.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ if TYPE_CHECKING:
     from plimsoll._torch import RankWatch
 
 INTERRUPTED = 75
-#: Seconds within which all ranks have to come.
+#: The environment variable with the seconds within which all ranks have to arrive.
 _COMING = "PLIMSOLL_RANKS_TIMEOUT_S"
-#: Seconds without a heartbeat after which a rank counts as gone when another one misses it.
+#: Seconds without a heartbeat after which a rank that another rank waits for counts as gone.
 _ROLL_CALL_S = 5.0
-#: Seconds that a rank has to end on its own after it is known who is lost.
+#: Seconds that a rank has to end on its own once the lost rank is known.
 _GRACE_S = 2.0
 #: Seconds between two looks at the main thread.
 _LOOK_S = 0.25
 
 
 def meet(where: Place) -> Store:
-    """The store of this attempt, once all ranks are there. Errors: `Failure`."""
+    """Returns the store of this attempt once all ranks have arrived. Errors: `Failure`."""
     from torch.distributed import PrefixStore, TCPStore
 
     limit = _seconds_to_come()
@@ -63,30 +64,32 @@ def meet(where: Place) -> Store:
 
 
 class Roll:
-    """Finds out which rank is gone or stalled, and ends this one where it would wait for it.
+    """Finds out which rank is gone or stalled, and ends this process if it would wait for that rank.
 
-    One thread tells the store that this process lives, and listens to the others. Another looks at the main thread and never asks
-    the store, whose server may be what is stalled.
+    One thread reports to the store that this process is alive, and reads the reports of the others. A second thread
+    watches the main thread. It never uses the store, because the store's server may be what has stalled.
     """
 
     def __init__(self, store: Store, where: Place, watch: RankWatch, timeout: float, stops_together: bool) -> None:
         self._store, self._where, self._watch, self._timeout = store, where, watch, timeout
-        self._stops_together = stops_together  # a rank that was asked to stop has the others stop, too
+        self._stops_together = stops_together  # Whether all ranks stop when one was asked to stop.
         self._heard = Heartbeats(where.ranks, where.rank, timeout)
         self._beats = 0
-        self._told_s = 0.0  # the wait of which stderr was told
+        self._told_s = 0.0  # The waiting time last reported on stderr.
         self._ends = threading.Event()
         threading.Thread(target=self._listen, args=(store.clone(),), name="roll", daemon=True).start()
         threading.Thread(target=self._look, name="look", daemon=True).start()
 
     def stop(self) -> None:
-        """This rank is done: it may end, and its threads no longer end it."""
+        """Declares this rank done: it may end, and the threads no longer end it."""
         self._ends.set()
-        with contextlib.suppress(RuntimeError):  # rank 0 may be done, and take the store with it
+        with contextlib.suppress(RuntimeError):  # Rank 0 may be done, and its store gone.
             self._store.set(f"left/{self._where.rank}", "0")
 
     def call(self) -> str:
-        """Says which rank is gone, once this one misses another; all ranks say the same."""
+        """Returns a sentence that names the rank that is gone, after this rank missed another one. All ranks return the
+        same.
+        """
         try:
             if self._store.check(["lost"]):
                 return str(self._store.get("lost"), "utf-8")
@@ -95,7 +98,9 @@ class Roll:
             return _ended(["rank 0"] if self._where.rank_0_serves else [])
 
     def leave(self, code: int) -> None:
-        """This rank ends, and has said why. The one that serves the store stays until the others know."""
+        """Ends this rank's part after it has reported its error. The rank that serves the store stays until the others
+        know.
+        """
         self._ends.set()
         try:
             self._store.set(f"left/{self._where.rank}", str(code))
@@ -118,10 +123,10 @@ class Roll:
         except RuntimeError:
             if self._where.rank_0_serves and not self._where.serves:
                 self._end(_ended(["rank 0"]), _GRACE_S)
-            # Else the launcher is gone: what remains is between the ranks.
+            # Otherwise the launcher is gone, and the ranks continue without it.
 
     def _beat(self, store: Store, seconds: float) -> str:
-        """One heartbeat, and what the others' say; why this rank has to end, or nothing."""
+        """Sends one heartbeat and reads those of the others. Returns why this rank has to end, or ""."""
         self._beats += 1
         mine = Beat(self._beats, self._watch.waiting_s, self._watch.in_step, self._watch.stopping)
         store.set(f"beat/{self._where.rank}", mine.text())
@@ -143,7 +148,10 @@ class Roll:
         return self._look_at_progress(store, mine)
 
     def _look_at_progress(self, store: Store, mine: Beat) -> str:
-        """Whether a rank works for too long while this one waits for it. Only steps can take too long."""
+        """Returns why this rank has to end if another one has worked too long while this one waited, or "".
+
+        Only steps can take too long.
+        """
         working = self._heard.working()
         if self._step_is_stalled(mine.waiting_s):
             in_step = [rank for rank in working if self._heard.latest[rank].in_step]
@@ -159,7 +167,7 @@ class Roll:
         return ""
 
     def _look(self) -> None:
-        """Ends the process where its main thread waits, and a signal or a server of the store that is silent says that it should not."""
+        """Ends the process if its main thread waits although a signal asked it to stop or the store's server is silent."""
         stopping = unanswered = 0.0
         beats, last = 0, time.monotonic()
         while not self._ends.wait(_LOOK_S):
@@ -180,25 +188,25 @@ class Roll:
         return self._watch.in_step and self._heard.is_too_long(waiting_s, self._watch.longest_step_s)
 
     def _end(self, text: str, grace: float) -> None:
-        """Ends the process, unless its main thread does within `grace` seconds."""
+        """Ends the process, unless its main thread ends within `grace` seconds."""
         if self._ends.wait(grace):
             return
         print(f"plimsoll: {text}", file=sys.stderr, flush=True)
-        # The others learn it at once where the store answers.
+        # If the store answers, the other ranks learn of the end at once.
         leave = threading.Thread(target=self._store.set, args=(f"left/{self._where.rank}", str(INTERRUPTED)), daemon=True)
         leave.start()
         leave.join(_LOOK_S)
         os._exit(INTERRUPTED)
 
     def _agree(self, text: str, store: Store | None = None) -> str:
-        """All ranks say what the first of them says."""
+        """Publishes `text` unless another rank has published one, and returns the text that all ranks use."""
         return str((store or self._store).compare_set("lost", "", text), "utf-8")
 
     def _others(self) -> list[int]:
         return [rank for rank in range(self._where.ranks) if rank != self._where.rank]
 
     def _missing(self) -> list[str]:
-        """The ranks that have ended, or give no sign of life while this one asks."""
+        """Returns descriptions of the ranks that have ended, or that send no heartbeat while this method waits."""
         waited_for = self._others()
         before = {rank: self._store.get(f"beat/{rank}") for rank in waited_for}
         end = time.monotonic() + _ROLL_CALL_S
@@ -211,14 +219,14 @@ class Roll:
         return [self._describe(self._store, rank) for rank in sorted(gone + waited_for)]
 
     def _is_gone(self, store: Store, rank: int) -> bool:
-        """Whether a rank has left, or its process on this machine is no more."""
+        """Returns whether a rank has left, or its process on this machine no longer exists."""
         if store.check([f"left/{rank}"]):
             return True
         process, _, processes = store.get(f"here/{rank}").decode().split(" ", 2)
         return processes == _processes() and _has_ended(int(process))
 
     def _has_failed(self, store: Store, rank: int) -> bool:
-        """Whether a rank is gone before it was done."""
+        """Returns whether a rank left before it was done."""
         return self._is_gone(store, rank) and not (store.check([f"left/{rank}"]) and store.get(f"left/{rank}") == b"0")
 
     def _describe(self, store: Store, rank: int) -> str:
@@ -248,7 +256,7 @@ def _seconds_to_come() -> float:
 
 
 def _processes() -> str:
-    """Where numbers of processes mean the same: a boot of a machine, and a namespace of it."""
+    """Returns text that is equal for processes that share process IDs: the boot of the machine and its PID namespace."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip() + " " + os.readlink("/proc/self/ns/pid")
     except OSError:

@@ -1,4 +1,4 @@
-"""`plimsoll.train`, `evaluate` and `predict`: runs of recipes, in this process."""
+"""Runs recipes in this process: `plimsoll.train`, `evaluate` and `predict`."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ Done = TypeVar("Done")
 
 @dataclass(frozen=True)
 class TrainReport:
-    """What a run has done."""
+    """The result of a training run."""
 
-    run: Path  #: the folder
-    model: Path  #: the model file, of a distillation the detector that was chosen
-    weights: str | None  #: hash of its weights; None where stages ran that leave no such model
+    run: Path  #: The folder of the run.
+    model: Path  #: The model file; after a distillation the chosen detector.
+    weights: str | None  #: Hash of the model's weights; None if the stages that ran make no such model.
     parameters: int
     best_epoch: int
-    validation_loss: float  #: of the best epoch
-    trained_on: str  #: in words
+    validation_loss: float  #: Validation loss of the best epoch.
+    trained_on: str  #: Text that names the training data.
     seconds: float
-    stages: tuple[dict[str, Any], ...]  #: as the run's manifest has them (docs/formats/run.md)
+    stages: tuple[dict[str, Any], ...]  #: The stages as in the run's manifest (docs/formats/run.md).
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The verdicts on a run. `print` shows them."""
+    """The evaluation of a run. `print` shows its table."""
 
-    splits: tuple[dict[str, Any], ...]  #: as `evaluate --json` has them (docs/command-line.md)
-    findings: dict[str, Any]  #: all of it
-    table: str
+    splits: tuple[dict[str, Any], ...]  #: The splits as in `evaluate --json` (docs/command-line.md).
+    findings: dict[str, Any]  #: The whole evaluation, `splits` included.
+    table: str  #: The table as text.
 
     def __str__(self) -> str:
         return self.table
@@ -66,29 +66,33 @@ def train(
     threads: int | None = None,
     progress: Progress = None,
 ) -> TrainReport:
-    """Trains what a recipe says, as `plimsoll train` does: the same weights, and the same run in the folder `run`.
+    """Trains the model described by a recipe, as `plimsoll train` does, with the same weights and the same files in
+    `run`.
 
-    `recipe` is a YAML file, the name of one that `plimsoll recipes` lists, or a mapping of its sections (docs/recipe.md);
-    `overrides` are keys such as
-    "training.max_epochs". `stages` runs these alone, with what earlier runs left; `teacher` is a model file in place of a
-    trained teacher. `budget` is for the whole process while it trains, as of `plimsoll.budget`. `progress` is called with
-    what is done of a stage and what there is to do; an exception of it, or Ctrl-C, ends the run with a checkpoint, from
-    which `resume` goes on. A run that another level of kernels, torch or version has rounded in another way is refused unless
-    `allow_other_rounding` is true. torch has one intra-op thread meanwhile.
-    Where torch.distributed is initialised, all processes of the default group, which must be gloo's, call it with the same
-    arguments and train together (docs/ranks.md); rank 0 writes, and all get its report.
-    If the manifest of the finished run cannot be written, a `RuntimeWarning` says so; `resume` writes it.
-    Errors: `UsageError`, `InputError`, `Failure`; `BudgetExceeded`, which names the smallest budget that works.
+    - `recipe`: a YAML file, the name of a recipe listed by `plimsoll recipes`, or a mapping of a recipe's sections
+      (docs/recipe.md).
+    - `data`: path of the data set.
+    - `run`: folder of the run.
+    - `overrides`: values for recipe keys such as "training.max_epochs".
+    - `seeds`: number of seeds, 1 to 1000.
+    - `stages`: run only these stages, using what earlier runs left in `run`.
+    - `teacher`: model file that replaces a trained teacher.
+    - `resume`: continue from the last checkpoint. A run that was rounded differently, by another level of kernels or
+      another version of torch or Plimsoll, is refused unless `allow_other_rounding` is true.
+    - `force`: replace an existing run. Not together with `resume`.
+    - `budget`: for the whole process while it trains, as in `plimsoll.budget`.
+    - `threads`: as in `plimsoll.ingest`. torch uses one intra-op thread during the call.
+    - `progress`: called with the done and total work of a stage. An exception it raises, or Ctrl-C, ends the run with
+      a checkpoint.
+
+    If torch.distributed is initialised, all processes of the default group, which must use gloo, call this with the
+    same arguments and train together (docs/ranks.md). Rank 0 writes, and all ranks get its report. If the manifest of
+    the finished run cannot be written, a `RuntimeWarning` says so; `resume` writes it.
+
+    Errors: `UsageError`; `InputError`; `Failure`; `BudgetExceeded`, which names the smallest budget that works.
     """
-    os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)  # of the process that follows it for run.trackers
-    request = _torch.TrainRequest()
-    if overrides is not None and not isinstance(overrides, Mapping):
-        raise UsageError(f"overrides: is {type(overrides).__name__}, expected a mapping of keys such as training.max_epochs")
-    given = [f"{key}={_text(value)}" for key, value in (overrides or {}).items()]
-    if isinstance(recipe, Mapping):
-        request.set_recipe(_json(recipe), "recipe", given)
-    else:
-        request.set_recipe(_read(recipe), os.fsencode(recipe).decode(errors="replace"), given)
+    os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)  # For the process that sends the journal to run.trackers.
+    request = _recipe_request(recipe, overrides)
     request.set_data(Path(data))
     request.folder = Path(run)
     request.seeds = whole("seeds", seeds, 1, 1000)
@@ -105,9 +109,26 @@ def train(
         done = json.loads(_within(request, budget, threads, lambda: _torch.train(request, progress, group)))
     except BudgetExceeded as error:
         if not error.bytes_asked or "--resume" in str(error):
-            raise  # it says what works, or has begun
+            raise  # The error names a budget that works already, or the run has started.
         raise _naming_smallest_budget(request) from error
     _warn_of(done["unsaved"])
+    return _report(run, done)
+
+def _recipe_request(recipe: PathLike | Mapping[str, Any], overrides: Mapping[str, Any] | None) -> _torch.TrainRequest:
+    """Returns a request that has the recipe with its overrides. Errors: `UsageError`, `InputError`."""
+    request = _torch.TrainRequest()
+    if overrides is not None and not isinstance(overrides, Mapping):
+        raise UsageError(f"overrides: is {type(overrides).__name__}, expected a mapping of keys such as training.max_epochs")
+    given = [f"{key}={_text(value)}" for key, value in (overrides or {}).items()]
+    if isinstance(recipe, Mapping):
+        request.set_recipe(_json(recipe), "recipe", given)
+    else:
+        request.set_recipe(_read(recipe), os.fsencode(recipe).decode(errors="replace"), given)
+    return request
+
+
+def _report(run: PathLike, done: dict[str, Any]) -> TrainReport:
+    """Returns the report of a run from the JSON that `_torch.train` gave."""
     return TrainReport(
         run=Path(run),
         model=Path(run) / done["model"] if done["model"] else Path(),
@@ -133,13 +154,17 @@ def evaluate(
     threads: int | None = None,
     progress: Progress = None,
 ) -> Evaluation:
-    """Judges a run on every split that did not train it, as `plimsoll evaluate` does, or on one `split` alone.
+    """Evaluates a run on every split it was not trained on, as `plimsoll evaluate` does, and returns the results.
 
-    `scores` is a file for the score of every window, `attention` a folder for its IDs, edges and the attention of a GAT
-    (docs/formats/attention.md), `calibrate` how many of its first benign windows each recording
-    is compared with; the other arguments are those of `train`. Processes of an initialised torch.distributed share the work,
-    as of `train`. Files that cannot be written, such as evaluation.json in a folder that is read-only, are named in a
-    `RuntimeWarning`. Errors: as of `train`.
+    - `run`, `data`: folder of the run and path of the data set.
+    - `split`: evaluate only this split.
+    - `scores`: write the score of every window to this file.
+    - `attention`: write the IDs, edges and attention weights of a GAT to this folder (docs/formats/attention.md).
+    - `calibrate`: compare each recording with its own first N benign windows.
+    - `budget`, `threads`, `progress`: as in `train`.
+
+    Processes of an initialised torch.distributed share the work, as in `train`. A `RuntimeWarning` names files that
+    cannot be written, such as evaluation.json in a read-only folder. Errors: as in `train`.
     """
     request = _torch.EvaluateRequest(Path(run), Path(data))
     if split is not None:
@@ -155,7 +180,7 @@ def evaluate(
         done = json.loads(_within(request, budget, threads, lambda: _torch.evaluate(request, progress, group)))
     except BudgetExceeded as error:
         if not error.bytes_asked and "smallest budget" not in str(error):
-            raise  # the process alone is too large
+            raise  # The process itself exceeds the budget.
         raise _naming_smallest_budget(request) from error
     _warn_of(done["unsaved"])
     return Evaluation(tuple(done["findings"]["splits"]), done["findings"], done["table"])
@@ -173,12 +198,17 @@ def predict(
     threads: int | None = None,
     progress: Progress = None,
 ) -> Predictions:
-    """Asks the model of a run about every graph, window or node of a data set that nobody has labelled, and writes what it
-    says to `out`, which is opened (docs/formats/predictions.md).
+    """Predicts every graph, window or node of an unlabelled data set with the model of a run.
 
-    `embeddings` adds what the last layer reads, `csv` a table for people; `force` replaces an output that exists; the other
-    arguments are those of `train`. Processes of an initialised torch.distributed share the work, as of `train`. Errors: as
-    of `train`.
+    Writes the predictions to `out` and opens it (docs/formats/predictions.md).
+
+    - `run`, `data`: folder of the run and path of the data set.
+    - `embeddings`: also write the inputs of the model's last layer.
+    - `csv`: also write a CSV table.
+    - `force`: replace an existing output.
+    - `budget`, `threads`, `progress`: as in `train`.
+
+    Processes of an initialised torch.distributed share the work, as in `train`. Errors: as in `train`.
     """
     request = _torch.PredictionRequest(Path(run), Path(data), Path(out))
     request.embeddings, request.csv, request.force = bool(embeddings), bool(csv), bool(force)
@@ -187,7 +217,7 @@ def predict(
         _within(request, budget, threads, lambda: _torch.predict(request, progress, group))
     except BudgetExceeded as error:
         if not error.bytes_asked and "smallest budget" not in str(error):
-            raise  # the process alone is too large
+            raise  # The process itself exceeds the budget.
         raise _naming_smallest_budget(request) from error
     return Predictions(out)
 
@@ -215,7 +245,7 @@ def _warn_of(unsaved: str) -> None:
 
 
 def _text(value: Any) -> str:
-    """As a recipe has it."""
+    """Returns a value as text in the form that recipes use."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
@@ -224,7 +254,9 @@ def _text(value: Any) -> str:
 
 
 def _json(recipe: Mapping[str, Any]) -> str:
-    """Numbers of NumPy are numbers. Errors: `UsageError` for what no recipe has."""
+    """Returns a recipe as JSON. Numbers of NumPy become plain numbers. Errors: `UsageError` for types that recipes do
+    not have.
+    """
 
     def plain(value: Any) -> Any:
         if hasattr(value, "tolist"):
@@ -235,7 +267,7 @@ def _json(recipe: Mapping[str, Any]) -> str:
 
     try:
         return json.dumps(recipe, default=plain)
-    except (TypeError, ValueError) as error:  # keys that are no texts, and mappings that hold themselves
+    except (TypeError, ValueError) as error:  # For keys that are not text, and mappings that contain themselves.
         raise error if isinstance(error, UsageError) else UsageError(f"recipe: {error}") from error
 
 
@@ -243,7 +275,7 @@ def _read(path: PathLike) -> str:
     try:
         return Path(path).read_text()
     except (FileNotFoundError, IsADirectoryError):
-        return _torch.read_recipe(Path(path))  # of that name; an InputError if there is none
+        return _torch.read_recipe(Path(path))  # Reads a recipe by name, or raises InputError.
     except (OSError, UnicodeDecodeError) as error:
         from plimsoll.errors import InputError
 

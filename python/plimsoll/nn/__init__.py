@@ -1,7 +1,7 @@
-"""Layers of PyTorch Geometric that run Plimsoll's fused operators: the same parameters, options and numbers.
+"""Layers of PyTorch Geometric that run Plimsoll's fused operators, with the same parameters, options and results.
 
-`replace(model)` puts them into a model of PyTorch Geometric. `SGMP` and `GTMP` are networks on paths in space, made of
-`PathConv`. docs/python/layers.md is the page.
+`replace(model)` turns the layers of a PyTorch Geometric model into fused ones. `SGMP` and `GTMP` are networks on
+paths in space, built from `PathConv`. See docs/python/layers.md.
 """
 
 from plimsoll.errors import MissingPackage

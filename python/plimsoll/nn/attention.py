@@ -1,4 +1,4 @@
-"""GATConv and GATv2Conv of PyTorch Geometric over torch.ops.plimsoll (docs/attention.md has the formulas)."""
+"""GATConv and GATv2Conv of PyTorch Geometric, computed by torch.ops.plimsoll (docs/attention.md has the formulas)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from torch_geometric.typing import OptPairTensor, OptTensor, PairTensor
 
 from plimsoll.nn import reasons
 
-# A projection is worth keeping for backward only where it is not much wider than the layer's input.
+# The projection is kept for the backward pass unless it is this many times as wide as the layer's input, or wider.
 _RECOMPUTE_BELOW = 4
 
 
 class GATConv(torch_geometric.nn.GATConv):  # type: ignore[misc]
-    """`torch_geometric.nn.GATConv` whose forward and backward store nothing of edges x heads x channels.
+    """`torch_geometric.nn.GATConv` whose forward and backward passes store no tensor of edges x heads x channels.
 
-    Arguments, parameters, `state_dict` and return types are PyTorch Geometric's; `plimsoll.nn.why_not` says where its code runs.
+    Arguments, parameters, `state_dict` and return types are those of PyTorch Geometric. Calls that are not fused run
+    PyTorch Geometric's code; `plimsoll.nn.why_not` gives the reason.
     """
 
-    # PyTorch Geometric generates code for each class of layers. It would find its types in the source of the class of
-    # this name, which here is not its own, and start from the parent's code, which cannot be explained.
+    # PyTorch Geometric generates code for each layer class. It would look for the argument types in the source of this
+    # class, which does not state them, and would start from the parent's generated code, which cannot be explained.
     propagate = MessagePassing.propagate
     edge_updater = MessagePassing.edge_updater
     edge_updater_type = {"alpha": OptPairTensor, "edge_attr": OptTensor}
@@ -37,11 +38,16 @@ class GATConv(torch_geometric.nn.GATConv):  # type: ignore[misc]
         size: tuple[int, int] | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        """[T, H * C], or [T, C] where heads are averaged; with the weights (out, (edge_index, alpha [E', H])).
+        """Returns [T, H * C], or [T, C] if heads are averaged. With `return_attention_weights` returns (out,
+        (edge_index, alpha [E', H])).
 
-        x [N, F], or sources [S, F] and targets [T, F2] or None; f32, f64 or, on the CPU, bf16. edge_index i64 [2, E];
-        edge_attr [E, K] or [E]. Errors: RuntimeError for edges out of range and shapes that do not fit, and what
-        PyTorch Geometric raises. Differentiable once where it is fused.
+        - `x`: [N, F], or a pair of sources [S, F] and targets [T, F2] or None; f32, f64 or, on the CPU, bf16.
+        - `edge_index`: i64 [2, E].
+        - `edge_attr`: [E, K] or [E].
+        - `size`: numbers of sources and targets, as in PyTorch Geometric.
+
+        Fused calls are differentiable once. Errors: RuntimeError for edges out of range and shapes that do not match,
+        and what PyTorch Geometric raises.
         """
         if _why_not(self, x, edge_index, edge_attr, size) is not None:
             return super().forward(x, edge_index, edge_attr, size, return_attention_weights)
@@ -49,7 +55,7 @@ class GATConv(torch_geometric.nn.GATConv):  # type: ignore[misc]
         shared = self.lin is not None
         weight, target_weight = (self.lin.weight,) * 2 if shared else (self.lin_src.weight, self.lin_dst.weight)
         att_source, att_target = (att.view(self.heads, self.out_channels) for att in (self.att_src, self.att_dst))
-        # The operator makes the scores of targets itself where they are the sources, projected alike.
+        # The operator computes the target scores itself if targets are the sources and share their projection.
         target_score = None
         count = reasons.target_count(sources, targets, size)
         if targets is None:
@@ -68,9 +74,10 @@ class GATConv(torch_geometric.nn.GATConv):  # type: ignore[misc]
 
 
 class GATv2Conv(torch_geometric.nn.GATv2Conv):  # type: ignore[misc]
-    """`torch_geometric.nn.GATv2Conv` whose forward and backward store nothing of edges x heads x channels.
+    """`torch_geometric.nn.GATv2Conv` whose forward and backward passes store no tensor of edges x heads x channels.
 
-    Arguments, parameters, `state_dict` and return types are PyTorch Geometric's; `plimsoll.nn.why_not` says where its code runs.
+    Arguments, parameters, `state_dict` and return types are those of PyTorch Geometric. Calls that are not fused run
+    PyTorch Geometric's code; `plimsoll.nn.why_not` gives the reason.
     """
 
     propagate = MessagePassing.propagate
@@ -85,12 +92,12 @@ class GATv2Conv(torch_geometric.nn.GATv2Conv):  # type: ignore[misc]
         edge_attr: Tensor | None = None,
         return_attention_weights: bool | None = None,
     ) -> Any:
-        """As `GATConv.forward`, without `size` and with targets wherever x is a pair."""
+        """Computes the layer as `GATConv.forward` does, without `size`. If `x` is a pair, it must have targets."""
         if _why_not(self, x, edge_index, edge_attr) is not None:
             return super().forward(x, edge_index, edge_attr, return_attention_weights)
         sources, targets = reasons.ends(x)
         others = targets is not sources
-        own = self.lin_r if others or not self.share_weights else None  # a projection of targets
+        own = self.lin_r if others or not self.share_weights else None  # The targets' own projection.
         edge_attr = _column(edge_attr)
         out, alpha, *_ = torch.ops.plimsoll.gatv2(
             sources, self.lin_l.weight, self.lin_l.bias, targets if others else None, own and own.weight,
@@ -113,7 +120,9 @@ def _column(edge_attr: Tensor | None) -> Tensor | None:
 
 
 def _folded(weight: Tensor, attention: Tensor) -> Tensor:
-    """[F, H], for <W x, a> = <x, W a>: nothing of the width of W."""
+    """Returns [F, H]: the attention vectors multiplied into the weight, since <W x, a> = <x, W a>. Nothing has the width
+    of W.
+    """
     heads, channels = attention.shape[1:]
     return (weight.view(heads, channels, -1) * attention.view(heads, channels, 1)).sum(1).t()
 
@@ -123,11 +132,11 @@ def _order(conv: Any, edge_index: Tensor, sources: Tensor, targets: int, same_no
 
 
 def _options(conv: Any, weight: Tensor, attention: bool | None) -> tuple[Any, ...]:
-    """The arguments from `seed` on, which both operators have."""
+    """Returns the arguments of both operators from `seed` on."""
     fill = conv.fill_value
     numbers = isinstance(fill, int | float)
     dropout = conv.dropout if conv.training else 0.0
-    # 48 bits: the operators count layers below 2^16.
+    # The seed has 48 bits; the operators use the other 16 to count layers.
     seed = torch.randint(2**16, (3,), device="cpu") if dropout else None
     keep = torch.is_grad_enabled() and _RECOMPUTE_BELOW * weight.shape[1] > weight.shape[0]
     return (seed, None, conv.heads, conv.negative_slope, conv.add_self_loops, "value" if numbers else "mean",

@@ -1,4 +1,4 @@
-"""The first linear layer of GIN's network, which the sum over neighbours can be multiplied with in one piece."""
+"""Splits off the first linear layer of a GIN's network, so that one operator sums over neighbours and applies the layer."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from plimsoll.nn import reasons
 
 _LINEAR = (torch.nn.Linear, torch_geometric.nn.Linear)
 
-#: A linear layer, and what the network does with its result.
+#: A linear layer, and the function that the rest of the network computes.
 Split: TypeAlias = tuple[torch.nn.Module, Callable[[Tensor], Tensor]]
 
 
 def split(network: Any) -> Split | None:
-    """None where the first layer is another, or somebody would notice that it is not called: by hooks, or as a subclass."""
+    """Splits a network into its first linear layer and the rest.
+
+    Returns None if the first layer is not linear, or if skipping its call would be noticed: it has hooks or is a
+    subclass.
+    """
     if type(network) in _LINEAR:
         found: Split = network, lambda x: x
     elif type(network) is torch.nn.Sequential and len(network):
@@ -45,7 +49,7 @@ def _rest_of_sequential(network: torch.nn.Sequential, x: Tensor) -> Tensor:
 
 
 def _rest_of_mlp(mlp: Any, x: Tensor) -> Tensor:
-    """`MLP.forward` of PyTorch Geometric from after its first layer."""
+    """Computes `MLP.forward` of PyTorch Geometric from after its first layer."""
     following = [*mlp.lins[1:], None]
     for norm, dropout, linear in zip(mlp.norms, mlp.dropout, following):
         drops = mlp.training and dropout > 0
@@ -61,6 +65,6 @@ def _rest_of_mlp(mlp: Any, x: Tensor) -> Tensor:
 
 
 def _fuses(act: Any, linear: Any) -> bool:
-    """Whether these are relu and a linear layer, and nobody would notice that they are not called."""
+    """Returns whether these are a ReLU and a linear layer, and nobody would notice that they are not called."""
     relu = type(act) is torch.nn.ReLU and not act.inplace and reasons.is_plain(act)
     return relu and type(linear) in _LINEAR and reasons.is_plain(linear)

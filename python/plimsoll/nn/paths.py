@@ -1,6 +1,6 @@
-"""SGMP and GTMP, networks on the third-order paths of graphs in space, by torch.ops.plimsoll.path_message.
+"""SGMP and GTMP: networks on the third-order paths of graphs in space, computed by torch.ops.plimsoll.path_message.
 
-docs/paths.md says what they compute; parameters have the names and shapes of the authors' code.
+docs/paths.md gives the formulas. Parameters have the names and shapes of the authors' code.
 """
 
 from __future__ import annotations
@@ -20,36 +20,44 @@ _GAUSSIANS = (50, 6, 12)
 
 
 class PathEdges(NamedTuple):
-    """The edges that paths walk, by source: what `path_edges` makes once for all layers."""
+    """The edges that paths walk, sorted by source. `path_edges` makes them once for all layers."""
 
     row_begin: Tensor
     target: Tensor
 
 
 def path_edges(edge_index: Tensor, num_nodes: int, direction: Direction = "both") -> PathEdges:
-    """The edges i64 [2, E] as layers of paths read them, without self-loops.
+    """Returns the edges i64 [2, E] in the form that path layers read, without self-loops.
 
-    `descendant` walks each edge once from its lower to its higher node, whichever way it is stored, `ancestor` the other
-    way: down and up a tree whose parents have lower numbers. Errors: RuntimeError for nodes out of range, and where
-    there may be 2^63 paths.
+    With `direction` "descendant" paths walk each edge once, from its lower to its higher node, whichever way it is
+    stored; with "ancestor" the other way. In a tree whose parents have lower numbers these lead down and up.
+
+    Errors: RuntimeError for nodes out of range, and if there may be 2^63 paths or more.
     """
     return PathEdges(*torch.ops.plimsoll.path_edges(edge_index, num_nodes, direction))
 
 
 def path_counts(edges: PathEdges) -> Tensor:
-    """i64 [N]: how many paths of three edges and different nodes begin at each node; none is enumerated."""
+    """Returns i64 [N]: the number of paths of three edges and distinct nodes that begin at each node. Paths are not
+    enumerated.
+    """
     counts: Tensor = torch.ops.plimsoll.path_counts(*edges)
     return counts
 
 
 class PathConv(Module):  # type: ignore[misc]
-    """The messages of one layer of SGMP: of all paths i -> j -> k -> p, at i. It keeps nothing of a path.
+    """One message layer of SGMP: sums the messages of all paths i -> j -> k -> p at node i. It stores nothing per path.
 
-    `hidden_channels` H; `num_gaussians` of distances up to `cutoff`, of angles and of torsions. `mode` is "reference" for
-    the layer as the authors' code has it, or "corrected": torsions in a periodic basis, and no path (i, i, i, i).
-    `distances_only` leaves angles and torsions out. `planar` says that all z are equal: then paths share more, and the
-    result is the same but for rounding. `tile`, how many paths are there at once, is part of the result as sums are cut
-    by it. `aggr` is "sum", as in the authors' code, or "mean" over the paths from i.
+    - `hidden_channels`: H, the width of node features.
+    - `num_gaussians`: numbers of Gaussians for distances, angles and torsions.
+    - `cutoff`: the largest distance that the Gaussians cover.
+    - `mode`: "reference" computes the layer as in the authors' code; "corrected" uses a periodic basis for torsions
+      and has no path (i, i, i, i).
+    - `direction`: as in `path_edges`.
+    - `distances_only`: use neither angles nor torsions.
+    - `planar`: all z are equal. Paths then share more work; the result is the same except for rounding.
+    - `tile`: maximum number of paths in memory at a time. Sums are split by it, so it affects rounding.
+    - `aggr`: "sum", as in the authors' code, or "mean" over the paths from i.
     """
 
     def __init__(
@@ -82,16 +90,22 @@ class PathConv(Module):  # type: ignore[misc]
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Xavier's uniform weights and no bias, as the authors' code; the second layers of MLPs are left as they are."""
+        """Draws Xavier-uniform weights and sets biases to 0, as in the authors' code. The second layers of MLPs stay as
+        they are.
+        """
         for linear in [*(mlp[0] for mlp in self.mlps_dist), *(self.combine[n] for n in (0, 2, 4))]:
             torch.nn.init.xavier_uniform_(linear.weight)
             torch.nn.init.zeros_(linear.bias)
 
     def forward(self, x: Tensor, pos: Tensor, edge_index: Tensor | PathEdges) -> Tensor:
-        """[N, H] of x [N, H], f32 or f64, and pos [N, 3] or [N, 2]; edge_index i64 [2, E], or its `path_edges`.
+        """Returns [N, H].
 
-        Differentiable once, by x and parameters; pos is data. Errors: RuntimeError for shapes that do not fit, edges
-        out of range, and positions that are no numbers.
+        - `x`: [N, H], f32 or f64.
+        - `pos`: [N, 3] or [N, 2].
+        - `edge_index`: i64 [2, E], or its `path_edges`.
+
+        Differentiable once by `x` and parameters, not by `pos`. Errors: RuntimeError for shapes that do not match,
+        edges out of range, and positions that are NaN.
         """
         edges = edge_index if isinstance(edge_index, PathEdges) else path_edges(edge_index, len(x), self.direction)
         out: Tensor = torch.ops.plimsoll.path_message(
@@ -99,7 +113,7 @@ class PathConv(Module):  # type: ignore[misc]
             self.distances_only, self.planar,
         )  # fmt: skip
         if self.aggr == "mean":
-            paths = path_counts(edges) + (self.mode == "reference")  # and the path (i, i, i, i)
+            paths = path_counts(edges) + (self.mode == "reference")  # Counts the path (i, i, i, i) too.
             out = out / paths.clamp(min=1).to(out.dtype)[:, None]
         return out
 
@@ -108,9 +122,10 @@ class PathConv(Module):  # type: ignore[misc]
 
 
 class _Network(Module):  # type: ignore[misc]
-    """Embedding, interactions and two layers, as models/SGMP.py has them; `interaction` are the options of PathConv.
+    """An embedding, interactions and two linear layers, as in models/SGMP.py. `interaction` are the options of PathConv.
 
-    With `norm` "batch" nodes pass a BatchNorm1d after each interaction, which the authors' code does not have.
+    With `norm` "batch" node features pass a BatchNorm1d after each interaction, which the authors' code does not
+    have.
     """
 
     def __init__(
@@ -132,7 +147,9 @@ class _Network(Module):  # type: ignore[misc]
         self.register_load_state_dict_pre_hook(_leave_out_centres)
 
     def encode(self, x: Tensor, pos: Tensor, edge_index: Tensor | PathEdges) -> Tensor:
-        """[N, H]: nodes after all interactions. Arguments as `PathConv.forward`, x [N, input_channels_node]."""
+        """Returns [N, H]: node features after all interactions. `x` is [N, input_channels_node]; the rest is as in
+        `PathConv.forward`.
+        """
         x = self.embedding(x)
         pos = _in_space(pos, x)
         edges = edge_index if isinstance(edge_index, PathEdges) else path_edges(edge_index, len(x), self.direction)
@@ -148,11 +165,12 @@ class _Network(Module):  # type: ignore[misc]
 
 
 class SGMP(_Network):
-    """Spatial Graph Message Passing (Zhang and Zhao, NeurIPS 2021): numbers of each graph from its paths in space.
+    """Spatial Graph Message Passing (Zhang and Zhao, NeurIPS 2021): predicts numbers per graph from its paths in space.
 
     Arguments and parameters are those of the authors' models/SGMP.py, whose checkpoints load, and the options of
-    `PathConv`. `norm` "batch" normalises nodes after each interaction (BatchNorm1d, `norms.I` in `state_dict`): where nodes have
-    hundreds of paths, sums of messages are large and much alike, and the head's ReLU may shut for all graphs.
+    `PathConv`. `norm` "batch" normalises node features after each interaction (BatchNorm1d, `norms.I` in
+    `state_dict`). Without it, if nodes have hundreds of paths, sums of messages are large and similar, and the head's
+    ReLU may be 0 for all graphs.
     """
 
     def __init__(
@@ -174,7 +192,9 @@ class SGMP(_Network):
         self, x: Tensor, pos: Tensor, edge_index: Tensor | PathEdges, batch: Tensor | None = None,
         batch_size: int | None = None,
     ) -> Tensor:  # fmt: skip
-        """[G, output_channels]; batch i64 [N] is the graph of each node, None for one graph. Else as `encode`."""
+        """Returns [G, output_channels]. `batch` i64 [N] is the graph of each node, None for one graph; the rest is as in
+        `encode`.
+        """
         pool = global_mean_pool if self.readout == "mean" else global_add_pool
         return self._head(pool(self.encode(x, pos, edge_index), batch, batch_size))
 
@@ -182,7 +202,7 @@ class SGMP(_Network):
 class GTMP(_Network):
     """Geometric Tree Message Passing (arXiv 2408.08799): SGMP on trees, without a readout.
 
-    Paths go from a node to its descendants, as in the authors' models/GTMP.py, or to its ancestors.
+    Paths lead from a node to its descendants, as in the authors' models/GTMP.py, or to its ancestors.
     """
 
     def __init__(
@@ -198,12 +218,12 @@ class GTMP(_Network):
         )  # fmt: skip
 
     def forward(self, x: Tensor, pos: Tensor, edge_index: Tensor | PathEdges) -> Tensor:
-        """[N, output_channels], numbers of each node. As `encode`."""
+        """Returns [N, output_channels], numbers per node. Arguments are those of `encode`."""
         return self._head(self.encode(x, pos, edge_index))
 
 
 def _in_space(pos: Tensor, x: Tensor) -> Tensor:
-    """[N, 3] of x's dtype; points of the plane have z = 0."""
+    """Returns positions [N, 3] in the dtype of `x`. Points of the plane get z = 0."""
     pos = pos.to(x.dtype)
     if pos.dim() == 2 and pos.shape[1] == 2:
         pos = torch.nn.functional.pad(pos, (0, 1))
@@ -211,6 +231,6 @@ def _in_space(pos: Tensor, x: Tensor) -> Tensor:
 
 
 def _leave_out_centres(_module: Module, state: dict[str, Any], prefix: str, *_: Any) -> None:
-    """The authors' checkpoints also have the centres of Gaussians, which are known here."""
+    """Removes the centres of Gaussians from the authors' checkpoints; PathConv does not store them."""
     for name in [name for name in state if name.startswith(prefix) and name.endswith("_expansion.offset")]:
         del state[name]

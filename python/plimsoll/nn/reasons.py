@@ -1,7 +1,8 @@
-"""Where a layer runs PyTorch Geometric's code instead of an operator: the reason as text, or None.
+"""Reasons why a layer runs PyTorch Geometric's code instead of a fused operator, as text, or None.
 
-The operators compute what the layers' own code computes, but in one piece: who looks into that code or changes it, by
-hooks, explanations or transformations, needs the code. What the code does not take either is left to it to refuse.
+The operators compute the same as the layers' own code, but in one piece. Hooks, explanations and transformations that
+look into that code or change it need the code itself. Arguments that this code does not accept are also left to it,
+so that it raises its own errors.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _LINEAR_HOOKS = ("_forward_pre_hooks", "_forward_hooks", "_backward_pre_hooks", 
 
 
 def of_options(conv: Any) -> str | None:
-    """A reason that lies in what a layer of attention was made with."""
+    """Returns a reason in the options that an attention layer was made with."""
     if (reason := _of_messages(conv, (SumAggregation,))) is not None:
         return reason
     fill = conv.fill_value
@@ -35,7 +36,7 @@ def of_options(conv: Any) -> str | None:
 
 
 def of_sum_options(conv: Any) -> str | None:
-    """A reason that lies in what a layer of sums was made with."""
+    """Returns a reason in the options that a sum layer was made with."""
     if not isinstance(conv, GCNConv):
         return _of_messages(conv, (SumAggregation, MeanAggregation))
     if not conv.normalize or conv.improved or conv.cached:
@@ -44,7 +45,9 @@ def of_sum_options(conv: Any) -> str | None:
 
 
 def of_sum(conv: Any, x: Any, edge_index: Any, edge_weight: Any = None, size: Any = None) -> str | None:
-    """Why a layer of sums, whose messages are features of sources, runs PyTorch Geometric's code; None if it does not."""
+    """Returns why a sum layer, whose messages are the sources' features, runs PyTorch Geometric's code; None if it is
+    fused.
+    """
     reason = of_sum_options(conv) or of_state(conv) or _of_edges(edge_index)
     if reason is not None:
         return reason
@@ -58,7 +61,7 @@ def of_sum(conv: Any, x: Any, edge_index: Any, edge_weight: Any = None, size: An
         return "sums are fused on the CPU alone"
     if any(tensor.dtype not in (torch.float32, torch.float64) for tensor in given) or torch.is_autocast_enabled("cpu"):
         return "sums are fused in float32 and float64 alone, and not under autocast"
-    own = [*conv.parameters(recurse=False), *conv.buffers(recurse=False)]  # such as eps, whose dtype the sum takes on
+    own = [*conv.parameters(recurse=False), *conv.buffers(recurse=False)]  # Such as eps, whose dtype the sum gets.
     if len({tensor.dtype for tensor in [*given, *own]}) > 1:
         return "x and the layer have numbers of several dtypes"
     if size is not None and not _fits(size, len(sources), None if targets is None else len(targets)):
@@ -75,7 +78,7 @@ def _of_messages(conv: Any, aggregations: tuple[type, ...]) -> str | None:
 
 
 def of_state(conv: Any) -> str | None:
-    """A reason that may pass: explanations, hooks, what was put in the place of a part."""
+    """Returns a reason in the layer's current state: explanations, hooks, or replaced parts."""
     if conv.explain:
         return "its messages are explained"
     if conv.decomposed_layers != 1:
@@ -101,13 +104,13 @@ def of_state(conv: Any) -> str | None:
 
 
 def is_plain(part: Any) -> bool:
-    """Whether nobody hears of its calls, and its parameters, if any, are plain numbers."""
+    """Returns whether a module has no hooks and no replaced forward, and its parameters are plain tensors."""
     numbers = all(type(parameter) in _PLAIN for parameter in part._parameters.values() if parameter is not None)
     return numbers and "forward" not in vars(part) and not any(getattr(part, hooks) for hooks in _LINEAR_HOOKS)
 
 
 def of_call(conv: Any, x: Any, edge_index: Any, edge_attr: Any, size: Any) -> str | None:
-    """A reason that lies in the arguments of forward(), or in what it is called under."""
+    """Returns a reason in the arguments of forward(), or in the context of the call."""
     if (reason := _of_edges(edge_index)) is not None:
         return reason
     sources, targets = ends(x)
@@ -139,7 +142,7 @@ def _of_edges(edge_index: Any) -> str | None:
 
 
 def target_count(sources: Tensor, targets: Tensor | None, size: Any) -> int:
-    """How many targets there are: those of x, or what `size` says, or as many as sources."""
+    """Returns the number of targets: those in `x`, or the number in `size`, or the number of sources."""
     if targets is not None:
         return len(targets)
     return int(size[1]) if size is not None and size[1] is not None else len(sources)
@@ -152,7 +155,7 @@ def _fits(size: Any, sources: int, targets: int | None) -> bool:
 
 
 def ends(x: Any) -> tuple[Any, Any]:
-    """The features of sources and of targets; the same tensor where they are the same nodes."""
+    """Returns the features of sources and of targets; the same tensor if they are the same nodes."""
     return tuple(x) if isinstance(x, tuple | list) and len(x) == 2 else (x, x)
 
 
@@ -173,7 +176,7 @@ def _of_numbers(tensors: list[Tensor], dtypes: set[torch.dtype]) -> str | None:
 
 
 def of_transformation() -> str | None:
-    """A reason that lies in what torch does around the call."""
+    """Returns a reason in what torch does around the call, such as tracing."""
     if torch.compiler.is_compiling():
         return None
     if torch.jit.is_tracing():
@@ -187,7 +190,7 @@ def of_transformation() -> str | None:
 
 @cache
 def _has_cuda() -> bool:
-    """Whether the library has CUDA kernels: one without says so when it is called."""
+    """Returns whether the library has CUDA kernels. A library without them raises when called."""
     try:
         torch.ops.plimsoll.edge_order(torch.empty(2, 0, dtype=torch.int64, device="cuda"), 0, 0, True, False)
     except RuntimeError:

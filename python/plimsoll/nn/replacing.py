@@ -1,4 +1,4 @@
-"""Fused layers in the place of those that a model of PyTorch Geometric has."""
+"""Replaces the layers of a PyTorch Geometric model by fused ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMES = {kind.__name__ for kind in _FUSED}
 
 
 class Layer(NamedTuple):
-    """What `replace` did to a layer: its name in the model ("" is the model), its class before, and why."""
+    """What `replace` did to one layer: its name in the model ("" is the model itself), its former class, and the reason."""
 
     name: str
     kind: str
@@ -40,13 +40,13 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """The layers of message passing and of dropout that `replace` found, in the order of `named_modules`."""
+    """The message-passing and dropout layers that `replace` found, in the order of `named_modules`."""
 
     layers: tuple[Layer, ...]
 
     @property
     def replaced(self) -> int:
-        """How many were replaced."""
+        """The number of replaced layers."""
         return sum(layer.replaced for layer in self.layers)
 
     def __iter__(self) -> Iterator[Layer]:
@@ -60,11 +60,14 @@ class Report:
 
 
 def replace(model: torch.nn.Module) -> Report:
-    """Makes every GATConv, GATv2Conv, GCNConv, SAGEConv and GINConv of PyTorch Geometric in `model`, or `model` itself, a
-    fused layer, and every torch.nn.Dropout one that keeps no mask, in place.
+    """Turns the layers of a PyTorch Geometric model into fused layers, in place, and returns a report.
 
-    A layer stays the object it is and changes its class: parameters, hooks, optimizers and names stay valid. Layers
-    that would never run fused are left alone, as are subclasses, whose code is not known. No error; the report says it.
+    Replaces GATConv, GATv2Conv, GCNConv, SAGEConv and GINConv in `model`, or `model` itself, and every
+    torch.nn.Dropout, by one that keeps no mask.
+
+    A layer stays the same object and changes its class, so parameters, hooks, optimizers and names stay valid. Layers
+    that would never run fused are left alone, as are subclasses, which may compute something else. Raises no errors;
+    the report gives the reasons.
     """
     return Report(tuple(done for name, module in model.named_modules() for done in _replaced(name, module)))
 
@@ -81,7 +84,7 @@ def _replaced(name: str, module: torch.nn.Module) -> Iterator[Layer]:
             yield Layer(name, kind, False, never)
             return
         module.__class__ = _FUSED[type(module)]
-        module._set_jittable_templates()  # what making one would have done for the class
+        module._set_jittable_templates()  # Constructing a layer of the new class would have done this.
         now = reasons.of_state(module)
         yield Layer(name, kind, True, f"runs PyTorch Geometric's code while {now}" if now else "")
     elif type(module) is torch.nn.Dropout:
@@ -98,9 +101,9 @@ def _replaced(name: str, module: torch.nn.Module) -> Iterator[Layer]:
 def why_not(
     conv: torch.nn.Module, x: Any, edge_index: Any, edge_attr: Tensor | None = None, size: Any = None
 ) -> str | None:
-    """Why `conv` runs PyTorch Geometric's code when it is called with these arguments; None where it is fused.
+    """Returns why `conv` runs PyTorch Geometric's code for these arguments; None if the call is fused.
 
-    `edge_attr` is `edge_weight` of a GCNConv.
+    The arguments are those of the layer's forward(); `edge_attr` is `edge_weight` for a GCNConv.
     """
     if type(conv) not in _FUSED.values():
         return f"it is {type(conv).__module__}.{type(conv).__qualname__}, not a layer of plimsoll.nn"

@@ -1,7 +1,7 @@
-"""GCNConv, SAGEConv, GINConv and Dropout of PyTorch Geometric and torch over torch.ops.plimsoll.
+"""GCNConv, SAGEConv and GINConv of PyTorch Geometric and Dropout of torch, computed by torch.ops.plimsoll.
 
-Sums over edges store nothing of edges x channels (src/ops/aggregate.h), nor, with the linear layer that follows them,
-of nodes x channels (src/ops/aggregate_linear.cc); dropout keeps no mask (src/ops/dropout.h).
+Sums over edges store no tensor of edges x channels (src/ops/aggregate.h) and, together with the linear layer that
+follows, none of nodes x channels (src/ops/aggregate_linear.cc). Dropout keeps no mask (src/ops/dropout.h).
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from plimsoll.nn.first_linear import split
 
 
 class GCNConv(torch_geometric.nn.GCNConv):  # type: ignore[misc]
-    """`torch_geometric.nn.GCNConv` that stores nothing of edges x channels, in forward or backward.
+    """`torch_geometric.nn.GCNConv` whose forward and backward passes store no tensor of edges x channels.
 
-    Arguments, parameters and `state_dict` are PyTorch Geometric's; `why_not` says where its code runs.
+    Arguments, parameters and `state_dict` are those of PyTorch Geometric. Calls that are not fused run its code;
+    `why_not` gives the reason.
     """
 
     propagate = MessagePassing.propagate
     propagate_type = {"x": Tensor, "edge_weight": OptTensor}
 
     def forward(self, x: Tensor, edge_index: Any, edge_weight: Tensor | None = None) -> Tensor:
-        """[N, out_channels] of x [N, in_channels], f32 or f64; edge_index i64 [2, E].
+        """Returns [N, out_channels] for `x` [N, in_channels], f32 or f64, and `edge_index` i64 [2, E].
 
-        Errors: RuntimeError for edges out of range and shapes that do not fit. Differentiable once where it is fused.
+        Fused calls are differentiable once. Errors: RuntimeError for edges out of range and shapes that do not match.
         """
         if type(self) is not GCNConv or reasons.of_sum(self, x, edge_index, edge_weight) is not None:
             return super().forward(x, edge_index, edge_weight)
@@ -43,17 +44,17 @@ class GCNConv(torch_geometric.nn.GCNConv):  # type: ignore[misc]
             summed: Tensor = torch.ops.plimsoll.aggregate(z, order, scale, scale)
             return torch.addcmul(summed, z, scale.square().unsqueeze(1)) if loops else summed
 
-        # Of A x W, first the product with the narrower result.
+        # Of the two orders of A x W, take the one with the narrower intermediate result.
         out: Tensor = self.lin(around(x)) if self.in_channels < self.out_channels else around(self.lin(x))
         return out if self.bias is None else out + self.bias
 
 
 class _Sums:
-    """`propagate` of layers whose messages are the sources' features as they are."""
+    """`propagate` for layers whose messages are the sources' features."""
 
     def propagate(self: Any, edge_index: Any, size: Any = None, **features: Any) -> Any:
         x = features.get("x")
-        known = type(self) in (SAGEConv, GINConv) and features.keys() == {"x"}  # a subclass may have other messages
+        known = type(self) in (SAGEConv, GINConv) and features.keys() == {"x"}  # A subclass may have other messages.
         if not known or reasons.of_sum(self, x, edge_index, size=size) is not None:
             return MessagePassing.propagate(self, edge_index, size=size, **features)
         sources, targets = reasons.ends(x)
@@ -63,18 +64,18 @@ class _Sums:
 
 
 class SAGEConv(torch_geometric.nn.SAGEConv):  # type: ignore[misc]
-    """`torch_geometric.nn.SAGEConv`, whose means or sums, and their product with `lin_l`, are one operator.
+    """`torch_geometric.nn.SAGEConv` whose means or sums and their product with `lin_l` are one operator.
 
-    Where sources and targets are other nodes, and with `project`, the means alone are.
+    If sources and targets are different nodes, or with `project`, only the means or sums are fused.
     """
 
     propagate = _Sums.propagate
     propagate_type = {"x": OptPairTensor}
 
     def forward(self, x: Tensor | tuple[Tensor, Tensor | None], edge_index: Any, size: Any = None) -> Tensor:
-        """[T, out_channels] of x [N, in_channels], or of a pair; f32 or f64; edge_index i64 [2, E].
+        """Returns [T, out_channels] for `x` [N, in_channels] or a pair, f32 or f64, and `edge_index` i64 [2, E].
 
-        Errors: RuntimeError for edges out of range and shapes that do not fit. Differentiable once where it is fused.
+        Fused calls are differentiable once. Errors: RuntimeError for edges out of range and shapes that do not match.
         """
         if type(self) is not SAGEConv or self.project or not _in_one_piece(self, x, edge_index, size):
             return super().forward(x, edge_index, size)
@@ -88,16 +89,17 @@ class SAGEConv(torch_geometric.nn.SAGEConv):  # type: ignore[misc]
 
 
 class GINConv(torch_geometric.nn.GINConv):  # type: ignore[misc]
-    """`torch_geometric.nn.GINConv`, whose sums, and their product with the first layer of `nn`, are one operator.
+    """`torch_geometric.nn.GINConv` whose sums and their product with the first layer of `nn` are one operator.
 
-    Where sources and targets are other nodes, with `train_eps`, and if `nn` begins with another layer, the sums alone are.
+    If sources and targets are different nodes, with `train_eps`, or if `nn` does not begin with a linear layer, only
+    the sums are fused.
     """
 
     propagate = _Sums.propagate
     propagate_type = {"x": OptPairTensor}
 
     def forward(self, x: Tensor | tuple[Tensor, Tensor | None], edge_index: Any, size: Any = None) -> Tensor:
-        """As `SAGEConv.forward`."""
+        """Computes the layer. Arguments, result and errors are those of `SAGEConv.forward`."""
         known = type(self) is GINConv and not self.eps.requires_grad
         network = split(self.nn) if known and _in_one_piece(self, x, edge_index, size) else None
         if network is None:
@@ -114,13 +116,13 @@ class GINConv(torch_geometric.nn.GINConv):  # type: ignore[misc]
 
 
 def _in_one_piece(conv: Any, x: Any, edge_index: Any, size: Any) -> bool:
-    """Whether sources and targets are the same nodes, and sums are fused."""
+    """Returns whether sources and targets are the same nodes and sums are fused."""
     sources, targets = reasons.ends(x)
     return sources is targets and reasons.of_sum(conv, x, edge_index, size=size) is None
 
 
 def _share(conv: Any, order: Tensor, x: Tensor, targets: int) -> Tensor | None:
-    """By what sums are multiplied to be means, [targets]."""
+    """Returns the factors [targets] that turn sums into means; None for a layer of sums."""
     if type(conv.aggr_module) is not MeanAggregation:
         return None
     degrees: Tensor = torch.ops.plimsoll.in_degrees(order, len(x), targets)
@@ -128,8 +130,11 @@ def _share(conv: Any, order: Tensor, x: Tensor, targets: int) -> Tensor | None:
 
 
 class Dropout(torch.nn.Dropout):  # type: ignore[misc]
-    """`torch.nn.Dropout` that keeps no mask for backward, of f32 on the CPU. The distribution is the same, not the
-    numbers: a call draws a key from torch's generator, so `torch.manual_seed` governs it."""
+    """`torch.nn.Dropout` that keeps no mask for the backward pass, for f32 on the CPU.
+
+    The distribution is the same as torch's, the random numbers are not. Each call draws a key from torch's generator,
+    so `torch.manual_seed` controls it.
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         plain = type(input) in (Tensor, torch.nn.Parameter) and input.layout == torch.strided
