@@ -1,6 +1,6 @@
-"""`plimsoll sync`: brings what the journal of a run says to TensorBoard and MLflow.
+"""Implements `plimsoll sync`: sends the journal of a run to TensorBoard and MLflow.
 
-A process of its own, so that a tracker that is slow or gone neither slows nor ends training: its queue is the journal, and
-files below RUN/sync say how far each tracker has it. docs/seeing.md tells how to use it, docs/formats/run.md what is in
-the folder.
+It is a process of its own, so a slow or missing tracker neither slows nor ends training. The journal serves as its
+queue, and files in RUN/sync record how far each tracker has received it. See docs/seeing.md for its use and
+docs/formats/run.md for the folder.
 """

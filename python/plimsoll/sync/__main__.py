@@ -1,4 +1,4 @@
-"""python -m plimsoll.sync: see `--help`."""
+"""Runs `python -m plimsoll.sync`; see `--help`."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pathlib import Path
 from plimsoll.sync import mlflow, mlflow_store, tensorboard
 from plimsoll.sync.tracker import Refused, Tracker
 
-LOOK = 0.5  # seconds between two looks at the journal
+LOOK = 0.5  # seconds between two reads of the journal
 FIRST_WAIT = 0.25
-LONGEST_WAIT = 10.0  # between two tries
+LONGEST_WAIT = 10.0  # seconds between two tries
 
 
 class Refusal(Exception):
-    """Something that the user has to mend."""
+    """An error that the user has to fix."""
 
 
 def open_tracker(text: str, run: Path) -> Tracker:
-    """Of "tensorboard", "tensorboard:DIR", "mlflow" or "mlflow:URI". Errors: `Refusal`."""
+    """Opens the tracker named "tensorboard", "tensorboard:DIR", "mlflow" or "mlflow:URI". Errors: `Refusal`."""
     kind, _, target = text.partition(":")
     try:
         if kind == "tensorboard":
@@ -43,18 +43,18 @@ def open_tracker(text: str, run: Path) -> Tracker:
 
 
 class Followed:
-    """A tracker, and when it is to be asked again."""
+    """A tracker, and the time of its next try."""
 
     def __init__(self, tracker: Tracker) -> None:
         self.tracker = tracker
-        self.done = False  # all is sent, or will never be
+        self.done = False  # Everything was sent, or the tracker refused it.
         self.refused = False
         self._again = 0.0
         self._wait = FIRST_WAIT
         self._silent = False
 
     def advance(self, ended: bool) -> None:
-        """Sends what there is; of a run that has `ended` all, and then is done."""
+        """Sends the new events. If the run has `ended`, also finishes the tracker."""
         if self.done or time.monotonic() < self._again:
             return
         try:
@@ -67,7 +67,7 @@ class Followed:
             say(f"{self.tracker.name} does not take it: {error}")
             self.done = self.refused = True
             return
-        except Exception as error:  # of libraries of others, too: none of them ends the other trackers
+        except Exception as error:  # Errors of a tracker's library must not end the other trackers.
             if not self._silent:
                 say(f"{self.tracker.name} does not answer, and is asked again: {error}")
             self._silent = True
@@ -85,8 +85,10 @@ def say(text: str) -> None:
 
 @contextlib.contextmanager
 def alone(run: Path, takes_over: bool) -> Iterator[None]:
-    """One process follows a run at a time; that of a run which goes on takes the place of an older one. Errors:
-    `Refusal`."""
+    """Holds the lock that lets one process at a time follow a run. With `takes_over` ends the process that holds it.
+
+    Errors: `Refusal`.
+    """
     (run / "sync").mkdir(exist_ok=True)
     with open(run / "sync" / "lock", "a+") as lock:
         for _ in range(100):
@@ -110,13 +112,13 @@ def alone(run: Path, takes_over: bool) -> Iterator[None]:
 
 
 def pipe_is_open() -> bool:
-    """Whether the process that has started this one lives; looks for up to `LOOK` seconds."""
+    """Returns whether the process that started this one is alive. Waits up to `LOOK` seconds."""
     ready, _, _ = select.select([sys.stdin], [], [], LOOK)
     return not (ready and os.read(sys.stdin.fileno(), 4096) == b"")
 
 
 def is_trained(run: Path) -> bool:
-    """Whether a process has the lock of the run; likewise."""
+    """Returns whether a process holds the lock of the run. Waits `LOOK` seconds first."""
     time.sleep(LOOK)
     try:
         with open(run / "run.lock") as lock:
@@ -129,7 +131,11 @@ def is_trained(run: Path) -> bool:
 
 
 def follow(trackers: list[Followed], trainer_lives: Callable[[], bool], patience: float) -> bool:
-    """Until the trainer has ended and all is sent; False where that was not to be had within `patience` seconds."""
+    """Sends events until the trainer has ended and everything is sent.
+
+    Returns False if a tracker refused, or if not everything was sent within `patience` seconds after the trainer
+    ended.
+    """
     lives = True
     give_up = time.monotonic() + patience
     while True:
@@ -147,7 +153,9 @@ def follow(trackers: list[Followed], trainer_lives: Callable[[], bool], patience
 
 
 def beside_training(run: Path, texts: list[str]) -> int:
-    """As `plimsoll train` starts it: says over stdout that all is there, and waits for the folder to be made."""
+    """Follows a run for `plimsoll train`: reports over stdout that the packages are there, then waits for the run's
+    folder.
+    """
     try:
         run_trackers = [open_tracker(text, run) for text in texts]
     except Refusal as error:
@@ -155,14 +163,14 @@ def beside_training(run: Path, texts: list[str]) -> int:
         return 2
     print("ready", flush=True)
     if os.read(sys.stdin.fileno(), 16) == b"":
-        return 0  # training was refused
+        return 0  # Training was refused.
     os.nice(10)
     (run / "sync").mkdir(exist_ok=True)
     log = os.open(run / "sync" / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(log, 1)
     os.dup2(log, 2)
     with alone(run, takes_over=True):
-        # What an older process had sent is known only now.
+        # Only with the lock held is it known what an older process has sent.
         run_trackers = [open_tracker(text, run) for text in texts]
         if follow([Followed(tracker) for tracker in run_trackers], pipe_is_open, patience=600):
             say(f"all sent; {time.process_time():.2f} s of processor, {max_memory() >> 20} MiB at most")
@@ -172,7 +180,7 @@ def beside_training(run: Path, texts: list[str]) -> int:
 
 
 def max_memory() -> int:
-    """Resident bytes of this process at most. `getrusage` would count what its parent held when it started it."""
+    """Returns the maximum resident bytes of this process. `getrusage` would include its parent's at the time of the fork."""
     found = re.search(r"VmHWM:\s*(\d+) kB", Path("/proc/self/status").read_text())
     return int(found[1]) * 1024 if found else 0
 

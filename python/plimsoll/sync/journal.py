@@ -1,4 +1,4 @@
-"""The journals of a run, read as they grow."""
+"""Reads the journals of a run while they grow."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Fields = dict[str, Any]
 
 
 class Event(NamedTuple):
-    stage: str  #: "seed-42/gat"
+    stage: str  #: Seed and stage, such as "seed-42/gat".
     fields: Fields
-    end: int  #: bytes of the stage's journal up to the end of its line
+    end: int  #: Offset in bytes of the end of its line in the stage's journal.
 
     @property
     def name(self) -> str:
@@ -21,11 +21,11 @@ class Event(NamedTuple):
 
     @property
     def milliseconds(self) -> int:
-        """Since 1970."""
+        """Milliseconds since 1970."""
         return int(float(self.fields.get("time", 0)) * 1000)
 
     def numbers(self) -> dict[str, float]:
-        """Its numbers, those of objects in it as "reading/waited_s"."""
+        """Returns the event's numbers by name. Numbers in nested objects have names such as "reading/waited_s"."""
         return dict(_numbers(self.fields, ""))
 
 
@@ -42,7 +42,7 @@ def stages_of(run: Path) -> list[str]:
 
 
 def events_of(run: Path, stage: str, start: int) -> Iterator[Event]:
-    """Whole lines from byte `start` on; of a journal that got shorter none."""
+    """Yields the events of the complete lines from byte `start` on; none if the journal is shorter than that."""
     with open(run / stage / "events.jsonl", "rb") as file:
         file.seek(start)
         for line in file:
@@ -58,7 +58,7 @@ def events_of(run: Path, stage: str, start: int) -> Iterator[Event]:
 
 
 def read_json(path: Path) -> Fields:
-    """Empty where there is no such file, or none of JSON."""
+    """Returns the object in a JSON file; {} if the file is missing or is not a JSON object."""
     try:
         found = json.loads(path.read_text())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Runs of MLflow: one a training, and nested in it one a seed and stage."""
+"""Sends runs to MLflow: one run per training, with one nested run per seed and stage."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from plimsoll.sync.journal import Event, read_json
 from plimsoll.sync.mlflow_store import KEY, Metric, Store, open_store
 from plimsoll.sync.tracker import Tracker, live
 
-MAX_METRICS = 1000  # of a batch, as the server has it
-MAX_PARAMS = 100
-MAX_LETTERS = 6000  # of a param
+MAX_METRICS = 1000  # per request; the server's limit
+MAX_PARAMS = 100  # per request
+MAX_LETTERS = 6000  # in a param's value
 ENDS = {"end": "FINISHED", "interrupted": "KILLED", "out_of_budget": "FAILED"}
 ARTIFACTS = ("recipe.yaml", "manifest.json", "evaluation.json", "report.html", "detector.safetensors")
 
 
 class MLflow(Tracker):
-    """What arrives twice adds nothing: a metric is the same number of the same step and time, and a run is looked for by
-    its key before it is made."""
+    """Sends events so that sending them twice changes nothing: a metric has the same value, step and time, and a run is
+    looked up by its key before it is made.
+    """
 
     name = "mlflow"
 
@@ -49,7 +50,7 @@ class MLflow(Tracker):
             self._turn(stage, child, turns[-1])
 
     def _turn(self, stage: str, child: str, event: Event) -> None:
-        """A stage starts, goes on or ends."""
+        """Records that a stage starts, resumes or ends."""
         status = ENDS.get(event.name, "RUNNING")
         if "weights" in event.fields:
             self._store.log(child, [], {}, {"plimsoll.weights": str(event.fields["weights"])})
@@ -87,7 +88,7 @@ class MLflow(Tracker):
         return self._store.create_run(experiment, name, first.milliseconds, {**tags, KEY: noted["key"]})
 
     def _describe(self, parent: str) -> None:
-        known = self._store.params(parent)  # a param never changes
+        known = self._store.params(parent)  # A param cannot be changed once it is set.
         values = {k: v for k, v in recipe_values(self.run).items() if k not in known and not k.startswith("run.")}
         pairs = iter(values.items())
         while batch := dict(islice(pairs, MAX_PARAMS)):
@@ -123,8 +124,11 @@ class MLflow(Tracker):
 
 
 def recipe_values(run: Path) -> dict[str, str]:
-    """The settings of a run, or the keys of RUN/recipe.yaml, which has a key a line and sections by two blanks, as "training.batch_size"."""
-    if not (run / "recipe.yaml").exists():  # of a training in Python
+    """Returns the settings of a run, or the values of RUN/recipe.yaml by keys such as "training.batch_size".
+
+    The file has one key per line, and sections are indented by two spaces.
+    """
+    if not (run / "recipe.yaml").exists():  # The run was trained in Python.
         settings = read_json(run / "manifest.json").get("settings", {})
         return {key: str(value)[:MAX_LETTERS] for key, value in settings.items()}
     values: dict[str, str] = {}

@@ -1,6 +1,7 @@
-"""Where MLflow keeps runs: a server by REST, or what the package `mlflow` opens, such as sqlite:///mlflow.db.
+"""Stores runs in MLflow: on a server by REST, or in what the package `mlflow` opens, such as sqlite:///mlflow.db.
 
-A server needs no package: its client takes 200 MB and seconds of a processor, beside a run that has a budget."""
+REST needs no package: MLflow's client would take 200 MB and seconds of processor time next to a run with a budget.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +18,18 @@ from typing import Any, NamedTuple, Protocol
 from plimsoll.sync.tracker import Refused
 
 PIP = "pip install mlflow"
-KEY = "plimsoll.key"  # of a run: a name that is ours, so that what was made without our knowing is found
+KEY = "plimsoll.key"  # tag with our own key of a run, which finds a run whose creation was not confirmed
 
 
 class Metric(NamedTuple):
     key: str
     value: float
-    timestamp: int  #: milliseconds
+    timestamp: int  #: Milliseconds since 1970.
     step: int
 
 
 class Store(Protocol):
-    """Errors of all: `Refused` where asking again does not help, and any others."""
+    """A place for runs. All methods raise `Refused` if a retry cannot help, and other errors otherwise."""
 
     def experiment(self, name: str) -> str: ...
     def find_run(self, experiment: str, key: str) -> str | None: ...
@@ -44,7 +45,7 @@ def open_store(uri: str) -> Store:
 
 
 class Server:
-    """MLflow's REST API 2.0 (mlflow.org/docs/latest/api_reference/rest-api.html)."""
+    """An MLflow server, by its REST API 2.0 (mlflow.org/docs/latest/api_reference/rest-api.html)."""
 
     def __init__(self, uri: str) -> None:
         self._uri = uri.rstrip("/")
@@ -120,7 +121,7 @@ def _pairs(values: dict[str, str]) -> list[dict[str, str]]:
 
 
 class Package:
-    """Every other place that MLflow knows, by its own client."""
+    """Any other store that MLflow supports, through MLflow's own client."""
 
     def __init__(self, uri: str) -> None:
         from mlflow import MlflowClient, entities

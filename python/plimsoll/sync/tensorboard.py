@@ -1,4 +1,4 @@
-"""Event files of TensorBoard, one folder a stage."""
+"""Writes event files for TensorBoard, one folder per stage."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ PIP = "pip install tensorboard"
 
 
 class TensorBoard(Tracker):
-    """Writes to `folder`/STAGE. The size of a file is noted with what it holds: what a kill left behind that is cut off
-    before the file goes on."""
+    """Writes events to `folder`/STAGE.
+
+    The size of each file is recorded together with the events it holds. After a kill, the file is cut to this size
+    before it is continued.
+    """
 
     name = "tensorboard"
 
     def __init__(self, run: Path, target: str) -> None:
-        import tensorboard.compat.proto.event_pb2  # noqa: F401  what is missing is told before training starts
+        import tensorboard.compat.proto.event_pb2  # noqa: F401  A missing package is reported before training starts.
 
         super().__init__(run)
         self.folder = Path(target) / run.name if target else run / "tensorboard"

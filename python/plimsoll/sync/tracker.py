@@ -1,4 +1,4 @@
-"""What all trackers have in common: how far each has the journal, on disk."""
+"""What all trackers share: the position of each tracker in the journal, kept on disk."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from pathlib import Path
 
 from plimsoll.sync.journal import Event, Fields, events_of, read_json, stages_of
 
-BATCH = 200  # events that are sent together at most
+BATCH = 200  # maximum number of events sent together
 
 
 class Refused(Exception):
-    """The tracker does not take it, however often it is asked."""
+    """The tracker rejects the data, and a retry cannot help."""
 
 
 class Tracker(ABC):
-    """Follows a run. What was sent is noted in RUN/sync/NAME.json after it has arrived, and what a kill had left between
-    the two is sent again in a way that adds nothing."""
+    """Follows a run and sends its events.
+
+    RUN/sync/NAME.json records what was sent, after it has arrived. After a kill in between, the same events are sent
+    again, which must change nothing.
+    """
 
     name: str
 
@@ -28,7 +31,7 @@ class Tracker(ABC):
         self.state: Fields = {"stages": {}, **read_json(self._path)}
 
     def stage(self, name: str) -> Fields:
-        """What is noted of a stage: "offset" in its journal, the last "epoch" sent, and what a tracker adds."""
+        """Returns the record of a stage: its "offset" in the journal, the last "epoch" sent, and what the tracker adds."""
         stage: Fields = self.state["stages"].setdefault(name, {"offset": 0, "epoch": 0})
         return stage
 
@@ -41,7 +44,7 @@ class Tracker(ABC):
         os.replace(temporary, self._path)
 
     def advance(self) -> bool:
-        """Sends what has come; whether there was anything. Errors: `Refused`, and others where asking again may help."""
+        """Sends the new events and returns whether there were any. Errors: `Refused`, and others if a retry may help."""
         sent = False
         for name in stages_of(self.run):
             noted = self.stage(name)
@@ -60,7 +63,7 @@ class Tracker(ABC):
         return sent
 
     def _new(self, batch: list[Event], noted: Fields) -> list[Event]:
-        # An epoch stands twice where a process was killed after it and before its checkpoint.
+        # An epoch is in the journal twice if the process was killed after it and before its checkpoint.
         last = noted["epoch"]
         events = []
         for event in batch:
@@ -73,15 +76,15 @@ class Tracker(ABC):
 
     @abstractmethod
     def send(self, stage: str, events: list[Event]) -> None:
-        """Errors: as `advance`; then the same events come again."""
+        """Sends events of a stage. Errors: as in `advance`; the same events are then sent again."""
 
     @abstractmethod
     def finish(self) -> None:
-        """The run has ended, or stopped, and all events were sent. Errors: as `advance`."""
+        """Finishes the run, after it has ended or stopped and all events were sent. Errors: as in `advance`."""
 
 
 def live(event: Event) -> dict[str, float]:
-    """What is worth a curve of an event "progress"."""
+    """Returns the numbers of a "progress" event that are shown as curves."""
     fields = event.fields
     names = ("graphs_per_s", "anonymous_bytes", "ledger_bytes", "working", "waited_reading", "waited_memory", "waited_order")
     return {f"live/{name}": float(fields[name]) for name in names if isinstance(fields.get(name), (int, float))}
