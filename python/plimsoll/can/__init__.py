@@ -1,1 +1,1 @@
-"""All that knows CAN: frames, captures, windows, detectors and their model files, and descriptions of a bus."""
+"""Code for CAN: frames, captures, windows, detectors and their model files, and bus descriptions."""

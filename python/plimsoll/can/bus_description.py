@@ -1,4 +1,4 @@
-"""Descriptions of a CAN bus in other formats than DBC, by way of cantools (https://cantools.readthedocs.io)."""
+"""Converts CAN bus descriptions in other formats to DBC with cantools (https://cantools.readthedocs.io)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from plimsoll.errors import Failure, InputError
 from plimsoll.replacing import new_file
 
-_FRAME_FORMATS = ("StandardCAN", "ExtendedCAN", *["reserved"] * 12, "StandardCAN_FD", "ExtendedCAN_FD")  # as Vector numbers them
+_FRAME_FORMATS = ("StandardCAN", "ExtendedCAN", *["reserved"] * 12, "StandardCAN_FD", "ExtendedCAN_FD")  # numbered as by Vector
 
 ENDINGS = (".arxml", ".kcd", ".sym")
 
@@ -18,10 +18,15 @@ ENDINGS = (".arxml", ".kcd", ".sym")
 def to_dbc(
     source: str | os.PathLike[str], out: str | os.PathLike[str], *, bus: str | None = None, force: bool = False
 ) -> int:
-    """Writes what `source` (ARXML, KCD or SYM) describes as a DBC, which `check`, `detect --dbc` and others read; gives the number of messages.
+    """Writes a bus description as a DBC file, which `check` and `detect --dbc` read. Returns the number of messages.
 
-    `bus` takes the messages of one bus. Errors: InputError (`source` is damaged, describes no message of `bus`, or has one ID on two
-    buses, which a DBC cannot tell), Failure (`out` is there and not `force`, or cannot be written; cantools is missing).
+    - `source`: an ARXML, KCD or SYM file.
+    - `out`: path of the DBC file.
+    - `bus`: convert only the messages of this bus.
+    - `force`: replace an existing output.
+
+    Errors: `InputError` if `source` is damaged, has no message of `bus`, or uses one ID on two buses, which a DBC
+    cannot express; `Failure` if `out` exists without `force` or cannot be written, or if cantools is missing.
     """
     try:
         import cantools
@@ -39,11 +44,11 @@ def to_dbc(
                 _close_range(signal)
                 _whole_choices(signal)
         if any(message.is_fd for message in database.messages):
-            _tell_fd(database)
+            _define_frame_format(database)
         text = database.as_dbc_string()
     except InputError:
         raise
-    except Exception as error:  # parsers of XML and of others raise what they like
+    except Exception as error:  # The parsers raise errors of many types.
         raise InputError(f"{source}: {error or type(error).__name__}; expected ARXML, KCD or SYM with messages of CAN") from error
     if messages == 0:
         raise InputError(f"{source}: describes no message of CAN")
@@ -73,7 +78,10 @@ def _of_bus(database: Any, bus: str | None, source: str) -> Any:
 
 
 def _close_range(signal: Any) -> None:
-    """A DBC states both bounds or none: cantools writes 0 for one that is missing, where what the bits hold is meant."""
+    """Sets a missing bound to the limit of the signal's bits.
+
+    A DBC states both bounds or none, and cantools writes 0 for a missing one.
+    """
     if (signal.minimum is None) == (signal.maximum is None):
         return
     bits = signal.length
@@ -89,13 +97,13 @@ def _close_range(signal: Any) -> None:
 
 
 def _whole_choices(signal: Any) -> None:
-    """Raw values with names are whole in a DBC; an ARXML may have them as 1.0."""
+    """Makes the raw values of named values whole, as a DBC needs. An ARXML may have them as 1.0."""
     if signal.choices and any(isinstance(raw, float) for raw in signal.choices):
         signal.choices = {int(raw): name for raw, name in signal.choices.items() if raw == int(raw)}
 
 
-def _tell_fd(database: Any) -> None:
-    """cantools writes which messages are of CAN FD where the attribute for it is defined."""
+def _define_frame_format(database: Any) -> None:
+    """Defines the attribute without which cantools does not write which messages use CAN FD."""
     from cantools.database.can.formats.dbc import DbcAttributeDefinition, DbcSpecifics
 
     specifics = database.dbc or DbcSpecifics()

@@ -1,4 +1,4 @@
-"""A trained detector on frames, as they come or of a data set (docs/detect.md)."""
+"""Runs a trained detector on frames, from a stream or a data set (docs/detect.md)."""
 
 from __future__ import annotations
 
@@ -15,30 +15,35 @@ from plimsoll.errors import UsageError
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a detector says of one window."""
+    """A detector's result for one window."""
 
-    number: int  #: of the window in its recording
-    first_frame: int  #: of the recording
-    frames: int
-    time_ns: int  #: of its last frame
-    score: float  #: fused, with the line of alarms at 1; log-odds of a detector without such a score
-    alarm: bool
-    parts: dict[str, float]  #: what each part of a fused score would score alone; empty without one
-    attack: bool | None  #: whether one of its frames is labelled so; None without labels
+    number: int  #: Number of the window in its recording.
+    first_frame: int  #: Number of the window's first frame in its recording.
+    frames: int  #: Number of frames in the window.
+    time_ns: int  #: Time of its last frame in nanoseconds.
+    score: float  #: The fused score, scaled so that alarms begin at 1; log-odds if the detector has no fused score.
+    alarm: bool  #: Whether `score` is above the threshold.
+    parts: dict[str, float]  #: The score of each part of a fused score alone; empty without a fused score.
+    attack: bool | None  #: Whether one of its frames is labelled as an attack; None without labels.
 
 
 class Detector:
-    """The detector that training left in its run, `detector.safetensors`. Needs no torch.
+    """Evaluates windows of CAN frames with a trained detector, `detector.safetensors` of a run. Needs no torch.
 
         detector = plimsoll.Detector("run/detector.safetensors")
         for recording in frames.recordings:
             alarms = [verdict for verdict in detector.judge(frames, recording) if verdict.alarm]
 
-    `window` and `stride` are frames, or time as text, by default as it was trained; a verdict is an alarm when its
-    score is above `threshold`, by default that of the rate `false_alarms` of benign windows, the least that the file has.
-    `adopt` are IDs in hex of devices that joined after the calibration: known, and nothing more of them.
-    It holds the frames of a window, however many it is given. Not thread-safe.
-    Errors: `InputError` (the file), `UsageError` (options, columns).
+    - `path`: the detector's file.
+    - `window`, `stride`: numbers of frames, or times as text. By default as in training.
+    - `threshold`: windows with a higher score are alarms. By default the threshold for the rate `false_alarms`.
+    - `false_alarms`: rate of benign windows that raise an alarm, above 0 and below 1. By default the lowest rate in
+      the file.
+    - `adopt`: CAN IDs in hex of devices that joined after the calibration. They count as known; nothing else about
+      them is checked.
+
+    It holds the frames of one window in memory, however many it is given. Not thread-safe. Errors: `InputError` for
+    the file, `UsageError` for options and columns.
     """
 
     def __init__(
@@ -59,7 +64,7 @@ class Detector:
         self._detector = _core.Detector(
             Path(path), window, stride, threshold, false_alarms, texts("adopt", adopt)
         )
-        self._begun = False
+        self._has_recording = False
 
     @property
     def threshold(self) -> float:
@@ -68,25 +73,29 @@ class Detector:
     def begin(
         self, *, has_time: bool = True, has_payload: bool = True, width: int = 8, channels: Sequence[str] = ()
     ) -> None:
-        """From here on comes another recording, whose frames have `width` bytes of payload; `channels`, where they are
-        merged, are the names by `FrameColumns.channel`."""
+        """Starts another recording.
+
+        - `has_time`, `has_payload`: whether frames have times and payloads.
+        - `width`: payload columns per frame, in bytes.
+        - `channels`: names of merged channels, in the order of `FrameColumns.channel`.
+        """
         self._detector.begin(has_time, has_payload, width, texts("channels", channels))
-        self._begun = True
+        self._has_recording = True
 
     def add(self, frames: FrameColumns) -> list[Verdict]:
-        """Takes the next frames of a stream; gives the verdicts on the windows that have all frames they wait for now."""
-        if not self._begun:
+        """Adds the next frames of a stream and returns the results for the windows that are now complete."""
+        if not self._has_recording:
             self.begin(width=frames.data.shape[-1])
         columns = frames.time_ns, frames.can_id, frames.length, frames.data, frames.label, frames.channel
         return [_verdict(found) for found in self._detector.add(*columns)]
 
     def end(self) -> list[Verdict]:
-        """The recording has ended: the verdicts on windows that still wait, and on what is left of it."""
-        self._begun = False
+        """Ends the recording and returns the results for the windows still open and for the frames left over."""
+        self._has_recording = False
         return [_verdict(found) for found in self._detector.end()]
 
     def judge(self, frames: Frames, recording: Recording) -> list[Verdict]:
-        """All windows of a recording of a data set."""
+        """Returns the results for all windows of one recording of a data set."""
         self.begin(
             has_time=recording.has_time,
             has_payload=recording.has_payload,

@@ -1,4 +1,4 @@
-"""Model files for other programs: a `state_dict` of torch, or ONNX."""
+"""Exports model files for other programs: as a torch `state_dict` or as ONNX."""
 
 from __future__ import annotations
 
@@ -14,13 +14,22 @@ FORMATS = ("state_dict", "onnx")
 
 
 def export(model: PathLike, out: PathLike, *, to: str, force: bool = False) -> None:
-    """Writes a model file for others.
+    """Exports a model file in a format for other programs.
 
-    `state_dict`: a `.pt` file with tensors by name, for `load_state_dict`: of a detector with KD-GAT's names, of a
-    classifier with those of docs/formats/safetensors.md. `onnx`: the network of a detector or an
-    autoencoder; inputs `x` f32 [N, F], `edge_index` i64 [2, E] and, if it uses them, `edge_attr` f32 [E, K]. A detector also takes
-    `batch` i64 [N] from 0 without gaps and gives `logits` f32 [G, 2]; an autoencoder gives `mu` and `logvar` f32 [N, latent],
-    `features` f32 [N, F - 1], `id_logits` and `neighbour_logits` f32 [N, IDs], rebuilt from `mu`. `force` replaces a file that exists. Errors: `InputError`, `UsageError`, `Failure`, `MissingPackage`.
+    - `model`: a model file.
+    - `out`: path of the output.
+    - `to`: "state_dict" or "onnx".
+    - `force`: replace an existing output.
+
+    "state_dict" writes a `.pt` file of tensors by name for `load_state_dict`: a detector with KD-GAT's names, a
+    classifier with the names in docs/formats/safetensors.md.
+
+    "onnx" writes the network of a detector or an autoencoder. Inputs are `x` f32 [N, F], `edge_index` i64 [2, E] and,
+    if the model uses it, `edge_attr` f32 [E, K]. A detector also takes `batch` i64 [N], from 0 without gaps, and
+    returns `logits` f32 [G, 2]. An autoencoder returns `mu` and `logvar` f32 [N, latent], and, decoded from `mu`,
+    `features` f32 [N, F - 1], `id_logits` and `neighbour_logits` f32 [N, IDs].
+
+    Errors: `InputError`, `UsageError`, `Failure`, `MissingPackage`.
     """
     one_of("to", to, FORMATS)
     out = Path(out)
@@ -48,5 +57,5 @@ def _write_state_dict(file: ModelFile, path: Path) -> None:
     except ImportError as error:
         raise MissingPackage(f"export: {error}; install it: pip install torch") from error
     weights = kdgat_names(file) if file.kind in (GAT, VGAE) else file.weights
-    with open(path, "wb") as stream:  # torch's own tells nothing of its errors
+    with open(path, "wb") as stream:  # A file that torch opens itself hides the system's errors.
         torch.save({name: torch.from_numpy(values) for name, values in weights.items()}, stream)

@@ -16,62 +16,62 @@ from plimsoll.data.tables import Recording
 
 
 class FrameFlag(IntFlag):
-    """What `flags` of a frame hold: SocketCAN's of `canfd_frame`, and the direction."""
+    """The bits of a frame's `flags`: those of SocketCAN's `canfd_frame`, and the direction."""
 
-    BRS = 1  #: bit rate switched
-    ESI = 2  #: the sender was error passive
-    FD = 4  #: CAN FD, whatever its length
-    SENT = 8  #: sent by who recorded it
+    BRS = 1  #: The bit rate was switched.
+    ESI = 2  #: The sender was error passive.
+    FD = 4  #: The frame is CAN FD, whatever its length.
+    SENT = 8  #: The recording device sent the frame.
 
 
 class Frame(NamedTuple):
     """One CAN message."""
 
-    time_ns: int  #: nanoseconds, as in the capture
-    can_id: int  #: SocketCAN's form: bit 31 extended, 30 remote, 29 error
-    data: bytes  #: the payload, of its length
-    label: int  #: 0 normal, 1 attack, 255 unlabelled
+    time_ns: int  #: Time in nanoseconds, as in the capture.
+    can_id: int  #: CAN ID in SocketCAN's form: bit 31 extended, 30 remote, 29 error.
+    data: bytes  #: The payload, without padding.
+    label: int  #: 0 normal, 1 attack, 255 unlabelled.
     flags: FrameFlag = FrameFlag(0)
 
 
 @dataclass(frozen=True)
 class FrameColumns:
-    """Consecutive frames: n of them, as views of the columns of a data set."""
+    """n consecutive frames, as views of the columns of a data set."""
 
-    time_ns: NDArray[np.int64]  #: [n] nanoseconds
-    can_id: NDArray[np.uint32]  #: [n]
-    length: NDArray[np.uint8]  #: [n] bytes of payload
-    data: NDArray[np.uint8]  #: [n, 8], or [n, 64] for CAN FD; padded with zeros
-    label: NDArray[np.uint8]  #: [n] 0, 1 or 255
-    channel: NDArray[np.uint8] | None = None  #: [n] index into `Recording.channels`, where channels are merged
-    flags: NDArray[np.uint8] | None = None  #: [n] each a `FrameFlag`
+    time_ns: NDArray[np.int64]  #: [n], in nanoseconds.
+    can_id: NDArray[np.uint32]  #: [n], as `Frame.can_id`.
+    length: NDArray[np.uint8]  #: [n], bytes of payload.
+    data: NDArray[np.uint8]  #: [n, 8], or [n, 64] for CAN FD: payloads padded with zeros.
+    label: NDArray[np.uint8]  #: [n]: 0, 1 or 255, as `Frame.label`.
+    channel: NDArray[np.uint8] | None = None  #: [n], index into `Recording.channels`; None unless channels are merged.
+    flags: NDArray[np.uint8] | None = None  #: [n], bits of `FrameFlag`.
 
     def __len__(self) -> int:
         return len(self.time_ns)
 
 
 class Frames(DataSet):
-    """A `frames` data set.
+    """A `frames` data set of n frames.
 
-    `len(frames)` counts them, `frames[i]` is one as a `Frame`, `frames[first:last]` and
-    `frames[recording.slice]` are some as `FrameColumns`, without a copy.
+    `len(frames)` is the number of frames, `frames[i]` is a `Frame`, and `frames[first:last]` or
+    `frames[recording.slice]` are `FrameColumns`, without a copy.
     """
 
     _kind = "frames"
 
     @property
     def time_ns(self) -> NDArray[np.int64]:
-        """i64 [n], nanoseconds as in the source; the row's number where it has no time."""
+        """i64 [n]: nanoseconds as in the source; the row number if the source has no times."""
         return self._column("time_ns")
 
     @property
     def can_id(self) -> NDArray[np.uint32]:
-        """u32 [n], SocketCAN's form: bit 31 extended, 30 remote, 29 error."""
+        """u32 [n]: CAN IDs in SocketCAN's form: bit 31 extended, 30 remote, 29 error."""
         return self._column("can_id")
 
     @property
     def length(self) -> NDArray[np.uint8]:
-        """u8 [n], bytes of payload."""
+        """u8 [n]: bytes of payload."""
         return self._column("length")
 
     @property
@@ -86,19 +86,19 @@ class Frames(DataSet):
 
     @property
     def channel(self) -> NDArray[np.uint8] | None:
-        """u8 [n]: index into `Recording.channels`; None where each recording is of one channel."""
+        """u8 [n]: index into `Recording.channels`; None if each recording has one channel."""
         return self._column("channel") if "channel" in self.manifest["columns"] else None
 
     @property
     def flags(self) -> NDArray[np.uint8]:
-        """u8 [n], each a `FrameFlag`; zeros, which take no memory, where no frame of the set has one."""
+        """u8 [n]: bits of `FrameFlag`. All zeros, without taking memory, if no frame of the data set has a flag."""
         if "flags" in self.manifest["columns"]:
             return self._column("flags")
         return np.broadcast_to(np.zeros(1, np.uint8), len(self))
 
     @cached_property
     def recordings(self) -> tuple[Recording, ...]:
-        """One for each capture, in the order of their frames."""
+        """One entry per capture, in the order of their frames."""
         return tuple(Recording._of(row) for row in self.manifest["recordings"])
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""CAN captures, read into `frames`: `plimsoll.ingest.can`."""
+"""Reads CAN captures into `frames`: `plimsoll.ingest.can`."""
 
 from __future__ import annotations
 
@@ -45,16 +45,23 @@ def can(
     threads: int | None = None,
     progress: Progress = None,
 ) -> Frames:
-    """CAN captures, plain, .zst or .gz, to `frames`, which is opened.
+    """Reads CAN captures, plain, .zst or .gz, into a `frames` data set and opens it.
 
-    `sources` are files, or folders whose folders become splits. `format` and what follows it describe them as the
-    options of `plimsoll ingest can` do (docs/can-formats.md); `channel_names` gives channels other names, as
-    `--name-channel`. `payload` is 8 or 64 bytes a frame; None takes 64 where a frame needs them. `benign` labels every
-    frame 0; `split` is that of
-    captures that lie in no folder of their own. A capture that is cut off is read up to there with a warning,
-    or refused with `truncated` "fail". `shard` "2/8" takes the second of eight parts of the
-    captures; `plimsoll.merge` joins them. Progress counts bytes of the sources.
-    Errors: `InputError` (file, line and column), `UsageError`, `BudgetExceeded`, `Failure`.
+    - `sources`: files, or folders whose subfolders become splits.
+    - `out`: path of the data set.
+    - `format`, `channel`, `merge_channels`, `attack_labels`, `columns`, `separator`, `quote`, `id`, `bytes`, `time`,
+      `length`: describe the captures, as the options of `plimsoll ingest can` (docs/can-formats.md).
+    - `payload`: 8 or 64 payload bytes per frame. None uses 64 if a frame needs them.
+    - `channel_names`: other names for channels, as `--name-channel`.
+    - `benign`: label every frame 0.
+    - `split`: split name for captures not in a subfolder.
+    - `on_error`: "fail", or "skip" to skip bad lines; more than `skip_limit` bad lines in a file fail.
+    - `truncated`: "read" reads a truncated capture as far as it goes, with a warning; "fail" refuses it.
+    - `shard`: "2/8" reads the second of eight parts of the captures. `plimsoll.merge` joins the parts.
+    - `force`, `budget`, `threads`: as in `plimsoll.ingest`.
+    - `progress`: as in `plimsoll.ingest`. Counts bytes of the sources.
+
+    Errors: `InputError` naming file, line and column; `UsageError`; `BudgetExceeded`; `Failure`.
     """
     options = _core.IngestOptions()
     options.sources = [Path(source) for source in as_list(sources)]
@@ -90,4 +97,5 @@ def can(
 
 
 def as_list(sources: PathLike | Iterable[PathLike]) -> list[PathLike]:
+    """Returns one path or several as a list."""
     return [sources] if isinstance(sources, str | os.PathLike) else list(sources)

@@ -1,4 +1,4 @@
-"""Weights of KD-GAT (github.com/RobertFrenken/DQN-Fusion, graphids/core/models) to model files, and their names back."""
+"""Converts weights of KD-GAT (github.com/RobertFrenken/DQN-Fusion, graphids/core/models) to model files and back."""
 
 from __future__ import annotations
 
@@ -21,18 +21,22 @@ Weights = Mapping[str, NDArray[np.float32]]
 
 _STACKS = {"encoder_layers": "encoder", "encoder_bns": "encoder_norms", "decoder_layers": "decoder", "decoder_bns": "decoder_norms"}
 _HEADS = {"z_mean": "mu", "z_logvar": "logvar", "canid_classifier": "id_head", "id_embedding": "embedding"}
-_LISTS = {"convs", "fc_layers", "neighborhood_decoder", *_STACKS}  # of layers, whose numbers come next
-_ACTIVATIONS = 3  # a linear layer, ReLU and dropout, as numbers of a ModuleList or Sequential
+_LISTS = {"convs", "fc_layers", "neighborhood_decoder", *_STACKS}  # lists of layers, followed by a layer's number
+_ACTIVATIONS = 3  # a linear layer, ReLU and dropout take three numbers of a ModuleList or Sequential
 
 
 def import_kdgat(checkpoint: PathLike, out: PathLike, *, data: PathLike | None = None) -> ModelFile:
-    """Writes the weights of a KD-GAT checkpoint, a GAT or an autoencoder, to a model file.
+    """Writes the weights of a KD-GAT checkpoint, a GAT or an autoencoder, to a model file and returns its contents.
 
-    `checkpoint` is what Lightning or `torch.save(model.state_dict())` wrote; it is read as data alone. Sizes follow from
-    shapes, dropout from `config.json` beside it where there is one. `data` are the `frames`, or their `compat` windows,
-    that trained it: the model file then has their vocabulary, which `train --teacher` and `evaluate` ask for.
-    A head of one logit z becomes one of two, 0 and z: the same log-odds.
-    Errors: `InputError` that names what does not agree; `MissingPackage` without torch.
+    - `checkpoint`: a file written by Lightning or by `torch.save(model.state_dict())`. It is read as data only; no
+      code in it runs. Sizes follow from shapes, dropout from `config.json` next to it if that exists.
+    - `out`: path of the model file.
+    - `data`: the `frames` that the model was trained on, or their `compat` windows. The model file then has their
+      vocabulary, which `train --teacher` and `evaluate` need.
+
+    A head with one logit z becomes a head with the two logits 0 and z, which have the same log-odds.
+
+    Errors: `InputError` naming what does not match; `MissingPackage` without torch.
     """
     weights = _read(Path(checkpoint))
     where = str(checkpoint)
@@ -62,7 +66,7 @@ def import_kdgat(checkpoint: PathLike, out: PathLike, *, data: PathLike | None =
 
 
 def kdgat_names(model: ModelFile) -> dict[str, NDArray[np.float32]]:
-    """The weights by KD-GAT's names, as `load_state_dict` of its models takes them."""
+    """Returns the weights by KD-GAT's names, as `load_state_dict` of its models takes them."""
     if model.kind == VGAE:
         back = {ours: theirs for theirs, ours in (_STACKS | _HEADS).items()}
 
@@ -101,7 +105,7 @@ def _read(checkpoint: Path) -> dict[str, NDArray[np.float32]]:
             f"{checkpoint}: {str(error).splitlines()[0]}; it holds more than tensors: load it where you trust it and save "
             'torch.save({"state_dict": checkpoint["state_dict"]}, FILE)'
         ) from error
-    except Exception as error:  # of damaged bytes torch's reader raises whatever it comes upon
+    except Exception as error:  # For damaged bytes torch's reader raises errors of many types.
         raise InputError(f"{checkpoint}: cannot be loaded by torch: {error}") from error
     state = loaded.get("state_dict", loaded) if isinstance(loaded, dict) else None
     tensors = isinstance(state, dict) and all(
@@ -110,7 +114,7 @@ def _read(checkpoint: Path) -> dict[str, NDArray[np.float32]]:
     )
     if not tensors or not state:
         raise InputError(f"{checkpoint}: holds no state_dict; expected tensors by name, or a Lightning checkpoint")
-    if any(name.startswith("model.") for name in state):  # beside it a Lightning module has the teacher and a projection
+    if any(name.startswith("model.") for name in state):  # A Lightning module also has the teacher and a projection.
         state = {name.removeprefix("model."): value for name, value in state.items() if name.startswith("model.")}
     state = {name.removeprefix("module."): value for name, value in state.items()}
     return {
@@ -126,7 +130,7 @@ def _is_of_a_layer(name: str) -> bool:
 
 
 class _Renamed:
-    """Weights taken out one by one by their old names, so that what is left is known."""
+    """Takes weights out one by one by their old names, so that the remaining ones are known."""
 
     def __init__(self, weights: Weights, where: str) -> None:
         self._left = dict(weights)
@@ -139,7 +143,7 @@ class _Renamed:
             if ours is not None:
                 self.weights[ours] = self._left.pop(name)
 
-    def refuse_what_is_left(self) -> None:
+    def require_none_left(self) -> None:
         if self._left:
             raise InputError(f"{self._where}: has {', '.join(sorted(self._left)[:4])}, which the model here has not")
 
@@ -156,7 +160,7 @@ class _Renamed:
 
 
 def _conv_name(name: str) -> str:
-    """PyTorch Geometric before 2.4 called the shared map of GATConv lin_src."""
+    """Returns the current name of a GATConv weight. PyTorch Geometric before 2.4 called the shared projection lin_src."""
     return name.replace(".lin_src.weight", ".lin.weight")
 
 
@@ -181,7 +185,7 @@ def _gat(weights: Weights, where: str) -> ModelFile:
     if "id_embedding.weight" not in weights:
         raise InputError(f"{where}: has no id_embedding: a model without embedded IDs (KD-GAT of 2025) has no place here")
     renamed.take(rename)
-    renamed.refuse_what_is_left()
+    renamed.require_none_left()
     ids, embedding = renamed.shape("embedding.weight", 2)
     layers = 1 + max((int(name.split(".")[1]) for name in weights if name.startswith("convs.")), default=-1)
     attention = "gat" if "convs.0.att_src" in renamed.weights else "gatv2" if "convs.0.att" in renamed.weights else ""
@@ -236,7 +240,7 @@ def _vgae(weights: Weights, where: str) -> ModelFile:
 
     renamed = _Renamed(weights, where)
     renamed.take(rename)
-    renamed.refuse_what_is_left()
+    renamed.require_none_left()
     ids, embedding = renamed.shape("embedding.weight", 2)
     layers = 1 + max(int(name.split(".")[1]) for name in weights if name.startswith("encoder_layers."))
     for name in ("encoder.0.att_src", "decoder.0.att_src"):
@@ -246,7 +250,7 @@ def _vgae(weights: Weights, where: str) -> ModelFile:
     given = renamed.shape("encoder.0.lin.weight", 2)[1]
     latent = renamed.shape("mu.weight", 2)[0]
     heads = renamed.shape("encoder.0.att_src", 3)[1]
-    # Layers after the first have one head here; of two widths, which all presets have, so have theirs.
+    # Layers after the first have one head in model files. In KD-GAT they have one too with two widths, as in all presets.
     for stack in ("encoder", "decoder"):
         for i in range(1, layers):
             renamed.require(f"{stack}.{i}.att_src", 1, 1, renamed.shape(f"{stack}.{i}.lin.weight", 2)[0])
@@ -275,7 +279,7 @@ def _dropout_beside(checkpoint: Path, section: str) -> float | None:
 
 
 def _vocabulary(data: PathLike, num_ids: int, where: str) -> dict[str, NDArray[np.int64]]:
-    """CAN IDs by index, as training splits have them, and those of benign frames."""
+    """Returns the CAN IDs by index that the training splits have, and those of their benign frames."""
     if (Path(data) / "manifest.json").exists() and json.loads((Path(data) / "manifest.json").read_text()).get("kind") == "graph_set":
         ids = np.asarray(GraphSet(data).manifest["vocabulary"], np.int64)
         benign = ids

@@ -1,4 +1,4 @@
-"""Model files (docs/formats/safetensors.md): tensors by name, and what the model is."""
+"""Model files (docs/formats/safetensors.md): tensors by name, and the description of the model."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ VGAE = "graph_autoencoder_neighborhood"
 
 @dataclass
 class ModelFile:
-    """What a model file holds."""
+    """The contents of a model file."""
 
-    kind: str  #: `plimsoll.model`
-    config: dict[str, Any]  #: `plimsoll.config`
-    weights: dict[str, NDArray[np.float32]]  #: parameters and buffers, by name
-    facts: dict[str, NDArray[Any]] = field(default_factory=dict)  #: other tensors: vocabulary.ids, profile.*, ...
-    metadata: dict[str, str] = field(default_factory=dict)  #: the rest of it, as texts
+    kind: str  #: The kind of model, `plimsoll.model` in the metadata.
+    config: dict[str, Any]  #: The model's options, `plimsoll.config` in the metadata.
+    weights: dict[str, NDArray[np.float32]]  #: Parameters and buffers by name.
+    facts: dict[str, NDArray[Any]] = field(default_factory=dict)  #: Other tensors: vocabulary.ids, profile.*, ...
+    metadata: dict[str, str] = field(default_factory=dict)  #: The rest of the metadata, as text.
 
     def save(self, path: PathLike) -> None:
-        """Writes it under a temporary name, which becomes `path`. Errors: `Failure`."""
+        """Writes the model file under a temporary name, then renames it to `path`. Errors: `Failure`."""
         metadata = {**self.metadata, "plimsoll.model": self.kind, "plimsoll.config": json.dumps(self.config)}
         _core.write_model(Path(path), {**self.weights, **self.facts}, metadata)
 
     @classmethod
     def load(cls, path: PathLike) -> ModelFile:
-        """Errors: `InputError` that names the file and what is wrong with it."""
+        """Reads a model file. Errors: `InputError` naming the file and what is wrong with it."""
         tensors, metadata = _core.read_model(Path(path))
         try:
             kind, config = metadata.pop("plimsoll.model"), json.loads(metadata.pop("plimsoll.config"))

@@ -1,4 +1,4 @@
-"""The networks of detectors as ONNX (opset 18), node by node: what onnxruntime computes is what is written here."""
+"""Writes the networks of detectors as ONNX (opset 18), node by node."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from numpy.typing import NDArray
 from plimsoll.can.model_file import GAT, VGAE, ModelFile
 from plimsoll.errors import MissingPackage, UsageError
 
-_OPSET = 18  # the first whose ScatterND takes maxima
-_SLOPE = 0.2  # of LeakyReLU in attention, as PyTorch Geometric's
-_MIN_SUM = 1e-16  # added to the sum of a softmax, as PyTorch Geometric does
-_NORM_EPSILON = 1e-5  # of batch normalisation, as PyTorch's
+_OPSET = 18  # the first opset whose ScatterND computes maxima
+_SLOPE = 0.2  # negative slope of LeakyReLU in attention, as in PyTorch Geometric
+_MIN_SUM = 1e-16  # added to the sum of a softmax, as in PyTorch Geometric
+_NORM_EPSILON = 1e-5  # epsilon of batch normalisation, as in PyTorch
 _LOWEST = float(np.finfo(np.float32).min)
 
 
 def write_onnx(file: ModelFile, path: Path, name: str) -> None:
-    """Errors: `UsageError` for a model that has no ONNX here; `MissingPackage` without `onnx`."""
+    """Writes a detector or an autoencoder as ONNX to `path`. `name` stands for the model file in errors.
+
+    Errors: `UsageError` for a model that cannot be written as ONNX; `MissingPackage` without `onnx`.
+    """
     if file.kind not in (GAT, VGAE):
         raise UsageError(f"{name}: holds a {file.kind}; ONNX is written of {GAT} and {VGAE}, the others as a state_dict")
     if file.kind == GAT and file.config.get("jk", "cat") not in ("cat", "max"):
@@ -59,7 +62,7 @@ def write_onnx(file: ModelFile, path: Path, name: str) -> None:
 
 
 class _Graph:
-    """Nodes in the order in which they are computed. A value is known by its name."""
+    """The nodes of an ONNX graph in the order of computation. A value is identified by its name."""
 
     def __init__(self, weights: dict[str, NDArray[np.float32]]) -> None:
         self.nodes: list[tuple[str, list[str], str, dict[str, Any]]] = []
@@ -88,7 +91,7 @@ class _Graph:
         return self("Add", y, f"{name}.bias") if f"{name}.bias" in self.constants else y
 
     def normalised(self, x: str, name: str) -> str:
-        """Batch normalisation by the statistics that training left, as PyTorch's in evaluation."""
+        """Applies batch normalisation with the statistics stored in training, as PyTorch does in evaluation."""
         stored = [f"{name}.{part}" for part in ("weight", "bias", "running_mean", "running_var")]
         return self("BatchNormalization", x, *stored, epsilon=_NORM_EPSILON)
 
@@ -96,7 +99,7 @@ class _Graph:
         return self("Gather", self("Shape", x), self.whole(axis), axis=0)
 
     def scatter(self, rows: str, at: str, count: str, reduction: str, start: float = 0.0) -> str:
-        """[E, ...] rows summed, or their maxima, at the [E] places `at` of `count` rows."""
+        """Sums the rows [E, ...], or takes their maxima, at the [E] places `at` of `count` rows."""
         shape = self("Concat", count, self("Slice", self("Shape", rows), self.whole(1), self.whole(1 << 30)), axis=0)
         places = self("Unsqueeze", at, self.whole(1))
         return self("ScatterND", self.fill(start, shape), places, rows, reduction=reduction)
@@ -117,7 +120,7 @@ def _detector(g: _Graph, config: dict[str, Any]) -> None:
 
 
 def _autoencoder(g: _Graph, config: dict[str, Any]) -> None:
-    """A code is its mean, as in evaluation."""
+    """Adds the nodes of an autoencoder. The code of a node is its mean, as in evaluation."""
     edges = _Edges(g, config)
     h = _embedded(g)
     for i in range(sum(name.startswith("encoder_norms.") and name.endswith(".weight") for name in g.constants)):
@@ -136,14 +139,14 @@ def _autoencoder(g: _Graph, config: dict[str, Any]) -> None:
 
 
 def _embedded(g: _Graph) -> str:
-    """The embedding of each node's ID beside its other features."""
+    """Returns each node's features, with the ID replaced by its embedding."""
     ids = g("Cast", g("Squeeze", g("Slice", "x", g.whole(0), g.whole(1), g.whole(1)), g.whole(1)), to=7)
     rest = g("Slice", "x", g.whole(1), g.whole(1 << 30), g.whole(1))
     return g("Concat", g("Gather", "embedding.weight", ids, axis=0), rest, axis=1)
 
 
 class _Edges:
-    """Where attention looks: the stored edges, and one loop a node in place of stored ones, which count for nothing."""
+    """The edges that attention uses: the stored ones, with self-loops masked out, and one added self-loop per node."""
 
     def __init__(self, g: _Graph, config: dict[str, Any]) -> None:
         self.count = g.size("x", 0)
@@ -156,7 +159,9 @@ class _Edges:
 
 
 def _with_means(g: _Graph, target: str, loop: str, count: str) -> str:
-    """Features of edges, and after them those of loops: the mean of what points to the node, but for stored loops."""
+    """Returns the features of edges, followed by those of the added self-loops: the mean over the edges into the node,
+    without stored self-loops.
+    """
     kept = g("Unsqueeze", g("Sub", g.real(1.0), loop), g.whole(1))
     sums = g.scatter(g("Mul", "edge_attr", kept), target, count, "add")
     counts = g("Max", g.scatter(kept, target, count, "add"), g.real(1.0))

@@ -1,4 +1,4 @@
-"""Made-up traffic (docs/simulator.md): `plimsoll.simulate.can`."""
+"""Simulates CAN traffic (docs/simulator.md): `plimsoll.simulate.can`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,17 @@ def can(
     budget: Budget = None,
     progress: Progress = None,
 ) -> Frames:
-    """A CAN bus of made-up vehicles, with labelled attacks, to `frames`, which is opened.
+    """Simulates the CAN buses of several vehicles, with labelled attacks, writes `frames` and opens them.
 
-    `frames` is how many there are in all recordings together; the same of `frames`, `seed`, `vehicles` and
-    `attacks` give the same bytes. The last vehicle never trains. It works on one thread; progress counts frames.
-    The other arguments are those of `plimsoll.ingest`. Errors: `UsageError`, `BudgetExceeded`, `Failure`.
+    - `out`: path of the data set.
+    - `frames`: number of frames in all recordings together.
+    - `seed`: random seed, 0 or more. The same `frames`, `seed`, `vehicles` and `attacks` give the same bytes.
+    - `vehicles`: number of vehicles, 2 to 64. The last one is never used for training.
+    - `attacks`: names of the attacks to simulate.
+    - `force`, `budget`: as in `plimsoll.ingest`.
+    - `progress`: as in `plimsoll.ingest`. Counts frames.
+
+    Uses one thread. Errors: `UsageError`, `BudgetExceeded`, `Failure`.
     """
     options = _core.SimulateOptions()
     options.out = Path(out)

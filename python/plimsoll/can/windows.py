@@ -1,4 +1,4 @@
-"""Frames cut into windows, whose graphs become a `graph_set`: `plimsoll.windows`."""
+"""Cuts frames into windows, whose graphs become a `graph_set`: `plimsoll.windows`."""
 
 from __future__ import annotations
 
@@ -25,15 +25,20 @@ def windows(
     threads: int | None = None,
     progress: Progress = None,
 ) -> GraphSet:
-    """Cuts frames into windows and writes their graphs to a `graph_set`, which is opened.
+    """Cuts frames into windows, writes one graph per window to a `graph_set` and opens it.
 
-    `frames` is a data set or its path. `features` is "compat" (docs/compat-features.md) or "behaviour"
-    (docs/behaviour-features.md). `window` is frames, or time as text ("50ms", behaviour alone); `stride` is how far
-    the next one is: by default 100 frames, or the window where that is time. IDs are learned from the splits in
-    `vocabulary_from`, by default those whose names start with train. `calibrate` compares each recording with its
-    own first N benign windows (behaviour). `shard` "2/8" takes the second of eight parts of the graphs;
-    `plimsoll.merge` joins them. `budget` is by default what the system has, less 64 MiB; the
-    other arguments are those of `plimsoll.ingest`. Progress counts graphs.
+    - `frames`: a `frames` data set or its path.
+    - `out`: path of the `graph_set`.
+    - `features`: "compat" (docs/compat-features.md) or "behaviour" (docs/behaviour-features.md).
+    - `window`: number of frames, or a time as text such as "50ms" ("behaviour" only).
+    - `stride`: distance between the starts of two windows. By default 100 frames, or `window` if that is a time.
+    - `vocabulary_from`: splits whose CAN IDs form the vocabulary. By default those whose names start with "train".
+    - `calibrate`: compare each recording with its own first N benign windows ("behaviour" only); 0 for none.
+    - `shard`: "2/8" makes the second of eight parts of the graphs. `plimsoll.merge` joins the parts.
+    - `budget`: as in `plimsoll.ingest`, but by default what the system has, minus 64 MiB.
+    - `force`, `threads`: as in `plimsoll.ingest`.
+    - `progress`: as in `plimsoll.ingest`. Counts graphs.
+
     Errors: `UsageError`, `InputError`, `BudgetExceeded`, `Failure`.
     """
     options = _core.WindowsOptions()
