@@ -1,4 +1,4 @@
 """Data sets of graphs: opened, made, and exchanged with PyTorch Geometric.
 
-Modules here know neither batches nor models.
+Modules here depend on neither batches nor models.
 """

@@ -1,4 +1,4 @@
-"""What the attention of a detector points at, window by window (docs/formats/attention.md)."""
+"""The attention weights of a detector, window by window (docs/formats/attention.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WINDOWS_AT_ONCE = 4096
 
 
 class Attention(DataSet):
-    """An `attention` data set: W windows with N nodes and E edges in all, of a GAT of L layers and H heads."""
+    """An `attention` data set: W windows with N nodes and E edges in total, from a GAT with L layers and H heads."""
 
     _kind = "attention"
 
@@ -43,7 +43,7 @@ class Attention(DataSet):
 
     @property
     def edge_ptr(self) -> NDArray[np.int64]:
-        """i64 [W+1]: likewise its edges."""
+        """i64 [W+1]: window w has the edges edge_ptr[w] .. edge_ptr[w+1]-1."""
         return self._column("edge_ptr")
 
     @property
@@ -53,7 +53,9 @@ class Attention(DataSet):
 
     @property
     def channel(self) -> NDArray[np.uint8] | None:
-        """u8 [N]: of merged channels the index of the node's in the manifest's `channels`; 64 and more for others."""
+        """u8 [N]: index of the node's channel in the manifest's `channels`, 64 or more for others; None unless channels
+        are merged.
+        """
         return self._column("channel") if "channel" in self.manifest["columns"] else None
 
     @property
@@ -63,35 +65,38 @@ class Attention(DataSet):
 
     @property
     def edges(self) -> NDArray[np.int32]:
-        """i32 [E, 2]: source and target, counted within the window."""
+        """i32 [E, 2]: source and target of each edge, numbered within the window."""
         return self._column("edges")
 
     @property
     def attention(self) -> NDArray[np.float32]:
-        """f32 [E, L, H]: of each edge; 0 of an edge from a node to itself."""
+        """f32 [E, L, H]: attention weight of each edge; 0 for a self-loop."""
         return self._column("attention")
 
     @property
     def own(self) -> NDArray[np.float32]:
-        """f32 [N, L, H]: of each node for itself. With what its edges have it adds up to 1."""
+        """f32 [N, L, H]: attention weight of each node for itself. It and the weights of the node's edges sum to 1."""
         return self._column("own")
 
     @property
     def node_share(self) -> NDArray[np.float32]:
-        """f32 [N]: how much of what the GAT saw of a window came from the node; a window's add up to 1."""
+        """f32 [N]: share of the window's information that came from the node. The shares of a window sum to 1."""
         return self._column("node_share")
 
     @property
     def edge_share(self) -> NDArray[np.float32]:
-        """f32 [E]: how much of it went through the edge, the mean over layers."""
+        """f32 [E]: share of the window's information that went through the edge, averaged over layers."""
         return self._column("edge_share")
 
     def __len__(self) -> int:
         return int(self.manifest["windows"])
 
     def to_parquet(self, path: PathLike, *, force: bool = False) -> None:
-        """Writes a row for each edge: `window`, `score`, `y`, CAN IDs `source` and `target`, `share`, and `attention_L_H`
-        for each layer and head. 4,096 windows are in memory at a time. Errors: `MissingPackage` without pyarrow; `Failure`.
+        """Writes a Parquet file with one row per edge.
+
+        Columns are `window`, `score`, `y`, the CAN IDs `source` and `target`, `share`, and `attention_L_H` for each
+        layer and head. 4,096 windows are in memory at a time. `force` replaces an existing file. Errors:
+        `MissingPackage` without pyarrow; `Failure`.
         """
         try:
             import pyarrow as pa

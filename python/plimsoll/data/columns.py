@@ -1,4 +1,4 @@
-"""What attributes of PyTorch Geometric's `Data` are as columns. Errors of all: `UsageError`, which says where."""
+"""Converts attributes of PyTorch Geometric's `Data` to columns. All functions raise `UsageError` that names `where`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_CLASSES = 1 << 20
 
 
 def positions(value: Any, where: str, nodes: int | None = None) -> NDArray[np.float32]:
-    """f32 [n, 3] of two or three coordinates a node."""
+    """Returns coordinates as f32 [n, 3]. Two coordinates per node get z = 0."""
     array = array_of(value, where)
     rows = array.shape[0] if nodes is None and array.ndim else nodes
     if array.ndim != 2 or len(array) != rows or array.shape[1] not in (2, 3) or array.dtype.kind not in "fiu":
@@ -26,7 +26,7 @@ def positions(value: Any, where: str, nodes: int | None = None) -> NDArray[np.fl
 
 
 def targets_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
-    """f32 [rows, T], of which T is 0 where there is nothing, or classes."""
+    """Returns regression targets as f32 [rows, T]. T is 0 if there are none, or classes instead."""
     array = None if value is None else array_of(value, where)
     if array is None or (array.dtype.kind != "f" and (array.ndim < 2 or array.shape[1] == 1)):
         return np.empty((rows, 0), np.float32)
@@ -44,6 +44,7 @@ def targets_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
 
 
 def node_classes(value: Any, nodes: int, where: str) -> NDArray[np.int64]:
+    """Returns the classes of nodes as i64 [nodes], -1 for none."""
     classes = whole_numbers(value, (nodes,), where)
     if classes.size and not -1 <= classes.min() <= classes.max() < _MAX_CLASSES:
         raise UsageError(
@@ -53,7 +54,7 @@ def node_classes(value: Any, nodes: int, where: str) -> NDArray[np.int64]:
 
 
 def array_of(value: Any, where: str) -> NDArray[Any]:
-    """As NumPy has it; of a tensor on any device."""
+    """Returns a value as a NumPy array; a tensor may be on any device."""
     try:
         return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
     except (TypeError, RuntimeError) as error:
@@ -61,6 +62,7 @@ def array_of(value: Any, where: str) -> NDArray[Any]:
 
 
 def whole_numbers(value: Any, shape: tuple[int, ...], where: str) -> NDArray[np.int64]:
+    """Returns whole numbers of this shape as i64."""
     array = array_of(value, where)
     if array.shape != shape or array.dtype.kind not in "iub":
         raise UsageError(f"{where}: is {array.dtype} of shape {array.shape}, expected whole numbers of shape {shape}")
@@ -68,7 +70,7 @@ def whole_numbers(value: Any, shape: tuple[int, ...], where: str) -> NDArray[np.
 
 
 def features_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
-    """f32 [rows, F], of which F is 0 where there is nothing."""
+    """Returns features as f32 [rows, F]. F is 0 if there are none."""
     if value is None:
         return np.empty((rows, 0), np.float32)
     array = array_of(value, where)
@@ -83,6 +85,7 @@ def features_of(value: Any, rows: int, where: str) -> NDArray[np.float32]:
 
 
 def _float32(array: NDArray[Any], where: str) -> NDArray[np.float32]:
+    """Returns the same numbers as f32; numbers that f32 cannot represent exactly are refused."""
     with np.errstate(over="ignore"):
         numbers = np.ascontiguousarray(array, dtype=np.float32)
     if array.dtype != np.float32 and not np.array_equal(numbers, array, equal_nan=array.dtype.kind == "f"):
@@ -91,7 +94,7 @@ def _float32(array: NDArray[Any], where: str) -> NDArray[np.float32]:
 
 
 def class_of(value: Any, where: str) -> int:
-    """-1 where there is nothing."""
+    """Returns the class of a graph; -1 if there is none."""
     if value is None:
         return -1
     array = array_of(value, f"{where}: y")

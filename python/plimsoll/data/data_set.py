@@ -1,4 +1,4 @@
-"""What data sets of all kinds have in common: a mapped folder of columns, and its manifest."""
+"""What data sets of all kinds share: a memory-mapped folder of columns and its manifest."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 class DataSet:
     """A data set opened for reading.
 
-    Its columns are read-only NumPy arrays over the mapped files: no bytes are copied, and no memory is taken
-    but the page cache. Arrays stay valid as long as anybody holds them, also after `close()`; asking a closed
-    data set for one is a `UsageError`. Any number of threads may read. A data set can be pickled, by its path,
-    and given wherever a path is expected.
+    Columns are read-only NumPy arrays over the mapped files: no bytes are copied, and they use only the page cache.
+    Arrays stay valid while they are referenced, also after `close()`; asking a closed data set for a column is a
+    `UsageError`. Any number of threads may read. A data set can be pickled, by its path, and passed wherever a path
+    is expected.
 
-    Errors: `InputError` where the folder is no data set of this kind, or is damaged.
+    Errors: `InputError` if the folder is not a data set of this kind, or is damaged.
     """
 
     _kind: ClassVar[str]
@@ -38,21 +38,23 @@ class DataSet:
         self._columns: dict[str, NDArray[Any]] = {}
 
     def close(self) -> None:
-        """Lets go of the mapping. It ends when the last array over it does. Safe to call twice."""
+        """Releases the mapping, which ends when the last array over it is freed. May be called twice."""
         self._columns.clear()
         self._mapping.close()
 
     @property
     def closed(self) -> bool:
+        """Whether `close` was called."""
         return self._mapping.closed()
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
-        """All that manifest.json says (docs/formats/data-set.md), provenance included."""
+        """The contents of manifest.json (docs/formats/data-set.md), including the provenance."""
         manifest: dict[str, Any] = json.loads(self._mapping.manifest())
         return manifest
 
     def has_column(self, name: str) -> bool:
+        """Returns whether the data set has a column of this name."""
         return bool(self._mapping.has_column(name))
 
     def _column(self, name: str) -> NDArray[Any]:
@@ -62,24 +64,25 @@ class DataSet:
         return column
 
     def tensor(self, column: str) -> torch.Tensor:
-        """A column as a torch tensor of its shape and dtype, over the mapped file and without copies.
+        """Returns a column as a torch tensor of the same shape and dtype over the mapped file, without a copy.
 
-        It may be written to: a page that is written to becomes memory of the process, and the file stays as it is.
-        Two tensors of one column do not see each other's writes. It stays valid after `close()`.
-        Errors: `UsageError` for a column that there is not, or a closed data set; `InputError` where the file was
-        replaced since; `MissingPackage` without torch.
+        It may be written to: a modified page becomes memory of the process, and the file stays unchanged. Two tensors
+        of one column do not see each other's writes. A tensor stays valid after `close()`.
+
+        Errors: `UsageError` for a missing column or a closed data set; `InputError` if the file was replaced since
+        the data set was opened; `MissingPackage` without torch.
         """
         try:
             import torch
         except ImportError as error:
             raise MissingPackage(f"tensor: {error}; install it: pip install torch") from error
-        mapped = self._column(column)  # closed, or no such column
+        mapped = self._column(column)  # Raises if the data set is closed or has no such column.
         name, device, inode, offset = self._mapping.file(column)
         with open(name, "rb") as file:
             status = os.fstat(file.fileno())
             if (status.st_dev, status.st_ino) != (device, inode):
                 raise InputError(f"{name}: another file since the data set was opened; open it again")
-            is_bf16 = mapped.dtype == np.uint16  # its bits
+            is_bf16 = mapped.dtype == np.uint16  # NumPy has no bf16; the column is mapped as its bits.
             rows = torch.from_numpy(np.memmap(file, np.int16 if is_bf16 else mapped.dtype, "c", offset, mapped.shape))
             return rows.view(torch.bfloat16) if is_bf16 else rows
 

@@ -1,4 +1,4 @@
-"""Point sets as graphs of nearest neighbours."""
+"""Makes nearest-neighbour graphs of point sets."""
 
 from __future__ import annotations
 
@@ -28,15 +28,19 @@ def from_points(
     budget: Budget = None,
     progress: Progress = None,
 ) -> GraphSet:
-    """Writes point sets to a `graph_set` of k-nearest-neighbour graphs, which is opened.
+    """Writes the k-nearest-neighbour graphs of point sets to a `graph_set` and opens it.
 
-    `points` gives one set after the other, [n, 2] or [n, 3]; where there are two coordinates z is 0. Edges lead into each
-    point from its `knn` nearest others, nearest first, of equal distance those of lower index first. `features` has of
-    each set [n, F]; without them nodes have one feature, a 1. `y` has the class of each set, a whole number, or
-    floating-point targets of regression, [T] or one. What float32 cannot hold exactly is refused.
+    - `points`: yields one point set at a time, [n, 2] or [n, 3]. Sets with two coordinates get z = 0.
+    - `path`: path of the `graph_set`.
+    - `knn`: number of neighbours, 1 to 65535. Edges lead into each point from its nearest other points, nearest
+      first; at equal distance the lower index comes first.
+    - `features`: node features of each set, [n, F]. Without them nodes have one feature, a 1.
+    - `y`: the class of each set, a whole number, or its regression targets, floating-point numbers [T] or a single
+      one.
+    - `force`, `budget`, `progress`: as in `from_pyg`.
 
-    `force`, `budget` and `progress` are as of `from_pyg`. `plimsoll.ingest.points` does the same with files.
-    Errors: `UsageError` that names the set, `Failure`, `BudgetExceeded`; the output is then as it was.
+    Numbers that float32 cannot represent exactly are refused. `plimsoll.ingest.points` does the same with files. If
+    the call fails, the output stays as it was. Errors: `UsageError` naming the set, `Failure`, `BudgetExceeded`.
     """
     knn = whole("knn", knn, 1, 65535)
     lengths = {name: len(given) for name, given in (("features", features), ("y", y)) if given is not None}

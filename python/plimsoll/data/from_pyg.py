@@ -1,4 +1,4 @@
-"""From PyTorch Geometric: `from_pyg`."""
+"""Converts data sets of PyTorch Geometric: `from_pyg`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Made = TypeVar("Made", bound=DataSet)
 _STORED = {"x", "edge_index", "edge_attr", "y", "node_y", "pos", "num_nodes"}
 _PROGRESS_GRAPHS = 256
 _WAITING_BYTES = 1 << 20
-_MAX_NODES = 2**31 - 1  # of a graph, whose edges are i32
+_MAX_NODES = 2**31 - 1  # nodes of a graph in a graph_set, whose edges are i32
 
 
 @overload
@@ -61,28 +61,39 @@ def from_pyg(
     progress: Progress = None,
     tables: Mapping[str, Any] | None = None,
 ) -> GraphSet | Graph:
-    """Writes a PyTorch Geometric data set of small graphs to a `graph_set`, or one `Data` to a `graph`, which is opened.
+    """Writes a PyTorch Geometric data set of small graphs to a `graph_set`, or one `Data` to a `graph`, and opens it.
 
-    `dataset` is anything that gives `Data` objects one after the other, or a mapping of split names to such; it is
-    read once, a graph at a time; first graphs without an answer wait for one that has, beyond 1 MiB in a temporary file
-    (`TMPDIR`). Of each graph are stored `x` [n, F], `edge_index` [2, e], `edge_attr` [e, K] (both
-    features may be missing, or have one axis where they have one column), the class `y` of the graph, one whole
-    number, -1 where there is none, and `node_y` [n], classes of its nodes, -1 where there is none. Floating-point numbers
-    are targets of regression, NaN where unknown, and so are several labels, whole numbers or bool in T columns: `y` [1]
-    or [1, T] goes into the column `target`, where a graph without has NaN, and `node_y` [n] or [n, T] into
-    `node_target`; the class of a graph that has targets may be in `graph_y`. A graph without `edge_index` has no edges.
-    `pos` [n, 2] or [n, 3] is where nodes lie; z is 0 where there are two. All graphs have the same of them. All of these are stored as f32: values that f32 cannot hold are
-    refused, as is anything else that a graph has, unless `leave_out` names it.
+    - `dataset`: anything that yields `Data` objects, or a mapping from split names to such; or one `Data`.
+    - `path`: path of the new data set.
+    - `leave_out`: attributes to ignore. Any other attribute that cannot be stored is refused.
+    - `force`: replace an existing data set. Without it, an output that has the same columns already is opened, with a
+      warning.
+    - `budget`: for the buffers of the columns, at most 1.75 MiB.
+    - `progress`: called with the graphs done and the total, 0 if the total is not known.
+    - `tables`: `features`, `recordings` and `vocabulary` as in the manifest of a `graph_set`
+      (docs/formats/graph-set.md). Without them features are named x_0, x_1, ... and edge_attr_0, ..., and there are
+      no recordings and no vocabulary.
 
-    One `Data` by itself is one large graph: `x`, `edge_index`, `edge_attr`, `edge_weight` [e], classes of nodes in `y` [n],
-    and splits as `train_mask`, `val_mask` and `test_mask` [n], or as `train_idx`, `valid_idx` and `test_idx`. Edges are
-    sorted by target; the column `edge_id` has their order in `edge_index`, in which `Graph.to_pyg` and loaders count them.
+    A data set is read once, one graph at a time. All graphs must have the same attributes. If the first graphs have
+    no labels, they are held until one has; beyond 1 MiB they are held in a temporary file (`TMPDIR`). These
+    attributes of each graph are stored:
 
-    An output that has the same columns already is opened, with a warning. `force` replaces one that exists. `budget` is for the buffers of the columns, 1.75 MiB at most.
-    `progress` is called with the graphs done and in all, 0 where their number is not known. `tables` are `features`,
-    `recordings` and `vocabulary` as the manifest of a `graph_set` has them (docs/formats/graph-set.md); without them
-    features are called x_0, x_1, ... and edge_attr_0, ..., and there are no others.
-    Errors: `UsageError` that names the graph, `Failure`, `BudgetExceeded`; the output is then as it was.
+    - `x` [n, F] and `edge_attr` [e, K]: features. Both may be missing; a single column may have one axis.
+    - `edge_index` [2, e]. A graph without it has no edges.
+    - `pos` [n, 2] or [n, 3]: coordinates. Two coordinates get z = 0.
+    - `y`: the class of the graph, one whole number, -1 for none. `node_y` [n]: the classes of its nodes, -1 for none.
+    - Regression targets are floating-point numbers, NaN if unknown, or several labels, whole numbers or bool in T
+      columns. `y` [1] or [1, T] becomes the column `target`, and `node_y` [n] or [n, T] the column `node_target`. A
+      graph without targets gets NaN. The class of a graph with targets may be in `graph_y`.
+
+    Features, targets and positions are stored as f32; values that f32 cannot represent exactly are refused.
+
+    A single `Data` becomes one large graph, from `x`, `edge_index`, `edge_attr`, `edge_weight` [e], node classes `y`
+    [n], and splits as `train_mask`, `val_mask` and `test_mask` [n] or as `train_idx`, `valid_idx` and `test_idx`.
+    Edges are sorted by target; the column `edge_id` has their positions in `edge_index`, by which `Graph.to_pyg` and
+    loaders number them.
+
+    If the call fails, the output stays as it was. Errors: `UsageError` naming the graph, `Failure`, `BudgetExceeded`.
     """
     left_out = set(texts("leave_out", leave_out))
     if is_data(dataset):
@@ -99,9 +110,9 @@ def from_pyg(
 
 
 def unless_exists(path: PathLike, force: bool, write: Callable[[Path], Made], kind: type[Made]) -> Made:
-    """What `write` writes, at `path`; a data set of the same columns that is there already is opened, with a warning.
+    """Calls `write` with `path`, unless there is a data set with the same columns, which is opened with a warning.
 
-    Errors: `Failure` for an output of other content, unless `force` replaces a data set, and what `write` raises.
+    Errors: `Failure` for an output with other content, unless `force` replaces a data set; and what `write` raises.
     """
     path = Path(path)
     if force or not os.path.lexists(path):
@@ -121,7 +132,7 @@ def unless_exists(path: PathLike, force: bool, write: Callable[[Path], Made], ki
 
 
 def _content(folder: Path) -> Any:
-    """What a data set's manifest says but for what it was made from; None where there is none."""
+    """Returns the manifest of a data set without its provenance; None if there is none."""
     try:
         manifest = json.loads((folder / "manifest.json").read_text())
         manifest.pop("provenance", None)
@@ -140,7 +151,7 @@ def write_graphs(
     progress: Progress,
     tables: Mapping[str, Any] | None = None,
 ) -> GraphSet:
-    """Writes what `read(graph, where)` makes of graphs, one by one; the rest as `from_pyg`."""
+    """Writes what `read(graph, where)` returns for each graph to a `graph_set` and opens it. The rest is as in `from_pyg`."""
     path = Path(path)
     sized = [graphs for graphs in splits.values() if isinstance(graphs, Sized)]
     total = sum(map(len, sized)) if len(sized) == len(splits) else 0
@@ -181,7 +192,7 @@ def write_graphs(
 
 
 class Columns(NamedTuple):
-    """What a graph has in each column."""
+    """One graph's values for each column."""
 
     nodes: int
     x: NDArray[np.float32]
@@ -248,7 +259,9 @@ def _edges(value: Any, nodes: int, where: str) -> NDArray[np.int32]:
 
 
 def _with_targets(graphs: Iterator[Columns]) -> Iterator[Columns]:
-    """The same graphs. First ones without an answer wait, in a temporary file if they are many, for one that has targets."""
+    """Yields the same graphs. First ones without labels are held, in a temporary file if they are large, until a graph
+    has some.
+    """
     with tempfile.SpooledTemporaryFile(_WAITING_BYTES) as file:
         waiting, answered = 0, None
         for graph in graphs:
@@ -269,14 +282,16 @@ def _with_targets(graphs: Iterator[Columns]) -> Iterator[Columns]:
 
 
 def _filled(graph: Columns, targets: int) -> Columns:
-    """With so many unknown targets where it has no answer."""
+    """Returns the graph with this number of unknown targets if it has no labels."""
     if len(graph.target) or graph.y != -1:
         return graph
     return graph._replace(target=np.full(targets, np.nan, np.float32))
 
 
 def _like(first: Columns, graph: Columns, number: int) -> Columns:
-    """The graph, with unknown targets where it has none. Errors: `UsageError` for other columns than the first has."""
+    """Returns the graph, with unknown targets if it has none. Errors: `UsageError` if its columns differ from those of
+    `first`.
+    """
     graph = _filled(graph, len(first.target))
     widths, expected = (
         (
@@ -303,8 +318,10 @@ def _splits(counts: list[tuple[str, int]]) -> list[dict[str, Any]]:
 
 
 def _tables(tables: Mapping[str, Any], splits: list[dict[str, Any]], named: dict[str, list[str]]) -> dict[str, Any]:
-    """Those that go into the manifest, `named` if they had none. Errors: `UsageError`, so that nothing is published that
-    cannot be opened."""
+    """Returns the tables for the manifest, with the names in `named` for features without names.
+
+    Errors: `UsageError`, so that no data set is published that cannot be opened.
+    """
     try:
         features = {kind: texts(kind, tables["features"][kind]) for kind in ("node", "edge")}
         for kind, names in features.items():

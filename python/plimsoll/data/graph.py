@@ -17,29 +17,31 @@ if TYPE_CHECKING:
 class Graph(GraphColumns):
     """A `graph` data set: one graph of V nodes with F features, and E edges with K features.
 
-    Columns that the data set does not have are None. Nodes and edges are known by their places in it; an edge is a
-    place in `indices`.
+    Missing columns are None. Nodes are numbered 0 .. V-1, and edges by their position in `indices`.
     """
 
     def to_pyg(self) -> Data:
-        """All of it as one `torch_geometric.data.Data`.
+        """Returns the whole graph as one `torch_geometric.data.Data`.
 
-        `x` f32 [V, F], `edge_attr` f32 [E, K], `y` i64 [V], `edge_weight` f32 [E] and splits as `train_idx`,
-        `valid_idx` and `test_idx` i64 [n] lie over the mapped files, without copies, as `tensor()` says.
-        `edge_index` i64 [2, E] has to be computed: it takes 16 bytes an edge of memory, and 8 more meanwhile. Column e
-        of it is edge e; with `direction` in it is sorted by target, which PyG's loaders are told by `is_sorted=True`.
-        Where the graph has `edge_id`, column e is the edge of that number, as in the `Data` that it was made of, and
-        columns of edges are copies.
-        Errors: `UsageError` of a closed data set; `MissingPackage` without torch or PyTorch Geometric.
+        `x` f32 [V, F], `edge_attr` f32 [E, K], `y` i64 [V], `edge_weight` f32 [E] and the splits `train_idx`,
+        `valid_idx` and `test_idx` i64 [n] map the files without copies, as `tensor()` does. `edge_index` i64 [2, E]
+        is computed; it takes 16 bytes of memory per edge, and 8 more while it is made.
+
+        Column e of `edge_index` is edge e. With `direction` "in" it is sorted by target; pass `is_sorted=True` to
+        PyG's loaders. If the graph has `edge_id`, column e is the edge with number e, as in the `Data` that the graph
+        was made from, and edge columns are copies.
+
+        Errors: `UsageError` for a closed data set; `MissingPackage` without torch or PyTorch Geometric.
         """
         from plimsoll.data.to_pyg import to_giant_data
 
         return to_giant_data(self)
 
     def stores(self) -> tuple[FeatureStore, GraphStore]:
-        """The graph as PyTorch Geometric's own loaders take it: `NeighborLoader(graph.stores(), ...)`.
+        """Returns the graph in the form that PyTorch Geometric's own loaders take: `NeighborLoader(graph.stores(),
+        ...)`.
 
-        PyTorch Geometric fetches no columns of edges from stores: `transform=graph.add_edge_columns` does.
+        PyTorch Geometric does not fetch edge columns from stores; pass `transform=graph.add_edge_columns` for that.
         `plimsoll.NeighborLoader` needs less memory. Errors: `MissingPackage` without torch or PyTorch Geometric.
         """
         from plimsoll.data.to_pyg import require_pyg
@@ -50,11 +52,12 @@ class Graph(GraphColumns):
         return FeatureStore(self), GraphStore(self)
 
     def add_edge_columns(self, batch: Data) -> Data:
-        """Gives a batch `edge_attr` f32 [M, K] and `edge_weight` f32 [M], those that the graph has, of its edges `e_id`.
+        """Adds `edge_attr` f32 [M, K] and `edge_weight` f32 [M] of the edges `e_id` to a batch, if the graph has them,
+        and returns it.
 
-        What `transform` of PyTorch Geometric's loaders takes, over `stores()` with a `sampler()`. Memory: where the graph has
-        `edge_id`, 8 bytes an edge until `close()`, and 8 more in the first call; they are tensors of torch, and in the ledger
-        as these are. Errors: `UsageError` of a batch without `e_id`.
+        Pass it as `transform` to PyTorch Geometric's loaders over `stores()` with a `sampler()`. If the graph has
+        `edge_id`, this takes 8 bytes of memory per edge until `close()`, and 8 more during the first call; the ledger
+        counts them as torch's tensors. Errors: `UsageError` for a batch without `e_id`.
         """
         from plimsoll.data.stores import edge_columns_of
 
@@ -69,10 +72,14 @@ class Graph(GraphColumns):
         weight_attr: str | None = None,
         seed: int | None = None,
     ) -> NeighborSampler:
-        """What samples in PyTorch Geometric's loaders, without pyg-lib: `NodeLoader(graph.stores(), graph.sampler([10, 5]))`.
+        """Returns a sampler for PyTorch Geometric's loaders that needs no pyg-lib.
 
-        Arguments as of `plimsoll.NeighborLoader`. `seed` None: each batch is drawn by torch's generator, as PyTorch
-        Geometric does it; a number: what is sampled for a node depends on it, the seed node and the node alone.
+            NodeLoader(graph.stores(), graph.sampler([10, 5]))
+
+        Arguments are as in `plimsoll.NeighborLoader`, except `seed`. With `seed` None each batch is drawn from
+        torch's generator, as in PyTorch Geometric. With a number, the neighbours sampled for a node depend only on
+        that number, the seed node and the node.
+
         Errors: `UsageError` for arguments; `MissingPackage` without torch or PyTorch Geometric.
         """
         from plimsoll.data.to_pyg import require_pyg

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Graphs(Sequence[GraphView]):
-    """Some graphs of a `GraphSet`, or all of them, in an order.
+    """Some or all graphs of a `GraphSet`, in some order.
 
-    `graphs[i]` is one as a `GraphView`; a slice, a list of numbers, an array of numbers or a mask give some, as
-    `Graphs` again. Nothing of them is copied.
+    `graphs[i]` is a `GraphView`. A slice, a list or array of numbers, or a mask selects several graphs, as `Graphs`,
+    without copying them.
     """
 
     def __init__(self, graph_set: GraphSet, indices: Sequence[int]) -> None:
@@ -33,12 +33,12 @@ class Graphs(Sequence[GraphView]):
 
     @property
     def graph_set(self) -> GraphSet:
-        """What these graphs are of."""
+        """The data set of these graphs."""
         return self._graph_set
 
     @property
     def indices(self) -> Sequence[int]:
-        """The number that each of them has in the `graph_set`."""
+        """The number of each graph in the `graph_set`."""
         return self._indices
 
     def __len__(self) -> int:
@@ -54,21 +54,22 @@ class Graphs(Sequence[GraphView]):
         return Graphs(self.graph_set, _selected(self._indices, at))
 
     def get(self, i: int) -> GraphView:
-        """Graph `i` of these. Errors: `IndexError`; `InputError` where the data set is damaged."""
+        """Returns graph `i`. Errors: `IndexError`; `InputError` if the data set is damaged."""
         return self.graph_set._view(self._number(i))
 
     def multi_get(self, indices: slice | Iterable[int] | ArrayLike) -> list[GraphView]:
-        """The graphs of these numbers, in their order."""
+        """Returns the graphs with these numbers, in this order."""
         return list(self[indices])
 
     def to_pyg(self, i: int) -> Data:
-        """Graph `i` as `torch_geometric.data.Data`.
+        """Returns graph `i` as `torch_geometric.data.Data`.
 
-        `x` f32 [n, F], `edge_index` i64 [2, e], `edge_attr` f32 [e, K], `y` i64 [1], and `node_y` i64 [n] where
-        the data set has it; `x` and `edge_attr` are left out where they have no columns. Where it has targets,
-        `y` is f32 [1, T] of the graph and `node_y` f32 [n, T], without the last axis if T is 1. `pos` is f32 [n, 3]
-        where the data set has it. All are copies, a
-        few KB: the mapping is read-only, and a tensor over it would end the process when it is written to.
+        `x` f32 [n, F] and `edge_attr` f32 [e, K] are left out if they have no columns. `edge_index` is i64 [2, e],
+        `y` i64 [1], and `node_y` i64 [n] if the data set has it. If the data set has targets, `y` is f32 [1, T] for
+        the graph and `node_y` f32 [n, T], without the last axis if T is 1. `pos` is f32 [n, 3] if the data set has
+        it.
+
+        All are copies of a few KB: the mapping is read-only, and writing to a tensor over it would end the process.
         Errors: `MissingPackage` without torch or PyTorch Geometric.
         """
         from plimsoll.data.to_pyg import to_data
@@ -76,7 +77,7 @@ class Graphs(Sequence[GraphView]):
         return to_data(self.get(i))
 
     def __getitems__(self, indices: Sequence[int]) -> list[Data]:
-        """What torch's and PyTorch Geometric's loaders fetch for a batch: graphs as `to_pyg` gives them."""
+        """Returns the graphs of a batch as `to_pyg` does. Loaders of torch and PyTorch Geometric call this method."""
         return [self.to_pyg(i) for i in indices]
 
     def _number(self, i: int) -> int:
@@ -90,9 +91,9 @@ class Graphs(Sequence[GraphView]):
 
 
 class GraphSet(DataSet, Graphs):
-    """A `graph_set` data set: G graphs, N nodes, E edges, F node and K edge features.
+    """A `graph_set` data set: G graphs with N nodes and E edges in total, F node and K edge features.
 
-    It is the sequence of its graphs, and has the columns in which they lie one after the other.
+    It is the sequence of its graphs, and has their concatenated columns.
     """
 
     _kind = "graph_set"
@@ -103,6 +104,7 @@ class GraphSet(DataSet, Graphs):
 
     @property
     def graph_set(self) -> GraphSet:
+        """The data set itself."""
         return self
 
     @property
@@ -117,77 +119,81 @@ class GraphSet(DataSet, Graphs):
 
     @property
     def x(self) -> NDArray[np.float32]:
-        """f32 [N, F], named by `features.node`."""
+        """f32 [N, F]: node features, named by `features.node`."""
         return self._column("x")
 
     @property
     def edges(self) -> NDArray[np.int32]:
-        """i32 [E, 2]: source and target of each edge, counted within its graph."""
+        """i32 [E, 2]: source and target of each edge, numbered within its graph."""
         return self._column("edges")
 
     @property
     def edge_attr(self) -> NDArray[np.float32]:
-        """f32 [E, K], named by `features.edge`."""
+        """f32 [E, K]: edge features, named by `features.edge`."""
         return self._column("edge_attr")
 
     @property
     def y(self) -> NDArray[np.int64]:
-        """i64 [G]: class of each graph; of windows 1 if the graph holds an attack."""
+        """i64 [G]: class of each graph; for windows 1 if the window holds an attack."""
         return self._column("y")
 
     @property
     def node_y(self) -> NDArray[np.int64] | None:
-        """i64 [N]: class of each node, -1 where it is unlabelled; None where there is no such column."""
+        """i64 [N]: class of each node, -1 if it is unlabelled; None if there is no such column."""
         return self._column("node_y") if self._mapping.has_column("node_y") else None
 
     @property
     def target(self) -> NDArray[np.float32] | None:
-        """f32 [G, T]: numbers to be predicted of each graph, NaN where unknown; None where there is no such column."""
+        """f32 [G, T]: regression targets of each graph, NaN if unknown; None if there is no such column."""
         return self._column("target") if self._mapping.has_column("target") else None
 
     @property
     def node_target(self) -> NDArray[np.float32] | None:
-        """f32 [N, T]: numbers to be predicted of each node; likewise."""
+        """f32 [N, T]: regression targets of each node, NaN if unknown; None if there is no such column."""
         return self._column("node_target") if self._mapping.has_column("node_target") else None
 
     @property
     def pos(self) -> NDArray[np.float32] | None:
-        """f32 [N, 3]: where each node lies; None where there is no such column."""
+        """f32 [N, 3]: coordinates of each node; None if there is no such column."""
         return self._column("pos") if self._mapping.has_column("pos") else None
 
     @property
     def num_node_features(self) -> int:
+        """F, the number of features per node."""
         return int(self.x.shape[1])
 
     @property
     def num_edge_features(self) -> int:
+        """K, the number of features per edge."""
         return int(self.edge_attr.shape[1])
 
     @cached_property
     def splits(self) -> dict[str, Split]:
-        """By name, in the order of their graphs: `graphs[graphs.splits["train"].slice]`."""
+        """The splits by name, in the order of their graphs: `graphs[graphs.splits["train"].slice]`."""
         return {row["name"]: Split._of(row) for row in self.manifest["splits"]}
 
     @cached_property
     def recordings(self) -> tuple[GraphRecording, ...]:
-        """The captures that windows are of; empty where graphs are no windows."""
+        """The captures that the windows come from; empty if graphs are not windows."""
         return tuple(GraphRecording._of(row) for row in self.manifest["recordings"])
 
     @cached_property
     def features(self) -> Features:
+        """The names of the node and edge features."""
         names = self.manifest["features"]
         return Features(tuple(names["node"]), tuple(names["edge"]))
 
     @cached_property
     def vocabulary(self) -> tuple[int, ...]:
-        """The CAN ID of each index, ascending; empty where nodes are no IDs. Of merged channels (`channels`), the number
-        of the channel is in the bits from 32 on.
+        """The CAN ID of each index, ascending; empty if nodes are not CAN IDs.
+
+        With merged channels (`channels`) the bits from 32 on hold the number of the channel.
         """
         return tuple(self.manifest["vocabulary"])
 
     @cached_property
     def channels(self) -> tuple[str, ...]:
-        """The names by number of the channels in `vocabulary`; empty where recordings are of one channel each."""
+        """The names of the channels in `vocabulary`, by number; empty if each recording has one channel."""
         return tuple(self.manifest.get("channels", ()))
 
     def _view(self, g: int) -> GraphView:
@@ -224,7 +230,7 @@ class GraphSet(DataSet, Graphs):
 
 
 def as_graphs(dataset: Any) -> Graphs | None:
-    """Graphs of a `GraphSet`, or torch's `Subset` or `ConcatDataset` of them, as `Graphs`; None for anything else.
+    """Returns `Graphs`, or torch's `Subset` or `ConcatDataset` of them, as `Graphs`; None for anything else.
 
     Errors: `UsageError`.
     """
@@ -239,7 +245,7 @@ def as_graphs(dataset: Any) -> Graphs | None:
 
 
 def _joined(parts: list[Graphs | None]) -> Graphs | None:
-    """Parts one after the other. Errors: `UsageError` where they are of several data sets."""
+    """Returns the parts one after the other. Errors: `UsageError` if they are from different data sets."""
     graphs = [part for part in parts if part is not None]
     if not graphs:
         return None
@@ -253,12 +259,12 @@ def _joined(parts: list[Graphs | None]) -> Graphs | None:
 
 
 def _rows(column: NDArray[np.float32], rows: slice) -> NDArray[np.float32]:
-    # A column of no features has no rows in its file.
+    # A column without features has no rows in its file.
     return column[rows] if column.shape[1] else np.empty((rows.stop - rows.start, 0), column.dtype)
 
 
 def _is_number(at: Any) -> bool:
-    # A tensor or array of one element passes as an index, but a list of one graph is meant.
+    # A tensor or array of one element has __index__ too, but selects a list of one graph.
     return hasattr(at, "__index__") and getattr(at, "ndim", 0) == 0
 
 

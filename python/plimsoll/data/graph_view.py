@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 class GraphView:
     """One graph of n nodes and e edges, as read-only views of the columns of a data set.
 
-    Two are equal where all their columns are; NaN is equal to NaN. There is no hash of them.
+    Two views are equal if all their columns are equal; NaN equals NaN. Views cannot be hashed.
     """
 
-    x: NDArray[np.float32]  #: [n, F]
-    edge_index: NDArray[np.int32]  #: [2, e]: sources and targets, counted within the graph
-    edge_attr: NDArray[np.float32]  #: [e, K]
-    y: int  #: class of the graph
-    node_y: NDArray[np.int64] | None  #: [n] class of each node, -1 where it is unlabelled; None: no such column
-    target: NDArray[np.float32] | None = None  #: [T] numbers to be predicted, NaN where unknown; likewise
-    node_target: NDArray[np.float32] | None = None  #: [n, T] of each node; likewise
-    pos: NDArray[np.float32] | None = None  #: [n, 3] coordinates of each node; likewise
+    x: NDArray[np.float32]  #: [n, F], node features.
+    edge_index: NDArray[np.int32]  #: [2, e], sources and targets, numbered within the graph.
+    edge_attr: NDArray[np.float32]  #: [e, K], edge features.
+    y: int  #: Class of the graph.
+    node_y: NDArray[np.int64] | None  #: [n], class of each node, -1 if unlabelled; None without this column.
+    target: NDArray[np.float32] | None = None  #: [T], regression targets, NaN if unknown; None without this column.
+    node_target: NDArray[np.float32] | None = None  #: [n, T], targets of each node; None without this column.
+    pos: NDArray[np.float32] | None = None  #: [n, 3], coordinates of each node; None without this column.
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, GraphView):
@@ -37,10 +37,12 @@ class GraphView:
 
     @property
     def num_nodes(self) -> int:
+        """n, the number of nodes."""
         return len(self.x)
 
     @property
     def num_edges(self) -> int:
+        """e, the number of edges."""
         return int(self.edge_index.shape[1])
 
 
