@@ -75,7 +75,7 @@ class Attention(DataSet):
 
     @property
     def own(self) -> NDArray[np.float32]:
-        """f32 [N, L, H]: attention weight of each node for itself. It and the weights of the node's edges sum to 1."""
+        """f32 [N, L, H]: attention weight of each node for itself. It and the weights of the edges into the node sum to 1."""
         return self._column("own")
 
     @property

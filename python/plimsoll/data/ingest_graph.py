@@ -1,4 +1,4 @@
-"""Edge lists and tables of nodes, read into a `graph`: `plimsoll.ingest.graph`."""
+"""Reads edge lists and node tables into a `graph`: `plimsoll.ingest.graph`."""
 
 from __future__ import annotations
 
@@ -47,14 +47,24 @@ def graph(
     threads: int | None = None,
     progress: Progress = None,
 ) -> Graph:
-    """One graph, however large, from lists of edges to `graph`, which is opened.
+    """Reads one graph of any size from lists of edges into a `graph` data set and opens it.
 
-    `edges` are texts, plain, .zst or .gz, of two IDs a line and perhaps more, or .npy arrays; the options are those of
-    `plimsoll ingest graph`, which docs/giant-graphs.md explains. Columns are named by name or number from 0; `weight`
-    and `edge_features` may each be a .npy file instead. `nodes` is a table with a row a node, of which `id`, `label`,
-    `split`, `node_features` and `unlabelled` speak; `features` f32, f16, u8 or i8 [V, F] and `labels` whole numbers [V] are .npy files;
-    `train`, `valid` and `test` are files of IDs. Progress counts bytes of the sources, then edges.
-    Errors: `InputError` (file, line and column), `UsageError`, `BudgetExceeded`, `Failure`.
+    The options are those of `plimsoll ingest graph`, explained in docs/giant-graphs.md.
+
+    - `edges`: text files, plain, .zst or .gz, with two IDs per line and optional further columns, or .npy arrays.
+    - `out`: path of the data set.
+    - `source`, `target`, `weight`, `edge_features`: columns of `edges`, by name or by number from 0. `weight` and
+      `edge_features` may each be a .npy file instead. `header`: whether the files have a header line.
+    - `nodes`: a table with one row per node. `id`, `label`, `split` and `node_features` name its columns,
+      `unlabelled` the label of unlabelled nodes.
+    - `features`: a .npy file, f32, f16, u8 or i8 [V, F]. `labels`: a .npy file, whole numbers [V].
+    - `train`, `valid`, `test`: files of IDs.
+    - `ids`, `direction`, `undirected`, `dedup`, `self_loops`, `order`, `features_dtype`, `node_count`: see
+      docs/giant-graphs.md.
+    - `force`, `budget`, `threads`: as in `plimsoll.ingest`.
+    - `progress`: as in `plimsoll.ingest`. Counts bytes of the sources, then edges.
+
+    Errors: `InputError` naming file, line and column; `UsageError`; `BudgetExceeded`; `Failure`.
     """
     options = _core.GraphOptions()
     listed = options.edges
@@ -82,7 +92,7 @@ def graph(
 
 
 def _path(path: PathLike | None) -> str:
-    # A text, because Path("") is a folder.
+    # This is text, not a Path, because Path("") is the current folder.
     return "" if path is None else os.fspath(path)
 
 

@@ -1,4 +1,4 @@
-"""Point sets, read into a `graph_set`: `plimsoll.ingest.points`."""
+"""Reads point sets into a `graph_set`: `plimsoll.ingest.points`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,17 @@ def points(
     budget: Budget = None,
     progress: Progress = None,
 ) -> GraphSet:
-    """Point sets of a file to a `graph_set` of k-nearest-neighbour graphs, which is opened (docs/point-sets.md).
+    """Reads point sets from a file into a `graph_set` of k-nearest-neighbour graphs and opens it (docs/point-sets.md).
 
-    `source` is an array [sets, points, numbers] (.npy) of which `dims` numbers are coordinates, or a text. `labels`
-    and `targets` are files with the class, or numbers to be predicted, of each set. It works on one thread; progress
-    counts graphs. Errors: as of `plimsoll.ingest.graph`.
+    - `source`: a .npy array [sets, points, numbers], or a text file.
+    - `out`: path of the data set.
+    - `knn`: number of neighbours, 1 to 65535.
+    - `dims`: how many of the numbers are coordinates, 2 or 3.
+    - `labels`, `targets`: files with the class, or the regression targets, of each set.
+    - `force`, `budget`: as in `plimsoll.ingest`.
+    - `progress`: as in `plimsoll.ingest`. Counts graphs.
+
+    Uses one thread. Errors: as in `plimsoll.ingest.graph`.
     """
     options = _core.PointsOptions()
     options.source = Path(source)

@@ -1,4 +1,4 @@
-"""What a model says of unlabelled data (docs/formats/predictions.md)."""
+"""The predictions of a model for unlabelled data (docs/formats/predictions.md)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from plimsoll.data.data_set import DataSet
 class Predictions(DataSet):
     """A `predictions` data set: R rows, one for each graph, window or node of the data, in its order.
 
-    Columns that it does not have are None.
+    Missing columns are None.
     """
 
     _kind = "predictions"
@@ -25,22 +25,22 @@ class Predictions(DataSet):
 
     @property
     def probability(self) -> NDArray[np.float32] | None:
-        """f32 [R, C]: of each class; they add up to 1."""
+        """f32 [R, C]: probability of each class. Each row sums to 1."""
         return self._optional("probability")
 
     @property
     def value(self) -> NDArray[np.float32] | None:
-        """f32 [R, T]: of what is no class."""
+        """f32 [R, T]: predicted numbers of a model without classes."""
         return self._optional("value")
 
     @property
     def embedding(self) -> NDArray[np.float32] | None:
-        """f32 [R, W]: what the last layer reads."""
+        """f32 [R, W]: the inputs of the model's last layer."""
         return self._optional("embedding")
 
     @property
     def items(self) -> str:
-        """What rows are: graphs, windows or nodes."""
+        """What the rows are: graphs, windows or nodes."""
         return str(self.manifest["items"])
 
     def __len__(self) -> int:

@@ -1,4 +1,6 @@
-"""One `Data` of PyTorch Geometric as a `graph`: written by `from_pyg`, or its edges alone, for a loader, in a temporary folder."""
+"""Stores one `Data` of PyTorch Geometric as a `graph`: all of it for `from_pyg`, or only its edges, in a temporary
+folder, for a loader.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +30,19 @@ _MASKS = {"train": "train_mask", "valid": "val_mask", "test": "test_mask"}
 
 
 def is_data(value: Any) -> bool:
-    """Whether it is a `torch_geometric.data.Data` of one type of nodes. Imports nothing."""
+    """Returns whether a value is a `torch_geometric.data.Data` with one type of nodes. Imports nothing."""
     return any(base.__module__ == "torch_geometric.data.data" and base.__name__ == "Data" for base in type(value).__mro__)
 
 
 def one_graph(value: Any) -> str:
-    """Why one `Data` is no data set of graphs."""
+    """Returns the error text for one `Data` given in place of a data set of graphs."""
     if hasattr(value, "to_data_list"):
         return "dataset: is one Batch; give batch.to_data_list()"
     return "dataset: is one graph; give [data], or plimsoll.NeighborLoader(data, ...) where it is large"
 
 
 def write_data(data: Data, path: PathLike, leave_out: Iterable[str], force: bool, budget: Budget) -> Graph:
-    """What `from_pyg` says of one `Data`."""
+    """Writes one `Data` to a `graph` and opens it; see `from_pyg`."""
     left_out = set(leave_out)
     values: dict[str, Any] = {k: v for k, v in data.to_dict().items() if v is not None and k not in left_out}
     known = _STORED | set(_MASKS.values()) | {f"{name}_idx" for name in SPLITS}
@@ -68,8 +70,10 @@ def write_data(data: Data, path: PathLike, leave_out: Iterable[str], force: bool
 
 
 class EdgesOfData(Graph):
-    """The edges of a `Data` in a temporary folder, which is removed with it. A copy, pickled ones included, has a folder of its
-    own."""
+    """The edges of a `Data` in a temporary folder, which is removed with this object.
+
+    A copy, also a pickled one, has a folder of its own.
+    """
 
     def __init__(self, path: PathLike, data: Data, weight_attr: str | None) -> None:
         super().__init__(path)
@@ -80,7 +84,7 @@ class EdgesOfData(Graph):
 
 
 def edges_of(data: Data, weight_attr: str | None = None) -> Graph:
-    """The edges of a `Data`, and the attribute that weighs them."""
+    """Returns the edges of a `Data`, and the attribute with their weights, as a graph in a temporary folder."""
     arrays, order = _with_edges(data.get("edge_index"), int(data.num_nodes or 0))
     if weight_attr is not None:
         if data.get(weight_attr) is None:
@@ -98,12 +102,12 @@ def edges_of(data: Data, weight_attr: str | None = None) -> Graph:
 
 
 def _remove(folder: str, process: int) -> None:
-    if os.getpid() == process:  # not in a child of fork()
+    if os.getpid() == process:  # A child of fork() must not remove its parent's folder.
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _with_edges(edge_index: Any, nodes: int) -> tuple[_core.GraphArrays, NDArray[np.int64]]:
-    """Rows of sources, one for each target, and the place in `edge_index` of each of their edges."""
+    """Returns the edges as one row of sources per target, and the position of each edge in `edge_index`."""
     pairs = np.empty((2, 0), np.int64) if edge_index is None else np.asarray(edge_index.detach().cpu().as_subclass(_tensor()))
     pairs = whole_numbers(pairs, (2, pairs.shape[-1] if pairs.ndim else 0), "data: edge_index")
     if pairs.size and not 0 <= pairs.min() <= pairs.max() < nodes:
@@ -134,7 +138,9 @@ def _weights(value: Any, edges: int, name: str) -> NDArray[np.float32]:
 
 
 def _split(values: dict[str, Any], name: str, nodes: int) -> NDArray[np.int64] | None:
-    """Nodes in ascending order, of a mask as PyTorch Geometric's data sets have it, or of `NAME_idx`."""
+    """Returns the nodes of a split in ascending order, from a mask as PyTorch Geometric's data sets have it, or from
+    `NAME_idx`.
+    """
     if (mask := values.get(_MASKS[name])) is not None:
         if tuple(mask.shape) != (nodes,):
             raise UsageError(f"data: {_MASKS[name]} has the shape {tuple(mask.shape)}, expected ({nodes},): choose one of its splits")

@@ -1,8 +1,8 @@
-"""`graph_set` to and from files of PyTorch Geometric.
+"""Converts a `graph_set` to and from files of PyTorch Geometric.
 
-A file `SPLIT.pt` is what `InMemoryDataset.save` writes and `InMemoryDataset.load` reads: the graphs of one split, joined,
-and where each begins. `graph_set.json` beside them has what such a file has no place for: the order of splits, names of
-features, recordings and the vocabulary.
+A file `SPLIT.pt` is what `InMemoryDataset.save` writes and `InMemoryDataset.load` reads: the concatenated graphs of
+one split, and where each begins. `graph_set.json` next to the files has what they cannot store: the order of splits,
+feature names, recordings and the vocabulary.
 """
 
 from __future__ import annotations
@@ -31,12 +31,17 @@ _KEPT_IF_THERE = ("channels",)
 
 
 def to_pyg_files(graphs: GraphSet | PathLike, out: PathLike, *, force: bool = False, progress: Progress = None) -> None:
-    """Writes a `graph_set` to a folder of files that PyTorch Geometric loads, one a split, without loss.
+    """Writes a `graph_set` to a folder of files that PyTorch Geometric loads, one per split, without loss.
 
-    Attributes are those of `Graphs.to_pyg`; where graphs have targets in `y` and classes as well, these are in `graph_y`.
+    - `graphs`: a `graph_set` or its path.
+    - `out`: the folder.
+    - `force`: replace a folder that holds only files of the same names.
+    - `progress`: called with the graphs done and the total.
 
-    Memory: the edges of one split as i64; the other columns are pages of the mapped files. `force` replaces a folder that
-    holds only files of the same names. `progress` gets graphs done and in all. Errors: `Failure`, `InputError`, `MissingPackage`.
+    Attributes are those of `Graphs.to_pyg`. If graphs have both targets, in `y`, and classes, the classes are in
+    `graph_y`. The edges of one split are in memory as i64; other columns are pages of the mapped files.
+
+    Errors: `Failure`, `InputError`, `MissingPackage`.
     """
     require_pyg("to_pyg_files")
     import torch
@@ -70,12 +75,16 @@ def from_pyg_files(
     budget: Budget = None,
     progress: Progress = None,
 ) -> GraphSet:
-    """Writes a `graph_set` of files of PyTorch Geometric, which is opened.
+    """Reads files of PyTorch Geometric into a `graph_set` and opens it.
 
-    `source` is a `.pt` file, whose split is called `all`, or a folder of them, each a split. A file holds what
-    `InMemoryDataset.save` writes, a list of `Data`, or a mapping of split names to such. What `to_pyg_files` wrote gives
-    the columns and tables it was written from. Files are read as data alone; `trust` lets them run code, as a pickle can.
-    The other arguments are those of `from_pyg`. Errors: `InputError`, `UsageError`, `Failure`, `BudgetExceeded`.
+    - `source`: a `.pt` file, whose split is named `all`, or a folder of them, one per split. A file holds what
+      `InMemoryDataset.save` writes, a list of `Data`, or a mapping from split names to such lists.
+    - `out`: path of the `graph_set`.
+    - `trust`: load files that may run code, as a pickle can. Without it files are read as data only.
+    - `leave_out`, `force`, `budget`, `progress`: as in `from_pyg`.
+
+    Files written by `to_pyg_files` give back the columns and tables they were written from. Errors: `InputError`,
+    `UsageError`, `Failure`, `BudgetExceeded`.
     """
     require_pyg("from_pyg_files")
     source = Path(source)
@@ -90,7 +99,7 @@ def from_pyg_files(
         splits: dict[str, Iterable[Data]] = {name: _graphs(file, trust) for name, file in files.items()}
     elif source.exists():
         loaded = _load(source, trust)
-        of_splits = loaded if _is_of_splits(loaded) else {"all": loaded}
+        of_splits = loaded if _has_splits(loaded) else {"all": loaded}
         splits = {name: _each(graphs, source) for name, graphs in of_splits.items()}
     else:
         raise InputError(f"no such file or folder: {source}")
@@ -98,7 +107,7 @@ def from_pyg_files(
 
 
 def _require_free(out: Path, force: bool, files: set[Path]) -> None:
-    """Errors: `Failure` where there is something; with `force`, something that is none of the files to write."""
+    """Checks that `out` does not exist or, with `force`, holds only `files`. Errors: `Failure`."""
     if not os.path.lexists(out):
         return
     existing = [out] if not out.is_dir() else sorted(path for path in out.rglob("*") if not path.is_dir())
@@ -109,14 +118,14 @@ def _require_free(out: Path, force: bool, files: set[Path]) -> None:
 
 
 def _below(folder: Path, name: str) -> Path:
-    """Errors: `InputError` for a name that leads out of the folder."""
+    """Returns the path of a file in a folder. Errors: `InputError` for a name that leads out of the folder."""
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise InputError(f"split {name!r} cannot become the name of a file")
     return folder / name
 
 
 def _joined(graphs: GraphSet, first: int, end: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The columns of some graphs as PyTorch Geometric joins them, and where each begins."""
+    """Returns the columns of some graphs as PyTorch Geometric joins them, and where each graph begins."""
     import torch
 
     nodes = slice(graphs.node_ptr[first], graphs.node_ptr[end])
@@ -186,16 +195,16 @@ def _load(file: Path, trust: bool) -> Any:
         raise InputError(
             f"{file}: {why}; if you trust who wrote it, --trust (trust=True) loads it all the same, and runs what it says"
         ) from error
-    except Exception as error:  # of damaged bytes torch's reader raises whatever it comes upon
+    except Exception as error:  # For damaged bytes torch's reader raises errors of many types.
         raise InputError(f"{file}: cannot be loaded by torch: {error}") from error
 
 
 def _graphs(file: Path, trust: bool) -> Iterator[Data]:
-    """Loaded when it is asked for, so that one file at a time is in memory."""
+    """Loads a file when its graphs are asked for, so that one file at a time is in memory."""
     yield from _each(_load(file, trust), file)
 
 
-def _is_of_splits(loaded: Any) -> bool:
+def _has_splits(loaded: Any) -> bool:
     return isinstance(loaded, dict) and bool(loaded) and all(isinstance(graphs, (list, tuple)) for graphs in loaded.values())
 
 
@@ -212,7 +221,7 @@ def _each(loaded: Any, file: Path) -> Iterable[Data]:
     if isinstance(joined, dict):
         try:
             joined = Data.from_dict(joined)
-        except Exception as error:  # names and columns may be of any type
+        except Exception as error:  # Names and columns may have any type.
             raise InputError(f"{file}: {error}; its columns are not those of Data") from error
     if not isinstance(joined, Data) or not isinstance(slices, dict) or not slices:
         raise InputError(f"{file}: is {type(loaded).__name__}, expected a list of Data, or what InMemoryDataset.save writes")
@@ -235,11 +244,11 @@ def _separated(joined: Data, slices: dict[Any, Any], file: Path) -> Iterator[Dat
     from torch_geometric.data.separate import separate
 
     starts = next((of_column for of_column in slices.values() if getattr(of_column, "ndim", 0) == 1), None)
-    if starts is None:  # those of attributes that are mappings and lists are such themselves
+    if starts is None:  # The slices of attributes that are mappings or lists are mappings or lists too.
         raise InputError(f"{file}: its slices do not say where each graph begins")
     for i in range(len(starts) - 1):
         try:
             graph = separate(Data, joined, i, slices, decrement=False)
-        except Exception as error:  # slices and columns may be of any type
+        except Exception as error:  # Slices and columns may have any type.
             raise InputError(f"{file}: graph {i}: {error}; its slices do not fit its columns") from error
         yield graph

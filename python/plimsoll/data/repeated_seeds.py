@@ -1,4 +1,4 @@
-"""One batch around seeds that may come twice in it, as PyTorch Geometric has them."""
+"""Samples one batch around seeds that may repeat, as PyTorch Geometric does."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def sample_at_once(
     mapping: _core.Mapping, seeds: NDArray[np.int64], loading: _core.NeighbourLoading, disjoint: bool, both_ways: bool, epoch: int,
     numpy: bool = False,
 ) -> tuple[dict[str, Any], _core.Neighbours]:  # fmt: skip
-    """One batch of all these seeds, and what made it; `both_ways` where the subgraph is bidirectional.
+    """Returns one batch of all these seeds, and the object that made it. `both_ways` is for a bidirectional subgraph.
 
-    Errors: `UsageError` for a node that is not there; `InputError`; `BudgetExceeded`.
+    Errors: `UsageError` for a node that does not exist; `InputError`; `BudgetExceeded`.
     """
     different, places = (seeds, None) if disjoint or not repeats(seeds) else once_each(seeds)
     if places is not None and both_ways:
@@ -35,14 +35,14 @@ def sample_at_once(
 
 
 def repeats(seeds: NDArray[np.int64] | None) -> bool:
-    """Whether a node is there twice."""
+    """Returns whether a node is in `seeds` more than once."""
     if seeds is None or (np.diff(seeds) > 0).all():
         return False
     return len(np.unique(seeds)) < len(seeds)
 
 
 def once_each(seeds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The seeds without repetition, in the order in which they come first, and the place of each seed among them."""
+    """Returns the distinct seeds in the order in which they first appear, and the position of each seed among them."""
     _, first, places = np.unique(seeds, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -51,18 +51,19 @@ def once_each(seeds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def with_repeats(batch: dict[str, Any], places: NDArray[np.int64]) -> dict[str, Any]:
-    """A batch of seeds that differ, as one of all seeds; `places` says which of them each is.
+    """Turns a batch of distinct seeds into one of all seeds. `places` has the position of each seed among the distinct
+    ones.
 
-    As in PyTorch Geometric each seed is a node of the batch and has the edges into its node to itself. An edge from a node that is
-    a seed several times leads from the first of these. Both copies of a seed have the same neighbours, as what is sampled
-    for a node follows from the seed of the loader, the epoch and the node.
+    As in PyTorch Geometric, each seed is a node of the batch with its own copy of the edges into its node. An edge
+    from a node that is a seed several times leads from the first of these. All copies of a seed have the same
+    neighbours, because the sample of a node follows from the loader's seed, the epoch and the node.
     """
     seeds = int(places.max()) + 1
     added = len(places) - seeds
     rows, columns = np.asarray(batch["edge_index"])
     nodes = np.concatenate([places, np.arange(seeds, len(batch["n_id"]))])
     new_number = np.concatenate([np.unique(places, return_index=True)[1], np.arange(seeds, len(batch["n_id"])) + added])
-    # The edges of each node lie together, in the order of the nodes.
+    # The edges of each node are next to each other, in the order of the nodes.
     by_column = np.argsort(columns, kind="stable")
     counts = np.bincount(columns, minlength=len(batch["n_id"]))
     first = np.cumsum(counts) - counts
@@ -82,7 +83,7 @@ def with_repeats(batch: dict[str, Any], places: NDArray[np.int64]) -> dict[str, 
 
 
 def with_reverses(batch: dict[str, Any]) -> dict[str, Any]:
-    """The same batch with the reverse of each edge, as PyTorch Geometric makes it bidirectional."""
+    """Returns the same batch with the reverse of each edge, as PyTorch Geometric makes it bidirectional."""
     import torch
     from torch_geometric.sampler.utils import to_bidirectional
 

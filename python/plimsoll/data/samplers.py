@@ -1,4 +1,4 @@
-"""Neighbours for PyTorch Geometric's loaders, sampled in C++ from the files of a graph. `Graph.sampler` makes one."""
+"""Samples neighbours for PyTorch Geometric's loaders in C++ from the files of a graph. `Graph.sampler` makes a sampler."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ from plimsoll.errors import UsageError
 
 
 class NeighborSampler(BaseSampler):  # type: ignore[misc]
-    """What `Graph.sampler` says: samples around nodes for `NodeLoader` and around edges for `LinkLoader`.
+    """Samples around nodes for `NodeLoader` and around edges for `LinkLoader`; see `Graph.sampler`.
 
-    Nodes are those of `Graph.to_pyg` and `Graph.stores`, and edges those of `Graph.to_pyg`. It holds nothing but the mapping; in other processes
-    it opens the graph by its path. A seed that comes twice is two nodes, as in PyTorch Geometric. Errors of sampling:
-    `UsageError` for a node that is not there, and for times; `InputError` for a damaged graph; `BudgetExceeded`.
+    Nodes are those of `Graph.to_pyg` and `Graph.stores`, edges those of `Graph.to_pyg`. The sampler holds only the
+    mapping; in other processes it opens the graph by its path. A repeated seed becomes several nodes, as in PyTorch
+    Geometric.
+
+    Errors of sampling: `UsageError` for a node that does not exist, and for times; `InputError` for a damaged graph;
+    `BudgetExceeded`.
     """
 
     def __init__(
@@ -41,11 +44,11 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         self._exclude_targets = bool(exclude_targets)
         self.seed = None if seed is None else whole("seed", seed, 0, 2**64 - 1)
         self._options = sampling_options(num_neighbors, replace, subgraph_type, disjoint, weight_attr)
-        self._sample(torch.empty(0, dtype=torch.int64))  # what cannot be sampled is refused here
+        self._sample(torch.empty(0, dtype=torch.int64))  # Options that cannot be sampled raise here.
 
     @property
     def edge_permutation(self) -> Tensor | None:
-        """The user's number of each edge that is sampled; None: its place."""
+        """The user's number of each edge that is sampled; None if that is its position."""
         return None if self.graph.edge_id is None else self.graph.tensor("edge_id")
 
     def sample_from_nodes(self, index: NodeSamplerInput) -> SamplerOutput:
@@ -67,7 +70,7 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
             loading.set_targets(targets.to(torch.int64).contiguous().numpy())
         if len(seeds) == 0:
             loading.batching.batch_size = 1
-            _core.Neighbours(self.graph._mapping, seeds.to(torch.int64).numpy(), loading)  # refuses what cannot be sampled
+            _core.Neighbours(self.graph._mapping, seeds.to(torch.int64).numpy(), loading)  # Raises for options that cannot be sampled.
             return SamplerOutput(seeds, seeds, seeds, seeds)
         options, nodes = self._options, seeds.to(torch.int64).contiguous().numpy()
         both_ways = options["subgraph_type"] == "bidirectional"

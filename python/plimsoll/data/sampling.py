@@ -1,4 +1,4 @@
-"""What is sampled around a node: options that `NeighborLoader` and `Graph.sampler` share."""
+"""Sampling options that `NeighborLoader` and `Graph.sampler` share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from plimsoll.errors import UsageError
 def sampling_options(
     num_neighbors: Iterable[int], replace: bool, subgraph_type: str, disjoint: bool, weight_attr: str | None
 ) -> dict[str, Any]:
-    """What is sampled, as `NeighborLoader` takes it. Errors: `UsageError`."""
+    """Checks and returns the sampling options of `NeighborLoader`. Errors: `UsageError`."""
     if not isinstance(num_neighbors, Iterable) or isinstance(num_neighbors, dict):
         raise UsageError(f"num_neighbors={num_neighbors!r}: expected a list of whole numbers, one a hop")
     if weight_attr not in (None, "edge_weight"):
@@ -29,7 +29,7 @@ def sampling_options(
 
 
 def subgraph_of(subgraph_type: str, directed: bool) -> str:
-    """`subgraph_type`; of `directed=False`, which PyTorch Geometric still takes for it, induced, with a warning."""
+    """Returns `subgraph_type`, or "induced" with a warning for `directed=False`, which PyTorch Geometric still accepts."""
     if directed:
         return subgraph_type
     warnings.warn("directed=False is deprecated: give subgraph_type='induced'", stacklevel=3)

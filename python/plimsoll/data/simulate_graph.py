@@ -1,4 +1,4 @@
-"""Made-up graphs (docs/giant-graphs.md): `plimsoll.simulate.graph`."""
+"""Simulates graphs (docs/giant-graphs.md): `plimsoll.simulate.graph`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,19 @@ def graph(
     threads: int | None = None,
     progress: Progress = None,
 ) -> Graph:
-    """One graph of communities and hubs, of any size, to `graph`, which is opened.
+    """Simulates one graph of communities and hubs, of any size, writes a `graph` and opens it.
 
-    A network can learn the communities, which are the classes, from features and neighbours. `degree` is how many
-    neighbours a node has, on average and about. The same of all arguments down to `seed` give the same bytes;
-    progress counts nodes. The other arguments are those of `plimsoll.ingest`.
+    A network can learn the communities, which are the classes, from features and neighbours.
+
+    - `out`: path of the data set.
+    - `nodes`: number of nodes.
+    - `degree`: approximate mean degree.
+    - `features`: number of features per node. `features_dtype`: the type in which they are stored.
+    - `classes`: number of classes.
+    - `seed`: random seed, 0 or more. The same arguments up to here give the same bytes.
+    - `force`, `budget`, `threads`: as in `plimsoll.ingest`.
+    - `progress`: as in `plimsoll.ingest`. Counts nodes.
+
     Errors: `UsageError`, `BudgetExceeded`, `Failure`.
     """
     options = _core.GraphSimulation()

@@ -1,4 +1,4 @@
-"""Counts of graphs and batches that the memory of a step depends on."""
+"""Counts of graphs and batches on which the memory of a step depends."""
 
 from __future__ import annotations
 
@@ -17,29 +17,32 @@ _EDGES_AT_ONCE = 1 << 16
 
 
 class Size(NamedTuple):
-    """How much is in a batch."""
+    """The counts of a batch."""
 
     graphs: int
     nodes: int
     edges: int
     self_loops: int
-    largest: int = 0  #: nodes of the largest graph
+    largest: int = 0  #: Nodes of the largest graph.
 
     @classmethod
     def of_graphs(cls, counts: NDArray[np.int64]) -> Size:
-        """Of graphs together; `counts` i64 [n, 4] are those of each."""
+        """Returns the size of several graphs together; `counts` i64 [n, 4] has the counts of each."""
         graphs, nodes, edges, self_loops = map(int, counts.sum(axis=0))
         return cls(graphs, nodes, edges, self_loops, int(counts[:, 1].max(initial=0)))
 
     @property
     def terms(self) -> list[int]:
-        """What sizes of tensors are taken to be affine in, the constant first."""
+        """The numbers in which sizes of tensors are assumed to be affine, the constant first."""
         return [1, *self[:4]]
 
     @property
     def padded_terms(self) -> list[int]:
-        """The same for models that pad graphs to the largest, as attention over all nodes of a graph does: rows, pairs of
-        rows, and the tiles of torch's scaled_dot_product_attention (ATen/native/cpu/FlashAttentionKernel.cpp)."""
+        """The same for models that pad graphs to the largest one, as attention over all nodes of a graph does.
+
+        Adds the padded rows, pairs of rows, and the tiles of torch's scaled_dot_product_attention
+        (ATen/native/cpu/FlashAttentionKernel.cpp).
+        """
         longest_tile = 256 if self.largest >= 768 else 64 if self.largest >= 192 else 32
         tile = min(longest_tile, self.largest)
         padded = self.graphs * self.largest
@@ -51,7 +54,7 @@ class Size(NamedTuple):
 
 
 def size_of(batch: Data) -> Size:
-    """Of a `Data` or `Batch`."""
+    """Returns the size of a `Data` or `Batch`."""
     if not isinstance(batch, Data):
         raise UsageError(f"is {type(batch).__name__}; expected torch_geometric.data.Data or Batch")
     edge_index = batch.get("edge_index")
@@ -72,21 +75,21 @@ def sizes_of(graphs: Sequence[Data] | Graphs) -> NDArray[np.int64]:
 
 
 class Targets(NamedTuple):
-    """What a pass over a data set finds of its targets."""
+    """Facts about the targets of a data set, found in one pass over it."""
 
-    shares: NDArray[np.float64]  #: what `share` gives for `y` of each graph, [G]; by default how many rows it has
-    unusual: NDArray[np.bool_]  #: graphs with a missing target: NaN, or a negative class, [G]
+    shares: NDArray[np.float64]  #: [G], what `share` returns for `y` of each graph; by default its number of rows.
+    unusual: NDArray[np.bool_]  #: [G], whether a graph has a missing target: NaN or a negative class.
 
 
 def rows_of(y: torch.Tensor) -> float:
-    """How many rows the targets of a graph have."""
+    """Returns the number of rows in the targets of a graph."""
     return float(len(y) if y.dim() else 1)
 
 
 def sizes_and_targets_of(
     graphs: Sequence[Data] | Graphs, share: Callable[[torch.Tensor], float] = rows_of
 ) -> tuple[NDArray[np.int64], Targets]:
-    """`sizes_of`, and the targets, in one pass over a data set. Errors: `UsageError` for a graph without."""
+    """Returns `sizes_of` and the targets, in one pass over a data set. Errors: `UsageError` for a graph without targets."""
     if isinstance(graphs, Graphs):
         return _sizes_in(graphs), _targets_in(graphs, share)
     sizes = np.empty((len(graphs), 4), np.int64)
@@ -117,7 +120,7 @@ def _sizes_in(graphs: Graphs) -> NDArray[np.int64]:
     nodes, edges = whole.node_ptr, whole.edge_ptr
     loops = np.empty(len(whole), np.int64)
     first = 0
-    while first < len(whole):  # some graphs at a time: the columns may be larger than memory
+    while first < len(whole):  # Some graphs at a time, because the columns may be larger than memory.
         last = max(first + 1, int(np.searchsorted(edges, edges[first] + _EDGES_AT_ONCE, "right")) - 1)
         some = whole.edges[edges[first] : edges[last]]
         sums = np.concatenate([[0], np.cumsum(some[:, 0] == some[:, 1])])

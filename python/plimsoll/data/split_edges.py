@@ -1,4 +1,4 @@
-"""Edges of a graph held out of training: `plimsoll.split_edges`."""
+"""Holds edges of a graph out of training: `plimsoll.split_edges`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from plimsoll.data.graph import Graph
 
 @dataclass(frozen=True)
 class EdgeSplit:
-    """What `split_edges` made: `graph` is without the edges held out, and has the pairs as `edge_splits`."""
+    """The result of `split_edges`. `graph` has the remaining edges, and the pairs of each split in `edge_splits`."""
 
     graph: Graph
-    already_there: bool  # the output held just this split: nothing was done
-    undirected: bool | None  # every edge stands both ways, and is a pair once; None: already there, nobody looked
+    already_there: bool  #: Whether the output held this split already, so nothing was done.
+    undirected: bool | None  #: Whether every edge is stored both ways, and is one pair; None if `already_there`.
     nodes: int
-    edges: int  # that stay
-    train_edges: int  # pairs of each split
-    valid_edges: int
-    test_edges: int
+    edges: int  #: Number of remaining edges.
+    train_edges: int  #: Number of training pairs.
+    valid_edges: int  #: Number of validation pairs.
+    test_edges: int  #: Number of test pairs.
 
 
 def split_edges(
@@ -36,15 +36,24 @@ def split_edges(
     budget: Budget = None,
     progress: Progress = None,
 ) -> EdgeSplit:
-    """Holds edges of a `graph` out, to train link prediction; the rest is written to another one, which is opened.
+    """Holds edges of a graph out for link prediction, writes the remaining graph and opens it.
 
-    `graph` is a data set or its path. `valid` and `test` are the shares of pairs of nodes with an edge that validate and
-    test, both ways of a pair; `train` is the share of those that stay that trains. Which pairs are held out depends on
-    `seed` and their nodes alone, so that shares are met on average. Self-loops stay, and are no pairs. The options are
-    those of `plimsoll split-edges` (docs/giant-graphs.md), and so are the bytes; `force` replaces an existing output,
-    `budget` is that of `plimsoll.ingest.graph`. Progress counts edges, of two passes.
-    Errors: `InputError` (no graph; rows that do not ascend or have a neighbour twice), `UsageError` (shares),
-    `BudgetExceeded`, `Failure`.
+    - `graph`: a `graph` data set or its path.
+    - `out`: path of the new data set.
+    - `valid`, `test`: fractions of the pairs of nodes with an edge that are held out, with the edges in both
+      directions.
+    - `train`: fraction of the remaining pairs used for training.
+    - `seed`: random seed, 0 or more. Whether a pair is held out depends only on the seed and its two nodes, so the
+      fractions hold on average.
+    - `force`: replace an existing output.
+    - `budget`: as in `plimsoll.ingest.graph`.
+    - `progress`: as in `plimsoll.ingest`. Counts edges, in two passes.
+
+    Self-loops remain in the graph and are not pairs. Options and output bytes are those of `plimsoll split-edges`
+    (docs/giant-graphs.md).
+
+    Errors: `InputError` if `graph` is not a graph, or has rows that do not ascend or repeat a neighbour; `UsageError`
+    for the fractions; `BudgetExceeded`; `Failure`.
     """
     options = _core.EdgeSplitOptions()
     options.graph, options.out = Path(graph), Path(out)

@@ -1,4 +1,4 @@
-"""A `Graph` as PyTorch Geometric's remote backends: what its loaders take in place of `Data`. `Graph.stores` makes both."""
+"""A `Graph` as PyTorch Geometric's remote backends, which its loaders take in place of `Data`. `Graph.stores` makes both."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from plimsoll.errors import UsageError
 
 
 class FeatureStore(PygFeatureStore):  # type: ignore[misc]
-    """`x` f32 [V, F] and `y` i64 [V] of a graph, those that it has, over the mapped files.
+    """`x` f32 [V, F] and `y` i64 [V] of a graph, if it has them, over the mapped files.
 
-    All rows are a tensor without copies, as `Graph.tensor` gives it, but for features that are stored narrow; some, by a tensor, slice or
-    number, are copies. PyTorch Geometric fetches no features of edges here: `Graph.add_edge_columns` does. It can be pickled, by the path
-    of the graph. Errors: `UsageError` for what would write to it; `KeyError` for a name that it does not have, `IndexError` for a node.
+    All rows together are a tensor without copies, as from `Graph.tensor`, unless features are stored in a narrower
+    type. Some rows, selected by a tensor, slice or number, are copies. PyTorch Geometric fetches no edge features
+    from a store; use `Graph.add_edge_columns`. Can be pickled, by the path of the graph.
+
+    Errors: `UsageError` on writing; `KeyError` for a name it does not have; `IndexError` for a node.
     """
 
     def __init__(self, graph: GraphColumns) -> None:
@@ -49,7 +51,7 @@ class FeatureStore(PygFeatureStore):  # type: ignore[misc]
             rows = column[index].clone()
         if attr.attr_name != "x":
             return rows
-        rows = rows.to(torch.float32)  # exact, and a copy only where features are stored narrow
+        rows = rows.to(torch.float32)  # Exact, and a copy only if features are stored in a narrower type.
         return rows if self._scale is None else rows * self._scale
 
     def _get_tensor_size(self, attr: TensorAttr) -> tuple[int, ...]:
@@ -66,11 +68,13 @@ class FeatureStore(PygFeatureStore):  # type: ignore[misc]
 
 
 class GraphStore(PygGraphStore):  # type: ignore[misc]
-    """The edges of a graph: one type, None, in the layout in which they lie, csc with `direction` in and csr with out.
+    """The edges of a graph: one edge type, None, in their stored layout, csc with `direction` "in" and csr with "out".
 
-    `indptr` comes without copies. PyTorch Geometric wants neighbours as i64, which takes 8 bytes an edge of memory where
-    `indices` is u32; they are kept for the next time. Its loaders sort edges of csr, for more. It can be pickled, by the
-    path of the graph. Errors: `UsageError` for what would write to it; `KeyError` for another type or layout.
+    `indptr` is not copied. PyTorch Geometric needs neighbours as i64; if `indices` is u32 they take 8 bytes of memory
+    per edge, and are kept for the next call. Its loaders sort csr edges, which takes more. Can be pickled, by the
+    path of the graph.
+
+    Errors: `UsageError` on writing; `KeyError` for another type or layout.
     """
 
     def __init__(self, graph: GraphColumns) -> None:
@@ -102,7 +106,7 @@ class GraphStore(PygGraphStore):  # type: ignore[misc]
 
 
 def edge_columns_of(graph: GraphColumns, batch: Data) -> Data:
-    """What `Graph.add_edge_columns` says."""
+    """Adds edge columns to a batch; see `Graph.add_edge_columns`."""
     if batch.get("e_id") is None:
         raise UsageError("the batch has no e_id: a sampler of subgraph_type directional or induced gives it")
     edges = batch.e_id
@@ -112,14 +116,17 @@ def edge_columns_of(graph: GraphColumns, batch: Data) -> Data:
 
 
 def _places(graph: GraphColumns) -> Tensor:
-    """Where in `indices` the edge of each number is. Memory of torch, so that it is in the ledger, until the graph is closed."""
+    """Returns the position in `indices` of the edge with each number.
+
+    The ledger counts this tensor. It is kept until the graph is closed.
+    """
     if "places of edges" not in graph._columns:
         graph._columns["places of edges"] = places_of(graph.tensor("edge_id")).numpy()
     return torch.from_numpy(graph._columns["places of edges"])
 
 
 def add_edge_columns(graph: GraphColumns, batch: Data, places: Tensor) -> Data:
-    """Rows of the columns of edges, by places in `indices`."""
+    """Adds the rows of the edge columns at these positions in `indices` to the batch, and returns it."""
     for name in ("edge_attr", "edge_weight"):
         if getattr(graph, name) is not None:
             batch[name] = graph.tensor(name).index_select(0, places)

@@ -9,13 +9,13 @@ from typing import Any, Self
 class _Row:
     @classmethod
     def _of(cls, row: dict[str, Any]) -> Self:
-        """Of a row of the manifest; keys that a later version added are left out."""
+        """Makes an object of a row of the manifest. Keys that a later version added are ignored."""
         return cls(**{field.name: row[field.name] for field in fields(cls) if field.name in row})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class Split(_Row):
-    """A range of graphs with a name: `graphs[split.slice]` has them."""
+    """A named range of graphs: `graphs[split.slice]` selects them."""
 
     name: str
     first_graph: int
@@ -28,7 +28,7 @@ class Split(_Row):
 
 @dataclass(frozen=True)
 class GraphRecording(_Row):
-    """The windows of one capture: `graphs[recording.slice]` has them."""
+    """The windows of one capture: `graphs[recording.slice]` selects them."""
 
     name: str
     split: str
@@ -45,7 +45,7 @@ class GraphRecording(_Row):
 
 @dataclass(frozen=True)
 class Recording(_Row):
-    """One capture among frames: `frames[recording.slice]` has them. docs/formats/frames.md explains the fields."""
+    """One capture among frames: `frames[recording.slice]` selects its frames. docs/formats/frames.md explains the fields."""
 
     name: str
     split: str
@@ -55,7 +55,7 @@ class Recording(_Row):
     source: str
     bytes: int
     hash: str
-    channel: str | None  #: of all its frames
+    channel: str | None  #: The channel of all its frames; None if it is not known.
     has_time: bool
     has_payload: bool
     labelled: bool
@@ -63,8 +63,8 @@ class Recording(_Row):
     content: str
     copy_of: str | None
     traps: dict[str, int]
-    channels: list[str] = field(default_factory=list)  #: of merged ones, by the column `channel` of its frames
-    truncated_at: int | None = None  #: byte of the source, unpacked, at which it is cut off
+    channels: list[str] = field(default_factory=list)  #: Names of merged channels, by the column `channel` of its frames.
+    truncated_at: int | None = None  #: Byte of the unpacked source at which it is truncated; None if it is whole.
 
     @property
     def slice(self) -> slice:
@@ -73,7 +73,7 @@ class Recording(_Row):
 
 @dataclass(frozen=True)
 class Features:
-    """The names of the columns of `x` and of `edge_attr`."""
+    """The names of the columns of `x` and `edge_attr`."""
 
     node: tuple[str, ...]
     edge: tuple[str, ...]

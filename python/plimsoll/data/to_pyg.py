@@ -1,4 +1,4 @@
-"""To PyTorch Geometric: what `Graphs.to_pyg` and `Graph.to_pyg` give."""
+"""Conversions to PyTorch Geometric, used by `Graphs.to_pyg` and `Graph.to_pyg`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def require_pyg(what: str) -> None:
-    """Errors: `MissingPackage` without torch or PyTorch Geometric."""
+    """Checks that PyTorch Geometric can be imported. Errors: `MissingPackage` without it or torch."""
     try:
         import torch_geometric.data  # noqa: F401
     except ImportError as error:
@@ -25,7 +25,7 @@ def require_pyg(what: str) -> None:
 
 
 def to_data(graph: GraphView) -> Data:
-    """What `Graphs.to_pyg` says."""
+    """Converts one small graph; see `Graphs.to_pyg`."""
     require_pyg("to_pyg")
     import torch
     from torch_geometric.data import Data
@@ -53,7 +53,7 @@ def to_data(graph: GraphView) -> Data:
 
 
 def to_giant_data(graph: GraphColumns) -> Data:
-    """What `Graph.to_pyg` says."""
+    """Converts one giant graph; see `Graph.to_pyg`."""
     require_pyg("to_pyg")
     import torch
     from torch_geometric.data import Data
@@ -88,7 +88,7 @@ def to_giant_data(graph: GraphColumns) -> Data:
 
 
 def places_of(numbers: torch.Tensor) -> torch.Tensor:
-    """Where each of 0 .. E-1 stands in `numbers` i64 [E], which has each once."""
+    """Returns the position of each of 0 .. E-1 in `numbers` i64 [E], a permutation of them."""
     import torch
 
     places = torch.empty_like(numbers)
