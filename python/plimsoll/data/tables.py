@@ -55,7 +55,7 @@ class Recording(_Row):
     source: str
     bytes: int
     hash: str
-    channel: str | None  #: The channel of all its frames; None if it is not known.
+    channel: str | None  #: The channel of the capture; None if it has none or several.
     has_time: bool
     has_payload: bool
     labelled: bool

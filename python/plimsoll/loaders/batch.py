@@ -1,4 +1,4 @@
-"""Tensors of a batch as torch_geometric.data.Batch."""
+"""Turns the tensors of a batch into a torch_geometric.data.Batch."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from torch_geometric.data import Batch, Data
 from plimsoll import _core
 from plimsoll.data.graph_set import Graphs
 
-#: What `_core` gives, in the order of PyTorch Geometric's keys; batch and ptr come last.
+#: The fields that `_core` returns, in the order of PyTorch Geometric's keys. batch and ptr come last.
 FIELDS = ("x", "edge_index", "edge_attr", "y", "pos", "num_nodes", "node_y")
 
 
 class Collator:
-    """Puts any graphs of a selection together, on the caller's thread."""
+    """Makes batches of any graphs of a selection, on the caller's thread."""
 
     def __init__(self, dataset: Graphs, follow: Collection[str] = (), left_out: Collection[str] = ()) -> None:
         self._follow, self._left_out = follow, left_out
@@ -26,12 +26,16 @@ class Collator:
         self._batches = _core.Batches(dataset.graph_set._mapping, self._indices, list(left_out), _core.Batching())
 
     def __call__(self, graphs: NDArray[np.int64]) -> Batch:
-        """Of their numbers in the selection. Errors: `BudgetExceeded`; `InputError` where one is damaged."""
+        """Returns the batch of the graphs with these numbers in the selection. Errors: `BudgetExceeded`; `InputError`
+        for a damaged graph.
+        """
         return to_batch(self._batches.batch_of(self._indices[graphs]), self._has_x, self._follow, self._left_out)
 
 
 def to_batch(tensors: dict[str, torch.Tensor], has_x: bool, follow: Collection[str], left_out: Collection[str]) -> Batch:
-    """What `Batch.from_data_list` makes of the same graphs: keys, their order, and what takes it apart again."""
+    """Returns what `Batch.from_data_list` makes of the same graphs: the same keys in the same order, and the data to
+    split it again.
+    """
     ptr, edge_ptr = tensors["ptr"], tensors["edge_ptr"]
     graphs = len(ptr) - 1
     each = torch.arange(graphs + 1)

@@ -1,11 +1,11 @@
-"""Neighbours along edges in both directions, for PyTorch Geometric's loaders."""
+"""Samples neighbours along edges in both directions, for PyTorch Geometric's loaders."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import NoReturn
 
-from plimsoll import _torch  # noqa: F401  first: where torch is missing, it says how to install it
+from plimsoll import _torch  # noqa: F401  Imported first: if torch is missing, its error says how to install it.
 
 import torch
 from torch import Tensor
@@ -21,17 +21,23 @@ from plimsoll.errors import UsageError
 
 
 class BidirectionalNeighborSampler(BaseSampler):  # type: ignore[misc]
-    """`torch_geometric.sampler.BidirectionalNeighborSampler` without pyg-lib: each hop samples `num_neighbors` of the sources of
-    a node's edges, and as many of the targets.
+    """`torch_geometric.sampler.BidirectionalNeighborSampler` without pyg-lib.
 
         sampler = plimsoll.BidirectionalNeighborSampler(data, [10, 5])
         loader = torch_geometric.loader.NodeLoader(data, sampler, batch_size=64)
 
-    Edges of a batch keep their direction, and each is there once. `data` is a `torch_geometric.data.Data`; two copies of its
-    edges, 12 bytes each, are in a temporary folder as long as the sampler lives. `weight_attr` is an attribute of `data`:
-    neighbours are sampled in proportion to it. `seed` is as of `Graph.sampler`. `num_sampled_nodes` and `num_sampled_edges` are
-    counts by hop. Errors: `UsageError`, also for `disjoint`, times, samples around edges, induced and bidirectional subgraphs,
-    seeds that come twice in a batch, and a `Graph`, whose files have the neighbours of one direction.
+    Each hop samples up to `num_neighbors` of the sources of a node's incoming edges, and as many of the targets of
+    its outgoing edges. Edges of a batch keep their direction, and each is in the batch once.
+
+    - `data`: a `torch_geometric.data.Data`. Two copies of its edges, 12 bytes per edge each, are in a temporary
+      folder while the sampler exists.
+    - `weight_attr`: an attribute of `data`; neighbours are sampled in proportion to it.
+    - `seed`: as in `Graph.sampler`.
+
+    `num_sampled_nodes` and `num_sampled_edges` count by hop.
+
+    Errors: `UsageError`, also for `disjoint`, times, samples around edges, induced and bidirectional subgraphs, seeds
+    that repeat in a batch, and a `Graph`, whose files have the neighbours of only one direction.
     """
 
     edge_permutation = None
@@ -65,7 +71,7 @@ class BidirectionalNeighborSampler(BaseSampler):  # type: ignore[misc]
         if weight_attr is not None:
             backward[weight_attr] = data.get(weight_attr)
         weight = None if weight_attr is None else "edge_weight"
-        # One sampler for each hop and direction: along the edges, then against them.
+        # Each hop has one sampler per direction: along the edges, then against them.
         graphs = [edges_of(edges, weight_attr) for edges in (data, backward)]
         self._hops = [
             [NeighborSampler(graph, [count], replace, weight_attr=weight, seed=seed) for graph in graphs]
@@ -84,7 +90,7 @@ class BidirectionalNeighborSampler(BaseSampler):  # type: ignore[misc]
             raise UsageError("times of seeds: are not there yet; leave them out")
         if len(seeds.unique()) < len(seeds):
             raise UsageError("a seed comes twice in a batch; expected seeds that differ, as plimsoll.NeighborLoader has them twice")
-        nodes, edges = seeds, torch.empty(3, 0, dtype=torch.int64)  # sources, targets and places in edge_index
+        nodes, edges = seeds, torch.empty(3, 0, dtype=torch.int64)  # sources, targets and positions in edge_index
         node_counts, edge_counts, first = [len(seeds)], [], 0
         for samplers in self._hops:
             before = edges.shape[1]
@@ -100,7 +106,7 @@ class BidirectionalNeighborSampler(BaseSampler):  # type: ignore[misc]
 
 
 def _edges_around(nodes: Tensor, sampler: NeighborSampler, reverse: bool) -> Tensor:
-    """i64 [3, M]: source, target and place of the edges that are sampled around these nodes."""
+    """Samples edges around these nodes. Returns i64 [3, M]: source, target and position of each edge."""
     out = sampler.sample_from_nodes(NodeSamplerInput(None, nodes))
     places = out.edge if sampler.edge_permutation is None else sampler.edge_permutation[out.edge]
     ends = out.node[out.row], out.node[out.col]
@@ -108,7 +114,7 @@ def _edges_around(nodes: Tensor, sampler: NeighborSampler, reverse: bool) -> Ten
 
 
 def _first_of_each(columns: Tensor, row: int) -> Tensor:
-    """The columns that have a number in `row` which no column before them has, in their order."""
+    """Returns the columns, in their order, whose number in `row` is in no earlier column."""
     numbers, inverse = columns[row].unique(return_inverse=True)
     places = torch.arange(columns.shape[1])
     first = places.new_full((len(numbers),), columns.shape[1]).scatter_reduce(0, inverse, places, "amin")

@@ -1,4 +1,4 @@
-"""Batches of clusters for PyTorch Geometric, of one graph that is larger than memory."""
+"""Batches of clusters of one graph that is larger than memory, for PyTorch Geometric."""
 
 from __future__ import annotations
 
@@ -25,29 +25,33 @@ METHODS = ("stream", "metis")
 
 
 class ClusterData:
-    """The nodes of a `Graph` or a `torch_geometric.data.Data` in `num_parts` parts, so that few edges lead from one part to another: for `ClusterLoader`.
+    """Divides the nodes of a graph into `num_parts` parts with few edges between them, for `ClusterLoader`.
 
-    `parts` is i32 [V], the part of each node, 0 .. num_parts-1. Every entry of `indices` counts as an edge, and
-    `cut_edges` is how many lead from one part to another.
+    `parts` is i32 [V], the part of each node, 0 .. num_parts-1. `cut_edges` is the number of edges between parts;
+    every entry of `indices` counts as an edge.
 
-    - `method`: who finds the parts. stream: our own, which goes over the files of the graph, holds 8 bytes a node, and
-      promises that no part has more than (1 + slack) V / num_parts nodes, rounded up (Stanton and Kliot, KDD 2012;
-      Nishimura and Ugander, KDD 2013). It sees the neighbours in a node's row: of a directed graph one direction.
-      metis: METIS_PartGraphKway (Karypis and Kumar, SIAM J. Sci. Comput. 1998), as torch_geometric.loader.ClusterData
-      has it, in a process of its own. It mostly cuts fewer edges, takes longer and about 64 bytes a node and 80 a
-      neighbour, in both directions; it only aims at the limit on nodes. At most 2^30 nodes and 2^29 edges.
-    - `slack`: how much more than their share of nodes parts may have.
-    - `keep_inter_cluster_edges`: whether `clusters[i]`, part `i` as a `Data`, has edges from other parts as well. Batches of
-      `ClusterLoader` have those between their parts either way, as PyTorch Geometric's.
-    - `parts`: a partition that was made before, whole numbers [V], in place of all that; `num_parts` has to exceed them.
-    - `sparse_format`, `recursive`, `save_dir`, `filename`, `log`: of PyTorch Geometric's `ClusterData`. The first is the order of
-      edges of a `Data`; the others are accepted, and nothing is saved: keep `parts`.
-    - `budget`: for finding them, as of `plimsoll.ingest.graph`. Parts stand in the ledger under `columns`.
+    - `data`: a `Graph` or a `torch_geometric.data.Data`.
+    - `method`: the partitioning algorithm, by default "stream" for a `Graph` and "metis" for a `Data`. "stream" reads
+      the files of the graph, holds 8 bytes per node, and guarantees that no part has more than (1 + slack) V /
+      num_parts nodes, rounded up (Stanton and Kliot, KDD 2012; Nishimura and Ugander, KDD 2013). It sees the
+      neighbours in a node's row: only one direction of a directed graph. "metis" runs METIS_PartGraphKway (Karypis
+      and Kumar, SIAM J. Sci. Comput. 1998), as torch_geometric.loader.ClusterData does, in a separate process. It
+      mostly cuts fewer edges, but takes longer and needs about 64 bytes per node and 80 per neighbour, in both
+      directions; it only aims at the limit on nodes. At most 2^30 nodes and 2^29 edges.
+    - `slack`: fraction by which a part may exceed its share of the nodes.
+    - `keep_inter_cluster_edges`: whether `clusters[i]`, part `i` as a `Data`, also has the edges from other parts.
+      Batches of `ClusterLoader` have the edges between their parts either way, as in PyTorch Geometric.
+    - `parts`: an existing partition, whole numbers [V] below `num_parts`, used instead of making one.
+    - `sparse_format`, `recursive`, `save_dir`, `filename`, `log`: arguments of PyTorch Geometric's `ClusterData`.
+      `sparse_format` is the order of edges of a `Data`; the others are accepted and ignored. Nothing is saved: keep
+      `parts`.
+    - `budget`: for partitioning, as in `plimsoll.ingest.graph`. The ledger counts `parts` under `columns`.
 
-    Of a `Data` it has what PyTorch Geometric's has (`partition`, `clusters[i]`), with parts that were found by `metis`
-    unless `method` says otherwise. The same on every machine (docs/sampling.md has figures).
+    For a `Data` it also has the attributes of PyTorch Geometric's class (`partition`, `clusters[i]`). Parts are the
+    same on every machine (docs/sampling.md has figures).
+
     Errors: `UsageError` for arguments, and graphs too large for METIS; `InputError` for a damaged graph;
-    `BudgetExceeded`; `Failure` where METIS fails.
+    `BudgetExceeded`; `Failure` if METIS fails.
     """
 
     def __init__(
@@ -80,18 +84,18 @@ class ClusterData:
 
     @property
     def cut_edges(self) -> int:
-        """How many of the graph's edges lead from one part to another. Reads all of them."""
+        """The number of the graph's edges between different parts. Reads all edges."""
         return _core.cut_edges(self.data._mapping, self.parts)
 
     def __len__(self) -> int:
         return self.num_parts
 
     def __getitem__(self, i: int) -> Data:
-        """Part `i` as a `torch_geometric.data.Data`: its nodes ascending, and the edges between them.
+        """Returns part `i` as a `torch_geometric.data.Data`: its nodes in ascending order, and the edges between them.
 
-        Of a `Graph` with the fields of a batch of `ClusterLoader`. With `keep_inter_cluster_edges` nodes of other parts that
-        edges lead from come after those of the part, which are the first `batch_size`. Of a `Data` as PyTorch Geometric
-        has it. Errors: `IndexError`; `MissingPackage` without torch or PyTorch Geometric.
+        For a `Graph` it has the fields of a batch of `ClusterLoader`. With `keep_inter_cluster_edges`, the sources of
+        edges from other parts follow the nodes of the part, which are the first `batch_size`. For a `Data` it is that
+        of PyTorch Geometric. Errors: `IndexError`; `MissingPackage` without torch or PyTorch Geometric.
         """
         number = operator.index(i)
         if not 0 <= number < self.num_parts:
@@ -107,7 +111,7 @@ class ClusterData:
         return part
 
     def __getattr__(self, name: str) -> Any:
-        # Of a Data: `partition` and whatever else PyTorch Geometric's has.
+        # For a Data, `partition` and everything else that PyTorch Geometric's class has.
         if name.startswith("__") or self.__dict__.get("_of_pyg") is None:
             raise AttributeError(f"'ClusterData' object has no attribute {name!r}")
         return getattr(self._of_pyg, name)
@@ -117,20 +121,22 @@ class ClusterData:
 
 
 class ClusterLoader(NeighborLoader):
-    """Goes over the parts of `ClusterData` in batches of whole parts, with all edges between their nodes (Chiang et al.,
-    "Cluster-GCN", KDD 2019): `for batch in loader` is an epoch.
+    """Iterates over the parts of `ClusterData` in batches of whole parts, with all edges between their nodes.
 
-    A batch is a `torch_geometric.data.Data` with the fields of `torch_geometric.loader.ClusterLoader`: `x` f32 [N, F],
-    `edge_index` i64 [2, M], `edge_attr` f32 [M, K], `y` i64 [N] and `edge_weight` f32 [M] where the graph has them; and
-    `n_id` i64 [N] and `e_id` i64 [M], the nodes and edges of the graph, and `input_id` i64 [B], the parts. Nodes come part
-    by part, ascending in each; an edge leads from a neighbour to the node whose row of `indices` it stands in.
+    `for batch in loader` is one epoch (Chiang et al., "Cluster-GCN", KDD 2019). A batch is a
+    `torch_geometric.data.Data` with the fields of `torch_geometric.loader.ClusterLoader`: `x` f32 [N, F],
+    `edge_index` i64 [2, M], `edge_attr` f32 [M, K], `y` i64 [N] and `edge_weight` f32 [M] if the graph has them; and
+    `n_id` i64 [N] and `e_id` i64 [M], the nodes and edges of the graph, and `input_id` i64 [B], the parts. Nodes come
+    part by part, ascending in each. An edge leads from a neighbour to the node in whose row of `indices` it is.
 
-    - `batch_size`: parts a batch.
+    - `cluster_data`: a `ClusterData`.
+    - `batch_size`: parts per batch.
     - `transform`, `shuffle`, `drop_last`, `seed`, `cache_bytes`, `horizon`, `rank`, `num_replicas`, `pin_memory`,
-      `prefetch_factor`: as of `plimsoll.NeighborLoader`.
+      `prefetch_factor`: as in `plimsoll.NeighborLoader`.
 
-    Which parts are in a batch depends on `seed` and the epoch. Parts of a `Graph` after the last one with nodes do not
-    come. Memory, epochs, `state_dict`, pickling, `fork()` and errors are those of `plimsoll.NeighborLoader`; the nodes of parts take 8 bytes a node under `columns`.
+    The parts in a batch depend on `seed` and the epoch. For a `Graph`, empty parts after the last one with nodes are
+    skipped. Memory, epochs, `state_dict`, pickling, `fork()`, thread safety and errors are those of
+    `plimsoll.NeighborLoader`. The ledger counts 8 bytes per node for the nodes of parts under `columns`.
     """
 
     def __init__(
@@ -182,7 +188,7 @@ class ClusterLoader(NeighborLoader):
 
     def _finish(self, tensors: dict[str, Tensor]) -> Data:
         if self.cluster_data._of_pyg is not None:
-            given: Any = tensors  # put together already
+            given: Any = tensors  # This is a batch already.
             return given if self.transform is None else self.transform(given)
         batch = self._data_of(tensors)
         return batch if self.transform is None else self.transform(batch)
@@ -198,7 +204,7 @@ class ClusterLoader(NeighborLoader):
 
 
 def _clusters_of_pyg(data: Data, clusters: ClusterData, sparse_format: str) -> Any:
-    """PyTorch Geometric's `ClusterData` of these parts."""
+    """Returns PyTorch Geometric's `ClusterData` with these parts."""
     require_pyg("ClusterData")
     import torch
     from torch_geometric.loader.cluster import ClusterData as OfPyg
@@ -210,7 +216,7 @@ def _clusters_of_pyg(data: Data, clusters: ClusterData, sparse_format: str) -> A
     made = Parts(
         data, clusters.num_parts, log=False, keep_inter_cluster_edges=clusters.keep_inter_cluster_edges, sparse_format=sparse_format
     )
-    made.__class__ = OfPyg  # which can be pickled: the parts are made
+    made.__class__ = OfPyg  # This class can be pickled, and the parts are made already.
     return made
 
 

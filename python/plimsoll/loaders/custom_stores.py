@@ -1,4 +1,4 @@
-"""Stores of the caller's own, as PyTorch Geometric's loaders take them: features by node, and the edges of one graph."""
+"""The caller's own stores in the form of PyTorch Geometric's loaders: node features, and the edges of one graph."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from plimsoll.errors import UsageError
 
 
 def are_stores(value: Any) -> bool:
-    """Whether it is a pair of a `FeatureStore` and a `GraphStore` of PyTorch Geometric. Imports nothing."""
+    """Returns whether a value is a pair of a `FeatureStore` and a `GraphStore` of PyTorch Geometric. Imports nothing."""
     return isinstance(value, tuple) and len(value) == 2 and all(map(hasattr, value, ("get_all_tensor_attrs", "get_all_edge_attrs")))
 
 
 def edges_of_stores(stores: Any, weight_attr: str | None) -> Graph:
-    """The edges of the stores as a graph. Errors: `UsageError` for types of nodes and edges, and for weights."""
+    """Returns the edges of the stores as a graph. Errors: `UsageError` for several types of nodes or edges, and for
+    weights.
+    """
     import torch
     from torch_geometric.data import Data
 
@@ -33,7 +35,7 @@ def edges_of_stores(stores: Any, weight_attr: str | None) -> Graph:
 
 
 def filtered(stores: Any, nodes: Any, edge_index: Any, edges: Any) -> Any:
-    """A `Data` with these edges, and the features of these nodes, which the store fetches."""
+    """Returns a `Data` with these edges and the features of these nodes, which the store fetches."""
     from torch_geometric.loader.utils import filter_custom_store
 
     return filter_custom_store(*stores, nodes, *edge_index, edges)

@@ -25,54 +25,58 @@ _NO_LIMIT = 2**63 - 1
 
 
 class DataLoader(EpochLoader["Batch"]):
-    """Goes over graphs of a `GraphSet` in batches: `for batch in loader` is an epoch.
+    """Iterates over graphs of a `GraphSet` in batches: `for batch in loader` is one epoch.
 
-    A batch is what `torch_geometric.loader.DataLoader` makes of the same graphs, a `torch_geometric.data.Batch`: `x`
-    f32 [N, F], `edge_index` i64 [2, E], `edge_attr` f32 [E, K], `y` i64 [B], `pos` f32 [N, 3] and `node_y` i64 [N] where
-    the data set has them, `batch` i64 [N], `ptr` i64 [B+1]. Tensors are copies and may be written to. C++ makes them, the
-    next ones on a thread of its own while the caller works with this one; there are no worker processes.
+    A batch equals that of `torch_geometric.loader.DataLoader` for the same graphs, a `torch_geometric.data.Batch`:
+    `x` f32 [N, F], `edge_index` i64 [2, E], `edge_attr` f32 [E, K], `y` i64 [B], `pos` f32 [N, 3] and `node_y` i64
+    [N] if the data set has them, `batch` i64 [N], `ptr` i64 [B+1]. Tensors are copies and may be written to. C++
+    makes them, ahead of time on a thread of its own; there are no worker processes.
 
-    - `dataset`: a `GraphSet`, `Graphs` chosen of one (`graphs[graphs.splits["train"].slice]`), or torch's `Subset` or
-      `ConcatDataset` of these. Any other sequence, such as a list of `Data` or a data set of PyTorch Geometric, is taken as well: its items
-      are fetched on the caller's thread, or by `num_workers` processes, put together by PyTorch Geometric, and are not
-      in the ledger; `max_bytes` is for graphs of a `GraphSet` alone.
-    - `batch_size`: graphs a batch at most; None: as many as the other limits allow.
-    - `shuffle`: the order of an epoch depends on `(seed, epoch)` alone, and not on torch's generator.
-    - `sampler`, `batch_sampler`: samplers of torch or PyTorch Geometric, or lists, for a list or data set of `Data`: numbers of
-      graphs in their order, such as `ImbalancedSampler`, or those of whole batches, such as `DynamicBatchSampler`. An epoch
-      is drawn with torch's generator seeded from `(seed, epoch)`, and comes again. Of a `GraphSet` give `graphs[numbers]`.
+    - `dataset`: a `GraphSet`, `Graphs` selected from one (`graphs[graphs.splits["train"].slice]`), or torch's
+      `Subset` or `ConcatDataset` of these. Any other sequence, such as a list of `Data` or a data set of PyTorch
+      Geometric, is accepted too: its items are fetched on the caller's thread or by `num_workers` processes, put
+      together by PyTorch Geometric, and not counted by the ledger; `max_bytes` is then not available.
+    - `batch_size`: maximum graphs per batch. None: as many as the other limits allow.
+    - `shuffle`: shuffle each epoch. The order depends only on `(seed, epoch)`, not on torch's generator.
+    - `sampler`, `batch_sampler`: samplers of torch or PyTorch Geometric, or lists, for a list or data set of `Data`.
+      They give the numbers of graphs in order, as `ImbalancedSampler` does, or of whole batches, as
+      `DynamicBatchSampler` does. They draw from torch's generator, seeded from `(seed, epoch)`, so an epoch can be
+      repeated. For a `GraphSet` use `graphs[numbers]`.
     - `follow_batch`, `exclude_keys`: as in PyTorch Geometric.
-    - `max_nodes`, `max_edges`, `max_bytes`: a batch closes before it would exceed one. `max_bytes`, a number or text
-      such as "16MiB", counts the bytes of all tensors, those of `ptr`, `batch` and of where the edges of each graph
-      begin included. A graph that exceeds one by itself is a `UsageError`; `skip_too_big` leaves it out.
-    - `min_steps_per_epoch`: `batch_size` becomes at most m / min_steps_per_epoch, rounded down, for an epoch of m
-      graphs a rank; so there are at least that many batches. Fewer graphs are a `UsageError`.
-    - `drop_last`: leaves the last batch out where it has fewer than `batch_size` graphs.
-    - `seed`: a whole number, 0 or more, below 2^64.
-    - `rank`, `num_replicas`: which of how many processes this is; by default as torch.distributed says when an epoch
-      begins, and 0 of 1 without it. As in `DistributedSampler` each gets every num_replicas-th graph of the same
-      order, which begins again where it does not divide, or with `drop_last` ends sooner. All have the same number
-      of batches: where limits give a rank fewer, its first come again, or with `drop_last` the others leave out theirs.
-    - `pin_memory`: batches lie in pinned memory, where there is CUDA; elsewhere a warning, as in torch.
-    - `prefetch_factor`: the most batches that are made ahead, together at most 16 MiB or one batch; 0: no thread.
-    - `as_numpy`: a batch is a dictionary of NumPy arrays of the same names, dtypes and shapes, and `edge_ptr` i64 [B+1];
-      neither torch nor PyTorch Geometric is needed. Their memory is freed as that of tensors is.
-    - `num_workers`, `persistent_workers` and others that say how torch's loader makes batches are accepted; graphs of a
-      `GraphSet` need no processes.
+    - `max_nodes`, `max_edges`, `max_bytes`: a batch closes before it would exceed one of them. `max_bytes`, a number
+      or text such as "16MiB", counts the bytes of all tensors, including `ptr`, `batch` and the offsets of each
+      graph's edges. A graph that exceeds a limit by itself is a `UsageError`, or is left out with `skip_too_big`.
+    - `min_steps_per_epoch`: minimum number of batches per epoch. It limits `batch_size` to m / min_steps_per_epoch,
+      rounded down, for an epoch of m graphs per rank. Too few graphs are a `UsageError`.
+    - `drop_last`: leave out the last batch if it has fewer than `batch_size` graphs.
+    - `seed`: a whole number from 0 to 2^64 - 1.
+    - `rank`, `num_replicas`: the rank of this process and the number of processes; by default those of
+      torch.distributed when an epoch begins, or 0 of 1. As in `DistributedSampler`, each rank gets every
+      num_replicas-th graph of the same order. If the graphs do not divide evenly, the order starts again at its
+      beginning, or with `drop_last` ends earlier. All ranks have the same number of batches: if limits give a rank
+      fewer, its first batches come again, or with `drop_last` the others leave out theirs.
+    - `pin_memory`: put batches into pinned memory if there is CUDA; otherwise warn, as torch does.
+    - `prefetch_factor`: maximum number of batches made ahead, together at most 16 MiB or one batch. 0 uses no thread.
+    - `as_numpy`: return each batch as a dictionary of NumPy arrays of the same names, dtypes and shapes, and
+      `edge_ptr` i64 [B+1]. Needs neither torch nor PyTorch Geometric. Their memory is counted and freed like that of
+      tensors.
+    - `num_workers`, `persistent_workers` and other arguments for how torch's loader makes batches are accepted.
+      Graphs of a `GraphSet` need no processes.
 
-    Memory: tensors of batches stand in the ledger under the tag `blocks` until they are freed, as do batches made
-    ahead. A refusal ends making ahead until the next batch is delivered. A batch that the ledger refuses when it is
-    asked for is `BudgetExceeded` at once, whose text says how many bytes delivered batches hold; `live_bytes` is that
-    number. `next` then makes the same batch again, also where it was the caller's own code that was refused memory.
-    After another error of that code it goes on with the batch after it, as in torch.
+    Memory: the ledger counts the tensors of batches under the tag `blocks` until they are freed, including batches
+    made ahead. A refusal stops making batches ahead until the next batch is delivered. If a requested batch is
+    refused, `BudgetExceeded` is raised at once; its text gives the bytes held by delivered batches, which is
+    `live_bytes`. The next `next` makes the same batch again, also if the caller's own code was refused memory. After
+    any other error of that code it continues with the batch after it, as in torch.
 
-    Each `iter(loader)` is an epoch: 0, 1, ... in the order in which their first batches are asked for; `set_epoch` names
-    another for the next to begin. Epochs of one loader that run at the same time are independent, and `state_dict` is
-    about the one begun last. One thread at a time may ask an epoch for batches. A loader can be pickled: the copy opens
-    the data set by its path and begins with the coming epoch. A child of `fork()` goes on with a thread of its own.
+    Epochs: each `iter(loader)` is an epoch, numbered 0, 1, ... in the order in which their first batches are
+    requested; `set_epoch` sets the number of the next one. Epochs of one loader that run at the same time are
+    independent, and `state_dict` describes the one started last. An epoch may be used by one thread at a time. A
+    loader can be pickled: the copy opens the data set by its path and starts with the coming epoch. A child of
+    `fork()` continues with a thread of its own.
 
-    Errors: `UsageError` for arguments, and a closed data set; `InputError` for a damaged one, when the graph comes;
-    `MissingPackage` without torch or PyTorch Geometric, when an epoch begins.
+    Errors: `UsageError` for arguments, and a closed data set; `InputError` for a damaged data set, when the graph is
+    reached; `MissingPackage` without torch or PyTorch Geometric, when an epoch begins.
     """
 
     def __init__(
@@ -99,7 +103,7 @@ class DataLoader(EpochLoader["Batch"]):
         batch_sampler: Iterable[Iterable[int]] | None = None,
         **others: Any,
     ) -> None:
-        others.pop("collate_fn", None)  # as PyTorch Geometric, for Lightning
+        others.pop("collate_fn", None)  # PyTorch Geometric ignores it too, for Lightning.
         self._graphs = as_graphs(dataset)
         if self._graphs is not None:
             others |= {"sampler": sampler, "batch_sampler": batch_sampler}
@@ -162,7 +166,7 @@ class DataLoader(EpochLoader["Batch"]):
 
     def _finish(self, tensors: dict[str, Tensor]) -> Batch:
         if self._graphs is None:
-            return tensors  # put together already
+            return tensors  # This is a batch already.
         from plimsoll.loaders.batch import to_batch
 
         return to_batch(tensors, self._has_x, self.follow_batch, self.exclude_keys)

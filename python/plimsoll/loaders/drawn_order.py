@@ -1,4 +1,4 @@
-"""The order of each epoch as a sampler of torch's gives it."""
+"""The order of each epoch, as drawn by a sampler of torch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plimsoll.errors import UsageError
 
 
 def require_sampler(name: str, sampler: Any, others: dict[str, bool]) -> None:
-    """Errors: `UsageError` for what is no sampler, and beside one of `others` that is given."""
+    """Checks that a value is a sampler, and that none of the options in `others` is given. Errors: `UsageError`."""
     if not isinstance(sampler, Iterable) or isinstance(sampler, str | bytes):
         raise UsageError(f"{name}={sampler!r}: expected a sampler of torch or PyTorch Geometric, or a list of numbers")
     if type(sampler).__name__ == "DistributedSampler":
@@ -22,19 +22,22 @@ def require_sampler(name: str, sampler: Any, others: dict[str, bool]) -> None:
 
 
 class DrawnOrder:
-    """Numbers below `count` as `sampler` gives them, or lists of these. While it draws, torch's generator is seeded from
-    (seed, epoch), so that an epoch comes again; a sampler with a generator of its own goes on with that."""
+    """The numbers below `count` that `sampler` gives, or lists of these.
+
+    While the sampler draws, torch's generator is seeded from (seed, epoch), so that an epoch can be repeated. A
+    sampler with its own generator continues with that.
+    """
 
     def __init__(self, sampler: Iterable[Any], count: int, seed: int) -> None:
         self._sampler, self._count, self._seed = sampler, count, seed
         self._drawn: tuple[int, list[Any]] | None = None  # the epoch drawn last
 
     def numbers(self, epoch: int) -> NDArray[np.int64]:
-        """i64 [n] of an epoch. Errors: `UsageError`."""
+        """Returns the numbers of an epoch, i64 [n]. Errors: `UsageError`."""
         return self._checked("sampler", self._draw(epoch))
 
     def lists(self, epoch: int) -> list[list[int]]:
-        """The batches of an epoch, each as its numbers. Errors: `UsageError`."""
+        """Returns the batches of an epoch, each as a list of numbers. Errors: `UsageError`."""
         return [self._checked("batch_sampler", list(batch)).tolist() for batch in self._draw(epoch)]
 
     def _draw(self, epoch: int) -> list[Any]:

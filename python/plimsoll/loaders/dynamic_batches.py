@@ -1,11 +1,11 @@
-"""Batches of as many graphs as a number of nodes and edges allows, for any loader that takes a `batch_sampler`."""
+"""Batches limited by nodes and edges, for any loader that takes a `batch_sampler`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from plimsoll import _torch  # noqa: F401  first: where torch is missing, it says how to install it
+from plimsoll import _torch  # noqa: F401  Imported first: if torch is missing, its error says how to install it.
 
 import numpy as np
 import torch
@@ -17,21 +17,23 @@ from plimsoll.loaders.size_limits import SizeLimits
 
 
 class DynamicBatchSampler(torch.utils.data.Sampler[list[int]]):  # type: ignore[misc]
-    """`torch_geometric.loader.DynamicBatchSampler` that limits nodes and edges at once: a batch closes before it would
-    exceed a limit.
+    """`torch_geometric.loader.DynamicBatchSampler` that can limit nodes and edges together.
 
         sampler = plimsoll.DynamicBatchSampler(dataset, max_nodes=10_000, max_edges=50_000, shuffle=True)
         loader = torch_geometric.loader.DataLoader(dataset, batch_sampler=sampler)
 
-    - `dataset`: a list or data set of `Data`, or graphs of a `GraphSet`. Their counts are read once, here.
-    - `max_num`, `mode`: PyTorch Geometric's one limit: `max_nodes` for the mode "node", `max_edges` for "edge".
-    - `max_nodes`, `max_edges`: whole numbers, 0 or more, or None for no limit; one at least.
-    - `shuffle`: the order of each epoch is drawn from torch's generator.
-    - `skip_too_big`: leaves graphs out that exceed a limit alone, which are a `UsageError` otherwise.
-    - `num_steps`: the most batches of an epoch.
+    A batch closes before it would exceed a limit.
 
-    `len(sampler)` is the number of batches of an epoch: with `shuffle` that is `num_steps`, the most that there may be, or else not
-    defined (`plimsoll.DataLoader(dataset, max_nodes=..., max_edges=..., shuffle=True)` has one). Errors: `UsageError`.
+    - `dataset`: a list or data set of `Data`, or graphs of a `GraphSet`. The constructor reads their counts once.
+    - `max_num`, `mode`: PyTorch Geometric's single limit: `max_nodes` for the mode "node", `max_edges` for "edge".
+    - `max_nodes`, `max_edges`: whole numbers, 0 or more, or None for no limit. At least one is needed.
+    - `shuffle`: draw the order of each epoch from torch's generator.
+    - `skip_too_big`: leave out graphs that exceed a limit by themselves; otherwise these are a `UsageError`.
+    - `num_steps`: maximum number of batches per epoch.
+
+    `len(sampler)` is the number of batches per epoch. With `shuffle` it is `num_steps`, the maximum, or undefined
+    without `num_steps`; `plimsoll.DataLoader(dataset, max_nodes=..., max_edges=..., shuffle=True)` has a length.
+    Errors: `UsageError`.
     """
 
     def __init__(
@@ -81,4 +83,4 @@ class DynamicBatchSampler(torch.utils.data.Sampler[list[int]]):  # type: ignore[
 
 
 class _NoLength(UsageError, TypeError):
-    """`list(loader)` goes on without a length where `len(loader)` raises `TypeError`."""
+    """A sampler has no length. As a `TypeError` it lets `list(loader)` continue without a length."""

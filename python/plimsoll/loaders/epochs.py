@@ -1,4 +1,4 @@
-"""What loaders have in common: epochs one after the other, where they stand, ranks, forks and the thread of C++."""
+"""What loaders share: successive epochs, positions in them, ranks, forks and the C++ thread."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Batch_co = TypeVar("Batch_co", covariant=True)
 
 
 class Native(Protocol):
-    """What has all epochs of one loader: `_core.Batches` or `_core.Neighbours` of C++, or `ListBatches`."""
+    """The source of all epochs of one loader: `_core.Batches` or `_core.Neighbours` in C++, or `ListBatches`."""
 
     @property
     def live_bytes(self) -> int: ...
@@ -33,13 +33,13 @@ class Native(Protocol):
 
 class Position(NamedTuple):
     epoch: int
-    first: int  # batches of it that were delivered
-    ranks: int | None = None  # of which this is the position; None: any number
+    first: int  # number of its batches that were delivered
+    ranks: int | None = None  # number of ranks that the position is for; None for any
 
 
 @dataclass
 class Progress:
-    """Of an epoch that has begun."""
+    """The progress of an epoch that has begun."""
 
     epoch: int
     delivered: int
@@ -53,9 +53,10 @@ class Progress:
 
 
 class EpochLoader(Iterable[Batch_co]):
-    """A loader whose epochs C++ makes, as `_make` says; `_finish` makes a batch of the tensors of each.
+    """A loader whose epochs come from the object that `_make` returns; `_finish` turns the tensors of each batch into
+    the batch.
 
-    `options` are what changes batches: they are part of the state.
+    `options` are the arguments that change batches; they are part of the state.
     """
 
     def __init__(
@@ -86,28 +87,32 @@ class EpochLoader(Iterable[Batch_co]):
         raise NotImplementedError
 
     def _in_buffer(self, field: str) -> bool:
-        """Whether this field of a batch is C++'s, in a buffer that may be larger than it (src/loader/batch_memory.h)."""
+        """Returns whether a field of a batch is in a buffer of C++, which may be larger than it
+        (src/loader/batch_memory.h).
+        """
         return True
 
     def _closed(self) -> bool:
         raise NotImplementedError
 
     def _identity(self) -> str:
-        """Tells data sets and what was chosen of them apart."""
+        """Returns text that differs between data sets and between selections from them."""
         raise NotImplementedError
 
     @property
     def batch_size(self) -> int | None:
+        """The maximum number of items per batch; None without this limit."""
         size: int | None = self._options["batch_size"]
         return size
 
     @property
     def drop_last(self) -> bool:
+        """Whether an incomplete last batch is left out."""
         return bool(self._options["drop_last"])
 
     @property
     def live_bytes(self) -> int:
-        """What delivered batches hold that have not been freed, in bytes, as entered in the ledger."""
+        """Bytes held by delivered batches that are not freed yet, as counted by the ledger."""
         return 0 if self._native is None or self._native[0] != os.getpid() else self._native[1].live_bytes
 
     def set_epoch(self, epoch: int) -> None:
@@ -127,18 +132,18 @@ class EpochLoader(Iterable[Batch_co]):
         return Epoch(self)
 
     def __len__(self) -> int:
-        """How many batches the coming epoch has."""
+        """Returns the number of batches in the coming epoch."""
         coming = (self._coming.epoch, *self._share())
         if self._steps is None or self._steps[0] != coming:
             self._steps = coming, self._batches().steps(*coming)
         return self._steps[1]
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the epoch begun last stands: plain numbers and texts, for `load_state_dict`.
+        """Returns the position in the epoch started last, as plain numbers and text, for `load_state_dict`.
 
-        `epoch`, `position` (batches delivered of it), `num_replicas`, `options` and `data`, which tells data sets
-        and what was chosen of them apart. After its last batch an epoch is over: the state is the start of the next.
-        It is the same on all ranks.
+        The keys are `epoch`, `position` (batches delivered of it), `num_replicas`, `options` and `data`, which
+        identifies the data set and the selection from it. After an epoch's last batch the state is the start of the
+        next epoch. It is the same on all ranks.
         """
         epoch, position, ranks = self._coming if self._running is None else self._running.position()
         return {
@@ -150,7 +155,7 @@ class EpochLoader(Iterable[Batch_co]):
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """The next epoch continues after the last batch that was delivered when `state` was taken.
+        """Makes the next epoch continue after the last batch that was delivered when `state` was taken.
 
         Errors: `UsageError` for the state of other data, other options or, when the epoch begins, another
         `num_replicas`.
@@ -176,7 +181,7 @@ class EpochLoader(Iterable[Batch_co]):
         return {**self.__dict__, "_native": None, "_running": None, "_steps": None}
 
     def _batches(self) -> Native:
-        # A child of fork() makes its own: a lock of its parent's may be held by a thread that the child has not.
+        # A child of fork() makes its own, because a thread that the child does not have may hold a lock of the parent's.
         if self._native is None or self._native[0] != os.getpid() or self._closed():
             self._native = os.getpid(), self._make()
         return self._native[1]
@@ -194,7 +199,7 @@ class EpochLoader(Iterable[Batch_co]):
 
 
 class Epoch(Iterator[Batch_co]):
-    """One epoch of a loader, which starts when its first batch is asked for."""
+    """One epoch of a loader. It starts when its first batch is requested."""
 
     def __init__(self, loader: EpochLoader[Batch_co]) -> None:
         self._loader = loader
@@ -208,11 +213,11 @@ class Epoch(Iterator[Batch_co]):
         if progress.delivered == progress.steps:
             raise StopIteration
         if self._stream is None or self._process != os.getpid():
-            # After an error, or in a child of fork(), which has not the thread of its parent's stream.
+            # This is needed after an error, and in a child of fork(), which does not have the thread of its parent's stream.
             self._open(progress.epoch, progress.delivered)
         try:
             tensors = self._batches.next(self._stream, self._loader._numpy)
-        except Exception:  # a list goes on after an item that failed
+        except Exception:  # A list continues after an item that failed.
             progress.delivered = getattr(self._stream, "coming", progress.delivered)
             raise
         progress.delivered += 1
@@ -220,11 +225,11 @@ class Epoch(Iterator[Batch_co]):
             return self._finished(tensors)
         except MemoryError:
             progress.delivered -= 1
-            self._stream = None  # the same batch is made anew: these tensors may have been changed
+            self._stream = None  # The batch is made again, because these tensors may have been changed.
             raise
         finally:
             if progress.delivered == progress.steps:
-                self._stream = None  # ends its thread
+                self._stream = None  # This ends its thread.
 
     def _finished(self, tensors: Any) -> Batch_co:
         batch: Any = tensors if self._loader._numpy else self._loader._finish(tensors)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from plimsoll import _torch  # noqa: F401  first: where torch is missing, it says how to install it
+from plimsoll import _torch  # noqa: F401  Imported first: if torch is missing, its error says how to install it.
 
 import torch
 from numpy.typing import ArrayLike
@@ -25,22 +25,26 @@ from plimsoll.loaders.neighbours import graph_of
 
 
 class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
-    """Goes over edges to predict in batches, each with neighbours sampled around their ends, and negative edges.
+    """Iterates over edges to predict in batches, with neighbours sampled around their ends, and negative edges.
 
-    It is PyTorch Geometric's `LinkLoader`, a `torch.utils.data.DataLoader`, over `Graph.sampler`: no pyg-lib is needed.
-    Batches have the fields of its `LinkNeighborLoader`: those of `plimsoll.NeighborLoader`, and `edge_label_index` i64
-    [2, B], `edge_label` [B], `input_id`; or `src_index`, `dst_pos_index` and `dst_neg_index` of triplets.
+    It is PyTorch Geometric's `LinkLoader`, a `torch.utils.data.DataLoader`, over `Graph.sampler`, and needs no
+    pyg-lib. Batches have the fields of PyTorch Geometric's `LinkNeighborLoader`: those of `plimsoll.NeighborLoader`,
+    and `edge_label_index` i64 [2, B], `edge_label` [B] and `input_id`, or `src_index`, `dst_pos_index` and
+    `dst_neg_index` for triplets.
 
-    - `data`: a `Graph`, its `stores()`, or a `Data`, as of `plimsoll.NeighborLoader`.
-    - `num_neighbors`, `replace`, `subgraph_type`, `directed`, `disjoint`, `weight_attr`: likewise.
-    - `edge_label_index`: i64 [2, n], sources and targets; the name of a split of `Graph.edge_splits`; None: all edges.
-    - `edge_label`, `neg_sampling`, `neg_sampling_ratio`, `transform` and everything else: as of PyTorch Geometric's; order,
-      negative edges and worker processes are torch's.
-    - `seed`: as of `Graph.sampler`.
-    - `exclude_targets`: the edges of `edge_label_index` that a batch predicts, and their reverses, are not sampled for it; as
-      `sampling.exclude_targets` of a recipe. PyTorch Geometric's loader leaves them in.
+    - `data`: a `Graph`, its `stores()`, or a `Data`, as in `plimsoll.NeighborLoader`.
+    - `num_neighbors`, `replace`, `subgraph_type`, `directed`, `disjoint`, `weight_attr`: as in
+      `plimsoll.NeighborLoader`.
+    - `edge_label_index`: i64 [2, n], sources and targets; the name of a split in `Graph.edge_splits`; or None for all
+      edges.
+    - `edge_label`, `neg_sampling`, `neg_sampling_ratio`, `transform` and all other arguments: as in PyTorch
+      Geometric's loader. torch provides order, negative edges and worker processes.
+    - `seed`: as in `Graph.sampler`.
+    - `exclude_targets`: do not sample the edges that a batch predicts, nor their reverses, as
+      `sampling.exclude_targets` in a recipe. PyTorch Geometric's loader samples them.
 
-    Errors: `UsageError`, also for types of nodes and times, which are not there yet; those of `NeighborLoader`.
+    Errors: `UsageError`, also for several types of nodes and for times, which are not supported yet; those of
+    `NeighborLoader`.
     """
 
     def __init__(
@@ -96,7 +100,7 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
 
 
 def _pairs(graph: Graph, source: Data | None, given: Any) -> Tensor:
-    """Sources and targets, i64 [2, n]. Errors: `UsageError`."""
+    """Returns the edges to predict as sources and targets, i64 [2, n]. Errors: `UsageError`."""
     if given is None:
         pairs: Tensor | None = (graph.to_pyg() if source is None or not is_data(source) else source).edge_index
         return torch.empty(2, 0, dtype=torch.int64) if pairs is None else pairs

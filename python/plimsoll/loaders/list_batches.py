@@ -1,4 +1,4 @@
-"""Batches of any sequence, such as a list of `Data`: torch's `DataLoader` fetches them, in the order of ours."""
+"""Batches of any sequence, such as a list of `Data`. torch's `DataLoader` fetches them, in Plimsoll's order."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ _OF_TORCH = ("multiprocessing_context", "num_workers", "timeout", "worker_init_f
 
 
 class ListStream:
-    """The batches of an epoch that are left, from number `coming` on. Where memory is refused the same batch comes next;
-    after another error, as in torch, the one after it."""
+    """The remaining batches of an epoch, from number `coming` on.
+
+    If memory is refused, the same batch comes next. After any other error the one after it comes, as in torch.
+    """
 
     def __init__(self, load: Callable[[list[list[int]]], Iterable[Any]], batches: list[list[int]], first: int) -> None:
         self.size = len(batches)
@@ -35,16 +37,15 @@ class ListStream:
             return next(self._loading)
         except MemoryError:
             self.coming -= 1
-            self._loading = None  # torch's iterator is past the batch that failed
+            self._loading = None  # torch's iterator is past the batch that failed.
             raise
 
 
 class ListBatches:
-    """What `_core.Batches` is for graphs of a `graph_set`, for any sequence.
+    """The counterpart of `_core.Batches` for any sequence. Not counted by the ledger.
 
-    `options` may have max_nodes and max_edges, the most of a batch. Items are put together by `collate`, in worker
-    processes if `processes` have some. `sampler` gives the order of the items, `batch_sampler` that of whole batches.
-    Not in the ledger.
+    `options` may have max_nodes and max_edges, limits per batch. `collate` puts items together, in worker processes
+    if `processes` has some. `sampler` gives the order of the items, `batch_sampler` the numbers of whole batches.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Batches of sampled neighbours for PyTorch Geometric, of one graph that is larger than memory."""
+"""Batches of sampled neighbours of one graph that is larger than memory, for PyTorch Geometric."""
 
 from __future__ import annotations
 
@@ -29,53 +29,55 @@ if TYPE_CHECKING:
 
 
 class NeighborLoader(EpochLoader["Data"]):
-    """Goes over nodes of a `Graph` in batches, each with neighbours sampled around it: `for batch in loader` is an epoch.
+    """Iterates over nodes of a graph in batches, with neighbours sampled around them: `for batch in loader` is one
+    epoch.
 
-    `data` is a `Graph`, its `stores()`, a `torch_geometric.data.Data`, or a `FeatureStore` and a `GraphStore` of your own. Of a `Data` the batches have all attributes, as
-    PyTorch Geometric's loader gives them; a copy of its edges, 12 bytes each, lies in a temporary folder (`TMPDIR`) as
-    long as the loader lives, and `e_id` are columns of its `edge_index`. A copy, pickled ones included, has the `Data` and a
-    folder of its own.
+    A batch equals that of `torch_geometric.loader.NeighborLoader` for `graph.to_pyg()`, a
+    `torch_geometric.data.Data`: `x` f32 [N, F], `edge_index` i64 [2, M], `edge_attr` f32 [M, K], `y` i64 [N] and
+    `edge_weight` f32 [M] if the graph has them; `n_id` i64 [N] and `e_id` i64 [M], the nodes and edges of
+    `graph.to_pyg()`; with `disjoint`, `batch` i64 [N], the seed to whose subgraph a node belongs; `num_sampled_nodes`
+    and `num_sampled_edges`, lists of the numbers added by each hop; `input_id` i64 [B], the positions of the seeds in
+    `input_nodes`; and `batch_size`, B. Seeds are the first B nodes. Tensors are copies, may be written to and stay
+    valid. C++ makes them, ahead of time on a thread of its own.
 
-    A batch is what `torch_geometric.loader.NeighborLoader` makes of `graph.to_pyg()`, a `torch_geometric.data.Data`:
-    `x` f32 [N, F], `edge_index` i64 [2, M], `edge_attr` f32 [M, K], `y` i64 [N] and `edge_weight` f32 [M] where the
-    graph has them, `n_id` i64 [N] and `e_id` i64 [M], the nodes and edges of `graph.to_pyg()`; `batch` i64 [N], the seed whose
-    subgraph a node is in, if `disjoint`; `num_sampled_nodes` and `num_sampled_edges`, lists of how many each hop added;
-    `input_id` i64 [B], which of `input_nodes` the seeds are; `batch_size`, B. Seeds are the first B nodes. Tensors are
-    copies, may be written to and stay valid. C++ makes them, the next ones on a thread of its own.
+    An edge of a batch leads from a neighbour to the node in whose row of `indices` it is. With `direction` "out" the
+    neighbours are the targets of a node's edges, and PyTorch Geometric's loader would follow edges the other way.
 
-    An edge of a batch leads from a neighbour to the node whose row of `indices` it stands in. With `direction` out the
-    neighbours are targets of a node's edges, and PyTorch Geometric's loader would go the other way.
+    - `data`: a `Graph`, its `stores()`, a `torch_geometric.data.Data`, or a `FeatureStore` and a `GraphStore` of your
+      own. For a `Data`, batches have all its attributes, as in PyTorch Geometric's loader, and `e_id` are columns of
+      its `edge_index`. A copy of its edges, 12 bytes each, is in a temporary folder (`TMPDIR`) while the loader
+      exists; a copy of the loader, also a pickled one, has its own `Data` and folder.
+    - `num_neighbors`: maximum number of neighbours per node, by hop; -1 for all.
+    - `input_nodes`: the seeds, as whole numbers, a mask over all nodes, the name of a split, or None for all nodes.
+      With a mask `input_id` is the node, as in PyTorch Geometric. A seed that repeats in a batch becomes several
+      nodes, each with its own edges.
+    - `sampler`: a sampler of torch or PyTorch Geometric, such as `ImbalancedSampler`, or a list: the order of
+      `input_nodes`, by number. It draws as in `plimsoll.DataLoader`.
+    - `replace`: sample with replacement.
+    - `subgraph_type`: "directional" for the sampled edges; "bidirectional" for their reverses as well; "induced", or
+      `directed=False`, for all edges between the nodes. Only directional subgraphs have counts by hop.
+    - `disjoint`: give each seed its own subgraph.
+    - `weight_attr`: "edge_weight", or any attribute of a `Data`; neighbours are sampled in proportion to these edge
+      weights.
+    - `transform`: called with each batch, on the caller's thread; its result is delivered.
+    - `batch_size`, `shuffle`, `drop_last`, `seed`, `rank`, `num_replicas`, `pin_memory`, `prefetch_factor`,
+      `as_numpy`: as in `plimsoll.DataLoader`.
+    - `cache_bytes`: memory for rows of `x`, a number or text such as "64MiB". Coming batches are sampled ahead, and
+      their rows are read in file order, bypassing the page cache; a read buffer of 1 MiB, and an eighth of the size
+      for samples, are added. None: rows come from the mapped file, and the page cache keeps them. Not with `sampler`.
+    - `horizon`: with `cache_bytes`, maximum number of batches sampled ahead. None: as many as fit in memory.
+    - `num_workers`, `filter_per_worker` and other arguments for how PyTorch Geometric's loader makes batches are
+      accepted and not needed.
 
-    - `num_neighbors`: how many neighbours of each node, hop by hop; -1: all.
-    - `input_nodes`: the seeds: whole numbers, a mask over all nodes, the name of a split, or None for all nodes. With a mask
-      `input_id` is the node, as in PyTorch Geometric. A seed that comes twice in a batch is two of its nodes, each with
-      edges of its own.
-    - `sampler`: a sampler of torch or PyTorch Geometric, such as `ImbalancedSampler`, or a list: numbers of `input_nodes` in
-      their order, which is drawn as `plimsoll.DataLoader` says.
-    - `replace`: a neighbour may be sampled more than once.
-    - `subgraph_type`: directional: the edges that were sampled; bidirectional: their reverses as well; induced, or
-      `directed=False`: all edges between the nodes. What is counted by hop is of directional ones alone.
-    - `disjoint`: each seed has a subgraph by itself.
-    - `weight_attr`: `edge_weight`, or any attribute of a `Data`: neighbours are sampled in proportion to the weights of edges.
-    - `transform`: called with each batch, on the caller's thread; what it gives is delivered.
-    - `batch_size`, `shuffle`, `drop_last`, `seed`, `rank`, `num_replicas`, `pin_memory`, `prefetch_factor`: as of
-      `plimsoll.DataLoader`.
-    - `cache_bytes`: memory for rows of `x`, a number or text such as "64MiB". Coming batches are sampled ahead, and their
-      rows read in the order of the file, past the page cache; 1 MiB to read into, and an eighth for samples, come on top.
-      None: rows come from the map, and the system's page cache is what keeps them. Not with `sampler`.
-    - `as_numpy`: as of `plimsoll.DataLoader`.
-    - `num_workers`, `filter_per_worker` and others that say how PyTorch Geometric's loader makes batches are accepted, and
-      need not be given.
-    - `horizon`: with `cache_bytes`, how many batches are sampled before they are due at most. None: as many as there is
-      memory for.
+    `loader(numbers)` is the batch of the `input_nodes` with these numbers; without numbers it has no nodes.
 
-    `loader(numbers)` is the batch of these of `input_nodes`, of none one without nodes. What is sampled for a node depends on `seed`, the epoch, the seed in whose subgraph it is and the node
-    (docs/sampling.md), and on no thread, cache, horizon or budget. Memory, epochs, `state_dict`, pickling and `fork()`
-    are as `plimsoll.DataLoader` says; samples ahead of their batch stand in the ledger under `blocks`, the cache and
-    what it plans under `cache`.
+    The neighbours sampled for a node depend only on `seed`, the epoch, the seed of its subgraph and the node
+    (docs/sampling.md), not on threads, cache, horizon or budget. Memory, epochs, `state_dict`, thread safety,
+    pickling and `fork()` are as in `plimsoll.DataLoader`. The ledger counts samples made ahead under `blocks`, the
+    cache and its plan under `cache`.
 
-    Errors: `UsageError` for arguments, and a closed data set; `InputError` for a damaged one, when the batch comes;
-    `BudgetExceeded`; `MissingPackage` without torch or PyTorch Geometric, when an epoch begins.
+    Errors: `UsageError` for arguments, and a closed data set; `InputError` for a damaged data set, when the batch is
+    reached; `BudgetExceeded`; `MissingPackage` without torch or PyTorch Geometric, when an epoch begins.
     """
 
     def __init__(
@@ -136,10 +138,13 @@ class NeighborLoader(EpochLoader["Data"]):
         self._numpy = bool(as_numpy)
 
     def row_counters(self) -> dict[str, Any]:
-        """What the cache has done: `hits`, `misses`, `bytes_useful`, `bytes_read` and `waited_seconds`, as docs/reading.md
-        says; all 0 without one."""
+        """Returns what the cache has done: `hits`, `misses`, `bytes_useful`, `bytes_read` and `waited_seconds`
+        (docs/reading.md).
+
+        All are 0 without a cache.
+        """
         made = self._batches()
-        if not isinstance(made, _core.Neighbours):  # without a cache
+        if not isinstance(made, _core.Neighbours):  # There is no cache.
             made = _core.Neighbours(self.data._mapping, np.zeros(0, np.int64), self._loading())
         return made.row_counters()
 
@@ -162,16 +167,18 @@ class NeighborLoader(EpochLoader["Data"]):
         return loading
 
     def __call__(self, index: ArrayLike) -> Data:
-        """The batch of these numbers of `input_nodes`, as the coming epoch has them sampled."""
+        """Returns the batch of the `input_nodes` with these numbers, sampled as in the coming epoch."""
         require_pyg(type(self).__name__)
         chosen = np.ascontiguousarray(np.asarray(index), dtype=np.int64)
         if not len(chosen):
-            # Node 0 shows which fields a batch has, also where there are no seeds to choose from.
+            # A batch of node 0 shows which fields a batch has, even if there are no seeds.
             return self._finish(_without_rows(self._sample(np.zeros(1, np.int64), self._coming.epoch)[0]))
         return self._finish(self._sampled(chosen, self._coming.epoch)[0])
 
     def _sampled(self, numbers: NDArray[np.int64], epoch: int) -> tuple[dict[str, Any], _core.Neighbours]:
-        """One batch of all of these seeds, and what made it. Errors: `UsageError` for a node that is not there."""
+        """Returns one batch of all these seeds, and the object that made it. Errors: `UsageError` for a node that does
+        not exist.
+        """
         batch, made = self._sample(numbers if self._seeds is None else self._seeds[numbers], epoch)
         batch["input_id"] = numbers if self._numpy else batch["n_id"].new_tensor(numbers)
         return batch, made
@@ -202,7 +209,7 @@ class NeighborLoader(EpochLoader["Data"]):
             batch = Data()
         for name, tensor in tensors.items():
             if self._source is not None and name in self._source:
-                continue  # as PyTorch Geometric: an attribute of the data comes first
+                continue  # As in PyTorch Geometric, an attribute of the data takes precedence.
             if name == "n_id" and not self._has_x:
                 batch.num_nodes = len(tensor)
             if name.startswith("num_sampled"):
@@ -214,7 +221,7 @@ class NeighborLoader(EpochLoader["Data"]):
         return batch
 
     def _filtered(self, tensors: dict[str, Tensor]) -> Data:
-        """The attributes that a `Data` has of the nodes and edges of a batch."""
+        """Returns the attributes of a `Data` for the nodes and edges of a batch."""
         from torch_geometric.loader.utils import filter_data
 
         edges = tensors.get("e_id")
@@ -234,12 +241,12 @@ class NeighborLoader(EpochLoader["Data"]):
 
     def __repr__(self) -> str:
         if self._source is not None:
-            return f"{type(self).__name__}()"  # PyTorch Geometric's
+            return f"{type(self).__name__}()"  # PyTorch Geometric's text.
         return f"{type(self).__name__}({self.data!r}, {self._given()})"
 
 
 def _without_rows(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """A batch with the same tensors, without seeds, nodes and edges."""
+    """Returns a batch with the same tensors, but no seeds, nodes and edges."""
     return {
         name: tensor.zero_() if name.startswith("num_sampled") else tensor[:, :0] if name == "edge_index" else tensor[:0]
         for name, tensor in tensors.items()
@@ -247,7 +254,8 @@ def _without_rows(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def graph_of(data: Any, weight_attr: str | None = None) -> tuple[Data | None, Graph]:
-    """What a loader is given: a `Data`, or stores of the caller's, and their edges as a graph; or None and a graph.
+    """Returns a loader's data and its edges as a graph. The data is a `Data` or the caller's stores, or None for a
+    `Graph`.
 
     Errors: `UsageError`.
     """
@@ -265,7 +273,7 @@ def graph_of(data: Any, weight_attr: str | None = None) -> tuple[Data | None, Gr
 
 
 def _nodes(graph: Graph, given: Any) -> tuple[NDArray[np.int64] | None, bool]:
-    """Nodes as i64 [n], None for all, and whether they were a mask."""
+    """Returns nodes as i64 [n], or None for all, and whether they were given as a mask."""
     if given is None:
         return None, False
     if isinstance(given, str):

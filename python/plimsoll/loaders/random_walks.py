@@ -1,4 +1,4 @@
-"""Random walks through one giant graph: uniform, or node2vec's."""
+"""Random walks through one giant graph: uniform, or those of node2vec."""
 
 from __future__ import annotations
 
@@ -33,13 +33,21 @@ def walks(
     seed: int = 42,
     epoch: int = 0,
 ) -> NDArray[np.int64]:
-    """Random walks from `starts` (None: each node) as i64 [starts x walks_per_node, length + 1].
+    """Returns random walks from `starts` as i64 [starts x walks_per_node, length + 1].
 
-    Walks from one start come one after the other. They follow the rows of the graph (`Graph.neighbours`), and stay at a
-    node without neighbours. `p` and `q` are those of node2vec. A walk depends on seed, epoch, its start and its number
-    alone; in epoch 0 it is that of `plimsoll walks`, which writes more walks than memory holds. The topology is mapped.
-    Errors: `UsageError` (a start that is not in the graph, options), `InputError` (rows that do not ascend, for p or q
-    other than 1), `BudgetExceeded`.
+    - `graph`: a `Graph`.
+    - `starts`: whole numbers [n], the first nodes; None for every node once.
+    - `length`: steps per walk.
+    - `walks_per_node`: walks per start. Walks from one start are consecutive rows.
+    - `p`, `q`: those of node2vec.
+    - `seed`, `epoch`: a walk depends only on these, its start and its number. In epoch 0 it equals that of `plimsoll
+      walks`, which can write more walks than fit in memory.
+
+    Walks follow the rows of the graph (`Graph.neighbours`) and stay at a node without neighbours. The edges are
+    memory-mapped.
+
+    Errors: `UsageError` for options and a start that is not in the graph; `InputError` for rows that do not ascend,
+    if p or q is not 1; `BudgetExceeded`.
     """
     _require_graph(graph)
     chosen = np.arange(graph.num_nodes) if starts is None else np.asarray(starts)
@@ -50,13 +58,14 @@ def walks(
 
 
 class RandomWalkLoader(EpochLoader["tuple[Tensor, Tensor]"]):
-    """Gives batches of positive and negative walks, as `torch_geometric.nn.Node2Vec.loss` takes them.
+    """Yields batches of positive and negative walks, as `torch_geometric.nn.Node2Vec.loss` takes them.
 
-    Options are those of `Node2Vec`: a walk has `walk_length` nodes, and each window of `context_size` nodes is a row, i64
-    [rows, context_size]. In a negative walk all nodes but the start are drawn uniformly. Each node is a start once an
-    epoch. Batches depend on `seed`, epoch and ranks alone. `set_epoch`, `state_dict` and `load_state_dict` are those of
-    `plimsoll.NeighborLoader`; an epoch takes 8 bytes a node for its order.
-    Errors: `UsageError` (options), those of `plimsoll.walks`.
+    Options are those of `Node2Vec`. A walk has `walk_length` nodes, and each window of `context_size` nodes is a row,
+    i64 [rows, context_size]. In a negative walk all nodes except the start are drawn uniformly. Each node is a start
+    once per epoch. Batches depend only on `seed`, epoch and ranks. `set_epoch`, `state_dict` and `load_state_dict`
+    are those of `plimsoll.NeighborLoader`. An epoch takes 8 bytes per node for its order.
+
+    Errors: `UsageError` for options; those of `plimsoll.walks`.
     """
 
     def __init__(
@@ -114,7 +123,7 @@ class RandomWalkLoader(EpochLoader["tuple[Tensor, Tensor]"]):
 
 
 class _Stream:
-    """The batches of an epoch that are left."""
+    """The remaining batches of an epoch."""
 
     def __init__(self, starts: NDArray[np.int64], size: int, epoch: int, rank: int, first: int) -> None:
         self.starts, self.size = starts, size

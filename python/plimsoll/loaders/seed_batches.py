@@ -15,13 +15,15 @@ Sample = Callable[[NDArray[np.int64], int], tuple[dict[str, Any], _core.Neighbou
 
 
 class SeedBatches(ListBatches):
-    """What `_core.Neighbours` is for seeds that differ, for seeds that repeat, and for the order of a sampler. `sample` makes the
-    batch of some numbers of seeds in an epoch, on the caller's thread."""
+    """The counterpart of `_core.Neighbours` for seeds that repeat and for the order of a sampler.
+
+    `sample` makes the batch of some seeds, by number, in an epoch, on the caller's thread.
+    """
 
     def __init__(self, count: int, options: dict[str, Any], sampler: Iterable[int] | None, sample: Sample) -> None:
         super().__init__(range(count), options, list, {}, sampler)
         self._sample = sample
-        self._delivered: list[_core.Neighbours] = []  # what made batches that are not freed
+        self._delivered: list[_core.Neighbours] = []  # makers of batches that may not be freed yet
 
     @property
     def live_bytes(self) -> int:

@@ -17,7 +17,8 @@ _NO_LIMIT = 2**62
 class SizeLimits:
     """Limits on nodes and edges, and the counts of every graph of a data set, which is read once.
 
-    `items` i64 [n] are the graphs that fit in a batch. Errors: `UsageError` for one that does not, unless `skip_too_big`.
+    `items` i64 [n] are the graphs that fit in a batch. Errors: `UsageError` for a graph that does not fit, unless
+    `skip_too_big`.
     """
 
     def __init__(self, dataset: Sequence[Any], max_nodes: int | None, max_edges: int | None, skip_too_big: bool) -> None:
@@ -29,7 +30,7 @@ class SizeLimits:
         self.items = np.flatnonzero(fits)
 
     def cut(self, items: NDArray[np.int64], max_graphs: int) -> list[list[int]]:
-        """These graphs in batches, in their order."""
+        """Divides these graphs into batches, in their order."""
         batches: list[list[int]] = []
         held = np.zeros(2, np.int64)
         for item in items.tolist():
