@@ -1,6 +1,7 @@
-"""Budgets, plans and training in blocks: `plimsoll.budget`, `plimsoll.plan` and `plimsoll.fit`, which need torch.
+"""Budgets, plans and training in blocks, which need torch: `plimsoll.budget`, `plimsoll.plan` and `plimsoll.fit`.
 
-Its name has an underscore because `plimsoll.fit` is the function: a folder `fit` would replace it when a module is imported.
+The name starts with an underscore because `plimsoll.fit` is the function: importing a module of a folder `fit` would
+replace it.
 """
 
 from plimsoll import _operators

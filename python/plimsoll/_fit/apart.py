@@ -1,4 +1,4 @@
-"""Blocks of a batch that run at once, each in a thread and memory of its own."""
+"""Runs several blocks of a batch at once, each in its own thread and memory."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-#: Bytes that a thread takes beside its block's: its stack and the heap's piece for it.
+#: Bytes that a thread takes in addition to its block: its stack and its heap arena.
 THREAD_BYTES = 2 << 20
-#: Of a list so many are looked at for changes, and as many keys and values of a dictionary.
+#: Maximum items of a list, or keys and values of a dictionary, that are checked for changes.
 _MAX_ITEMS = 1000
 
 
 class Apart(NamedTuple):
-    """How far blocks of a model depend on nothing but themselves. It is a property of model and loss, never of the budget."""
+    """Whether blocks of a model are independent of each other. Depends on model and loss, never on the budget."""
 
-    random: bool = False  #: what they draw can come from a generator of the block
-    at_once: bool = False  #: they may run in several threads, each operation in one
+    random: bool = False  #: Each block can draw its random numbers from its own generator.
+    at_once: bool = False  #: Blocks may run in several threads, each operation in one thread.
 
 
 def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss, batch_norm: bool = False) -> Apart:
-    """Tries a step on these graphs, with a copy of the model. With `batch_norm` it runs in passes, which leave the counters of
-    batch norm alone.
+    """Tries a step on these graphs with a copy of the model and returns how independent its blocks are.
 
-    Blocks may not run at once where it leaves something in the model or the loss, as running statistics, where it draws from
-    Python's `random` or NumPy's, where there are hooks, and within autocast. They draw from torch's default generator, which
-    all threads share, where the model is compiled or looks at the generator's state, as torch.utils.checkpoint does.
+    With `batch_norm` blocks run in several passes, which leave the counters of batch norm unchanged. Blocks may not
+    run at once if a step changes the model or the loss, such as running statistics, draws from Python's `random` or
+    NumPy, or if there are hooks, or within autocast. Blocks draw from torch's default generator, which all threads
+    share, if the model is compiled or reads the generator's state, as torch.utils.checkpoint does.
     """
     if any(map(is_compiled, model.modules())):
         return Apart()
@@ -64,7 +64,7 @@ def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss,
         except BudgetExceeded:
             raise
         except Exception:
-            return Apart()  # training says what is wrong with it
+            return Apart()  # Training raises the same error.
         if asked.called or not torch.equal(drawn, torch.default_generator.get_state()):
             return Apart()
     hooked = any(getattr(module, hooks) for module in model.modules() for hooks in _HOOKS) or any(
@@ -75,7 +75,7 @@ def runs_apart(model: torch.nn.Module, data: Data, forward: Forward, loss: Loss,
 
 @contextmanager
 def drawing(seed: int) -> Iterator[None]:
-    """Inside, what this thread draws at random by torch follows from the seed, whatever other threads draw."""
+    """Makes the random numbers that this thread draws from torch follow from the seed, whatever other threads draw."""
     random = _torch.BlockRandom()
     random.begin(seed)
     try:
@@ -85,19 +85,20 @@ def drawing(seed: int) -> Iterator[None]:
 
 
 def _around() -> bool:
-    """Whether the caller's thread has something that other threads would not have."""
+    """Returns whether the caller's thread has a state that other threads would not have."""
     return bool(torch.is_autocast_enabled("cpu") or torch._C._len_torch_function_stack() or torch._C._len_torch_dispatch_stack())
 
 
 def _left_in(model: torch.nn.Module, loss: Loss) -> Any:
-    """What a step may change: attributes of modules, parameters and buffers among them, and the global generators of Python
-    and NumPy."""
+    """Returns what a step may change: attributes of modules with their parameters and buffers, and Python's and NumPy's
+    generators.
+    """
     modules = [*model.modules(), *(loss.modules() if isinstance(loss, torch.nn.Module) else ())]
     return [_state(vars(module)) for module in modules], other_random.state()
 
 
 def _state(value: Any, depth: int = 4) -> Any:
-    """Equal to that of before, unless the value was changed in place or another has taken its place."""
+    """Returns a value that compares equal until the object is changed in place or replaced."""
     if isinstance(value, torch.Tensor):
         return id(value), 0 if value.is_inference() else value._version, _hash(value)
     if isinstance(value, np.ndarray):
@@ -115,7 +116,7 @@ def _state(value: Any, depth: int = 4) -> Any:
 
 
 def _hash(tensor: torch.Tensor) -> int:
-    """Of its numbers, which `tensor.data` changes without a new version."""
+    """Returns a checksum of a tensor's numbers, because `tensor.data` changes them without a new version."""
     if tensor.layout is not torch.strided or tensor.device.type != "cpu" or tensor.is_quantized:
         return 0
     plain = tensor.detach().resolve_conj().resolve_neg().contiguous()
@@ -123,7 +124,7 @@ def _hash(tensor: torch.Tensor) -> int:
 
 
 def _sum_of(array: np.ndarray[Any, Any]) -> int:
-    """A checksum of its numbers, of which no copy is made but of small pieces."""
+    """Returns a checksum of an array's numbers, copying only small parts at a time."""
     if array.dtype.hasobject:
         return 0
     found = 0
@@ -134,9 +135,9 @@ def _sum_of(array: np.ndarray[Any, Any]) -> int:
 
 
 class InOrder(Generic[R]):
-    """Threads for the blocks of a run, with one of torch's threads each. `run` gives results in the order of its items.
+    """Threads for the blocks of a run, each with one torch thread. `run` returns results in the order of its items.
 
-    A thread calls `work(memory, ...)` with memory that no other has. Memory: one item waits for a thread.
+    A thread calls `work(memory, ...)` with its own memory. At most one item waits for a thread.
     """
 
     def __init__(self, workers: int) -> None:
@@ -146,7 +147,9 @@ class InOrder(Generic[R]):
         self._pool = ThreadPoolExecutor(workers, "block", initializer=self._start)
 
     def run(self, items: Iterable[T], work: Callable[[_torch.BlockMemory, T], R]) -> Iterator[tuple[T, R | BudgetExceeded]]:
-        """Items with what `work` gave, or with the refusal of their memory; then all others have ended."""
+        """Yields each item with the result of `work`, or with the error if memory was refused; all other items have
+        ended then.
+        """
         going: deque[tuple[T, Future[R | BudgetExceeded]]] = deque()
         try:
             for item in items:

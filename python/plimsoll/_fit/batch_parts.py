@@ -1,4 +1,4 @@
-"""A batch, and the same graphs in parts."""
+"""Splits a batch into parts with the same graphs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from torch_geometric.data import Batch, Data
 
 
 def parts_of(batch: Data, counts: Iterable[int]) -> list[Data]:
-    """Batches of the first graphs of a batch, the next ones, and so on; `counts` says how many each has, with the same `follow_batch`."""
+    """Returns batches of the first graphs of a batch, the next ones, and so on.
+
+    `counts` has the number of graphs of each. They have the same `follow_batch`.
+    """
     if not isinstance(batch, Batch):
         return [batch]
     graphs, follow = graphs_in(batch), followed(batch.keys())
@@ -23,13 +26,13 @@ def parts_of(batch: Data, counts: Iterable[int]) -> list[Data]:
 
 
 def followed(keys: Sequence[str]) -> list[str]:
-    """The fields that `follow_batch` named when a batch with these keys was made."""
+    """Returns the fields that `follow_batch` named when a batch with these keys was made."""
     names = [key.removesuffix("_batch") for key in keys if key.endswith("_batch")]
     return [name for name in names if f"{name}_ptr" in keys]
 
 
 def graphs_in(batch: Batch) -> list[Data]:
-    """The graphs of a batch. PyTorch Geometric takes no sparse adjacency of torch apart."""
+    """Returns the graphs of a batch, including torch's sparse adjacencies, which PyTorch Geometric does not split."""
     sparse = {name: value for name, value in batch.to_dict().items() if isinstance(value, Tensor) and is_sparse(value)}
     dense = copy(batch)
     for name in sparse:
@@ -46,7 +49,9 @@ def is_sparse(value: Tensor) -> bool:
 
 
 def _blocks_of(value: Tensor, cuts: Tensor) -> list[Tensor]:
-    """The blocks along the diagonal of a sparse matrix, in its layout; `cuts` i64 [G + 1, 2] are their first rows and columns."""
+    """Returns the blocks on the diagonal of a sparse matrix, in its layout. `cuts` i64 [G + 1, 2] has their first rows
+    and columns.
+    """
     rows = value.to_sparse_csr()
     pointers, columns, values = rows.crow_indices(), rows.col_indices(), rows.values()
     blocks = []

@@ -1,9 +1,10 @@
-"""Batch norm over a batch that runs in blocks: statistics, and gradients through them, are those of the whole batch.
+"""Batch norm for a batch that runs in blocks: statistics, and gradients through them, are those of the whole batch.
 
-A model that calls batch norm k times runs 2 k + 1 times over the blocks of a batch: k times forward to the next call, to sum up
-its mean and variance; once to the loss, with the statistics as given numbers; and k times back from a call, the last one first,
-with the gradient by its statistics. A pass ends at its call, and memory is that of one block. The derivatives are those of Ioffe
-and Szegedy, "Batch Normalization", 2015, section 3, taken apart into the part through x and the part through mean and variance.
+A model that calls batch norm k times runs 2 k + 1 times over the blocks of a batch: k times forward to the next call,
+to sum up its mean and variance; once to the loss, with these statistics as constants; and k times back from a call,
+the last one first, with the gradient by its statistics. A pass ends at its call, and takes the memory of one block.
+The derivatives are those of Ioffe and Szegedy, "Batch Normalization", 2015, section 3, split into the part through x
+and the part through mean and variance.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from plimsoll._fit.steps import Forward
 from plimsoll.errors import UsageError
 
 _SIGNATURE = inspect.signature(F.batch_norm)
-#: Identifies a call in every forward pass of a model: its first tensor of its own, and how often that was used before.
+#: Identifies a call in every forward pass of a model: the first tensor of its module, and how many calls have used it.
 Key: TypeAlias = tuple[int, int]
 
 
@@ -46,7 +47,7 @@ class Call(NamedTuple):
 
 
 class _Normalise(torch.autograd.Function):  # type: ignore[misc]
-    """Batch norm with given f64 [C] mean and variance, which have gradients too."""
+    """Batch norm with given mean and variance, f64 [C], which receive gradients too."""
 
     @staticmethod
     def forward(
@@ -63,19 +64,19 @@ class _Normalise(torch.autograd.Function):  # type: ignore[misc]
     @once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, mean, var, weight = ctx.saved_tensors
-        # Without a weight, the kernel needs one to sum up the gradient by it.
+        # The kernel sums up the gradient by the weight only if there is one, so use ones if the layer has none.
         scale = torch.ones_like(mean) if weight is None else weight
-        of_x, of_weight, of_bias = torch.ops.aten.native_batch_norm_backward(
+        by_x, by_weight, by_bias = torch.ops.aten.native_batch_norm_backward(
             grad.contiguous(), x, scale, mean, var, None, None, False, ctx.eps, [ctx.needs_input_grad[0], True, True]
         )
         inverse = (var.double() + ctx.eps).rsqrt()
-        of_mean = -scale.double() * inverse * of_bias.double()
-        of_var = -0.5 * scale.double() * inverse.square() * of_weight.double()
-        return of_x, of_mean, of_var, None if weight is None else of_weight, of_bias if ctx.biased else None, None
+        by_mean = -scale.double() * inverse * by_bias.double()
+        by_var = -0.5 * scale.double() * inverse.square() * by_weight.double()
+        return by_x, by_mean, by_var, None if weight is None else by_weight, by_bias if ctx.biased else None, None
 
 
 class BatchNormCalls(TorchFunctionMode):  # type: ignore[misc]
-    """Inside, `on_call` computes what batch norm with statistics of its input would. Holds for the calling thread alone."""
+    """Replaces batch norm that computes statistics of its input by `on_call`, for the calling thread."""
 
     def __init__(self, on_call: Callable[[Key, Call], Tensor]) -> None:
         super().__init__()
@@ -96,8 +97,10 @@ class BatchNormCalls(TorchFunctionMode):  # type: ignore[misc]
 
 
 def with_given_statistics(forward: Forward) -> Forward:
-    """The same forward pass, where batch norm takes a mean of 0 and a variance of 1 for its statistics. A step has the
-    allocations of one of `BatchStatistics`, and works on one graph."""
+    """Returns the same forward pass with mean 0 and variance 1 as the statistics of batch norm.
+
+    A step has the same allocations as one of `BatchStatistics`, and works on one graph.
+    """
 
     def given(model: torch.nn.Module, batch: Data) -> Any:
         with BatchNormCalls(lambda _, call: call.normalised(*_unit(call))):
@@ -112,7 +115,7 @@ def _unit(call: Call) -> tuple[Tensor, Tensor]:
 
 
 class _Reached(BaseException):
-    """Ends a forward pass at a call. No `Exception`, which a model might catch."""
+    """Ends a forward pass at a call. Not an `Exception`, because a model might catch that."""
 
     def __init__(self, call: Call) -> None:
         self.call = call
@@ -123,15 +126,15 @@ class _Site:
     """The statistics of one call over a batch. All sums are f64 [C]."""
 
     key: Key
-    call: Call  #: without its input
+    call: Call  #: The call, without its input.
     count: float = 0.0
     mean: Tensor = field(default_factory=lambda: torch.zeros(()))
-    squares: Tensor = field(default_factory=lambda: torch.zeros(()))  #: sum of squared distances from the mean
-    of_mean: Tensor | None = None  #: gradient of the loss by the mean
-    of_var: Tensor | None = None
+    squares: Tensor = field(default_factory=lambda: torch.zeros(()))  #: Sum of squared distances from the mean.
+    by_mean: Tensor | None = None  #: Gradient of the loss by the mean.
+    by_var: Tensor | None = None  #: Gradient of the loss by the variance.
 
     def add(self, count: float, mean: Tensor, var: Tensor) -> None:
-        """Adds those of a block (Chan, Golub and LeVeque, 1979, equation 2.1)."""
+        """Adds the statistics of a block (Chan, Golub and LeVeque, 1979, equation 2.1)."""
         total = self.count + count
         if not total:
             return
@@ -140,28 +143,28 @@ class _Site:
         self.mean = self.mean + delta * (count / total)
         self.count = total
 
-    def add_gradient(self, of_mean: Tensor | None, of_var: Tensor | None) -> None:
-        if of_mean is not None:
-            self.of_mean = of_mean if self.of_mean is None else self.of_mean + of_mean
-        if of_var is not None:
-            self.of_var = of_var if self.of_var is None else self.of_var + of_var
+    def add_gradient(self, by_mean: Tensor | None, by_var: Tensor | None) -> None:
+        if by_mean is not None:
+            self.by_mean = by_mean if self.by_mean is None else self.by_mean + by_mean
+        if by_var is not None:
+            self.by_var = by_var if self.by_var is None else self.by_var + by_var
 
     @property
     def var(self) -> Tensor:
         return self.squares / self.count
 
     def gradient_by(self, x: Tensor) -> Tensor | None:
-        """What the statistics pass on to these rows of the input, in the shape of `x`."""
-        if self.of_mean is None or self.of_var is None:
+        """Returns the gradient that reaches these rows of the input through the statistics, in the shape of `x`."""
+        if self.by_mean is None or self.by_var is None:
             return None
         shape = (1, -1, *[1] * (x.dim() - 2))
         gradient = x.detach() - self.mean.to(x.dtype).view(shape)
-        gradient.mul_((2.0 * self.of_var / self.count).to(x.dtype).view(shape))
-        gradient.add_((self.of_mean / self.count).to(x.dtype).view(shape))
+        gradient.mul_((2.0 * self.by_var / self.count).to(x.dtype).view(shape))
+        gradient.add_((self.by_mean / self.count).to(x.dtype).view(shape))
         return gradient
 
     def update_running(self, momentum: float) -> None:
-        """As torch.nn.BatchNorm does in a step on the whole batch."""
+        """Updates the running statistics as torch.nn.BatchNorm does in a step on the whole batch."""
         if self.call.running_mean is None or self.call.running_var is None:
             return
         self.call.running_mean.mul_(1 - momentum).add_((momentum * self.mean).to(self.call.running_mean.dtype))
@@ -169,7 +172,7 @@ class _Site:
         self.call.running_var.mul_(1 - momentum).add_((momentum * unbiased).to(self.call.running_var.dtype))
 
 
-#: Tensors and a number: gradients and a loss, or statistics and how many rows they are of.
+#: Tensors and a number: gradients and a loss, or statistics and their number of rows.
 Result: TypeAlias = tuple[Sequence[Tensor | None], float]
 
 
@@ -177,7 +180,7 @@ class BatchStatistics:
     """The batch norms of a model during one step on a batch, inside `with`.
 
     `advance` runs blocks forward to the next call, `forward` through all of them, and `back` from the last call whose
-    statistics have not passed on their gradient. Between passes `add_*` takes the results of the blocks, in their order.
+    statistics have not passed on their gradient. Between passes `add_*` takes the results of the blocks, in order.
     Several threads may run blocks of one pass.
     """
 
@@ -190,7 +193,7 @@ class BatchStatistics:
         self._tracked: dict[torch.nn.Module, Tensor] = {}
 
     def __enter__(self) -> BatchStatistics:
-        # A pass over a block is no step: modules count none of them.
+        # A pass over a block is not a step, so modules must not count it.
         self._tracked = uncounted(self._norms.values())
         return self
 
@@ -201,7 +204,7 @@ class BatchStatistics:
     # Forward, to the next call.
 
     def advance(self, forward: Forward, batch: Data) -> Result:
-        """The mean and the variance of the next call's input, f64 [C] or its dtype, and how many rows they are of."""
+        """Returns the mean and variance of the next call's input, f64 [C] or its dtype, and the number of rows."""
         with torch.no_grad():
             reached = self._run_to(len(self._sites), self._numbers(), forward, batch)
         if reached is None:
@@ -218,7 +221,7 @@ class BatchStatistics:
         return [mean, var], float(rows)
 
     def add_statistics(self, results: Iterable[Result]) -> None:
-        """Completes a call whose statistics all blocks have given. Errors: `UsageError` for a batch of one row."""
+        """Completes a call with the statistics of all blocks. Errors: `UsageError` for a batch of one row."""
         site: _Site | None = None
         for (mean, var), count in results:
             assert mean is not None and var is not None
@@ -234,25 +237,26 @@ class BatchStatistics:
             )
         self._sites.append(site)
 
-    # To the loss, with given statistics.
+    # Forward to the loss, with given statistics.
 
     def forward(self, forward: Forward, batch: Data) -> tuple[Any, list[Tensor]]:
-        """The model's output, and the leaves that mean and variance of each call are, for the gradient by them."""
+        """Returns the model's output, and the leaf tensors for mean and variance of each call, which receive gradients."""
         leaves = self._leaves(len(self._sites))
         with BatchNormCalls(self._normalised(leaves, -1)):
             out = forward(self._model, batch)
         return out, leaves
 
     def add_gradients(self, by_statistics: Sequence[Tensor | None]) -> None:
-        """Adds the gradients by the leaves that a block of `forward` or `back` was given."""
-        for site, of_mean, of_var in zip(self._sites, by_statistics[::2], by_statistics[1::2]):
-            site.add_gradient(of_mean, of_var)
+        """Adds the gradients of a block by the leaves of `forward` or `back`."""
+        for site, by_mean, by_var in zip(self._sites, by_statistics[::2], by_statistics[1::2]):
+            site.add_gradient(by_mean, by_var)
 
-    # Back from a call, the last one first.
+    # Backward from a call, the last one first.
 
     def back(self, number: int, parameters: Sequence[Tensor], forward: Forward, batch: Data) -> list[Tensor | None]:
-        """Gradients of the loss by parameters, then by the statistics of earlier calls, as far as they come through the
-        statistics of call `number`."""
+        """Returns gradients of the loss by parameters, then by statistics of earlier calls, through the statistics of
+        call `number`.
+        """
         leaves = self._leaves(number)
         inputs = [*parameters, *leaves]
         reached = self._run_to(number, leaves, forward, batch)
@@ -311,7 +315,7 @@ def _differs() -> UsageError:
 
 
 def uncounted(norms: Iterable[torch.nn.Module]) -> dict[torch.nn.Module, Tensor]:
-    """Takes the counters of steps off modules of batch norm, and gives them."""
+    """Removes the step counters of batch norm modules and returns them."""
     tracked = {norm: norm.num_batches_tracked for norm in norms if norm.num_batches_tracked is not None}
     for norm in tracked:
         norm.num_batches_tracked = None
@@ -319,5 +323,5 @@ def uncounted(norms: Iterable[torch.nn.Module]) -> dict[torch.nn.Module, Tensor]
 
 
 def is_batch_norm(module: torch.nn.Module) -> bool:
-    """Whether it is one of torch's, which computes statistics of its input in training mode."""
+    """Returns whether a module is a batch norm of torch, which computes statistics of its input in training mode."""
     return isinstance(module, torch.nn.modules.batchnorm._BatchNorm)

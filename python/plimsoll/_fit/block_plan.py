@@ -25,11 +25,11 @@ from plimsoll.errors import BudgetExceeded, UsageError
 
 
 _MIB = 1 << 20
-_LARGEST = 64  # blocks whose places are worked out
+_LARGEST = 64  # number of largest blocks whose memory layout is computed
 
 
 def _sizes_of(blocks: BlockList, epochs: range) -> dict[Size, Block]:
-    """Of all blocks of these epochs, with one of each."""
+    """Returns the distinct sizes of all blocks in these epochs, with one block of each."""
     sizes: dict[Size, Block] = {}
     for epoch in epochs:
         for batch in blocks.batches(epoch):
@@ -39,7 +39,7 @@ def _sizes_of(blocks: BlockList, epochs: range) -> dict[Size, Block]:
 
 
 def _worst(needs: Needs, blocks: BlockList, sizes: dict[Size, Block]) -> Need:
-    """The need of the block that takes most."""
+    """Returns the need of the block that takes the most memory."""
 
     def load(size: Size, count: int | None = None) -> Data | None:
         try:
@@ -52,15 +52,15 @@ def _worst(needs: Needs, blocks: BlockList, sizes: dict[Size, Block]) -> Need:
         for count in counts_of_parts(size.graphs):
             if (batch := load(size, count)) is not None:
                 needs.run(batch, may_fail=count < blocks.min_graphs)
-            del batch  # before the next
+            del batch  # Free it before the next one is loaded.
     return worst_of(needs, sizes, load)
 
 
 class Room(NamedTuple):
-    """What a budget has room for."""
+    """What fits into a budget."""
 
-    blocks: int = 0  #: that have memory of their own, at once; 0 where not even one has
-    optimizer: int = 0  #: bytes that it takes while it steps
+    blocks: int = 0  #: Blocks that can have their own memory at once; 0 if not even one fits.
+    optimizer: int = 0  #: Bytes that the optimizer takes during a step.
 
 
 def plan_on_device(
@@ -76,10 +76,10 @@ def plan_on_device(
     tried: int,
     device: _torch.Device,
 ) -> Room:
-    """Room for blocks that run on the device one after the other, with no memory of their own here; `tried` as of
-    `plan_blocks`.
+    """Plans blocks that run on the device one after the other, without their own memory on the host.
 
-    Errors: `BudgetExceeded`, which names the smallest budget of the device, or of the process.
+    `tried` is as in `plan_blocks`. Errors: `BudgetExceeded`, which names the smallest budget of the device or of the
+    process.
     """
     sizes = _sizes_of(blocks, epochs)
     held_before = _torch.held()
@@ -94,13 +94,13 @@ def plan_on_device(
     host_batch, step_bytes = batch_bytes(blocks.load(sizes[worst.size].graphs)), needs.trial.optimizer_step
     del needs
     gc.collect()
-    with suppress(UsageError):  # where the caller has tensors there, it stays as it was measured before
+    with suppress(UsageError):  # If the caller has tensors on the device, the earlier measurement stays.
         device.measure_again()
-    # Operators may ask for other pieces in large blocks than in small ones.
-    region = resident + packed + packed // 64 + _MIB + 2 * bytes_of([*model.buffers()])  # which are kept for a second try
+    # Operators may allocate differently in large blocks than in small ones.
+    region = resident + packed + packed // 64 + _MIB + 2 * bytes_of([*model.buffers()])  # Buffers are kept for a second try.
     found.device_planned = device.context + region
     need = device.context + -(-region // device.unit) * device.unit
-    found.device_smallest_budget = need + 2 * device.unit  # kernels that only some blocks use are loaded later
+    found.device_smallest_budget = need + 2 * device.unit  # Kernels that only some blocks use are loaded later.
     text = _torch.format_bytes
     if need > device.budget:
         raise BudgetExceeded(
@@ -135,7 +135,7 @@ def plan_blocks(
     tried: int,
     threads: int,
 ) -> Room:
-    """Room for up to `threads` blocks, where `tried` bytes were held before the plan.
+    """Returns the room for up to `threads` blocks. `tried` is the maximum number of bytes held by tries before the plan.
 
     Errors: `BudgetExceeded`, which names the smallest budget.
     """
@@ -151,11 +151,11 @@ def plan_blocks(
     parameters = bytes_of([*trial.model.parameters()])
     largest = needs.of(blocks.largest_possible())
     range_bytes, step_bytes = _range(needs, worst), trial.optimizer_step
-    # Without the trial, which would be counted as the process's while the first blocks run, if malloc kept it.
+    # Free the trial first: if malloc kept its memory, it would count as the process's while the first blocks run.
     del needs, trial
     settle()
     outside = _torch.outside() + held_before
-    # A batch of a graph_set lies in buffers that are up to an eighth larger than its tensors.
+    # A batch of a graph_set is in buffers that are up to an eighth larger than its tensors.
     need = outside + state + worst.batch * 9 // 8
     found.planned = max(need + worst.step, outside + tried)
     found.smallest_budget = smallest_budget(found.planned)
@@ -169,13 +169,13 @@ def plan_blocks(
             f"of the process; the smallest budget that works is {found.smallest_budget >> 20} MiB; give that, or smaller "
             "blocks"
         )
-    # Memory that is kept for blocks leaves as much free as the smallest budget does, for what a process holds more than planned.
+    # Memory kept for blocks leaves as much free as the smallest budget does, in case the process holds more than planned.
     free = budget - _torch.slack(budget) - SPREAD
     # The memory of blocks is still held when gradients that were copied from it are added up, and when the optimizer steps.
     also_held = max(parameters, step_bytes)
     if need + range_bytes + also_held > free:
         return Room(0, step_bytes)
-    # Each thread has a block, its batch and its gradients, and one block waits.
+    # Each thread has a block, its batch and its gradients, and one more block waits.
     each = range_bytes + worst.batch * 9 // 8 + parameters + THREAD_BYTES
     at_once = max(len(batch) for batch in blocks.batches(0))
     workers = min(threads, at_once, (free - need - worst.batch * 9 // 8 - step_bytes) // each)
@@ -185,7 +185,7 @@ def plan_blocks(
 
 
 def _range(needs: Needs, worst: Need) -> int:
-    """What the memory of one block has to hold: its tensors lie apart in it, so that it is more than they take at once."""
+    """Returns the size of one block's memory. It is larger than the peak of its tensors because these leave gaps."""
     tapes = needs.tapes.values()
     largest = max(tape.recording.packed() for tape in tapes)
     if worst.run:

@@ -1,4 +1,4 @@
-"""The steps of `plimsoll.fit`: blocks, alone or at once, whose gradients are added up to those of a batch."""
+"""The steps of `plimsoll.fit`: blocks, run alone or at once, whose gradients are summed to those of a batch."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from plimsoll._fit.steps import Forward, Loss, let_compiled_sizes_vary
 from plimsoll.errors import BudgetExceeded, Failure, UsageError
 from plimsoll.journal import RunJournal
 
-_RERUNS = 3  # of a block that was refused memory
+_RERUNS = 3  # maximum reruns of a block that was refused memory
 
 
 class Done(NamedTuple):
-    """What a block gave."""
+    """The result of a block."""
 
-    tensors: Sequence[Tensor | None]  #: gradients of the parameters, or statistics
+    tensors: Sequence[Tensor | None]  #: Gradients of the parameters, or statistics.
     loss: float = 0.0
-    share: float = 0.0  #: of the loss in that of the batch
+    share: float = 0.0  #: Share of its loss in that of the batch.
 
 
 class _Job(NamedTuple):
     block: Block
     data: Data
-    weight: float  #: factor of its loss in that of the batch
+    weight: float  #: Factor of its loss in that of the batch.
     seed: int
     work: _Work
 
@@ -76,8 +76,9 @@ class Steps:
         on: OnDevice | None = None,
         batch_norms: int = 0,
     ) -> None:
-        """`batch_norms` is how many calls of batch norm a forward pass has whose statistics are those of a batch; 0 leaves them
-        those of a block."""
+        """`batch_norms` is the number of batch norm calls per forward pass that get the statistics of the batch; 0
+        leaves them those of a block.
+        """
         self._model, self._optimizer, self._blocks = model, optimizer, blocks
         self._forward, self._loss, self._found = forward, loss, found
         self._shares, self._counts, self._batch_norms = shares, counts(shares, blocks), batch_norms
@@ -90,7 +91,7 @@ class Steps:
         self._hooks = ParameterHooks(self._parameters)
 
     def epoch(self, epoch: int, shown: FitProgress) -> float:
-        """Trains one epoch; gives its mean loss."""
+        """Trains one epoch and returns its mean loss."""
         self._model.train()
         losses, targets = 0.0, 0.0
         done = epoch * len(self._blocks.sizes)
@@ -110,13 +111,13 @@ class Steps:
         return losses / targets
 
     def _batch(self, epoch: int, blocks: list[Block]) -> tuple[float, float]:
-        """Steps on a batch; gives its loss times what it is a mean over, and that."""
+        """Steps on a batch. Returns its loss times the number of items the loss is a mean over, and that number."""
         counts = {block.number: float(self._counts[block.graphs].sum()) for block in blocks}
         all_targets = sum(counts.values())
         shares = 0.0
         with self._on.placed() if self._on else nullcontext(), self._hooks.off():
             for share in self._sums.shares(blocks):
-                # None of a block's targets may count, and its mean is then 0 / 0.
+                # Leave out blocks without counted targets, whose mean would be 0 / 0.
                 weights = {block.number: counts[block.number] / all_targets for block in share if counts[block.number]}
                 if self._batch_norms and len(blocks) > 1:
                     shares += self._in_passes(epoch, share, weights)
@@ -129,14 +130,14 @@ class Steps:
         for parameter, gradient in zip(self._parameters, summed):
             parameter.grad = gradient
         self._hooks.run()
-        self._make_room()
+        self._reserve_for_optimizer()
         self._optimizer.step()
         self._optimizer.zero_grad(set_to_none=True)
         return loss * all_targets if self._shares.mean else loss, all_targets
 
     @staticmethod
     def _divide(summed: list[Tensor | None], loss: float, shares: float) -> float:
-        """Makes means of sums whose shares are known now."""
+        """Divides sums by their shares, which are known only now, to make means."""
         for i, gradient in enumerate(summed):
             if not shares:
                 summed[i] = None
@@ -145,7 +146,7 @@ class Steps:
         return loss / shares if shares else 0.0
 
     def _in_passes(self, epoch: int, blocks: Sequence[Block], weights: dict[int, float]) -> float:
-        """Adds the gradients of blocks whose batch norms have the statistics of all of them."""
+        """Adds the gradients of blocks whose batch norms use the statistics of all of them."""
         count = len(self._parameters)
         with BatchStatistics(self._model) as statistics:
 
@@ -175,7 +176,7 @@ class Steps:
         return (self._job(epoch, block, weights[block.number], work) for block in blocks if block.number in weights)
 
     def _add(self, epoch: int, jobs: Iterator[_Job], statistics: BatchStatistics | None = None) -> float:
-        """Adds up gradients and losses; gives the sum of the blocks' shares."""
+        """Adds up gradients and losses and returns the sum of the blocks' shares."""
         shares, count = 0.0, len(self._parameters)
         for block, weight, (tensors, value, share) in self._run(jobs):
             if not math.isfinite(value):
@@ -192,15 +193,15 @@ class Steps:
             shares += share
         return shares
 
-    def _make_room(self) -> None:
-        """For the step of the optimizer, which cannot run again."""
+    def _reserve_for_optimizer(self) -> None:
+        """Checks that there is memory for the optimizer's step, which cannot run again."""
         try:
             torch.empty(self._room.optimizer, dtype=torch.uint8)
         except BudgetExceeded as refused:
-            self._give_way(refused)
+            self._release_block_memory(refused)
 
-    def _give_way(self, refused: BudgetExceeded) -> None:
-        """The memory that is kept for blocks goes back, for what was refused beside it."""
+    def _release_block_memory(self, refused: BudgetExceeded) -> None:
+        """Frees the memory that is kept for blocks, so that the refused allocation can succeed."""
         refused.alone()
         self._memory = None
         settle()
@@ -216,24 +217,26 @@ class Steps:
         try:
             data = self._load(block, seed)
         except BudgetExceeded as refused:
-            self._give_way(refused)
+            self._release_block_memory(refused)
             data = self._load(block, seed)
         return _Job(block, data, weight if self._shares.mean and not self._shares.known_late else 1.0, seed, work)
 
     def _load(self, block: Block, seed: int) -> Data:
         other_random.seed(seed)
-        with self._drawing(seed):  # random transforms
+        with self._drawing(seed):  # Transforms may be random.
             return self._blocks.load(block.graphs)
 
     def _run(self, jobs: Iterator[_Job]) -> Iterator[tuple[Block, float, Done]]:
-        """The blocks of a lane in their order, with the weights of their losses; at once where there are threads."""
+        """Yields the blocks of a lane in order, with the weights of their losses and their results. Uses threads if
+        there are any.
+        """
         for job, done in self._each(jobs):
             if isinstance(done, BudgetExceeded):
                 done = self._again(job, [], done)
             block, weight = job.block, job.weight
-            del job  # the plan has no room for its batch beside the next one's
+            del job  # The plan has no room for two batches.
             yield block, weight, done
-            del done  # nor for its gradients
+            del done  # The plan has no room for its gradients and the next block either.
 
     def _each(self, jobs: Iterator[_Job]) -> Iterator[tuple[_Job, Done | BudgetExceeded]]:
         if self._threads is not None:
@@ -246,7 +249,7 @@ class Steps:
     def _in_thread(self, memory: _torch.BlockMemory, job: _Job) -> Done:
         try:
             memory.begin()
-        except Failure:  # what the loss keeps of earlier blocks lies in it
+        except Failure:  # The loss keeps tensors of earlier blocks in this memory.
             return self._step(job)
         try:
             inside = self._step(job)
@@ -255,20 +258,20 @@ class Steps:
         return _cloned(inside)
 
     def _block(self, job: _Job) -> Done:
-        """The gradients of a block and its loss."""
+        """Returns the gradients of a block and its loss."""
         buffers = [buffer.clone() for buffer in self._model.buffers()]
         try:
             done = self._in_memory(job)
             require_unchanged(self._model, buffers)
             return done
         except BudgetExceeded as error:
-            # What was packed tightly before may lie apart in the block's memory; the heap has no such gaps.
+            # Tensors may leave more gaps in the block's memory than planned; the heap has no such gaps.
             refused = error.alone()
         self._memory = None
         return self._again(job, buffers, refused)
 
     def _again(self, job: _Job, buffers: list[torch.Tensor], refused: BudgetExceeded) -> Done:
-        """Runs a block that was refused memory, alone."""
+        """Runs a block that was refused memory again, alone."""
         self._found.reruns += 1
         for attempt in range(_RERUNS):
             for parameter in self._parameters:
@@ -313,7 +316,7 @@ class Steps:
         return self._gradients(job, self._forward(self._model, job.data), ())
 
     def _gradients(self, job: _Job, out: object, leaves: Sequence[Tensor]) -> Done:
-        """Gradients by the parameters, then by `leaves`."""
+        """Returns gradients by the parameters, then by `leaves`."""
         loss, share = loss_and_share(self._loss(out, job.data.y), job.data, job.data.y, self._shares)
         weighed = loss * (share if self._shares.known_late else job.weight)
         del out
@@ -327,7 +330,7 @@ class Steps:
         return Done(gradients, float(loss.detach()), share)
 
     def _drawing(self, seed: int) -> AbstractContextManager[None]:
-        """Random numbers of torch follow from the seed."""
+        """Makes torch's random numbers follow from the seed."""
         if self._apart.random:
             return drawing(seed)
         torch.default_generator.manual_seed(seed)

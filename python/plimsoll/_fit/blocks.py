@@ -1,4 +1,4 @@
-"""Which graphs make up each batch and each block of a run."""
+"""Decides which graphs make up each batch and each block of a run."""
 
 from __future__ import annotations
 
@@ -22,25 +22,30 @@ from plimsoll.loaders.batch import Collator
 
 
 class BlockLimits(NamedTuple):
-    """Where a block closes: before it would exceed one of these. A graph larger than that is a block by itself. They
-    are part of what is computed, never of the budget."""
+    """The limits of a block, which closes before it would exceed one of them.
 
-    graphs: int = 64
-    nodes: int = 4096
-    edges: int = 16384
+    A graph that exceeds a limit is a block by itself. The limits affect the result; the budget does not change them.
+    """
+
+    graphs: int = 64  #: Maximum graphs.
+    nodes: int = 4096  #: Maximum nodes.
+    edges: int = 16384  #: Maximum edges.
 
 
 class Block(NamedTuple):
     """Graphs that run through the model together."""
 
-    number: int  #: within its epoch
+    number: int  #: Number within its epoch.
     graphs: NDArray[np.int64]
     size: Size
 
 
 class BlockList:
-    """A data set in batches of `batch_size` graphs, cut into blocks. Batches and blocks of an epoch follow from (seed,
-    epoch) and the limits alone. `shares` f64 [G] is what `share` gives for the targets of each graph."""
+    """A data set in batches of `batch_size` graphs, cut into blocks.
+
+    Batches and blocks of an epoch depend only on (seed, epoch) and the limits. `shares` f64 [G] is what `share`
+    returns for the targets of each graph.
+    """
 
     def __init__(
         self,
@@ -53,7 +58,7 @@ class BlockList:
         exclude_keys: Iterable[str] | None = None,
         share: Callable[[torch.Tensor], float] = rows_of,
     ) -> None:
-        if hasattr(dataset, "dataset") and hasattr(dataset, "drop_last"):  # a loader of torch's, or Plimsoll's
+        if hasattr(dataset, "dataset") and hasattr(dataset, "drop_last"):  # This is a loader of torch or Plimsoll.
             raise UsageError(
                 f"dataset: is a {type(dataset).__name__}; expected its data set, as fit makes batches itself: "
                 "fit(model, loader.dataset, batch_size=..., shuffle=...)"
@@ -72,9 +77,9 @@ class BlockList:
         limits = BlockLimits(*(whole(f"block.{name}", limit, 1) for name, limit in zip(BlockLimits._fields, limits)))
         self.dataset, self.batch_size, self.limits = dataset, batch_size, limits
         self.seed, self.shuffle = seed, shuffle
-        self.min_graphs = 1  #: of a block; 2 for a model that cannot run on one
+        self.min_graphs = 1  #: Minimum graphs of a block; 2 for a model that cannot run on one.
         other_random.seed(seed)
-        with drawing(seed):  # graphs may be random
+        with drawing(seed):  # Graphs may be random.
             self.sizes, (self.shares, self.unusual) = sizes_and_targets_of(dataset, share)
         self._follow = texts("follow_batch", follow_batch or [])
         self._left_out = texts("exclude_keys", exclude_keys or [])
@@ -84,7 +89,7 @@ class BlockList:
             raise UsageError("the data set has no graphs; expected one at least")
 
     def batches(self, epoch: int) -> Iterator[list[Block]]:
-        """The batches of an epoch, each as its blocks."""
+        """Yields the batches of an epoch, each as its blocks."""
         count = len(self.sizes)
         order = _core.shuffled(count, self.seed, epoch) if self.shuffle else np.arange(count)
         number = 0
@@ -96,8 +101,11 @@ class BlockList:
             yield blocks
 
     def graphs_to_try(self, count: int) -> NDArray[np.int64]:
-        """Graphs that show what a model does, the smallest first. Those with edges and with eight nodes or more come before others,
-        where there are `count` of them; a data set without edges, such as one of points, has graphs to try as well."""
+        """Returns graphs that show what a model does, the smallest first.
+
+        Graphs with edges and with eight nodes or more are preferred, if there are `count` of them. A data set without
+        edges, such as one of point sets, also gives graphs to try.
+        """
         graphs, edges, nodes = np.arange(len(self.sizes)), self.sizes[:, 2], self.sizes[:, 1]
         for some in (graphs[(edges > 0) & (nodes >= 8)], graphs[edges > 0], graphs[nodes >= 8], graphs):
             if len(some) >= count:
@@ -105,8 +113,8 @@ class BlockList:
         return some[np.argsort(self.sizes[some, 1:3].sum(axis=1), kind="stable")]
 
     def largest_possible(self) -> Size:
-        """At least as much of everything as any block has, whichever its graphs."""
-        more = self.min_graphs - 1  # graphs that a block takes beyond its limits
+        """Returns an upper bound of the counts of any block, whichever its graphs."""
+        more = self.min_graphs - 1  # graphs that a block may have beyond its limits
         counts = np.sort(self.sizes, axis=0)[::-1][: min(self.limits.graphs + more, self.batch_size)]
         graphs, nodes, edges, loops = map(int, counts.sum(axis=0))
         largest = counts[0]
@@ -124,11 +132,11 @@ class BlockList:
                 held = np.zeros(3, np.int64)
             held = held + size
         if len(graphs) - cuts[-1] < self.min_graphs and len(cuts) > 1:
-            cuts.pop()  # the last block joins the one before it
+            cuts.pop()  # The last block joins the one before it.
         return np.split(graphs, cuts[1:])
 
     def load(self, graphs: NDArray[np.int64]) -> Batch:
-        """These graphs, as PyTorch Geometric puts them together."""
+        """Returns these graphs as one batch, put together as by PyTorch Geometric."""
         if isinstance(self.dataset, Graphs):
             return self._collator(graphs)
         return Batch.from_data_list([self.dataset[int(graph)] for graph in graphs], self._follow, self._left_out)

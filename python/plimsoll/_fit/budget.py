@@ -1,4 +1,4 @@
-"""`plimsoll.budget`: a budget for the process, enforced while a `with` block runs."""
+"""`plimsoll.budget`: a memory budget for the process, enforced while a `with` block runs."""
 
 from __future__ import annotations
 
@@ -23,15 +23,17 @@ if TYPE_CHECKING:
 
 
 SPREAD = 2 << 20
-"""Bytes by which one process holds more than another that runs the same, such as those of libraries at start."""
+"""Bytes by which processes that run the same may differ, such as those of libraries at start."""
 
 SETTLING = 1.2
-"""Seconds, in which others in the process may give back what they took."""
+"""Seconds to wait for other threads of the process to free memory."""
 
 
 def smallest_budget(peak: int, spread: int = SPREAD) -> int:
-    """The least budget, in whole MiB, that a process with this peak works with, and others that run the same: slack is
-    kept free beside it. With `spread` 0 this process alone."""
+    """Returns the smallest budget, in bytes of whole MiB, for a process with this peak and others that run the same.
+
+    It includes the slack that is kept free. With `spread` 0 it is for this process only.
+    """
     mib = 1 << 20
     peak += spread
     size = -(-peak // mib) * mib
@@ -42,14 +44,17 @@ def smallest_budget(peak: int, spread: int = SPREAD) -> int:
 
 @contextmanager
 def naming_a_budget() -> Iterator[None]:
-    """A refusal inside names a budget to try, with which what was refused has room; more may follow it, which only a plan
-    knows. That of a device, or of a budget that was entered inside, is left as it is."""
+    """Adds a sufficient budget for the refused allocation to a refusal inside the block. Only a plan knows about later
+    ones.
+
+    A refusal by a device, or by a budget that was entered inside the block, stays unchanged.
+    """
     try:
         yield
     except BudgetExceeded as refused:
         asked = refused.bytes_asked
         if asked and not _of_device(refused) and not _noted(refused):
-            # Where others hold more than the budget, the ledger has 0 bytes, and does not say how many are missing.
+            # If others hold more than the budget, the ledger reports 0 free bytes, not how many are missing.
             of_ledger = limit() - _torch.slack(limit()) - refused.bytes_free
             minimum = smallest_budget(max(of_ledger, _torch.outside() + _torch.held()) + asked)
             refused.args = (f"{refused}; give a budget of {minimum >> 20} MiB or more",)
@@ -60,7 +65,7 @@ _NOTE = "The budget of "
 
 
 def _noted(refused: BudgetExceeded) -> bool:
-    """Whether it left a budget that refused it."""
+    """Returns whether the error has left the budget that refused it."""
     return any(note.startswith(_NOTE) for note in getattr(refused, "__notes__", ()))
 
 
@@ -68,9 +73,9 @@ def _of_device(refused: BudgetExceeded) -> bool:
     return "device budget" in str(refused)
 
 
-_in_force: dict[int, weakref.ref[budget]] = {}  # by their numbers, in the order in which they were entered
+_in_force: dict[int, weakref.ref[budget]] = {}  # by number, in the order in which they were entered
 _numbers = itertools.count()
-# In and out of force. Garbage that is collected meanwhile may leave a budget, in the same thread.
+# Guards entering and leaving. It is reentrant because garbage collected meanwhile may leave a budget in the same thread.
 _moves = threading.RLock()
 
 
@@ -79,23 +84,25 @@ def _unlock() -> None:
     _moves = threading.RLock()
 
 
-os.register_at_fork(after_in_child=_unlock)  # another thread had it, which the child has not
+os.register_at_fork(after_in_child=_unlock)  # A thread that the child does not have may hold the lock.
 
 
 def _budgets() -> list[budget]:
-    """Those in force, in the order in which they were entered."""
+    """Returns the budgets in force, in the order in which they were entered."""
     return [each for reference in tuple(_in_force.values()) if (each := reference()) is not None]
 
 
 def limit() -> int:
-    """The least of all budgets of the process that are in force, in bytes: what a plan has."""
+    """Returns the smallest budget of the process in force, in bytes, which is the one that a plan has."""
     return min(each.bytes for each in _budgets())
 
 
 def settle() -> None:
-    """Gives back what is kept of freed memory, and measures for all budgets in force what the process holds outside of the
-    ledger: it counts from then on, whatever it was in the last second. For moments when all that the ledger has was
-    written to."""
+    """Frees cached memory and measures, for all budgets in force, what the process holds outside the ledger.
+
+    This value counts from then on, whatever it was in the last second. Call it when all memory in the ledger has been
+    written to.
+    """
     _torch.give_back_freed_memory()
     for each in _budgets():
         if (process := each._process) is not None:
@@ -103,53 +110,53 @@ def settle() -> None:
 
 
 class budget(ContextDecorator):
-    """Keeps the process within a budget of memory:
+    """Keeps the process within a memory budget:
 
         with plimsoll.budget("2GiB") as memory:
             train()
         print(memory)
 
-    or a function, as a decorator: `@plimsoll.budget("2GiB")`; each call is a block of its own.
+    It also works as a decorator, `@plimsoll.budget("2GiB")`; each call of the function is then a block of its own.
 
-    A tensor of torch on the CPU that would pass it is refused: the operation that wanted it, forward or backward,
-    raises `BudgetExceeded`, and what was computed before is whole. So are batches of `DataLoader` and buffers of
-    `ingest` and `windows`. The budget is for all anonymous memory of the process: what the interpreter, libraries and
-    tensors of before hold is measured every 20 ms, and it alone can take memory unasked; 8 MiB and a fiftieth are
-    kept free for that. Of nested budgets the smallest holds. It counts for all threads; entering and leaving are
-    thread-safe.
+    - `size`: bytes, or text such as "2GiB", or "80%" of the limit found (SLURM, cgroups, ulimit, RAM). None is that
+      limit minus 64 MiB.
+    - `device`: "cpu" for the process, "cuda" for the GPU.
 
-    `size` is in bytes, or a text such as "2GiB" or "80%" of the limit found (SLURM, cgroups, ulimit, RAM); None is
-    that limit less 64 MiB.
+    A torch tensor on the CPU that would exceed the budget is refused: the operation, forward or backward, raises
+    `BudgetExceeded`, and earlier results stay valid. Batches of `DataLoader` and buffers of `ingest` and `windows`
+    are refused likewise. The budget covers all anonymous memory of the process: what the interpreter, libraries and
+    earlier tensors hold is measured every 20 ms. Since that memory can grow without asking, 8 MiB and a fiftieth of
+    the budget are kept free for it. Of nested budgets the smallest applies. A budget applies to all threads; entering
+    and leaving are thread-safe.
 
-    With `device="cuda"` it is a budget of the GPU (docs/gpu.md#python), to be entered before torch's first tensor there:
-    driver, libraries and tensors all lie within it, from then on until the process ends, and another one may be entered
-    while no tensor is there. `size` may be a share of what is free there; None is all of it.
+    With `device="cuda"` it is a budget of the GPU (docs/gpu.md#python). Enter it before torch's first tensor on the
+    GPU. Driver, libraries and tensors are all within it, from then on until the process ends; another one may be
+    entered while no tensor is on the GPU. `size` may then be a share of the free memory, and None is all of it.
 
-    Errors: `UsageError`; `BudgetExceeded` on entering if the process holds more already.
+    Errors: `UsageError`; `BudgetExceeded` on entering if the process already holds more.
     """
 
     def __init__(self, size: Size = None, *, device: str | torch.device = "cpu") -> None:
         self._size, self._device = size, str(device)
         self._text = budget_text(size)
         self.bytes = _torch.budget_bytes(self._text) if self._device == "cpu" else 0
-        """The budget, in bytes; of a device once it is entered."""
+        """The budget in bytes; for a device 0 until it is entered."""
         self.peak = 0
-        """The most bytes that tensors held at once, those of before included; of the ledger, so with batches, or of a
-        device."""
+        """Maximum bytes that the ledger, or the device, held at once: tensors, earlier ones included, and batches."""
         self.peak_process = 0
-        """The most anonymous memory of the process that was seen, in bytes; of a device what the process has there, as the
-        driver says, or the budget where it says nothing."""
+        """Maximum anonymous memory of the process in bytes, as sampled. For a device the memory of the process as reported
+        by the driver, or the budget if it reports none."""
         self._process: ProcessBudget | None = None
         self._gpu: Device | None = None
 
     def _recreate_cm(self) -> budget:
-        return budget(self._size, device=self._device)  # calls may be nested, and run in several threads
+        return budget(self._size, device=self._device)  # Calls may be nested, and run in several threads.
 
     def __enter__(self) -> budget:
         if self._process is not None or self._gpu is not None:
             raise UsageError("this budget is in force already; make another to nest them")
         if self._device != "cpu":
-            from plimsoll._fit.device import device_of  # imports PyTorch Geometric, which takes 90 MiB
+            from plimsoll._fit.device import device_of  # This imports PyTorch Geometric, which takes 90 MiB.
 
             self._gpu = device_of(self._device, self._size)
             assert self._gpu is not None
@@ -175,7 +182,7 @@ class budget(ContextDecorator):
             self._gpu = None
         else:
             assert self._process is not None
-            held = self.bytes == limit()  # else a smaller one did
+            held = self.bytes == limit()  # Otherwise a smaller budget refused the memory.
             self._end_peak()
             self.peak_process = self._process.peak_anonymous()
             self._process = None
@@ -186,8 +193,11 @@ class budget(ContextDecorator):
             error.free_frames()
 
     def _end_peak(self) -> None:
-        """Leaves, with the peak since this budget was entered. The ledger has one since the last that was, which keeps that
-        before it; and budgets of several threads may be left in any order."""
+        """Leaves the budget and sets the peak since it was entered.
+
+        The ledger has one peak, since the last budget was entered, and that budget keeps the peak before it. Budgets
+        of several threads may be left in any order.
+        """
         with _moves:
             _in_force.pop(self._number, None)
             later = [each for each in _budgets() if each._number > self._number]
