@@ -12,7 +12,7 @@ import torch
 
 
 class CallersRandom:
-    """Torch's generator and those of these GPUs, Python's `random` and NumPy's: as before when the `with` block ends."""
+    """Restores the generators of torch, of these GPUs, of Python's `random` and of NumPy when the `with` block ends."""
 
     def __init__(self, devices: Sequence[int]) -> None:
         self._devices = devices
@@ -26,7 +26,7 @@ class CallersRandom:
 
     @contextmanager
     def back(self) -> Iterator[None]:
-        """Inside, code of the caller goes on with its numbers."""
+        """Gives the caller's generators back inside the block, for code of the caller."""
         own = self._now()
         self._set(self._state)
         try:

@@ -1,7 +1,8 @@
-"""Which modules of a model look at more than one graph, so that results depend on which graphs run together.
+"""Finds the modules of a model whose result depends on which graphs run together.
 
-Graphs run alone and together, in float64, without dropout and with given statistics in batch norm: a row of the output that
-differs depends on the other graphs. Batch norm is found by its calls, and is exact over a batch (`plimsoll.batch_statistics`).
+Graphs run alone and together, in float64, without dropout and with given statistics in batch norm. If a row of the
+output differs, it depends on the other graphs. Batch norm is found by its calls, and is exact over a batch
+(`batch_statistics.py`).
 """
 
 from __future__ import annotations
@@ -24,18 +25,19 @@ _TOLERANCE = {torch.float64: 1e-8, torch.float32: 1e-4}
 
 
 class Couplings(NamedTuple):
-    """Modules that look at all graphs which run together, as "name (Class)"."""
+    """Modules whose result depends on all graphs that run together, as "name (Class)"."""
 
-    batch_norm: list[str]  #: compute statistics of their input
-    others: list[str]
-    calls: int = 0  #: of batch norm with such statistics in a forward pass
+    batch_norm: list[str]  #: Batch norms, which compute statistics of their input.
+    others: list[str]  #: All other such modules.
+    calls: int = 0  #: Calls of batch norm with such statistics in a forward pass.
 
 
 def couplings(model: torch.nn.Module, parts: Sequence[Data], together: Data, forward: Forward) -> Couplings:
-    """Looks for them with two batches and with one of both their graphs, on a copy of the model. torch's generator stays as it is.
+    """Compares two batches with one batch of all their graphs, on a copy of the model. torch's generator stays
+    unchanged.
 
-    A model that draws random numbers besides dropout is compared in evaluation mode, and in training mode by the gradient of
-    one graph's output with respect to the other's features.
+    A model that draws random numbers other than for dropout is compared in evaluation mode, and in training mode by
+    the gradient of one graph's output by the other's features.
     """
     with torch.random.fork_rng(devices=[]):
         norms, calls = _batch_norms(model, together, forward)
@@ -50,7 +52,9 @@ def couplings(model: torch.nn.Module, parts: Sequence[Data], together: Data, for
 
 
 def _batch_norms(model: torch.nn.Module, batch: Data, forward: Forward) -> tuple[list[str], int]:
-    """The modules of batch norm that a forward pass in training mode calls with statistics of its input, and the calls."""
+    """Returns the batch norms that a forward pass in training mode calls with statistics of their input, and the number
+    of calls.
+    """
     copy = copied(model).train()
     owners: set[int] = set()
     calls = 0
@@ -75,12 +79,14 @@ def _batch_norms(model: torch.nn.Module, batch: Data, forward: Forward) -> tuple
 
 
 def _by_outputs(model: torch.nn.Module, parts: Sequence[Data], together: Data, forward: Forward) -> list[str]:
-    """The modules whose output for a graph differs beside others while their input does not; empty if the model's does not."""
+    """Returns the modules whose output for a graph depends on the others while their input does not; [] if the model's
+    does not.
+    """
     try:
         return _differing(in_double(model), [*map(batch_in_double, parts)], batch_in_double(together), forward)
     except BudgetExceeded:
         raise
-    except RuntimeError:  # it converts to a dtype of its own
+    except RuntimeError:  # The model converts to a dtype of its own.
         return _differing(model, parts, together, forward)
 
 
@@ -93,7 +99,7 @@ def _differing(model: torch.nn.Module, parts: Sequence[Data], together: Data, fo
     for key, call in whole.calls.items():
         parted = [trace.calls[key] for trace in alone if key in trace.calls]
         if len(parted) < len(alone):
-            continue  # how often it is called depends on the batch
+            continue  # The number of its calls depends on the batch.
         inputs = _agree([part.inputs for part in parted], call.inputs, parts)
         if inputs is not False and _agree([part.output for part in parted], call.output, parts) is False:
             found.append(key.module)
@@ -104,7 +110,7 @@ def _differing(model: torch.nn.Module, parts: Sequence[Data], together: Data, fo
 
 class _Key(NamedTuple):
     module: torch.nn.Module
-    times: int  #: that it was called before
+    times: int  #: Number of its earlier calls.
 
 
 class _Call(NamedTuple):
@@ -113,7 +119,7 @@ class _Call(NamedTuple):
 
 
 class _Trace:
-    """A forward pass, with the input and output of every call of a module, in the order in which they end."""
+    """A forward pass, with the input and output of every call of a module, in the order in which the calls end."""
 
     def __init__(self, model: torch.nn.Module, batch: Data, forward: Forward) -> None:
         self.calls: dict[_Key, _Call] = {}
@@ -136,7 +142,9 @@ def _tensors(value: Any) -> list[Tensor]:
 
 
 def _agree(alone: list[list[Tensor]], together: list[Tensor], parts: Sequence[Data]) -> bool | None:
-    """Whether what the parts gave alone is what they gave together; None where nothing tells which row is of which part."""
+    """Returns whether the outputs of the parts alone equal those together; None if it is unknown which row belongs to
+    which part.
+    """
     if any(len(tensors) != len(together) for tensors in alone):
         return None
     answers = [_same_rows(list(of_parts), whole, parts) for whole, *of_parts in zip(together, *alone)]
@@ -156,7 +164,7 @@ def _same_rows(alone: list[Tensor], together: Tensor, parts: Sequence[Data]) -> 
         return True
     counts = [(int(part.num_edges), int(part.num_nodes)) for part in parts]
     if all(len(rows) == edges + nodes for rows, (edges, nodes) in zip(alone, counts)):
-        # Rows of edges, then of the self-loops that a layer appended.
+        # The rows are edges, followed by the self-loops that a layer appended.
         edges = [rows[: count[0]] for rows, count in zip(alone, counts)]
         loops = [rows[count[0] :] for rows, count in zip(alone, counts)]
         return _close(torch.cat([*edges, *loops]), together)
@@ -164,7 +172,7 @@ def _same_rows(alone: list[Tensor], together: Tensor, parts: Sequence[Data]) -> 
 
 
 def _same_padded(alone: list[Tensor], together: Tensor) -> bool:
-    """Compares rows that are padded to the largest graph as far as each part reaches."""
+    """Compares rows that are padded to the largest graph, up to the width of each part."""
     first = 0
     for part in alone:
         rows = together[first : first + len(part)]

@@ -1,4 +1,4 @@
-"""Finds modules that mix graphs by gradients, for models whose outputs are random."""
+"""Finds modules that mix graphs by their gradients, for models whose outputs are random."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from plimsoll._fit.trial import copied, tensors_in
 
 
 def modules_by_gradient(model: torch.nn.Module, first: int, pair: Data, forward: Forward) -> list[str]:
-    """The modules that mix graphs, as "name (Class)": those of which an output for the `first` graphs of a batch has a gradient by
-    the features of the others, where no input had; and all others of these classes.
+    """Returns the modules that mix graphs, as "name (Class)", and all others of the same classes.
 
-    A forward pass in training mode runs on a copy of the model, and a backward pass for each module. torch's generator stays as it
-    is. Nothing is found where graphs have no features of floating point.
+    A module mixes graphs if an output for the `first` graphs of a batch has a gradient by the features of the others,
+    and no input has one. A forward pass in training mode runs on a copy of the model, and a backward pass for each
+    module. torch's generator stays unchanged. Returns [] if graphs have no floating-point features.
     """
     pair = pair.clone()
     if not isinstance(pair.x, Tensor) or not pair.x.is_floating_point():
         return []
     x = pair.x.detach().clone().requires_grad_()
-    pair.x = x.clone()  # which the model may write to
+    pair.x = x.clone()  # The model may write to it.
     rows_of_first = [
         (int(pair.num_nodes), pair.batch < first),
         (int(pair.num_edges), pair.batch[pair.edge_index[0]] < first),
         (int(pair.num_graphs), torch.arange(pair.num_graphs) < first),
     ]
     counts = [count for count, _ in rows_of_first]
-    of_first = {count: rows for count, rows in rows_of_first if counts.count(count) == 1}  # else it may be either
+    of_first = {count: rows for count, rows in rows_of_first if counts.count(count) == 1}  # Otherwise the count is ambiguous.
 
     found: list[torch.nn.Module] = []
 
@@ -40,12 +40,12 @@ def modules_by_gradient(model: torch.nn.Module, first: int, pair: Data, forward:
                 continue
             rows = of_first.get(len(value)) if value.dim() else None
             if rows is None:
-                # Rows such as edges with self-loops: what comes after a module that mixes is taken to be mixed.
+                # It is unknown whose rows these are, as with added self-loops. After a module that mixes assume they are mixed.
                 if found:
                     return True
                 continue
             picked = value[rows]
-            weights = torch.linspace(0.5, 1.5, picked.numel()).view_as(picked)  # a plain sum may be constant
+            weights = torch.linspace(0.5, 1.5, picked.numel()).view_as(picked)  # The weights differ because a plain sum may be constant.
             (gradient,) = torch.autograd.grad((picked * weights).sum(), x, retain_graph=True, allow_unused=True)
             if gradient is not None and bool((gradient[pair.batch >= first] != 0).any()):
                 return True
@@ -68,5 +68,5 @@ def modules_by_gradient(model: torch.nn.Module, first: int, pair: Data, forward:
     with torch.random.fork_rng(devices=[]), torch.enable_grad():
         forward(model, pair)
     classes = {type(module) for module in found}
-    found.clear()  # whose modules hold what holds this list, and the graphs
+    found.clear()  # Break the cycle: the modules' hooks reference this list and the graphs.
     return [f"{name or 'the model'} ({type(module).__name__})" for name, module in model.named_modules() if type(module) in classes]

@@ -22,10 +22,11 @@ _open: _torch.Device | None = None
 
 
 def device_of(device: str, budget: Budget) -> _torch.Device | None:
-    """The GPU, within the budget; None for "cpu". Without a budget that which it has, or at first all that is free.
+    """Returns the GPU, kept within the budget; None for "cpu".
 
-    Errors: `UsageError` where there is no GPU, where torch has used it before, and for another budget while tensors lie
-    there; `BudgetExceeded` where driver and libraries alone take all of it.
+    Without a budget the current one stays, or at first all free memory is used. Errors: `UsageError` if there is no
+    GPU, if torch has used it before, and for another budget while tensors are on it; `BudgetExceeded` if driver and
+    libraries alone exceed the budget.
     """
     global _open
     if device == "cpu":
@@ -46,14 +47,14 @@ def device_of(device: str, budget: Budget) -> _torch.Device | None:
     if device not in ("cuda", _open.torch) and _open.torch != "cpu":
         raise UsageError(f"device={device!r}: this process has its budget on {_open.torch}, and one GPU; start another process")
     if budget is not None:
-        gc.collect()  # tensors that nobody can use any more
+        gc.collect()  # Frees tensors in reference cycles.
         _open.resize(budget_text(budget))
     return _open
 
 
 @contextmanager
 def on_device(device: _torch.Device) -> Iterator[None]:
-    """Inside, tensors of this thread may lie on the device: those with `device.torch`, in a stand-in all."""
+    """Lets tensors of this thread be on the device inside the block: those with `device.torch`, or all for a stand-in."""
     device.enter()
     try:
         yield
@@ -63,8 +64,10 @@ def on_device(device: _torch.Device) -> Iterator[None]:
 
 @contextmanager
 def same_bits_each_time() -> Iterator[None]:
-    """Inside, operators of a GPU that give other bits each time are refused by torch, with their names, and backward passes
-    run in the thread that asks for them."""
+    """Makes GPU operators deterministic inside the block.
+
+    torch refuses operators that are not, by name, and backward passes run in the calling thread.
+    """
     before, warns = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     filled = torch.utils.deterministic.fill_uninitialized_memory
     torch.use_deterministic_algorithms(True)
@@ -78,26 +81,26 @@ def same_bits_each_time() -> Iterator[None]:
 
 
 def generators(device: _torch.Device | None) -> list[int]:
-    """The GPU whose generator torch has beside the CPU's, for `torch.random.fork_rng`."""
+    """Returns the GPUs whose generator torch has in addition to the CPU's, for `torch.random.fork_rng`."""
     return [] if device is None or device.torch == "cpu" else [torch.device(device.torch).index]
 
 
 def seed(device: _torch.Device, value: int) -> None:
-    """What torch draws at random on the CPU and the device follows from it."""
+    """Seeds torch's generators of the CPU and the device."""
     torch.default_generator.manual_seed(value)
     for index in generators(device):
         torch.cuda.default_generators[index].manual_seed(value)
 
 
 def moved(value: Any, device: _torch.Device) -> Any:
-    """A copy on the device: of a tensor, or of all tensors of a batch."""
+    """Returns a copy of a tensor, or of a batch with all its tensors, on the device."""
     if isinstance(value, Tensor):
         return value.to(device.torch, copy=True)
     return copy(value).apply(lambda tensor: tensor.to(device.torch, copy=True)) if isinstance(value, Data) else value
 
 
 def loss_on(loss: Any, device: _torch.Device) -> Any:
-    """The loss with its class weights on the device: of a module of torch, or a `functools.partial`."""
+    """Returns the loss with its class weights on the device; `loss` may be a module of torch or a `functools.partial`."""
     if isinstance(loss, functools.partial):
         arguments = [moved(value, device) for value in loss.args]
         keywords = {name: moved(value, device) for name, value in loss.keywords.items()}

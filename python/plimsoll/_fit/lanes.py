@@ -1,8 +1,8 @@
-"""Sums over the blocks of a batch in an order that processes can share, as in src/engine/blocks/lane_tree.h.
+"""Sums over the blocks of a batch in an order that several processes can share, as in src/engine/blocks/lane_tree.h.
 
-Lane l of L has the blocks l B / L .. (l + 1) B / L - 1 of B and adds them in their order; lanes are added by a binary tree,
-(0 + 1) + (2 + 3). A rank takes consecutive lanes and ends with the nodes of the tree that lie in them. Of all nodes each rank
-then adds up a slice of the numbers, and gives it to the others.
+Lane l of L has the blocks l B / L .. (l + 1) B / L - 1 of B and adds them in order. Lanes are added by a binary tree,
+(0 + 1) + (2 + 3). A rank has consecutive lanes and adds them up to the tree nodes inside its range. Each rank then
+adds up one slice of the numbers over the nodes of all ranks, and sends it to the others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from plimsoll._fit.blocks import BlockList
 from plimsoll.arguments import whole
 from plimsoll.errors import UsageError
 
-#: As kMaxLanes of the engine.
+#: Maximum number of lanes, equal to kMaxLanes of the engine.
 MAX_LANES = 64
 
 Item = TypeVar("Item")
@@ -28,12 +28,12 @@ Item = TypeVar("Item")
 
 @dataclass
 class Node:
-    """The sum of `lanes` lanes from `first` on."""
+    """The sum of `lanes` lanes, starting at lane `first`."""
 
     first: int
     lanes: int
-    sums: Sequence[torch.Tensor] = ()  #: in the parameters' shapes
-    row: torch.Tensor | None = None  #: [N], in which they lie; in several ranks
+    sums: Sequence[torch.Tensor] = ()  #: The sums, in the parameters' shapes.
+    row: torch.Tensor | None = None  #: [N], the memory of `sums`; only with several ranks.
     loss: float = 0.0
 
     def is_left_of(self, right: Node) -> bool:
@@ -41,9 +41,9 @@ class Node:
 
 
 class LaneSums:
-    """The gradients of parameters and the loss, summed over a batch on this rank and all others.
+    """The gradients of parameters and the loss, summed over a batch on all ranks.
 
-    Errors: `UsageError` for parameters of several dtypes in several ranks.
+    Errors: `UsageError` for parameters of several dtypes with several ranks.
     """
 
     def __init__(self, parameters: Sequence[torch.Tensor], lanes: int) -> None:
@@ -66,7 +66,7 @@ class LaneSums:
 
     @staticmethod
     def bytes_for(parameters: Sequence[torch.Tensor], lanes: int) -> int:
-        """What one holds: a row for each sum that is open at once, and in several ranks a slice of each node."""
+        """Returns the bytes that a `LaneSums` holds: a row per open sum and, with several ranks, a slice of each node."""
         ranks = process_group.ranks()
         ranges = [_range(lanes, rank, ranks) for rank in range(ranks)]
         rows = max(_tree(lanes_of)[0] for lanes_of in ranges)
@@ -78,7 +78,7 @@ class LaneSums:
         return int(size * -(-count // ranks) * (rows * ranks + nodes))
 
     def shares(self, blocks: Sequence[Item]) -> Iterator[Sequence[Item]]:
-        """The blocks of each lane of this rank, of those of a batch."""
+        """Yields the blocks of each lane of this rank, from those of a batch."""
         count = len(blocks)
         self._has = [False] * len(self._has)
         for lane in self._range(self._rank):
@@ -91,18 +91,18 @@ class LaneSums:
             _fold(self._open, self._free)
 
     def add(self, gradients: Sequence[torch.Tensor | None]) -> None:
-        """Those of a block, to its lane."""
+        """Adds the gradients of a block to the open lane."""
         for i, gradient in enumerate(gradients):
             if gradient is not None:
                 self._open[-1].sums[i].add_(gradient)
                 self._has[i] = True
 
     def add_loss(self, loss: float) -> None:
-        """That of a block."""
+        """Adds the loss of a block to the open lane."""
         self._open[-1].loss += loss
 
     def add_up(self) -> tuple[list[torch.Tensor | None], float]:
-        """Of the whole batch, on every rank: the gradients, None where a parameter had none, and the loss."""
+        """Returns the gradients of the whole batch, None for a parameter without any, and its loss, on every rank."""
         loss = self._over_ranks() if self._ranks > 1 else self._open[0].loss
         gradients = [total if has else None for total, has in zip(self._open[0].sums, self._has)]
         self._free += self._open
@@ -110,7 +110,7 @@ class LaneSums:
         return gradients, loss
 
     def _over_ranks(self) -> float:
-        """Exchanges the nodes; all of the sum is then in the first one's row."""
+        """Exchanges the nodes between ranks and returns the loss. The first node's row then has the whole sum."""
         max_nodes = max(map(len, self._nodes))
         record = torch.zeros(max_nodes + len(self._has), dtype=torch.float64)
         record[: len(self._open)] = torch.tensor([node.loss for node in self._open], dtype=torch.float64)
@@ -155,7 +155,10 @@ class LaneSums:
 
 
 def checked_lanes(lanes: int) -> int:
-    """Errors: `UsageError` for what is no power of two, for more ranks than lanes, and a process group without gloo."""
+    """Returns `lanes` if it is valid.
+
+    Errors: `UsageError` for a number that is not a power of two, for more ranks than lanes, and without gloo.
+    """
     lanes = whole("lanes", lanes, 1, MAX_LANES)
     if lanes & (lanes - 1):
         raise UsageError(f"lanes: is {lanes}, expected a power of two up to {MAX_LANES}")
@@ -166,7 +169,7 @@ def checked_lanes(lanes: int) -> int:
 
 
 def require_agreement(model: torch.nn.Module, blocks: BlockList, more: dict[str, object]) -> None:
-    """Errors: `UsageError` where ranks start from other weights, data or options; it names the difference."""
+    """Checks that all ranks start with the same weights, data and options. Errors: `UsageError` naming the difference."""
     if process_group.ranks() == 1:
         return
     weights = hashlib.sha256()
@@ -189,7 +192,9 @@ def require_agreement(model: torch.nn.Module, blocks: BlockList, more: dict[str,
 
 
 def require_unchanged(model: torch.nn.Module, before: Sequence[torch.Tensor]) -> None:
-    """Errors: `UsageError` for buffers that a block has changed, in several ranks: each would have another value."""
+    """Checks that a block has not changed buffers if there are several ranks, which do not share them. Errors:
+    `UsageError`.
+    """
     if process_group.ranks() == 1:
         return
     for (name, buffer), was in zip(model.named_buffers(), before):
@@ -198,7 +203,7 @@ def require_unchanged(model: torch.nn.Module, before: Sequence[torch.Tensor]) ->
 
 
 def _range(lanes: int, rank: int, ranks: int) -> range:
-    """The lanes of a rank."""
+    """Returns the lanes of a rank."""
     return range(-(-rank * lanes // ranks), -(-(rank + 1) * lanes // ranks))
 
 
@@ -212,7 +217,7 @@ def _in_a_row(parameters: Sequence[torch.Tensor], count: int) -> Node:
 
 
 def _fold(nodes: list[Node], free: list[Node]) -> None:
-    """Adds the last nodes while they are the halves of one of the tree."""
+    """Adds the last two nodes while they are the halves of a node of the tree."""
     while len(nodes) > 1 and nodes[-2].is_left_of(nodes[-1]):
         right = nodes.pop()
         for total, more in zip(nodes[-1].sums, right.sums):
@@ -223,7 +228,7 @@ def _fold(nodes: list[Node], free: list[Node]) -> None:
 
 
 def _tree(lanes: range) -> tuple[int, list[Node]]:
-    """How many sums are open at once, and the nodes that lanes end with."""
+    """Returns the maximum number of open sums for these lanes, and the nodes that remain at the end."""
     open_nodes: list[Node] = []
     max_open = 0
     for lane in lanes:

@@ -1,4 +1,4 @@
-"""How the loss of a batch is split into those of its blocks."""
+"""Tries whether the loss of a batch can be split into losses of its blocks."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from plimsoll._fit.steps import Forward, Loss
 from plimsoll._fit.trial import copied
 from plimsoll.errors import BudgetExceeded, UsageError
 
-_GRAPHS = 16  # that rows of targets are taken of
-_UNUSUAL = 4  # graphs with missing targets among them
+_GRAPHS = 16  # maximum groups of graphs whose rows are compared
+_UNUSUAL = 4  # maximum graphs with missing targets to try
 
 
 def counts(shares: LossShares, blocks: BlockList) -> NDArray[np.float64]:
-    """What the loss of each graph is a mean over, f64 [G]: rows of its targets, or their classes' weights.
+    """Returns the number of items the loss of each graph is a mean over, f64 [G]: rows of its targets, or their classes'
+    weights.
 
-    Errors: `UsageError` where none of them counts.
+    Errors: `UsageError` if all are 0.
     """
     if shares.weights is not None:
-        return np.ones(len(blocks.sizes))  # known when a block has run
+        return np.ones(len(blocks.sizes))  # The numbers are known only after a block has run.
     if not blocks.shares.any():
         ignored = "" if shares.counts_rows else f": all are ignore_index={shares.ignore_index}, or of classes with the weight 0"
         raise UsageError(f"none of the targets in y counts in the loss{ignored}; expected one at least that does")
@@ -36,10 +37,10 @@ def counts(shares: LossShares, blocks: BlockList) -> NDArray[np.float64]:
 
 
 def try_split(model: torch.nn.Module, blocks: BlockList, forward: Forward, loss: Loss, shares: LossShares) -> LossShares:
-    """How the loss is split: `shares`, or one of a loss that gives a sum and a count. Runs in the mode in which the loss will,
-    without dropout; a model that draws other random numbers is tried in evaluation mode.
+    """Returns how the loss is split: `shares`, changed if the loss returns a sum and a count.
 
-    Errors: `UsageError` for a loss that blocks cannot be summed up to.
+    The loss is tried in the mode in which it will run, without dropout. A model that draws other random numbers is
+    tried in evaluation mode. Errors: `UsageError` for a loss that is not the sum of the losses of blocks.
     """
     run = plain(forward)
     copy = copied(model).train()
@@ -61,7 +62,7 @@ def try_split(model: torch.nn.Module, blocks: BlockList, forward: Forward, loss:
 
 
 def _graphs_to_try(blocks: BlockList) -> NDArray[np.int64]:
-    """Up to 64 graphs, those first whose targets are unusual."""
+    """Returns up to 64 graphs and some with unusual targets, which come first."""
     count = len(blocks.sizes)
     unusual = np.flatnonzero(blocks.unusual)[:_UNUSUAL]
     spread = np.unique(np.linspace(0, count - 1, 64).astype(np.int64))
@@ -75,8 +76,8 @@ def _has_rows(out: object, batch: Data) -> bool:
 def _try_rows(
     copy: torch.nn.Module, blocks: BlockList, some: NDArray[np.int64], run: Forward, loss: Loss, shares: LossShares
 ) -> None:
-    """Compares losses of rows of the output, which graphs give that run alone; each is gone before the next."""
-    seen: dict[tuple[float, ...], int] = {}  # how many graphs have these targets: classes differ, and each has pairs
+    """Compares losses of rows of the output. Graphs run in small groups, each of which is freed before the next."""
+    seen: dict[tuple[float, ...], int] = {}  # Number of groups with these targets, at most 4, so that classes differ and each has pairs.
     rows: list[tuple[Tensor, Tensor]] = []
     for number in range(0, len(some), blocks.min_graphs):
         graphs = some[number : number + blocks.min_graphs]
@@ -88,7 +89,7 @@ def _try_rows(
         if seen[targets] <= 4:
             out = run(copy, batch)
             if not _has_rows(out, batch):
-                return  # nothing says which part of it is of which target
+                return  # It is unknown which part of the output belongs to which target.
             few = torch.linspace(0, len(out) - 1, min(len(out), 64)).long()
             rows.append((out[few], batch.y[few]))
             del out
@@ -102,7 +103,7 @@ def _try_rows(
 def _try_whole(
     copy: torch.nn.Module, blocks: BlockList, some: NDArray[np.int64], run: Forward, loss: Loss, shares: LossShares
 ) -> None:
-    """Compares losses of whole batches: of a few graphs, and of the same in two parts."""
+    """Compares the loss of a few graphs with the losses of the same graphs in two parts."""
     model, convert = in_double(copy), batch_in_double
     for first, second in _pairs(some, blocks.min_graphs):
         whole = blocks.load(np.concatenate([first, second]))
@@ -113,7 +114,7 @@ def _try_whole(
                     out = run(model, convert(batch))
                 except BudgetExceeded:
                     raise
-                except RuntimeError:  # it converts to a dtype of its own
+                except RuntimeError:  # The model converts to a dtype of its own.
                     model, convert = copy, Data.clone
             if convert is not batch_in_double:
                 out = run(model, convert(batch))
@@ -122,7 +123,7 @@ def _try_whole(
 
 
 def _pairs(some: NDArray[np.int64], min_graphs: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Parts of other sizes, so that a mean over graphs differs from a mean over parts."""
+    """Yields pairs of parts of different sizes, so that a mean over graphs differs from a mean over parts."""
     for start in range(0, min(len(some), 4 * 3 * min_graphs), 3 * min_graphs):
         few = some[start : start + 3 * min_graphs]
         if len(few) < 2 * min_graphs:

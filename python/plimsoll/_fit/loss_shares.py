@@ -1,4 +1,4 @@
-"""How the loss of a batch comes from the losses of its blocks."""
+"""Computes the loss of a batch from the losses of its blocks."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ _CLASS_FUNCTIONS = (torch.nn.functional.cross_entropy, torch.nn.functional.nll_l
 
 
 class LossShares(NamedTuple):
-    """The loss of a batch is the sum of its blocks' losses; for a mean, each times `share(y)` and divided by the sum of
-    the shares."""
+    """How losses of blocks add up to the loss of a batch: as a sum, or as a mean weighted by `share(y)`."""
 
     mean: bool = True
-    weight: Tensor | None = None  #: f32 [classes], of `y`'s classes
-    ignore_index: int | None = None  #: of a loss over classes, the one that does not count
-    weights: Callable[[Data], Any] | None = None  #: gives the share of a block, where `y` does not say it
+    weight: Tensor | None = None  #: f32 [classes], the weight of each class in `y`.
+    ignore_index: int | None = None  #: The class that does not count, of a loss over classes.
+    weights: Callable[[Data], Any] | None = None  #: Returns the share of a block, if `y` does not determine it.
 
     @property
     def counts_rows(self) -> bool:
-        """Whether the share of targets is how many rows they have."""
+        """Whether the share of targets is their number of rows."""
         return not self.mean or self.ignore_index is None
 
     @property
     def known_late(self) -> bool:
-        """Whether shares are known only when a block has run."""
+        """Whether shares are known only after a block has run."""
         return self.weights is not None
 
     def share(self, y: Tensor) -> float:
+        """Returns the share of the targets `y`."""
         if self.counts_rows or y.is_floating_point():
             return float(len(y) if y.dim() else 1)
-        y = y.long()  # torch would take uint8 for a mask
+        y = y.long()  # torch would treat uint8 as a mask.
         counted = y != self.ignore_index
         if self.weight is None:
             return float(counted.sum())
@@ -54,15 +54,16 @@ class LossShares(NamedTuple):
 
     @staticmethod
     def counted(_: Data) -> float:
-        """Stands for `weights` where the loss gives a sum and a count."""
+        """Takes the place of `weights` if the loss returns a sum and a count."""
         raise AssertionError("the loss gives its own count")
 
 
 def shares_of(loss: Loss) -> LossShares:
-    """What a loss says of itself: torch's class losses, as modules, functions or a `functools.partial` of these.
-    Others are taken for a plain mean over rows, or a sum where they have a `reduction` of "sum".
+    """Returns how a loss is split, from its type and settings.
 
-    Errors: `UsageError` for `reduction="none"`, and for what is no function.
+    Recognises torch's class losses, as modules, functions or a `functools.partial` of these. All others are assumed
+    to be a mean over rows, or a sum if they have a `reduction` of "sum". Errors: `UsageError` for `reduction="none"`,
+    and for a value that is not a function.
     """
     _require_function(loss)
     keywords: dict[str, Any] = {}
@@ -95,15 +96,15 @@ def _require_function(loss: Any) -> None:
 
 
 def value_and_share(result: Any, batch: Data | None, y: Tensor, shares: LossShares) -> tuple[float, float]:
-    """The loss of a block and its share in that of the batch, from what the loss gave. Errors: `UsageError`."""
+    """Returns the loss of a block and its share in that of the batch, from the result of the loss. Errors: `UsageError`."""
     value, share = loss_and_share(result, batch, y, shares)
     return float(value.detach()), share
 
 
 def loss_and_share(result: Any, batch: Data | None, y: Tensor, shares: LossShares) -> tuple[Tensor, float]:
-    """The same with the loss as a tensor: a mean, or a sum where `shares.mean` is False.
+    """Returns the same with the loss as a tensor: a mean, or a sum if `shares.mean` is False.
 
-    Errors: `UsageError` for what is no number, nor a sum and a count.
+    Errors: `UsageError` for a result that is neither a number nor a sum and a count.
     """
     if shares.weights is LossShares.counted:
         if not isinstance(result, tuple) or len(result) != 2:
@@ -135,18 +136,18 @@ def _require_weight(weight: float, what: str) -> float:
 
 
 def require_split(loss: Loss, out: Tensor, y: Tensor, shares: LossShares) -> None:
-    """Compares the loss of some rows with that of their halves, by classes where `y` has them.
+    """Compares the loss of some rows with that of their halves, sorted by class if `y` has classes.
 
-    `out` are the model's rows for the targets `y`. Errors: `UsageError` for a loss that is something else than the
-    mean or the sum of its rows, such as one over pairs of rows.
+    `out` has the model's rows for the targets `y`. Errors: `UsageError` for a loss that is not the mean or the sum of
+    its rows, such as one over pairs of rows.
     """
     rows = len(y) if y.dim() else 1
     if not isinstance(out, Tensor) or not out.dim() or len(out) != rows or rows < 2:
-        return  # nothing says which part of `out` is of which target
+        return  # It is unknown which part of `out` belongs to which target.
     order = torch.arange(rows)
     if y.dim() == 1:
         order = torch.argsort(y, stable=True)
-    # Rows without a target, which sort to an end, are in one half.
+    # Rows without a target are sorted to an end, so that they are in one half.
     halves = order[: rows // 2], order[rows // 2 :]
 
     def values(out: Tensor) -> list[tuple[float, float]]:
@@ -160,7 +161,7 @@ def require_split(loss: Loss, out: Tensor, y: Tensor, shares: LossShares) -> Non
     tolerance = 1e-5
     try:
         whole, *parts = values(out.double() if out.is_floating_point() else out)
-    except (RuntimeError, ValueError):  # a loss of another dtype, such as one with class weights
+    except (RuntimeError, ValueError):  # The loss needs another dtype, such as that of its class weights.
         whole, *parts = values(out.float() if out.is_floating_point() else out)
     require_sum(whole, parts, rows, shares, tolerance, "rows")
 
@@ -173,7 +174,7 @@ def require_sum(
     tolerance: float,
     items: str = "graphs",
 ) -> None:
-    """Errors: `UsageError` where the losses of parts do not come to that of the whole; each is a value and a share."""
+    """Checks that the losses of parts add up to that of the whole. Each is a value and a share. Errors: `UsageError`."""
     total = sum((share if shares.mean else 1.0) * value for value, share in parts if share)
     denominator = sum(share for _, share in parts) if shares.mean else 1.0
     if not denominator or not math.isfinite(whole[0]):

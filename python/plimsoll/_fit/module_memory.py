@@ -1,4 +1,4 @@
-"""What the modules of a model hold of memory during a step."""
+"""Memory of a model's modules during a step."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from plimsoll.arguments import PathLike
 
 @dataclass(frozen=True)
 class ModuleMemory:
-    """Bytes by module over the step of one batch, as `Plan.by_module` gives it. `print` shows it.
+    """Bytes by module during the step of one batch, as returned by `Plan.by_module`. `print` shows it.
 
-    A module holds what it allocates, and what the gradients of its operations allocate; names are those of
-    `named_modules`, "loss" and "optimizer" are steps of training, and "" is what belongs to none.
+    A module holds what it allocates, and what the gradients of its operations allocate. Names are those of
+    `named_modules`; "loss" and "optimizer" are the steps of training, and "" is memory of no module.
     """
 
-    peak: int  #: at the worst moment: `Plan.step` where the plan is exact
-    operation: str  #: of torch, that comes to it
-    held: tuple[tuple[str, int], ...]  #: at the peak by module, the largest first; their sum is `peak`
-    events: int  #: allocations and frees of the step
-    at: tuple[int, ...]  #: events of the timeline's points, each the highest of its stretch
-    modules: tuple[str, ...]  #: that the timeline tells apart, the last of them "others"
-    timeline: tuple[tuple[int, ...], ...]  #: [modules][points], bytes
-    savings: tuple[tuple[str, int], ...]  #: changes that need less, and the bytes that each saves at the peak
-    snapshot: bytes = field(repr=False)  #: for pytorch.org/memory_viz, as `torch.cuda.memory._dump_snapshot` writes it
+    peak: int  #: Bytes at the peak; equals `Plan.step` if the plan is exact.
+    operation: str  #: torch's operation at the peak.
+    held: tuple[tuple[str, int], ...]  #: Bytes by module at the peak, the largest first; their sum is `peak`.
+    events: int  #: Number of allocations and frees in the step.
+    at: tuple[int, ...]  #: The event at each point of the timeline, each the highest in its interval.
+    modules: tuple[str, ...]  #: The modules of the timeline, the last one "others".
+    timeline: tuple[tuple[int, ...], ...]  #: Bytes, [modules][points].
+    savings: tuple[tuple[str, int], ...]  #: Changes that need less memory, and the bytes that each saves at the peak.
+    snapshot: bytes = field(repr=False)  #: For pytorch.org/memory_viz, in the format of `torch.cuda.memory._dump_snapshot`.
 
     def save_snapshot(self, path: PathLike) -> None:
-        """Writes `snapshot`, which pytorch.org/memory_viz opens."""
+        """Writes `snapshot` to a file, which pytorch.org/memory_viz opens."""
         Path(path).write_bytes(self.snapshot)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""A model whose blocks run on a device. Weights, gradients and their sums, and the optimizer stay on the host."""
+"""A model whose blocks run on a device. Weights, gradients, their sums and the optimizer stay on the host."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from plimsoll.errors import UsageError
 
 
 class OnDevice:
-    """Copies of a model's parameters and buffers, which take the place of the model's own while blocks run."""
+    """Copies of a model's parameters and buffers on the device, which replace the model's own while blocks run."""
 
     def __init__(self, model: torch.nn.Module, device: _torch.Device, loss: Loss) -> None:
         self.device = device
@@ -33,7 +33,7 @@ class OnDevice:
 
     @contextmanager
     def placed(self) -> Iterator[None]:
-        """Inside, the model is on the device; what blocks left in its buffers is copied back."""
+        """Puts the model on the device inside the block; changes of its buffers are copied back."""
         before = [tensor.data for tensor in self._own]
         names = [(module, name, buffer) for module in self._model.modules() for name, buffer in module._buffers.items()]
         try:
@@ -45,7 +45,7 @@ class OnDevice:
             self._bring_home(before, names)
 
     def _bring_home(self, before: list[Tensor], names: list[tuple[torch.nn.Module, str, Tensor | None]]) -> None:
-        # All that cannot fail comes first: after an error of the GPU no copy of it works.
+        # Everything that cannot fail comes first, because no copy works after an error of the GPU.
         changed = [(here, tensor.data) for tensor, here in zip(self._own, before) if id(tensor) in self._buffers]
         for tensor, here in zip(self._own, before):
             tensor.data, tensor.grad = here, None
@@ -57,7 +57,7 @@ class OnDevice:
             module._buffers[name] = buffer
             if buffer is None:
                 new.append((module, name, found))
-            else:  # another tensor in its place
+            else:  # Another tensor has replaced the buffer.
                 changed.append((buffer.data, found))
         for on_host, on_gpu in changed:
             on_host.copy_(on_gpu)
@@ -67,7 +67,7 @@ class OnDevice:
     def step(
         self, batch: Data, forward: Forward, weight: float, random: int, recording: _torch.Recording | None = None
     ) -> tuple[list[Tensor | None], float]:
-        """Inside `there`: the gradients of the loss times its weight, on the host, and the loss."""
+        """Returns the gradients of the weighted loss, on the host, and the loss. Call it inside `placed`."""
         seed(self.device, random)
         with on_device(self.device):
             if recording is not None:
@@ -100,11 +100,11 @@ class DeviceTrial(Trial):
         self._on = OnDevice(self.model, device, loss)
 
     def record(self, batch: Data, draws: Draws | None = None) -> Tape:
-        """The tape of a block on the device, the batch itself included; random numbers are drawn as always."""
+        """Returns the tape of a block on the device, including the batch. Ignores `draws`."""
         recording = _torch.Recording()
         with torch.random.fork_rng(devices=generators(self._on.device)), torch.enable_grad():
             self.model.train()
-            if not self._stepped:  # makes the optimizer's state
+            if not self._stepped:  # Make the optimizer's state first.
                 self._step_on_host(self._gradients(batch))
                 self._stepped = True
             hooks = list(self._name_modules())
@@ -126,6 +126,6 @@ class DeviceTrial(Trial):
         parameters = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
         for parameter, gradient in zip(parameters, gradients):
             parameter.grad = gradient
-        for _ in range(2):  # the first makes the optimizer's state
+        for _ in range(2):  # The first step makes the optimizer's state.
             self._step_optimizer()
         self.optimizer.zero_grad(set_to_none=True)

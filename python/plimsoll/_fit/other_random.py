@@ -1,4 +1,4 @@
-"""The generators of random numbers beside torch's: Python's `random` and NumPy's, one each for all threads."""
+"""The random generators other than torch's: Python's `random` and NumPy's. All threads share them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 
 def state() -> Any:
-    """Another one after each draw."""
+    """Returns a value that differs after each draw."""
     name, keys, *rest = np.random.get_state(legacy=True)
     return random.getstate(), name, np.asarray(keys).tobytes(), rest
 
 
 def seed(value: int) -> None:
-    """What they draw from here follows from it."""
+    """Seeds both generators."""
     random.seed(value)
     np.random.seed(np.random.SeedSequence(value).generate_state(4))

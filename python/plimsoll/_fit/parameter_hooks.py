@@ -1,4 +1,4 @@
-"""Hooks of parameters' gradients, which see the gradient of a batch rather than those of its blocks."""
+"""Hooks of parameters' gradients, which see the gradient of a batch instead of those of its blocks."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 import torch
 
-#: Where torch keeps hooks of `Tensor.register_hook` and `Tensor.register_post_accumulate_grad_hook`.
+#: Attributes with the hooks of `Tensor.register_hook` and `Tensor.register_post_accumulate_grad_hook`.
 _BEFORE, _AFTER = "_backward_hooks", "_post_accumulate_grad_hooks"
 
 
 class ParameterHooks:
-    """The hooks that some parameters have, in the order in which they were registered."""
+    """The hooks of some parameters, in the order in which they were registered."""
 
     def __init__(self, parameters: Sequence[torch.Tensor]) -> None:
         self._parameters = parameters
 
     @contextmanager
     def off(self) -> Iterator[None]:
-        """Inside, backward passes call none of them."""
+        """Keeps backward passes inside the block from calling the hooks."""
         kept = [(hooks, dict(hooks)) for parameter in self._parameters for hooks in _of(parameter)]
         for hooks, _ in kept:
             hooks.clear()
@@ -31,7 +31,7 @@ class ParameterHooks:
                 hooks.update(before)
 
     def run(self) -> None:
-        """Calls them on the gradients that the parameters have, as one backward pass would."""
+        """Calls the hooks with the parameters' gradients, as one backward pass would."""
         for parameter in self._parameters:
             if parameter.grad is None:
                 continue

@@ -1,4 +1,4 @@
-"""Forward passes in which graphs that run together leave each other alone, as far as torch's own operations go."""
+"""Forward passes in which graphs do not affect each other through torch's own operations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _WithoutDropout(TorchFunctionMode):  # type: ignore[misc]
 
 
 def plain(forward: Forward) -> Forward:
-    """The same forward pass without dropout, where batch norm has given statistics."""
+    """Returns the same forward pass without dropout, and with given statistics for batch norm."""
     given = with_given_statistics(forward)
 
     def run(model: torch.nn.Module, batch: Data) -> Any:
@@ -37,12 +37,12 @@ def plain(forward: Forward) -> Forward:
 
 
 def in_double(model: torch.nn.Module) -> torch.nn.Module:
-    """A copy of the model in float64."""
+    """Returns a copy of the model in float64."""
     return copied(model).double()
 
 
 def batch_in_double(batch: Data) -> Data:
-    """A copy of the batch whose fields of floating point are in float64."""
+    """Returns a copy of the batch with floating-point fields in float64."""
     batch = batch.clone()
     for name, value in batch.to_dict().items():
         if isinstance(value, torch.Tensor) and value.is_floating_point():
@@ -51,7 +51,7 @@ def batch_in_double(batch: Data) -> Data:
 
 
 def draws(model: torch.nn.Module, batch: Data, forward: Forward) -> bool:
-    """Whether a forward pass draws random numbers, from the generator of torch, Python or NumPy."""
+    """Returns whether a forward pass draws random numbers from the generators of torch, Python or NumPy."""
     before, others = torch.get_rng_state(), other_random.state()
     with torch.no_grad():
         forward(model, batch)

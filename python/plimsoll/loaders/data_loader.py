@@ -58,7 +58,7 @@ class DataLoader(EpochLoader["Batch"]):
     - `pin_memory`: put batches into pinned memory if there is CUDA; otherwise warn, as torch does.
     - `prefetch_factor`: maximum number of batches made ahead, together at most 16 MiB or one batch. 0 uses no thread.
     - `as_numpy`: return each batch as a dictionary of NumPy arrays of the same names, dtypes and shapes, and
-      `edge_ptr` i64 [B+1]. Needs neither torch nor PyTorch Geometric. Their memory is counted and freed like that of
+      `edge_ptr` i64 [B+1]. Needs neither torch nor PyTorch Geometric. Their memory is freed like that of
       tensors.
     - `num_workers`, `persistent_workers` and other arguments for how torch's loader makes batches are accepted.
       Graphs of a `GraphSet` need no processes.
