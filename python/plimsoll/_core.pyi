@@ -204,7 +204,7 @@ class EdgeListOptions:
     header: bool
 
 class NodeTableOptions:
-    table: str  # a path, or empty, as the other two
+    table: str  # a path or "", as are feature_array and label_array
     id: str
     label: str
     split: str
@@ -216,7 +216,7 @@ class NodeTableOptions:
 class GraphOptions:
     edges: EdgeListOptions
     nodes: NodeTableOptions
-    splits: list[str]  # paths of train, valid and test, or empty
+    splits: list[str]  # paths of train, valid and test, each may be ""
     node_count: int
     ids: str
     direction: str

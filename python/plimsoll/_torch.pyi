@@ -1,10 +1,10 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-# Peak, operation, bytes by module at the peak, events, and a timeline: its events, modules and bytes.
+# The peak, its operation, bytes by module at the peak, the number of events, and the timeline's events, modules and bytes.
 Profile = tuple[int, str, list[tuple[str, int]], int, list[int], list[str], list[list[int]]]
 
-# A GPU, or its stand-in: once it is open torch's tensors there lie in one region, within the budget.
+# A GPU, or a stand-in for one. Once it is open, all of torch's tensors on it are in one region, within the budget.
 class Device:
     torch: str
     budget: int
@@ -75,7 +75,7 @@ def begin_peak() -> int: ...
 def end_peak(outer: int) -> None: ...
 def peak() -> int: ...
 
-# What the main thread of a rank does, for threads that watch over the ranks.
+# The state of a rank's main thread, for the threads that watch the ranks.
 class RankWatch:
     waiting_s: float
     in_step: bool

@@ -16,7 +16,7 @@ from plimsoll._fit.budget import limit, naming_a_budget
 from plimsoll._fit.callers_random import CallersRandom
 from plimsoll._fit.device import device_of, generators, same_bits_each_time
 from plimsoll._fit.lanes import checked_lanes, require_agreement
-from plimsoll._fit.loss_shares import shares_of
+from plimsoll._fit.loss_shares import LossShares, shares_of
 from plimsoll._fit.process_group import is_first_rank, ranks
 from plimsoll._fit.progress import FitProgress
 from plimsoll._fit.result import Fit
@@ -38,7 +38,7 @@ _TRAINED_LOSS = (
 
 
 class _Ready(NamedTuple):
-    """What training needs, once it is planned."""
+    """What training needs once it is planned."""
 
     callers: CallersRandom
     blocks: BlockList
@@ -75,74 +75,75 @@ def fit(
     device: str | torch.device = "cpu",
     device_budget: Budget = None,
 ) -> Fit:
-    """Trains a model of PyTorch Geometric on a data set of small graphs, within a budget of memory.
+    """Trains a model of PyTorch Geometric on a data set of small graphs, within a memory budget, and returns a report.
 
-    A batch of `batch_size` graphs is run in blocks of whole graphs, whose gradients are summed up in the order of the
-    blocks before the optimizer steps; so memory is that of one block, whatever the batch. Which graphs make up a
-    block follows from (`seed`, epoch) and the limits in `block`; before each block torch's generator, Python's `random`
-    and NumPy's are seeded from (`seed`, epoch, block), and they are as before when `fit` returns. So the weights are the
-    same to the bit for every budget. Generators of the caller's own, in a model or a data set, are not seeded.
+    Each batch of `batch_size` graphs runs in blocks of whole graphs. The gradients of the blocks are summed in order
+    before the optimizer steps, so memory is that of one block, whatever the batch. The graphs of a block follow from
+    (`seed`, epoch) and the limits in `block`. Before each block torch's generator, Python's `random` and NumPy's are
+    seeded from (`seed`, epoch, block); when `fit` returns they are as before. The weights are therefore the same to
+    the bit for every budget. Other generators, in a model or a data set, are not seeded.
 
-    Blocks run at once in as many threads as torch has, as far as the budget has room, where a step leaves nothing in the
-    model and draws from no generator but torch's (`plimsoll._fit.apart`); the weights are then the same for any number of
-    threads, too. Other models run one block after the other, with all of torch's threads, whose number is part of the
-    result.
+    - `model`: a model on the CPU, with at least one parameter that requires a gradient. It is left in training mode.
+    - `dataset`: graphs of a `GraphSet`, or a list or data set of `Data`.
+    - `loss`: `loss(out, batch.y)` is a mean over the rows of `batch.y`, by which blocks are weighted, or a sum. Class
+      weights and `ignore_index` count for torch's cross entropy and NLL, as a module, a function or a
+      `functools.partial`. A mean over other items needs `weights`, or a loss that returns (sum, count). Before the
+      first step a few graphs are used to check that the loss can be split into blocks.
+    - `optimizer`: an optimizer over parameters of the model only, or a function that makes one from parameters; by
+      default Adam. To clip gradients, give `optimizer.register_step_pre_hook` a function `(optimizer, args, kwargs)`
+      that returns None (docs/python/training.md). Hooks of parameters see the gradient of the batch.
+    - `epochs`, `start_epoch`: epochs `start_epoch` to `epochs - 1` run. A call that continues with the same model and
+      optimizer trains as one call would have.
+    - `batch_size`: graphs per batch.
+    - `block`: limits of a block.
+    - `budget`: as in `plimsoll.budget`.
+    - `seed`, `shuffle`: determine the order of graphs.
+    - `lanes`: number of parts, a power of two up to 64, in which the blocks of a batch are summed, and the maximum
+      number of ranks. Weights are the same for any number of ranks up to `lanes`, including one, and differ for other
+      `lanes` (docs/ranks.md).
+    - `forward`, `follow_batch`, `exclude_keys`: as in `plan`.
+    - `weights`: `weights(batch)` returns how many items the loss of a block is a mean over.
+    - `couples`: "exact" or "allow"; see below.
+    - `on_epoch`: `on_epoch(epoch, loss)` is called after each epoch. It may step a schedule, or freeze and unfreeze
+      parameters, after which `fit` plans again. Its random draws continue the caller's, as if `fit` drew nothing.
+    - `progress`: called with the graphs done and the total. By default a terminal shows a bar, and a table at the
+      end.
+    - `run`: a new folder for the journal of the run, for `plimsoll top`, `compare` and `sync`.
+    - `trackers`: as `run.trackers` in a recipe. A missing package is a `UsageError` before training starts
+      (docs/seeing.md).
+    - `device`, `device_budget`: with "cuda" blocks run on the GPU, one after the other, within `device_budget` of its
+      memory (docs/gpu.md#python); the weights are the same for every such budget. The model stays on the CPU, where
+      gradients are summed and the optimizer steps.
 
-    Where torch.distributed is initialised, all processes of the default group, which must be gloo's, call it with the same
-    arguments and weights and share the blocks. `lanes`, a power of two up to 64, is in how many parts the blocks of a batch
-    are added up, and the most ranks that there may be: the weights are the same for any number of ranks up to `lanes`, one
-    included, and others for other `lanes` (docs/ranks.md).
+    Threads: blocks run at once in as many threads as torch has, as far as the budget allows, if a step changes
+    nothing in the model and draws only from torch's generator. The weights are then the same for any number of
+    threads. Other models run one block after the other with all of torch's threads, whose number affects the result.
+    The seeded generators are shared by all threads of the process, so several calls of `fit` in threads at once are
+    not reproducible.
 
-    `loss(out, batch.y)` is a mean over the rows of `batch.y`, by which blocks are weighted, or a sum. Class weights and
-    `ignore_index` count where torch's cross entropy or NLL has them, as a module, a function or a `functools.partial`. A mean over
-    other items needs `weights(batch)`, which gives how many of them a block has, or a loss that returns (sum, count).
-    Whether a loss can be split into blocks is tried on a few graphs before the first step. `optimizer` is over
-    parameters of the model alone, or makes one of them; by default Adam. `forward`, `follow_batch` and `exclude_keys` are as in
-    `plan`. To clip gradients, give `optimizer.register_step_pre_hook` a function `(optimizer, args, kwargs)` that returns None
-    (docs/python/training.md). Hooks of parameters see the gradient of the batch. The model is left in training mode.
+    Ranks: if torch.distributed is initialised, all processes of the default group, which must use gloo, call this
+    with the same arguments and weights and share the blocks.
 
-    Epochs `start_epoch` to `epochs - 1` run: a call that goes on with the same model and optimizer trains as one call would
-    have. `on_epoch(epoch, loss)` is called after each epoch, and the place to step a schedule, or to freeze and unfreeze
-    parameters, after which `fit` plans again; what it draws at random goes on from the caller's draws, as if `fit` drew nothing.
-    `progress` is called with the graphs done and in all; by default a bar shows them on a terminal, and a table follows.
-    With `run`, a new folder, the journal of the run is written there, for `plimsoll top`, `compare` and `sync`; `trackers`
-    are those of `run.trackers`, and a missing package is a `UsageError` before training starts (docs/seeing.md).
-    These generators are one each for all threads: runs in several threads at once are not reproducible.
+    Batch norm uses the statistics of the whole batch, with their gradients, at the cost of two more passes over its
+    blocks per call; `Fit.batch_norm` names the modules. Any other operation whose result depends on several graphs
+    would see those of a block, and is refused by name. With `couples="allow"` such operations, and batch norm, use
+    the graphs of a block; a warning and `Fit.couples` name the modules.
 
-    Batch norm has the statistics of the whole batch, and their gradients, at the price of two more passes over its blocks for
-    each call (`Fit.batch_norm` names the modules). Any other operation that looks at several graphs would see those of a block:
-    it is refused by name. With `couples="allow"` it trains so, and so does batch norm; a warning and `Fit.couples` name these
-    modules.
+    Before training it plans (see `plan`), within the smallest of all budgets in force. A budget in which the largest
+    block does not fit is refused, naming the smallest budget that works; if the plan itself does not fit, that budget
+    is found without the budget.
 
-    With `device="cuda"` blocks run on the GPU, one after the other, within `device_budget` of its memory (docs/gpu.md#python):
-    the weights are the same for every such budget. The model stays on the CPU, where gradients are summed and the optimizer
-    steps.
-
-    Before it trains it plans (`plan`), within the least of all budgets in force: one that the largest block does not fit in
-    is refused with the smallest that works, which is planned without the budget where it has no room for the plan.
-
-    Errors: `BudgetExceeded`; `UsageError`, as for a loss over pairs of rows; `Failure` for a loss that is no number; what
-    model and loss raise. The model then has the weights of the last whole batch; running statistics may be of blocks after
-    it.
+    Errors: `BudgetExceeded`; `UsageError`, for example for a loss over pairs of rows; `Failure` if the loss is not
+    finite; and what model and loss raise. The model then has the weights after the last complete batch; running
+    statistics may include blocks after it.
     """
     require_cpu(model)
-    epochs = whole("epochs", epochs, 1)
-    start_epoch = whole("start_epoch", start_epoch, 0)
-    if start_epoch >= epochs:
-        raise UsageError(f"start_epoch: is {start_epoch}, expected less than epochs, which is {epochs}: epochs counts from 0")
+    to_train = _epochs(start_epoch, epochs)
     if couples not in ("exact", "allow"):
         raise UsageError(f'couples={couples!r}: expected "exact" or "allow"')
     lanes = checked_lanes(lanes)
-    shares = shares_of(loss)
-    if weights is not None:
-        if not callable(weights):
-            found = f"a tensor of shape {tuple(weights.shape)}" if isinstance(weights, torch.Tensor) else f"{weights!r:.60}"
-            raise UsageError(
-                f"weights: expected a function of a batch that gives how many items its loss is a mean over, found {found}; "
-                "give weights=lambda batch: batch.train_mask.sum(), or class weights as torch.nn.CrossEntropyLoss(weight=...)"
-            )
-        shares = shares._replace(weights=weights)
-    settings = {"model": model, "loss": loss, "epochs": epochs, "batch_size": batch_size, "block": block, "shuffle": shuffle}
+    shares = _shares(loss, weights)
+    settings = {"model": model, "loss": loss, "epochs": to_train.stop, "batch_size": batch_size, "block": block, "shuffle": shuffle}
     journal = None if run is None or not is_first_rank() else RunJournal(run, seed=seed, settings=settings, trackers=trackers)
     if run is None and trackers:
         raise UsageError("trackers follow the journal of a run; give run, the folder for it")
@@ -155,52 +156,87 @@ def fit(
         callers = enter.enter_context(CallersRandom(generators(gpu)))
         blocks = BlockList(dataset, batch_size, block, seed, shuffle, follow_batch, exclude_keys, shares.share)
         stepper = _optimizer(model, optimizer)
-        found = Fit(start_epoch)
+        found = Fit(to_train.start)
         tries = Tries()
         training = _Training(model, stepper, blocks, forward, loss, shares, lanes, found, gpu, tries)
         tries.run(lambda: training.look(couples), None)
         if gpu is not None:
             enter.enter_context(same_bits_each_time())
         threads = enter.enter_context(_threads(gpu))
-        steps = training.plan(range(start_epoch, epochs), threads, journal)
+        steps = training.plan(to_train, threads, journal)
         enter.callback(training.close)
         return _Ready(callers, blocks, stepper, found, training, threads, steps)
 
     with ExitStack() as enter:
         memory, ready = prepared_within(budget, enter, journal or nullcontext(), prepare, lambda ready: ready.found.smallest_budget)
-        callers, blocks, stepper, found, training, threads, steps = ready
+        blocks, found = ready.blocks, ready.found
         with naming_a_budget():
-            require_agreement(model, blocks, {"epochs": epochs, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
+            require_agreement(model, blocks, {"epochs": to_train.stop, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
             if gpu is not None:
                 enter.callback(gpu.end_peak, gpu.begin_peak())
             if journal is not None:
-                _start(journal, model, blocks, epochs - start_epoch, found, limit())
-        shown = enter.enter_context(FitProgress(progress, len(blocks.sizes), range(start_epoch, epochs)))
-        stepper.zero_grad(set_to_none=True)
-        try:
-            for epoch in range(start_epoch, epochs):
-                begin = time.perf_counter()
-                with naming_a_budget():
-                    if training.is_outdated():
-                        steps = training.plan(range(epoch, epochs), threads, journal)
-                    found.losses.append(steps.epoch(epoch, shown))
-                found.seconds.append(time.perf_counter() - begin)
-                shown.epoch(epoch, found.losses[-1], found.seconds[-1])
-                if journal is not None:
-                    rate = float(stepper.param_groups[0]["lr"])
-                    journal.epoch(epoch + 1, len(blocks.sizes), training_loss=found.losses[-1], learning_rate=rate)
-                if on_epoch is not None:
-                    with callers.back():
-                        on_epoch(epoch, found.losses[-1])
-            if journal is not None:
-                journal.end(reruns=found.reruns)
-        finally:
-            stepper.zero_grad(set_to_none=True)
+                _start(journal, model, blocks, len(to_train), found, limit())
+        shown = enter.enter_context(FitProgress(progress, len(blocks.sizes), to_train))
+        _train(ready, to_train, shown, journal, on_epoch)
         if gpu is not None:
             found.device_peak = gpu.context + gpu.peak
     found.peak, found.peak_process = memory.peak, memory.peak_process
     shown.table(found)
     return found
+
+
+def _epochs(start_epoch: int, epochs: int) -> range:
+    """Returns the epochs to train. Errors: `UsageError`."""
+    epochs = whole("epochs", epochs, 1)
+    start_epoch = whole("start_epoch", start_epoch, 0)
+    if start_epoch >= epochs:
+        raise UsageError(f"start_epoch: is {start_epoch}, expected less than epochs, which is {epochs}: epochs counts from 0")
+    return range(start_epoch, epochs)
+
+
+def _shares(loss: Loss, weights: Callable[[Data], float | torch.Tensor] | None) -> LossShares:
+    """Returns how the loss is split into blocks. Errors: `UsageError`."""
+    shares = shares_of(loss)
+    if weights is None:
+        return shares
+    if not callable(weights):
+        found = f"a tensor of shape {tuple(weights.shape)}" if isinstance(weights, torch.Tensor) else f"{weights!r:.60}"
+        raise UsageError(
+            f"weights: expected a function of a batch that gives how many items its loss is a mean over, found {found}; "
+            "give weights=lambda batch: batch.train_mask.sum(), or class weights as torch.nn.CrossEntropyLoss(weight=...)"
+        )
+    return shares._replace(weights=weights)
+
+
+def _train(
+    ready: _Ready,
+    epochs: range,
+    shown: FitProgress,
+    journal: RunJournal | None,
+    on_epoch: Callable[[int, float], object] | None,
+) -> None:
+    """Trains these epochs and records each in the report, in `shown` and in the journal."""
+    callers, blocks, stepper, found, training, threads, steps = ready
+    stepper.zero_grad(set_to_none=True)
+    try:
+        for epoch in epochs:
+            begin = time.perf_counter()
+            with naming_a_budget():
+                if training.is_outdated():
+                    steps = training.plan(range(epoch, epochs.stop), threads, journal)
+                found.losses.append(steps.epoch(epoch, shown))
+            found.seconds.append(time.perf_counter() - begin)
+            shown.epoch(epoch, found.losses[-1], found.seconds[-1])
+            if journal is not None:
+                rate = float(stepper.param_groups[0]["lr"])
+                journal.epoch(epoch + 1, len(blocks.sizes), training_loss=found.losses[-1], learning_rate=rate)
+            if on_epoch is not None:
+                with callers.back():
+                    on_epoch(epoch, found.losses[-1])
+        if journal is not None:
+            journal.end(reruns=found.reruns)
+    finally:
+        stepper.zero_grad(set_to_none=True)
 
 
 def _require_for_device(model: torch.nn.Module, loss: Loss) -> None:
@@ -215,7 +251,7 @@ def _require_for_device(model: torch.nn.Module, loss: Loss) -> None:
 
 @contextmanager
 def _threads(gpu: object) -> Iterator[int]:
-    """How many threads torch has now; they are as before afterwards."""
+    """Yields the number of threads for blocks, torch's or 1 with a GPU, and restores torch's number afterwards."""
     threads = torch.get_num_threads()
     try:
         yield 1 if gpu is not None else threads
@@ -224,7 +260,7 @@ def _threads(gpu: object) -> Iterator[int]:
 
 
 def _optimizer(model: torch.nn.Module, optimizer: Optimizer | None) -> torch.optim.Optimizer:
-    """Errors: `UsageError` for one that steps otherwise, or over other parameters."""
+    """Returns the optimizer. Errors: `UsageError` for one that steps in an unsupported way, or has parameters of others."""
     make = torch.optim.Adam if optimizer is None else optimizer
     if not callable(make) and not isinstance(make, torch.optim.Optimizer):
         raise UsageError(f"optimizer={make!r}: expected one of torch.optim, or what makes one of parameters")

@@ -1,11 +1,11 @@
-"""`plimsoll.plan`: what training a model takes of memory, said before it runs."""
+"""`plimsoll.plan`: computes the memory that training a model needs, before the run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from plimsoll._fit.budget import limit as limit_in_force
 from plimsoll._fit.budget import naming_a_budget, smallest_budget
 from plimsoll._fit.device import device_of, generators
 from plimsoll._fit.module_memory import ModuleMemory
-from plimsoll._fit.planner import Needs, graphs_of, largest_batch, worst_of
+from plimsoll._fit.planner import Need, Needs, graphs_of, largest_batch, worst_of
 from plimsoll._fit.sharding import Share, checked, share_of
 from plimsoll._fit.steps import Forward, Loss, by_names, require_cpu
 from plimsoll._fit.trial import Optimizer, Trial, bytes_of, tensors_in
@@ -36,56 +36,60 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run takes of memory, in bytes. `print` shows it."""
+    """The memory of a run, in bytes. `print` shows it."""
 
-    parameters: int  #: the model's parameters and buffers
-    gradients: int  #: of all parameters when the backward pass ends; of "zero2" those that a rank keeps
-    optimizer: int  #: what the optimizer keeps from step to step; with sharding a rank's share
-    batch: int  #: the tensors of the worst batch
-    step: int  #: activations, gradients and what operations need while they run, at the worst moment of its step
-    outside: int  #: what the process holds beside: interpreter, libraries, other tensors
-    worst: Size  #: the batch that takes most
-    operation: str  #: of torch, in which its step comes to its peak
-    held_at_peak: tuple[tuple[str, int], ...]  #: bytes by the operation that asked for them, the largest first
-    exact: bool  #: whether the worst batch was run; else its need is worked out from smaller ones
-    difference: str  #: where operations allocate by more than a batch's counts, so that what was not run is an estimate
-    largest_batch: int | None  #: how many graphs fit the budget, or the limit found, whichever of the data they are;
-    #: None where batches are parts of one graph, and where nothing says which graphs there are
-    budget: int | None  #: that it was made for
-    sharding: str | None  #: of gradients and optimizer among ranks: "zero1", "zero2", or None
-    ranks: int  #: of which one is planned
-    memory: ModuleMemory = field(repr=False)  #: of the step on the worst batch
-    device: str = "cpu"  #: whose memory all of this is; `outside` is then what driver and libraries hold of it
-    bound: bool = False  #: whether random numbers decide which operations run, as with stochastic depth: a step takes this or less
-    between: int = 0  #: of a device: what is lost between tensors, and may be taken for kernels that are loaded later
+    parameters: int  #: The model's parameters and buffers.
+    gradients: int  #: Gradients of all parameters at the end of the backward pass; with "zero2" those that a rank keeps.
+    optimizer: int  #: State that the optimizer keeps from step to step; with sharding a rank's share.
+    batch: int  #: The tensors of the worst batch.
+    step: int  #: Activations, gradients and temporary memory of operations, at the peak of the worst batch's step.
+    outside: int  #: What else the process holds: interpreter, libraries, other tensors.
+    worst: Size  #: The batch that takes the most memory.
+    operation: str  #: torch's operation at the peak of its step.
+    held_at_peak: tuple[tuple[str, int], ...]  #: Bytes at the peak by the operation that allocated them, the largest first.
+    exact: bool  #: Whether the worst batch was run. Otherwise its need is computed from smaller batches.
+    difference: str  #: Where allocations depend on more than a batch's counts, so that other batches are estimates; "" if nowhere.
+    largest_batch: int | None  #: Number of graphs that fit the budget, or the limit found, whichever graphs of the data they are;
+    #: None if batches are parts of one graph, or if the graphs are not known.
+    budget: int | None  #: The budget that the plan is for; None without one.
+    sharding: str | None  #: Sharding of gradients and optimizer among ranks: "zero1", "zero2", or None.
+    ranks: int  #: Number of ranks. The plan is for one of them.
+    memory: ModuleMemory = field(repr=False)  #: Memory by module during the step on the worst batch.
+    device: str = "cpu"  #: The device that all numbers are for. For a GPU `outside` is the memory of driver and libraries there.
+    bound: bool = False  #: Whether `step` is an upper bound, because random numbers decide which operations run (stochastic depth).
+    between: int = 0  #: For a device: bytes lost between tensors, and for kernels that are loaded later.
 
     def by_module(self) -> ModuleMemory:
-        """Which module of the model holds what at the peak of `step` and over it, and a snapshot for
-        pytorch.org/memory_viz."""
+        """Returns the memory by module during `step`, and a snapshot for pytorch.org/memory_viz."""
         return self.memory
 
     @property
     def tensors(self) -> int:
-        """The most bytes that the ledger will hold of the run: the peak to the byte where the plan is exact and the
-        run keeps nothing from one step to the next."""
+        """Maximum bytes that the ledger will hold during the run.
+
+        It is exact to the byte if the plan is exact and the run keeps nothing from one step to the next.
+        """
         return self.parameters + self.optimizer + self.batch + self.step
 
     @property
     def peak(self) -> int:
-        """Of the whole process."""
+        """Peak bytes of the whole process, or of the device."""
         return self.outside + self.tensors
 
     @property
     def smallest_budget(self) -> int:
-        """The least budget that the run works with in any process like this, in whole MiB: the peak, the slack of
-        `plimsoll.budget` and 2 MiB; of a device the peak and what is lost between tensors."""
+        """The smallest budget that the run works with in any such process, in bytes of whole MiB.
+
+        It is the peak plus the slack of `plimsoll.budget` plus 2 MiB; for a device the peak plus what is lost between
+        tensors.
+        """
         if self.device != "cpu":
             return -(-(self.peak + self.between) >> 20 << 20)
         return smallest_budget(self.peak)
 
     @property
     def fits(self) -> bool:
-        """Whether it works within the budget; True without one."""
+        """Whether the run works within the budget; True without a budget."""
         minimum = smallest_budget(self.peak, spread=0) if self.device == "cpu" else self.smallest_budget
         return self.budget is None or minimum <= self.budget
 
@@ -126,30 +130,32 @@ def plan(
     device: str | torch.device = "cpu",
     device_budget: Budget = None,
 ) -> Plan:
-    """Says what training any model of PyTorch Geometric takes of memory, before the run.
+    """Computes the memory that training a model of PyTorch Geometric needs, before the run.
 
-    Steps on a few of the batches run on a copy of the model, and every allocation of theirs is written down; what the
-    other batches need is worked out from that, as a function of their graphs, nodes, edges and self-loops, and the
-    one that needs most is run as well. Model, optimizer and torch's generator stay as they are.
+    It runs steps on a few of the batches with a copy of the model and records every allocation. From these it
+    computes what the other batches need, as a function of their graphs, nodes, edges and self-loops, and runs the one
+    that needs the most as well. Model, optimizer and torch's generator stay unchanged.
 
-    `batches` is one `Data` or `Batch`, or what gives them: a `DataLoader` of Plimsoll or of PyTorch Geometric, a
-    list. It is gone through more than once, and stands as before afterwards; where it shuffles, later epochs may have
-    larger batches, which `largest_batch` takes into account. `optimizer` is one that exists, or what makes one of parameters. `forward(model, batch)` gives
-    what `loss(out, batch.y)` takes; by default the model is given the batch's fields by the names of its parameters.
-    Without `training` a forward pass without gradients is planned. With a `budget` planning keeps within it, and the
-    worst batch may be estimated.
+    - `model`: a model on the CPU that can be copied.
+    - `batches`: one `Data` or `Batch`, or an iterable of them: a `DataLoader` of Plimsoll or of PyTorch Geometric, or
+      a list. It is iterated over more than once, and its state is restored afterwards. If it shuffles, later epochs
+      may have larger batches; `Plan.largest_batch` accounts for these.
+    - `loss`: called as `loss(out, batch.y)`.
+    - `optimizer`: an existing optimizer, or a function that makes one from parameters.
+    - `forward`: `forward(model, batch)` returns `out`. By default the model is called with the batch's fields by the
+      names of its parameters.
+    - `training`: if False, plan a forward pass without gradients.
+    - `budget`: planning itself stays within this budget, in which case the worst batch may be estimated.
+    - `sharding`, `ranks`: plan one of `ranks` processes that shard the optimizer's state ("zero1"), or the gradients
+      too ("zero2"), as ZeRO does, where each rank has an even slice of all parameters' elements. `batches` are those
+      of one rank. `step` counts all gradients in full, because a backward pass may hold them before they are reduced.
+      Buffers of the communication library are not included.
+    - `device`, `device_budget`: with "cuda", model, optimizer, batch and step are on the GPU, and all numbers are for
+      its memory. Trial steps run there, within `device_budget` (`plimsoll.budget`).
 
-    With `sharding` the plan is that of one of `ranks` processes, whose batches these are, that shard the optimizer's state
-    ("zero1"), or gradients too ("zero2"), as ZeRO does: each has an even slice of all parameters' elements. `step` counts
-    all gradients in full, as a backward pass may hold them before they are reduced; buffers of the library that
-    communicates come on top.
-
-    With `device="cuda"` it is a loop with model, optimizer, batch and step on the GPU, of whose memory all figures are; what
-    it tries runs there, within `device_budget` (`plimsoll.budget`).
-
-    Errors: `UsageError` (no batches, a model that is not on the CPU or cannot be copied, a sharding other than these),
-    `BudgetExceeded` where the budget is too small for the smallest part of a batch, with the smallest that works, which is
-    planned without the budget; and what model and loss raise.
+    Errors: `UsageError` for no batches, a model that is not on the CPU or cannot be copied, and other values of
+    `sharding`; `BudgetExceeded` if the budget is too small for the smallest part of a batch, naming the smallest
+    budget that works, which is planned without the budget; and what model and loss raise.
     """
 
     def within(budget: Budget) -> Plan:
@@ -184,7 +190,7 @@ def _planned(
         held_before = _torch.held()
         if gpu is not None:
             gpu.warm_up()
-            held_before = gpu.in_use + gpu.workspace  # a backward pass runs in a thread with one of its own
+            held_before = gpu.in_use + gpu.workspace  # A backward pass runs in a thread with its own workspace.
         in_buffer = batches._in_buffer if isinstance(batches, EpochLoader) else None
         needs = Needs(Trial(model, optimizer, forward, loss, training, gpu, in_buffer))
         found = _Found(batches)
@@ -197,17 +203,11 @@ def _planned(
         elsewhere = [*model.parameters(), *model.buffers()]
         if isinstance(optimizer, torch.optim.Optimizer):
             elsewhere += tensors_in(optimizer.state)
-        between = 0
         if gpu is not None:
-            outside, limit = gpu.context + held_before, gpu.budget
-            between = max(needs.packed(worst.size) - worst.step, 0) + (fixed + worst.bytes) // 64 + 2 * _MIB
-            free = limit - outside - fixed - between
+            space = _space_on_device(gpu, needs, worst, fixed, held_before)
         else:
-            _torch.give_back_freed_memory()
-            outside, limit = _torch.outside() + held_before - bytes_of(elsewhere), limit_in_force()
-            if found.in_memory:
-                outside -= worst.batch
-            free = limit - _torch.slack(limit) - outside - fixed
+            space = _space_of_process(held_before - bytes_of(elsewhere) - (worst.batch if found.in_memory else 0), fixed)
+        limit = space.limit
         graphs = None if found.of_one_graph else found.graphs()
         return Plan(
             parameters=trial.parameters,
@@ -215,21 +215,44 @@ def _planned(
             optimizer=share.optimizer,
             batch=worst.batch,
             step=worst.step,
-            outside=outside,
+            outside=space.outside,
             worst=worst.size,
             operation=worst.operation,
             held_at_peak=worst.held,
             exact=worst.run and all(map(needs.spans, found.sizes)) and not needs.are_bounds,
             bound=needs.are_bounds,
             difference=needs.difference,
-            largest_batch=None if graphs is None else largest_batch(needs, graphs, free),
+            largest_batch=None if graphs is None else largest_batch(needs, graphs, space.free),
             budget=limit if budget is not None or gpu is not None or limit < memory.bytes else None,
             sharding=sharding,
             ranks=ranks,
             memory=needs.by_module(worst.size),
             device="cpu" if gpu is None else device,
-            between=between,
+            between=space.between,
         )
+
+
+class _Space(NamedTuple):
+    """Where the plan's bytes have to fit."""
+
+    limit: int  #: The budget.
+    outside: int  #: As `Plan.outside`.
+    free: int  #: What is left for a batch and its step.
+    between: int = 0  #: As `Plan.between`.
+
+
+def _space_on_device(gpu: _torch.Device, needs: Needs, worst: Need, fixed: int, held_before: int) -> _Space:
+    """Returns the space on a device that holds `fixed` bytes of parameters and optimizer."""
+    outside = gpu.context + held_before
+    between = max(needs.packed(worst.size) - worst.step, 0) + (fixed + worst.bytes) // 64 + 2 * _MIB
+    return _Space(gpu.budget, outside, gpu.budget - outside - fixed - between, between)
+
+
+def _space_of_process(held: int, fixed: int) -> _Space:
+    """Returns the space of the process, whose ledger holds `held` bytes that are not the run's."""
+    _torch.give_back_freed_memory()
+    outside, limit = _torch.outside() + held, limit_in_force()
+    return _Space(limit, outside, limit - _torch.slack(limit) - outside - fixed)
 
 
 class _Found:
@@ -241,10 +264,10 @@ class _Found:
         self._random = torch.random.get_rng_state()
         self._of_loader = [(generator, generator.get_state()) for generator in _generators(batches)]
         self.sizes: set[Size] = set()
-        self._largest: list[Data] = []  # by nodes, by edges
+        self._largest: list[Data] = []  # the largest by nodes, and by edges
 
     def go_through(self, needs: Needs) -> None:
-        """Errors: `UsageError` where there is nothing."""
+        """Runs parts of the largest batches, and these. Errors: `UsageError` if there are no batches."""
         largest: list[tuple[int, Data]] = []
         for batch in self._once():
             if not isinstance(batch, Data):
@@ -265,16 +288,16 @@ class _Found:
 
     @property
     def of_one_graph(self) -> bool:
-        """Whether batches were sampled of one graph: a loader says which of its nodes they have."""
+        """Whether batches were sampled from one graph: then they have the numbers of its nodes."""
         return all("n_id" in batch for batch in self._largest)
 
     def _once(self) -> Iterable[Data]:
-        # A copy of a loader, and torch's generator as it was: epochs stay as they are, and each time the same batches come.
+        # Use a copy of a loader and torch's generator as it was, so that epochs do not advance and the same batches come.
         self.rewind()
         return copy(self._batches) if isinstance(self._batches, EpochLoader) else self._batches
 
     def rewind(self) -> None:
-        """Puts torch's generator, and those that the loader has, back to where they were."""
+        """Resets torch's generator, and those of the loader, to where they were."""
         torch.random.set_rng_state(self._random)
         for generator, state in self._of_loader:
             generator.set_state(state)
@@ -283,7 +306,7 @@ class _Found:
         return next((batch for batch in self._once() if size_of(batch) == size), None)
 
     def graphs(self) -> NDArray[np.int64] | None:
-        """The counts of each graph that batches may have: of the loader's data set, or of the batches themselves."""
+        """Returns the counts of each graph that batches may have, from the loader's data set or the batches themselves."""
         dataset: Any = getattr(self._batches, "dataset", self._batches)
         dataset = as_graphs(dataset) or dataset
         if isinstance(dataset, Graphs):
@@ -293,13 +316,13 @@ class _Found:
         try:
             if len(dataset) and isinstance(dataset[0], Data):
                 return graphs_of(dataset[i] for i in range(len(dataset)))
-        except (NotImplementedError, LookupError, TypeError):  # it has keys of its own, or gives graphs another way
+        except (NotImplementedError, LookupError, TypeError):  # It has other keys than numbers.
             pass
         return None
 
 
 def _generators(loader: Any) -> list[torch.Generator]:
-    """Those of a loader, and of the samplers that choose its batches."""
+    """Returns the generators of a loader, and of the samplers that choose its batches."""
     batch_sampler = getattr(loader, "batch_sampler", None)
     owners = (loader, getattr(loader, "sampler", None), batch_sampler, getattr(batch_sampler, "sampler", None))
     found = (getattr(owner, "generator", None) for owner in owners)

@@ -1,4 +1,4 @@
-"""What any batch needs of memory, worked out from the tapes of a few."""
+"""Computes the memory that any batch needs from the tapes of a few."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from plimsoll._fit.trial import Tape, Trial, rounding
 from plimsoll.data.sizes import Size, size_of
 from plimsoll.errors import BudgetExceeded
 
-_PARTS = (0.75, 0.5, 0.375, 0.25, 0.125)  # of a batch, tried beside it, and
-_FEW = (1, 2, 3, 5)  # of its graphs, which tell of all where the budget has no room for more
-_ROUNDS = 3
+_PARTS = (0.75, 0.5, 0.375, 0.25, 0.125)  # fractions of a batch that are tried in addition to it
+_FEW = (1, 2, 3, 5)  # numbers of its graphs that are tried, which suffice if the budget does not allow more
+_ROUNDS = 3  # maximum times that the worst batch is run
 
 
 class Need(NamedTuple):
-    """What one batch takes, in bytes as the ledger enters them."""
+    """What one batch takes, in bytes as the ledger counts them."""
 
     size: Size
     batch: int
     step: int
     operation: str
-    held: tuple[tuple[str, int], ...]  #: at the peak, by operation, the largest first; empty where it was not run
-    run: bool
+    held: tuple[tuple[str, int], ...]  #: Bytes at the peak by operation, the largest first; empty if it was not run.
+    run: bool  #: Whether it was run.
 
     @property
     def bytes(self) -> int:
@@ -40,11 +40,11 @@ class Need(NamedTuple):
 
 
 class Needs:
-    """Tapes of a few batches, and what follows for all others.
+    """Tapes of a few batches, and the needs of all others computed from them.
 
-    Where the sizes of all tensors are affine in a batch's graphs, nodes, edges and self-loops, and if not in these alone, in
-    the rows that padding to the largest graph makes, and the sequence of allocations is the same for every batch, it is
-    exact; else `difference` says at which operation it is not.
+    The result is exact if the sizes of all tensors are affine in a batch's graphs, nodes, edges and self-loops, or in
+    these and the rows that padding to the largest graph makes, and if all batches have the same sequence of
+    allocations. Otherwise `difference` names the operation at which it is not.
     """
 
     def __init__(self, trial: Trial) -> None:
@@ -52,14 +52,16 @@ class Needs:
         self.tapes: dict[Size, Tape] = {}
         self.refused: BudgetExceeded | None = None
         self._model: _torch.TapeModel | None = None
-        self._unusable: set[Size] = set()  # on which the model does not run, as batch norm after pooling does not on one graph
+        self._unusable: set[Size] = set()  # sizes on which the model does not run, such as one graph with batch norm after pooling
         self._pads = False  # whether sizes follow padded graphs
         self._paths: RandomPaths | None = None
-        self._several = False  # whether what follows is of batches of several graphs alone
+        self._several = False  # whether the fit is only for batches of several graphs
 
     def run(self, batch: Data, may_fail: bool = False) -> None:
-        """Runs a step on a batch, unless one of its size was; one that the budget refuses is left out, and with `may_fail` one
-        that the model does not run on."""
+        """Runs a step on a batch, unless one of its size was run.
+
+        A batch that the budget refuses is left out, and with `may_fail` also one that the model does not run on.
+        """
         size = size_of(batch)
         if size in self.tapes or size in self._unusable:
             return
@@ -85,16 +87,16 @@ class Needs:
 
     @property
     def are_bounds(self) -> bool:
-        """Whether random numbers decide which operations run, so that a step takes this much or less."""
+        """Whether random numbers decide which operations run, so that needs are upper bounds."""
         return self._paths is not None and self._paths.found
 
     def leave_out(self, refusal: BudgetExceeded) -> None:
-        """Of a batch that there was no room for."""
+        """Records that there was no memory for a batch."""
         self.refused = refusal.alone()
         settle()
 
     def run_parts(self, batch: Data) -> None:
-        """Runs the first graphs of a batch, several counts of them. The model need not run on one graph."""
+        """Runs the first graphs of a batch, in several numbers. The model need not run on one graph."""
         if not isinstance(batch, Batch):
             return
         for count in counts_of_parts(batch.num_graphs):
@@ -102,11 +104,11 @@ class Needs:
 
     @property
     def difference(self) -> str:
-        """Why needs are not exact; empty where they are."""
+        """Why needs are not exact; "" if they are."""
         return self._fitted().difference
 
     def of(self, size: Size) -> Need:
-        """What a batch of this size takes: measured, or worked out; at most that where needs are bounds."""
+        """Returns what a batch of this size takes, measured or computed; an upper bound if `are_bounds`."""
         need = self._of(size)
         return need._replace(step=self._at_most(need.step))
 
@@ -122,7 +124,9 @@ class Needs:
         return need if self.spans(size) else max(need, self._bound(size), key=lambda n: n.bytes)
 
     def packed(self, size: Size) -> int:
-        """Bytes of one stretch that hold all of a step on such a batch, each piece where there is room as it comes."""
+        """Returns the bytes of one memory range that holds a whole step on such a batch, placing each tensor at the
+        first fit.
+        """
         return self._at_most(self._packed(size))
 
     def _packed(self, size: Size) -> int:
@@ -132,7 +136,7 @@ class Needs:
         return packed if self.spans(size) else max(packed, self._bound(size).step)
 
     def by_module(self, size: Size) -> ModuleMemory:
-        """Likewise, by module; of a batch that was not run without any where what is allocated depends on the data."""
+        """Returns the memory by module; without modules for a batch that was not run, if allocations depend on the data."""
         savings = self._savings(size)
         if (tape := self.tapes.get(size)) is not None:
             return module_memory(tape.recording.by_module(), savings, tape.recording.snapshot())
@@ -142,7 +146,7 @@ class Needs:
         return module_memory((*model.peak(terms), [], 0, [], [], []), savings)
 
     def _savings(self, size: Size) -> tuple[tuple[str, int], ...]:
-        """What a smaller batch saves, as far as it is known from what was run."""
+        """Returns what a smaller batch saves, as far as it follows from what was run."""
         graphs, nodes, edges, self_loops = (-(-count // 2) for count in size[:4])
         half = Size(graphs, nodes, edges, self_loops, size.largest)
         saved = self.of(size).step - self.of(half).step
@@ -151,19 +155,23 @@ class Needs:
         return ((f"batches of {half.graphs} graphs", saved),)
 
     def spans(self, size: Size) -> bool:
-        """Whether what was run says it all of batches of this size: its counts are a combination of theirs."""
+        """Returns whether the batches that were run determine the need of this size: its counts are a combination of
+        theirs.
+        """
         if size.edges == 0 and size not in self.tapes and any(other.edges for other in self.tapes):
             return False
         self._fitted()
         if self._several and size.graphs == 1:
             return size in self.tapes
         rows = np.array([self._terms(other) for other in self.tapes if other.graphs > 1 or not self._several], float)
-        scale = rows.max(axis=0, initial=1)  # pairs of rows are many
+        scale = rows.max(axis=0, initial=1)  # The numbers of pairs of rows are much larger than the others.
         rank = np.linalg.matrix_rank
         return bool(rank(rows / scale) == rank(np.vstack([rows, self._terms(size)]) / scale))
 
     def _bound(self, size: Size) -> Need:
-        """From above, as far as needs grow with every count: the need of another as often as it goes into this one."""
+        """Returns an upper bound, if needs grow with every count: the smallest multiple of another need that covers this
+        size.
+        """
         smallest: Need | None = None
         for other, tape in self.tapes.items():
             if any(a and not b for a, b in zip(self._terms(size), self._terms(other))):
@@ -183,7 +191,7 @@ class Needs:
             return self._model
         if self.refused is not None and not self.tapes:
             raise BudgetExceeded(f"there is no room for a step on one graph: {self.refused}")
-        # Without edges the sequence of operations may be another; so it may be of one graph, which needs no padding.
+        # Batches without edges may run other operations, and so may batches of one graph, which need no padding.
         tapes = [tape for tape in self.tapes.values() if tape.size.edges] or list(self.tapes.values())
         several = [tape for tape in tapes if tape.size.graphs > 1]
         terms = [tape.size.terms for tape in tapes]
@@ -208,14 +216,14 @@ class Needs:
 
 
 def counts_of_parts(graphs: int) -> list[int]:
-    """How many of the graphs of a batch are tried."""
+    """Returns the numbers of graphs of a batch that are tried."""
     return sorted({min(count, graphs) for count in (*_FEW, *(int(graphs * part) for part in _PARTS)) if count})
 
 
 def worst_of(needs: Needs, sizes: Iterable[Size], batch_of: Callable[[Size], Data | None]) -> Need:
-    """The need of the batch that takes most, which is run where `batch_of` gives it and the budget allows."""
+    """Returns the need of the batch that takes the most, which is run if `batch_of` returns it and the budget allows."""
     sizes = set(sizes)
-    for _ in range(len(Size._fields)):  # each that is run adds a dimension to what is known
+    for _ in range(len(Size._fields)):  # Each batch that is run adds a dimension to what is known.
         unknown = [size for size in sizes if not needs.spans(size)]
         if not unknown or (batch := batch_of(max(unknown, key=lambda size: needs.of(size).bytes))) is None:
             break
@@ -229,10 +237,10 @@ def worst_of(needs: Needs, sizes: Iterable[Size], batch_of: Callable[[Size], Dat
 
 
 def largest_batch(needs: Needs, graphs: NDArray[np.int64], free: int) -> int:
-    """How many graphs fit into `room` bytes whichever they are; `graphs` are the counts of each, i64 [G, 4]."""
+    """Returns how many graphs fit into `free` bytes, whichever they are. `graphs` i64 [G, 4] has the counts of each."""
     graphs = np.sort(graphs, axis=0)[::-1]
     largest = int(graphs[0, 1]) if len(graphs) else 0
-    totals = np.cumsum(graphs, axis=0)  # of each count, in any k graphs
+    totals = np.cumsum(graphs, axis=0)  # row k - 1 has the maximum of each count in any k graphs
     fits, too_many = 0, len(totals) + 1
     while fits + 1 < too_many:
         k = (fits + too_many) // 2
@@ -245,6 +253,6 @@ def largest_batch(needs: Needs, graphs: NDArray[np.int64], free: int) -> int:
 
 
 def graphs_of(batches: Iterable[Data]) -> NDArray[np.int64]:
-    """The counts of every graph of some batches, i64 [G, 4]."""
+    """Returns the counts of every graph of some batches, i64 [G, 4]."""
     graphs = [graph for batch in batches for graph in (graphs_in(batch) if isinstance(batch, Batch) else [batch])]
     return np.array([size_of(graph)[:4] for graph in graphs], np.int64).reshape(-1, 4)

@@ -1,4 +1,4 @@
-"""The ranks that share a call, where torch.distributed is initialised. docs/ranks.md."""
+"""The ranks that share a call, if torch.distributed is initialised. See docs/ranks.md."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from plimsoll.errors import UsageError
 
 
 def ranks() -> int:
-    """How many processes share a call; 1 where torch.distributed is not initialised."""
+    """Returns the number of processes that share a call; 1 if torch.distributed is not initialised."""
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
 def is_first_rank() -> bool:
-    """Whether this process writes what the ranks write once."""
+    """Returns whether this process writes the outputs that the ranks share."""
     return ranks() == 1 or dist.get_rank() == 0
 
 
 def group_name() -> str:
-    """Of the default process group; empty where there is one process. Errors: `UsageError` for one without the CPU."""
+    """Returns the name of the default process group; "" for one process. Errors: `UsageError` for a group without gloo."""
     if ranks() == 1:
         return ""
     group = dist.group.WORLD

@@ -1,4 +1,4 @@
-"""What `plimsoll.fit` shows while it trains."""
+"""Shows the progress of `plimsoll.fit`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plimsoll.arguments import Progress
 
 
 class FitProgress:
-    """Calls the caller's function, or shows a bar on a terminal, and a table at the end."""
+    """Calls the caller's function, or shows a bar on a terminal and a table at the end."""
 
     def __init__(self, progress: Progress, graphs: int, epochs: range) -> None:
         self._progress, self._graphs, self._epochs = progress, graphs, epochs
@@ -41,7 +41,7 @@ class FitProgress:
             self._bar.set_description(f"epoch {epoch + 1} of {self._epochs.stop}, loss {loss:.4g}, {seconds:.1f} s")
 
     def table(self, found: Fit) -> None:
-        """Prints what `print(run)` would, on a terminal."""
+        """Prints the report on a terminal, as `print(run)` does."""
         if self._bar is not None:
             print(found, file=sys.stderr)
 

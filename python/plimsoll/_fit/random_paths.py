@@ -1,4 +1,4 @@
-"""Models that choose at random which operations run, as those with stochastic depth do, and what such a step takes at most."""
+"""Bounds the memory of models that choose at random which operations run, such as those with stochastic depth."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from plimsoll.errors import BudgetExceeded
 
 _UNIFORM = {torch.rand, torch.rand_like, torch.Tensor.uniform_}
 _BERNOULLI = {torch.bernoulli, torch.Tensor.bernoulli, torch.Tensor.bernoulli_}
-_WORDS = 624  # numbers of 32 bits that the Mersenne Twister of Python and NumPy gives before it makes new ones
-_HIGH_WORD = 0x12DD9BB3  # a state from which it gives 32 bits that are all one
-_SEEDS = 6
+_WORDS = 624  # 32-bit words of state in the Mersenne Twister of Python and NumPy
+_HIGH_WORD = 0x12DD9BB3  # a word of state that gives 32 bits that are all one
+_SEEDS = 6  # number of seeds to try
 
 
 class _Extremes(TorchFunctionMode):  # type: ignore[misc]
@@ -43,7 +43,7 @@ class _Extremes(TorchFunctionMode):  # type: ignore[misc]
 
 @contextmanager
 def extreme_draws(high: bool) -> Iterator[None]:
-    """Inside, uniform numbers of torch, and the first of Python's `random` and NumPy's, are all at one end of their range."""
+    """Puts uniform numbers of torch, and the first ones of Python's `random` and NumPy, at one end of their range."""
     words = [_HIGH_WORD if high else 0] * _WORDS
     random.setstate((3, (*words, 0), None))
     np.random.set_state(("MT19937", np.array(words, np.uint32), 0, 0, 0.0))
@@ -53,18 +53,18 @@ def extreme_draws(high: bool) -> Iterator[None]:
 
 @contextmanager
 def seeded_draws(seed: int) -> Iterator[None]:
-    """Inside, what torch, Python's `random` and NumPy draw follows from the seed."""
+    """Seeds torch, Python's `random` and NumPy."""
     torch.manual_seed(seed)
     other_random.seed(seed)
     yield
 
 
 class RandomPaths:
-    """Steps of a trial where random numbers decide which operations run.
+    """Steps of a trial whose operations depend on random numbers.
 
-    A step is recorded with all numbers high, with all low, and with a few seeds. Where they differ, the trial draws from one end of
-    the range from then on, so that steps on all batches run the same operations. Where other draws run modules that this end does
-    not, `factor` is how much more all modules take together, each at its largest.
+    A step is recorded with all numbers high, with all low, and with a few seeds. If these differ, the trial draws
+    from one end of the range from then on, so that steps on all batches run the same operations. If other draws run
+    modules that this end does not, `factor` is how much more memory all modules take together, each at its largest.
     """
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class RandomPaths:
         self._others: list[Draws] = []
 
     def look(self, trial: Trial, batch: Data, tape: Tape) -> None:
-        """Compares steps on a batch with the one that `tape` has. Errors: as of `Trial.record`."""
+        """Compares steps on a batch with the step in `tape`. Errors: as in `Trial.record`."""
         if trial.on_device or not _draws(trial, batch):
             return
         ends = _recorded(trial, batch, [partial(extreme_draws, high) for high in (True, False)])
@@ -88,7 +88,7 @@ class RandomPaths:
             self._others = list(others)
 
     def record(self, trial: Trial, batch: Data) -> Tape:
-        """The tape of a step on a batch; brings `factor` up to date."""
+        """Returns the tape of a step on a batch, and updates `factor`."""
         tape = trial.record(batch)
         if self._others:
             held = _held(tape)
@@ -98,12 +98,14 @@ class RandomPaths:
         return tape
 
     def at_most(self, step: int) -> int:
-        """Bytes that a step takes with any draws, where one with these of the trial takes `step`."""
+        """Returns the maximum bytes of a step for any draws, if one with the draws of the trial takes `step`."""
         return math.ceil(step * self.factor)
 
 
 def _recorded(trial: Trial, batch: Data, ways: Sequence[Draws]) -> dict[Draws, Tape]:
-    """Steps with these draws, without those on which the model does not run, as where all nodes are left out."""
+    """Returns the tapes of steps with these draws, without those on which the model does not run, such as with no nodes
+    left.
+    """
     tapes = {}
     for draws in ways:
         try:
@@ -116,17 +118,17 @@ def _recorded(trial: Trial, batch: Data, ways: Sequence[Draws]) -> dict[Draws, T
 
 
 def _draws(trial: Trial, batch: Data) -> bool:
-    """Whether a forward pass draws random numbers besides dropout."""
+    """Returns whether a forward pass draws random numbers other than for dropout."""
     trial.model.train(trial.training)
     with CallersRandom([]):
         return draws(trial.model, batch, plain(trial.forward))
 
 
 def _held(tape: Tape) -> dict[str, int]:
-    """Bytes at the peak of a step by module."""
+    """Returns the bytes by module at the peak of a step."""
     return dict(tape.recording.by_module()[2])
 
 
 def _profile(tape: Tape) -> tuple[Any, ...]:
-    """What two steps on one batch have in common if they ran the same operations."""
+    """Returns values that are equal for two steps on one batch that run the same operations."""
     return tape.recording.peak(), tape.recording.by_module()[3], sorted(tape.recording.held_at_peak())

@@ -1,4 +1,4 @@
-"""What `plimsoll.fit` gives back."""
+"""The report of `plimsoll.fit`."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from plimsoll import _torch
 
 @dataclass
 class Fit:
-    """What became of a run. `print` shows its epochs and its memory."""
+    """The report of a run. `print` shows its epochs and its memory."""
 
-    start_epoch: int = 0  #: the first epoch that ran
-    losses: list[float] = field(default_factory=list)  #: of each epoch, the mean over its targets
-    seconds: list[float] = field(default_factory=list)  #: of each epoch
-    couples: list[str] = field(default_factory=list)  #: modules that look at all graphs of a block, with couples="allow"
-    batch_norm: list[str] = field(default_factory=list)  #: modules of batch norm with the statistics of the whole batch
-    planned: int = 0  #: bytes of the process at its peak, as planned
-    smallest_budget: int = 0  #: bytes, as planned, of these epochs with this seed, in any process like this
-    smallest_budget_any_seed: int = 0  #: bytes that do for every seed and any number of epochs: of the largest block
-    #: that graphs of this data set can make up; 0 with a device
-    peak: int = 0  #: bytes that the ledger held at once, as measured
-    peak_process: int = 0  #: anonymous bytes of the process, as measured
-    workers: int = 1  #: blocks that ran at once
-    reruns: int = 0  #: blocks that were refused memory once and ran again
-    device_planned: int = 0  #: bytes of the GPU, context and libraries among them, as planned
-    device_smallest_budget: int = 0  #: bytes, as planned, of these epochs with this seed
-    device_peak: int = 0  #: bytes of the GPU, as measured: context, libraries, and the most that tensors had
+    start_epoch: int = 0  #: The first epoch that ran.
+    losses: list[float] = field(default_factory=list)  #: Loss of each epoch, the mean over its targets.
+    seconds: list[float] = field(default_factory=list)  #: Seconds of each epoch.
+    couples: list[str] = field(default_factory=list)  #: Modules that depend on all graphs of a block, with couples="allow".
+    batch_norm: list[str] = field(default_factory=list)  #: Batch norms with the statistics of the whole batch.
+    planned: int = 0  #: Planned peak of the process in bytes.
+    smallest_budget: int = 0  #: Smallest budget in bytes for these epochs with this seed, in any such process.
+    smallest_budget_any_seed: int = 0  #: Budget in bytes that suffices for every seed and any number of epochs, for the
+    #: largest block that graphs of this data set can form; 0 with a device.
+    peak: int = 0  #: Measured maximum bytes in the ledger.
+    peak_process: int = 0  #: Measured maximum anonymous bytes of the process.
+    workers: int = 1  #: Blocks that ran at once.
+    reruns: int = 0  #: Blocks that were refused memory and ran again.
+    device_planned: int = 0  #: Planned bytes of the GPU, including context and libraries.
+    device_smallest_budget: int = 0  #: Smallest device budget in bytes for these epochs with this seed.
+    device_peak: int = 0  #: Measured bytes of the GPU: context, libraries, and the maximum of tensors.
 
     def __str__(self) -> str:
         size = _torch.format_bytes

@@ -1,4 +1,4 @@
-"""What a rank holds of gradients and optimizer state where ranks shard them (ZeRO, Rajbhandari et al., SC 2020)."""
+"""Gradients and optimizer state per rank if ranks shard them (ZeRO, Rajbhandari et al., SC 2020)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from plimsoll.errors import UsageError
 
 
 class Share(NamedTuple):
-    """Bytes that a rank holds when its backward pass ends; the most of any rank."""
+    """Bytes that a rank holds at the end of its backward pass; the maximum over ranks."""
 
     gradients: int
     optimizer: int
 
 
 def checked(sharding: str | None, ranks: int) -> int:
-    """The stage of ZeRO, 0 for none. Errors: `UsageError`."""
+    """Returns the stage of ZeRO, 0 for none. Errors: `UsageError`."""
     ranks = whole("ranks", ranks, 1)
     if sharding is None:
         if ranks > 1:
@@ -31,9 +31,12 @@ def checked(sharding: str | None, ranks: int) -> int:
 
 
 def share_of(trial: Trial, stage: int, ranks: int) -> Share:
-    """Of a trial that has stepped. Each rank has a slice of all parameters in a row: 1 / `ranks` of their elements, rounded
-    up. Stage 1 shards the optimizer's state, stage 2 the gradients as well; what a state has beside an element for each of
-    a parameter, such as a count of steps, every rank has once for its slice."""
+    """Returns the share of a rank, from a trial that has stepped.
+
+    Each rank has a slice of all parameters in a row: 1 / `ranks` of their elements, rounded up. Stage 1 shards the
+    optimizer's state, stage 2 also the gradients. State that does not have one element per parameter element, such as
+    a count of steps, is held once by every rank for its slice.
+    """
     trained = [parameter for parameter in trial.model.parameters() if parameter.requires_grad]
     gradients = _elements(trained)
     if stage == 0:
@@ -61,5 +64,5 @@ def _elements(tensors: list[torch.nn.Parameter]) -> Counter[torch.dtype]:
 
 
 def _slices(elements: Counter[torch.dtype], ranks: int) -> int:
-    """Bytes of a slice of each dtype."""
+    """Returns the bytes of a slice of each dtype."""
     return sum(_torch.tensor_bytes(-(-count // ranks) * dtype.itemsize) for dtype, count in elements.items() if count)

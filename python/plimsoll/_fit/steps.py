@@ -1,4 +1,4 @@
-"""How a model is given a batch, and what one step of training is."""
+"""Calls a model with a batch, and computes the loss of a training step."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from plimsoll.errors import BudgetExceeded, UsageError
 Forward: TypeAlias = Callable[[torch.nn.Module, Data], Tensor]
 Loss: TypeAlias = Callable[[Tensor, Tensor], Tensor]
 
-_WHOLE_BATCH = {"data", "batch", "batched", "graphs", "graph"}  # words in the name of a parameter, as in OGB's batched_data
+# Words in the name of a parameter that takes the whole batch, as in OGB's batched_data.
+_WHOLE_BATCH = {"data", "batch", "batched", "graphs", "graph"}
 
 
 def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
-    """Calls a model as its `forward` asks: with the batch, if that is all it takes, else with the batch's fields of the
-    names of its parameters (`x`, `edge_index`, `edge_attr`, `batch`, ...; `batch_size` is the number of graphs).
+    """Calls a model with the arguments its `forward` asks for and returns its output.
 
-    Errors: `UsageError` for a parameter without default that the batch has no field for.
+    These are the batch, if that is all it takes, or the batch's fields with the names of its parameters (`x`,
+    `edge_index`, `edge_attr`, `batch`, ...; `batch_size` is the number of graphs). Errors: `UsageError` for a
+    parameter without default that the batch has no field for.
     """
     parameters = [
         parameter
@@ -41,7 +43,7 @@ def by_names(model: torch.nn.Module, batch: Data) -> Tensor:
         elif (value := _field(batch, parameter.name)) is not None:
             fields[parameter.name] = value
         elif parameter.name == "batch":
-            fields[parameter.name] = None  # one graph, as PyTorch Geometric's pooling understands it
+            fields[parameter.name] = None  # PyTorch Geometric's pooling treats None as one graph.
         elif parameter.default is parameter.empty:
             raise UsageError(
                 f"{type(model).__name__}.forward() wants {parameter.name!r}, which the batch has not (it has "
@@ -64,14 +66,14 @@ def _is_whole_batch(name: str, batch: Data) -> bool:
 
 
 def _field(batch: Data, name: str) -> Any:
-    """A field of the batch, and nothing else that has its name, such as a method."""
+    """Returns a field of the batch, but not another attribute of that name, such as a method."""
     if name in batch:
         return batch[name]
     return batch.num_nodes if name == "num_nodes" else None
 
 
 def _written(model: torch.nn.Module) -> torch.nn.Module:
-    """What the user wrote, where torch has wrapped it: torch.compile, DataParallel."""
+    """Returns the user's model, without wrappers of torch such as torch.compile or DataParallel."""
     for name in ("_orig_mod", "module"):
         if isinstance(inner := getattr(model, name, None), torch.nn.Module) and type(model).__module__.startswith("torch."):
             return _written(inner)
@@ -79,27 +81,27 @@ def _written(model: torch.nn.Module) -> torch.nn.Module:
 
 
 def loss_of(model: torch.nn.Module, batch: Data, forward: Forward, loss: Loss) -> Tensor:
-    """The loss of a batch, or its sum where it gives a sum and a count. Errors: `UsageError` where it is no number of its own."""
+    """Returns the loss of a batch, or the sum if it gives a sum and a count. Errors: `UsageError` if it is not one number."""
     let_compiled_sizes_vary(model, batch)
     value = loss(forward(model, batch), batch.y)
     return one_number(value[0] if isinstance(value, tuple) and value else value)
 
 
 def one_number(value: Any) -> Tensor:
-    """What a loss gave. Errors: `UsageError` where it is something else."""
+    """Returns the result of a loss. Errors: `UsageError` if it is not one number."""
     if not isinstance(value, Tensor) or value.numel() != 1:
         raise UsageError(f"loss gave {getattr(value, 'shape', value)!r}; expected one number for the batch")
     return value
 
 
 def is_compiled(module: torch.nn.Module) -> bool:
-    """Whether it is one of torch.compile's or torch.jit's."""
+    """Returns whether a module is compiled by torch.compile or torch.jit."""
     by_torch = isinstance(module, torch.jit.ScriptModule) or type(module).__module__.startswith("torch._dynamo")
     return by_torch or getattr(module, "_compiled_call_impl", None) is not None
 
 
 def let_compiled_sizes_vary(model: torch.nn.Module, batch: Data) -> None:
-    """torch.compile then makes code for batches of all sizes at once, rather than again for each size that differs."""
+    """Makes torch.compile generate code for batches of all sizes at once, instead of again for each new size."""
     if not any(map(is_compiled, model.modules())):
         return
     for name, value in batch.to_dict().items():
@@ -108,7 +110,7 @@ def let_compiled_sizes_vary(model: torch.nn.Module, batch: Data) -> None:
 
 
 def require_cpu(model: torch.nn.Module) -> None:
-    """Errors: `UsageError` for parameters that are not on the CPU."""
+    """Checks that a model is on the CPU. Errors: `UsageError`."""
     if not isinstance(model, torch.nn.Module):
         raise UsageError(f"model: is {type(model).__name__}, expected torch.nn.Module")
     if any(torch.nn.parameter.is_lazy(parameter) for parameter in model.parameters()):

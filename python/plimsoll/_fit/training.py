@@ -1,4 +1,4 @@
-"""What `plimsoll.fit` finds out about a model before it trains, and again after its parameters were frozen or unfrozen."""
+"""Examines a model before `plimsoll.fit` trains it, and plans its steps, again if its parameters are frozen or unfrozen."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from plimsoll.journal import RunJournal
 
 
 class Training:
-    """A model with its optimizer, data and loss. `look` comes first, then `plan`, whose steps train until `is_outdated`."""
+    """A model with its optimizer, data and loss. Call `look`, then `plan`, whose steps train until `is_outdated`."""
 
     def __init__(
         self,
@@ -54,7 +54,9 @@ class Training:
         self._steps: Steps | None = None
 
     def look(self, couples: str) -> None:
-        """Tries the model and the loss on a few graphs. Errors: `UsageError` for what blocks would train otherwise."""
+        """Tries the model and the loss on a few graphs. Errors: `UsageError` if blocks would give another result than
+        the batch.
+        """
         self._find_min_graphs(own_statistics=couples == "allow")
         found = self._couplings()
         if couples == "allow":
@@ -66,7 +68,7 @@ class Training:
             raise UsageError("weights, or a loss that gives a sum and a count, are for one process; expected neither in several ranks")
 
     def plan(self, epochs: range, threads: int, journal: RunJournal | None) -> Steps:
-        """Plans these epochs for the parameters that require gradients now; gives their steps.
+        """Plans these epochs for the parameters that require gradients now, and returns their steps.
 
         Errors: `BudgetExceeded`, `UsageError`.
         """
@@ -96,7 +98,7 @@ class Training:
         return self._steps
 
     def is_outdated(self) -> bool:
-        """Whether other parameters train than were planned for."""
+        """Returns whether the parameters that train have changed since the plan."""
         return self._trained() != self._planned_for
 
     def close(self) -> None:
@@ -112,14 +114,17 @@ class Training:
     def _runs_apart(self, forward: Forward) -> Apart:
         few = self._blocks.graphs_to_try(2)[:2]
         if len(few) == 2 and (self._blocks.sizes[few, :3].sum(axis=0) > self._blocks.limits).any():
-            few = few[:1]  # as blocks are
+            few = few[:1]  # Both do not fit into a block.
         if len(few) < self._blocks.min_graphs:
             return Apart()
         return runs_apart(self._model, self._blocks.load(few), forward, self._loss, bool(self._batch_norms))
 
     def _find_min_graphs(self, own_statistics: bool) -> None:
-        """Blocks have two graphs at least where the model or its loss cannot run on one but can on two; with `own_statistics`
-        batch norm takes those of the block. Errors: `UsageError` where a batch then has one."""
+        """Sets the minimum graphs of a block to two if the model or its loss cannot run on one graph but can on two.
+
+        With `own_statistics` batch norm uses the statistics of the block. Errors: `UsageError` if a batch then has
+        one graph.
+        """
         few = self._blocks.graphs_to_try(2)[:2]
         given = self._forward if own_statistics else with_given_statistics(self._forward)
         if len(few) < 2:
@@ -162,7 +167,7 @@ class Training:
             return Couplings([], [])
 
     def _units(self) -> list[NDArray[np.int64]]:
-        """Twice as few graphs as the model runs on, of different sizes where there are any."""
+        """Returns two groups of the minimum number of graphs, of different sizes if possible."""
         size = self._blocks.min_graphs
         order = self._blocks.graphs_to_try(2 * size)
         if len(order) < 2 * size:
@@ -195,7 +200,7 @@ class Training:
         self._batch_norms = found.calls
 
     def _require_passes(self, found: Couplings, remedy: str) -> None:
-        """Errors: `UsageError` where batch norm cannot run in passes over the blocks of a batch."""
+        """Checks that batch norm can run in passes over the blocks of a batch. Errors: `UsageError`."""
         reasons = {
             'device="cuda"': self._gpu is not None,
             "several ranks": ranks() > 1,

@@ -1,4 +1,4 @@
-"""Steps of training that are run for what they take of memory, on a copy of the model."""
+"""Runs steps of training on a copy of the model to measure their memory."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from plimsoll._fit.steps import Forward, Loss, loss_of
 T = TypeVar("T")
 R = TypeVar("R")
 Optimizer: TypeAlias = torch.optim.Optimizer | Callable[[Iterable[Tensor]], torch.optim.Optimizer]
-#: Inside, random numbers are drawn in another way.
+#: Makes a context inside which random numbers are drawn in another way.
 Draws: TypeAlias = Callable[[], AbstractContextManager[None]]
 
 
 class Tape(NamedTuple):
-    """What a step on one batch takes beside the batch, in bytes as the ledger enters them."""
+    """What a step on one batch takes in addition to the batch, in bytes as the ledger counts them."""
 
     size: Size
     recording: _torch.Recording
-    batch: int  #: bytes of the batch's tensors
-    buffers: dict[str, int] = {}  #: bytes of those fields that lie in buffers of a loader
+    batch: int  #: Bytes of the batch's tensors.
+    buffers: dict[str, int] = {}  #: Bytes of the fields that are in buffers of a loader.
 
     @property
     def step(self) -> int:
@@ -41,16 +41,16 @@ class Tape(NamedTuple):
 
 
 def require_plain_step(optimizer: torch.optim.Optimizer) -> None:
-    """Errors: `UsageError` for one that steps otherwise than the others."""
+    """Checks that an optimizer steps without arguments and with dense gradients. Errors: `UsageError`."""
     if isinstance(optimizer, torch.optim.LBFGS | torch.optim.SparseAdam):
         raise UsageError(f"{type(optimizer).__name__}: wants a closure, or sparse gradients; expected another optimizer")
 
 
 class Trial:
-    """A copy of a model and its optimizer that steps are tried on; the caller's are not touched.
+    """A copy of a model and its optimizer on which steps are tried; the caller's are not changed.
 
-    What it leaves behind: the generators of torch, Python and NumPy are as they were. Not thread-safe. With a `device` all of it is there. Errors:
-    `UsageError` where model and optimizer cannot be copied.
+    The generators of torch, Python and NumPy are restored after each step. With a `device` the copies are on it. Not
+    thread-safe. Errors: `UsageError` if model and optimizer cannot be copied.
     """
 
     def __init__(
@@ -63,17 +63,17 @@ class Trial:
         device: _torch.Device | None = None,
         in_buffer: Callable[[str], bool] | None = None,
     ) -> None:
-        """`in_buffer` says which fields of a batch lie in buffers of a loader."""
+        """`in_buffer` returns whether a field of a batch is in a buffer of a loader."""
         self.forward, self._loss, self.training, self._device = forward, loss, training, device
         self.on_device = device is not None
-        self.draws: Draws = nullcontext  #: how steps draw random numbers
+        self.draws: Draws = nullcontext  #: Decides how steps draw random numbers.
         self._in_buffer = in_buffer
         with self._on_device():
             if isinstance(optimizer, torch.optim.Optimizer):
                 self.model, self.optimizer = copied((model, optimizer))
             else:
                 self.model = copied(model)
-                # Prediction has none, and a model for it may have no parameters.
+                # Prediction needs no optimizer, and its model may have no parameters.
                 self.optimizer = optimizer(self.model.parameters() if training else [torch.nn.Parameter(torch.empty(0))])
             require_plain_step(self.optimizer)
             _keep_weights(self.optimizer)
@@ -81,9 +81,9 @@ class Trial:
             if device is not None:
                 self._loss = loss_on(loss, device)
                 self.model.to(device.torch)
-                self.optimizer.load_state_dict(self.optimizer.state_dict())  # where its parameters are
+                self.optimizer.load_state_dict(self.optimizer.state_dict())  # Moves the state to its parameters' device.
         self._stepped = False
-        self.optimizer_step = 0  #: bytes that the optimizer takes in a step and gives back, after the first
+        self.optimizer_step = 0  #: Temporary bytes of the optimizer in a step after the first.
 
     @property
     def parameters(self) -> int:
@@ -92,11 +92,11 @@ class Trial:
 
     @property
     def optimizer_state(self) -> int:
-        """Bytes of what the optimizer keeps from step to step; 0 before the first."""
+        """Bytes of what the optimizer keeps from step to step; 0 before the first step."""
         return self.bytes_of(list(tensors_in(self.optimizer.state)))
 
     def bytes_of(self, tensors: list[Tensor]) -> int:
-        """As the ledger enters them, or as they lie on the device."""
+        """Returns the bytes of tensors as the ledger counts them, or as allocated on the device."""
         if self._device is None:
             return bytes_of(tensors)
         return bytes_of([tensor for tensor in tensors if str(tensor.device) == self._device.torch], on_device_bytes)
@@ -105,14 +105,17 @@ class Trial:
         return nullcontext() if self._device is None else on_device(self._device)
 
     def record(self, batch: Data, draws: Draws | None = None) -> Tape:
-        """The tape of a step on this batch, whose random numbers are drawn as `draws` says. Errors: `BudgetExceeded`; what the model or the loss raises."""
-        # A backward pass in this thread, whose recording it is.
+        """Returns the tape of a step on this batch. `draws` decides how its random numbers are drawn.
+
+        Errors: `BudgetExceeded`; what the model or the loss raises.
+        """
+        # The backward pass has to run in this thread, which is the one that is recorded.
         in_thread = nullcontext() if self._device is None else torch.autograd.set_multithreading_enabled(False)
         draws = draws or self.draws
         with CallersRandom(generators(self._device)), torch.enable_grad(), self._on_device(), in_thread:
             if self._device is not None:
                 batch = moved(batch, self._device)
-            if self.training and not self._stepped:  # makes the optimizer's state
+            if self.training and not self._stepped:  # Make the optimizer's state first.
                 with draws():
                     self._step(batch)
                 self._stepped = True
@@ -127,7 +130,7 @@ class Trial:
                 for hook in hooks:
                     hook.remove()
                 self.optimizer.zero_grad(set_to_none=True)
-                # Steps on batches of other sizes would not take up what this one's tensors leave.
+                # Steps on batches of other sizes would not reuse the memory that this one's tensors leave.
                 settle()
         if self._device is not None:
             return Tape(size_of(batch), recording, self.bytes_of(list(tensors_in(batch.to_dict()))))
@@ -135,8 +138,8 @@ class Trial:
         return Tape(size_of(batch), recording, batch_bytes(batch), buffers)
 
     def _name_modules(self) -> Iterator[RemovableHandle]:
-        # Each that is called says so, however it ends. Parts of a fused layer are left out: with hooks it would run as
-        # PyTorch Geometric's, which takes more memory.
+        # Each module reports when it is entered and left, also after an error. Parts of a fused layer have no hooks,
+        # because with hooks the layer would run PyTorch Geometric's code, which takes more memory.
         whole = ""
         for name, module in self.model.named_modules():
             if whole and name.startswith(whole):
@@ -173,7 +176,7 @@ class Trial:
 
 
 def _keep_weights(optimizer: torch.optim.Optimizer) -> None:
-    """Steps have a rate of zero then: what a model runs may depend on its weights, which are to stay those of the caller."""
+    """Sets learning rates to zero, because what a model runs may depend on its weights, which should stay the caller's."""
     for group in optimizer.param_groups:
         if isinstance(rate := group.get("lr"), Tensor):
             group["lr"] = torch.zeros_like(rate)
@@ -182,7 +185,7 @@ def _keep_weights(optimizer: torch.optim.Optimizer) -> None:
 
 
 def within(module: str, function: Callable[..., R]) -> Callable[..., R]:
-    """The function, which is a module by this name to a recording."""
+    """Returns the function, recorded as a module of this name."""
 
     def call(*arguments: Any) -> R:
         _torch.enter_module(module)
@@ -195,9 +198,10 @@ def within(module: str, function: Callable[..., R]) -> Callable[..., R]:
 
 
 def copied(value: T) -> T:
-    """A deep copy of a model, or of it and its optimizer, whose tensors are in the ledger. Errors: `UsageError` where there can be
-    none."""
-    # torch copies storages that are not of parameters past its allocator, unless they are copied already.
+    """Returns a deep copy of a model, or of a model and its optimizer, with tensors counted by the ledger. Errors:
+    `UsageError`.
+    """
+    # torch copies storages that do not belong to parameters without its allocator, unless they are in the memo.
     storages = {tensor.untyped_storage()._cdata: tensor.untyped_storage() for tensor in _without_parameters(value)}
     memo: dict[Any, Any] = {"torch": {key: _in_ledger(storage) for key, storage in storages.items()}}
     try:
@@ -209,7 +213,7 @@ def copied(value: T) -> T:
 
 
 def _without_parameters(value: object) -> Iterator[Tensor]:
-    """Tensors on the CPU of a model or optimizer, or of several, that are no parameters."""
+    """Yields the tensors on the CPU of models or optimizers that are not parameters."""
     for part in value if isinstance(value, tuple) else (value,):
         if isinstance(part, torch.nn.Module):
             found = list(part.buffers())
@@ -219,21 +223,21 @@ def _without_parameters(value: object) -> Iterator[Tensor]:
 
 
 def _in_ledger(storage: torch.UntypedStorage) -> torch.UntypedStorage:
-    """A copy of it that torch's allocator has made."""
+    """Returns a copy of a storage made with torch's allocator."""
     copied_storage = torch.empty(storage.nbytes(), dtype=torch.uint8).untyped_storage()
     copied_storage.copy_(storage)
     return copied_storage
 
 
 def bytes_of(tensors: Iterable[Tensor], storage_bytes: Callable[[int], int] = _torch.tensor_bytes) -> int:
-    """As the ledger enters them; what shares memory is counted once."""
+    """Returns the bytes of tensors as the ledger counts them. Shared storages count once."""
     tensors = [part for tensor in tensors for part in dense_parts(tensor)]
     storages = {tensor.untyped_storage().data_ptr(): tensor.untyped_storage().nbytes() for tensor in tensors}
     return sum(map(storage_bytes, storages.values()))
 
 
 def dense_parts(tensor: Tensor) -> list[Tensor]:
-    """A tensor itself, or those that a sparse one consists of."""
+    """Returns the tensor itself, or the dense tensors that make up a sparse one."""
     if tensor.layout is torch.strided:
         return [tensor]
     if tensor.layout is torch.sparse_coo:
@@ -246,18 +250,18 @@ def dense_parts(tensor: Tensor) -> list[Tensor]:
 
 
 def on_device_bytes(asked: int) -> int:
-    """What a tensor takes of a device, whose pieces are aligned to 256 bytes."""
+    """Returns the bytes that a tensor takes on a device, whose allocations are aligned to 256 bytes."""
     return -(-asked // 256) * 256
 
 
 def batch_bytes(batch: Data) -> int:
-    """Bytes of its fields, and of what a `Batch` remembers to be taken apart again."""
+    """Returns the bytes of a batch's fields, and of what a `Batch` stores to be split again."""
     remembered = [getattr(batch, name, None) for name in ("_slice_dict", "_inc_dict")]
     return bytes_of(list(tensors_in([batch.to_dict(), *remembered])))
 
 
 def buffers_in(batch: Data, in_buffer: Callable[[str], bool]) -> dict[str, int]:
-    """Bytes of its fields that lie in buffers of a loader, and of where the edges of each graph begin."""
+    """Returns the bytes of a batch's fields that are in buffers of a loader, and of the offsets of each graph's edges."""
     fields = batch.to_dict()
     fields["edge_ptr"] = (getattr(batch, "_slice_dict", None) or {}).get("edge_index")
     return {
@@ -266,12 +270,12 @@ def buffers_in(batch: Data, in_buffer: Callable[[str], bool]) -> dict[str, int]:
 
 
 def rounding(asked: int) -> int:
-    """How much more the ledger enters for a tensor in a loader's buffer than for torch's of these bytes."""
+    """Returns how many bytes more the ledger counts for a tensor in a loader's buffer than for one of torch."""
     return max(_core.batch_buffer_bytes(asked) - _torch.tensor_bytes(asked), 0)
 
 
 def tensors_in(value: Any) -> Iterable[Tensor]:
-    """Those in dictionaries and lists, at any depth."""
+    """Yields the tensors in dictionaries and lists, at any depth."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (dict, list, tuple)):

@@ -1,4 +1,4 @@
-"""What `plimsoll.fit` tries on a few graphs before it plans."""
+"""Runs what `plimsoll.fit` tries on a few graphs before it plans."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ R = TypeVar("R")
 
 
 class Tries:
-    """Measures what they take, for the plan to have room for it. One that is refused waits until the plan has said which
-    budget works."""
+    """Measures the memory of tries for the plan. A refusal is raised only after the plan has found a budget that works."""
 
     def __init__(self) -> None:
-        self.peak = 0  #: the most bytes that one held at once
+        self.peak = 0  #: Maximum bytes that one of them held at once.
         self._refused: BudgetExceeded | None = None
         self._waited = False
 
     def run(self, work: Callable[[], R], otherwise: R) -> R:
-        """What `work` gives, or `otherwise` where it was refused memory twice."""
+        """Returns the result of `work`, or `otherwise` if it was refused memory twice."""
         refused = None
         for _ in range(2):
             if refused is not None:
@@ -40,14 +39,14 @@ class Tries:
         return otherwise
 
     def _wait(self) -> None:
-        """Until others in the process gave back what they took; once for all tries."""
+        """Waits for other threads of the process to free memory; once for all tries."""
         if not self._waited:
             time.sleep(SETTLING)
         self._waited = True
         settle()
 
     def require(self) -> None:
-        """Errors: `BudgetExceeded` where one was refused, though the plan had room."""
+        """Checks that no try was refused memory. Errors: `BudgetExceeded`."""
         if (refused := self._refused) is not None:
             refused.args = (f"there is no room for what fit tries on a few graphs: {refused}",)
             raise refused

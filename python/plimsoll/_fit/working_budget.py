@@ -1,4 +1,4 @@
-"""Refusals of a budget that name one that works, which a plan without that budget finds."""
+"""Adds a budget that works, found by planning without the budget, to refusals."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ def prepared_within(
     prepare: Callable[[ExitStack], R],
     smallest: Callable[[R], int],
 ) -> tuple[budget_of_process, R]:
-    """The budget, which is in force until `enter` is left, as is `context`, and what `prepare` gives within it.
+    """Enters the budget and `context`, which stay in force until `enter` is left. Returns the budget and the result of
+    `prepare`.
 
-    Errors: `BudgetExceeded`, which names the budget that `smallest` gives for what is prepared without this budget.
+    Errors: `BudgetExceeded`, which names the budget that `smallest` returns for what is prepared without this budget.
     """
     try:
         with ExitStack() as own:
@@ -46,11 +47,11 @@ def prepared_within(
 
 
 def with_working_budget(refused: BudgetExceeded, budget: Budget, smallest: Callable[[], int]) -> BudgetExceeded:
-    """The refusal, whose text names the smallest budget where it does not yet and `smallest` finds one."""
+    """Returns the refusal. Its text names the smallest budget, if it did not and `smallest` finds one."""
     if budget is None or _NAMED in str(refused) or "device budget" in str(refused):
         return refused
     refused.free_frames()
-    with suppress(Error):  # there is no memory to find out, or something else is wrong, which another budget will show
+    with suppress(Error):  # There is no memory to find out, or there is another error, which a larger budget will show.
         minimum = smallest()
         text = re.sub(r"; give (more than|a budget of) [^;]*$", "", str(refused))
         refused.args = (f"{text}; the {_NAMED} is {minimum >> 20} MiB",)

@@ -109,17 +109,7 @@ class DataLoader(EpochLoader["Batch"]):
             others |= {"sampler": sampler, "batch_sampler": batch_sampler}
         self._processes = accept_loader_options(others)
         if self._graphs is None:
-            if is_data(dataset):
-                raise UsageError(one_graph(dataset))
-            if not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")):
-                raise UsageError(
-                    f"dataset: is {type(dataset).__name__}, expected graphs of a plimsoll.GraphSet, or a list or data set of "
-                    "Data; plimsoll.from_pyg(dataset, path) makes a GraphSet of anything that is iterated over"
-                )
-            if as_numpy:
-                raise UsageError("as_numpy: only of graphs of a plimsoll.GraphSet")
-            if max_bytes is not None:
-                raise UsageError("max_bytes: only of graphs of a plimsoll.GraphSet; give max_nodes or max_edges")
+            _require_sequence(dataset, as_numpy, max_bytes)
         if batch_size is None and max_nodes is None and max_edges is None and max_bytes is None:
             raise UsageError("batch_size=None: expected a number, or one of max_nodes, max_edges and max_bytes")
         if sampler is not None:
@@ -194,6 +184,21 @@ class DataLoader(EpochLoader["Batch"]):
     def __repr__(self) -> str:
         source = f"{len(self.dataset)} of {type(self.dataset).__name__}" if self._graphs is None else repr(self._graphs)
         return f"DataLoader({source}, {self._given()})"
+
+
+def _require_sequence(dataset: Any, as_numpy: bool, max_bytes: int | str | None) -> None:
+    """Checks a dataset that has no graphs of a `GraphSet`, and the options for it. Errors: `UsageError`."""
+    if is_data(dataset):
+        raise UsageError(one_graph(dataset))
+    if not (hasattr(dataset, "__getitem__") and hasattr(dataset, "__len__")):
+        raise UsageError(
+            f"dataset: is {type(dataset).__name__}, expected graphs of a plimsoll.GraphSet, or a list or data set of "
+            "Data; plimsoll.from_pyg(dataset, path) makes a GraphSet of anything that is iterated over"
+        )
+    if as_numpy:
+        raise UsageError("as_numpy: only of graphs of a plimsoll.GraphSet")
+    if max_bytes is not None:
+        raise UsageError("max_bytes: only of graphs of a plimsoll.GraphSet; give max_nodes or max_edges")
 
 
 def _limit(name: str, value: int | None) -> int | None:
