@@ -30,12 +30,14 @@ def choose_trainer() -> None:
     else:
         os.environ.setdefault("PLIMSOLL_TRAINER", str(trainer))
         torch = find_spec("torch")
-        if torch is not None and torch.origin is not None:  # torch may be installed in another site-packages folder than plimsoll.
+        if torch is not None and torch.origin is not None:
+            # torch may be installed in another site-packages folder than plimsoll.
             libraries = [str(Path(torch.origin).parent / "lib"), os.environ.get("LD_LIBRARY_PATH", "")]
             os.environ["LD_LIBRARY_PATH"] = ":".join(filter(None, libraries))
 
 
 def main() -> None:
+    """Runs the command line in `sys.argv` and ends the process."""
     from plimsoll.jobs import commands, ranks
 
     arguments = sys.argv[1:]

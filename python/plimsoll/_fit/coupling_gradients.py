@@ -40,7 +40,8 @@ def modules_by_gradient(model: torch.nn.Module, first: int, pair: Data, forward:
                 continue
             rows = of_first.get(len(value)) if value.dim() else None
             if rows is None:
-                # It is unknown whose rows these are, as with added self-loops. After a module that mixes assume they are mixed.
+                # It is unknown whose rows these are, as with added self-loops. Assume they are mixed after a module that
+                # mixes.
                 if found:
                     return True
                 continue

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 from torch_geometric.data import Data
 
+from plimsoll import _torch
 from plimsoll._fit.block_steps import Steps
 from plimsoll._fit.blocks import BlockLimits, BlockList
 from plimsoll._fit.budget import limit, naming_a_budget
@@ -131,7 +132,7 @@ def fit(
 
     Before training it plans (see `plan`), within the smallest of all budgets in force. A budget in which the largest
     block does not fit is refused, naming the smallest budget that works; if the plan itself does not fit, that budget
-    is found without the budget.
+    is computed without enforcing this one.
 
     Errors: `BudgetExceeded`; `UsageError`, for example for a loss over pairs of rows; `Failure` if the loss is not
     finite; and what model and loss raise. The model then has the weights after the last complete batch; running
@@ -141,27 +142,19 @@ def fit(
     to_train = _epochs(start_epoch, epochs)
     if couples not in ("exact", "allow"):
         raise UsageError(f'couples={couples!r}: expected "exact" or "allow"')
-    lanes = checked_lanes(lanes)
-    shares = _shares(loss, weights)
-    settings = {"model": model, "loss": loss, "epochs": to_train.stop, "batch_size": batch_size, "block": block, "shuffle": shuffle}
-    journal = None if run is None or not is_first_rank() else RunJournal(run, seed=seed, settings=settings, trackers=trackers)
-    if run is None and trackers:
-        raise UsageError("trackers follow the journal of a run; give run, the folder for it")
-    gpu = device_of(str(device), device_budget)
-    if gpu is not None:
-        _require_for_device(model, loss)
+    lanes, shares = checked_lanes(lanes), _shares(loss, weights)
+    settings = {"model": model, "loss": loss, "epochs": to_train.stop, "batch_size": batch_size, "block": block}
+    journal = _journal(run, trackers, seed, settings | {"shuffle": shuffle})
+    gpu = _gpu(device, device_budget, model, loss)
 
     def prepare(enter: ExitStack) -> _Ready:
         enter.enter_context(torch.enable_grad())
         callers = enter.enter_context(CallersRandom(generators(gpu)))
         blocks = BlockList(dataset, batch_size, block, seed, shuffle, follow_batch, exclude_keys, shares.share)
-        stepper = _optimizer(model, optimizer)
-        found = Fit(to_train.start)
-        tries = Tries()
+        stepper, found, tries = _optimizer(model, optimizer), Fit(to_train.start), Tries()
         training = _Training(model, stepper, blocks, forward, loss, shares, lanes, found, gpu, tries)
         tries.run(lambda: training.look(couples), None)
-        if gpu is not None:
-            enter.enter_context(same_bits_each_time())
+        enter.enter_context(nullcontext() if gpu is None else same_bits_each_time())
         threads = enter.enter_context(_threads(gpu))
         steps = training.plan(to_train, threads, journal)
         enter.callback(training.close)
@@ -172,14 +165,10 @@ def fit(
         blocks, found = ready.blocks, ready.found
         with naming_a_budget():
             require_agreement(model, blocks, {"epochs": to_train.stop, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
-            if gpu is not None:
-                enter.callback(gpu.end_peak, gpu.begin_peak())
-            if journal is not None:
-                _start(journal, model, blocks, len(to_train), found, limit())
+            _start(enter, gpu, journal, model, blocks, len(to_train), found)
         shown = enter.enter_context(FitProgress(progress, len(blocks.sizes), to_train))
         _train(ready, to_train, shown, journal, on_epoch)
-        if gpu is not None:
-            found.device_peak = gpu.context + gpu.peak
+        found.device_peak = 0 if gpu is None else gpu.context + gpu.peak
     found.peak, found.peak_process = memory.peak, memory.peak_process
     shown.table(found)
     return found
@@ -206,6 +195,22 @@ def _shares(loss: Loss, weights: Callable[[Data], float | torch.Tensor] | None) 
             "give weights=lambda batch: batch.train_mask.sum(), or class weights as torch.nn.CrossEntropyLoss(weight=...)"
         )
     return shares._replace(weights=weights)
+
+
+def _journal(run: PathLike | None, trackers: Sequence[str], seed: int, settings: dict[str, object]) -> RunJournal | None:
+    """Returns the journal of a run, on the first rank; None without a run. Errors: `UsageError`."""
+    journal = None if run is None or not is_first_rank() else RunJournal(run, seed=seed, settings=settings, trackers=trackers)
+    if run is None and trackers:
+        raise UsageError("trackers follow the journal of a run; give run, the folder for it")
+    return journal
+
+
+def _gpu(device: str | torch.device, budget: Budget, model: torch.nn.Module, loss: Loss) -> _torch.Device | None:
+    """Returns the GPU that blocks run on; None for the CPU. Errors: `UsageError`."""
+    gpu = device_of(str(device), budget)
+    if gpu is not None:
+        _require_for_device(model, loss)
+    return gpu
 
 
 def _train(
@@ -277,15 +282,26 @@ def _optimizer(model: torch.nn.Module, optimizer: Optimizer | None) -> torch.opt
 
 
 def _start(
-    journal: RunJournal, model: torch.nn.Module, blocks: BlockList, epochs: int, found: Fit, budget: int
+    enter: ExitStack,
+    gpu: _torch.Device | None,
+    journal: RunJournal | None,
+    model: torch.nn.Module,
+    blocks: BlockList,
+    epochs: int,
+    found: Fit,
 ) -> None:
+    """Starts to measure the peak of the GPU, until `enter` is left, and starts the journal."""
+    if gpu is not None:
+        enter.callback(gpu.end_peak, gpu.begin_peak())
+    if journal is None:
+        return
     graphs = len(blocks.sizes)
     journal.start(
         total=epochs * graphs,
         max_epochs=epochs,
         planned_bytes=found.planned,
         min_budget_bytes=found.smallest_budget,
-        budget_bytes=budget,
+        budget_bytes=limit(),
         training=graphs,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         batch_size=blocks.batch_size,

@@ -46,17 +46,18 @@ class Plan:
     outside: int  #: What else the process holds: interpreter, libraries, other tensors.
     worst: Size  #: The batch that takes the most memory.
     operation: str  #: torch's operation at the peak of its step.
-    held_at_peak: tuple[tuple[str, int], ...]  #: Bytes at the peak by the operation that allocated them, the largest first.
+    held_at_peak: tuple[tuple[str, int], ...]  #: Bytes at the peak by allocating operation, the largest first.
     exact: bool  #: Whether the worst batch was run. Otherwise its need is computed from smaller batches.
-    difference: str  #: Where allocations depend on more than a batch's counts, so that other batches are estimates; "" if nowhere.
-    largest_batch: int | None  #: Number of graphs that fit the budget, or the limit found, whichever graphs of the data they are;
+    difference: str  #: Where allocations depend on more than a batch's counts, so that batches that were not run are
+    #: estimates; "" if nowhere.
+    largest_batch: int | None  #: Number of graphs that fit the budget, or the limit found, whichever graphs they are;
     #: None if batches are parts of one graph, or if the graphs are not known.
     budget: int | None  #: The budget that the plan is for; None without one.
     sharding: str | None  #: Sharding of gradients and optimizer among ranks: "zero1", "zero2", or None.
     ranks: int  #: Number of ranks. The plan is for one of them.
     memory: ModuleMemory = field(repr=False)  #: Memory by module during the step on the worst batch.
-    device: str = "cpu"  #: The device that all numbers are for. For a GPU `outside` is the memory of driver and libraries there.
-    bound: bool = False  #: Whether `step` is an upper bound, because random numbers decide which operations run (stochastic depth).
+    device: str = "cpu"  #: The device that all numbers are for. For a GPU `outside` is that of driver and libraries.
+    bound: bool = False  #: Whether `step` is an upper bound, because random numbers decide which operations run.
     between: int = 0  #: For a device: bytes lost between tensors, and for kernels that are loaded later.
 
     def by_module(self) -> ModuleMemory:
@@ -200,13 +201,11 @@ def _planned(
         trial = needs.trial
         share = share_of(trial, stage, ranks) if training else Share(0, 0)
         fixed = trial.parameters + share.optimizer
-        elsewhere = [*model.parameters(), *model.buffers()]
-        if isinstance(optimizer, torch.optim.Optimizer):
-            elsewhere += tensors_in(optimizer.state)
         if gpu is not None:
             space = _space_on_device(gpu, needs, worst, fixed, held_before)
         else:
-            space = _space_of_process(held_before - bytes_of(elsewhere) - (worst.batch if found.in_memory else 0), fixed)
+            of_run = _bytes_of_run(model, optimizer) + (worst.batch if found.in_memory else 0)
+            space = _space_of_process(held_before - of_run, fixed)
         limit = space.limit
         graphs = None if found.of_one_graph else found.graphs()
         return Plan(
@@ -246,6 +245,14 @@ def _space_on_device(gpu: _torch.Device, needs: Needs, worst: Need, fixed: int, 
     outside = gpu.context + held_before
     between = max(needs.packed(worst.size) - worst.step, 0) + (fixed + worst.bytes) // 64 + 2 * _MIB
     return _Space(gpu.budget, outside, gpu.budget - outside - fixed - between, between)
+
+
+def _bytes_of_run(model: torch.nn.Module, optimizer: Optimizer) -> int:
+    """Returns the bytes that the caller's model and optimizer hold, which the plan counts as those of the run."""
+    held = [*model.parameters(), *model.buffers()]
+    if isinstance(optimizer, torch.optim.Optimizer):
+        held += tensors_in(optimizer.state)
+    return bytes_of(held)
 
 
 def _space_of_process(held: int, fixed: int) -> _Space:

@@ -68,6 +68,7 @@ class Detector:
 
     @property
     def threshold(self) -> float:
+        """The score above which a window is an alarm."""
         return self._detector.threshold
 
     def begin(

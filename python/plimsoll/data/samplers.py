@@ -52,9 +52,11 @@ class NeighborSampler(BaseSampler):  # type: ignore[misc]
         return None if self.graph.edge_id is None else self.graph.tensor("edge_id")
 
     def sample_from_nodes(self, index: NodeSamplerInput) -> SamplerOutput:
+        """Samples around nodes, as PyTorch Geometric's `BaseSampler` defines it."""
         return node_sample(index, self._sample)
 
     def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None) -> SamplerOutput:
+        """Samples around edges, as PyTorch Geometric's `BaseSampler` defines it."""
         targets = torch.stack([index.row, index.col], dim=1) if self._exclude_targets else None
         sample = partial(self._sample, targets=targets)
         return edge_sample(index, sample, self.graph.num_nodes, self._options["disjoint"], None, neg_sampling)

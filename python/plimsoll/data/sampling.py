@@ -37,6 +37,7 @@ def subgraph_of(subgraph_type: str, directed: bool) -> str:
 
 
 def set_sampling(sampling: _core.NeighbourOptions, options: dict[str, Any]) -> None:
+    """Copies the options from `sampling_options` to those of C++."""
     sampling.fan_outs, sampling.replace = options["num_neighbors"], options["replace"]
     sampling.weighted, sampling.disjoint = options["weight_attr"] is not None, options["disjoint"]
     sampling.set_subgraph(options["subgraph_type"])

@@ -68,7 +68,9 @@ def size_of(batch: Data) -> Size:
 
 
 def sizes_of(graphs: Sequence[Data] | Graphs) -> NDArray[np.int64]:
-    """Of each graph: i64 [G, 4], in the order of `Size`. Reads every graph of a data set of PyTorch Geometric."""
+    """Returns the counts of each graph, i64 [G, 4], in the order of `Size`. Reads every graph of a data set of PyTorch
+    Geometric.
+    """
     if isinstance(graphs, Graphs):
         return _sizes_in(graphs)
     return np.array([size_of(graphs[i])[:4] for i in range(len(graphs))], np.int64).reshape(-1, 4)

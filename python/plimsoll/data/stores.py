@@ -33,6 +33,7 @@ class FeatureStore(PygFeatureStore):  # type: ignore[misc]
         self.__dict__["_scale"] = graph.tensor("x_scale") if graph.has_column("x_scale") else None
 
     def get_all_tensor_attrs(self) -> list[TensorAttr]:
+        """Returns the attributes of the store, for PyTorch Geometric."""
         return [TensorAttr(group_name=None, attr_name=name) for name in self._columns]
 
     def _column(self, attr: TensorAttr) -> Tensor:
@@ -83,6 +84,7 @@ class GraphStore(PygGraphStore):  # type: ignore[misc]
         self.__dict__["_edges"] = None
 
     def get_all_edge_attrs(self) -> list[EdgeAttr]:
+        """Returns the attributes of the one edge type, for PyTorch Geometric."""
         nodes, layout = self._graph.num_nodes, "csc" if self._graph.direction == "in" else "csr"
         return [EdgeAttr(edge_type=None, layout=layout, is_sorted=layout == "csc", size=(nodes, nodes))]
 

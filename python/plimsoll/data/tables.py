@@ -23,6 +23,7 @@ class Split(_Row):
 
     @property
     def slice(self) -> slice:
+        """The range of its graphs."""
         return slice(self.first_graph, self.first_graph + self.graphs)
 
 
@@ -40,6 +41,7 @@ class GraphRecording(_Row):
 
     @property
     def slice(self) -> slice:
+        """The range of its graphs."""
         return slice(self.first_graph, self.first_graph + self.graphs)
 
 
@@ -68,6 +70,7 @@ class Recording(_Row):
 
     @property
     def slice(self) -> slice:
+        """The range of its frames."""
         return slice(self.first_frame, self.first_frame + self.frames)
 
 

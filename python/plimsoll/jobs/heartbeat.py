@@ -45,10 +45,12 @@ class Beat:
     stopping: bool = False  #: Whether a signal has asked it to stop.
 
     def text(self) -> str:
+        """Returns the heartbeat as text for the store."""
         return f"{self.number} {self.waiting_s:.3f} {self.in_step:d} {self.stopping:d}"
 
     @staticmethod
     def parse(text: bytes) -> Beat:
+        """Reads the text of a heartbeat."""
         number, waiting_s, in_step, stopping = text.decode().split()
         return Beat(int(number), float(waiting_s), in_step == "1", stopping == "1")
 

@@ -33,7 +33,7 @@ _COMING = "PLIMSOLL_RANKS_TIMEOUT_S"
 _ROLL_CALL_S = 5.0
 #: Seconds that a rank has to end on its own once the lost rank is known.
 _GRACE_S = 2.0
-#: Seconds between two looks at the main thread.
+#: Seconds between two checks of the main thread.
 _LOOK_S = 0.25
 
 

@@ -79,9 +79,11 @@ class BidirectionalNeighborSampler(BaseSampler):  # type: ignore[misc]
         ]
 
     def sample_from_nodes(self, index: NodeSamplerInput) -> SamplerOutput:
+        """Samples around nodes, as PyTorch Geometric's `BaseSampler` defines it."""
         return node_sample(index, self._sample)
 
     def sample_from_edges(self, index: EdgeSamplerInput, neg_sampling: NegativeSampling | None = None) -> NoReturn:
+        """Raises `UsageError`, because samples around edges are not supported yet."""
         raise UsageError("samples around edges in both directions are not there yet; plimsoll.LinkNeighborLoader follows one direction")
 
     def _sample(self, seeds: Tensor, times: Tensor | None = None) -> SamplerOutput:

@@ -32,6 +32,7 @@ class Native(Protocol):
 
 
 class Position(NamedTuple):
+    """A position in an epoch, from which a loader continues."""
     epoch: int
     first: int  # number of its batches that were delivered
     ranks: int | None = None  # number of ranks that the position is for; None for any
@@ -47,6 +48,7 @@ class Progress:
     ranks: int
 
     def position(self) -> Position:
+        """Returns the position after the delivered batches."""
         if self.delivered == self.steps:
             return Position(self.epoch + 1, 0, self.ranks)
         return Position(self.epoch, self.delivered, self.ranks)
@@ -213,7 +215,7 @@ class Epoch(Iterator[Batch_co]):
         if progress.delivered == progress.steps:
             raise StopIteration
         if self._stream is None or self._process != os.getpid():
-            # This is needed after an error, and in a child of fork(), which does not have the thread of its parent's stream.
+            # This is needed after an error, and in a child of fork(), which does not have its parent's threads.
             self._open(progress.epoch, progress.delivered)
         try:
             tensors = self._batches.next(self._stream, self._loader._numpy)

@@ -90,6 +90,7 @@ class LinkNeighborLoader(LinkLoader):  # type: ignore[misc]
         self._of_graph, self._then = source is None, transform
 
     def filter_fn(self, out: SamplerOutput) -> Data:
+        """Makes a batch of a sample. Called by PyTorch Geometric."""
         self._edges = out.edge
         return super().filter_fn(out)
 

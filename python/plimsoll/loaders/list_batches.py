@@ -30,6 +30,7 @@ class ListStream:
         self._loading: Iterator[Any] | None = None
 
     def next(self) -> Any:
+        """Returns the next batch."""
         if self._loading is None:
             self._loading = iter(self._load(self._batches[self.coming :]))
         self.coming += 1
@@ -73,9 +74,11 @@ class ListBatches:
 
     @property
     def live_bytes(self) -> int:
+        """0: these batches are not counted."""
         return 0
 
     def stream(self, epoch: int, rank: int, ranks: int, first: int, ahead: int) -> ListStream:
+        """Returns the batches of an epoch for one rank, from batch `first` on."""
         import torch.utils.data
 
         workers = dict(self._processes)
@@ -91,9 +94,11 @@ class ListBatches:
         return ListStream(load, self._batches(epoch, rank, ranks), first)
 
     def steps(self, epoch: int, rank: int, ranks: int) -> int:
+        """Returns the number of batches of an epoch for one rank."""
         return len(self._batches(epoch, rank, ranks))
 
     def next(self, stream: ListStream, numpy: bool = False) -> Any:
+        """Returns the next batch of a stream."""
         return stream.next()
 
     def _batches(self, epoch: int, rank: int, ranks: int) -> list[list[int]]:

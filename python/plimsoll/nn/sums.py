@@ -137,6 +137,7 @@ class Dropout(torch.nn.Dropout):  # type: ignore[misc]
     """
 
     def forward(self, input: Tensor) -> Tensor:
+        """Returns the input with elements set to 0 at random in training mode, as torch does."""
         plain = type(input) in (Tensor, torch.nn.Parameter) and input.layout == torch.strided
         fused = plain and input.device.type == "cpu" and input.dtype == torch.float32 and not self.inplace
         if not fused or not self.training or not 0 < self.p < 1 or reasons.of_transformation():

@@ -80,6 +80,7 @@ class Followed:
 
 
 def say(text: str) -> None:
+    """Prints a line with the time to stderr."""
     print(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
@@ -186,6 +187,7 @@ def max_memory() -> int:
 
 
 def trackers_of(run: Path) -> list[str]:
+    """Returns the names of the trackers in the recipe of a run."""
     from plimsoll.sync.mlflow import recipe_values
 
     text = recipe_values(run).get("run.trackers", "[]").strip("[]")
@@ -193,6 +195,7 @@ def trackers_of(run: Path) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs `plimsoll sync` and returns its exit code."""
     parser = argparse.ArgumentParser(
         prog="plimsoll sync",
         description="Bring what the journal of a run says to TensorBoard and MLflow; what has arrived does not come twice.",

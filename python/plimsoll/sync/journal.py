@@ -11,12 +11,14 @@ Fields = dict[str, Any]
 
 
 class Event(NamedTuple):
+    """One line of a journal."""
     stage: str  #: Seed and stage, such as "seed-42/gat".
     fields: Fields
     end: int  #: Offset in bytes of the end of its line in the stage's journal.
 
     @property
     def name(self) -> str:
+        """The kind of event, such as "epoch"."""
         return str(self.fields.get("event", ""))
 
     @property
@@ -38,6 +40,7 @@ def _numbers(fields: Fields, prefix: str) -> Iterator[tuple[str, float]]:
 
 
 def stages_of(run: Path) -> list[str]:
+    """Returns the stages of a run that have a journal, such as "seed-42/gat"."""
     return sorted(str(path.parent.relative_to(run)) for path in run.glob("seed-*/*/events.jsonl"))
 
 

@@ -22,6 +22,7 @@ KEY = "plimsoll.key"  # tag with our own key of a run, which finds a run whose c
 
 
 class Metric(NamedTuple):
+    """One value of a metric."""
     key: str
     value: float
     timestamp: int  #: Milliseconds since 1970.
@@ -41,6 +42,7 @@ class Store(Protocol):
 
 
 def open_store(uri: str) -> Store:
+    """Returns the store at a URI."""
     return Server(uri) if uri.startswith(("http://", "https://")) else Package(uri)
 
 

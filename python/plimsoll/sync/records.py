@@ -40,6 +40,7 @@ class RecordWriter:
         self._file = file
 
     def write(self, data: bytes) -> None:
+        """Appends one record."""
         length = struct.pack("<Q", len(data))
         self._file.write(b"".join([length, _crc(length), data, _crc(data)]))
 

@@ -36,6 +36,7 @@ class Tracker(ABC):
         return stage
 
     def save(self) -> None:
+        """Writes the record of what was sent to disk."""
         temporary = self._path.with_suffix(".tmp")
         with open(temporary, "w") as file:
             json.dump(self.state, file)
