@@ -2,9 +2,9 @@
 
     torchrun --nproc-per-node 2 examples/deepspeed_zero.py PROTEINS --stage 2 [--root tu]
 
-Each rank reads its share of the graphs by `plimsoll.DataLoader`. DeepSpeed keeps a copy of a rank's slice of the parameters
-beside the optimizer's state, in whatever precision the model has; it is shown apart. With stage 1 it gives gradients of other
-ranks back once all are reduced; the plan counts them, as the backward pass holds them.
+Each rank reads its share of the graphs with `plimsoll.DataLoader`. In addition to the optimizer's state, DeepSpeed keeps a copy
+of a rank's slice of the parameters, in any precision; it is printed separately. With stage 1 it frees the gradients of other
+ranks once all are reduced; the plan counts them, because the backward pass holds them.
 """
 
 import argparse
@@ -33,7 +33,7 @@ class Classifier(torch.nn.Module):
 
 
 def open_on_all(root, name, folder):
-    """The data set, which rank 0 makes."""
+    """Returns the data set, which rank 0 makes."""
     if dist.get_rank() == 0:
         plimsoll.from_pyg(TUDataset(root, name, use_node_attr=True), folder)
     dist.barrier()
@@ -41,7 +41,7 @@ def open_on_all(root, name, folder):
 
 
 def held(engine):
-    """Bytes that this rank holds between the backward pass and the optimizer's step, after a first step."""
+    """Returns the bytes that this rank holds between the backward pass and the optimizer's step, from the second step on."""
     zero = engine.optimizer
     kept = {id(tensor): tensor for group in zero.averaged_gradients.values() for tensor in group or () if tensor is not None}
     kept |= {id(p.grad): p.grad for p in engine.module.parameters() if p.grad is not None}
@@ -56,7 +56,7 @@ def held(engine):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", help="of a TU data set, which is fetched unless it is below the root")
+    parser.add_argument("name", help="name of a TU data set, which is downloaded unless it is in the root")
     parser.add_argument("--root", default="tu", help="the folder of TU data sets")
     parser.add_argument("--stage", type=int, choices=(1, 2), default=2)
     parser.add_argument("--hidden", type=int, default=256)

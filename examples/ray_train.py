@@ -1,8 +1,8 @@
-"""Trains a recipe on the workers of Ray Train; when one dies, Ray starts them again and the run continues from its checkpoint.
+"""Trains a recipe on the workers of Ray Train. If one dies, Ray restarts them and the run continues from its checkpoint.
 
     python examples/ray_train.py recipes/gat.yaml --data frames --run /shared/runs/gat --workers 2 [--kill-one]
 
-The weights are those of `plimsoll train` in one process (docs/ranks.md). RUN is on a disk that all workers share.
+The weights are those of `plimsoll train` in one process (docs/ranks.md). RUN must be on a disk that all workers share.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled"}  # neither reports nor a token in $HOME
+os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled"}  # Send no usage reports, and write no token to $HOME.
 
 import ray  # noqa: E402
 import ray.train  # noqa: E402
@@ -20,7 +20,7 @@ from ray.train.torch import TorchConfig, TorchTrainer  # noqa: E402
 
 
 def die_after_a_checkpoint(run: Path, killed: Path) -> None:
-    """Ends this worker once in the middle of the run, to show that it goes on."""
+    """Ends this worker once in the middle of the run, to show that the run continues."""
     while not killed.exists():
         if list(run.glob("seed-*/*/checkpoints/step-*")):
             killed.touch()
@@ -34,7 +34,7 @@ def worker(config: dict) -> None:
     run, rank = Path(config["run"]), ray.train.get_context().get_world_rank()
     if config["kill_one"] and rank == 1:
         threading.Thread(target=die_after_a_checkpoint, args=(run, Path(config["killed"])), daemon=True).start()
-    # The process group is there: all workers call this, and share the run. It starts afresh if there is no checkpoint.
+    # Ray has made the process group: all workers call this and share the run. Without a checkpoint it starts from scratch.
     report = plimsoll.train(config["recipe"], config["data"], run, overrides=config["overrides"], threads=1,
                             budget=config["budget"], resume=True)
     found = {"weights": report.weights, "validation_loss": report.validation_loss, "best_epoch": report.best_epoch}
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--data", required=True)
     parser.add_argument("--run", required=True)
     parser.add_argument("--workers", type=int, default=2, help="0: Ray's local mode, in the processes that torchrun started")
-    parser.add_argument("--budget", default="1GiB", help="of each worker")
+    parser.add_argument("--budget", default="1GiB", help="budget of each worker")
     parser.add_argument("-O", dest="overrides", action="append", default=[], metavar="KEY=VALUE")
     parser.add_argument("--kill-one", action="store_true", help="a worker dies once in the middle of the run")
     options = parser.parse_args()
@@ -70,7 +70,7 @@ def main() -> None:
     result = trainer.fit()
     if options.workers > 0:
         ray.shutdown()
-    if result.checkpoint is not None:  # rank 0's, in local mode
+    if result.checkpoint is not None:  # In local mode only rank 0 has one.
         print(f"weights {result.metrics['weights']}, validation loss {result.metrics['validation_loss']:.4f}; checkpoint "
               f"{result.checkpoint.path}")
 

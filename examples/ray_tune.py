@@ -1,8 +1,8 @@
-"""Searches the size of a GIN with Ray Tune, each trial within a budget; sizes that cannot fit are dropped before a trial starts.
+"""Searches the size of a GIN with Ray Tune, each trial within a budget. Sizes that do not fit are dropped before a trial starts.
 
     python examples/ray_tune.py PROTEINS --budget 400 [--root tu] [--trials-at-once 2]
 
-`plimsoll.plan` says in a process like a trial's which memory each size needs, so that no trial is lost to memory.
+`plimsoll.plan` computes the memory of each size in a process like that of a trial, so that no trial fails for lack of memory.
 """
 
 import argparse
@@ -10,7 +10,7 @@ import os
 import tempfile
 from pathlib import Path
 
-os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled"}  # neither reports nor a token in $HOME
+os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "disabled"}  # Send no usage reports, and write no token to $HOME.
 
 import plimsoll  # noqa: E402
 import ray  # noqa: E402
@@ -19,7 +19,7 @@ from ray import tune  # noqa: E402
 from torch_geometric.datasets import TUDataset  # noqa: E402
 from torch_geometric.nn import GIN, global_add_pool  # noqa: E402
 
-#: A trial's process holds more than the one that plans: 18 MiB were measured with Ray 2.60.
+#: Bytes that a trial's process holds more than the planning one; 18 MiB were measured with Ray 2.60.
 OF_RAY_TUNE = 32 << 20
 SIZES = [(hidden, layers) for hidden in (16, 64, 256, 1024) for layers in (2, 4)]
 
@@ -44,7 +44,7 @@ def loader_of(graphs):
 
 
 def smallest_budget(folder, size):
-    """Of a trial, in bytes; in a process of its own, as a trial has one, and with its optimizer."""
+    """Returns the smallest budget of a trial in bytes. Runs in its own process, as a trial does, and with its optimizer."""
     graphs = plimsoll.open(folder)
     model = model_of(graphs, size)
     plan = plimsoll.plan(model, loader_of(graphs), optimizer=torch.optim.Adam(model.parameters()))
@@ -70,9 +70,9 @@ def trial(config):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", help="of a TU data set, which is fetched unless it is below the root")
+    parser.add_argument("name", help="name of a TU data set, which is downloaded unless it is in the root")
     parser.add_argument("--root", default="tu", help="the folder of TU data sets")
-    parser.add_argument("--budget", type=int, default=400, metavar="MIB", help="of each trial")
+    parser.add_argument("--budget", type=int, default=400, metavar="MIB", help="budget of each trial")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--trials-at-once", type=int, default=2)
     options = parser.parse_args()

@@ -2,7 +2,7 @@
 
     python examples/train_can_windows.py [CAPTURES] --out curves.png [--epochs 5] [--budget 1GiB]
 
-CAPTURES is a folder with train... and test... folders of captures; without one a bus is simulated.
+CAPTURES is a folder with train... and test... folders of captures. Without it a bus is simulated.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def windows(captures, frame_count, folder):
 
 
 def of_splits(graphs, begin):
-    """The windows of all splits whose names begin so."""
+    """Returns the windows of all splits whose names begin with `begin`."""
     ranges = [range(s.first_graph, s.first_graph + s.graphs) for s in graphs.splits.values() if s.name.startswith(begin)]
     return graphs[np.concatenate([np.array(r) for r in ranges])]
 
@@ -60,7 +60,7 @@ def main():
     parser.add_argument("--out", type=Path, default=Path("train_can_windows.png"))
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--budget", default="1GiB")
-    parser.add_argument("--frames", type=int, default=200_000, help="simulated, without CAPTURES")
+    parser.add_argument("--frames", type=int, default=200_000, help="number of simulated frames, without CAPTURES")
     arguments = parser.parse_args()
 
     torch.manual_seed(0)

@@ -2,7 +2,7 @@
 
     python examples/train_tu.py PROTEINS --out curves.png [--root tu] [--epochs 20]
 
-PyTorch Geometric's `TUDataset` reads the data set, which it fetches from TU Dortmund unless it is below the root.
+PyTorch Geometric's `TUDataset` reads the data set, which it downloads from TU Dortmund unless it is in the root.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def accuracy(model, graphs):
 
 
 def train(graphs, epochs, budget):
-    """Losses and accuracies by epoch, and the run."""
+    """Returns the report of a run, and the accuracy after each epoch."""
     order = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0))
     test, training = graphs[order[: len(graphs) // 10]], graphs[order[len(graphs) // 10 :]]
     torch.manual_seed(0)
@@ -53,7 +53,7 @@ def train(graphs, epochs, budget):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", help="of a TU data set")
+    parser.add_argument("name", help="name of a TU data set")
     parser.add_argument("--root", default="tu", help="the folder of TU data sets")
     parser.add_argument("--out", type=Path, default=Path("train_tu.png"))
     parser.add_argument("--epochs", type=int, default=20)
@@ -63,7 +63,7 @@ def main():
         dataset = TUDataset(arguments.root, arguments.name, use_node_attr=True)
         graphs = plimsoll.from_pyg(dataset, Path(folder, "graphs"))
         large, accuracies = train(graphs, arguments.epochs, None)
-        # The plan's smallest budget is that of this process, which holds the first run's remains as well.
+        # The smallest budget is for this process, which now also holds what remains of the first run.
         small, again = train(graphs, arguments.epochs, large.smallest_budget + (48 << 20))
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
