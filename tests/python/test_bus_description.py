@@ -60,14 +60,14 @@ def test_one_of_several_buses_with_ranges_of_one_bound(bin_dir, run, tmp_path):
 
 def test_values_with_names_are_whole_and_fd_is_told(tmp_path):
     from package_data import plimsoll  # noqa: F401
-    from plimsoll.can.bus_description import _tell_fd, _whole_choices
+    from plimsoll.can.bus_description import _define_frame_format, _whole_choices
 
     database = cantools.database.load_string('BO_ 5 A: 8 X\n SG_ S : 0|8@1+ (1,0) [0|1] "" X\nVAL_ 5 S 0 "Off" 1 "On" ;\n')
     signal = database.messages[0].signals[0]
     signal.choices = {0.0: "Off", 1.0: "On", 1.5: "Between"}  # as cantools reads an ARXML with floats
     _whole_choices(signal)
     database.messages[0]._is_fd = True
-    _tell_fd(database)
+    _define_frame_format(database)
     again = cantools.database.load_string(database.as_dbc_string())
     assert {int(raw): str(name) for raw, name in again.messages[0].signals[0].choices.items()} == {0: "Off", 1: "On"}
     assert again.messages[0].is_fd

@@ -55,23 +55,23 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("plimsoll")
     verbs = parser.add_subparsers(required=True, metavar="VERB")
 
-    convert = verbs.add_parser("convert", help="graphs to files of PyTorch Geometric, and back")
-    convert.add_argument("source", metavar="SOURCE", help="a graph_set, a .pt file or a folder of them; .arxml, .kcd or .sym, which become a DBC")
+    convert = verbs.add_parser("convert", help="convert graphs to files of PyTorch Geometric, and back")
+    convert.add_argument("source", metavar="SOURCE", help="a graph_set, a .pt file or a folder of them; or an .arxml, .kcd or .sym file to convert to DBC")
     convert.add_argument("--out", required=True, metavar="PATH")
-    convert.add_argument("--leave-out", nargs="+", default=[], metavar="NAME", help="attributes that there is no column for")
-    convert.add_argument("--trust", action="store_true", help="load files that may run code, too")
-    convert.add_argument("--bus", metavar="NAME", help="of a description of several buses")
+    convert.add_argument("--leave-out", nargs="+", default=[], metavar="NAME", help="attributes to leave out, for which there is no column")
+    convert.add_argument("--trust", action="store_true", help="load files even if they may run code")
+    convert.add_argument("--bus", metavar="NAME", help="the bus to convert, of a description of several buses")
     convert.add_argument("--budget", metavar="SIZE")
     convert.set_defaults(work=_convert)
 
-    imported = verbs.add_parser("import", help="weights of a KD-GAT checkpoint to a model file")
+    imported = verbs.add_parser("import", help="convert the weights of a KD-GAT checkpoint to a model file")
     imported.add_argument("system", choices=["kdgat"])
     imported.add_argument("checkpoint", metavar="CHECKPOINT", help="a Lightning checkpoint, or a state_dict")
     imported.add_argument("--out", metavar="FILE", help="default: CHECKPOINT with the ending .safetensors")
-    imported.add_argument("--data", metavar="DIR", help="the frames or compat windows that trained it, for its vocabulary")
+    imported.add_argument("--data", metavar="DIR", help="the frames or compat windows it was trained on, for its vocabulary")
     imported.set_defaults(work=_import)
 
-    exported = verbs.add_parser("export", help="a model file to a state_dict or to ONNX")
+    exported = verbs.add_parser("export", help="convert a model file to a state_dict or to ONNX")
     exported.add_argument("model", metavar="MODEL", help="a model.safetensors or detector.safetensors")
     exported.add_argument("--to", required=True, choices=["state_dict", "onnx"])
     exported.add_argument("--out", metavar="FILE", help="default: MODEL with the ending .pt or .onnx")
@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
 
     for verb in (convert, imported, exported):
         verb.add_argument("--force", action="store_true", help="replace an existing output")
-        verb.add_argument("--json", action="store_true", help="the summary as JSON")
+        verb.add_argument("--json", action="store_true", help="print the summary as JSON")
     return parser
 
 

@@ -198,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs `plimsoll sync` and returns its exit code."""
     parser = argparse.ArgumentParser(
         prog="plimsoll sync",
-        description="Bring what the journal of a run says to TensorBoard and MLflow; what has arrived does not come twice.",
+        description="Send the journal of a run to TensorBoard and MLflow. Events that have arrived are not added twice.",
         epilog="Example: plimsoll sync runs/gat --tracker mlflow:http://127.0.0.1:5000",
     )
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
@@ -208,7 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="NAME",
         help="tensorboard, tensorboard:DIR, mlflow or mlflow:URI; may be given again; default: run.trackers of the recipe",
     )
-    parser.add_argument("--wait", type=float, default=60, metavar="SECONDS", help="for a server that does not answer")
+    parser.add_argument("--wait", type=float, default=60, metavar="SECONDS", help="wait up to SECONDS for a server that does not answer")
     parser.add_argument("--beside-training", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
     run = Path(os.path.abspath(given.run))
