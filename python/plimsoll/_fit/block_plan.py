@@ -57,7 +57,7 @@ def _worst(needs: Needs, blocks: BlockList, sizes: dict[Size, Block]) -> Need:
 
 
 class Room(NamedTuple):
-    """What fits into a budget."""
+    """The blocks and the optimizer's step that fit into a budget."""
 
     blocks: int = 0  #: Blocks that can have their own memory at once; 0 if not even one fits.
     optimizer: int = 0  #: Bytes that the optimizer takes during a step.

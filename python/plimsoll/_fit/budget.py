@@ -124,7 +124,7 @@ class budget(ContextDecorator):
 
     A torch tensor on the CPU that would exceed the budget is refused: the operation, forward or backward, raises
     `BudgetExceeded`, and earlier results stay valid. Batches of `DataLoader` and buffers of `ingest` and `windows`
-    are refused likewise. The budget covers all anonymous memory of the process: what the interpreter, libraries and
+    are refused in the same way. The budget covers all anonymous memory of the process: what the interpreter, libraries and
     earlier tensors hold is measured every 20 ms. Since that memory can grow without asking, 8 MiB and a fiftieth of
     the budget are kept free for it. Of nested budgets the smallest applies. A budget applies to all threads; entering
     and leaving are thread-safe.

@@ -39,7 +39,7 @@ _TRAINED_LOSS = (
 
 
 class _Ready(NamedTuple):
-    """What training needs once it is planned."""
+    """The objects that training needs once it is planned."""
 
     callers: CallersRandom
     blocks: BlockList

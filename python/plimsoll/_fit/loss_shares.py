@@ -19,7 +19,7 @@ _CLASS_FUNCTIONS = (torch.nn.functional.cross_entropy, torch.nn.functional.nll_l
 
 
 class LossShares(NamedTuple):
-    """How losses of blocks add up to the loss of a batch: as a sum, or as a mean weighted by `share(y)`."""
+    """The way losses of blocks add up to the loss of a batch: as a sum, or as a mean weighted by `share(y)`."""
 
     mean: bool = True
     weight: Tensor | None = None  #: f32 [classes], the weight of each class in `y`.

@@ -43,13 +43,13 @@ class Plan:
     optimizer: int  #: State that the optimizer keeps from step to step; with sharding a rank's share.
     batch: int  #: The tensors of the worst batch.
     step: int  #: Activations, gradients and temporary memory of operations, at the peak of the worst batch's step.
-    outside: int  #: What else the process holds: interpreter, libraries, other tensors.
+    outside: int  #: Other memory of the process: interpreter, libraries, other tensors.
     worst: Size  #: The batch that takes the most memory.
     operation: str  #: torch's operation at the peak of its step.
     held_at_peak: tuple[tuple[str, int], ...]  #: Bytes at the peak by allocating operation, the largest first.
     exact: bool  #: Whether the worst batch was run. Otherwise its need is computed from smaller batches.
-    difference: str  #: Where allocations depend on more than a batch's counts, so that batches that were not run are
-    #: estimates; "" if nowhere.
+    difference: str  #: The operation whose allocations depend on more than a batch's counts, so that batches not run are
+    #: estimates; "" if there is none.
     largest_batch: int | None  #: Number of graphs that fit the budget, or the limit found, whichever graphs they are;
     #: None if batches are parts of one graph, or if the graphs are not known.
     budget: int | None  #: The budget that the plan is for; None without one.
@@ -232,11 +232,11 @@ def _planned(
 
 
 class _Space(NamedTuple):
-    """Where the plan's bytes have to fit."""
+    """The memory into which the plan's bytes have to fit."""
 
     limit: int  #: The budget.
     outside: int  #: As `Plan.outside`.
-    free: int  #: What is left for a batch and its step.
+    free: int  #: Bytes left for a batch and its step.
     between: int = 0  #: As `Plan.between`.
 
 

@@ -25,7 +25,7 @@ _ROUNDS = 3  # maximum times that the worst batch is run
 
 
 class Need(NamedTuple):
-    """What one batch takes, in bytes as the ledger counts them."""
+    """The memory of one batch, in bytes as the ledger counts them."""
 
     size: Size
     batch: int

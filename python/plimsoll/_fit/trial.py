@@ -28,7 +28,7 @@ Draws: TypeAlias = Callable[[], AbstractContextManager[None]]
 
 
 class Tape(NamedTuple):
-    """What a step on one batch takes in addition to the batch, in bytes as the ledger counts them."""
+    """The memory of a step on one batch in addition to the batch, in bytes as the ledger counts them."""
 
     size: Size
     recording: _torch.Recording

@@ -1,4 +1,4 @@
-"""What data sets of all kinds share: a memory-mapped folder of columns and its manifest."""
+"""The base of data sets of all kinds: a memory-mapped folder of columns and its manifest."""
 
 from __future__ import annotations
 

@@ -124,8 +124,8 @@ class GraphColumns(DataSet):
 
     @property
     def direction(self) -> str:
-        """Which neighbours a row holds: "in", the sources of the edges into its node, or "out", the targets of the edges
-        out of it.
+        """The neighbours that a row holds: "in", the sources of the edges into its node, or "out", the targets of the
+        edges out of it.
         """
         return str(self.manifest["direction"])
 

@@ -40,7 +40,7 @@ class Predictions(DataSet):
 
     @property
     def items(self) -> str:
-        """What the rows are: graphs, windows or nodes."""
+        """The kind of the rows: graphs, windows or nodes."""
         return str(self.manifest["items"])
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""What loaders share: successive epochs, positions in them, ranks, forks and the C++ thread."""
+"""The base of loaders: successive epochs, positions in them, ranks, forks and the C++ thread."""
 
 from __future__ import annotations
 

@@ -26,7 +26,9 @@ _NAMES = {kind.__name__ for kind in _FUSED}
 
 
 class Layer(NamedTuple):
-    """What `replace` did to one layer: its name in the model ("" is the model itself), its former class, and the reason."""
+    """The outcome of `replace` for one layer: its name in the model ("" is the model itself), its former class, and the
+    reason.
+    """
 
     name: str
     kind: str

@@ -44,7 +44,7 @@ class GCNConv(torch_geometric.nn.GCNConv):  # type: ignore[misc]
             summed: Tensor = torch.ops.plimsoll.aggregate(z, order, scale, scale)
             return torch.addcmul(summed, z, scale.square().unsqueeze(1)) if loops else summed
 
-        # Of the two orders of A x W, take the one with the narrower intermediate result.
+        # Compute A x W in the order with the narrower intermediate result.
         out: Tensor = self.lin(around(x)) if self.in_channels < self.out_channels else around(self.lin(x))
         return out if self.bias is None else out + self.bias
 

@@ -1,4 +1,4 @@
-"""What all trackers share: the position of each tracker in the journal, kept on disk."""
+"""The base of trackers: the position of each tracker in the journal, kept on disk."""
 
 from __future__ import annotations
 
