@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results" / "hashes.md"
-NUMERICS = ROOT / "src" / "train" / "fit" / "rounding.h"
+NUMERICS = ROOT / "src" / "engine" / "fit" / "rounding.h"
 PLIMSOLL = Path(os.environ.get("PLIMSOLL_BIN", ROOT / "build" / "release" / "bin")) / "plimsoll"
 LEVELS = {  # PLIMSOLL_SIMD: torch's and MKL's words for it, and what the processor must have
     "portable": ("default", "COMPATIBLE", "sse2"),

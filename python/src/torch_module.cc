@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "cli/known_tasks.h"
 #include "memory/caching_allocator.h"
 #include "memory/limits.h"
 #include "ops/allocator.h"
@@ -25,6 +26,7 @@ NB_MODULE(_torch, module) {
   plimsoll::bind_memory(module);
   plimsoll::bind_devices(module);
   plimsoll::bind_tapes(module);
+  plimsoll::register_known_tasks();
   plimsoll::bind_runs(module);
   plimsoll::bind_journals(module);
   plimsoll::bind_command(module);
