@@ -56,7 +56,7 @@ void ColumnFile::write(const ColumnKey& key, int64_t width, const Fill& fill) co
   // A column without its key does not count: the key is removed first and written last.
   if (files.exists(key_path()) && files.remove_file(key_path()) != 0)
     throw file_failure("cannot replace", key_path());
-  const std::filesystem::path partial = path_.parent_path() / ("." + path_.filename().string());
+  const std::filesystem::path partial = path_.parent_path() / fmt::format(".{}", path_.filename().string());
   std::string checksum;
   try {
     NpyWriter writer(partial, npy_dtype<float>(), {width});
