@@ -177,7 +177,7 @@ def plan_blocks(
         return Room(0, step_bytes)
     # Each thread has a block, its batch and its gradients, and one more block waits.
     each = range_bytes + worst.batch * 9 // 8 + parameters + THREAD_BYTES
-    at_once = max(len(batch) for batch in blocks.batches(0))
+    at_once = max(len(batch) for batch in blocks.batches(epochs.start))
     workers = min(threads, at_once, (free - need - worst.batch * 9 // 8 - step_bytes) // each)
     if workers > 1:
         found.planned = need + worst.batch * 9 // 8 + workers * each

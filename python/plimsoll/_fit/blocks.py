@@ -10,9 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch_geometric.data import Batch, Data
 
-from plimsoll import _core
 from plimsoll._fit import other_random
 from plimsoll._fit.apart import drawing
+from plimsoll._fit.order import Order
 from plimsoll.arguments import texts, whole
 from plimsoll.data.graph_set import Graphs, as_graphs
 from plimsoll.data.pyg_data import is_data, one_graph
@@ -44,7 +44,7 @@ class BlockList:
     """A data set in batches of `batch_size` graphs, cut into blocks.
 
     Batches and blocks of an epoch depend only on (seed, epoch) and the limits. `shares` f64 [G] is what `share`
-    returns for the targets of each graph.
+    returns for the targets of each graph. A `sampler` takes the place of (seed, epoch); see `Order`.
     """
 
     def __init__(
@@ -57,6 +57,8 @@ class BlockList:
         follow_batch: Iterable[str] | None = None,
         exclude_keys: Iterable[str] | None = None,
         share: Callable[[torch.Tensor], float] = rows_of,
+        sampler: Iterable[int] | None = None,
+        first_epoch: int = 0,
     ) -> None:
         if hasattr(dataset, "dataset") and hasattr(dataset, "drop_last"):  # This is a loader of torch or Plimsoll.
             raise UsageError(
@@ -87,13 +89,13 @@ class BlockList:
             self._collator = Collator(dataset, self._follow, self._left_out)
         if not len(self.sizes):
             raise UsageError("the data set has no graphs; expected one at least")
+        self.order, self.first_epoch = Order(len(self.sizes), seed, shuffle, sampler), first_epoch
 
     def batches(self, epoch: int) -> Iterator[list[Block]]:
         """Yields the batches of an epoch, each as its blocks."""
-        count = len(self.sizes)
-        order = _core.shuffled(count, self.seed, epoch) if self.shuffle else np.arange(count)
+        order = self.order.of(epoch)
         number = 0
-        for first in range(0, count, self.batch_size):
+        for first in range(0, len(order), self.batch_size):
             blocks = []
             for graphs in self._cut(order[first : first + self.batch_size]):
                 blocks.append(Block(number, graphs, Size.of_graphs(self.sizes[graphs])))
@@ -115,7 +117,10 @@ class BlockList:
     def largest_possible(self) -> Size:
         """Returns an upper bound of the counts of any block, whichever its graphs."""
         more = self.min_graphs - 1  # graphs that a block may have beyond its limits
-        counts = np.sort(self.sizes, axis=0)[::-1][: min(self.limits.graphs + more, self.batch_size)]
+        together = min(self.limits.graphs + more, self.batch_size)
+        counts = np.sort(self.sizes, axis=0)[::-1][:together]
+        if self.order.repeats:
+            counts = np.repeat(counts[:1], together, axis=0)
         graphs, nodes, edges, loops = map(int, counts.sum(axis=0))
         largest = counts[0]
         nodes = min(nodes, max(self.limits.nodes, int(largest[1])) + more * int(largest[1]))

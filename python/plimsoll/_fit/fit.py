@@ -62,6 +62,7 @@ def fit(
     budget: Budget = None,
     seed: int = 0,
     shuffle: bool = True,
+    sampler: Iterable[int] | None = None,
     lanes: int = 1,
     forward: Forward = by_names,
     weights: Callable[[Data], float | torch.Tensor] | None = None,
@@ -99,6 +100,9 @@ def fit(
     - `block`: limits of a block.
     - `budget`: as in `plimsoll.budget`.
     - `seed`, `shuffle`: determine the order of graphs.
+    - `sampler`: gives the graphs of each epoch instead, once per epoch, as in torch's `DataLoader`: a list of indices or
+      a sampler such as `torch.utils.data.WeightedRandomSampler`. Graphs may be left out or repeated. A sampler
+      without a generator of its own follows from (`seed`, epoch).
     - `lanes`: number of parts, a power of two up to 64, in which the blocks of a batch are summed, and the maximum
       number of ranks. Weights are the same for any number of ranks up to `lanes`, including one, and differ for other
       `lanes` (docs/ranks.md).
@@ -150,7 +154,7 @@ def fit(
     def prepare(enter: ExitStack) -> _Ready:
         enter.enter_context(torch.enable_grad())
         callers = enter.enter_context(CallersRandom(generators(gpu)))
-        blocks = BlockList(dataset, batch_size, block, seed, shuffle, follow_batch, exclude_keys, shares.share)
+        blocks = BlockList(dataset, batch_size, block, seed, shuffle, follow_batch, exclude_keys, shares.share, sampler, to_train.start)
         stepper, found, tries = _optimizer(model, optimizer), Fit(to_train.start), Tries()
         training = _Training(model, stepper, blocks, forward, loss, shares, lanes, found, gpu, tries)
         tries.run(lambda: training.look(couples), None)
@@ -165,8 +169,8 @@ def fit(
         blocks, found = ready.blocks, ready.found
         with naming_a_budget():
             require_agreement(model, blocks, {"epochs": to_train.stop, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
-            _start(enter, gpu, journal, model, blocks, len(to_train), found)
-        shown = enter.enter_context(FitProgress(progress, len(blocks.sizes), to_train))
+            _start(enter, gpu, journal, model, blocks, to_train, found)
+        shown = enter.enter_context(FitProgress(progress, len(blocks.order.of(to_train.start)), to_train))
         _train(ready, to_train, shown, journal, on_epoch)
         found.device_peak = 0 if gpu is None else gpu.context + gpu.peak
     found.peak, found.peak_process = memory.peak, memory.peak_process
@@ -234,7 +238,7 @@ def _train(
             shown.epoch(epoch, found.losses[-1], found.seconds[-1])
             if journal is not None:
                 rate = float(stepper.param_groups[0]["lr"])
-                journal.epoch(epoch + 1, len(blocks.sizes), training_loss=found.losses[-1], learning_rate=rate)
+                journal.epoch(epoch + 1, len(blocks.order.of(epoch)), training_loss=found.losses[-1], learning_rate=rate)
             if on_epoch is not None:
                 with callers.back():
                     on_epoch(epoch, found.losses[-1])
@@ -287,7 +291,7 @@ def _start(
     journal: RunJournal | None,
     model: torch.nn.Module,
     blocks: BlockList,
-    epochs: int,
+    epochs: range,
     found: Fit,
 ) -> None:
     """Starts to measure the peak of the GPU, until `enter` is left, and starts the journal."""
@@ -295,10 +299,10 @@ def _start(
         enter.callback(gpu.end_peak, gpu.begin_peak())
     if journal is None:
         return
-    graphs = len(blocks.sizes)
+    graphs = len(blocks.order.of(epochs.start))
     journal.start(
-        total=epochs * graphs,
-        max_epochs=epochs,
+        total=len(epochs) * graphs,
+        max_epochs=len(epochs),
         planned_bytes=found.planned,
         min_budget_bytes=found.smallest_budget,
         budget_bytes=limit(),

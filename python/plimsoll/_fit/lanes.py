@@ -181,6 +181,7 @@ def require_agreement(model: torch.nn.Module, blocks: BlockList, more: dict[str,
         "batch_size": blocks.batch_size,
         "seed": blocks.seed,
         "shuffle": blocks.shuffle,
+        "order of the graphs": hashlib.sha256(blocks.order.of(blocks.first_epoch).tobytes()).hexdigest()[:16],
         **more,
     }
     of_all: list[dict[str, object]] = [{}] * process_group.ranks()

@@ -1,0 +1,41 @@
+"""The order in which the graphs of a run are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plimsoll import _core
+from plimsoll.errors import UsageError
+from plimsoll.loaders.drawn_order import DrawnOrder, require_sampler
+
+
+class Order:
+    """The graphs of each epoch: all of them, shuffled by (seed, epoch) or not, or the graphs that a sampler draws.
+
+    A sampler is iterated over once per epoch, when the epoch is planned. Its indices are kept, 8 bytes each.
+    """
+
+    def __init__(self, graphs: int, seed: int, shuffle: bool, sampler: Iterable[int] | None) -> None:
+        if sampler is not None:
+            require_sampler("sampler", sampler, {})
+        self._graphs, self._seed, self._shuffle = graphs, seed, shuffle
+        self._sampler = None if sampler is None else DrawnOrder(sampler, graphs, seed)
+        self._drawn: dict[int, NDArray[np.int64]] = {}
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a graph may occur more than once in an epoch."""
+        return self._sampler is not None
+
+    def of(self, epoch: int) -> NDArray[np.int64]:
+        """Returns the indices of the graphs of an epoch, i64 [n]. Errors: `UsageError` for what a sampler draws."""
+        if self._sampler is None:
+            return _core.shuffled(self._graphs, self._seed, epoch) if self._shuffle else np.arange(self._graphs)
+        if epoch not in self._drawn:
+            self._drawn[epoch] = self._sampler.numbers(epoch)
+            if not len(self._drawn[epoch]):
+                raise UsageError(f"sampler: gave no graph in epoch {epoch}; expected one at least")
+        return self._drawn[epoch]
