@@ -148,6 +148,18 @@ def over_pairs(out, y):
     return (near * (y[:, None] == y[None, :])).mean()
 
 
+def test_a_loss_over_pairs_is_found_though_all_graphs_give_nearly_the_same():
+    """The loss is tiny then, and so is the error of taking it block by block."""
+    graphs = made_up()
+    model = classifier("GCN", graphs).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter *= 0.1
+    with pytest.raises(plimsoll.UsageError, match="cannot be taken block by block"):
+        plimsoll.fit(model, graphs, lambda out, y: (out[:, :1] - out[:, 0]).square().mean(), block=plimsoll.BlockLimits(8),
+                     forward=lambda model, batch: model(batch.x.double(), batch.edge_index, batch.batch, batch.num_graphs))
+
+
 @pytest.mark.parametrize("loss", [over_pairs, lambda out, y: F.cross_entropy(out, y, weight=WEIGHT),
                                   lambda out, y: F.cross_entropy(out, y, reduction="sum")], ids=["pairs", "lambda", "sum"])
 def test_a_loss_that_blocks_do_not_add_up_to_is_refused(loss):
@@ -158,6 +170,28 @@ def test_a_loss_that_blocks_do_not_add_up_to_is_refused(loss):
     assert torch.equal(weights(model), before)
     with pytest.raises(plimsoll.UsageError, match='reduction="none"'):
         plimsoll.fit(model, made_up(), torch.nn.CrossEntropyLoss(reduction="none"))
+
+
+def test_a_block_whose_weight_is_0_does_not_count_whatever_its_loss():
+    """A mean over the labels of a block without any is 0 / 0."""
+    graphs = made_up(24)
+    for number, graph in enumerate(graphs):
+        graph.y = torch.tensor([float("nan") if number % 4 == 1 else float(number % 5)], dtype=torch.float64)
+
+    def forward(model, batch):
+        return model(batch.x.double(), batch.edge_index, batch.batch, batch.num_graphs)[:, 0]
+
+    def labelled(out, y):
+        return (out - y)[y == y].square().mean()
+
+    found = []
+    for block in (1, 64):
+        model = classifier("GCN", graphs).double()
+        run = plimsoll.fit(model, graphs, labelled, weights=lambda batch: (batch.y == batch.y).sum(), forward=forward, batch_size=12,
+                           block=BlockLimits(block), optimizer=lambda parameters: torch.optim.SGD(parameters, 0.01))
+        found.append((run.losses, weights(model)))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-9)
+    assert torch.allclose(found[0][1], found[1][1], rtol=1e-7, atol=1e-9)
 
 
 def test_a_batch_without_a_target_makes_no_step():

@@ -179,6 +179,8 @@ class Steps:
         """Adds up gradients and losses and returns the sum of the blocks' shares."""
         shares, count = 0.0, len(self._parameters)
         for block, weight, (tensors, value, share) in self._run(jobs):
+            if self._shares.known_late and not share:
+                continue  # Nothing of the block counts in the loss, whose mean over nothing is 0 / 0.
             if not math.isfinite(value):
                 raise Failure(
                     f"the loss of block {block.number} of epoch {epoch} is {value}, of the graphs {_some(block.graphs)}; "

@@ -119,7 +119,8 @@ def _try_whole(
             if convert is not batch_in_double:
                 out = run(model, convert(batch))
             values.append(value_and_share(loss(out, batch.y), batch, batch.y, shares))
-        require_sum(values[0], values[1:], len(first) + len(second), shares, 1e-6 if convert is batch_in_double else 1e-3)
+        tolerance, floor = (1e-6, 1e-10) if convert is batch_in_double else (1e-3, 1e-6)
+        require_sum(values[0], values[1:], len(first) + len(second), shares, tolerance, floor)
 
 
 def _pairs(some: NDArray[np.int64], min_graphs: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -150,20 +150,24 @@ def require_split(loss: Loss, out: Tensor, y: Tensor, shares: LossShares) -> Non
     # Rows without a target are sorted to an end, so that they are in one half.
     halves = order[: rows // 2], order[rows // 2 :]
 
-    def values(out: Tensor) -> list[tuple[float, float]]:
+    def values(out: Tensor) -> list[tuple[Tensor, float]]:
         found = []
         for some in (order, *halves):
             with torch.random.fork_rng(devices=[]), torch.no_grad():
                 torch.default_generator.manual_seed(0)
-                found.append(value_and_share(loss(out[some], y[some]), None, y[some], shares))
+                found.append(loss_and_share(loss(out[some], y[some]), None, y[some], shares))
         return found
 
-    tolerance = 1e-5
     try:
-        whole, *parts = values(out.double() if out.is_floating_point() else out)
+        found = values(out.double() if out.is_floating_point() else out)
     except (RuntimeError, ValueError):  # The loss needs another dtype, such as that of its class weights.
-        whole, *parts = values(out.float() if out.is_floating_point() else out)
-    require_sum(whole, parts, rows, shares, tolerance, "rows")
+        found = values(out.float() if out.is_floating_point() else out)
+    # A model that has not trained may give nearly the same for all graphs, and a loss over pairs of rows is tiny then.
+    floor = 1e-13 if found[0][0].dtype is torch.float64 else 1e-7
+    if out.is_floating_point():
+        floor *= float(out.abs().max())
+    whole, *parts = [(float(value.detach()), share) for value, share in found]
+    require_sum(whole, parts, rows, shares, 1e-5, floor, "rows")
 
 
 def require_sum(
@@ -172,9 +176,14 @@ def require_sum(
     count: int,
     shares: LossShares,
     tolerance: float,
+    floor: float,
     items: str = "graphs",
 ) -> None:
-    """Checks that the losses of parts add up to that of the whole. Each is a value and a share. Errors: `UsageError`."""
+    """Checks that the losses of parts add up to that of the whole. Each is a value and a share.
+
+    They may differ by `tolerance`, relative to the whole, and by the rounding of terms that cancel, `floor`. Errors:
+    `UsageError`.
+    """
     total = sum((share if shares.mean else 1.0) * value for value, share in parts if share)
     denominator = sum(share for _, share in parts) if shares.mean else 1.0
     if not denominator or not math.isfinite(whole[0]):
@@ -184,7 +193,7 @@ def require_sum(
             f"the weight of {count} {items} is {whole[1]:.6g} and that of two parts comes to {denominator:.6g}; expected the sum: "
             "weights, or the count that loss gives, is how many items the loss is a mean over"
         )
-    if abs(total / denominator - whole[0]) <= tolerance * abs(whole[0]) + 1e-6:
+    if abs(total / denominator - whole[0]) <= tolerance * abs(whole[0]) + floor:
         return
     raise UsageError(
         f"the loss of {count} {items} is {whole[0]:.6g} and that of two parts comes to {total / denominator:.6g}: it is neither "
