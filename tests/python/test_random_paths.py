@@ -13,7 +13,7 @@ from fit_models import fitted, made_up  # noqa: E402
 from plimsoll import _torch  # noqa: E402
 from plimsoll._fit.random_paths import extreme_draws  # noqa: E402
 from torch_geometric.data import Batch  # noqa: E402
-from torch_geometric.nn import SAGEConv, global_mean_pool  # noqa: E402
+from torch_geometric.nn import SAGEConv, SuperGATConv, global_mean_pool  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
 
@@ -104,3 +104,28 @@ def test_extreme_draws(high):
         assert torch.bernoulli(torch.full((3,), 0.5)).tolist() == [float(high)] * 3
     for value in [*(float(tensor[0]) for tensor in drawn), *numbers]:
         assert 0.99 < value < 1 if high else value == 0
+
+
+@pytest.mark.parametrize("draw", [lambda: float(torch.rand(1)), random.random, np.random.rand], ids=["torch", "random", "numpy"])
+def test_a_model_that_draws_until_it_likes_a_number_is_planned(draw):
+    class Picky(Deep):
+        def forward(self, x, edge_index, batch):
+            while not 0.4 < draw() < 0.6:
+                pass
+            return super().forward(x, edge_index, batch)
+
+    plimsoll.fit(Picky(draw), made_up(32), batch_size=16)
+
+
+def test_attention_over_sampled_negative_edges_is_planned():
+    """Python's random.sample draws again until it has as many different edges as were asked for."""
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv = SuperGATConv(5, 8, heads=2, concat=False)
+            self.head = torch.nn.Linear(8, 3)
+
+        def forward(self, x, edge_index, batch):
+            return self.head(global_mean_pool(self.conv(x, edge_index, batch=batch), batch))
+
+    plimsoll.fit(Net(), made_up(32), batch_size=16)

@@ -23,6 +23,9 @@ from plimsoll.errors import BudgetExceeded
 _UNIFORM = {torch.rand, torch.rand_like, torch.Tensor.uniform_}
 _BERNOULLI = {torch.bernoulli, torch.Tensor.bernoulli, torch.Tensor.bernoulli_}
 _WORDS = 624  # 32-bit words of state in the Mersenne Twister of Python and NumPy
+# Draws at one end of the range come to an end, because code that draws again until it likes a number would never stop.
+_EXTREME_WORDS = 312  # words of state, of which a uniform number of Python or NumPy takes two
+_EXTREME_CALLS = 4096  # calls of torch
 _HIGH_WORD = 0x12DD9BB3  # a word of state that gives 32 bits that are all one
 _SEEDS = 6  # number of seeds to try
 
@@ -30,21 +33,27 @@ _SEEDS = 6  # number of seeds to try
 class _Extremes(TorchFunctionMode):  # type: ignore[misc]
     def __init__(self, high: bool) -> None:
         super().__init__()
-        self._high = high
+        self._high, self._calls = high, 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
+        if func not in _UNIFORM and func not in _BERNOULLI:
+            return result
+        self._calls += 1
+        if self._calls > _EXTREME_CALLS:
+            return result
         if func in _UNIFORM:
             result.detach().fill_(1.0 - torch.finfo(result.dtype).eps / 2 if self._high else 0.0)
-        elif func in _BERNOULLI:
+        else:
             result.detach().fill_(self._high)
         return result
 
 
 @contextmanager
 def extreme_draws(high: bool) -> Iterator[None]:
-    """Puts uniform numbers of torch, and the first ones of Python's `random` and NumPy, at one end of their range."""
-    words = [_HIGH_WORD if high else 0] * _WORDS
+    """Puts the first uniform numbers of torch, Python's `random` and NumPy at one end of their range."""
+    others = np.random.SeedSequence(0).generate_state(_WORDS - _EXTREME_WORDS, np.uint32)
+    words = [_HIGH_WORD if high else 0] * _EXTREME_WORDS + others.tolist()
     random.setstate((3, (*words, 0), None))
     np.random.set_state(("MT19937", np.array(words, np.uint32), 0, 0, 0.0))
     with _Extremes(high):
