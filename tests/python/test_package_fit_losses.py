@@ -14,6 +14,7 @@ from torch.nn import functional as F  # noqa: E402
 from torch_geometric.data import Batch, Data  # noqa: E402
 
 from plimsoll._fit.blocks import BlockLimits  # noqa: E402
+from plimsoll._fit.loss_shares import require_split, shares_of  # noqa: E402
 from plimsoll._fit.steps import by_names  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("threads")
@@ -170,6 +171,13 @@ def test_a_loss_that_blocks_do_not_add_up_to_is_refused(loss):
     assert torch.equal(weights(model), before)
     with pytest.raises(plimsoll.UsageError, match='reduction="none"'):
         plimsoll.fit(model, made_up(), torch.nn.CrossEntropyLoss(reduction="none"))
+
+
+def test_a_loss_over_pairs_is_found_though_two_halves_add_up_by_chance():
+    y = torch.tensor([0, 0, 0, 0, 1, 1, 1, 1])
+    out = torch.tensor([[1.0], [2.0], [3.0], [6.0], [0.0], [4.0], [3.0], [5.0]])  # Both halves have the mean 3.
+    with pytest.raises(plimsoll.UsageError, match="cannot be taken block by block"):
+        require_split(lambda out, y: (out - out.T).square().mean(), out, y, shares_of(torch.nn.functional.mse_loss))
 
 
 def test_a_block_whose_weight_is_0_does_not_count_whatever_its_loss():

@@ -136,7 +136,7 @@ def _require_weight(weight: float, what: str) -> float:
 
 
 def require_split(loss: Loss, out: Tensor, y: Tensor, shares: LossShares) -> None:
-    """Compares the loss of some rows with that of their halves, sorted by class if `y` has classes.
+    """Compares the loss of some rows with that of halves of them, sorted by class if `y` has classes.
 
     `out` has the model's rows for the targets `y`. Errors: `UsageError` for a loss that is not the mean or the sum of
     its rows, such as one over pairs of rows.
@@ -148,11 +148,12 @@ def require_split(loss: Loss, out: Tensor, y: Tensor, shares: LossShares) -> Non
     if y.dim() == 1:
         order = torch.argsort(y, stable=True)
     # Rows without a target are sorted to an end, so that they are in one half.
-    halves = order[: rows // 2], order[rows // 2 :]
+    # Two splits, because the halves of one may add up by chance.
+    splits = (order[: rows // 2], order[rows // 2 :]), (order[::2], order[1::2])
 
     def values(out: Tensor) -> list[tuple[Tensor, float]]:
         found = []
-        for some in (order, *halves):
+        for some in (order, *splits[0], *splits[1]):
             with torch.random.fork_rng(devices=[]), torch.no_grad():
                 torch.default_generator.manual_seed(0)
                 found.append(loss_and_share(loss(out[some], y[some]), None, y[some], shares))
@@ -167,7 +168,8 @@ def require_split(loss: Loss, out: Tensor, y: Tensor, shares: LossShares) -> Non
     if out.is_floating_point():
         floor *= float(out.abs().max())
     whole, *parts = [(float(value.detach()), share) for value, share in found]
-    require_sum(whole, parts, rows, shares, 1e-5, floor, "rows")
+    for first in (0, 2):
+        require_sum(whole, parts[first : first + 2], rows, shares, 1e-5, floor, "rows")
 
 
 def require_sum(
