@@ -25,7 +25,7 @@ class Pressure {
   virtual void set_given_back(int64_t bytes) = 0;
 };
 
-/// Follows the signs of pressure over time. The level rises by one with each look at which memory is short.
+/// Follows the signs of pressure over time. The level rises by one with each check that finds memory short.
 /// It falls to 0 when memory has not been short for some seconds, and would not have been short with all
 /// given-back bytes held either. This takes five seconds at first, twice as long after each return of
 /// pressure, and at most five minutes.

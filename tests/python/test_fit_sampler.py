@@ -1,5 +1,7 @@
 """plimsoll.fit with a sampler against training by hand on the batches of torch's DataLoader."""
 
+import re
+
 import pytest
 from package_data import plimsoll
 
@@ -80,3 +82,18 @@ def test_what_is_no_order_is_refused(sampler, text):
     graphs = made_up()
     with pytest.raises(plimsoll.UsageError, match=text):
         fit(classifier("GCN", graphs).double(), graphs, sampler)
+
+
+def test_a_refused_call_leaves_the_sampler_as_it_was():
+    graphs = made_up()
+    found = []
+    for refused in (False, True):
+        model, sampler = classifier("GCN", graphs).double(), weighted(graphs)
+        budget = "2GiB"
+        if refused:
+            with pytest.raises(plimsoll.BudgetExceeded) as refusal:
+                fit(model, graphs, sampler, budget="1MiB")
+            budget = re.findall(r"smallest budget that works is ([0-9]+) MiB", str(refusal.value))[-1] + "MiB"
+        fit(model, graphs, sampler, budget=budget)
+        found.append(weights(model))
+    assert torch.equal(*found)

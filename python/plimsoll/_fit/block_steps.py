@@ -94,7 +94,7 @@ class Steps:
         """Trains one epoch and returns its mean loss."""
         self._model.train()
         losses, targets = 0.0, 0.0
-        done = epoch * len(self._blocks.order.of(epoch))
+        done = epoch * self._blocks.order.length(epoch)
         for step, batch in enumerate(self._blocks.batches(epoch), 1):
             total, count = self._batch(epoch, batch)
             losses, targets = losses + total, targets + count

@@ -18,6 +18,7 @@ from plimsoll._fit.callers_random import CallersRandom
 from plimsoll._fit.device import device_of, generators, same_bits_each_time
 from plimsoll._fit.lanes import checked_lanes, require_agreement
 from plimsoll._fit.loss_shares import LossShares, shares_of
+from plimsoll._fit.order import rewinder
 from plimsoll._fit.process_group import is_first_rank, ranks
 from plimsoll._fit.progress import FitProgress
 from plimsoll._fit.result import Fit
@@ -151,7 +152,10 @@ def fit(
     journal = _journal(run, trackers, seed, settings | {"shuffle": shuffle})
     gpu = _gpu(device, device_budget, model, loss)
 
+    rewind = rewinder(sampler)
+
     def prepare(enter: ExitStack) -> _Ready:
+        rewind()
         enter.enter_context(torch.enable_grad())
         callers = enter.enter_context(CallersRandom(generators(gpu)))
         blocks = BlockList(dataset, batch_size, block, seed, shuffle, follow_batch, exclude_keys, shares.share, sampler, to_train.start)
@@ -165,12 +169,16 @@ def fit(
         return _Ready(callers, blocks, stepper, found, training, threads, steps)
 
     with ExitStack() as enter:
-        memory, ready = prepared_within(budget, enter, journal or nullcontext(), prepare, lambda ready: ready.found.smallest_budget)
+        try:
+            memory, ready = prepared_within(budget, enter, journal or nullcontext(), prepare, lambda ready: ready.found.smallest_budget)
+        except BaseException:
+            rewind()
+            raise
         blocks, found = ready.blocks, ready.found
         with naming_a_budget():
             require_agreement(model, blocks, {"epochs": to_train.stop, "lanes": lanes, "limits of blocks": tuple(blocks.limits)})
             _start(enter, gpu, journal, model, blocks, to_train, found)
-        shown = enter.enter_context(FitProgress(progress, len(blocks.order.of(to_train.start)), to_train))
+        shown = enter.enter_context(FitProgress(progress, blocks.order.length(to_train.start), to_train))
         _train(ready, to_train, shown, journal, on_epoch)
         found.device_peak = 0 if gpu is None else gpu.context + gpu.peak
     found.peak, found.peak_process = memory.peak, memory.peak_process
@@ -238,7 +246,7 @@ def _train(
             shown.epoch(epoch, found.losses[-1], found.seconds[-1])
             if journal is not None:
                 rate = float(stepper.param_groups[0]["lr"])
-                journal.epoch(epoch + 1, len(blocks.order.of(epoch)), training_loss=found.losses[-1], learning_rate=rate)
+                journal.epoch(epoch + 1, blocks.order.length(epoch), training_loss=found.losses[-1], learning_rate=rate)
             if on_epoch is not None:
                 with callers.back():
                     on_epoch(epoch, found.losses[-1])
@@ -299,7 +307,7 @@ def _start(
         enter.callback(gpu.end_peak, gpu.begin_peak())
     if journal is None:
         return
-    graphs = len(blocks.order.of(epochs.start))
+    graphs = blocks.order.length(epochs.start)
     journal.start(
         total=len(epochs) * graphs,
         max_epochs=len(epochs),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from plimsoll import _core
@@ -30,6 +31,10 @@ class Order:
         """Whether a graph may occur more than once in an epoch."""
         return self._sampler is not None
 
+    def length(self, epoch: int) -> int:
+        """Returns the number of graphs of an epoch. Errors: as `of`."""
+        return self._graphs if self._sampler is None else len(self.of(epoch))
+
     def of(self, epoch: int) -> NDArray[np.int64]:
         """Returns the indices of the graphs of an epoch, i64 [n]. Errors: `UsageError` for what a sampler draws."""
         if self._sampler is None:
@@ -39,3 +44,20 @@ class Order:
             if not len(self._drawn[epoch]):
                 raise UsageError(f"sampler: gave no graph in epoch {epoch}; expected one at least")
         return self._drawn[epoch]
+
+
+def rewinder(sampler: object) -> Callable[[], None]:
+    """Returns a function that puts back a sampler's own generator, so that what was drawn is drawn again.
+
+    A call that is refused then leaves the sampler as it was, and the budget that the refusal names is one for the
+    graphs that the next call draws.
+    """
+    generator = getattr(sampler, "generator", None)
+    if not isinstance(generator, torch.Generator):
+        return lambda: None
+    state = generator.get_state()
+
+    def rewind() -> None:
+        generator.set_state(state)
+
+    return rewind

@@ -131,7 +131,7 @@ class Training:
             return
         if not self._runs_on(few[:1], given) and self._runs_on(few, given):
             self._blocks.min_graphs = 2
-        count, batch_size = len(self._blocks.order.of(self._blocks.first_epoch)), self._blocks.batch_size
+        count, batch_size = self._blocks.order.length(self._blocks.first_epoch), self._blocks.batch_size
         if batch_size > 1 and count % batch_size != 1:
             return
         if not self._runs_on(few[:1], self._forward) and self._runs_on(few, self._forward):
