@@ -7,9 +7,9 @@
 
 #include <cmath>
 #include <map>
-#include <mutex>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "bindings.h"
 #include "can/live/stream_detector.h"
 
@@ -29,7 +29,7 @@ class Detector {
 
   void begin(bool has_time, bool has_payload, int64_t width, std::vector<std::string> channels) {
     const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     channels_ = std::move(channels);
     facts_ = {.has_time = has_time, .has_payload = has_payload, .width = width};
     detector_.begin(facts_);
@@ -42,6 +42,8 @@ class Detector {
     for (const size_t other :
          {can_id.size(), length.size(), data.shape(0), label.size(), channel ? channel->size() : count})
       if (other != count) throw UsageError("columns of frames differ in length; expected one row a frame");
+    const nb::gil_scoped_release unlocked;
+    const MutexLock lock(mutex_);
     if (static_cast<int64_t>(data.shape(1)) != facts_.width)
       throw UsageError("data has " + std::to_string(data.shape(1)) +
                        " bytes a frame, the recording began with " + std::to_string(facts_.width));
@@ -52,8 +54,6 @@ class Detector {
                       .label = {label.data(), count},
                       .width = facts_.width};
     if (channel) frames.channel = {channel->data(), count};
-    const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
     std::vector<Verdict> verdicts;
     for (;;) {
       const int64_t taken = detector_.add(frames, channels_);
@@ -68,14 +68,18 @@ class Detector {
 
   std::vector<Verdict> end() {
     const nb::gil_scoped_release unlocked;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::vector<Verdict> verdicts;
     detector_.end();
     gather(verdicts);
     return verdicts;
   }
 
-  float threshold() const { return detector_.threshold(); }
+  float threshold() {
+    const nb::gil_scoped_release unlocked;
+    const MutexLock lock(mutex_);
+    return detector_.threshold();
+  }
 
  private:
   static DetectOptions options_of(const std::string& window, const std::string& stride,
@@ -88,14 +92,14 @@ class Detector {
     return options;
   }
 
-  void gather(std::vector<Verdict>& verdicts) {
+  void gather(std::vector<Verdict>& verdicts) PLIMSOLL_REQUIRES(mutex_) {
     for (Verdict verdict; detector_.next(verdict);) verdicts.push_back(verdict);
   }
 
-  std::mutex mutex_;  // Needed because the interpreter lock is released during calls.
-  StreamDetector detector_;
-  StreamFacts facts_;
-  std::vector<std::string> channels_;
+  Mutex mutex_;  // Needed because the interpreter lock is released during calls.
+  StreamDetector detector_ PLIMSOLL_GUARDED_BY(mutex_);
+  StreamFacts facts_ PLIMSOLL_GUARDED_BY(mutex_);
+  std::vector<std::string> channels_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 std::map<std::string, float> parts_of(const Verdict& verdict) {
