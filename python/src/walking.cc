@@ -1,9 +1,9 @@
 #include <nanobind/ndarray.h>
 
 #include <memory>
-#include <mutex>
 #include <span>
 
+#include "base/mutex.h"
 #include "bindings.h"
 #include "mapping.h"
 #include "sample/neighbour/random_walks.h"
@@ -31,7 +31,7 @@ class Walker {
     auto out = std::make_unique<Walks<int64_t>>();
     {
       const nb::gil_scoped_release released;
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       walks_.walk(std::span(starts.data(), starts.size()), epoch, *out);
     }
     const auto places = static_cast<size_t>(options_.length) + 1;
@@ -45,8 +45,8 @@ class Walker {
   std::shared_ptr<const GraphView> graph_;
   CsrTopology topology_;
   WalkOptions options_;
-  std::mutex mutex_;
-  RandomWalks<int64_t> walks_;
+  Mutex mutex_;
+  RandomWalks<int64_t> walks_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

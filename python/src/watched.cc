@@ -1,11 +1,11 @@
 #include "watched.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <thread>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace plimsoll {
 namespace {
@@ -23,25 +23,28 @@ class Watched {
   /// Waits for a while; returns whether the work has ended.
   bool wait() {
     const nb::gil_scoped_release release;
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kGlance, [this] { return ended_; });
+    const MutexLock lock(mutex_);
+    return changed_.wait_for(mutex_, kGlance, [this]() PLIMSOLL_REQUIRES(mutex_) { return ended_; });
   }
 
   void stop() {
     const nb::gil_scoped_release release;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stop_ = true;
     }
     thread_.join();
   }
 
   std::pair<int64_t, int64_t> seen() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return seen_;
   }
   /// The error of the work; call after it has ended.
-  std::exception_ptr error() const { return error_; }
+  std::exception_ptr error() {
+    const MutexLock lock(mutex_);
+    return error_;
+  }
 
  private:
   void run(const std::function<void(const Progress&)>& work) {
@@ -51,24 +54,24 @@ class Watched {
     } catch (...) {
       error = std::current_exception();
     }
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     error_ = std::move(error);
     ended_ = true;
     changed_.notify_one();
   }
 
   void note(int64_t done, int64_t total) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stop_) throw Stopped{};
     seen_ = {done, total};
   }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ended_ = false;
-  bool stop_ = false;
-  std::pair<int64_t, int64_t> seen_{0, 0};
-  std::exception_ptr error_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  bool ended_ PLIMSOLL_GUARDED_BY(mutex_) = false;
+  bool stop_ PLIMSOLL_GUARDED_BY(mutex_) = false;
+  std::pair<int64_t, int64_t> seen_ PLIMSOLL_GUARDED_BY(mutex_){0, 0};
+  std::exception_ptr error_ PLIMSOLL_GUARDED_BY(mutex_);
   std::jthread thread_;  // Declared last: it starts when all other members exist.
 };
 
@@ -90,7 +93,7 @@ void run_watched(const nb::object& callback, const std::function<void(const Prog
     watched.stop();
     throw;
   }
-  if (watched.error()) std::rethrow_exception(watched.error());
+  if (const std::exception_ptr error = watched.error()) std::rethrow_exception(error);
 }
 
 }  // namespace plimsoll

@@ -1,12 +1,11 @@
 #include "base/workers.h"
 
-#include <condition_variable>
 #include <exception>
 #include <limits>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/start_thread.h"
 
 namespace plimsoll {
@@ -32,18 +31,20 @@ class OrderedRun {
   }
 
   void wait_for(int64_t item) {
-    std::unique_lock lock(mutex_);
-    moved_.wait(lock, [&] { return next_done_ == item || failed_item_ < item; });
+    MutexLock lock(mutex_);
+    moved_.wait(mutex_,
+                [&]() PLIMSOLL_REQUIRES(mutex_) { return next_done_ == item || failed_item_ < item; });
     if (failed_item_ < item) throw Turn::Stopped();
   }
 
-  void rethrow() const {
+  void rethrow() {
+    const MutexLock lock(mutex_);
     if (error_) std::rethrow_exception(error_);
   }
 
  private:
   int64_t take(int worker) {
-    const std::lock_guard lock(taking_);
+    const MutexLock lock(taking_);
     if (ended_ || has_failed()) return -1;
     try {
       if (take_(next_taken_, worker)) return next_taken_++;
@@ -55,18 +56,18 @@ class OrderedRun {
   }
 
   bool has_failed() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return error_ != nullptr;
   }
 
   void done(int64_t item) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     next_done_ = item + 1;
     moved_.notify_all();
   }
 
   void failed(int64_t item, std::exception_ptr error) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (item < failed_item_) {
       failed_item_ = item;
       error_ = std::move(error);
@@ -76,14 +77,14 @@ class OrderedRun {
 
   const Workers::Take& take_;
   const Workers::Work& work_;
-  std::mutex taking_;
-  int64_t next_taken_ = 0;  // Guarded by taking_.
-  bool ended_ = false;      // Guarded by taking_.
-  std::mutex mutex_;
-  std::condition_variable moved_;
-  int64_t next_done_ = 0;                                      // Guarded by mutex_.
-  int64_t failed_item_ = std::numeric_limits<int64_t>::max();  // Guarded by mutex_.
-  std::exception_ptr error_;                                   // Guarded by mutex_.
+  Mutex taking_;
+  int64_t next_taken_ PLIMSOLL_GUARDED_BY(taking_) = 0;
+  bool ended_ PLIMSOLL_GUARDED_BY(taking_) = false;
+  Mutex mutex_;
+  ConditionVariable moved_;
+  int64_t next_done_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  int64_t failed_item_ PLIMSOLL_GUARDED_BY(mutex_) = std::numeric_limits<int64_t>::max();
+  std::exception_ptr error_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 void Turn::wait() {
@@ -91,27 +92,28 @@ void Turn::wait() {
 }
 
 struct Workers::State {
-  std::mutex mutex;
-  std::condition_variable changed;
-  OrderedRun* run = nullptr;  // Guarded by mutex.
-  int64_t generation = 0;     // Guarded by mutex. Counts runs, so that a thread takes part in each once.
-  int busy = 0;               // Guarded by mutex. Number of helpers still in the current run.
-  bool closing = false;       // Guarded by mutex.
+  Mutex mutex;
+  ConditionVariable changed;
+  OrderedRun* run PLIMSOLL_GUARDED_BY(mutex) = nullptr;
+  // Counts runs, so that a thread takes part in each once.
+  int64_t generation PLIMSOLL_GUARDED_BY(mutex) = 0;
+  int busy PLIMSOLL_GUARDED_BY(mutex) = 0;  // Number of helpers still in the current run.
+  bool closing PLIMSOLL_GUARDED_BY(mutex) = false;
   // Declared last, so that the threads end before the members they wait on.
   std::vector<std::jthread> helpers;
 
   void close() {
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       closing = true;
     }
     changed.notify_all();
   }
 
   void help(int worker) {
-    std::unique_lock lock(mutex);
+    MutexLock lock(mutex);
     for (int64_t seen = 0;;) {
-      changed.wait(lock, [&] { return closing || generation != seen; });
+      changed.wait(mutex, [&]() PLIMSOLL_REQUIRES(mutex) { return closing || generation != seen; });
       if (closing) return;
       seen = generation;
       OrderedRun* const mine = run;
@@ -148,7 +150,7 @@ void Workers::run_ordered(int64_t items, const Work& work) {
 void Workers::run_stream(const Take& take, const Work& work) {
   OrderedRun run(take, work);
   {
-    std::lock_guard lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->run = &run;
     state_->busy = static_cast<int>(state_->helpers.size());
     ++state_->generation;
@@ -156,8 +158,8 @@ void Workers::run_stream(const Take& take, const Work& work) {
   state_->changed.notify_all();
   run.work_until_done(0);
   {
-    std::unique_lock lock(state_->mutex);
-    state_->changed.wait(lock, [&] { return state_->busy == 0; });
+    const MutexLock lock(state_->mutex);
+    state_->changed.wait(state_->mutex, [&]() PLIMSOLL_REQUIRES(state_->mutex) { return state_->busy == 0; });
     state_->run = nullptr;
   }
   run.rethrow();

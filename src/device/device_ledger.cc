@@ -20,7 +20,7 @@ DeviceBudgetExceeded::DeviceBudgetExceeded(DeviceAccount account, int64_t asked,
                            format_bytes(asked - free))) {}
 
 void DeviceLedger::take(DeviceAccount account, int64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (bytes > budget_ - held_)
     throw DeviceBudgetExceeded(account, bytes, std::max<int64_t>(budget_ - held_, 0), budget_);
   accounts_[static_cast<size_t>(account)] += bytes;
@@ -29,33 +29,33 @@ void DeviceLedger::take(DeviceAccount account, int64_t bytes) {
 }
 
 void DeviceLedger::give(DeviceAccount account, int64_t bytes) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   accounts_[static_cast<size_t>(account)] -= bytes;
   held_ -= bytes;
 }
 
 int64_t DeviceLedger::held() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return held_;
 }
 
 int64_t DeviceLedger::held(DeviceAccount account) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return accounts_[static_cast<size_t>(account)];
 }
 
 int64_t DeviceLedger::peak() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return peak_;
 }
 
 int64_t DeviceLedger::budget() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return budget_;
 }
 
 void DeviceLedger::set_budget(int64_t budget) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   budget_ = budget;
 }
 

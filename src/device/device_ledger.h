@@ -3,9 +3,9 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <mutex>
 
 #include "base/error.h"
+#include "base/mutex.h"
 
 namespace plimsoll {
 
@@ -43,11 +43,11 @@ class DeviceLedger {
   void set_budget(int64_t budget);
 
  private:
-  mutable std::mutex mutex_;
-  std::array<int64_t, kDeviceAccounts> accounts_{};
-  int64_t held_ = 0;
-  int64_t peak_ = 0;
-  int64_t budget_ = kUnlimited;
+  mutable Mutex mutex_;
+  std::array<int64_t, kDeviceAccounts> accounts_ PLIMSOLL_GUARDED_BY(mutex_){};
+  int64_t held_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  int64_t peak_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  int64_t budget_ PLIMSOLL_GUARDED_BY(mutex_) = kUnlimited;
 };
 
 }  // namespace plimsoll

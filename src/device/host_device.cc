@@ -6,16 +6,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/start_thread.h"
 #include "base/units.h"
 #include "device/device_region.h"
@@ -31,44 +30,44 @@ constexpr int kPoison = 0xFF;
 class Signal {
  public:
   void set() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     set_ = true;
     changed_.notify_all();
   }
   bool is_set() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return set_;
   }
   void wait() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return set_; });
+    const MutexLock lock(mutex_);
+    changed_.wait(mutex_, [&]() PLIMSOLL_REQUIRES(mutex_) { return set_; });
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool set_ = false;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  bool set_ PLIMSOLL_GUARDED_BY(mutex_) = false;
 };
 
 // The exception of the first piece of a stream's work that failed.
 class FirstFailure {
  public:
   void set(std::exception_ptr error) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     error_ = std::move(error);
   }
   bool is_set() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return error_ != nullptr;
   }
   void rethrow() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (error_ != nullptr) std::rethrow_exception(error_);
   }
 
  private:
-  std::mutex mutex_;
-  std::exception_ptr error_;
+  Mutex mutex_;
+  std::exception_ptr error_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 // The state that the parts of a device share.
@@ -90,24 +89,24 @@ class Core {
 
   const HostDeviceOptions options;
   const int64_t total;
-  std::mutex mutex;  // Protects all members below.
-  AccessCheck check;
-  int64_t taken = 0;
+  Mutex mutex;
+  AccessCheck check PLIMSOLL_GUARDED_BY(mutex);
+  int64_t taken PLIMSOLL_GUARDED_BY(mutex) = 0;
 
   // The device's memory is accessible only while a stream works.
   void open() {
     if (options.host_computes) return;
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (working_++ == 0) protect(PROT_READ | PROT_WRITE);
   }
   void close() {
     if (options.host_computes) return;
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (--working_ == 0) protect(PROT_NONE);
   }
 
   Stretch map(int64_t bytes) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     throw_fault();
     if (bytes > total - taken || refuses())
       throw Failure(fmt::format("no memory on the stand-in: {} asked for, {} free", format_bytes(bytes),
@@ -135,18 +134,17 @@ class Core {
   // exception is reported.
   void keep_fault() noexcept {
     if (std::uncaught_exceptions() > 0) return;
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     if (fault_ == nullptr) fault_ = std::current_exception();
   }
-  // Must be called with the lock.
-  void throw_fault() {
+  void throw_fault() PLIMSOLL_REQUIRES(mutex) {
     if (fault_ != nullptr) std::rethrow_exception(std::exchange(fault_, nullptr));
   }
   void require_room(Stretch piece) const {
     if (refuses()) throw DeviceRegionFull(piece.bytes, total, total);
   }
   void unmap(Stretch memory) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     check.remove_memory(memory);
     std::erase_if(memories_, [&](const Stretch& known) { return known.data == memory.data; });
     taken -= memory.bytes;
@@ -154,14 +152,14 @@ class Core {
   }
 
  private:
-  void protect(int protection) {
+  void protect(int protection) PLIMSOLL_REQUIRES(mutex) {
     for (const Stretch& memory : memories_)
       mprotect(memory.data, static_cast<size_t>(memory.bytes), protection);
   }
 
-  int working_ = 0;
-  std::vector<Stretch> memories_;
-  std::exception_ptr fault_;
+  int working_ PLIMSOLL_GUARDED_BY(mutex) = 0;
+  std::vector<Stretch> memories_ PLIMSOLL_GUARDED_BY(mutex);
+  std::exception_ptr fault_ PLIMSOLL_GUARDED_BY(mutex);
   std::atomic<bool> failed_ = false;
 };
 
@@ -200,7 +198,7 @@ class HostMemory final : public DeviceMemory {
   void begin_piece(Stretch piece) override {
     core_.require_room(piece);
     {
-      const std::lock_guard lock(core_.mutex);
+      const MutexLock lock(core_.mutex);
       core_.throw_fault();
       core_.check.begin_piece(AccessCheck::kHost, piece);
     }
@@ -210,7 +208,7 @@ class HostMemory final : public DeviceMemory {
   void end_piece(Stretch piece) noexcept override {
     try {
       {
-        const std::lock_guard lock(core_.mutex);
+        const MutexLock lock(core_.mutex);
         core_.check.end_piece(AccessCheck::kHost, piece);
       }
       const Open open(core_);
@@ -229,12 +227,12 @@ class HostPinned final : public PinnedBuffer {
   HostPinned(Core& core, int64_t bytes)
       : core_(core), charge_(charged(core, bytes)), room_(new std::byte[static_cast<size_t>(bytes)]) {
     stretch_ = {room_.get(), bytes};
-    const std::lock_guard lock(core_.mutex);
+    const MutexLock lock(core_.mutex);
     core_.check.add_memory(stretch_, AccessCheck::Side::pinned);
     core_.check.begin_piece(AccessCheck::kHost, stretch_);
   }
   ~HostPinned() override {
-    const std::lock_guard lock(core_.mutex);
+    const MutexLock lock(core_.mutex);
     core_.check.remove_memory(stretch_);
   }
 
@@ -247,7 +245,7 @@ class HostPinned final : public PinnedBuffer {
     return Charge(Tag::blocks, bytes);
   }
   std::span<std::byte> bytes_for(const Access& access) {
-    const std::lock_guard lock(core_.mutex);
+    const MutexLock lock(core_.mutex);
     core_.check.access(AccessCheck::kHost, access.writes ? "write()" : "read()", AccessCheck::Side::pinned,
                        {&access, 1});
     return {stretch_.data, static_cast<size_t>(stretch_.bytes)};
@@ -287,14 +285,14 @@ class HostStream final : public DeviceStream {
  public:
   explicit HostStream(Core& core) : core_(core), failed_(std::make_shared<FirstFailure>()) {
     {
-      const std::lock_guard lock(core_.mutex);
+      const MutexLock lock(core_.mutex);
       timeline_ = core_.check.add_stream();
     }
     thread_ = start_thread([this] { work(); });
   }
   ~HostStream() override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ending_ = true;
     }
     changed_.notify_all();
@@ -325,7 +323,7 @@ class HostStream final : public DeviceStream {
     mine.signal_ = std::make_shared<Signal>();
     mine.failed_ = failed_;
     {
-      const std::lock_guard lock(core_.mutex);
+      const MutexLock lock(core_.mutex);
       mine.clock_ = core_.check.record(timeline_);
     }
     add_always([signal = mine.signal_] { signal->set(); });
@@ -334,7 +332,7 @@ class HostStream final : public DeviceStream {
     auto& mine = static_cast<HostEvent&>(event);
     if (mine.signal_ == nullptr) return;
     {
-      const std::lock_guard lock(core_.mutex);
+      const MutexLock lock(core_.mutex);
       core_.check.wait(timeline_, mine.clock_);
     }
     add_always([signal = mine.signal_] { signal->wait(); });
@@ -349,7 +347,7 @@ class HostStream final : public DeviceStream {
   void begin_piece(Stretch piece) override {
     core_.require_room(piece);
     {
-      const std::lock_guard lock(core_.mutex);
+      const MutexLock lock(core_.mutex);
       core_.throw_fault();
       core_.check.begin_piece(taker(), piece);
     }
@@ -357,13 +355,13 @@ class HostStream final : public DeviceStream {
     if (!core_.options.host_computes) return;
     // The host writes to the piece without declaring its access.
     const Access all = writes(piece.data, piece.bytes);
-    const std::lock_guard lock(core_.mutex);
+    const MutexLock lock(core_.mutex);
     core_.check.access(taker(), "computing", AccessCheck::Side::device, {&all, 1});
   }
   void end_piece(Stretch piece) noexcept override {
     try {
       {
-        const std::lock_guard lock(core_.mutex);
+        const MutexLock lock(core_.mutex);
         core_.check.end_piece(taker(), piece);
       }
       clear(piece);
@@ -373,7 +371,7 @@ class HostStream final : public DeviceStream {
   }
   void end_range(Stretch room) noexcept override {
     try {
-      const std::lock_guard lock(core_.mutex);
+      const MutexLock lock(core_.mutex);
       core_.check.begin_piece(taker(), room);
     } catch (...) {
       core_.keep_fault();
@@ -389,7 +387,7 @@ class HostStream final : public DeviceStream {
   }
 
   void declare(const char* name, AccessCheck::Side side, std::initializer_list<Access> accesses) {
-    const std::lock_guard lock(core_.mutex);
+    const MutexLock lock(core_.mutex);
     core_.throw_fault();
     core_.check.access(timeline_, name, side, {accesses.begin(), accesses.size()});
   }
@@ -408,7 +406,7 @@ class HostStream final : public DeviceStream {
   }
   void add_always(std::function<void()> work) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       queue_.push_back(std::move(work));
     }
     changed_.notify_all();
@@ -418,8 +416,8 @@ class HostStream final : public DeviceStream {
     while (true) {
       std::function<void()> next;
       {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
+        const MutexLock lock(mutex_);
+        changed_.wait(mutex_, [&]() PLIMSOLL_REQUIRES(mutex_) { return ending_ || !queue_.empty(); });
         if (queue_.empty()) return;
         next = std::move(queue_.front());
         queue_.pop_front();
@@ -431,21 +429,21 @@ class HostStream final : public DeviceStream {
   Core& core_;
   std::shared_ptr<FirstFailure> failed_;
   size_t timeline_ = 0;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> queue_;
-  bool ending_ = false;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<std::function<void()>> queue_ PLIMSOLL_GUARDED_BY(mutex_);
+  bool ending_ PLIMSOLL_GUARDED_BY(mutex_) = false;
   std::jthread thread_;  // Declared last, so that it ends before the members that it uses.
 };
 
 void HostEvent::see() {
   if (signal_ == nullptr) return;
   {
-    const std::lock_guard lock(core_.mutex);
+    const MutexLock lock(core_.mutex);
     core_.check.wait(AccessCheck::kHost, clock_);
   }
   failed_->rethrow();
-  const std::lock_guard lock(core_.mutex);
+  const MutexLock lock(core_.mutex);
   core_.throw_fault();
 }
 
@@ -458,7 +456,7 @@ class HostDevice final : public Device {
 
   std::string name() const override { return "host stand-in"; }
   int64_t free_bytes() const override {
-    const std::lock_guard lock(core_.mutex);
+    const MutexLock lock(core_.mutex);
     return core_.total - core_.taken;
   }
   std::unique_ptr<DeviceMemory> take_memory(int64_t bytes) override {

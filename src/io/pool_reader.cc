@@ -1,8 +1,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/workers.h"
 #include "io/extent_reader.h"
 #include "memory/charge.h"
@@ -22,13 +22,13 @@ class PoolReader : public ExtentReader {
 
   // A thread takes extents until there are none. One item per extent would wake all threads each time.
   void read(const Next& next, const Use& use) override {
-    std::mutex mutex;
-    bool more = true;  // Guarded by mutex.
+    Mutex mutex;
+    bool more PLIMSOLL_GUARDED_BY(mutex) = true;
     workers_.run_ordered(buffers_.count(), [&](int64_t buffer, Turn&) {
       std::byte* const data = buffers_[static_cast<int>(buffer)];
       Extent extent;
       const auto take = [&] {
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         more = more && next(extent);
         if (more) require_room(file_, extent, buffers_.bytes());
         return more;
@@ -39,7 +39,7 @@ class PoolReader : public ExtentReader {
           use(extent, data);
         }
       } catch (...) {
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         more = false;
         throw;
       }

@@ -7,7 +7,8 @@
 #include <chrono>
 #include <cstdlib>
 #include <map>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace plimsoll {
 namespace {
@@ -106,12 +107,12 @@ std::optional<OpenedMethod> open_method(const std::filesystem::path& path, ReadM
 }
 
 ReadMethod choose_method(const std::filesystem::path& path) {
-  static std::mutex mutex;
-  static std::map<uint64_t, ReadMethod> chosen;  // By device.
+  static Mutex mutex;
+  static std::map<uint64_t, ReadMethod> chosen PLIMSOLL_GUARDED_BY(mutex);  // By device.
   if (const char* const forced = std::getenv("PLIMSOLL_READ")) return method_from_name(forced);
   const AlignedFile file = open_buffered(path);
   if (file.bytes < 256 * kPageBytes) return first_allowed(path);
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   const auto known = chosen.find(file.identity.device);
   return known != chosen.end() ? known->second
                                : chosen.emplace(file.identity.device, quickest(path)).first->second;

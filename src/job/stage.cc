@@ -7,10 +7,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <thread>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "base/units.h"
 #include "base/workers.h"
 #include "io/file.h"
@@ -76,6 +76,7 @@ class Copy {
     if (sync_) file.sync();
     advance(static_cast<int64_t>(manifest.size()));
     if (sync_) sync_folder(part_, request_.files);
+    const MutexLock lock(mutex_);
     staged.copied = all_ - resumed_;
     staged.resumed = resumed_;
   }
@@ -85,7 +86,7 @@ class Copy {
     return part_ / fs::path(column.file().path()).filename();
   }
   void advance(int64_t bytes) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     request_.progress(done_ += bytes, all_);
   }
 
@@ -113,7 +114,7 @@ class Copy {
       advance(-static_cast<int64_t>(column.file().bytes().size()));
       found = copy_column(column, target_of(column), 0, sync_, advanced, request_.files);
     } else {
-      const std::scoped_lock lock(mutex_);
+      const MutexLock lock(mutex_);
       resumed_ += before;
     }
     if (found == expected) return;
@@ -128,9 +129,9 @@ class Copy {
   fs::path part_;
   bool sync_;
   int64_t all_;
-  std::mutex mutex_;  // Guards the members below.
-  int64_t done_ = 0;
-  int64_t resumed_ = 0;
+  Mutex mutex_;
+  int64_t done_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  int64_t resumed_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
 };
 
 // Written before anything of the copy. Half a text matches no boot.

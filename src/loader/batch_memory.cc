@@ -78,7 +78,7 @@ BatchBuffer::~BatchBuffer() {
 
 void BatchBuffer::deliver() {
   if (data_ == nullptr || delivered_) return;
-  const std::lock_guard lock(owner_->mutex_);
+  const MutexLock lock(owner_->mutex_);
   delivered_ = true;
   owner_->ahead_ -= bytes_;
   owner_->live_ += bytes_;
@@ -94,7 +94,7 @@ std::vector<BatchBuffer> BatchMemory::take(std::span<const int64_t> bytes) {
   try {
     return try_take(bytes);
   } catch (const BudgetExceeded&) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (kept_.empty()) throw;
     drop_kept();
   }
@@ -124,16 +124,16 @@ std::vector<BatchBuffer> BatchMemory::try_take(std::span<const int64_t> bytes) {
       throw BudgetExceeded(Tag::blocks, buffer.bytes_, 0, ledger.cap());
     }
     missing -= buffer.bytes_;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ahead_ += buffer.bytes_;
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   largest_ = std::max(largest_, sum);
   return buffers;
 }
 
 void BatchMemory::take_kept(BatchBuffer& buffer) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = kept_.find(buffer.bytes_);
   if (found == kept_.end()) return;
   buffer.data_ = found->second;
@@ -143,22 +143,22 @@ void BatchMemory::take_kept(BatchBuffer& buffer) {
 }
 
 void BatchMemory::drop() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   drop_kept();
 }
 
 int64_t BatchMemory::live() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return live_;
 }
 
 int64_t BatchMemory::ahead() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ahead_;
 }
 
 void BatchMemory::keep(int64_t more) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   keeping_ += more;
   if (keeping_ == 0) drop_kept();
 }
@@ -166,7 +166,7 @@ void BatchMemory::keep(int64_t more) {
 void BatchMemory::give(BatchBuffer& buffer) noexcept {
   // A child of fork() has no thread that would release a mutex that was locked when it began.
   if (getpid() == process_) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     (buffer.delivered_ ? live_ : ahead_) -= buffer.bytes_;
     if (buffer.mapped_ && keeping_ > 0 &&
         kept_bytes_ + ahead_ + buffer.bytes_ <= std::max(kAhead, largest_)) {

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace plimsoll {
 
@@ -88,16 +89,16 @@ class BatchMemory : public std::enable_shared_from_this<BatchMemory> {
   void keep(int64_t more);
   void take_kept(BatchBuffer& buffer);
   void give(BatchBuffer& buffer) noexcept;
-  void drop_kept() noexcept;
+  void drop_kept() noexcept PLIMSOLL_REQUIRES(mutex_);
 
   const pid_t process_;
-  mutable std::mutex mutex_;
-  std::multimap<int64_t, void*> kept_;  // Guarded by mutex_, like the members below; ordered by size.
-  int64_t keeping_ = 0;                 // Number of Keeping instances.
-  int64_t kept_bytes_ = 0;
-  int64_t live_ = 0;
-  int64_t ahead_ = 0;
-  int64_t largest_ = 0;  // Bytes of the largest batch so far.
+  mutable Mutex mutex_;
+  std::multimap<int64_t, void*> kept_ PLIMSOLL_GUARDED_BY(mutex_);  // Ordered by size.
+  int64_t keeping_ PLIMSOLL_GUARDED_BY(mutex_) = 0;                 // Number of Keeping instances.
+  int64_t kept_bytes_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  int64_t live_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  int64_t ahead_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  int64_t largest_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Bytes of the largest batch so far.
 };
 
 }  // namespace plimsoll

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <stop_token>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/units.h"
 #include "memory/ledger.h"
 #include "memory/shrinker.h"
@@ -35,9 +34,9 @@ class BatchStream::State {
   }
 
   std::optional<CollatedBatch> next() {
-    const std::lock_guard turn(turn_);
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return !ready_.empty() || !making_; });
+    const MutexLock turn(turn_);
+    const MutexLock lock(mutex_);
+    changed_.wait(mutex_, [&]() PLIMSOLL_REQUIRES(mutex_) { return !ready_.empty() || !making_; });
     if (position_ == size()) return std::nullopt;
     CollatedBatch batch;
     if (!ready_.empty()) {
@@ -45,7 +44,7 @@ class BatchStream::State {
       ready_.pop_front();
     } else {
       resting_ = true;  // So the thread does not begin with the same batch.
-      batch = make_now(lock);
+      batch = make_now();
     }
     for (BatchBuffer& tensor : batch.tensors) tensor.deliver();
     ++position_;
@@ -59,14 +58,14 @@ class BatchStream::State {
 
  private:
   /// While it lives the maker works, and the mutex is not held.
-  class Making {
+  class PLIMSOLL_ANNOTATE(scoped_lockable) Making {
    public:
-    Making(State& state, std::unique_lock<std::mutex>& lock) : state_(state), lock_(lock) {
+    explicit Making(State& state) PLIMSOLL_RELEASE(state.mutex_) : state_(state) {
       state_.making_ = true;
-      lock_.unlock();
+      state_.mutex_.unlock();
     }
-    ~Making() {
-      lock_.lock();
+    ~Making() PLIMSOLL_RELEASE() {
+      state_.mutex_.lock();
       state_.making_ = false;
     }
     Making(const Making&) = delete;
@@ -74,20 +73,20 @@ class BatchStream::State {
 
    private:
     State& state_;
-    std::unique_lock<std::mutex>& lock_;
   };
 
-  CollatedBatch make_now(std::unique_lock<std::mutex>& lock) {
-    const Making making(*this, lock);
+  CollatedBatch make_now() PLIMSOLL_REQUIRES(mutex_) {
+    const int64_t number = position_;
+    const Making making(*this);
     try {
-      return maker_->make(position_);
+      return maker_->make(number);
     } catch (const BudgetExceeded& refusal) {
       const int64_t live = memory_->live();
       throw BudgetExceeded(
           fmt::format(
               "batch {} of {}: batches that were delivered and are still in use hold {} ({} bytes); let go "
               "of them, or make batches smaller ({})",
-              position_ + 1, size(), format_bytes(live), live, maker_->limits()),
+              number + 1, size(), format_bytes(live), live, maker_->limits()),
           refusal);
     }
   }
@@ -99,7 +98,7 @@ class BatchStream::State {
     }
   }
 
-  bool has_room() const {
+  bool has_room() const PLIMSOLL_REQUIRES(mutex_) {
     const int64_t coming = position_ + static_cast<int64_t>(ready_.size());
     if (resting_ || coming == size() || static_cast<int64_t>(ready_.size()) == ahead_) return false;
     return ready_.empty() || memory_->ahead() + last_bytes_ <= BatchMemory::kAhead;
@@ -110,23 +109,24 @@ class BatchStream::State {
   void give_up() {
     // A child of fork() has no thread that would release a mutex that was locked when it began.
     if (getpid() != process_) return;
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     ready_.clear();
     resting_ = true;
     discarded_ = making_ahead_;
-    changed_.wait(lock, [&] { return !discarded_; });
+    changed_.wait(mutex_, [&]() PLIMSOLL_REQUIRES(mutex_) { return !discarded_; });
     if (!making_) maker_->give_up();
     memory_->drop();
   }
 
   void make_ahead(const std::stop_token& stop) {
-    std::unique_lock lock(mutex_);
-    while (changed_.wait(lock, stop, [&] { return has_room(); }) && !stop.stop_requested()) {
+    const MutexLock lock(mutex_);
+    while (changed_.wait(mutex_, stop, [&]() PLIMSOLL_REQUIRES(mutex_) { return has_room(); }) &&
+           !stop.stop_requested()) {
       const int64_t coming = position_ + static_cast<int64_t>(ready_.size());
       std::optional<CollatedBatch> made;
       making_ahead_ = true;
       try {
-        const Making making(*this, lock);
+        const Making making(*this);
         made = maker_->make(coming);
       } catch (const std::exception&) {  // next() meets the error again when this batch is due.
       }
@@ -151,17 +151,16 @@ class BatchStream::State {
   std::optional<BatchMemory::Keeping> keeping_;
   std::optional<Shrinker> relief_;
 
-  std::mutex turn_;  // Held by the caller of next(); position_ changes only while it is held.
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  // Guarded by mutex_, like the members below; number of batches delivered.
-  int64_t position_;
-  std::deque<CollatedBatch> ready_;  // Batches from position_ on.
-  bool making_ = false;              // The batch after ready_ is being made.
-  bool making_ahead_ = false;        // It is made by the thread.
-  bool discarded_ = false;           // It is freed when it is done.
-  bool resting_ = true;              // The thread does not begin another batch.
-  int64_t last_bytes_ = 0;
+  Mutex turn_;  // Held by the caller of next(); position_ changes only while it is held.
+  Mutex mutex_;
+  StoppableConditionVariable changed_;
+  int64_t position_ PLIMSOLL_GUARDED_BY(mutex_);                 // Number of batches delivered.
+  std::deque<CollatedBatch> ready_ PLIMSOLL_GUARDED_BY(mutex_);  // Batches from position_ on.
+  bool making_ PLIMSOLL_GUARDED_BY(mutex_) = false;              // The batch after ready_ is being made.
+  bool making_ahead_ PLIMSOLL_GUARDED_BY(mutex_) = false;        // It is made by the thread.
+  bool discarded_ PLIMSOLL_GUARDED_BY(mutex_) = false;           // It is freed when it is done.
+  bool resting_ PLIMSOLL_GUARDED_BY(mutex_) = true;              // The thread does not begin another batch.
+  int64_t last_bytes_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
   std::jthread thread_;
 };
 

@@ -1,8 +1,8 @@
 #include "memory/budget_caps.h"
 
 #include <algorithm>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/units.h"
 #include "memory/ledger.h"
 #include "memory/limits.h"
@@ -20,17 +20,18 @@ void raise_cap_to_limits(int64_t outside_ledger) {
 }
 
 struct BudgetCaps::State {
-  std::mutex mutex;
-  int64_t works = 0;
-  int64_t bytes = 0;       // Sum of the budgets of all works.
-  int64_t foundation = 0;  // What the ledger held when the first work began.
-  int64_t limit = Ledger::kUnlimited;
-  int64_t found = Ledger::kUnlimited;  // The cap that other code had set.
-  int64_t reserved = 0;                // Bytes that Reservation objects take away from the cap.
-  int64_t applied = Ledger::kUnlimited;
-  int lifted = 0;  // Number of Lifted objects alive.
+  Mutex mutex;
+  int64_t works PLIMSOLL_GUARDED_BY(mutex) = 0;
+  int64_t bytes PLIMSOLL_GUARDED_BY(mutex) = 0;       // Sum of the budgets of all works.
+  int64_t foundation PLIMSOLL_GUARDED_BY(mutex) = 0;  // What the ledger held when the first work began.
+  int64_t limit PLIMSOLL_GUARDED_BY(mutex) = Ledger::kUnlimited;
+  int64_t found PLIMSOLL_GUARDED_BY(mutex) = Ledger::kUnlimited;  // The cap that other code had set.
+  // Bytes that Reservation objects take away from the cap.
+  int64_t reserved PLIMSOLL_GUARDED_BY(mutex) = 0;
+  int64_t applied PLIMSOLL_GUARDED_BY(mutex) = Ledger::kUnlimited;
+  int lifted PLIMSOLL_GUARDED_BY(mutex) = 0;  // Number of Lifted objects alive.
 
-  void apply() {
+  void apply() PLIMSOLL_REQUIRES(mutex) {
     if (lifted > 0) return;
     Ledger& ledger = Ledger::process();
     if (ledger.cap() != applied) found = ledger.cap();
@@ -50,40 +51,40 @@ BudgetCaps& BudgetCaps::process() {
 }
 
 void BudgetCaps::add_work(int64_t bytes) {
-  const std::lock_guard lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   if (state_.works++ == 0) state_.foundation = Ledger::process().held();
   state_.bytes += bytes;
   state_.apply();
 }
 
 void BudgetCaps::remove_work(int64_t bytes) {
-  const std::lock_guard lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   --state_.works;
   state_.bytes -= bytes;
   state_.apply();
 }
 
 void BudgetCaps::reserve(int64_t bytes) {
-  const std::lock_guard lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   state_.reserved += bytes;
   state_.apply();
 }
 
 void BudgetCaps::lift() {
-  const std::lock_guard lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   state_.apply();
   if (state_.lifted++ == 0) Ledger::process().set_cap(usable_memory(find_limits()));
 }
 
 void BudgetCaps::settle() {
-  const std::lock_guard lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   if (--state_.lifted > 0) return;
   Ledger::process().set_cap(state_.applied);
   state_.apply();
 }
 
 void BudgetCaps::limit(int64_t cap) {
-  const std::lock_guard lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   state_.limit = cap;
   state_.apply();
 }

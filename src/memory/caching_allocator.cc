@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 
 #include <map>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "memory/ledger.h"
 
 namespace plimsoll {
@@ -21,17 +21,17 @@ int64_t whole_pages(int64_t bytes) {
 }
 
 struct Kept {
-  std::mutex mutex;
-  int64_t keeping = 0;                   // Guarded by mutex, as all members below.
-  int64_t max = 0;                       // Maximum of `bytes` while `keeping` is 0.
-  int64_t bytes = 0;                     // Total size of the kept buffers.
-  std::multimap<int64_t, void*> pieces;  // Kept buffers by size.
+  Mutex mutex;
+  int64_t keeping PLIMSOLL_GUARDED_BY(mutex) = 0;
+  int64_t max PLIMSOLL_GUARDED_BY(mutex) = 0;    // Maximum of `bytes` while `keeping` is 0.
+  int64_t bytes PLIMSOLL_GUARDED_BY(mutex) = 0;  // Total size of the kept buffers.
+  std::multimap<int64_t, void*> pieces PLIMSOLL_GUARDED_BY(mutex);  // Kept buffers by size.
 
   void drop() noexcept {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     drop_locked();
   }
-  void drop_locked() noexcept {
+  void drop_locked() noexcept PLIMSOLL_REQUIRES(mutex) {
     for (const auto& [size, piece] : pieces) {
       munmap(piece, static_cast<size_t>(size));
       Ledger::process().remove_spare(size);
@@ -40,14 +40,14 @@ struct Kept {
     bytes = 0;
   }
   // Returns whether one more buffer may be kept. Drops all others if they take too much.
-  bool make_room(int64_t size) noexcept {
+  bool make_room(int64_t size) noexcept PLIMSOLL_REQUIRES(mutex) {
     if (keeping > 0) return true;
     if (size > max) return false;
     if (bytes > max - size) drop_locked();
     return true;
   }
   // Keeps a buffer. Returns false, with nothing changed, if the ledger or the list has no space for it.
-  bool keep(void* piece, int64_t size) noexcept {
+  bool keep(void* piece, int64_t size) noexcept PLIMSOLL_REQUIRES(mutex) {
     if (!Ledger::process().add_spare(size)) return false;
     try {
       pieces.emplace(size, piece);
@@ -65,7 +65,9 @@ Kept& kept();
 Kept* make_kept() {
   // Only the forking thread exists in a child of fork(), so no other thread may hold the lock during the
   // fork.
-  pthread_atfork([] { kept().mutex.lock(); }, [] { kept().mutex.unlock(); }, [] { kept().mutex.unlock(); });
+  pthread_atfork([]() PLIMSOLL_NOT_ANALYSED { kept().mutex.lock(); },
+                 []() PLIMSOLL_NOT_ANALYSED { kept().mutex.unlock(); },
+                 []() PLIMSOLL_NOT_ANALYSED { kept().mutex.unlock(); });
   return new Kept;
 }
 
@@ -77,7 +79,7 @@ Kept& kept() {
 // Takes the smallest kept buffer that is large enough and cuts it to size. Returns null if there is none.
 void* take_kept(int64_t bytes) {
   Kept& all = kept();
-  const std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   const auto found = all.pieces.lower_bound(bytes);
   if (found == all.pieces.end() || found->first > kMaxCut * bytes) return nullptr;
   const auto [size, piece] = *found;
@@ -92,13 +94,13 @@ void* take_kept(int64_t bytes) {
 
 CachingAllocator::Keeping::Keeping() {
   Ledger::process().on_short([] { kept().drop(); });
-  const std::lock_guard lock(kept().mutex);
+  const MutexLock lock(kept().mutex);
   if (kept().keeping++ == 0) kept().drop_locked();
 }
 
 CachingAllocator::Keeping::~Keeping() {
   {
-    const std::lock_guard lock(kept().mutex);
+    const MutexLock lock(kept().mutex);
     if (--kept().keeping > 0) return;
   }
   kept().drop();
@@ -106,12 +108,12 @@ CachingAllocator::Keeping::~Keeping() {
 
 void CachingAllocator::keep_at_most(int64_t bytes) {
   Ledger::process().on_short([] { kept().drop(); });
-  const std::lock_guard lock(kept().mutex);
+  const MutexLock lock(kept().mutex);
   kept().max = bytes;
 }
 
 bool CachingAllocator::keeping() {
-  const std::lock_guard lock(kept().mutex);
+  const MutexLock lock(kept().mutex);
   return kept().keeping > 0 || kept().max > 0;
 }
 
@@ -132,7 +134,7 @@ void CachingAllocator::give(void* piece, int64_t bytes, Tag tag) noexcept {
   Kept& all = kept();
   Ledger& ledger = Ledger::process();
   {
-    const std::lock_guard lock(all.mutex);
+    const MutexLock lock(all.mutex);
     if (all.make_room(pages) && pages - bytes <= ledger.cap() - ledger.held() - ledger.spare()) {
       ledger.give(tag, bytes);
       if (!all.keep(piece, pages)) munmap(piece, static_cast<size_t>(pages));

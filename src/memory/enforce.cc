@@ -3,8 +3,8 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "base/units.h"
 #include "memory/c_heap.h"
 #include "memory/meter.h"
@@ -25,19 +25,17 @@ int64_t stack_bytes() {
   return static_cast<int64_t>(bytes);
 }
 
-// Guards the state of the Enforcement that lives and of threads that it did not count.
-std::mutex enforce_mutex;
+// The state of the Enforcement that lives and of threads that it did not count.
+Mutex enforce_mutex;
 struct EnforcementState {
-  // Guarded by enforce_mutex. RLIMIT_DATA without those threads; 0 without an Enforcement.
-  int64_t limit = 0;
-  // Guarded by enforce_mutex. The limit that was in force before, which is never exceeded.
-  rlim_t hard = 0;
-  int now = 0;  // Guarded by enforce_mutex.
-  int max = 0;  // Guarded by enforce_mutex.
+  int64_t limit = 0;  // RLIMIT_DATA without those threads; 0 without an Enforcement.
+  rlim_t hard = 0;    // The limit that was in force before, which is never exceeded.
+  int now = 0;
+  int max = 0;
 };
-EnforcementState enforcement;
+EnforcementState enforcement PLIMSOLL_GUARDED_BY(enforce_mutex);
 
-void set_limit() {
+void set_limit() PLIMSOLL_REQUIRES(enforce_mutex) {
   if (enforcement.limit == 0) return;
   constexpr int64_t kKeptByLibc = 40 * kMiB;  // Size of the stack cache of glibc (nptl).
   const int64_t stack = stack_bytes();
@@ -51,14 +49,14 @@ void set_limit() {
 }  // namespace
 
 ThreadStacks::ThreadStacks(int threads) : threads_(threads) {
-  const std::lock_guard lock(enforce_mutex);
+  const MutexLock lock(enforce_mutex);
   enforcement.now += threads_;
   enforcement.max = std::max(enforcement.max, enforcement.now);
   set_limit();
 }
 
 ThreadStacks::~ThreadStacks() {
-  const std::lock_guard lock(enforce_mutex);
+  const MutexLock lock(enforce_mutex);
   enforcement.now -= threads_;
   set_limit();
 }
@@ -72,7 +70,7 @@ int64_t data_limit(int64_t budget, int threads_to_come, const std::string& root)
 Enforcement::Enforcement(int64_t budget, int threads_to_come) : group_(budget + kPageCache) {
   take_memory_in_small_steps();
   if (getrlimit(RLIMIT_DATA, &before_) != 0) return;
-  const std::lock_guard lock(enforce_mutex);
+  const MutexLock lock(enforce_mutex);
   rlimit limit = before_;
   limit.rlim_cur =
       std::min<rlim_t>(before_.rlim_cur, static_cast<rlim_t>(data_limit(budget, threads_to_come)));
@@ -85,7 +83,7 @@ Enforcement::Enforcement(int64_t budget, int threads_to_come) : group_(budget + 
 
 Enforcement::~Enforcement() {
   if (rlimit_data_ == 0) return;
-  const std::lock_guard lock(enforce_mutex);
+  const MutexLock lock(enforce_mutex);
   enforcement.limit = 0;
   setrlimit(RLIMIT_DATA, &before_);
 }

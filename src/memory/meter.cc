@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/start_thread.h"
 #include "memory/cgroup.h"
 
@@ -40,10 +39,10 @@ std::optional<CgroupMemory> cgroup_memory(const std::string& root) {
 
 Meter::Meter() : floor_(process_memory().anonymous), peak_(floor_) {
   thread_ = start_thread([this](const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
-    while (!wake.wait_for(lock, stop, std::chrono::milliseconds(20), [&] { return stop.stop_requested(); }))
+    Mutex mutex;
+    StoppableConditionVariable wake;
+    const MutexLock lock(mutex);
+    while (!wake.wait_for(mutex, stop, std::chrono::milliseconds(20), [&] { return stop.stop_requested(); }))
       try {
         sample();
         // No memory for the text of a file. The next sample may find memory.

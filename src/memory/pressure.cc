@@ -1,9 +1,9 @@
 #include "memory/pressure.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <exception>
 
+#include "base/mutex.h"
 #include "base/start_thread.h"
 
 namespace plimsoll {
@@ -19,7 +19,7 @@ void PressureGauge::look(Time now) {
   if (const auto reason = look.short_of(0)) {
     last_short_ = now;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       reason_ = *reason;
     }
     level_ = std::min(level + 1, 2);
@@ -32,15 +32,15 @@ void PressureGauge::look(Time now) {
 }
 
 std::string PressureGauge::reason() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return reason_;
 }
 
 PressureWatch::PressureWatch() {
   thread_ = start_thread([this](const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
+    Mutex mutex;
+    StoppableConditionVariable wake;
+    const MutexLock lock(mutex);
     do {
       try {
         look(std::chrono::steady_clock::now());
@@ -48,7 +48,7 @@ PressureWatch::PressureWatch() {
       } catch (const std::exception&) {
       }
     } while (
-        !wake.wait_for(lock, stop, std::chrono::milliseconds(250), [&] { return stop.stop_requested(); }));
+        !wake.wait_for(mutex, stop, std::chrono::milliseconds(250), [&] { return stop.stop_requested(); }));
   });
 }
 

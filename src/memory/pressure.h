@@ -3,10 +3,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "memory/pressure_signs.h"
 
 namespace plimsoll {
@@ -46,8 +46,8 @@ class PressureGauge : public Pressure {
   std::atomic<int64_t> given_back_ = 0;
   Time last_short_;
   std::chrono::seconds calm_{5};
-  mutable std::mutex mutex_;
-  std::string reason_;  // Guarded by mutex_.
+  mutable Mutex mutex_;
+  std::string reason_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 /// The gauge of this process. A thread of its own looks every 250 ms.

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "base/start_thread.h"
 #include "base/units.h"
 #include "memory/budget_caps.h"
@@ -29,12 +30,12 @@ constexpr int64_t kTrimBeyond = kMiB;
 class BudgetCapsByOwner {
  public:
   void set(const ProcessBudget* budget, int64_t cap) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     caps_[budget] = cap;
     apply();
   }
   void remove(const ProcessBudget* budget) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     caps_.erase(budget);
     apply();
   }
@@ -44,13 +45,13 @@ class BudgetCapsByOwner {
   }
 
  private:
-  void apply() {
+  void apply() PLIMSOLL_REQUIRES(mutex_) {
     int64_t min = Ledger::kUnlimited;
     for (const auto& [budget, cap] : caps_) min = std::min(min, cap);
     BudgetCaps::process().limit(min);
   }
-  std::mutex mutex_;
-  std::map<const ProcessBudget*, int64_t> caps_;
+  Mutex mutex_;
+  std::map<const ProcessBudget*, int64_t> caps_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
@@ -119,13 +120,13 @@ int64_t ProcessBudget::peak_anonymous() {
   // A child of fork() has no thread that would unlock a mutex locked during the fork.
   if (getpid() != process_) return process_memory().anonymous;
   measure();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return peak_anonymous_;
 }
 
 void ProcessBudget::settle() {
   if (getpid() != process_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   give_back_freed_memory();
   floor_ = outside_ledger();
   outside_.fill(floor_);
@@ -133,7 +134,7 @@ void ProcessBudget::settle() {
 }
 
 void ProcessBudget::measure() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   peak_anonymous_ = std::max(peak_anonymous_, process_memory().anonymous);
   int64_t now = outside_ledger();
   if (now > *std::ranges::max_element(outside_) + kTrimBeyond) {
@@ -147,7 +148,7 @@ void ProcessBudget::measure() {
 // Subtracts what malloc returned from all samples, even if memory of the ledger is untouched now.
 void ProcessBudget::trim() {
   if (getpid() != process_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const int64_t before = process_memory().anonymous;
   give_back_freed_memory();
   const int64_t back = std::max<int64_t>(before - process_memory().anonymous, 0);
@@ -164,9 +165,9 @@ void ProcessBudget::apply() {
 }
 
 void ProcessBudget::watch(const std::stop_token& stop) {
-  std::mutex waiting;
-  std::unique_lock lock(waiting);
-  while (!stopped_->wait_for(lock, stop, kInterval, [] { return false; }) && !stop.stop_requested()) {
+  Mutex waiting;
+  const MutexLock lock(waiting);
+  while (!stopped_->wait_for(waiting, stop, kInterval, [] { return false; }) && !stop.stop_requested()) {
     try {
       measure();
       // No memory to read the kernel's files. The next measurement may succeed.

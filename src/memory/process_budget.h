@@ -3,13 +3,12 @@
 #include <sys/types.h>
 
 #include <array>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "memory/caching_allocator.h"
 #include "memory/shrinker.h"
 
@@ -53,19 +52,19 @@ class ProcessBudget {
   void watch(const std::stop_token& stop);
   void measure();
   void trim();
-  void apply();  // Requires mutex_.
+  void apply() PLIMSOLL_REQUIRES(mutex_);
 
   int64_t bytes_;
   CachingAllocator::Keeping keeping_;
   const pid_t process_;
-  std::mutex mutex_;
+  Mutex mutex_;
   // Not destroyed in a child of fork(), because the destructor would wait for a thread that does not exist
   // there.
-  std::condition_variable_any* stopped_ = new std::condition_variable_any;
-  int64_t floor_ = 0;                  // Bytes outside the ledger at the start.
-  std::array<int64_t, 64> outside_{};  // Guarded by mutex_, as all members below. The latest samples.
-  size_t samples_ = 0;
-  int64_t peak_anonymous_ = 0;
+  StoppableConditionVariable* stopped_ = new StoppableConditionVariable;
+  int64_t floor_ PLIMSOLL_GUARDED_BY(mutex_) = 0;                  // Bytes outside the ledger at the start.
+  std::array<int64_t, 64> outside_ PLIMSOLL_GUARDED_BY(mutex_){};  // The latest samples.
+  size_t samples_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  int64_t peak_anonymous_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
   Registration registration_{this};
   std::jthread thread_;
   std::unique_ptr<Shrinker> relief_;

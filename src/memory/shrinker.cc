@@ -3,16 +3,17 @@
 #include <unistd.h>
 
 #include <map>
-#include <mutex>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace plimsoll {
 namespace {
 
 struct Shrinkers {
   const pid_t process = getpid();
-  std::mutex mutex;
-  std::map<const Shrinker*, std::function<void()>> all;  // Guarded by mutex.
+  Mutex mutex;
+  std::map<const Shrinker*, std::function<void()>> all PLIMSOLL_GUARDED_BY(mutex);
 };
 
 Shrinkers& shrinkers() {
@@ -23,24 +24,25 @@ Shrinkers& shrinkers() {
 }  // namespace
 
 Shrinker::Shrinker(std::function<void()> give_up) {
-  const std::lock_guard lock(shrinkers().mutex);
+  const MutexLock lock(shrinkers().mutex);
   shrinkers().all.emplace(this, std::move(give_up));
 }
 
 Shrinker::~Shrinker() {
-  const std::lock_guard lock(shrinkers().mutex);
+  const MutexLock lock(shrinkers().mutex);
   shrinkers().all.erase(this);
 }
 
 bool Shrinker::ask() {
-  std::unique_lock lock(shrinkers().mutex, std::defer_lock);
+  Shrinkers& registered = shrinkers();
   // A child of fork() has no thread that would unlock a mutex locked during the fork.
-  if (getpid() == shrinkers().process)
-    lock.lock();
-  else if (!lock.try_lock())
+  if (getpid() == registered.process)
+    registered.mutex.lock();
+  else if (!registered.mutex.try_lock())
     return false;
-  if (shrinkers().all.empty()) return false;
-  for (const auto& [shrinker, give_up] : shrinkers().all) give_up();
+  const MutexLock lock(registered.mutex, std::adopt_lock);
+  if (registered.all.empty()) return false;
+  for (const auto& [shrinker, give_up] : registered.all) give_up();
   return true;
 }
 

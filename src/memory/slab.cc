@@ -4,12 +4,11 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <utility>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "base/units.h"
 
 namespace plimsoll {
@@ -23,38 +22,39 @@ struct SlabRing {
 
   char* base = nullptr;
   int64_t reserved = 0;  // Bytes of addresses after base.
-  std::mutex mutex;
-  std::condition_variable changed;
-  int64_t bytes = 0;  // Guarded by mutex. Bytes after base that may be used and are in the ledger.
-  std::deque<std::unique_ptr<SlabRange::State>> ranges;  // Guarded by mutex. Oldest first.
+  Mutex mutex;
+  ConditionVariable changed;
+  int64_t bytes PLIMSOLL_GUARDED_BY(mutex) = 0;  // Bytes after base that may be used and are in the ledger.
+  std::deque<std::unique_ptr<SlabRange::State>> ranges PLIMSOLL_GUARDED_BY(mutex);  // Oldest first.
 
-  // Both require the mutex.
-  void forget_ended() noexcept;
-  void change_size(int64_t size);
+  void forget_ended() noexcept PLIMSOLL_REQUIRES(mutex);
+  void change_size(int64_t size) PLIMSOLL_REQUIRES(mutex);
+  void wait_for_older() PLIMSOLL_REQUIRES(mutex);
+  int64_t find_room(int64_t size) PLIMSOLL_REQUIRES(mutex);
 };
 
-// Guarded by its mutex, except for const members.
 struct SlabRange::State {
   State(Slab* owner, std::shared_ptr<SlabRing> its_ring, char* first_byte, int64_t bytes, bool may_grow,
         std::span<const PlannedPiece> plan)
       : slab(owner), ring(std::move(its_ring)), base(first_byte), grows(may_grow), packing(bytes, plan) {}
 
-  Slab* slab;  // Null if the slab is gone and pieces remain.
+  Slab* slab PLIMSOLL_GUARDED_BY(mutex);  // Null if the slab is gone and pieces remain.
   const std::shared_ptr<SlabRing> ring;
   char* const base;
   const bool grows;
-  std::mutex mutex;
-  Packing packing;
-  PlannedPiece workspace;            // The stretch of the running operator; no bytes outside one.
-  Packing short_lived = Packing(0);  // Places in the workspace.
-  std::unique_ptr<TapeRecorder> recorder;
-  bool ended = false;
+  Mutex mutex;
+  Packing packing PLIMSOLL_GUARDED_BY(mutex);
+  // The stretch of the running operator; no bytes outside one.
+  PlannedPiece workspace PLIMSOLL_GUARDED_BY(mutex);
+  Packing short_lived PLIMSOLL_GUARDED_BY(mutex) = Packing(0);  // Places in the workspace.
+  std::unique_ptr<TapeRecorder> recorder PLIMSOLL_GUARDED_BY(mutex);
+  bool ended PLIMSOLL_GUARDED_BY(mutex) = false;
 
-  bool holds_workspace(int64_t place) const {
+  bool holds_workspace(int64_t place) const PLIMSOLL_REQUIRES(mutex) {
     return place >= workspace.place && place < workspace.place + workspace.bytes;
   }
   // Returns a place for `room` bytes, or -1.
-  int64_t take(int64_t room) {
+  int64_t take(int64_t room) PLIMSOLL_REQUIRES(mutex) {
     if (workspace.bytes > 0) {
       const int64_t place = short_lived.take(room);
       if (place >= 0) return workspace.place + place;
@@ -62,7 +62,7 @@ struct SlabRange::State {
     }
     return packing.take(room);
   }
-  void give(int64_t place, int64_t room) {
+  void give(int64_t place, int64_t room) PLIMSOLL_REQUIRES(mutex) {
     if (recorder) recorder->give(place);
     if (holds_workspace(place))
       short_lived.give(place - workspace.place, room);
@@ -84,13 +84,13 @@ int64_t round_up(int64_t bytes, int64_t to) {
 }
 
 bool is_empty(SlabRange::State& state) {
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   return state.ended && state.packing.in_use() == 0;
 }
 
 // Returns the bytes of pieces that keep an ended range, or -1 for a range that has not ended.
 int64_t outlived(SlabRange::State& state) {
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   return state.ended ? state.packing.in_use() : -1;
 }
 
@@ -100,7 +100,7 @@ void let_go(SlabRange::State* state, const std::shared_ptr<SlabRing>& ring) noex
     delete state;
     return;
   }
-  const std::lock_guard lock(ring->mutex);
+  const MutexLock lock(ring->mutex);
   ring->forget_ended();
   ring->changed.notify_all();
 }
@@ -119,17 +119,17 @@ SlabRange::~SlabRange() {
 }
 
 int64_t SlabRange::high() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->packing.high();
 }
 
 void SlabRange::record() {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->recorder = std::make_unique<TapeRecorder>();
 }
 
 Tape SlabRange::tape() const {
-  const std::lock_guard lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->recorder ? state_->recorder->tape : Tape();
 }
 
@@ -151,9 +151,9 @@ SlabRing::~SlabRing() {
 Slab::Slab() : ring_(std::make_shared<SlabRing>()) {}
 
 Slab::~Slab() {
-  const std::lock_guard lock(ring_->mutex);
+  const MutexLock lock(ring_->mutex);
   for (std::unique_ptr<SlabRange::State>& state : ring_->ranges) {
-    const std::lock_guard state_lock(state->mutex);
+    const MutexLock state_lock(state->mutex);
     // The thread that gave back the last piece of this range waits for the ring and will find it empty.
     if (state->ended && state->packing.in_use() == 0) continue;
     state.release()->slab = nullptr;
@@ -162,7 +162,7 @@ Slab::~Slab() {
 }
 
 int64_t Slab::bytes() const {
-  const std::lock_guard lock(ring_->mutex);
+  const MutexLock lock(ring_->mutex);
   return ring_->bytes;
 }
 
@@ -190,7 +190,7 @@ void SlabRing::change_size(int64_t size) {
 }
 
 void Slab::resize(int64_t bytes) {
-  const std::lock_guard lock(ring_->mutex);
+  const MutexLock lock(ring_->mutex);
   ring_->forget_ended();
   if (!ring_->ranges.empty()) throw Failure("a slab cannot change its size while blocks use it");
   ring_->change_size(round_up(bytes, kPage));
@@ -200,19 +200,19 @@ void SlabRing::forget_ended() noexcept {
   while (!ranges.empty() && is_empty(*ranges.front())) ranges.pop_front();
 }
 
-void Slab::wait_for_older(std::unique_lock<std::mutex>& lock) {
+void SlabRing::wait_for_older() {
   int64_t kept = 0;
-  for (const auto& state : ring_->ranges) {
-    const int64_t bytes = outlived(*state);
-    if (bytes < 0) {
-      ring_->changed.wait(lock);
-      ring_->forget_ended();
+  for (const auto& state : ranges) {
+    const int64_t outliving = outlived(*state);
+    if (outliving < 0) {
+      changed.wait(mutex);
+      forget_ended();
       return;
     }
-    kept += bytes;
+    kept += outliving;
   }
-  ring_->forget_ended();  // Some may have ended since the caller looked.
-  if (kept == 0 || ring_->ranges.empty()) return;
+  forget_ended();  // Some may have ended since the caller looked.
+  if (kept == 0 || ranges.empty()) return;
   throw Failure(
       fmt::format("{} of tensors outlive the blocks they were made in, so their memory cannot be "
                   "used again; a model must not keep what it computes",
@@ -221,33 +221,34 @@ void Slab::wait_for_older(std::unique_lock<std::mutex>& lock) {
 
 // Returns a place after the newest range, or at the start if that is free; -1 while older ranges are in the
 // way.
-int64_t Slab::find_room(int64_t bytes) const {
-  if (ring_->ranges.empty()) return bytes <= ring_->bytes ? 0 : -1;
-  const int64_t oldest = ring_->ranges.front()->base - ring_->base;
-  const SlabRange::State& newest = *ring_->ranges.back();
-  const int64_t begin = newest.base - ring_->base + newest.packing.capacity();
-  const bool wrapped = newest.base < ring_->ranges.front()->base;
-  if (bytes <= (wrapped ? oldest : ring_->bytes) - begin) return begin;
-  return !wrapped && bytes <= oldest ? 0 : -1;
+int64_t SlabRing::find_room(int64_t size) {
+  if (ranges.empty()) return size <= bytes ? 0 : -1;
+  const int64_t oldest = ranges.front()->base - base;
+  SlabRange::State& newest = *ranges.back();
+  const MutexLock lock(newest.mutex);
+  const int64_t begin = newest.base - base + newest.packing.capacity();
+  const bool wrapped = newest.base < ranges.front()->base;
+  if (size <= (wrapped ? oldest : bytes) - begin) return begin;
+  return !wrapped && size <= oldest ? 0 : -1;
 }
 
 SlabRange Slab::take(const RangePlan& plan) {
-  std::unique_lock lock(ring_->mutex);
+  const MutexLock lock(ring_->mutex);
   const int64_t size = round_up(plan.bytes, Packing::kAlignment);
   ring_->forget_ended();
   if (size > ring_->bytes)
     throw BudgetExceeded(Tag::activations, size, ring_->bytes, Ledger::process().cap());
-  int64_t begin = find_room(size);
-  for (; begin < 0; begin = find_room(size)) wait_for_older(lock);
+  int64_t begin = ring_->find_room(size);
+  for (; begin < 0; begin = ring_->find_room(size)) ring_->wait_for_older();
   ring_->ranges.push_back(
       std::make_unique<SlabRange::State>(this, ring_, ring_->base + begin, size, false, plan.pieces));
   return SlabRange(ring_->ranges.back().get());
 }
 
 SlabRange Slab::take_all(const RangePlan& plan) {
-  std::unique_lock lock(ring_->mutex);
+  const MutexLock lock(ring_->mutex);
   ring_->forget_ended();
-  while (!ring_->ranges.empty()) wait_for_older(lock);
+  while (!ring_->ranges.empty()) ring_->wait_for_older();
   if (plan.bytes > ring_->bytes) ring_->change_size(round_up(plan.bytes, kPage));
   ring_->ranges.push_back(
       std::make_unique<SlabRange::State>(this, ring_, ring_->base, ring_->bytes, true, plan.pieces));
@@ -257,7 +258,7 @@ SlabRange Slab::take_all(const RangePlan& plan) {
 void Slab::end_range(SlabRange::State* state) noexcept {
   std::shared_ptr<SlabRing> ring;
   {
-    const std::lock_guard lock(state->mutex);
+    const MutexLock lock(state->mutex);
     state->ended = true;
     if (state->slab != nullptr) {
       ring = state->ring;
@@ -273,12 +274,12 @@ SlabPiece Slab::take_piece(int64_t bytes) {
   SlabRange::State* const state = current_range;
   if (state == nullptr) return {};
   const int64_t room = bytes == 0 ? 0 : bytes + kTensorHeader;
-  std::unique_lock lock(state->mutex);
+  MutexLock lock(state->mutex);
   int64_t place = state->take(room);
   if (place < 0 && state->grows) {
     lock.unlock();  // Lock order: the slab's mutex comes before that of a range.
     SlabRing& ring = *state->ring;
-    const std::lock_guard ring_lock(ring.mutex);
+    const MutexLock ring_lock(ring.mutex);
     lock.lock();
     ring.change_size(ring.bytes + round_up(state->packing.missing(room), kPage));
     state->packing.grow(ring.bytes);
@@ -298,7 +299,7 @@ void Slab::give_piece(const SlabPiece& piece) noexcept {
   // Keeps the ring alive, because the slab may end on another thread once the state is unlocked.
   std::shared_ptr<SlabRing> ring;
   {
-    const std::lock_guard lock(state->mutex);
+    const MutexLock lock(state->mutex);
     state->give(static_cast<char*>(piece.data) - state->base, piece.bytes);
     if (!state->ended || state->packing.in_use() > 0) return;
     if (state->slab != nullptr) ring = state->ring;
@@ -321,7 +322,7 @@ WorkspaceScope::WorkspaceScope() {
     return;
   }
   range_ = current_range;
-  const std::lock_guard lock(range_->mutex);
+  const MutexLock lock(range_->mutex);
   if (range_->recorder) range_->recorder->begin_workspace();
   range_->workspace = range_->packing.take_workspace();
   range_->short_lived = Packing(range_->workspace.bytes);
@@ -331,7 +332,7 @@ WorkspaceScope::~WorkspaceScope() {
   if (--workspace_depth == 0 && workspace_listener != nullptr) workspace_listener->end_workspace();
   if (recorder_ != nullptr) recorder_->end_workspace();
   if (range_ == nullptr) return;
-  const std::lock_guard lock(range_->mutex);
+  const MutexLock lock(range_->mutex);
   if (range_->recorder) range_->recorder->end_workspace();
   const PlannedPiece workspace = std::exchange(range_->workspace, {});
   if (workspace.bytes > 0 && range_->short_lived.in_use() == 0)

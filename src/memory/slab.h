@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 
 #include "memory/ledger.h"
@@ -97,8 +96,6 @@ class Slab {
  private:
   friend class SlabRange;
   static void end_range(SlabRange::State* state) noexcept;
-  void wait_for_older(std::unique_lock<std::mutex>& lock);
-  int64_t find_room(int64_t bytes) const;
 
   std::atomic<int64_t> overflows_ = 0;
   std::atomic<int64_t> unforeseen_ = 0;

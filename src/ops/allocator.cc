@@ -8,9 +8,9 @@
 #include <cstring>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <new>
 
+#include "base/mutex.h"
 #include "memory/caching_allocator.h"
 #include "memory/shrinker.h"
 #include "memory/slab.h"
@@ -90,7 +90,7 @@ class CpuTensorsOnDevice {
     const auto size = static_cast<int64_t>(bytes);
     void* const data = tensors.take(size);
     if (data == nullptr) return {nullptr, nullptr, &release, c10::Device(c10::DeviceType::CPU)};
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     pieces_[data] = {&tensors, size};
     count_ = std::ssize(pieces_);
     return {data, data, &release, c10::Device(c10::DeviceType::CPU)};
@@ -98,7 +98,7 @@ class CpuTensorsOnDevice {
   // Returns false if `data` is no such piece.
   bool give(void* data) {
     if (count_ == 0) return false;
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const auto found = pieces_.find(data);
     if (found == pieces_.end()) return false;
     const Piece piece = found->second;
@@ -115,8 +115,8 @@ class CpuTensorsOnDevice {
     DeviceTensors* tensors = nullptr;
     int64_t bytes = 0;
   };
-  std::mutex mutex_;
-  std::map<void*, Piece> pieces_;
+  Mutex mutex_;
+  std::map<void*, Piece> pieces_ PLIMSOLL_GUARDED_BY(mutex_);
   std::atomic<int64_t> count_ = 0;
 };
 CpuTensorsOnDevice& cpu_tensors_on_device() {

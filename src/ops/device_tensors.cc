@@ -36,7 +36,7 @@ void* DeviceTensors::take(int64_t bytes, const void* stream) {
 }
 
 void* DeviceTensors::take_of_region(int64_t bytes, const void* stream) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   if (region_ == nullptr)
     throw Failure("the memory of the GPU could not be taken again; start another process");
   if ((stream != last_stream_ || freed_on_other_) && wait_) wait_();
@@ -63,7 +63,7 @@ void DeviceTensors::give(void* data, int64_t bytes, const void* stream) noexcept
     range->give(piece);
     return;
   }
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   freed_on_other_ = freed_on_other_ || stream != last_stream_;
   if (region_ == nullptr) return;
   // A piece that outlived its block, after an error, belonged to a range that no longer exists.
@@ -72,40 +72,40 @@ void DeviceTensors::give(void* data, int64_t bytes, const void* stream) noexcept
 }
 
 int64_t DeviceTensors::in_use() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return region_ != nullptr ? region_->in_use() : 0;
 }
 
 int64_t DeviceTensors::high() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return region_ != nullptr ? region_->high() : 0;
 }
 
 int64_t DeviceTensors::peak() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return peak_;
 }
 
 int64_t DeviceTensors::begin_peak() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(peak_, region_ != nullptr ? region_->in_use() : 0);
 }
 
 void DeviceTensors::end_peak(int64_t outer) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   peak_ = std::max(peak_, outer);
 }
 
 DeviceTensors::HeldMemory::HeldMemory(DeviceTensors& tensors, int64_t bytes)
     : tensors_(tensors), stretch_([&] {
-        const std::scoped_lock lock(tensors.mutex_);
+        const MutexLock lock(tensors.mutex_);
         const Stretch stretch = tensors.region_->take(bytes);
         tensors.held_.push_back(stretch);
         return stretch;
       }()) {}
 
 DeviceTensors::HeldMemory::~HeldMemory() {
-  const std::scoped_lock lock(tensors_.mutex_);
+  const MutexLock lock(tensors_.mutex_);
   std::erase_if(tensors_.held_, [&](const Stretch& stretch) { return stretch.data == stretch_.data; });
   tensors_.region_->give(stretch_);
 }

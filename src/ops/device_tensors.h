@@ -2,9 +2,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "device/device_region.h"
 #include "memory/slab.h"
 #include "memory/tape.h"
@@ -20,8 +20,14 @@ class DeviceTensors {
 
   /// Changes the region while there are no tensors: leave_region() comes before the end of the old one,
   /// move_to() when the new one exists.
-  void leave_region() { region_ = nullptr; }
-  void move_to(DeviceRegion& region) { region_ = &region; }
+  void leave_region() {
+    const MutexLock lock(mutex_);
+    region_ = nullptr;
+  }
+  void move_to(DeviceRegion& region) {
+    const MutexLock lock(mutex_);
+    region_ = &region;
+  }
 
   /// Takes memory for a tensor of `bytes` bytes, for work on `stream`; null for 0 bytes. Errors:
   /// DeviceRegionFull.
@@ -48,12 +54,21 @@ class DeviceTensors {
   /// Work on a piece of the region may still run when the piece is given back. The next owner's work comes
   /// after it if both use one stream. Before pieces go to another stream, `wait` is called to wait for all
   /// work.
-  void wait_between_streams(std::function<void()> wait) { wait_ = std::move(wait); }
+  void wait_between_streams(std::function<void()> wait) {
+    const MutexLock lock(mutex_);
+    wait_ = std::move(wait);
+  }
   /// Sets a function that is called when memory is refused. `refuse` throws another exception, or returns,
   /// and DeviceRegionFull is thrown.
-  void set_refusal(void (*refuse)(const DeviceRegionFull& full)) { refuse_ = refuse; }
+  void set_refusal(void (*refuse)(const DeviceRegionFull& full)) {
+    const MutexLock lock(mutex_);
+    refuse_ = refuse;
+  }
 
-  int64_t bytes() const { return region_->bytes(); }
+  int64_t bytes() const {
+    const MutexLock lock(mutex_);
+    return region_->bytes();
+  }
   int64_t in_use() const;
   /// Maximum bytes in use since the last begin_peak(). begin_peak() returns the value before.
   int64_t peak() const;
@@ -66,14 +81,16 @@ class DeviceTensors {
  private:
   void* take_of_region(int64_t bytes, const void* stream);
 
-  DeviceRegion* region_;
-  std::function<void()> wait_;
-  void (*refuse_)(const DeviceRegionFull&) = nullptr;
-  mutable std::mutex mutex_;
-  const void* last_stream_ = nullptr;  // The stream that the last piece was taken for.
-  bool freed_on_other_ = false;        // A piece of another stream was freed since then.
-  int64_t peak_ = 0;
-  std::vector<Stretch> held_;
+  mutable Mutex mutex_;
+  DeviceRegion* region_ PLIMSOLL_GUARDED_BY(mutex_);
+  std::function<void()> wait_ PLIMSOLL_GUARDED_BY(mutex_);
+  void (*refuse_)(const DeviceRegionFull&) PLIMSOLL_GUARDED_BY(mutex_) = nullptr;
+  // The stream that the last piece was taken for.
+  const void* last_stream_ PLIMSOLL_GUARDED_BY(mutex_) = nullptr;
+  // A piece of another stream was freed since then.
+  bool freed_on_other_ PLIMSOLL_GUARDED_BY(mutex_) = false;
+  int64_t peak_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  std::vector<Stretch> held_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 /// While it lives, tensors that this thread makes on a device are in `range`, or in the region if `range` is

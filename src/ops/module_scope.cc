@@ -2,10 +2,10 @@
 
 #include <ATen/SequenceNumber.h>
 
-#include <mutex>
 #include <unordered_set>
 #include <vector>
 
+#include "base/mutex.h"
 #include "memory/tape.h"
 
 namespace plimsoll {
@@ -28,10 +28,10 @@ thread_local std::vector<const char*> interrupted;
 }  // namespace
 
 const char* interned(const std::string& name) {
-  static std::mutex mutex;
-  static auto* const names = new std::unordered_set<std::string>;
-  const std::lock_guard lock(mutex);
-  return names->insert(name).first->c_str();
+  static Mutex mutex;
+  static auto& names PLIMSOLL_GUARDED_BY(mutex) = *new std::unordered_set<std::string>;
+  const MutexLock lock(mutex);
+  return names.insert(name).first->c_str();
 }
 
 ModuleScope::ModuleScope(const std::string& name) {

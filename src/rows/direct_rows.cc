@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/mutex.h"
 #include "base/seconds.h"
 
 namespace plimsoll {
@@ -9,7 +10,7 @@ namespace plimsoll {
 void DirectRows::read(std::span<const int64_t> rows, float* out) {
   const std::span wide(out, rows.size() * static_cast<size_t>(file_.width));
   const int64_t row_bytes = file_.layout().row_bytes;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::byte* to = file_.values.packed_in(wide);
   wanted_.clear();
   for (const int64_t row : rows) {
@@ -25,7 +26,7 @@ void DirectRows::read(std::span<const int64_t> rows, float* out) {
 }
 
 RowCounters DirectRows::counters() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   RowCounters counters = counters_;
   counters.bytes_read = reader_.counts().bytes_read;
   return counters;

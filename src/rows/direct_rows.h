@@ -1,9 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <span>
 
+#include "base/mutex.h"
 #include "io/row_reader.h"
 #include "rows/feature_file.h"
 #include "rows/row_counters.h"
@@ -19,7 +19,10 @@ class DirectRows {
 
   int64_t width() const { return file_.width; }
   /// Calls of read() for up to `rows` rows allocate no more memory (Tag::cache).
-  void reserve(int64_t rows) { wanted_.reserve(static_cast<size_t>(rows)); }
+  void reserve(int64_t rows) {
+    const MutexLock lock(mutex_);
+    wanted_.reserve(static_cast<size_t>(rows));
+  }
   /// Reads f32 [rows, F] into `out`; a row may occur more than once. Errors: those of RowReader::read(),
   /// BudgetExceeded.
   void read(std::span<const int64_t> rows, float* out);
@@ -28,10 +31,10 @@ class DirectRows {
 
  private:
   const FeatureFile file_;
-  mutable std::mutex mutex_;  // Guards the members below.
-  RowReader reader_;
-  Vector<WantedRow, Tag::cache> wanted_;
-  RowCounters counters_;
+  mutable Mutex mutex_;
+  RowReader reader_ PLIMSOLL_GUARDED_BY(mutex_);
+  Vector<WantedRow, Tag::cache> wanted_ PLIMSOLL_GUARDED_BY(mutex_);
+  RowCounters counters_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll

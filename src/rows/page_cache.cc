@@ -92,7 +92,7 @@ PageCache::PageCache(const std::filesystem::path& path, const NumberLayout& layo
 }
 
 void PageCache::resize(int64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (bytes < min_bytes())
     throw UsageError(fmt::format("a cache of {} bytes has no room for a page of {}; expected {} or more",
                                  bytes, page_bytes_, min_bytes()));
@@ -155,7 +155,7 @@ void PageCache::read_missed(const std::function<void(int32_t, const std::byte*)>
   wanted_.clear();
   for (const Missed& missed : missed_) wanted_.push_back({missed.page, nullptr});
   const WaitTimer waiting(counters_.waited_seconds);
-  const auto end = [&](bool good) {
+  const auto end = [&](bool good) PLIMSOLL_REQUIRES(mutex_) {
     for (const Missed& missed : missed_) {
       slot_of_[static_cast<size_t>(missed.page)] = good ? missed.slot : kNone;
       if (missed.slot != kNone) page_of_[static_cast<size_t>(missed.slot)] = good ? missed.page : kNone;
@@ -163,7 +163,7 @@ void PageCache::read_missed(const std::function<void(int32_t, const std::byte*)>
     missed_.clear();
   };
   try {
-    reader_.read(wanted_, [&](const WantedRow& page, const std::byte* data) {
+    reader_.read(wanted_, [&](const WantedRow& page, const std::byte* data) PLIMSOLL_REQUIRES(mutex_) {
       const Missed& missed = missed_[static_cast<size_t>(-2 - slot_of_[static_cast<size_t>(page.row)])];
       use(missed.last, data);
       if (missed.slot != kNone)
@@ -194,7 +194,7 @@ void PageCache::load() {
 }
 
 PageCounters PageCache::counters() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   PageCounters counters = counters_;
   counters.bytes_read = reader_.counts().bytes_read;
   return counters;

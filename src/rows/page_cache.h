@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <span>
 
+#include "base/mutex.h"
 #include "io/row_reader.h"
 #include "memory/mapped_bytes.h"
 #include "rows/page_uses.h"
@@ -87,38 +87,38 @@ class PageCache {
     int32_t slot = kNone;
   };
 
-  bool holds_all() const { return page_of_.size() == slot_of_.size(); }
+  bool holds_all() const PLIMSOLL_REQUIRES(mutex_) { return page_of_.size() == slot_of_.size(); }
   int64_t slot_bytes() const { return page_bytes_ + static_cast<int64_t>(sizeof(int32_t)); }
   template <typename T, typename Use>
-  size_t find(std::span<const int64_t> places, const Use& use);
+  size_t find(std::span<const int64_t> places, const Use& use) PLIMSOLL_REQUIRES(mutex_);
   template <typename T, typename Use>
-  void use_all(std::span<const int64_t> places, const Use& use);
-  bool wait_for(int32_t page, int32_t place);
-  void read_missed(const std::function<void(int32_t, const std::byte*)>& use);
-  void choose_slots();
-  void load();
+  void use_all(std::span<const int64_t> places, const Use& use) PLIMSOLL_REQUIRES(mutex_);
+  bool wait_for(int32_t page, int32_t place) PLIMSOLL_REQUIRES(mutex_);
+  void read_missed(const std::function<void(int32_t, const std::byte*)>& use) PLIMSOLL_REQUIRES(mutex_);
+  void choose_slots() PLIMSOLL_REQUIRES(mutex_);
+  void load() PLIMSOLL_REQUIRES(mutex_);
 
   RowReader reader_;
   int64_t page_bytes_;
   int shift_;
   int64_t fixed_bytes_;
-  mutable std::mutex mutex_;
-  Vector<int32_t, Tag::cache> slot_of_;  // [pages], the slot of each page.
-  PageUses uses_;
+  mutable Mutex mutex_;
+  Vector<int32_t, Tag::cache> slot_of_ PLIMSOLL_GUARDED_BY(mutex_);  // [pages], the slot of each page.
+  PageUses uses_ PLIMSOLL_GUARDED_BY(mutex_);
   // For each place of a call, the previous place that waits for the same page.
-  Vector<int32_t, Tag::cache> waiting_;
-  Vector<Missed, Tag::cache> missed_;  // Missed pages of a call.
-  Vector<WantedRow, Tag::cache> wanted_;
-  MappedBytes data_;     // [slots, page_bytes]
-  Slots page_of_;        // [slots]
-  size_t hand_ = 0;      // Slot that is examined next.
-  bool loaded_ = false;  // The whole file is in data_, in file order.
-  PageCounters counters_;
+  Vector<int32_t, Tag::cache> waiting_ PLIMSOLL_GUARDED_BY(mutex_);
+  Vector<Missed, Tag::cache> missed_ PLIMSOLL_GUARDED_BY(mutex_);  // Missed pages of a call.
+  Vector<WantedRow, Tag::cache> wanted_ PLIMSOLL_GUARDED_BY(mutex_);
+  MappedBytes data_ PLIMSOLL_GUARDED_BY(mutex_);     // [slots, page_bytes]
+  Slots page_of_ PLIMSOLL_GUARDED_BY(mutex_);        // [slots]
+  size_t hand_ PLIMSOLL_GUARDED_BY(mutex_) = 0;      // Slot that is examined next.
+  bool loaded_ PLIMSOLL_GUARDED_BY(mutex_) = false;  // The whole file is in data_, in file order.
+  PageCounters counters_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 template <typename T, typename Use>
 void PageCache::read(std::span<const int64_t> places, const Use& use) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (holds_all()) {
     if (!loaded_) load();
     return use_all<T>(places, use);
@@ -127,7 +127,7 @@ void PageCache::read(std::span<const int64_t> places, const Use& use) {
     const auto piece = places.subspan(first, std::min(waiting_.size(), places.size() - first));
     const auto use_here = [&](size_t i, const T* number) { use(first + i, number); };
     const size_t done = find<T>(piece, use_here);
-    read_missed([&](int32_t last, const std::byte* data) {
+    read_missed([&](int32_t last, const std::byte* data) PLIMSOLL_REQUIRES(mutex_) {
       const auto* const page = reinterpret_cast<const T*>(data);
       for (int32_t i = last; i >= 0; i = waiting_[static_cast<size_t>(i)])
         use_here(static_cast<size_t>(i), page + (piece[static_cast<size_t>(i)] & (numbers_per_page() - 1)));

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/start_thread.h"
 
 namespace plimsoll {
@@ -19,7 +20,7 @@ ReadAhead::ReadAhead(RowReader& reader, int64_t rows)
 ReadAhead::~ReadAhead() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
   }
   changed_.notify_all();
@@ -34,15 +35,15 @@ void ReadAhead::add(int64_t row, int32_t index) {
 void ReadAhead::begin() {
   if (wanted_.empty()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     reading_ = true;
   }
   changed_.notify_all();
 }
 
 void ReadAhead::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !reading_; });
+  const MutexLock lock(mutex_);
+  changed_.wait(mutex_, [this]() PLIMSOLL_REQUIRES(mutex_) { return !reading_; });
   if (!error_) return;
   clear();
   std::rethrow_exception(std::exchange(error_, nullptr));
@@ -54,9 +55,9 @@ void ReadAhead::clear() {
 }
 
 void ReadAhead::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [this] { return reading_ || ending_; });
+    changed_.wait(mutex_, [this]() PLIMSOLL_REQUIRES(mutex_) { return reading_ || ending_; });
     if (!reading_) return;
     lock.unlock();
     std::exception_ptr error;

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "io/row_reader.h"
 
 namespace plimsoll {
@@ -46,11 +45,11 @@ class ReadAhead {
   Vector<std::byte, Tag::cache> rows_;  // [room, row_bytes]
   Vector<WantedRow, Tag::cache> wanted_;
   Vector<int32_t, Tag::cache> index_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool reading_ = false;  // Guarded by mutex_.
-  bool ending_ = false;   // Guarded by mutex_.
-  std::exception_ptr error_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  bool reading_ PLIMSOLL_GUARDED_BY(mutex_) = false;
+  bool ending_ PLIMSOLL_GUARDED_BY(mutex_) = false;
+  std::exception_ptr error_ PLIMSOLL_GUARDED_BY(mutex_);
   std::jthread thread_;
 };
 

@@ -28,6 +28,7 @@ constexpr int64_t kMinSlots = 16;
 constexpr int64_t kRoundShare = 4;
 constexpr size_t kTogether = 256;  // Rows that are looked up at a time.
 constexpr size_t kAhead = 8;       // Distance of the prefetch, in rows.
+constexpr const char* kNotPlanned = "a row is gathered that no batch has planned";
 
 int64_t buffers_for(int64_t bytes) {
   return std::clamp(bytes / kBufferShare, kMinBuffers, kMaxBuffers);
@@ -96,7 +97,7 @@ SharedScan::SharedScan(const std::filesystem::path& path, const RowLayout& layou
 SharedScan::~SharedScan() = default;
 
 void SharedScan::set_uses(std::span<const uint8_t> uses) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   uses_ = uses;
   if (!all_fit_) return;
   // A run will need all of these rows, and one pass over the file reads them.
@@ -108,7 +109,7 @@ void SharedScan::set_uses(std::span<const uint8_t> uses) {
 }
 
 void SharedScan::read_all() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (int32_t row = 0; all_fit_ && row < slots_; ++row)
     if (state(row) == State::absent) will_read(row, row);
   changed_.notify_all();
@@ -165,7 +166,7 @@ void SharedScan::will_read(int32_t number, int64_t row) {
 }
 
 bool SharedScan::plan(std::span<const int64_t> rows) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Counts the rows that need a slot or that occupy an unwanted one: other rows cannot take these slots.
   int64_t more = 0;
   for (size_t i = 0; !all_fit_ && i < rows.size(); ++i) {
@@ -205,26 +206,36 @@ void SharedScan::gather(std::span<const int64_t> rows, std::byte* out) {
 
 // Finds the addresses of these rows and waits until they are read.
 void SharedScan::find_all(std::span<const int64_t> rows, std::span<const std::byte*> from) {
-  std::unique_lock lock(mutex_, std::defer_lock);
-  if (!all_fit_) lock.lock();
+  if (all_fit_) return find_fitting(rows, from);
+  const MutexLock lock(mutex_);
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (i + kAhead < rows.size() && !all_fit_) slot_of_.prefetch(rows[i + kAhead]);
-    if (i + kAhead < rows.size() && all_fit_)
-      __builtin_prefetch(&slot(static_cast<int32_t>(rows[i + kAhead])));
+    if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
     const int32_t number = find(rows[i]);
-    if (number == kNone) throw Failure("a row is gathered that no batch has planned");
+    if (number == kNone) throw Failure(kNotPlanned);
     from[i] = data_of(number);
-    if (state(number) == State::present) continue;
-    if (!lock.owns_lock()) lock.lock();
-    wait_for(number, lock);
-    if (all_fit_) lock.unlock();
+    if (state(number) != State::present) wait_for(number);
   }
 }
 
-void SharedScan::wait_for(int32_t number, std::unique_lock<std::mutex>& lock) {
+// Does so if all rows fit, and locks only to wait.
+void SharedScan::find_fitting(std::span<const int64_t> rows, std::span<const std::byte*> from) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i + kAhead < rows.size()) __builtin_prefetch(&slot(static_cast<int32_t>(rows[i + kAhead])));
+    const auto number = static_cast<int32_t>(rows[i]);
+    const State found = state(number);
+    if (found == State::absent) throw Failure(kNotPlanned);
+    from[i] = data_of(number);
+    if (found == State::present) continue;
+    const MutexLock lock(mutex_);
+    wait_for(number);
+  }
+}
+
+void SharedScan::wait_for(int32_t number) {
   if (waiting_++ == 0) waiting_since_ = Clock::now();
   changed_.notify_all();
-  changed_.wait(lock, [&] { return state(number) == State::present || error_; });
+  changed_.wait(mutex_,
+                [&]() PLIMSOLL_REQUIRES(mutex_) { return state(number) == State::present || error_; });
   if (--waiting_ == 0)
     counters_.waited_seconds += std::chrono::duration<double>(Clock::now() - waiting_since_).count();
   if (state(number) == State::present) return;
@@ -250,7 +261,7 @@ void SharedScan::release(int32_t number) {
 
 void SharedScan::end(std::span<const int64_t> rows) {
   if (all_fit_) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (size_t i = 0; i < rows.size(); ++i) {
     if (i + kAhead < rows.size()) slot_of_.prefetch(rows[i + kAhead]);
     const int32_t* const found = slot_of_.find(rows[i]);
@@ -290,8 +301,9 @@ void SharedScan::collect() {
 }
 
 void SharedScan::run_reader(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return has_work(); }) && !stop.stop_requested()) {
+  MutexLock lock(mutex_);
+  while (changed_.wait(mutex_, stop, [&]() PLIMSOLL_REQUIRES(mutex_) { return has_work(); }) &&
+         !stop.stop_requested()) {
     if (left_ <= 0) left_ = reader_.layout().rows;
     collect();
     lock.unlock();
@@ -319,7 +331,7 @@ void SharedScan::run_reader(const std::stop_token& stop) {
 }
 
 RowCounters SharedScan::counters() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return counters_;
 }
 

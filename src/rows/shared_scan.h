@@ -2,16 +2,15 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
-#include <mutex>
 #include <span>
 #include <stop_token>
 #include <thread>
 
+#include "base/mutex.h"
 #include "io/row_reader.h"
 #include "memory/mapped_bytes.h"
 #include "rows/feature_file.h"
@@ -89,20 +88,21 @@ class SharedScan {
   Slot& slot(int32_t number) { return slot_[static_cast<size_t>(number)]; }
   std::byte* data_of(int32_t number) { return rows_.data() + number * reader_.layout().row_bytes; }
   // Returns the slot of a row, or kNone.
-  int32_t find(int64_t row);
+  int32_t find(int64_t row) PLIMSOLL_REQUIRES(mutex_);
   // Called without the lock if all rows fit.
   State state(int32_t number) { return std::atomic_ref(slot(number).state).load(std::memory_order_acquire); }
   void set_state(int32_t number, State state) {
     std::atomic_ref(slot(number).state).store(state, std::memory_order_release);
   }
   void find_all(std::span<const int64_t> rows, std::span<const std::byte*> from);
-  void wait_for(int32_t number, std::unique_lock<std::mutex>& lock);
-  void want(int64_t row);
-  void will_read(int32_t number, int64_t row);
-  void release(int32_t number);
-  int32_t take_slot();
-  bool has_work() const;
-  void collect();
+  void find_fitting(std::span<const int64_t> rows, std::span<const std::byte*> from);
+  void wait_for(int32_t number) PLIMSOLL_REQUIRES(mutex_);
+  void want(int64_t row) PLIMSOLL_REQUIRES(mutex_);
+  void will_read(int32_t number, int64_t row) PLIMSOLL_REQUIRES(mutex_);
+  void release(int32_t number) PLIMSOLL_REQUIRES(mutex_);
+  int32_t take_slot() PLIMSOLL_REQUIRES(mutex_);
+  bool has_work() const PLIMSOLL_REQUIRES(mutex_);
+  void collect() PLIMSOLL_REQUIRES(mutex_);
   void run_reader(const std::stop_token& stop);
 
   static constexpr int32_t kNone = -1;
@@ -113,26 +113,30 @@ class SharedScan {
   bool all_fit_;    // Slot i holds row i.
   int64_t enough_;  // Number of wanted rows that starts a round.
 
-  // Guards the members below, except for the bytes of rows that are present or being read.
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  MappedBytes rows_;                  // [slots, row_bytes]
-  Vector<Slot, Tag::cache> slot_;     // [slots]
-  Vector<int32_t, Tag::cache> free_;  // Slots without a row.
-  RowTable<int32_t> slot_of_;         // Slot of each row that has one.
-  UseOrder unwanted_;                 // Slots of rows in memory that no batch wants.
-  int64_t unwanted_count_ = 0;
-  Vector<uint64_t, Tag::cache> is_wanted_;  // A bit for each row of the file that is to be read.
-  int64_t wanted_ = 0;                      // Number of bits set in is_wanted_.
-  int64_t position_ = 0;                    // Row at which reading continues.
-  int64_t left_ = 0;                        // Rows of the file until the round is over.
-  int waiting_ = 0;                         // Calls of gather() that wait for rows.
-  Clock::time_point waiting_since_;         // Start of the first of these waits.
-  Vector<WantedRow, Tag::cache> piece_;     // Rows being read.
-  std::exception_ptr error_;                // Error of the last read, until a waiting call takes it.
-  bool failed_ = false;  // The last read failed, so the next is made for a waiting call only, not ahead.
-  std::span<const uint8_t> uses_;
-  RowCounters counters_;
+  mutable Mutex mutex_;
+  StoppableConditionVariable changed_;
+  // [slots, row_bytes]; the lock is needed only for rows that are neither present nor being read.
+  MappedBytes rows_;
+  // [slots]; the lock is needed, except for state() if all rows fit.
+  Vector<Slot, Tag::cache> slot_;
+  Vector<int32_t, Tag::cache> free_ PLIMSOLL_GUARDED_BY(mutex_);  // Slots without a row.
+  RowTable<int32_t> slot_of_ PLIMSOLL_GUARDED_BY(mutex_);         // Slot of each row that has one.
+  UseOrder unwanted_ PLIMSOLL_GUARDED_BY(mutex_);  // Slots of rows in memory that no batch wants.
+  int64_t unwanted_count_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  // A bit for each row of the file that is to be read.
+  Vector<uint64_t, Tag::cache> is_wanted_ PLIMSOLL_GUARDED_BY(mutex_);
+  int64_t wanted_ PLIMSOLL_GUARDED_BY(mutex_) = 0;               // Number of bits set in is_wanted_.
+  int64_t position_ PLIMSOLL_GUARDED_BY(mutex_) = 0;             // Row at which reading continues.
+  int64_t left_ PLIMSOLL_GUARDED_BY(mutex_) = 0;                 // Rows of the file until the round is over.
+  int waiting_ PLIMSOLL_GUARDED_BY(mutex_) = 0;                  // Calls of gather() that wait for rows.
+  Clock::time_point waiting_since_ PLIMSOLL_GUARDED_BY(mutex_);  // Start of the first of these waits.
+  Vector<WantedRow, Tag::cache> piece_;                          // Rows being read. Used by the thread only.
+  // Error of the last read, until a waiting call takes it.
+  std::exception_ptr error_ PLIMSOLL_GUARDED_BY(mutex_);
+  // The last read failed, so the next is made for a waiting call only, not ahead.
+  bool failed_ PLIMSOLL_GUARDED_BY(mutex_) = false;
+  std::span<const uint8_t> uses_ PLIMSOLL_GUARDED_BY(mutex_);
+  RowCounters counters_ PLIMSOLL_GUARDED_BY(mutex_);
   std::jthread thread_;  // The last member: it ends before the data it uses.
 };
 

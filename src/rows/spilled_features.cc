@@ -50,7 +50,7 @@ SpilledFeatures::SpilledFeatures(const std::filesystem::path& path, const RowLay
   if (kept_rows(layout, options) < 0)
     throw UsageError(fmt::format("{} bytes and {} of the disk for rows of {} bytes in packs; expected more",
                                  options.bytes, options.scratch_bytes, layout.row_bytes));
-  for (Round& round : rounds_) round.rows.reserve(static_cast<size_t>(sizes_.round / row_bytes_));
+  for (PackedRows& rows : round_rows_) rows.reserve(static_cast<size_t>(sizes_.round / row_bytes_));
   for (LoadedPack& loaded : loaded_) {
     loaded.bytes = MappedBytes(Tag::cache, sizes_.notes + sizes_.pack);
     loaded.set = RowSet(layout.rows);
@@ -61,32 +61,33 @@ SpilledFeatures::SpilledFeatures(const std::filesystem::path& path, const RowLay
 SpilledFeatures::~SpilledFeatures() = default;
 
 bool SpilledFeatures::begin_round(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const size_t next = 1 - making_;
-  if (!changed_.wait(lock, stop, [&] { return rounds_[next].packs == 0; })) return false;
+  if (!changed_.wait(mutex_, stop, [&]() PLIMSOLL_REQUIRES(mutex_) { return round_packs_[next] == 0; }))
+    return false;
   lock.unlock();
   making_ = next;
   // The first round is short, so that readers wait less for it. The next is made while it is read, and is at
   // most twice as long.
   const int64_t min = std::max(PackSizes::aligned(sizes_.round / kFirstRound), sizes_.pack + sizes_.notes);
   const int64_t bytes = added_ > 0 ? std::min(sizes_.round, 2 * round_.bytes()) : min;
-  round_.begin(static_cast<int64_t>(making_) * sizes_.round, bytes, added_, rounds_[making_].rows);
+  round_.begin(static_cast<int64_t>(making_) * sizes_.round, bytes, added_, round_rows_[making_]);
   return true;
 }
 
 bool SpilledFeatures::add(std::span<const int64_t> rows, std::span<const std::byte> note) {
   if (!round_.add(rows, note)) return false;
   ++added_;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   round_counters_ = round_.counters();
   return true;
 }
 
 bool SpilledFeatures::write(const std::stop_token& stop) {
   if (!round_.write(stop)) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   round_counters_ = round_.counters();
-  rounds_[making_].packs = std::ssize(round_.packs());
+  round_packs_[making_] = std::ssize(round_.packs());
   for (Pack& pack : round_.packs()) {
     const int64_t batches = pack.batches();
     packs_.push_back({std::move(pack), making_, batches, false});
@@ -97,22 +98,22 @@ bool SpilledFeatures::write(const std::stop_token& stop) {
 }
 
 void SpilledFeatures::fail(std::exception_ptr error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   error_ = std::move(error);
   changed_.notify_all();
 }
 
 void SpilledFeatures::forget(int64_t generation) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   generation_ = generation;
   changed_.notify_all();
-  changed_.wait(lock, [&] {
+  changed_.wait(mutex_, [&]() PLIMSOLL_REQUIRES(mutex_) {
     return !loading_ &&
            std::ranges::all_of(loaded_, [](const LoadedPack& loaded) { return loaded.readers == 0; });
   });
   for (LoadedPack& loaded : loaded_) loaded.pack = nullptr;
   packs_.clear();
-  for (Round& round : rounds_) round.packs = 0;
+  round_packs_ = {};
   added_ = ended_ = 0;
 }
 
@@ -138,7 +139,7 @@ void SpilledFeatures::release() {
     if (loaded.pack != nullptr && loaded.pack->over && loaded.is_loaded && loaded.readers == 0)
       loaded.pack = nullptr;
   while (!packs_.empty() && packs_.front().over && !is_loaded(packs_.front())) {
-    --rounds_[packs_.front().round].packs;
+    --round_packs_[packs_.front().round];
     ended_ = packs_.front().pack.end_batch();
     packs_.pop_front();
   }
@@ -150,7 +151,7 @@ void SpilledFeatures::release() {
 // other callers wait for.
 void SpilledFeatures::end_packs_far_before(int64_t batch) {
   const WaitingPack* const waiting = pack_of(batch);
-  if (waiting == nullptr && (rounds_[0].packs == 0 || rounds_[1].packs == 0)) return;
+  if (waiting == nullptr && (round_packs_[0] == 0 || round_packs_[1] == 0)) return;
   int ahead = kLoaded;
   bool changed = false;
   for (auto before = packs_.rbegin(); before != packs_.rend(); ++before) {
@@ -168,9 +169,9 @@ void SpilledFeatures::end_packs_far_before(int64_t batch) {
 
 bool SpilledFeatures::read(int64_t generation, int64_t batch,
                            const std::function<Place(std::span<const std::byte>)>& place) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   LoadedPack* from = nullptr;
-  const auto is_decided = [&] {
+  const auto is_decided = [&]() PLIMSOLL_REQUIRES(mutex_) {
     from = nullptr;
     if (error_ || generation_ != generation) return true;
     WaitingPack* const waiting = pack_of(batch);
@@ -182,7 +183,7 @@ bool SpilledFeatures::read(int64_t generation, int64_t batch,
   if (!is_decided()) {
     if (awaited_.empty()) waiting_since_ = Clock::now();
     awaited_.push_back(batch);
-    while (!changed_.wait_for(lock, kPatience, is_decided)) end_packs_far_before(batch);
+    while (!changed_.wait_for(mutex_, kPatience, is_decided)) end_packs_far_before(batch);
     awaited_.erase(std::ranges::find(awaited_, batch));
     if (awaited_.empty())
       counters_.waited_seconds += std::chrono::duration<double>(Clock::now() - waiting_since_).count();
@@ -237,8 +238,9 @@ void SpilledFeatures::copy(const LoadedPack& from, const Place& place) const {
 // Returns the first pack that is not in memory and still has readers, or null.
 const SpilledFeatures::WaitingPack* SpilledFeatures::next_to_load() const {
   if (error_ || std::ranges::find(loaded_, nullptr, &LoadedPack::pack) == loaded_.end()) return nullptr;
-  const auto found = std::ranges::find_if(
-      packs_, [&](const WaitingPack& waiting) { return !waiting.over && !is_loaded(waiting); });
+  const auto found = std::ranges::find_if(packs_, [&](const WaitingPack& waiting) PLIMSOLL_REQUIRES(mutex_) {
+    return !waiting.over && !is_loaded(waiting);
+  });
   return found == packs_.end() ? nullptr : &*found;
 }
 
@@ -249,16 +251,17 @@ void SpilledFeatures::load(LoadedPack& to, const WaitingPack& waiting) {
   const int64_t rows = PackSizes::aligned(pack.rows() * row_bytes_);
   scratch_.read(pack.rows_at, std::span(to.bytes.data() + sizes_.notes, static_cast<size_t>(rows)));
   to.set.clear();
-  const PackedRows& round_rows = rounds_[waiting.round].rows;
+  const PackedRows& round_rows = round_rows_[waiting.round];
   for (size_t at = pack.first_row; at < pack.last_row; ++at) to.set.add(round_rows[at]);
   to.set.number();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   counters_.bytes_read += notes + rows;
 }
 
 void SpilledFeatures::run_loader(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return next_to_load() != nullptr; }) && !stop.stop_requested()) {
+  MutexLock lock(mutex_);
+  while (changed_.wait(mutex_, stop, [&]() PLIMSOLL_REQUIRES(mutex_) { return next_to_load() != nullptr; }) &&
+         !stop.stop_requested()) {
     const WaitingPack* const waiting = next_to_load();
     LoadedPack& to = *std::ranges::find(loaded_, nullptr, &LoadedPack::pack);
     to.pack = waiting;
@@ -280,7 +283,7 @@ void SpilledFeatures::run_loader(const std::stop_token& stop) {
 }
 
 RowCounters SpilledFeatures::counters() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   RowCounters counters = round_counters_;
   counters.bytes_read += counters_.bytes_read;
   counters.waited_seconds += counters_.waited_seconds;

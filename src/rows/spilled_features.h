@@ -2,20 +2,19 @@
 
 #include <array>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <exception>
 #include <filesystem>
 #include <functional>
-#include <mutex>
 #include <span>
 #include <stop_token>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "io/scratch_file.h"
 #include "memory/mapped_bytes.h"
 #include "rows/feature_file.h"
@@ -103,10 +102,6 @@ class SpilledFeatures {
     int64_t left = 0;   // Batches that were not read.
     bool over = false;  // No more batches of the pack will be read.
   };
-  struct Round {
-    PackedRows rows;
-    int64_t packs = 0;  // Packs of the round that are not released.
-  };
   struct LoadedPack {
     const WaitingPack* pack = nullptr;
     bool is_loaded = false;
@@ -118,12 +113,12 @@ class SpilledFeatures {
                   const Options& options, ScratchFile scratch, std::span<const uint8_t> uses);
   static PackSizes sizes_for(const RowLayout& layout, const Options& options);
 
-  LoadedPack* loaded(const WaitingPack& waiting);
-  bool is_loaded(const WaitingPack& waiting) const;
-  WaitingPack* pack_of(int64_t batch);
-  void release();
-  void end_packs_far_before(int64_t batch);
-  const WaitingPack* next_to_load() const;
+  LoadedPack* loaded(const WaitingPack& waiting) PLIMSOLL_REQUIRES(mutex_);
+  bool is_loaded(const WaitingPack& waiting) const PLIMSOLL_REQUIRES(mutex_);
+  WaitingPack* pack_of(int64_t batch) PLIMSOLL_REQUIRES(mutex_);
+  void release() PLIMSOLL_REQUIRES(mutex_);
+  void end_packs_far_before(int64_t batch) PLIMSOLL_REQUIRES(mutex_);
+  const WaitingPack* next_to_load() const PLIMSOLL_REQUIRES(mutex_);
   void load(LoadedPack& to, const WaitingPack& waiting);
   void run_loader(const std::stop_token& stop);
   void copy(const LoadedPack& from, const Place& place) const;
@@ -134,24 +129,28 @@ class SpilledFeatures {
   ScratchFile scratch_;
   PinnedRows kept_;
   PackRound round_;    // Used only by the thread that makes rounds, like the next two members.
-  size_t making_ = 1;  // Index of the round being made in rounds_.
+  size_t making_ = 1;  // Index of the round being made: 0 or 1.
   int64_t added_ = 0;  // Number of batches added so far.
 
-  // Guards the members below, except for the bytes of loaded packs that have readers.
-  mutable std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::array<Round, 2> rounds_;  // The rows of the round being made are not guarded.
-  std::deque<WaitingPack, LedgerAllocator<WaitingPack, Tag::cache>> packs_;
-  std::array<LoadedPack, kLoaded> loaded_;
-  int64_t ended_ = 0;  // Batches before this one are released.
-  int64_t generation_ = 0;
-  bool loading_ = false;
-  std::exception_ptr error_;
-  std::vector<int64_t> awaited_;  // Batches for which calls of read() wait.
-  Clock::time_point waiting_since_;
-  RowCounters counters_;        // Counters without those of round_.
-  RowCounters round_counters_;  // Last known counters of round_.
-  std::jthread thread_;         // Loads packs. The last member: it ends before the data it uses.
+  // Rows of two rounds: of the one being made, which its thread changes, and of the one being read.
+  std::array<PackedRows, 2> round_rows_;
+
+  mutable Mutex mutex_;
+  StoppableConditionVariable changed_;
+  // Packs of each round that are not released.
+  std::array<int64_t, 2> round_packs_ PLIMSOLL_GUARDED_BY(mutex_){};
+  std::deque<WaitingPack, LedgerAllocator<WaitingPack, Tag::cache>> packs_ PLIMSOLL_GUARDED_BY(mutex_);
+  // The bytes and the set of a pack that is being loaded or has readers are used without the lock.
+  std::array<LoadedPack, kLoaded> loaded_ PLIMSOLL_GUARDED_BY(mutex_);
+  int64_t ended_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Batches before this one are released.
+  int64_t generation_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  bool loading_ PLIMSOLL_GUARDED_BY(mutex_) = false;
+  std::exception_ptr error_ PLIMSOLL_GUARDED_BY(mutex_);
+  std::vector<int64_t> awaited_ PLIMSOLL_GUARDED_BY(mutex_);  // Batches for which calls of read() wait.
+  Clock::time_point waiting_since_ PLIMSOLL_GUARDED_BY(mutex_);
+  RowCounters counters_ PLIMSOLL_GUARDED_BY(mutex_);        // Counters without those of round_.
+  RowCounters round_counters_ PLIMSOLL_GUARDED_BY(mutex_);  // Last known counters of round_.
+  std::jthread thread_;  // Loads packs. The last member: it ends before the data it uses.
 };
 
 }  // namespace plimsoll

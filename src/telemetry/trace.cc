@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/json_text.h"
+#include "base/mutex.h"
 
 namespace plimsoll {
 namespace {
@@ -42,7 +43,7 @@ Trace::Trace() {
 }
 
 void Trace::open(const std::filesystem::path& path, const std::string& title, int workers) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   file_ = File::create(path);
   buffer_ = "[\n";
   held_ = {};
@@ -64,7 +65,7 @@ void Trace::name_track(int track, const std::string& name, int place) {
 
 void Trace::span(int track, const char* name, Clock::time_point begin, Clock::time_point end,
                  const Size& size) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!file_) return;
   const Time start(begin);
   const Time length(std::chrono::nanoseconds(end - begin));
@@ -105,12 +106,12 @@ void Trace::write_buffer() {
 }
 
 void Trace::flush() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (file_) write_buffer();
 }
 
 void Trace::close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!file_) return;
   // An empty event ends the list without a comma.
   buffer_ += "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_labels\",\"args\":{\"labels\":\"complete\"}}\n]\n";

@@ -3,10 +3,10 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/span_sink.h"
 #include "io/file.h"
 #include "memory/ledger.h"
@@ -37,14 +37,14 @@ class Trace : public SpanSink {
   void close();
 
  private:
-  void put_counters(Clock::time_point at);
-  void name_track(int track, const std::string& name, int place);
-  void write_buffer();
+  void put_counters(Clock::time_point at) PLIMSOLL_REQUIRES(mutex_);
+  void name_track(int track, const std::string& name, int place) PLIMSOLL_REQUIRES(mutex_);
+  void write_buffer() PLIMSOLL_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::optional<File> file_;
-  Markup buffer_;
-  std::array<int64_t, kTags> held_{};
+  Mutex mutex_;
+  std::optional<File> file_ PLIMSOLL_GUARDED_BY(mutex_);
+  Markup buffer_ PLIMSOLL_GUARDED_BY(mutex_);
+  std::array<int64_t, kTags> held_ PLIMSOLL_GUARDED_BY(mutex_){};
 };
 
 }  // namespace plimsoll

@@ -62,6 +62,11 @@ def test_what_nobody_uses_is_found(tmp_path, text, name):
     assert check(tmp_path, {"bench/c.cc": f'#include "io/a.h"\nint c = 2 * {name}(4);\n'}) == []
 
 
+def test_annotations_are_no_declarations_and_hide_none(tmp_path):
+    text = "class A {\n  int find(int at) PLIMSOLL_REQUIRES(all_.mutex());\n  int at_ PLIMSOLL_GUARDED_BY(mutex_) = 0;\n};\n"
+    assert check(tmp_path, {"src/io/more.h": text}) == ["src/io/more.h:2: find"]
+
+
 def test_overrides_and_variables_are_no_declarations(tmp_path):
     text = "class B : public A {\n  int size() const override { return 1; }\n  void run() const {\n    const Scope scope(3);\n  }\n};\n"
     assert check(tmp_path, {"src/io/b.h": text}) == ["src/io/b.h:3: run"]

@@ -44,7 +44,10 @@ DeviceBlocks::DeviceBlocks(Device& device, DeviceTensors& tensors, c10::Device t
       parameters_(device, tensors, torch, parameters) {}
 
 void DeviceBlocks::make_lanes(int lanes, int64_t bytes) {
-  lane_of_.clear();
+  {
+    const MutexLock lock(mutex_);
+    lane_of_.clear();
+  }
   lanes_.clear();
   rows_.reset();
   highest_range_ = highest_staging_ = unforeseen_ = reruns_ = 0;
@@ -59,7 +62,7 @@ void DeviceBlocks::begin_record(TapeRecorder* recorder, const RangePlanner* plan
 }
 
 DeviceBlocks::Lane& DeviceBlocks::lane_of_this_thread() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = lane_of_.find(std::this_thread::get_id());
   if (found != lane_of_.end()) return *found->second;
   if (lane_of_.size() == lanes_.size())
@@ -168,7 +171,7 @@ std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const in
                                           const RangePlanner* planner, const Work& work) {
   Lane& lane = [&]() -> Lane& {
     // The workspace of a new lane must not be allocated where a lane's range belongs.
-    const std::shared_lock beside_others(running_);
+    const SharedLock beside_others(running_);
     return lane_of_this_thread();
   }();
   if (recorder_ != nullptr) planner = recorded_planner_;
@@ -177,7 +180,7 @@ std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const in
   else
     lane.plan.pieces.clear();
   try {
-    const std::shared_lock beside_others(running_);
+    const SharedLock beside_others(running_);
     return run_in(lane, lane.room->stretch(), batch, lane.plan, work);
   } catch (const DeviceRegionFull&) {
     // A lone block without a plan would find no free space again, and a recording is of one run.
@@ -187,7 +190,7 @@ std::vector<at::Tensor> DeviceBlocks::run(const Batch& batch, std::span<const in
 }
 
 std::vector<at::Tensor> DeviceBlocks::run_alone(Lane& lane, const Batch& batch, const Work& work) {
-  const std::unique_lock alone(running_);
+  const ExclusiveLock alone(running_);
   const int64_t bytes = lane.bytes;
   for (const auto& other : lanes_) other->room.reset();
   const auto as_before = [&] {

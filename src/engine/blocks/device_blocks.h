@@ -6,12 +6,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <thread>
 #include <vector>
 
+#include "base/shared_mutex.h"
 #include "engine/blocks/device_parameters.h"
 #include "engine/blocks/device_rows.h"
 #include "nn/batch.h"
@@ -110,11 +109,11 @@ class DeviceBlocks {
   DeviceParameters parameters_;
   std::optional<DeviceRows> rows_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  std::mutex mutex_;
-  std::map<std::thread::id, Lane*> lane_of_;
+  Mutex mutex_;
+  std::map<std::thread::id, Lane*> lane_of_ PLIMSOLL_GUARDED_BY(mutex_);
   TapeRecorder* recorder_ = nullptr;
   const RangePlanner* recorded_planner_ = nullptr;
-  std::shared_mutex running_;  // Locked exclusively by a block that needs the ranges of all lanes.
+  SharedMutex running_;  // Locked exclusively by a block that needs the ranges of all lanes.
   std::atomic<int64_t> highest_range_ = 0;
   std::atomic<int64_t> highest_staging_ = 0;
   std::atomic<int64_t> unforeseen_ = 0;

@@ -7,9 +7,9 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
 #include "memory/meter.h"
@@ -39,8 +39,8 @@ struct Buffer {
 // every buffer that was too small for the next product. Here a product takes the buffer its thread used last,
 // or the smallest free one that is large enough, or a new one that replaces a free one.
 struct Buffers {
-  std::mutex mutex;
-  std::vector<Buffer> all;
+  Mutex mutex;
+  std::vector<Buffer> all PLIMSOLL_GUARDED_BY(mutex);
 };
 // Never destroyed, because the library frees its buffers when the process ends.
 Buffers& buffers() {
@@ -66,7 +66,7 @@ void* map(size_t bytes) {
   return first + before;
 }
 
-void* take_buffer(size_t bytes) {
+void* take_buffer(size_t bytes) PLIMSOLL_REQUIRES(buffers().mutex) {
   static thread_local const pid_t thread = ::gettid();
   std::vector<Buffer>& all = buffers().all;
   const auto before = [&](const Buffer& a, const Buffer& b) {
@@ -98,7 +98,7 @@ void* take_buffer(size_t bytes) {
 
 void* take(size_t bytes) {
   if (bytes < kMinBuffer) return std::malloc(bytes);
-  const std::lock_guard lock(buffers().mutex);
+  const MutexLock lock(buffers().mutex);
   try {
     return take_buffer(bytes);
   } catch (const std::bad_alloc&) {  // The caller is C.
@@ -106,8 +106,8 @@ void* take(size_t bytes) {
   }
 }
 
-// Returns the buffer at an address, or null for memory from malloc. The caller holds the lock.
-Buffer* buffer_at(void* at) {
+// Returns the buffer at an address, or null for memory from malloc.
+Buffer* buffer_at(void* at) PLIMSOLL_REQUIRES(buffers().mutex) {
   const auto found = std::ranges::find(buffers().all, at, &Buffer::at);
   return found == buffers().all.end() ? nullptr : &*found;
 }
@@ -115,7 +115,7 @@ Buffer* buffer_at(void* at) {
 void give(void* at) {
   if (at == nullptr) return;
   {
-    const std::lock_guard lock(buffers().mutex);
+    const MutexLock lock(buffers().mutex);
     if (Buffer* const buffer = buffer_at(at)) {
       buffer->taken = false;
       return;
@@ -125,7 +125,7 @@ void give(void* at) {
 }
 
 size_t bytes_of(void* at) {
-  const std::lock_guard lock(buffers().mutex);
+  const MutexLock lock(buffers().mutex);
   const Buffer* const buffer = buffer_at(at);
   return buffer == nullptr ? 0 : buffer->bytes;
 }
@@ -168,7 +168,7 @@ void watch_blas_memory() {
 
 std::optional<int64_t> blas_bytes() {
   if (!watched) return std::nullopt;
-  const std::lock_guard lock(buffers().mutex);
+  const MutexLock lock(buffers().mutex);
   int64_t bytes = 0;
   for (const Buffer& buffer : buffers().all) bytes += used_bytes(buffer);
   return bytes;

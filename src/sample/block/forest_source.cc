@@ -156,7 +156,7 @@ bool ForestSource::change(int64_t graph) const {
 
 void ForestSource::read(std::span<const int64_t> graphs, GraphBlock& block) const {
   if (counts_.graphs == 0) return source_->read(graphs, block);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   block.clear();
   for (const int64_t g : graphs) {
     const bool changed = change(g);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "sample/block/block.h"
 
 namespace plimsoll {
@@ -61,13 +61,13 @@ class ForestSource : public BlockSource {
     void append_to(GraphBlock& block) const;
   };
   // Reads one graph into scratch_. Returns whether it has to change; scratch_ then has its forest.
-  bool change(int64_t graph) const;
+  bool change(int64_t graph) const PLIMSOLL_REQUIRES(mutex_);
 
   std::unique_ptr<BlockSource> source_;
   const int64_t root_;
   ForestCounts counts_;
-  mutable std::mutex mutex_;  // Guards the members below.
-  mutable Scratch scratch_;
+  mutable Mutex mutex_;
+  mutable Scratch scratch_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/start_thread.h"
 
 namespace plimsoll {
@@ -34,22 +35,22 @@ std::span<const int64_t> Prefetcher::Announced::block(size_t b) const {
 }
 
 void Prefetcher::make_room(const BlockSize& largest) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   largest_ = largest;
 }
 
 void Prefetcher::expect(std::span<const int64_t> graphs, GraphList begins) {
   if (ahead_ == 0) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   announced_.push_back({graphs, std::move(begins)});
   changed_.notify_all();
 }
 
 void Prefetcher::forget() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   announced_.clear();
   // The graphs of a block that is being read must stay until it is done.
-  changed_.wait(lock, [&] {
+  changed_.wait(mutex_, [&]() PLIMSOLL_REQUIRES(mutex_) {
     return !advising_ && std::none_of(reads_.begin(), reads_.end(),
                                       [](const BlockRead& read) { return read.state == State::reading; });
   });
@@ -65,7 +66,7 @@ void Prefetcher::forget() {
 
 void Prefetcher::drop() {
   forget();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   spare_.clear();
 }
 
@@ -81,14 +82,14 @@ void Prefetcher::pass_over(std::span<const int64_t> graphs) {
 }
 
 void Prefetcher::read(std::span<const int64_t> graphs, GraphBlock& block) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const auto mine = std::find_if(reads_.begin(), reads_.end(), [&](const BlockRead& read) {
     return read.graphs.data() == graphs.data() && read.graphs.size() == graphs.size();
   });
   if (mine == reads_.end()) {
     pass_over(graphs);
   } else {
-    changed_.wait(lock, [&] { return mine->state != State::reading; });
+    changed_.wait(mutex_, [&] { return mine->state != State::reading; });
     std::list<BlockRead> taken;  // Nobody gets it again, whatever happens.
     taken.splice(taken.begin(), reads_, mine);
     changed_.notify_all();
@@ -103,7 +104,7 @@ void Prefetcher::read(std::span<const int64_t> graphs, GraphBlock& block) {
 }
 
 void Prefetcher::trace(SpanSink* spans) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   spans_ = spans;
 }
 
@@ -115,7 +116,7 @@ void Prefetcher::read_now(std::span<const int64_t> graphs, GraphBlock& block) co
 }
 
 // Tells the system about the next blocks, without the lock, as this may take time.
-void Prefetcher::advise(std::unique_lock<std::mutex>& lock) {
+void Prefetcher::advise() {
   advising_ = true;
   try {
     std::vector<std::span<const int64_t>> next;
@@ -123,11 +124,10 @@ void Prefetcher::advise(std::unique_lock<std::mutex>& lock) {
       for (size_t b = batch.next; b + 1 < batch.begins.size() && static_cast<int64_t>(next.size()) < ahead_;
            ++b)
         next.push_back(batch.block(b));
-    lock.unlock();
+    const MutexUnlock unlocked(mutex_);
     for (const std::span<const int64_t> graphs : next) source_.will_need(graphs);
   } catch (const std::exception&) {  // The system is then told about fewer blocks.
   }
-  if (!lock.owns_lock()) lock.lock();
   advising_ = false;
   changed_.notify_all();
 }
@@ -146,9 +146,11 @@ std::list<Prefetcher::BlockRead> Prefetcher::take_next() {
 }
 
 void Prefetcher::read_ahead(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  const auto has_work = [&] { return static_cast<int64_t>(reads_.size()) < ahead_ && !announced_.empty(); };
-  while (changed_.wait(lock, stop, has_work) && !stop.stop_requested()) {
+  MutexLock lock(mutex_);
+  const auto has_work = [&]() PLIMSOLL_REQUIRES(mutex_) {
+    return static_cast<int64_t>(reads_.size()) < ahead_ && !announced_.empty();
+  };
+  while (changed_.wait(mutex_, stop, has_work) && !stop.stop_requested()) {
     std::list<BlockRead> next = take_next();
     if (next.empty()) continue;
     const auto mine = next.begin();
@@ -183,7 +185,7 @@ void Prefetcher::read_ahead(const std::stop_token& stop) {
       spare_.clear();  // Memory is or will soon be short.
     }
     changed_.notify_all();
-    if (cold) advise(lock);
+    if (cold) advise();
   }
 }
 

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <list>
-#include <mutex>
 #include <span>
 #include <thread>
 
+#include "base/mutex.h"
 #include "base/span_sink.h"
 #include "sample/block/batches.h"
 #include "sample/block/block.h"
@@ -61,24 +60,23 @@ class Prefetcher {
     std::span<const int64_t> block(size_t b) const;
   };
 
-  std::list<BlockRead> take_next();
+  std::list<BlockRead> take_next() PLIMSOLL_REQUIRES(mutex_);
   void read_ahead(const std::stop_token& stop);
-  void pass_over(std::span<const int64_t> graphs);
-  void advise(std::unique_lock<std::mutex>& lock);
+  void pass_over(std::span<const int64_t> graphs) PLIMSOLL_REQUIRES(mutex_);
+  void advise() PLIMSOLL_REQUIRES(mutex_);
   void read_now(std::span<const int64_t> graphs, GraphBlock& block) const;
 
   const BlockSource& source_;
   std::span<const GraphShape> shapes_;
   const int64_t ahead_;
-  std::mutex mutex_;
-  std::condition_variable_any changed_;
-  std::deque<Announced> announced_;  // Guarded by mutex_; in order.
-  std::list<BlockRead> reads_;       // Guarded by mutex_; at most ahead_ blocks.
-  // Guarded by mutex_; the thread uses announced graphs without the lock.
-  bool advising_ = false;
-  BlockSize largest_;             // Guarded by mutex_.
-  std::deque<GraphBlock> spare_;  // Guarded by mutex_; at most ahead_ blocks whose memory is reused.
-  SpanSink* spans_ = nullptr;     // Guarded by mutex_.
+  Mutex mutex_;
+  StoppableConditionVariable changed_;
+  std::deque<Announced> announced_ PLIMSOLL_GUARDED_BY(mutex_);  // In order.
+  std::list<BlockRead> reads_ PLIMSOLL_GUARDED_BY(mutex_);       // At most ahead_ blocks.
+  bool advising_ PLIMSOLL_GUARDED_BY(mutex_) = false;  // The thread uses announced graphs without the lock.
+  BlockSize largest_ PLIMSOLL_GUARDED_BY(mutex_);
+  std::deque<GraphBlock> spare_ PLIMSOLL_GUARDED_BY(mutex_);  // At most ahead_ blocks whose memory is reused.
+  SpanSink* spans_ PLIMSOLL_GUARDED_BY(mutex_) = nullptr;
   std::jthread thread_;
 };
 

@@ -17,13 +17,15 @@ InMemoryPrefetcher::InMemoryPrefetcher(const FeatureFile& rows, std::unique_ptr<
 }
 
 void InMemoryPrefetcher::expect(int64_t number) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   restart_at(number);
 }
 
 bool InMemoryPrefetcher::read(int64_t number, const Place& place) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return std::ranges::find(sampling_, number) == sampling_.end(); });
+  MutexLock lock(mutex_);
+  changed_.wait(mutex_, [&]() PLIMSOLL_REQUIRES(mutex_) {
+    return std::ranges::find(sampling_, number) == sampling_.end();
+  });
   const bool again = order_.visit(number);
   const std::optional<QueuedBlock> queued = take(number);
   if (!queued) {
@@ -88,38 +90,40 @@ void InMemoryPrefetcher::restart_at(std::optional<int64_t> number) {
 }
 
 int64_t InMemoryPrefetcher::planned() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::ranges::count_if(queue_, &QueuedBlock::planned);
 }
 
-void InMemoryPrefetcher::sample_group(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+void InMemoryPrefetcher::sample_group(const std::stop_token& stop) {
   const int64_t restarts = restarts_;
   for (std::optional<int64_t> number = next_; number && std::ssize(sampling_) < options_.group;
        number = order_.after(*number))
     sampling_.push_back(*number);
   next_ = order_.after(sampling_.back());
   Vector<BlockSample, Tag::cache> group(sampling_.size());
-  lock.unlock();
-  const bool sampled = samples_->get(sampling_, group, stop);
-  for (size_t i = 0; sampled && i < group.size(); ++i) group[i].choose_rows(options_.left_out);
-  lock.lock();
+  const std::span<const int64_t> numbers(sampling_);  // Only this thread changes them.
+  bool sampled = false;
+  {
+    const MutexUnlock unlocked(mutex_);
+    sampled = samples_->get(numbers, group, stop);
+    for (size_t i = 0; sampled && i < group.size(); ++i) group[i].choose_rows(options_.left_out);
+  }
   if (restarts != restarts_) return samples_->forget();
   for (size_t i = 0; sampled && i < group.size(); ++i) {
     const int64_t bytes = group[i].bytes();
-    queue_.push_back({sampling_[i], false, bytes, std::move(group[i])});
+    queue_.push_back({numbers[i], false, bytes, std::move(group[i])});
     queued_bytes_ += bytes;
   }
 }
 
 void InMemoryPrefetcher::sample_ahead(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  const auto has_work = [&] { return next_ && has_room(); };
-  while (changed_.wait(lock, stop, has_work) && !stop.stop_requested()) {
+  const MutexLock lock(mutex_);
+  const auto has_work = [&]() PLIMSOLL_REQUIRES(mutex_) { return next_ && has_room(); };
+  while (changed_.wait(mutex_, stop, has_work) && !stop.stop_requested()) {
     const int64_t restarts = restarts_;
     try {
-      sample_group(lock, stop);
+      sample_group(stop);
     } catch (const std::exception&) {  // Readers of these blocks meet the same error and report it.
-      if (!lock.owns_lock()) lock.lock();
       if (restarts == restarts_) next_.reset();
     }
     sampling_.clear();

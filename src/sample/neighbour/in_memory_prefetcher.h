@@ -1,16 +1,15 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "rows/feature_file.h"
 #include "rows/shared_scan.h"
 #include "sample/neighbour/block_samples.h"
@@ -46,29 +45,29 @@ class InMemoryPrefetcher final : public SamplePrefetcher {
     int64_t bytes = 0;     // Bytes of the sample.
     BlockSample sample = {};
   };
-  std::optional<QueuedBlock> take(int64_t number);
-  void end(const QueuedBlock& queued);
-  void plan();
-  void restart_at(std::optional<int64_t> number);
-  bool has_room() const {
+  std::optional<QueuedBlock> take(int64_t number) PLIMSOLL_REQUIRES(mutex_);
+  void end(const QueuedBlock& queued) PLIMSOLL_REQUIRES(mutex_);
+  void plan() PLIMSOLL_REQUIRES(mutex_);
+  void restart_at(std::optional<int64_t> number) PLIMSOLL_REQUIRES(mutex_);
+  bool has_room() const PLIMSOLL_REQUIRES(mutex_) {
     return queued_bytes_ + options_.group * options_.max_bytes <= options_.ahead_bytes;
   }
-  void sample_group(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
+  void sample_group(const std::stop_token& stop) PLIMSOLL_REQUIRES(mutex_);
   void sample_ahead(const std::stop_token& stop);
 
   Options options_;
   SharedScan sweep_;
   std::unique_ptr<BlockSamples> samples_;  // Used by the thread only.
 
-  mutable std::mutex mutex_;  // Guards the members below.
-  std::condition_variable_any changed_;
-  RunOrder order_;
-  std::deque<QueuedBlock> queue_;
-  int64_t queued_bytes_ = 0;
-  std::optional<int64_t> next_;    // Block to be sampled next.
-  std::vector<int64_t> sampling_;  // Blocks that the thread works on.
-  int64_t restarts_ = 0;           // Number of restarts of queue_.
-  std::jthread thread_;            // The last member: it ends before the data it uses.
+  mutable Mutex mutex_;
+  StoppableConditionVariable changed_;
+  RunOrder order_ PLIMSOLL_GUARDED_BY(mutex_);
+  std::deque<QueuedBlock> queue_ PLIMSOLL_GUARDED_BY(mutex_);
+  int64_t queued_bytes_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  std::optional<int64_t> next_ PLIMSOLL_GUARDED_BY(mutex_);    // Block to be sampled next.
+  std::vector<int64_t> sampling_ PLIMSOLL_GUARDED_BY(mutex_);  // Blocks that the thread works on.
+  int64_t restarts_ PLIMSOLL_GUARDED_BY(mutex_) = 0;           // Number of restarts of queue_.
+  std::jthread thread_;  // The last member: it ends before the data it uses.
 };
 
 }  // namespace plimsoll

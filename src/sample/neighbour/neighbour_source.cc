@@ -91,8 +91,12 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   const Ledger& ledger = Ledger::process();
   const bool unlimited = ledger.cap() == Ledger::kUnlimited;
   const int64_t left = unlimited ? std::numeric_limits<int64_t>::max() / 2 : ledger.cap() - ledger.held();
-  const SampleSizes first = guess_sizes();
-  keep_samples(first);
+  SampleSizes first;
+  {
+    const MutexLock lock(mutex_);
+    first = guess_sizes();
+    keep_samples(first);
+  }
   const bool keeps = kept_ && left >= kMinMemoryPerBuffer * SampleFile::kBuffer;
   try {
     if (keeps) kept_->begin();
@@ -107,7 +111,11 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
 void NeighbourSource::sample_all(const SamplingShares& shares, bool keeps,
                                  Vector<GraphShape, Tag::columns>& shapes) const {
   std::ranges::fill(uses_, uint8_t{0});
-  const int64_t counted = kCountedUses * graph_.nodes() / sample_.batch.nodes();
+  int64_t counted = kCountedUses * graph_.nodes();
+  {
+    const MutexLock lock(mutex_);
+    counted /= sample_.batch.nodes();
+  }
   const int64_t step = std::max<int64_t>(1, graphs() / std::max<int64_t>(1, counted));
   counted_blocks_ = (graphs() + step - 1) / step;
   Vector<std::byte, Tag::blocks> note;
@@ -168,7 +176,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   resize_topology(0);
   give_back_freed_memory();
   // Reading needs memory that does not grow after the run is planned.
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   sizes_ = sizes_of(shapes);
   threads_ = threads;
   for (const auto count : {&GraphShape::nodes, &GraphShape::edges})
@@ -181,7 +189,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
 }
 
 void NeighbourSource::read(std::span<const int64_t> graphs, GraphBlock& block) const {
-  const std::shared_lock lock(cache_mutex_);
+  const SharedLock lock(cache_mutex_);
   block.clear();
   for (const int64_t number : graphs) append(number, block);
   if (options_.row_places) block.x.resize(static_cast<size_t>(block.nodes() * width_));
@@ -224,14 +232,14 @@ std::byte* NeighbourSource::append_graph(int64_t number, const BlockSample& samp
 void NeighbourSource::append(int64_t number, GraphBlock& block) const {
   const auto place = [&](const BlockSample& sample) { return append_graph(number, sample, block); };
   if (cache_ && cache_->read(number, place)) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!cache_ || !cache_->sample(number, sample_)) sampler_.sample(number, sample_);
   sample_.choose_rows(left_out());
   direct_.read(sample_.rows(), reinterpret_cast<float*>(place(sample_)));
 }
 
 int64_t NeighbourSource::leave_out(int64_t max, std::span<float> buffer, const Take& take) const {
-  const std::scoped_lock lock(cache_mutex_, mutex_);
+  const ExclusiveLock lock(cache_mutex_);
   drop_cache();
   clear_left_out();
   add_most_used(left_out_, uses_, max);
@@ -267,7 +275,7 @@ int64_t NeighbourSource::leave_out(int64_t max, std::span<float> buffer, const T
 }
 
 void NeighbourSource::put_back() const {
-  const std::unique_lock lock(cache_mutex_);
+  const ExclusiveLock lock(cache_mutex_);
   drop_cache();
   clear_left_out();
 }
@@ -288,17 +296,19 @@ int64_t NeighbourSource::max_cache_bytes() const {
   return lists_and_rows + lists_and_rows / 8 + samples + (1 << 20);
 }
 
-// Called with the lock held.
 void NeighbourSource::drop_cache() const {
   if (cache_) earlier_counters_ = sum(earlier_counters_, cache_->counters());
   cache_.reset();
 }
 
 void NeighbourSource::resize_cache(int64_t bytes) const {
-  const std::unique_lock lock(cache_mutex_);
+  const ExclusiveLock lock(cache_mutex_);
   drop_cache();
   if (bytes <= 0) return;
-  if (sizes_.max_bytes == 0) sizes_ = guess_sizes();
+  if (sizes_.max_bytes == 0) {
+    const MutexLock sampler_lock(mutex_);
+    sizes_ = guess_sizes();
+  }
   cache_ = std::make_unique<RunCache>(rows_, sampled_from(), topology_, kept_ ? &*kept_ : nullptr,
                                       cache_options(bytes));
 }
@@ -366,13 +376,12 @@ int64_t NeighbourSource::data_bytes() const {
 }
 
 int64_t NeighbourSource::planned() const {
-  const std::shared_lock lock(cache_mutex_);
+  const SharedLock lock(cache_mutex_);
   return cache_ ? cache_->planned() : 0;
 }
 
 std::optional<RowCounters> NeighbourSource::row_counters() const {
-  const std::shared_lock shared(cache_mutex_);
-  const std::lock_guard lock(mutex_);
+  const SharedLock lock(cache_mutex_);
   RowCounters counters = sum(earlier_counters_, direct_.counters());
   const TopologyCounters edges = topology_.counters();
   for (const PageCounters& column : {edges.lists, edges.neighbours, edges.weights, edges.features})

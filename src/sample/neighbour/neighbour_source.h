@@ -3,13 +3,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <shared_mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/shared_mutex.h"
 #include "memory/charge.h"
 #include "rows/direct_rows.h"
 #include "rows/feature_file.h"
@@ -97,20 +96,20 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   BlockSampler::From sampled_from() const;
   void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
   void sample_all(const SamplingShares& shares, bool keeps, Vector<GraphShape, Tag::columns>& shapes) const;
-  void append(int64_t number, GraphBlock& block) const;
+  void append(int64_t number, GraphBlock& block) const PLIMSOLL_REQUIRES_SHARED(cache_mutex_);
   std::byte* append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const;
   void append_places(std::span<const int64_t> nodes, GraphBlock& block) const;
   const RowSet* left_out() const { return options_.row_places ? &left_out_ : nullptr; }
   void clear_left_out() const;
-  void drop_cache() const;
+  void drop_cache() const PLIMSOLL_REQUIRES(cache_mutex_);
   void resize_topology(int64_t bytes) const;
   int64_t data_bytes() const;
   int64_t scratch_bytes() const;
   int64_t sample_file_bytes(int64_t of_block, int64_t room) const;
   RunCache::Options cache_options(int64_t bytes) const;
   SampleSizes sizes_of(std::span<const GraphShape> shapes) const;
-  SampleSizes guess_sizes() const;
-  void keep_samples(const SampleSizes& guessed) const;
+  SampleSizes guess_sizes() const PLIMSOLL_REQUIRES(mutex_);
+  void keep_samples(const SampleSizes& guessed) const PLIMSOLL_REQUIRES(mutex_);
 
   GraphView graph_;
   NeighbourSourceOptions options_;
@@ -128,18 +127,18 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   mutable SampleSizes sizes_;
   mutable int threads_ = 1;  // Threads that sample.
 
-  mutable std::mutex mutex_;   // Guards the members below.
-  mutable DirectRows direct_;  // Reads blocks that were not prefetched.
-  mutable BlockSampler sampler_;
-  mutable BlockSample sample_;
+  mutable Mutex mutex_;        // Locked after cache_mutex_.
+  mutable DirectRows direct_;  // Thread-safe. Reads blocks that were not prefetched.
+  mutable BlockSampler sampler_ PLIMSOLL_GUARDED_BY(mutex_);
+  mutable BlockSample sample_ PLIMSOLL_GUARDED_BY(mutex_);
   // Overhead of samples: those of different sizes leave holes in the heap, and threads that read ahead have
   // stacks. Up to 0.8 MiB in addition to samples of 0.5 MiB was seen in long runs.
-  mutable Charge overhead_{Tag::blocks};
-  mutable RowCounters earlier_counters_;  // Counters of earlier caches.
+  mutable Charge overhead_ PLIMSOLL_GUARDED_BY(mutex_){Tag::blocks};
 
   mutable std::optional<SampleFile> kept_;
-  mutable std::shared_mutex cache_mutex_;  // Readers lock it shared.
-  mutable std::unique_ptr<RunCache> cache_;
+  mutable SharedMutex cache_mutex_;
+  mutable std::unique_ptr<RunCache> cache_ PLIMSOLL_GUARDED_BY(cache_mutex_);
+  mutable RowCounters earlier_counters_ PLIMSOLL_GUARDED_BY(cache_mutex_);  // Counters of earlier caches.
 };
 
 }  // namespace plimsoll

@@ -34,13 +34,13 @@ OnDiskPrefetcher::OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<Bloc
 
 OnDiskPrefetcher::~OnDiskPrefetcher() {
   thread_.request_stop();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   making_.request_stop();
 }
 
 bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return restarts_ == restarts_done_ || error_; });
+  MutexLock lock(mutex_);
+  changed_.wait(mutex_, [&]() PLIMSOLL_REQUIRES(mutex_) { return restarts_ == restarts_done_ || error_; });
   if (error_) std::rethrow_exception(error_);
   const bool again = order_.visit(number);
   const auto found = std::ranges::find(queue_, number);
@@ -80,7 +80,7 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
 }
 
 void OnDiskPrefetcher::expect(int64_t number) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   restart_at(number);
   is_confirmed_ = true;
 }
@@ -107,7 +107,7 @@ void OnDiskPrefetcher::restart() {
 // Called without the lock. Drops all queued blocks; their readers read them themselves. Prefetching then
 // starts again, as memory that was refused may be available by then.
 void OnDiskPrefetcher::give_up() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   restart();
 }
 
@@ -121,14 +121,14 @@ void OnDiskPrefetcher::announce() {
 }
 
 int64_t OnDiskPrefetcher::planned() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::ssize(queue_) - std::ranges::count(queue_, kRead);
 }
 
 // Returns whether there are any samples. After an error the readers of the group read it themselves, meet the
 // same error and report it.
 bool OnDiskPrefetcher::sample_group(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   // Checked with the lock, as prefetching may have restarted since the caller checked: announced blocks would
   // be of the next generation, and be lost with this round.
   if (stop.stop_requested()) return false;
@@ -161,12 +161,12 @@ void OnDiskPrefetcher::pack_round(const std::stop_token& stop) {
 }
 
 void OnDiskPrefetcher::pack_ahead(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  const auto has_work = [&] {
+  MutexLock lock(mutex_);
+  const auto has_work = [&]() PLIMSOLL_REQUIRES(mutex_) {
     return restarts_ != restarts_done_ ||
            (is_confirmed_ && (!announced_.empty() || next_ || packed_ < sampled_));
   };
-  while (changed_.wait(lock, stop, has_work) && !stop.stop_requested()) {
+  while (changed_.wait(mutex_, stop, has_work) && !stop.stop_requested()) {
     if (const int64_t generation = restarts_; generation != restarts_done_) {
       making_ = {};
       lock.unlock();

@@ -1,17 +1,16 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "rows/feature_file.h"
 #include "rows/spilled_features.h"
 #include "sample/neighbour/block_samples.h"
@@ -44,10 +43,10 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
   RowCounters counters() const override { return packs_.counters(); }
 
  private:
-  void restart_at(std::optional<int64_t> number);
-  void restart();
+  void restart_at(std::optional<int64_t> number) PLIMSOLL_REQUIRES(mutex_);
+  void restart() PLIMSOLL_REQUIRES(mutex_);
   void give_up();
-  void announce();
+  void announce() PLIMSOLL_REQUIRES(mutex_);
   void pack_ahead(const std::stop_token& stop);
   void pack_round(const std::stop_token& stop);
   bool sample_group(const std::stop_token& stop);
@@ -64,22 +63,25 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
 
   BlockSamples* stored_samples_;
 
-  mutable std::mutex mutex_;  // Guards the members below.
-  std::condition_variable_any changed_;
-  RunOrder order_;
+  mutable Mutex mutex_;
+  StoppableConditionVariable changed_;
+  RunOrder order_ PLIMSOLL_GUARDED_BY(mutex_);
   // Blocks that are or will be in packs_, in order; kRead marks those that were read.
-  std::deque<int64_t, LedgerAllocator<int64_t, Tag::cache>> queue_;
-  int64_t first_queued_ = 0;  // Batch number in packs_ of the first entry of queue_.
+  std::deque<int64_t, LedgerAllocator<int64_t, Tag::cache>> queue_ PLIMSOLL_GUARDED_BY(mutex_);
+  // Batch number in packs_ of the first entry of queue_.
+  int64_t first_queued_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
   // Last entries of queue_, which are sampled next; has capacity for a group.
-  std::vector<int64_t> announced_;
-  std::optional<int64_t> next_;            // The block after them.
-  bool is_confirmed_ = false;              // One of the blocks was read, so the expectation was right.
-  int64_t restarts_ = 0;                   // Number of requested restarts: the generation of packs_.
-  int64_t restarts_done_ = 0;              // Number of completed restarts.
-  std::stop_source making_;                // Stops the current round.
-  std::exception_ptr error_;               // Error that ended the thread.
-  Vector<BlockSample, Tag::cache> spare_;  // Memory for samples that are read.
-  std::jthread thread_;                    // The last member: it ends before the data it uses.
+  std::vector<int64_t> announced_ PLIMSOLL_GUARDED_BY(mutex_);
+  std::optional<int64_t> next_ PLIMSOLL_GUARDED_BY(mutex_);  // The block after them.
+  // One of the blocks was read, so the expectation was right.
+  bool is_confirmed_ PLIMSOLL_GUARDED_BY(mutex_) = false;
+  // Number of requested restarts: the generation of packs_.
+  int64_t restarts_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  int64_t restarts_done_ PLIMSOLL_GUARDED_BY(mutex_) = 0;              // Number of completed restarts.
+  std::stop_source making_ PLIMSOLL_GUARDED_BY(mutex_);                // Stops the current round.
+  std::exception_ptr error_ PLIMSOLL_GUARDED_BY(mutex_);               // Error that ended the thread.
+  Vector<BlockSample, Tag::cache> spare_ PLIMSOLL_GUARDED_BY(mutex_);  // Memory for samples that are read.
+  std::jthread thread_;  // The last member: it ends before the data it uses.
 };
 
 }  // namespace plimsoll

@@ -1,7 +1,6 @@
 #include "sample/neighbour/run_cache.h"
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <utility>
@@ -71,19 +70,19 @@ bool RunCache::is_missing(int64_t number) const {
 
 bool RunCache::read(int64_t number, const SamplePrefetcher::Place& place) {
   {
-    const std::shared_lock lock(mutex_);
+    const SharedLock lock(mutex_);
     if (!is_missing(number)) return prefetcher_ && prefetcher_->read(number, place);
   }
   {
-    const std::unique_lock lock(mutex_);
+    const ExclusiveLock lock(mutex_);
     if (is_missing(number)) fill(number);
   }
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   return prefetcher_ && prefetcher_->read(number, place);
 }
 
 bool RunCache::sample(int64_t number, BlockSample& sample) {
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   return stored_samples_ && kept_->has(number) && stored_samples_->get({&number, 1}, {&sample, 1}, {});
 }
 
@@ -108,7 +107,8 @@ bool RunCache::sample_from(int64_t number) {
   // Validation blocks are read in each epoch.
   const BlockNumbers numbers[] = {{blocks.training_blocks(), blocks.blocks()},
                                   {first, blocks.training_blocks()}};
-  kept_->begin();
+  SampleFile& file = *kept_;  // Used by the threads that sample while this one holds the lock.
+  file.begin();
   Vector<std::byte, Tag::blocks> sample;
   sample.reserve(static_cast<size_t>(options_.sizes.max_note));
   const int64_t bytes = options_.bytes - SampleFile::kBuffer - SampleFile::kPage - options_.sizes.max_note;
@@ -118,15 +118,15 @@ bool RunCache::sample_from(int64_t number) {
     turn.wait();
     return std::ranges::all_of(group, [&](const BlockSample& block) {
       block.write(sample);
-      return kept_->add(block.number, sample);
+      return file.add(block.number, sample);
     });
   };
   sample_blocks(from_, topology_, shares, numbers, keep);
   topology_.resize(topology_.min_bytes());
-  kept_->finish();
+  file.finish();
   give_back_freed_memory();
-  kept_end_ = kept_->end_of(first);
-  return kept_end_ > first && kept_->has(number);
+  kept_end_ = file.end_of(first);
+  return kept_end_ > first && file.has(number);
 }
 
 void RunCache::begin() {
@@ -180,12 +180,12 @@ void RunCache::end() {
 }
 
 int64_t RunCache::planned() const {
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   return prefetcher_ ? prefetcher_->planned() : 0;
 }
 
 RowCounters RunCache::counters() const {
-  const std::shared_lock lock(mutex_);
+  const SharedLock lock(mutex_);
   RowCounters all = earlier_counters_;
   if (prefetcher_) all = sum(all, prefetcher_->counters());
   if (kept_ != nullptr) {

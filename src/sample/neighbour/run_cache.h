@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
-#include <shared_mutex>
 #include <span>
 
+#include "base/shared_mutex.h"
 #include "rows/feature_file.h"
 #include "sample/neighbour/block_sampler.h"
 #include "sample/neighbour/cache_shares.h"
@@ -55,23 +55,23 @@ class RunCache {
   RowCounters counters() const;
 
  private:
-  bool is_missing(int64_t number) const;
-  void fill(int64_t number);
-  bool sample_from(int64_t number);
-  void begin();
-  void end();
+  bool is_missing(int64_t number) const PLIMSOLL_REQUIRES_SHARED(mutex_);
+  void fill(int64_t number) PLIMSOLL_REQUIRES(mutex_);
+  bool sample_from(int64_t number) PLIMSOLL_REQUIRES(mutex_);
+  void begin() PLIMSOLL_REQUIRES(mutex_);
+  void end() PLIMSOLL_REQUIRES(mutex_);
 
   const FeatureFile& rows_;
   const BlockSampler::From from_;
   DiskTopology& topology_;
   const Options options_;
 
-  mutable std::shared_mutex mutex_;            // Guards the members below; readers lock it shared.
-  SampleFile* kept_;                           // Null if there is no sample file, or no memory to fill it.
-  int64_t kept_end_ = 0;                       // Training blocks before this one are or were in kept_.
-  std::optional<KeptSamples> stored_samples_;  // Samples for readers of blocks.
-  std::unique_ptr<SamplePrefetcher> prefetcher_;
-  RowCounters earlier_counters_;  // Counters of earlier prefetchers.
+  mutable SharedMutex mutex_;
+  SampleFile* kept_ PLIMSOLL_GUARDED_BY(mutex_);  // Null if there is no sample file, or no memory to fill it.
+  int64_t kept_end_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Training blocks before this one are or were in kept_.
+  std::optional<KeptSamples> stored_samples_ PLIMSOLL_GUARDED_BY(mutex_);  // Samples for readers of blocks.
+  std::unique_ptr<SamplePrefetcher> prefetcher_ PLIMSOLL_GUARDED_BY(mutex_);
+  RowCounters earlier_counters_ PLIMSOLL_GUARDED_BY(mutex_);  // Counters of earlier prefetchers.
 };
 
 }  // namespace plimsoll

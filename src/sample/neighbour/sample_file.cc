@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/mutex.h"
 
 namespace plimsoll {
 namespace {
@@ -103,7 +104,7 @@ bool KeptSamples::get(std::span<const int64_t> numbers, std::span<BlockSample> s
                       const std::stop_token& stop) {
   for (size_t i = 0; i < numbers.size(); ++i) {
     if (stop.stop_requested()) return false;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     read(numbers[i], samples[i]);
   }
   return true;

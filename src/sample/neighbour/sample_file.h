@@ -3,11 +3,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <stop_token>
 #include <vector>
 
+#include "base/mutex.h"
 #include "io/scratch_file.h"
 #include "memory/mapped_bytes.h"
 #include "sample/neighbour/block_samples.h"
@@ -89,16 +89,16 @@ class KeptSamples final : public BlockSamples {
            const std::stop_token& stop) override;
 
  private:
-  void read(int64_t number, BlockSample& sample);
-  int64_t end_of(int64_t sample);
+  void read(int64_t number, BlockSample& sample) PLIMSOLL_REQUIRES(mutex_) PLIMSOLL_REQUIRES(mutex_);
+  int64_t end_of(int64_t sample) PLIMSOLL_REQUIRES(mutex_) PLIMSOLL_REQUIRES(mutex_);
 
   const SampleFile& file_;
-  std::mutex mutex_;  // Guards the members below.
-  MappedBytes ends_;  // One page of the index.
-  int64_t page_ = -1;
-  MappedBytes data_;
-  int64_t begin_ = 0;  // Range of the file that is in data_.
-  int64_t end_ = 0;
+  Mutex mutex_;
+  MappedBytes ends_ PLIMSOLL_GUARDED_BY(mutex_);  // One page of the index.
+  int64_t page_ PLIMSOLL_GUARDED_BY(mutex_) = -1;
+  MappedBytes data_ PLIMSOLL_GUARDED_BY(mutex_);
+  int64_t begin_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Range of the file that is in data_.
+  int64_t end_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace plimsoll
