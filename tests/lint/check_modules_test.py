@@ -129,6 +129,17 @@ def test_what_follows_the_locale_is_refused(tmp_path, call, folder):
     assert len(breaches) == 1 and breaches[0].startswith(f"{folder}/a.cc:2: ") and "locale" in breaches[0]
 
 
+@pytest.mark.parametrize("lock", ["std::mutex mutex_", "std::shared_mutex mutex_", "std::condition_variable_any changed_",
+                                  "const std::lock_guard lock(mutex_)", "std::unique_lock<Mutex>& lock"])
+@pytest.mark.parametrize("folder", ["src/io", "python/src"])
+def test_locks_without_annotations_are_refused(tmp_path, lock, folder):
+    path = tmp_path / folder / "a.cc"
+    path.parent.mkdir(parents=True)
+    path.write_text(f"// std::mutex\n{lock};\n")
+    breaches = check(tmp_path, {"base/mutex.h": "std::mutex mutex_;\n"})
+    assert len(breaches) == 1 and breaches[0].startswith(f"{folder}/a.cc:2: ") and "base/mutex.h" in breaches[0]
+
+
 def test_random_functions_are_free_elsewhere(tmp_path):
     assert check(tmp_path, {"io/a.cc": "x.uniform_(0, 1);\n"}) == []
 
