@@ -54,7 +54,7 @@ def test_the_width_that_was_given_holds(bin_dir, logs):
     assert done.returncode == 3 and "fd.log:501:" in done.stderr and "give --payload 64" in done.stderr
 
 
-def test_binary_captures_too(bin_dir, logs):
+def test_binary_captures_choose_the_payload(bin_dir, logs):
     can = pytest.importorskip("can", reason="pip install python-can")
     from test_mf4 import unsorted
 

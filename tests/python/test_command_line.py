@@ -15,9 +15,9 @@ from made_up import random_frames, write_capture
 
 @pytest.fixture
 def plimsoll(bin_dir, pytestconfig):
-    def call(*arguments):
-        return subprocess.run([str(bin_dir / "plimsoll"), *map(str, arguments)], capture_output=True, text=True,
-                              timeout=600, cwd=pytestconfig.rootpath)
+    def call(*arguments, stdout=subprocess.PIPE):
+        return subprocess.run([str(bin_dir / "plimsoll"), *map(str, arguments)], stdout=stdout, stderr=subprocess.PIPE,
+                              text=True, timeout=600, cwd=pytestconfig.rootpath)
 
     call.program = bin_dir / "plimsoll"
     return call
@@ -300,3 +300,32 @@ def test_the_folder_of_a_converted_capture_is_made(plimsoll, tmp_path):
     (tmp_path / "a.csv").write_text("1.0,110,00,0\nx\n")
     assert plimsoll("convert", tmp_path / "a.csv", "--out", tmp_path / "other" / "a.log").returncode == 3
     assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize("words, told", [
+    (("train", "recipes/gat.yaml", "--data", "frames", "--run", "run", "--budget", ""), "after --budget"),
+    (("train", "recipes/gat.yaml", "--data", "frames", "--run", ""), "after --run"),
+    (("ingest", "can", "caps", "--out="), "after --out="),
+    (("simulate", "can", "--out", ""), "after --out"),
+    (("", "can"), "first"),
+])
+def test_an_empty_argument_is_refused(plimsoll, words, told):
+    expect(plimsoll(*words), 2, f"found an empty argument {told}, expected a value")
+
+
+def test_an_option_may_have_a_value_that_ends_like_one_without(plimsoll, tmp_path):
+    write_capture(tmp_path / "caps/train_a/DoS-1.csv", random_frames(np.random.default_rng(1), 3000, range(40), 0.3))
+    done = plimsoll("ingest", "can", tmp_path / "caps", "--out", tmp_path / "new", "--attack-label==")
+    assert done.returncode == 0, done.stderr
+    expect(plimsoll("ingest", "can", tmp_path / "caps", "--out="), 2, "found an empty argument")
+
+
+def test_a_result_that_standard_output_loses_is_an_error(plimsoll, made_up_frames, tmp_path):
+    with open("/dev/full", "w") as full:
+        for command in (["ingest", "can", made_up_frames.parent / "in", "--out", tmp_path / "frames"],
+                        ["inspect", made_up_frames], ["verify", made_up_frames], ["inspect", "--limits"], ["--help"],
+                        ["windows", made_up_frames, "--out", tmp_path / "graphs", "--json"]):
+            done = plimsoll(*command, stdout=full)
+            assert done.returncode == 1, command
+            assert "standard output: No space left on device" in done.stderr
+    assert plimsoll("verify", tmp_path / "frames").returncode == 0  # the data are there

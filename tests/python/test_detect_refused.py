@@ -67,6 +67,12 @@ def test_what_is_no_capture_and_what_is_no_detector_is_refused(detector, detect,
     assert "0.001" in error
 
 
+def test_no_false_alarms_is_no_rate(detector, detect):
+    for rate in ("0", "1", "nan"):
+        _, _, error = detect(detector("behaviour") / "detector.safetensors", "-", "--false-alarms", rate, input=b"", code=2)
+        assert "expected a rate above 0 and below 1" in error
+
+
 def test_a_model_whose_levels_are_impossible_is_refused(detector, detect, tmp_path):
     with safe_open(detector("behaviour") / "detector.safetensors", "np") as file:
         tensors, metadata = contents(file)

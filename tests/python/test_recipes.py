@@ -57,7 +57,7 @@ def test_a_file_comes_first_and_an_unknown_name_has_the_nearest(plimsoll, frames
     assert unknown.returncode == 3 and "did you mean transfer?" in unknown.stderr
 
 
-def test_python_finds_them_too(frames, tmp_path):
+def test_python_finds_recipes_by_name(frames, tmp_path):
     package = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
     report = package.train("gat", frames, tmp_path / "run", overrides={"training.max_epochs": 1}, threads=1)
     assert report.best_epoch == 1

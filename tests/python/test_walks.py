@@ -2,7 +2,9 @@
 
 import json
 import os
+import signal
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -63,3 +65,28 @@ def test_an_output_is_kept_or_refused(run, bin_dir, graph, tmp_path):
         assert result.returncode == code and text in result.stderr, result.stderr
     assert np.load(tmp_path / "out/walks.npy").shape[1] == 4
     assert sorted(os.listdir(tmp_path)) == ["out"]
+
+
+@pytest.mark.parametrize("resources", [(), ("--budget", "12MiB")], ids=["memory", "disk"])
+def test_walks_end_where_leaves_reject_nearly_all_and_at_a_signal(run, bin_dir, tmp_path, resources):
+    edges = np.stack([np.zeros(200_000, int), np.arange(1, 200_001)], axis=1)
+    np.save(tmp_path / "star.npy", edges)
+    np.save(tmp_path / "path.npy", [[0, 1], [1, 2]])
+    for name in ("star", "path"):
+        run("plimsoll", "ingest", "graph", "--edges", tmp_path / f"{name}.npy", "--undirected", "--dedup", "--out",
+            tmp_path / name)
+    run("plimsoll", "walks", tmp_path / "path", "--p", "1e9", "--length", 5, "--walks", 1, "--out", tmp_path / "walks",
+        *resources)
+    assert np.load(tmp_path / "walks/walks.npy").tolist()[0] == [0, 1, 2, 1, 0, 1]
+    out = tmp_path / "stopped" / "out"
+    process = subprocess.Popen(list(map(str, [bin_dir / "plimsoll", "walks", tmp_path / "star", "--p", "1e9", "--out", out,
+                                              *resources])), stderr=subprocess.PIPE)
+    while not list(tmp_path.glob("stopped/.out.tmp.*/*")):
+        assert process.poll() is None
+        time.sleep(0.01)
+    time.sleep(0.5)
+    begin = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    process.communicate()
+    assert process.returncode == -signal.SIGTERM and time.monotonic() - begin < 3
+    assert not (tmp_path / "stopped").exists()

@@ -61,7 +61,7 @@ def told(message):
             not message.is_rx)
 
 
-def test_candump_again(convert):
+def test_candump_round_trip_keeps_every_byte(convert):
     text, _ = traffic()
     path, summary = convert(text, "again.log")
     assert path.read_text() == text and summary["left_out"] == {} and summary["frames"] == 1500

@@ -78,7 +78,7 @@ def test_a_timeout_that_is_none_is_refused(monkeypatch):
 
 
 class Ranks:
-    """Processes of rank_of_roll.py, which have all begun."""
+    """Processes of watched_rank.py, which have all begun."""
 
     def __init__(self, *does):
         with socket.socket() as probe:
@@ -87,7 +87,7 @@ class Ranks:
         self.all = []
         for rank, what in enumerate(does):
             place = {"RANK": rank, "WORLD_SIZE": len(does), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, STALL: TIMEOUT_S}
-            self.all.append(subprocess.Popen([sys.executable, Path(__file__).with_name("rank_of_roll.py"), what], text=True,
+            self.all.append(subprocess.Popen([sys.executable, Path(__file__).with_name("watched_rank.py"), what], text=True,
                                              env=os.environ | {key: str(value) for key, value in place.items()},
                                              stdout=subprocess.PIPE, stderr=subprocess.PIPE))
         for process in self.all:

@@ -1,4 +1,4 @@
-"""A rank whose main thread does as the test says, under the roll of a real one: rank_of_roll.py DOES
+"""A rank whose main thread does as the test says, under the roll of a real one: watched_rank.py DOES
 
 DOES is work, work-in-step or wait-in-step; what it does has no end. A step took .05 s before.
 """

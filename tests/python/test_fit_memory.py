@@ -117,7 +117,7 @@ def test_a_budget_too_small_names_one_that_works():
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 import torch
-from test_package_fit_memory import refuse_too_small_a_budget
+from test_fit_memory import refuse_too_small_a_budget
 torch.set_num_threads(1)
 refuse_too_small_a_budget()
 """)
@@ -167,11 +167,11 @@ def fit_large_graphs(buffer, *budgets):
 
 
 @pytest.mark.parametrize("buffer", [0, 48])
-def test_the_smallest_budget_has_room_for_what_is_tried_before(buffer):
+def test_the_smallest_budget_includes_the_steps_that_a_plan_tries(buffer):
     code = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from test_package_fit_memory import fit_large_graphs
+from test_fit_memory import fit_large_graphs
 print(*fit_large_graphs({buffer}, BUDGETS))
 """
     smallest, of_any = map(int, python(code.replace("BUDGETS", "'8GiB'")).split()[-2:])

@@ -1,4 +1,4 @@
-"""A batch that could not be delivered for want of memory comes when `next` is called again."""
+"""A batch that a budget refused is delivered by the next call of `next`, and no batch is lost or comes twice."""
 
 import multiprocessing
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ GRAPHS, NODES = 12, 60
 
 
 class Trouble:
-    """Raises the first time that it is called with a number of these, in whatever process."""
+    """Raises `BudgetExceeded` the first time that it is called with one of `numbers`, in any process."""
 
     def __init__(self, *numbers):
         self.left = {number: multiprocessing.Value("i", 1) for number in numbers}
@@ -26,7 +26,7 @@ class Trouble:
 
 
 class Bad(Trouble):
-    """Likewise, another error."""
+    """Raises `ValueError` instead."""
 
     def __call__(self, number):
         try:
@@ -36,7 +36,7 @@ class Bad(Trouble):
 
 
 class Troubled(Sequence):
-    """A list of graphs whose items cannot always be had."""
+    """A list of graphs that calls `trouble` with the number of each item that is read."""
 
     def __init__(self, graphs, trouble):
         self.graphs, self.trouble = graphs, trouble
@@ -59,7 +59,7 @@ def small():
 
 
 def delivered(loader, errors):
-    """Batches of an epoch in which so many are refused once. `state_dict` counts those that were delivered."""
+    """Batches of an epoch in which `errors` batches are refused once. `state_dict` counts delivered batches."""
     found, running = [], iter(loader)
     while True:
         position = loader.state_dict()["position"]
@@ -85,14 +85,14 @@ def same(ours, expected):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_of_a_list(workers):
+def test_a_refused_batch_of_a_list_comes_next(workers):
     options = {"batch_size": 2, "shuffle": True, "num_workers": workers}
     expected = list(plimsoll.DataLoader(small(), **options))
     troubled = Troubled(small(), Trouble(*(int(expected[batch].y[1]) for batch in (0, -1))))
     same(delivered(plimsoll.DataLoader(troubled, **options), 2), expected)
 
 
-def test_of_a_graph_set(tmp_path, monkeypatch):
+def test_a_refused_batch_of_a_graph_set_comes_next(tmp_path, monkeypatch):
     from plimsoll.loaders import batch as made_batch
 
     graphs = plimsoll.from_pyg(small(), tmp_path / "graphs")
@@ -110,7 +110,7 @@ def test_of_a_graph_set(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("prefetch", [0, 2])
 @pytest.mark.parametrize("stored", [False, True])
-def test_of_neighbours_though_transform_has_changed_the_batch(tmp_path, stored, prefetch):
+def test_a_refused_batch_of_neighbours_comes_next_and_is_transformed_once(tmp_path, stored, prefetch):
     data = ring(NODES, torch.arange(NODES) % 3)
     source = plimsoll.from_pyg(data, tmp_path / "graph") if stored else data
     trouble = Trouble()
@@ -128,7 +128,7 @@ def test_of_neighbours_though_transform_has_changed_the_batch(tmp_path, stored, 
 
 
 @pytest.mark.parametrize("stored", [False, True])
-def test_of_clusters(tmp_path, stored):
+def test_a_refused_batch_of_clusters_comes_next(tmp_path, stored):
     data = ring(NODES, torch.arange(NODES) % 3)
     source = plimsoll.from_pyg(data, tmp_path / "graph") if stored else data
     clusters = plimsoll.ClusterData(source, 6, parts=torch.arange(NODES) // 10)
@@ -143,7 +143,7 @@ def test_of_clusters(tmp_path, stored):
     same(delivered(plimsoll.ClusterLoader(clusters, transform=transform), 1), expected)
 
 
-def test_of_walks(tmp_path, monkeypatch):
+def test_a_refused_batch_of_walks_comes_next(tmp_path, monkeypatch):
     graph = plimsoll.from_pyg(ring(NODES, torch.arange(NODES) % 3), tmp_path / "graph")
     options = {"walk_length": 3, "context_size": 2, "batch_size": 8}
     expected = [pair[0].tolist() for pair in plimsoll.RandomWalkLoader(graph, **options)]

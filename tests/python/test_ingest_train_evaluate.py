@@ -1,4 +1,4 @@
-"""The main road on real captures, as a user starts it: ingest, train, evaluate; bits, budgets and the verdict."""
+"""Ingest, train and evaluate real captures, as a user does: the same bits for any budget and threads, and figures that do not get worse."""
 
 import json
 import re

@@ -72,7 +72,7 @@ def test_a_refused_trial_leaves_nothing():
         assert needs.refused is not None and len(needs.tapes) == 1 and _torch.held() - before < MIB
 
 
-def test_nor_does_one_in_a_thread():
+def test_a_refused_block_in_a_thread_leaves_nothing():
     with plimsoll.budget(_torch.anonymous() + 160 * MIB):
         before = _torch.held()
         blocks = InOrder(2)
@@ -81,7 +81,7 @@ def test_nor_does_one_in_a_thread():
         blocks.close()
 
 
-def test_a_budget_that_settled_forgets_the_last_second():
+def test_memory_that_was_freed_does_not_count_after_settle():
     gc.collect()
     with plimsoll.budget(_torch.anonymous() + 200 * MIB):
         taken = np.ones(15 * MIB)  # 120 MiB

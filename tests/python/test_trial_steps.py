@@ -1,4 +1,4 @@
-"""The steps that a plan tries."""
+"""The steps that a plan tries leave the weights as they were."""
 
 import pytest
 
