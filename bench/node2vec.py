@@ -102,7 +102,8 @@ def compare(name, data, options, work):
     pairs, _, y, _ = read(data / f"graph-{name}")
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     np.save(work / "edges.npy", pairs)
-    graph = plimsoll.ingest.graph(work / "edges.npy", work / name, ids="dense", node_count=len(y), undirected=True, dedup=True)
+    layout = plimsoll.ingest.GraphLayout(ids="dense", node_count=len(y))
+    graph = plimsoll.ingest.graph(work / "edges.npy", work / name, undirected=True, dedup=True, layout=layout)
     edge_index = to_undirected(torch.from_numpy(pairs).t().contiguous(), num_nodes=len(y))
     assert edge_index.shape[1] == graph.num_edges
     sides = {"plimsoll": [], "peer": []}

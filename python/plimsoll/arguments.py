@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from plimsoll.errors import Failure, UsageError
 
 PathLike: TypeAlias = str | os.PathLike[str]
 Budget: TypeAlias = int | str | None
 Progress: TypeAlias = Callable[[int, int], object] | None
+T = TypeVar("T")
 
 
 def budget_text(budget: Budget) -> str:
@@ -30,6 +31,13 @@ def one_of(name: str, value: str, words: tuple[str, ...]) -> str:
     """Returns `value` if it is one of `words`. Errors: `UsageError`."""
     if value not in words:
         raise UsageError(f"{name}={value!r}: expected one of {', '.join(words)}")
+    return value
+
+
+def instance_of(name: str, value: object, kind: type[T]) -> T:
+    """Returns `value` if it is a `kind` of `plimsoll.ingest`. Errors: `UsageError`."""
+    if not isinstance(value, kind):
+        raise UsageError(f"{name}={value!r}: expected plimsoll.ingest.{kind.__name__}")
     return value
 
 

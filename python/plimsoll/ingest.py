@@ -14,5 +14,6 @@ The interpreter keeps running during a call. Ctrl-C ends the call and leaves the
 from plimsoll.can.ingest import can
 from plimsoll.data.ingest_graph import graph
 from plimsoll.data.ingest_graph_set import points
+from plimsoll.data.ingest_options import EdgeColumns, GraphLayout, NodeTable
 
-__all__ = ["can", "graph", "points"]
+__all__ = ["EdgeColumns", "GraphLayout", "NodeTable", "can", "graph", "points"]

@@ -28,10 +28,11 @@ def ingested(tmp_path):
     np.save(tmp_path / "train.npy", np.sort(nodes[:600]))
     np.save(tmp_path / "valid.npy", np.sort(nodes[600:800]))
 
-    def make(name, x, **options):
+    def make(name, x, **layout):
         np.save(tmp_path / f"{name}-x.npy", x)
         return plimsoll.ingest.graph(tmp_path / "edges.npy", tmp_path / name, features=tmp_path / f"{name}-x.npy", dedup=True,
-                                     labels=tmp_path / "labels.npy", train=tmp_path / "train.npy", valid=tmp_path / "valid.npy", **options)
+                                     labels=tmp_path / "labels.npy", layout=plimsoll.ingest.GraphLayout(**layout),
+                                     splits={split: tmp_path / f"{split}.npy" for split in ("train", "valid")})
 
     return make
 

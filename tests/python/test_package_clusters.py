@@ -27,8 +27,8 @@ def folder(tmp_path_factory):
               "y": dice.integers(0, 4, NODES), "weights": dice.random(len(source), np.float32)}
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
-    plimsoll.ingest.graph(folder / "edges.npy", folder / "graph", weight=folder / "weights.npy", undirected=True,
-                          dedup=True, features=folder / "x.npy", labels=folder / "y.npy")
+    plimsoll.ingest.graph(folder / "edges.npy", folder / "graph", undirected=True, dedup=True,
+                          columns=plimsoll.ingest.EdgeColumns(weight=folder / "weights.npy"), features=folder / "x.npy", labels=folder / "y.npy")
     return folder / "graph"
 
 

@@ -17,10 +17,12 @@ def small(tmp_path):
     (tmp_path / "nodes.tsv").write_text("name\tkind\tpart\tu\tv\na\tred\ttrain\t0\t1\nb\tblue\ttest\t2\t3\n"
                                         "c\tred\ttrain\t4\t5\nd\t\tnone\t6\t7\n")
 
-    def make(name="graph", **options):
-        return plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / name, weight=2, edge_features=[3, 4],
-                                     nodes=tmp_path / "nodes.tsv", label="kind", split="part",
-                                     node_features=["u", "v"], ids="text", **options)
+    def make(name="graph", direction="in", order="none", **options):
+        columns = plimsoll.ingest.EdgeColumns(weight=2, features=[3, 4])
+        nodes = plimsoll.ingest.NodeTable(tmp_path / "nodes.tsv", label="kind", split="part", features=["u", "v"])
+        layout = plimsoll.ingest.GraphLayout(ids="text", direction=direction, order=order)
+        return plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / name, columns=columns, nodes=nodes, layout=layout,
+                                     **options)
 
     return make
 
@@ -110,7 +112,7 @@ def test_to_pyg(small, direction):
 def test_to_pyg_without_features_knows_its_nodes(tmp_path):
     pytest.importorskip("torch_geometric")
     (tmp_path / "edges.txt").write_text("0 1\n")
-    data = plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / "graph", node_count=5).to_pyg()
+    data = plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / "graph", layout=plimsoll.ingest.GraphLayout(node_count=5)).to_pyg()
     assert data.num_nodes == 5 and data.x is None and data.edge_index.tolist() == [[0], [1]]
 
 
@@ -162,6 +164,20 @@ def test_the_bytes_are_those_of_the_command_line(run, small, tmp_path):
     same_files(tmp_path / "made", tmp_path / "made-line")
 
 
+def test_named_columns_are_those_of_the_command_line(run, tmp_path):
+    (tmp_path / "edges.csv").write_text("w,to,from,f\n1,a,b,7\n2,b,c,8\n3,c,a,9\n")
+    (tmp_path / "nodes.tsv").write_text("u\twho\tkind\tpart\n1\ta\tred\ttrain\n2\tb\t?\tvalid\n3\tc\tblue\ttest\n")
+    graph = plimsoll.ingest.graph(
+        tmp_path / "edges.csv", tmp_path / "here",
+        columns=plimsoll.ingest.EdgeColumns(source="from", target="to", weight="w", features=["f"], header=True),
+        nodes=plimsoll.ingest.NodeTable(tmp_path / "nodes.tsv", "who", "kind", "part", ["u"], unlabelled="?"))
+    assert graph.edge_weight.tolist() == [1, 2, 3] and graph.y.tolist() == [1, -1, 0] and graph.splits["valid"].tolist() == [1]
+    run("plimsoll", "ingest", "graph", "--edges", tmp_path / "edges.csv", "--out", tmp_path / "line", "--source", "from",
+        "--target", "to", "--weight", "w", "--edge-features", "f", "--header", "--nodes", tmp_path / "nodes.tsv", "--id", "who",
+        "--label", "kind", "--split", "part", "--node-features", "u", "--unlabelled", "?")
+    same_files(tmp_path / "here", tmp_path / "line")
+
+
 def test_arrays_as_sources(tmp_path):
     dice = np.random.default_rng(1)
     edges, x = dice.integers(0, 30, (100, 2)), dice.random((30, 4), np.float32)
@@ -169,8 +185,8 @@ def test_arrays_as_sources(tmp_path):
                         "train": np.arange(0, 30, 2)}.items():
         np.save(tmp_path / f"{name}.npy", array)
     file = {name: tmp_path / f"{name}.npy" for name in ("edges", "x", "y", "w", "train")}
-    graph = plimsoll.ingest.graph([file["edges"]], tmp_path / "graph", weight=file["w"], features=file["x"],
-                                  labels=file["y"], train=file["train"])
+    graph = plimsoll.ingest.graph([file["edges"]], tmp_path / "graph", features=file["x"], labels=file["y"],
+                                  columns=plimsoll.ingest.EdgeColumns(weight=file["w"]), splits={"train": file["train"]})
     assert np.array_equal(graph.x, x) and np.array_equal(graph.splits["train"], np.arange(0, 30, 2))
     target = np.repeat(np.arange(30), np.diff(graph.indptr))
     found = sorted(zip(graph.indices.tolist(), target.tolist(), graph.edge_weight.tolist()))
@@ -183,7 +199,11 @@ def test_errors_are_those_of_the_package(tmp_path):
         plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / "graph")
     assert not (tmp_path / "graph").exists()
     with pytest.raises(plimsoll.UsageError, match="direction='up'"):
-        plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / "graph", direction="up")
+        plimsoll.ingest.GraphLayout(direction="up")
+    with pytest.raises(plimsoll.UsageError, match=r"nodes='nodes.tsv': expected plimsoll.ingest.NodeTable"):
+        plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / "graph", nodes="nodes.tsv")
+    with pytest.raises(plimsoll.UsageError, match="splits: found 'val', expected train, valid, test"):
+        plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / "graph", splits={"val": "val.npy"})
     with pytest.raises(plimsoll.UsageError, match="nodes=0"):
         plimsoll.simulate.graph(tmp_path / "graph", nodes=0)
     with pytest.raises(plimsoll.BudgetExceeded):
@@ -197,8 +217,8 @@ def test_a_real_graph(data_dir, tmp_path):
     folder = data_dir / "graph-tolokers"
     if not folder.is_dir():
         pytest.skip(f"no graph at {folder} (set PLIMSOLL_DATA)")
-    graph = plimsoll.ingest.graph(folder / "edges.tsv.zst", tmp_path / "graph", nodes=folder / "nodes.tsv.zst",
-                                  label="label", node_features=["features_dense"], undirected=True, budget="64MiB")
+    graph = plimsoll.ingest.graph(folder / "edges.tsv.zst", tmp_path / "graph", undirected=True, budget="64MiB",
+                                  nodes=plimsoll.ingest.NodeTable(folder / "nodes.tsv.zst", label="label", features=["features_dense"]))
     assert (graph.num_nodes, graph.num_edges, graph.num_node_features, graph.num_classes) == (11_758, 1_038_000, 10, 2)
     torch = pytest.importorskip("torch")
     pytest.importorskip("torch_geometric")

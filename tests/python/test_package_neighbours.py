@@ -33,8 +33,9 @@ def folder(tmp_path_factory):
     for name, array in arrays.items():
         file[name] = folder / f"{name}.npy"
         np.save(file[name], array)
-    plimsoll.ingest.graph(file["edges"], folder / "graph", weight=file["weights"], edge_features=file["edge_x"],
-                          features=file["x"], labels=file["y"], train=file["train"], dedup=True)
+    plimsoll.ingest.graph(file["edges"], folder / "graph", features=file["x"], labels=file["y"],
+                          columns=plimsoll.ingest.EdgeColumns(weight=file["weights"], features=file["edge_x"]),
+                          splits={"train": file["train"]}, dedup=True)
     return folder / "graph"
 
 
@@ -118,9 +119,9 @@ def test_neighbourhoods_of_real_graphs(data_dir, name, tmp_path):
     folder = data_dir / name
     if not folder.is_dir():
         pytest.skip(f"no graph at {folder} (set PLIMSOLL_DATA)")
-    nodes = {} if name == "graph-cnr2000" else {"nodes": folder / "nodes.tsv.zst", "undirected": True}
-    if name == "graph-tolokers":
-        nodes |= {"node_features": ["features_dense"], "label": "label"}
+    columns = {"features": ["features_dense"], "label": "label"} if name == "graph-tolokers" else {}
+    nodes = {} if name == "graph-cnr2000" else {
+        "nodes": plimsoll.ingest.NodeTable(folder / "nodes.tsv.zst", **columns), "undirected": True}
     graph = plimsoll.ingest.graph(next(folder.glob("*.tsv.zst" if not nodes else "edges.*")), tmp_path / "graph", **nodes)
     data = as_data(graph)
     seeds = torch.randperm(graph.num_nodes, generator=torch.manual_seed(1))[:30]
@@ -185,7 +186,7 @@ def test_sampled_neighbours(graph, options):
 
 def test_rows_of_targets_are_followed_from_their_node(tmp_path):
     (tmp_path / "edges.txt").write_text("0 1\n0 2\n1 3\n4 0\n")
-    graph = plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / "graph", direction="out")
+    graph = plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / "graph", layout=plimsoll.ingest.GraphLayout(direction="out"))
     (batch,) = plimsoll.NeighborLoader(graph, [-1, -1], [0])
     assert batch.n_id.tolist() == [0, 1, 2, 3] and batch.edge_index.tolist() == [[1, 2, 3], [0, 0, 1]]
     assert torch.equal(batch.n_id[batch.edge_index].flip(0), graph.to_pyg().edge_index[:, batch.e_id])
@@ -202,7 +203,7 @@ def test_transform(graph):
 
 def test_weights_of_zero_are_never_sampled(tmp_path):
     (tmp_path / "edges.txt").write_text("".join(f"{u} 0 {u % 2}\n" for u in range(1, 41)))
-    graph = plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / "graph", weight=2)
+    graph = plimsoll.ingest.graph(tmp_path / "edges.txt", tmp_path / "graph", columns=plimsoll.ingest.EdgeColumns(weight=2))
     loader = plimsoll.NeighborLoader(graph, [5], [0], weight_attr="edge_weight")
     for _ in range(20):
         batch = next(iter(loader))

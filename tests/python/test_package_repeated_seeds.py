@@ -23,7 +23,8 @@ def graph(tmp_path_factory):
     np.save(folder / "edges.npy", dice.integers(0, NODES, (900, 2)))
     np.save(folder / "x.npy", dice.random((NODES, 5), np.float32))
     np.save(folder / "weights.npy", dice.random(900, np.float32))
-    return plimsoll.ingest.graph(folder / "edges.npy", folder / "graph", features=folder / "x.npy", weight=folder / "weights.npy")
+    return plimsoll.ingest.graph(folder / "edges.npy", folder / "graph", features=folder / "x.npy",
+                                 columns=plimsoll.ingest.EdgeColumns(weight=folder / "weights.npy"))
 
 
 def full(graph, options):

@@ -24,7 +24,8 @@ def graph(request, tmp_path):
     np.save(tmp_path / "x.npy", dice.random((400, 5), np.float32))
     np.save(tmp_path / "y.npy", dice.integers(0, 3, 400))
     return plimsoll.ingest.graph(tmp_path / "edges.npy", tmp_path / "graph", features=tmp_path / "x.npy",
-                                 labels=tmp_path / "y.npy", direction=request.param, dedup=True)
+                                 labels=tmp_path / "y.npy", dedup=True,
+                                 layout=plimsoll.ingest.GraphLayout(direction=request.param))
 
 
 @pytest.fixture

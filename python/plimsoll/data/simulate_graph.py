@@ -7,7 +7,7 @@ from pathlib import Path
 from plimsoll import _core
 from plimsoll.arguments import Budget, PathLike, Progress, budget_text, one_of, thread_count, whole
 from plimsoll.data.graph import Graph
-from plimsoll.data.ingest_graph import FEATURE_DTYPES
+from plimsoll.data.ingest_options import FEATURE_DTYPES
 
 
 def graph(

@@ -1,0 +1,102 @@
+"""Groups of options of `plimsoll.ingest.graph`: columns of edges, a table of nodes, and how the graph is stored."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from plimsoll import _core
+from plimsoll.arguments import PathLike, one_of, texts, whole
+
+Column: TypeAlias = str | int
+FEATURE_DTYPES = ("auto", "f32", "f16", "bf16", "i8")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EdgeColumns:
+    """Columns of files of edges, by name or by number from 0.
+
+    - `source`, `target`: the two IDs of an edge.
+    - `weight`: a column of numbers, or a .npy file with one number per edge.
+    - `features`: columns of numbers, or a .npy file with one row per edge.
+    - `header`: take names of columns from the first line. By default this is detected from its contents.
+    """
+
+    source: Column = 0
+    target: Column = 1
+    weight: Column | PathLike | None = None
+    features: Sequence[Column] | PathLike = ()
+    header: bool = False
+
+    def set_options(self, options: _core.GraphOptions) -> None:
+        """Writes the columns into the options of the builder."""
+        edges = options.edges
+        edges.source, edges.target = str(self.source), str(self.target)
+        edges.weight = "" if self.weight is None else str(self.weight)
+        if isinstance(self.features, str | os.PathLike):
+            edges.features = [str(self.features)]
+        else:
+            edges.features = [str(column) for column in self.features]
+        edges.header = self.header
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """A table with a header line and one row per node, and the names of its columns.
+
+    - `path`: text, plain, .zst or .gz.
+    - `id`: the column of IDs, by default the first.
+    - `label`: the column of classes. `unlabelled`: a text that means no class, in addition to empty fields and -1.
+    - `split`: the column of splits: train, valid (or val), test or none.
+    - `features`: columns of numbers. A field may hold several numbers, separated by blanks.
+    """
+
+    path: PathLike
+    id: str = ""
+    label: str = ""
+    split: str = ""
+    features: Sequence[str] = ()
+    unlabelled: str = ""
+
+    def set_options(self, options: _core.GraphOptions) -> None:
+        """Writes table and columns into the options of the builder. Errors: `UsageError`."""
+        nodes = options.nodes
+        nodes.table = os.fspath(self.path)
+        nodes.id, nodes.label, nodes.split, nodes.unlabelled = self.id, self.label, self.split, self.unlabelled
+        nodes.features = texts("features", self.features)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphLayout:
+    """How a graph is stored; docs/giant-graphs.md explains each option.
+
+    - `ids`: the kind of IDs: `auto`, `dense`, `sparse` or `text`.
+    - `node_count`: the number of nodes; all IDs are below it.
+    - `direction`: a row holds the sources of edges into its node (`in`) or the targets of edges out of it (`out`).
+    - `order`: the order of nodes: `none` (by ID), `degree`, `frequency` or `partition`.
+    - `features_dtype`: the type in which features are stored: `auto`, `f32`, `f16`, `bf16` or `i8`.
+
+    Errors: `UsageError` for any other value.
+    """
+
+    ids: str = "auto"
+    node_count: int | None = None
+    direction: str = "in"
+    order: str = "none"
+    features_dtype: str = "auto"
+
+    def __post_init__(self) -> None:
+        one_of("ids", self.ids, ("auto", "dense", "sparse", "text"))
+        one_of("direction", self.direction, ("in", "out"))
+        one_of("order", self.order, ("none", "degree", "frequency", "partition"))
+        one_of("features_dtype", self.features_dtype, FEATURE_DTYPES)
+        if self.node_count is not None:
+            whole("node_count", self.node_count, 0)
+
+    def set_options(self, options: _core.GraphOptions) -> None:
+        """Writes the layout into the options of the builder."""
+        options.ids, options.direction, options.order = self.ids, self.direction, self.order
+        options.features_dtype = self.features_dtype
+        options.node_count = -1 if self.node_count is None else int(self.node_count)
