@@ -1,8 +1,10 @@
-"""docs/from-kdgat.md: each row of its tables of keys and commands is tried against the program."""
+"""docs/from-kdgat.md: each row of its tables of keys, commands and techniques is tried against the program."""
 
+import importlib
 import re
 import shlex
 import subprocess
+import sys
 
 import pytest
 from conftest import REPOSITORY
@@ -68,6 +70,72 @@ def test_a_command_is_accepted_or_answered_as_the_page_says(answer, command, her
         expect(*answer("", *words[1:]), here)
     else:
         expect(*answer("", "train", "recipe.yaml", "--data", "absent", "--run", "run", *WRONG, *words), here)
+
+
+def techniques():
+    """Rows of the table of techniques: the whole text of both cells."""
+    section = PAGE.read_text().split("\n## Techniques, tools and questions\n")[1].split("\n## ")[0]
+    rows = [line.strip("| ").split(" | ", 1) for line in section.splitlines()[4:] if line.startswith("| ")]
+    assert len(rows) > 40
+    return rows
+
+
+def named(pattern):
+    """Code spans of the right-hand cells that match the pattern, each once."""
+    spans = {span for _, here in techniques() for span in re.findall(r"`([^`]+)`", here)}
+    found = sorted(span for span in spans if re.match(pattern, span))
+    assert found
+    return found
+
+
+VERBS = ("train", "evaluate", "predict", "plan", "detect")
+
+
+@pytest.mark.parametrize("command", named(rf"plimsoll |--|(?:{'|'.join(VERBS)})\b"))
+def test_a_verb_and_its_options_exist(bin_dir, monkeypatch, command):
+    monkeypatch.setenv("PLIMSOLL_PYTHON", sys.executable)
+    words = shlex.split(command.removeprefix("plimsoll "))
+    verbs = [words[: 2 if words[0] == "ingest" else 1]]
+    if words[0].startswith("--"):  # an option alone is one of some verb
+        verbs = [[verb] for verb in VERBS] + [["ingest", "can"]]
+    helps = [subprocess.run([bin_dir / "plimsoll", *verb, "--help"], capture_output=True, text=True) for verb in verbs]
+    for verb, done in zip(verbs, helps, strict=True):
+        assert done.returncode == 0 and f"plimsoll {' '.join(verb)} [" in done.stdout, done
+    for option in [word for word in words if word.startswith("--")]:
+        assert any(re.search(rf"(?<![\w-]){option}\b", done.stdout) for done in helps), option
+
+
+@pytest.mark.parametrize("name", named(r"plimsoll\.\w"))
+def test_a_name_of_the_package_exists(name):
+    plimsoll = pytest.importorskip("plimsoll", reason="the package is not installed: run `make package`")
+    pytest.importorskip("torch_geometric")
+    made, _, attribute = name.partition("(...).")
+    first, *rest = made.split(".")[1:]
+    found = getattr(plimsoll, first, None) or importlib.import_module(f"plimsoll.{first}")
+    for word in rest:
+        found = getattr(found, word)
+    if attribute:  # `plan(...).x` is a field of `Plan`
+        assert attribute in getattr(plimsoll, first.capitalize()).__annotations__
+
+
+@pytest.mark.parametrize("key", named(r"(?:training|distillation|run|gat|vgae|gnn|sampling|memory)\.\w"))
+def test_a_key_of_a_technique_exists(answer, key):
+    name, _, value = key.partition(": ")
+    code, error = answer("", "plan", "recipe.yaml", "--data", "absent", *WRONG, "-O", f"{name}={value or '{}'}")
+    assert code == 2 and "key" not in error, error
+
+
+@pytest.mark.parametrize("example", sorted(path.name for path in (REPOSITORY / "examples").glob("[!t]*_*.py")))
+def test_the_row_of_a_tool_has_its_example(example):
+    """For example `ray_train.py` is in the row of Ray Train."""
+    tool = example.removesuffix(".py").replace("_", " ")
+    answers = [here for there, here in techniques() if tool in there.lower()]
+    assert answers and all(f"examples/{example}" in here for here in answers)
+
+
+@pytest.mark.parametrize("there, here", techniques())
+def test_a_technique_has_an_answer(there, here):
+    assert here and not re.search(r"\bnot (?:here|yet|there|built|implemented)\b|\bthere yet\b", here), there
 
 
 def test_every_name_that_the_program_answers_stands_on_the_page():
