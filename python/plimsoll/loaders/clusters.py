@@ -48,7 +48,7 @@ class ClusterData:
     - `budget`: for partitioning, as in `plimsoll.ingest.graph`. The ledger counts `parts` under `columns`.
 
     For a `Data` it also has the attributes of PyTorch Geometric's class (`partition`, `clusters[i]`). Parts are the
-    same on every machine (docs/sampling.md has figures).
+    same on every machine (figures: bench/results/clusters.md).
 
     Errors: `UsageError` for arguments, and graphs too large for METIS; `InputError` for a damaged graph;
     `BudgetExceeded`; `Failure` if METIS fails.
