@@ -29,7 +29,8 @@ void append_frames(const FrameBatch& frames, const WrittenFormat& format, std::v
 
 // Reads the frames of a file in a format.
 std::vector<SharedFrame> read_again(const std::filesystem::path& path, const WrittenFormat& format) {
-  const std::vector<CaptureFile> captures = {{.path = path}};
+  std::vector<CaptureFile> captures(1);
+  captures[0].path = path;
   const FormatOptions options{.payload = 64};
   CapturePieces pieces(captures, options);
   CapturePiece piece;
