@@ -135,7 +135,7 @@ MemoryPlan plan_slab(const BlockSource& source, std::span<const GraphShape> shap
                     .shapes = shapes,
                     .objective = &objective,
                     .limits = limits,
-                    .threads = std::stoi(arguments.at("--threads")),
+                    .memory = {.threads = std::stoi(arguments.at("--threads"))},
                     .training = training,
                     .seed = 1,
                     .epochs = 1,

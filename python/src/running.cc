@@ -12,7 +12,9 @@
 #include "engine/plan/warm_up.h"
 #include "memory/budget_caps.h"
 #include "run/evaluate_run.h"
+#include "run/plan_run.h"
 #include "run/predict_run.h"
+#include "run/run_manifest.h"
 #include "run/train_run.h"
 #include "torch_bindings.h"
 #include "watched.h"
@@ -60,25 +62,35 @@ std::unique_ptr<Exchange> join(const std::string& group, const std::string& reme
   return join_process_group(group, [remedy] { return "a rank has ended or does not answer" + remedy; });
 }
 
-// `progress` is called with the work done; when it throws, the run ends as by a signal, with a checkpoint.
+// Reports progress to Python. When that throws, the run ends as by a signal, with a checkpoint.
+class PythonObserver final : public RunObserver {
+ public:
+  explicit PythonObserver(const Progress& note) : note_(note) {}
+
+  void on_progress(int64_t done, int64_t total, const std::string&) override {
+    try {
+      note_(done, total);
+    } catch (...) {
+      interrupt_ = true;
+    }
+  }
+  const std::atomic<bool>& interrupt() const { return interrupt_; }
+
+ private:
+  const Progress& note_;
+  std::atomic<bool> interrupt_ = false;
+};
+
 // All ranks get the report.
-std::string train(TrainRequest request, const nb::object& progress, const std::string& group) {
+std::string train(RunRequest request, const nb::object& progress, const std::string& group) {
   Json report;
   run_watched(progress, [&](const Progress& note) {
     const std::unique_ptr<Exchange> exchange =
         join(group, "; to continue, call train on all ranks with resume=True");
-    request.run.exchange = exchange.get();
-    std::atomic<bool> interrupt = false;
-    request.run.interrupt = &interrupt;
-    request.progress_of = [&](const std::string&, const char*) {
-      return [&](int64_t done, int64_t total, const std::string&) {
-        try {
-          note(done, total);
-        } catch (...) {
-          interrupt = true;
-        }
-      };
-    };
+    PythonObserver observer(note);
+    request.exchange = exchange.get();
+    request.observer = &observer;
+    request.interrupt = &observer.interrupt();
     report = report_of_run(train_run(request), request.folder);
     if (exchange) report = parse_json(broadcast_text(*exchange, json_text(report)));
   });
@@ -87,9 +99,9 @@ std::string train(TrainRequest request, const nb::object& progress, const std::s
 
 // The smallest budget for a run that was refused before it began. Finding out may use all memory of the
 // machine, but no more, even if the process has no budget.
-int64_t smallest_budget(const TrainRequest& request) {
+int64_t smallest_budget(const RunRequest& request) {
   const BudgetCaps::Lifted lifted;
-  return largest_budget(plan_beyond_budget(request.input, request.run, request.budget, nullptr)).min_budget;
+  return largest_budget(plan_beyond_budget(request, nullptr)).min_budget;
 }
 
 // The smallest budget for evaluate(), and below for predict().
@@ -127,31 +139,30 @@ int64_t predict(PredictionRequest request, const nb::object& progress, const std
   return rows;
 }
 
-void bind_train_request(nb::module_& module) {
-  nb::class_<TrainRequest>(module, "TrainRequest")
+void bind_run_request(nb::module_& module) {
+  nb::class_<RunRequest>(module, "RunRequest")
       .def(nb::init<>())
       .def("set_recipe",
-           [](TrainRequest& request, const std::string& text, const std::string& name,
+           [](RunRequest& request, const std::string& text, const std::string& name,
               const std::vector<std::string>& overrides) {
-             request.input.recipe = parse_recipe(text, name, overrides);
+             request.recipe = parse_recipe(text, name, overrides);
            })
-      .def("set_data", [](TrainRequest& request, const fs::path& data) { request.input.data = data; })
-      .def("set_teacher", [](TrainRequest& request, const fs::path& file) { request.input.teacher = file; })
-      .def("set_threads",
-           [](TrainRequest& request, int threads) { request.input.threads = request.run.threads = threads; })
+      .def("set_threads", [](RunRequest& request, int threads) { request.memory.threads = threads; })
       .def("set_budget",
-           [](TrainRequest& request, int64_t bytes, int64_t outside) {
-             request.budget = bytes;
-             request.run.outside_ledger = outside;
+           [](RunRequest& request, int64_t bytes, int64_t outside) {
+             request.memory.budget = bytes;
+             request.memory.outside_ledger = outside;
              request.explains_refusals = false;
            })
-      .def("set_ranks", [](TrainRequest& request, int ranks) { request.run.ranks = ranks; })
-      .def_rw("folder", &TrainRequest::folder)
-      .def_rw("seeds", &TrainRequest::seeds)
-      .def_rw("stages", &TrainRequest::stages)
-      .def_rw("resume", &TrainRequest::resume)
-      .def_rw("force", &TrainRequest::force)
-      .def_rw("allow_other_rounding", &TrainRequest::allow_other_rounding);
+      .def_rw("data", &RunRequest::data)
+      .def_rw("teacher", &RunRequest::teacher)
+      .def_rw("ranks", &RunRequest::ranks)
+      .def_rw("folder", &RunRequest::folder)
+      .def_rw("seeds", &RunRequest::seeds)
+      .def_rw("stages", &RunRequest::stages)
+      .def_rw("resume", &RunRequest::resume)
+      .def_rw("force", &RunRequest::force)
+      .def_rw("allow_other_rounding", &RunRequest::allow_other_rounding);
 }
 
 void bind_evaluate_request(nb::module_& module) {
@@ -166,10 +177,11 @@ void bind_evaluate_request(nb::module_& module) {
            [](EvaluateRequest& request, const fs::path& folder) { request.asked.attention = folder; })
       .def("set_calibrate",
            [](EvaluateRequest& request, int64_t windows) { request.asked.calibrate = windows; })
-      .def("set_threads", [](EvaluateRequest& request, int threads) { request.asked.threads = threads; })
+      .def("set_threads",
+           [](EvaluateRequest& request, int threads) { request.asked.memory.threads = threads; })
       // Refusals are not explained: the cap of the ledger is that of the process's budget.
       .def("set_budget", [](EvaluateRequest& request, int64_t, int64_t outside) {
-        request.asked.outside_ledger = outside;
+        request.asked.memory.outside_ledger = outside;
       });
 }
 
@@ -179,9 +191,9 @@ void bind_prediction_request(nb::module_& module) {
            [](PredictionRequest* request, const fs::path& run, const fs::path& data, const fs::path& out) {
              new (request) PredictionRequest{.folder = {run}, .data = data, .out = out};
            })
-      .def("set_budget",
-           [](PredictionRequest& request, int64_t, int64_t outside) { request.outside_ledger = outside; })
-      .def("set_threads", [](PredictionRequest& request, int threads) { request.threads = threads; })
+      .def("set_budget", [](PredictionRequest& request, int64_t,
+                            int64_t outside) { request.memory.outside_ledger = outside; })
+      .def("set_threads", [](PredictionRequest& request, int threads) { request.memory.threads = threads; })
       .def_rw("embeddings", &PredictionRequest::embeddings)
       .def_rw("csv", &PredictionRequest::csv)
       .def_rw("force", &PredictionRequest::force);
@@ -191,14 +203,14 @@ void bind_prediction_request(nb::module_& module) {
 
 void bind_runs(nb::module_& module) {
   nb::class_<OwnThreads>(module, "OwnThreads").def(nb::init<int>(), nb::call_guard<nb::gil_scoped_release>());
-  bind_train_request(module);
+  bind_run_request(module);
   bind_evaluate_request(module);
   bind_prediction_request(module);
   module.def("read_recipe", read_recipe);
   const auto define_smallest_budget = [&]<typename Request>(int64_t (*budget)(const Request&)) {
     module.def("smallest_budget", budget, nb::call_guard<nb::gil_scoped_release>());
   };
-  define_smallest_budget.operator()<TrainRequest>(smallest_budget);
+  define_smallest_budget.operator()<RunRequest>(smallest_budget);
   define_smallest_budget.operator()<EvaluateRequest>(smallest_budget);
   define_smallest_budget.operator()<PredictionRequest>(smallest_budget);
   module.def("train", train, nb::arg("request"), nb::arg("progress").none(), nb::arg("group"));

@@ -10,6 +10,7 @@
 #include "base/stopwatch.h"
 #include "io/unsaved.h"
 #include "memory/limits.h"
+#include "memory/memory_share.h"
 #include "memory/meter.h"
 
 namespace plimsoll {
@@ -45,6 +46,10 @@ class Budget {
   bool is_below_floor() const { return bytes_ <= outside_ledger(); }
   /// The part of the budget that the ledger does not have: floor and slack.
   int64_t outside_ledger() const { return floor() + slack_; }
+  /// The share of a piece of work that runs in `threads` threads within this budget.
+  MemoryShare share(int threads) const {
+    return {.budget = bytes_, .outside_ledger = outside_ledger(), .threads = threads};
+  }
   /// Returns "memory: 18.2 MiB of 256 MiB (floor 3.1 MiB + slack 0 B + ledger 15.1 MiB); anonymous peak
   /// measured 19 MiB".
   std::string report();

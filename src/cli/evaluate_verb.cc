@@ -3,29 +3,21 @@
 #include <cstdio>
 
 #include "base/units.h"
-#include "cli/command.h"
-#include "cli/enforced.h"
+#include "cli/engine_session.h"
 #include "cli/interrupt.h"
-#include "cli/open_device.h"
 #include "cli/train_verb.h"
-#include "engine/plan/warm_up.h"
 #include "run/evaluate_run.h"
 #include "run/run_lock.h"
-#include "run/training_data.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {
 
-void run_evaluate(const EvaluateOptions& options, Exchange* exchange) {
+void run_verb(const EvaluateOptions& options, Exchange* exchange) {
   require_started(options.ranks, exchange);
   const bool is_rank_zero = rank_of(exchange) == 0;
   const Stopwatch watch;
-  const int threads = options.resources.thread_count();
-  const std::unique_ptr<TrainingDevice> device = open_device(options.device, options.ranks, threads);
-  warm_up_torch(threads);
-  Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
-  std::unique_ptr<Enforcement> enforcement =
-      enforce(options.enforce, budget, threads + (options.enforce ? threads_that_read(options.data) : 0));
+  EngineSession session(options.resources, options.device, options.ranks);
+  if (options.enforce) session.enforce(options.data);
   const RunFolder folder{options.run};
   if (const auto trainer = holder_of_run(folder.root); trainer && is_rank_zero)
     fmt::print(stderr, "plimsoll: {} trains in {}; this judges what it has finished so far\n", *trainer,
@@ -48,14 +40,12 @@ void run_evaluate(const EvaluateOptions& options, Exchange* exchange) {
                                           .attention = options.attention,
                                           .calibrate = options.calibrate,
                                           .ablation = options.ablation,
-                                          .threads = threads,
-                                          .outside_ledger = budget.outside_ledger(),
+                                          .memory = session.memory(),
                                           .exchange = exchange,
-                                          .device = device.get(),
+                                          .device = session.device(),
                                           .progress = show},
                                 .verify_all = options.verify == "full",
-                                .budget = budget.bytes(),
-                                .release = [&] { enforcement.reset(); }};
+                                .release = [&] { session.release(); }};
   const Findings findings = stopped_in_order([&] { return evaluate_run(request); });
   progress.reset();
   if (!is_rank_zero) return;
@@ -63,7 +53,7 @@ void run_evaluate(const EvaluateOptions& options, Exchange* exchange) {
     print_json(findings.json, 1);
   else
     fmt::print("{}\n{}{} graphs in {}; {}\n", findings.table, findings.notes, format_count(findings.graphs),
-               format_seconds(watch.seconds()), budget.report());
+               format_seconds(watch.seconds()), session.budget().report());
   std::fflush(stdout);
   stop_in_order();  // Files are written as a whole.
   require_saved(save_findings(request.asked, findings));

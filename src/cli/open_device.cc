@@ -16,7 +16,8 @@ std::unique_ptr<TrainingDevice> open_device(const DeviceOptions& options, int ra
   const auto monitor = monitor_cuda_device(*index);
   const auto reading = monitor != nullptr ? monitor->read() : std::nullopt;
   const int64_t free = cuda_device_bytes(*index) - (reading ? reading->used : 0);
-  return TrainingDevice::open_cuda(*index, device_budget(options.budget, free), threads);
+  const int64_t budget = device_budget(options.budget, free);
+  return TrainingDevice::open_cuda(*index, budget, threads);
 }
 
 }  // namespace plimsoll

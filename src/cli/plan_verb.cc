@@ -1,4 +1,4 @@
-#include "cli/plan_verb.h"
+#include "cli/train_verb.h"
 
 #include <fmt/format.h>
 
@@ -213,65 +213,82 @@ Json breakdown_json(const MemoryPlan& plan, const FloorParts& floor, const Budge
   return parts;
 }
 
+// What is shown of a plan besides its stages.
+struct PlanDetails {
+  const MemoryPlan& plan;  // The plan that needs the largest budget.
+  TapeProfile profile = {};
+  std::vector<Saving> savings = {};
+  DiskSpeed disk = {};
+};
+
+PlanDetails details_of(const StagePlans& plans, const RunRequest& request, bool profiles) {
+  PlanDetails details{largest_budget(plans)};
+  if (profiles) {
+    details.profile = memory_by_module(details.plan.worst);
+    details.savings = savings_of(request);
+  }
+  if (!details.plan.reading.empty()) details.disk = disk_of(request.data);
+  return details;
+}
+
+Json plans_json(const StagePlans& plans, const PlanDetails& details, const RunRequest& request,
+                const FloorParts& floor, const Budget& budget, bool profiles) {
+  Json json = plan_json(details.plan);
+  if (!details.plan.reading.empty()) json["reading"] = reading_plan_json(details.plan, details.disk);
+  json["budget_bytes"] = budget.bytes();
+  json["floor_bytes"] = budget.floor();
+  json["mode"] = request.recipe.memory.estimation;
+  json["threads"] = request.memory.threads;
+  json["breakdown"] = breakdown_json(details.plan, floor, budget);
+  json["stages"] = stages_json(plans);
+  if (profiles) json["profile"] = profile_json(details.profile, details.savings);
+  return json;
+}
+
+void print_plans(const StagePlans& plans, const PlanDetails& details, const FloorParts& floor,
+                 const Budget& budget, int threads) {
+  if (plans.size() > 1) print_stages(plans);
+  print(details.plan, floor, budget, threads);
+  if (!details.plan.reading.empty()) print_reading(details.plan, details.disk);
+  if (details.plan.ranks > 1) print_ranks(details.plan);
+}
+
 }  // namespace
 
-void run_plan(const PlanOptions& options) {
+void run_verb(const PlanOptions& options, Exchange*) {
   require_no_source(options.snapshot, {options.recipe, options.data});
-  Recipe recipe = load_recipe(options.recipe, options.overrides);
-  if (!options.mode.empty()) recipe.memory.estimation = options.mode;
+  RunRequest request{.recipe = load_recipe(options.recipe, options.overrides),
+                     .prefetch = options.prefetch,
+                     .ranks = options.ranks};
   Resources resources = options.resources;
   resources.sharers = options.ranks;
   const int threads = resources.thread_count();
   const PlansDevice device = device_of_plan(options, threads);
-  if (device.budget) recipe.memory.estimation = "static";
+  request.device = device.open.get();
+  request.device_budget = device.budget;
+  if (!options.mode.empty()) request.recipe.memory.estimation = options.mode;
+  if (device.budget) request.recipe.memory.estimation = "static";
   const std::vector<int64_t> budgets = budgets_of(options.table);
   if (!budgets.empty()) resources.budget_text = std::to_string(budgets.back());
   const FloorParts floor = warm_up_torch(threads);
   Budget budget(resources, 0, kHeapSlack, /*may_be_below=*/true, /*for_elsewhere=*/true);
-  const RunOptions run{.folder = {},
-                       .identity = {},
-                       .threads = threads,
-                       .prefetch = options.prefetch,
-                       .device_budget = device.budget,
-                       .device = device.open.get(),
-                       .outside_ledger = budget.outside_ledger(),
-                       .ranks = options.ranks};
-  const TrainingInput input{.data = nearest_copy(options.data), .recipe = recipe, .threads = threads};
-  if (!budgets.empty())
-    return print_settings(plan_settings(input, run, budget.bytes()), budgets, options.json);
-  const StagePlans plans = plan_within(input, run, budget.bytes());
-  if ((device.budget || device.open) && (options.profile || !options.snapshot.empty()))
+  request.memory = budget.share(threads);
+  request.data = nearest_copy(options.data);
+  if (!budgets.empty()) return print_settings(plan_settings(request), budgets, options.json);
+  const StagePlans plans = plan_within(request);
+  if (request.is_on_device() && (options.profile || !options.snapshot.empty()))
     throw UsageError(
         "--profile and --snapshot are of a plan for the CPU; leave --device and --device-budget out");
-  if (device.budget || device.open) return print_device_plans(plans, recipe.memory.estimation, options.json);
-  const MemoryPlan& plan = largest_budget(plans);
-  TapeProfile profile;
-  std::vector<Saving> savings;
-  if (options.profile) {
-    profile = memory_by_module(plan.worst);
-    savings = savings_of(input, run);
-  }
-  const DiskSpeed disk = plan.reading.empty() ? DiskSpeed{} : disk_of(input.data);
-  if (options.json) {
-    Json json = plan_json(plan);
-    if (!plan.reading.empty()) json["reading"] = reading_plan_json(plan, disk);
-    json["budget_bytes"] = budget.bytes();
-    json["floor_bytes"] = budget.floor();
-    json["mode"] = recipe.memory.estimation;
-    json["threads"] = threads;
-    json["breakdown"] = breakdown_json(plan, floor, budget);
-    json["stages"] = stages_json(plans);
-    if (options.profile) json["profile"] = profile_json(profile, savings);
-    print_json(json);
-  } else {
-    if (plans.size() > 1) print_stages(plans);
-    print(plan, floor, budget, threads);
-    if (!plan.reading.empty()) print_reading(plan, disk);
-    if (plan.ranks > 1) print_ranks(plan);
-    if (options.profile) print_profile(profile, savings);
-  }
-  if (!options.snapshot.empty()) save_snapshot(plan, options.snapshot);
-  require_feasible(plan);
+  if (request.is_on_device())
+    return print_device_plans(plans, request.recipe.memory.estimation, options.json);
+  const PlanDetails details = details_of(plans, request, options.profile);
+  if (options.json)
+    print_json(plans_json(plans, details, request, floor, budget, options.profile));
+  else
+    print_plans(plans, details, floor, budget, threads);
+  if (options.profile && !options.json) print_profile(details.profile, details.savings);
+  if (!options.snapshot.empty()) save_snapshot(details.plan, options.snapshot);
+  require_feasible(details.plan);
 }
 
 }  // namespace plimsoll

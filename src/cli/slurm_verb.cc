@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/interrupt.h"
-#include "cli/plan_verb.h"
+#include "cli/train_verb.h"
 #include "config/known_recipes.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/warm_up.h"
@@ -57,14 +57,14 @@ int64_t budget_of(const StagePlans& plans) {
   return (bytes + kMiB - 1) / kMiB * kMiB;
 }
 
-double seconds_of_run(const SlurmOptions& options, TrainRequest request, const StagePlans& plans) {
+double seconds_of_run(const SlurmOptions& options, RunRequest request, const StagePlans& plans) {
   if (options.trial == 0) return 0;
   std::optional<Progress> progress(std::in_place, "trial", "seconds");
   if (plans.size() > 1) request.stages = {plans.front().first};
   progress->update(0, options.trial);
   const TrialRun trial = try_run(request, static_cast<double>(options.trial), fs::temp_directory_path());
   progress.reset();
-  return expected_seconds(plans, trial, request.input.recipe.training.max_epochs);
+  return expected_seconds(plans, trial, request.recipe.training.max_epochs);
 }
 
 // The trial took time, so a script that cannot be saved is printed.
@@ -96,21 +96,21 @@ void submit(const SlurmJob& job, const std::string& script) {
 
 }  // namespace
 
-void run_slurm(const SlurmOptions& options) {
+void run_verb(const SlurmOptions& options, Exchange*) {
   const std::atomic<bool>& interrupt = catch_interrupts();
   fs::path folder = fs::absolute(options.run).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();
   require_sbatch_path(folder);
   const Site site = site_of(options);
-  const Recipe recipe = load_recipe(options.recipe, options.overrides);
+  RunRequest request{.recipe = load_recipe(options.recipe, options.overrides),
+                     .data = options.data,
+                     .interrupt = &interrupt};
   const int threads = options.resources.thread_count();
   warm_up_torch(threads);
   Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true, /*for_elsewhere=*/true);
-  const TrainingInput input{.data = options.data, .recipe = recipe, .threads = threads};
-  const RunOptions run{
-      .threads = threads, .outside_ledger = budget.outside_ledger(), .interrupt = &interrupt};
+  request.memory = budget.share(threads);
   const int64_t program_bytes = process_memory().file_backed;
-  const StagePlans plans = plan_within(input, run, budget.bytes());
+  const StagePlans plans = plan_within(request);
   for (const auto& [stage, plan] : plans) require_feasible(plan);
 
   const fs::path self = fs::read_symlink("/proc/self/exe");
@@ -129,8 +129,8 @@ void run_slurm(const SlurmOptions& options) {
     job.arguments.insert(job.arguments.end(), {"-O", override});
 
   Ledger::process().set_cap(job.budget - budget.outside_ledger());
-  const double trained =
-      seconds_of_run(options, {.input = input, .folder = {}, .budget = job.budget, .run = run}, plans);
+  request.memory.budget = job.budget;
+  const double trained = seconds_of_run(options, request, plans);
   constexpr double kStart = 10;      // Seconds to start on a busy disk.
   constexpr double kStaged = 100e6;  // Bytes per second of a busy network disk.
   double planning = 0;

@@ -1,5 +1,6 @@
 #include "cli/train_options.h"
 
+#include "base/units.h"
 #include "cli/number_checks.h"
 
 namespace plimsoll {
@@ -90,9 +91,13 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
                    "Number of blocks to read ahead, as far as the budget allows; 0: none")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();
-  verb->add_option("--scratch", options->scratch,
-                   "Giant graphs: disk space for spilled samples and blocks; 0 disables spilling; default: "
-                   "four times the graph's columns, at least 2 GiB, at most half of the free space")
+  const auto set_scratch = [options](const std::string& text) {
+    options->scratch = text == "0" ? 0 : parse_size(text, 0);
+  };
+  verb->add_option_function<std::string>(
+          "--scratch", set_scratch,
+          "Giant graphs: disk space for spilled samples and blocks; 0 disables spilling; default: "
+          "four times the graph's columns, at least 2 GiB, at most half of the free space")
       ->type_name("SIZE");
   add_ranks(*verb, options->ranks,
             "Number of local processes that train together (started by torchrun), with the same result; "

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,8 @@ struct TrainOptions {
   Resources resources;
   int64_t prefetch = 2;
   DeviceOptions device;
-  std::string scratch;  ///< Bytes; empty: four times the size of the graph's columns.
-  int ranks = 1;        ///< Number of processes of this machine that train together.
+  std::optional<int64_t> scratch;  ///< Bytes; unset: four times the size of the graph's columns.
+  int ranks = 1;                   ///< Number of processes of this machine that train together.
   int64_t seeds = 1;
   std::vector<std::string> stages;  ///< Empty: all stages.
   std::filesystem::path teacher;    ///< A model file; empty: teachers are trained.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "run/run_manifest.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {

@@ -6,13 +6,9 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/units.h"
-#include "cli/command.h"
-#include "cli/enforced.h"
+#include "cli/engine_session.h"
 #include "cli/interrupt.h"
-#include "cli/open_device.h"
 #include "cli/train_report.h"
-#include "engine/plan/warm_up.h"
 #include "memory/limits.h"
 #include "run/train_run.h"
 #include "telemetry/progress.h"
@@ -22,10 +18,62 @@ namespace {
 
 constexpr int64_t kProfiledSteps = 3;  // Number of steps that --profile traces.
 
-// Bytes of the scratch file, if given.
-std::optional<int64_t> scratch_of(const TrainOptions& options) {
-  if (options.scratch.empty()) return std::nullopt;
-  return options.scratch == "0" ? 0 : parse_size(options.scratch, 0);
+Recipe recipe_of(const TrainOptions& options) {
+  Recipe recipe = load_recipe(options.recipe, options.overrides);
+  if (options.profile && recipe.run.profile.active == 0) recipe.run.profile.active = kProfiledSteps;
+  return recipe;
+}
+
+// The run that the command line asks for, without what it will compute with.
+RunRequest request_of(const TrainOptions& options) {
+  return {.recipe = recipe_of(options),
+          .data = options.data,
+          .teacher = options.teacher,
+          .folder = options.run,
+          .seeds = options.seeds,
+          .stages = options.stages,
+          .verify_all = options.verify == "full",
+          .resume = options.resume,
+          .force = options.force,
+          .allow_other_rounding = options.allow_other_rounding,
+          .prefetch = options.prefetch,
+          .scratch = {.bytes = options.scratch}};
+}
+
+// Shows the progress of a run, and holds the process to its budget.
+class RunDisplay final : public RunObserver {
+ public:
+  // Holds the process to the budget if `enforced` is not null: it is the data set.
+  RunDisplay(EngineSession& session, bool shows, const std::filesystem::path* enforced)
+      : session_(session), shows_(shows), enforced_(enforced) {}
+
+  void on_stage(const std::string& title, const char* unit) override {
+    if (shows_) progress_.emplace(title, unit);
+  }
+  void on_progress(int64_t done, int64_t total, const std::string& note) override {
+    if (progress_) progress_->update(done, total, note);
+  }
+  Json enforce() override {
+    if (enforced_ != nullptr) session_.enforce(*enforced_);
+    return session_.enforced();
+  }
+  void release() override { session_.release(); }
+  Json memory() override { return session_.budget().report_json(); }
+
+ private:
+  EngineSession& session_;
+  const bool shows_;
+  const std::filesystem::path* const enforced_;
+  std::optional<Progress> progress_;
+};
+
+TrainedRun train_in(EngineSession& session, RunRequest request, bool enforces) {
+  request.memory = session.memory();
+  request.device = session.device();
+  request.facts = {{"build", build_id()}, {"limits", limits_json(find_limits())}};
+  RunDisplay display(session, request.writes(), enforces ? &request.data : nullptr);
+  request.observer = &display;
+  return train_run(request);
 }
 
 }  // namespace
@@ -35,71 +83,27 @@ void require_started(int ranks, const Exchange* exchange) {
     throw UsageError(fmt::format("--ranks is {}, but {} ranks were started", ranks, ranks_of(exchange)));
 }
 
-void run_train(const TrainOptions& options, Exchange* exchange) {
-  const bool is_rank_zero = rank_of(exchange) == 0;
+void run_verb(const TrainOptions& options, Exchange* exchange) {
   require_started(options.ranks, exchange);
-  const std::atomic<bool>& interrupt = catch_interrupts();
-  Recipe recipe = load_recipe(options.recipe, options.overrides);
-  if (options.profile && recipe.run.profile.active == 0) recipe.run.profile.active = kProfiledSteps;
-  require_taken(recipe, options.seeds, options.teacher);
+  RunRequest request = request_of(options);
+  request.ranks = ranks_of(exchange);
+  request.exchange = exchange;
+  request.interrupt = &catch_interrupts();
+  require_taken(request.recipe, request.seeds, request.teacher);
   // Start trackers before the budget is taken, which excludes the memory that they hold by then.
-  std::shared_ptr<const TrackerProcess> trackers;
-  if (is_rank_zero && !recipe.run.trackers.empty())
-    trackers = std::make_shared<const TrackerProcess>(options.run, recipe.run.trackers);
-  const int threads = options.resources.thread_count();
-  const std::unique_ptr<TrainingDevice> device = open_device(options.device, options.ranks, threads);
-  warm_up_torch(threads);
-  Budget budget(options.resources, 0, kHeapSlack, /*may_be_below=*/true);
-  std::unique_ptr<Enforcement> enforcement;
-  std::optional<Progress> progress;
-  const TrainRequest request{.input = {.data = options.data,
-                                       .recipe = recipe,
-                                       .threads = threads,
-                                       .scratch = {.bytes = scratch_of(options)},
-                                       .teacher = options.teacher},
-                             .folder = options.run,
-                             .seeds = options.seeds,
-                             .stages = options.stages,
-                             .verify_all = options.verify == "full",
-                             .resume = options.resume,
-                             .force = options.force,
-                             .allow_other_rounding = options.allow_other_rounding,
-                             .budget = budget.bytes(),
-                             .facts = {{"build", build_id()}, {"limits", limits_json(find_limits())}},
-                             .enforce =
-                                 [&] {
-                                   enforcement = enforce(options.enforce, budget,
-                                                         threads + threads_that_read(options.data));
-                                   return enforced_json(enforcement.get());
-                                 },
-                             .release = [&] { enforcement.reset(); },
-                             .memory = [&] { return budget.report_json(); },
-                             .trackers = std::move(trackers),
-                             .run = {.threads = threads,
-                                     .prefetch = options.prefetch,
-                                     .device = device.get(),
-                                     .outside_ledger = budget.outside_ledger(),
-                                     .ranks = ranks_of(exchange),
-                                     .exchange = exchange,
-                                     .interrupt = &interrupt},
-                             .progress_of =
-                                 [&](const std::string& title, const char* unit) {
-                                   if (is_rank_zero) progress.emplace(title, unit);
-                                   return [&](int64_t done, int64_t total, const std::string& note) {
-                                     if (progress) progress->update(done, total, note);
-                                   };
-                                 }};
-  const TrainedRun trained = train_run(request);
-  progress.reset();
-  if (!is_rank_zero) return;
+  if (request.writes() && !request.recipe.run.trackers.empty())
+    request.trackers = std::make_shared<const TrackerProcess>(request.folder, request.recipe.run.trackers);
+  EngineSession session(options.resources, options.device, options.ranks);
+  const TrainedRun trained = train_in(session, request, options.enforce);
+  if (!request.writes()) return;
   const TrainReport report{.trained = &trained,
                            .run = options.run,
-                           .threads = threads,
-                           .enforced = enforced_json(enforcement.get())};
+                           .threads = session.memory().threads,
+                           .enforced = session.enforced()};
   if (options.json)
-    print_json(report_json(report, budget));
+    print_json(report_json(report, session.budget()));
   else
-    print_report(report, budget);
+    print_report(report, session.budget());
   std::fflush(stdout);
   require_saved(trained.unsaved);
 }

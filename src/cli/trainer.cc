@@ -7,7 +7,6 @@
 #include <iostream>
 
 #include "cli/known_tasks.h"
-#include "cli/plan_verb.h"
 #include "cli/train_verb.h"
 #include "ops/allocator.h"
 
@@ -39,20 +38,15 @@ int run_trainer(int argc, char** argv, Exchange* exchange, int sharers) {
   install_ledger_allocator();
 
   CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
-  add_plan(app, run_plan);
-  add_train(app, [&](TrainOptions options) {
+  const auto run = [&](auto options) {
     options.resources.sharers = sharers;
-    run_train(options, exchange);
-  });
-  add_slurm(app, run_slurm);
-  add_evaluate(app, [&](EvaluateOptions options) {
-    options.resources.sharers = sharers;
-    run_evaluate(options, exchange);
-  });
-  add_predict(app, [&](PredictOptions options) {
-    options.resources.sharers = sharers;
-    run_predict(options, exchange);
-  });
+    run_verb(options, exchange);
+  };
+  add_plan(app, run);
+  add_train(app, run);
+  add_slurm(app, run);
+  add_evaluate(app, run);
+  add_predict(app, run);
   return run_command(app, argc, argv);
 }
 

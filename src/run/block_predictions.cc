@@ -10,7 +10,7 @@ namespace plimsoll {
 
 void predict_blocks(const BlockSource& source, const Objective& objective, const PredictionRequest& request,
                     PredictionWriter& writer) {
-  const auto shapes = read_shapes(source, request.threads);
+  const auto shapes = read_shapes(source, request.memory.threads);
   GraphList graphs(static_cast<size_t>(source.graphs()));
   std::iota(graphs.begin(), graphs.end(), int64_t{0});
   const BlockLimits limits = limits_of(request.recipe.training);
@@ -19,9 +19,8 @@ void predict_blocks(const BlockSource& source, const Objective& objective, const
        .shapes = shapes,
        .objective = &objective,
        .limits = limits,
-       .threads = request.threads,
+       .memory = request.memory,
        .predicted = {graphs},
-       .outside_ledger = request.outside_ledger,
        .later = bytes_to_predict_on_ranks(objective, shapes, limits, {graphs}, ranks_of(request.exchange))},
       request.device, request.rehearsal);
   if (request.rehearsal != nullptr) return;

@@ -22,8 +22,7 @@ Findings evaluate_within_budget(const EvaluateRequest& request) {
   const RunEvaluation& asked = request.asked;
   return do_within(
       {.purpose = "to evaluate " + asked.folder.root.string(),
-       .bytes = request.budget,
-       .outside_ledger = asked.outside_ledger,
+       .memory = asked.memory,
        .release = request.release},
       [&] {
         check_data(asked.data, asked.folder, {.full = request.verify_all});
@@ -38,7 +37,7 @@ int64_t budget_to_evaluate(EvaluateRequest request) {
   RunEvaluation& asked = request.asked;
   asked.recipe = load_run_recipe(asked.folder.recipe());
   asked.data = nearest_copy(asked.data);
-  return budget_of([&](Rehearsal& rehearsal) { rehearse(asked, rehearsal); }, asked.outside_ledger);
+  return budget_of([&](Rehearsal& rehearsal) { rehearse(asked, rehearsal); }, asked.memory);
 }
 
 Findings evaluate_run(EvaluateRequest request) {

@@ -10,7 +10,6 @@ namespace plimsoll {
 struct EvaluateRequest {
   RunEvaluation asked;      ///< Its recipe is replaced by that of the run.
   bool verify_all = false;  ///< Check the checksums of all columns, however large.
-  int64_t budget = 0;       ///< Bytes; 0: no budget.
   /// Lifts the limits that hold the process to the budget, before a refusal is explained.
   std::function<void()> release = [] {};
 };

@@ -10,6 +10,7 @@
 #include "engine/blocks/training_device.h"
 #include "engine/plan/rehearsal.h"
 #include "io/unsaved.h"
+#include "memory/memory_share.h"
 #include "run/run_folder.h"
 #include "telemetry/markup.h"
 
@@ -27,8 +28,7 @@ struct RunEvaluation {
   /// Number of windows of each recording to calibrate on; negative: as in the recipe.
   int64_t calibrate = -1;
   bool ablation = false;
-  int threads = 1;
-  int64_t outside_ledger = 0;  ///< Bytes of the budget that are not in the ledger.
+  MemoryShare memory = {};
   /// Connects the ranks that evaluate together, of which rank 0 writes; null without ranks.
   Exchange* exchange = nullptr;
   TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.

@@ -15,19 +15,17 @@ std::vector<SeededStage> stages_of(const Training& training, const Recipe& recip
   return stages;
 }
 
-std::unique_ptr<Training> open(TrainingInput input, const RunOptions& run) {
-  input.on_device = run.device != nullptr || run.device_budget;
-  const Task& task = find_task(input.recipe.task);
-  return task.open(std::move(input));
+std::unique_ptr<Training> open(const RunRequest& request) {
+  return find_task(request.recipe.task).open(request);
 }
 
 // The smallest budget of at least `budget` bytes with which the data can be opened. The memory for opening
 // depends on the cap, so budgets are tried: each refusal says how many bytes are missing.
-int64_t budget_to_open(const TrainingInput& input, const RunOptions& run, int64_t budget) {
+int64_t budget_to_open(const RunRequest& request, int64_t budget) {
   for (;;) {
-    Ledger::process().set_cap(budget - run.outside_ledger);
+    Ledger::process().set_cap(budget - request.memory.outside_ledger);
     try {
-      open(input, run);
+      open(request);
       return budget;
     } catch (const BudgetExceeded& refusal) {
       budget += refusal.bytes_missing();
@@ -37,20 +35,22 @@ int64_t budget_to_open(const TrainingInput& input, const RunOptions& run, int64_
 
 }  // namespace
 
-StagePlans plan_run(const TrainingInput& input, const RunOptions& run) {
-  return plan_stages(stages_of(*open(input, run), input.recipe), run);
+StagePlans plan_run(const RunRequest& request) {
+  return plan_stages(stages_of(*open(request), request.recipe), request.stage_options());
 }
 
-StagePlans plan_without_data(const TrainingInput& input, RunOptions run) {
+StagePlans plan_without_data(const RunRequest& request) {
+  RunOptions run = request.stage_options();
   run.without_data = true;
-  return plan_run(input, run);
+  return plan_stages(stages_of(*open(request), request.recipe), run);
 }
 
-StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_t budget,
-                              const BudgetExceeded* refusal) {
+StagePlans plan_beyond_budget(RunRequest request, const BudgetExceeded* refusal) {
   Ledger& ledger = Ledger::process();
-  const int64_t outside = run.outside_ledger;
-  run.cap = budget - outside;
+  const int64_t budget = request.memory.budget;
+  const int64_t outside = request.memory.outside_ledger;
+  request.memory.cap = budget - outside;
+  RunOptions run = request.stage_options();
   run.without_data = true;
   const auto stated = [outside](int64_t needed) { return outside == 0 ? needed : stated_budget(needed); };
   raise_cap_to_limits(outside);
@@ -59,10 +59,10 @@ StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_
   int64_t needed = refusal == nullptr ? 0 : budget + refusal->bytes_missing();
   try {
     ledger.begin_recent();
-    const auto training = open(input, run);
+    const auto training = open(request);
     opening = outside + ledger.recent_peak();
     ledger.begin_recent();
-    plans = plan_stages(stages_of(*training, input.recipe), run);
+    plans = plan_stages(stages_of(*training, request.recipe), run);
     needed = std::max(needed, stated(outside + ledger.recent_peak()));
   } catch (const BudgetExceeded&) {  // Even the limits of this machine are too low to find out.
     if (refusal != nullptr) throw BudgetExceeded(*refusal);
@@ -70,7 +70,7 @@ StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_
   }
   // Opening may need less memory under a lower cap.
   if (const int64_t of_run = std::max(needed, largest_budget(plans).min_budget); opening > of_run) {
-    needed = stated(budget_to_open(input, run, of_run));
+    needed = stated(budget_to_open(request, of_run));
     raise_cap_to_limits(outside);
   }
   for (auto& [stage, plan] : plans) {
@@ -80,12 +80,12 @@ StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_
   return plans;
 }
 
-StagePlans plan_within(const TrainingInput& input, const RunOptions& run, int64_t budget) {
-  if (budget <= run.outside_ledger) return plan_beyond_budget(input, run, budget, nullptr);
+StagePlans plan_within(const RunRequest& request) {
+  if (request.memory.is_below_floor()) return plan_beyond_budget(request, nullptr);
   try {
-    return input.recipe.memory.estimation == "static" ? plan_without_data(input, run) : plan_run(input, run);
+    return request.recipe.memory.estimation == "static" ? plan_without_data(request) : plan_run(request);
   } catch (const BudgetExceeded& refusal) {
-    return plan_beyond_budget(input, run, budget, &refusal);
+    return plan_beyond_budget(request, &refusal);
   }
 }
 

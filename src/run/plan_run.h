@@ -6,22 +6,21 @@
 namespace plimsoll {
 
 /// The plans of the stages of a run's first seed. Errors: those of Task::open() and plan_stages().
-StagePlans plan_run(const TrainingInput& input, const RunOptions& run);
+StagePlans plan_run(const RunRequest& request);
 
 /// Plans a run without running anything; no model is made. Errors: BudgetExceeded if not even what is known
 /// of the graphs fits.
-StagePlans plan_without_data(const TrainingInput& input, RunOptions run);
+StagePlans plan_without_data(const RunRequest& request);
 
-/// Plans a run that cannot start within `budget` bytes, so that the plans are not feasible. Raises the cap of
+/// Plans a run that cannot start within its budget, so that the plans are not feasible. Raises the cap of
 /// the ledger to the limits of the machine, permanently. `refusal` is the error that stopped an attempt, or
 /// null. Errors: `refusal`, or BudgetExceeded without one, if not even these limits hold what is known of the
 /// graphs.
-StagePlans plan_beyond_budget(const TrainingInput& input, RunOptions run, int64_t budget,
-                              const BudgetExceeded* refusal);
+StagePlans plan_beyond_budget(RunRequest request, const BudgetExceeded* refusal);
 
-/// Plans a run within `budget` bytes, by the estimation that the recipe names; the plans are not feasible if
+/// Plans a run within its budget, by the estimation that the recipe names; the plans are not feasible if
 /// the run cannot start. Errors: those of plan_run(), but BudgetExceeded only as in plan_beyond_budget().
-StagePlans plan_within(const TrainingInput& input, const RunOptions& run, int64_t budget);
+StagePlans plan_within(const RunRequest& request);
 
 /// The fields of `device` in plan_json().
 Json device_plan_json(const DevicePlan& plan);

@@ -94,23 +94,23 @@ struct Need {
 
 // Plans the changed recipe. If recomputation is left to the budget, it is switched off, because each plan
 // would choose for itself otherwise.
-Need need_of(TrainingInput input, const RunOptions& run, const Change* change) {
-  if (input.recipe.training.gradient_checkpointing == "auto")
-    input.recipe.training.gradient_checkpointing = "off";
-  if (change != nullptr) change->make(input.recipe);
-  const StagePlans plans = plan_without_data(input, run);
+Need need_of(RunRequest request, const Change* change) {
+  if (request.recipe.training.gradient_checkpointing == "auto")
+    request.recipe.training.gradient_checkpointing = "off";
+  if (change != nullptr) change->make(request.recipe);
+  const StagePlans plans = plan_without_data(request);
   const MemoryPlan& plan = largest_budget(plans);
   return {plan.worst.peak_bytes, plan.min_budget};
 }
 
 }  // namespace
 
-std::vector<Saving> savings_of(const TrainingInput& input, const RunOptions& run) {
-  const Need now = need_of(input, run, nullptr);
+std::vector<Saving> savings_of(const RunRequest& request) {
+  const Need now = need_of(request, nullptr);
   std::vector<Saving> savings;
-  for (const Change& change : changes_of(input.recipe)) {
+  for (const Change& change : changes_of(request.recipe)) {
     try {
-      const Need then = need_of(input, run, &change);
+      const Need then = need_of(request, &change);
       if (then.block >= now.block && then.budget >= now.budget) continue;
       savings.push_back({change.text, now.block - then.block, now.budget - then.budget, change.same_weights});
     } catch (const UsageError&) {  // The number of heads does not divide the width.

@@ -20,6 +20,6 @@ struct Saving {
 /// limits, and running layers again in the backward pass. The recipe and each change are planned without
 /// running anything. Returns the changes that save memory, largest saving first. Errors: those of
 /// plan_without_data().
-std::vector<Saving> savings_of(const TrainingInput& input, const RunOptions& run);
+std::vector<Saving> savings_of(const RunRequest& request);
 
 }  // namespace plimsoll

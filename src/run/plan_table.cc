@@ -24,16 +24,18 @@ std::optional<MemoryPlan::Speed> PlannedSetting::within(int64_t budget) const {
   return best;
 }
 
-std::vector<PlannedSetting> plan_settings(const TrainingInput& input, RunOptions run, int64_t budget) {
-  if (!has_one_model(input.recipe.task))
-    throw UsageError("--table varies hidden channels and layers of one model, and task " + input.recipe.task +
+std::vector<PlannedSetting> plan_settings(RunRequest request) {
+  if (!has_one_model(request.recipe.task))
+    throw UsageError("--table varies hidden channels and layers of one model, and task " +
+                     request.recipe.task +
                      " has models with sizes of their own; plan it for one budget after the other");
-  const bool giant = kind_of(input.data) == "graph";
-  run.cap = budget - run.outside_ledger;
+  const bool giant = kind_of(request.data) == "graph";
+  const int64_t cap = request.memory.budget - request.memory.outside_ledger;
+  request.memory.cap = cap;
   std::vector<PlannedSetting> settings;
   for (const int64_t quarters : {2, 4, 8})
     for (const int64_t fewer : {1, 0}) {
-      TrainingInput changed = input;
+      RunRequest changed = request;
       const bool paths = changed.recipe.uses_paths();
       int64_t& hidden = paths ? changed.recipe.paths.hidden : changed.recipe.gnn.hidden;
       int64_t& layers = paths ? changed.recipe.paths.layers : changed.recipe.gnn.layers;
@@ -41,8 +43,8 @@ std::vector<PlannedSetting> plan_settings(const TrainingInput& input, RunOptions
       hidden = std::max<int64_t>(hidden * quarters / 4, 2);
       layers -= fewer;
       PlannedSetting setting{hidden, layers, MemoryPlan()};
-      Ledger::process().set_cap(*run.cap);  // A setting that was too large has raised the cap.
-      setting.plan = largest_budget(plan_within(changed, run, budget));
+      Ledger::process().set_cap(cap);  // A setting that was too large has raised the cap.
+      setting.plan = largest_budget(plan_within(changed));
       settings.push_back(std::move(setting));
     }
   return settings;

@@ -19,9 +19,9 @@ struct PlannedSetting {
 };
 
 /// Plans the recipe's model with half, the same and twice its hidden channels, each with one layer fewer and
-/// with all layers, for `budget` bytes, of which `run.outside_ledger` are not in the ledger. For one giant
-/// graph the number of layers stays, because each layer needs its hop. Errors: UsageError for a task whose
-/// model has other sizes; those of plan_within().
-std::vector<PlannedSetting> plan_settings(const TrainingInput& input, RunOptions run, int64_t budget);
+/// with all layers, within the budget of `request`. For one giant graph the number of layers stays, because
+/// each layer needs its hop. Errors: UsageError for a task whose model has other sizes; those of
+/// plan_within().
+std::vector<PlannedSetting> plan_settings(RunRequest request);
 
 }  // namespace plimsoll

@@ -34,8 +34,7 @@ int64_t predict_run(PredictionRequest request) {
     return find_task(request.recipe.task).predict(request);
   };
   const int64_t rows = do_within({.purpose = "to predict with " + request.folder.root.string(),
-                                  .bytes = request.budget,
-                                  .outside_ledger = request.outside_ledger,
+                                  .memory = request.memory,
                                   .release = request.release},
                                  predict, [&](Rehearsal& rehearsal) { rehearse(request, rehearsal); });
   if (!is_there_for_ranks(request.exchange, request.out / "manifest.json"))
@@ -46,7 +45,7 @@ int64_t predict_run(PredictionRequest request) {
 int64_t budget_to_predict(PredictionRequest request) {
   request.recipe = load_run_recipe(request.folder.recipe());
   request.data = nearest_copy(request.data);
-  return budget_of([&](Rehearsal& rehearsal) { rehearse(request, rehearsal); }, request.outside_ledger);
+  return budget_of([&](Rehearsal& rehearsal) { rehearse(request, rehearsal); }, request.memory);
 }
 
 }  // namespace plimsoll

@@ -12,6 +12,7 @@
 #include "engine/blocks/training_device.h"
 #include "engine/plan/rehearsal.h"
 #include "io/file.h"
+#include "memory/memory_share.h"
 #include "run/run_folder.h"
 #include "store/data_set.h"
 
@@ -26,9 +27,7 @@ struct PredictionRequest {
   bool force = false;       ///< Replace an existing output.
   bool embeddings = false;  ///< Write the input of the last layer, too.
   bool csv = false;         ///< Write predictions.csv in addition to the columns.
-  int threads = 1;
-  int64_t budget = 0;          ///< Bytes; 0: no budget.
-  int64_t outside_ledger = 0;  ///< Bytes of the budget that are not in the ledger.
+  MemoryShare memory = {};
   /// Connects the ranks that predict together, of which rank 0 writes; null without ranks.
   Exchange* exchange = nullptr;
   TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.

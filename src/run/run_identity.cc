@@ -58,8 +58,8 @@ EarlierRun read_manifest_or_checkpoints(const RunFolder& folder) {
 
 }  // namespace
 
-std::string identity_of(const TrainingInput& input, const TrainingData& data) {
-  Recipe recipe = input.recipe;
+std::string identity_of(const RunRequest& request, const TrainingData& data) {
+  Recipe recipe = request.recipe;
   const Recipe::Training defaults;
   if (find_task(recipe.task).can_be_made_longer()) {
     // A cosine schedule ends with the last epoch.
@@ -73,7 +73,7 @@ std::string identity_of(const TrainingInput& input, const TrainingData& data) {
   const std::string text = identity_yaml(recipe) + data.identity().dump();
   Hasher hasher;
   hasher.add(text.data(), text.size());
-  for (const fs::path& file : {fs::path(recipe.init_from), input.teacher}) {
+  for (const fs::path& file : {fs::path(recipe.init_from), request.teacher}) {
     if (file.empty()) continue;
     const MappedFile weights(file);
     hasher.add(weights.bytes().data(), weights.bytes().size());

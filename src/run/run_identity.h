@@ -11,7 +11,7 @@ namespace plimsoll {
 /// A hash of everything that decides the weights of a run: recipe, data and teacher. It does not cover what
 /// may change when a run continues: for most tasks the number of epochs, and for all the interval of
 /// checkpoints and the recomputation of layers. It does not cover how a process rounds.
-std::string identity_of(const TrainingInput& input, const TrainingData& data);
+std::string identity_of(const RunRequest& request, const TrainingData& data);
 
 /// The records of earlier processes about the run in a folder.
 struct EarlierRun {

@@ -17,20 +17,17 @@ using Clock = std::chrono::steady_clock;
 
 // Takes the memory that earlier stages left off the options of a stage.
 RunOptions after_earlier_stages(const StageMemory& memory, RunOptions run) {
-  run.outside_ledger += memory.left();
-  run.outside_varies = StageMemory::kLeftVaries;
-  if (run.cap) *run.cap -= memory.left();
+  run.memory = memory.share();
+  run.memory.outside_varies = StageMemory::kLeftVaries;
   return run;
 }
 
-RunOptions run_of(const StageRuns& runs, const SeededStage& seeded, bool alone) {
-  RunOptions run = runs.run;
-  run.folder = runs.folder->seed(seeded.seed) / seeded.stage.folder;
-  run.identity = fmt::format("{} seed {} {}", runs.identity, seeded.seed, seeded.stage.folder);
+// The options of a stage from those of the run.
+RunOptions options_of(const SeededStage& seeded, RunOptions run) {
+  run.folder = RunFolder{run.folder}.seed(seeded.seed) / seeded.stage.folder;
+  run.identity += fmt::format(" seed {} {}", seeded.seed, seeded.stage.folder);
   // A device that rounds differently gives other weights, so it is part of the identity.
   if (run.device != nullptr) run.identity += " on " + run.device->model();
-  run.progress = runs.progress_of(alone ? "train " + seeded.stage.name
-                                        : fmt::format("seed {} {}", seeded.seed, seeded.stage.name));
   if (run.writes()) make_folders(run.folder);
   barrier(run.exchange);  // A stage that is refused removes the run's folder, so all ranks wait here.
   return run;
@@ -38,22 +35,27 @@ RunOptions run_of(const StageRuns& runs, const SeededStage& seeded, bool alone) 
 
 }  // namespace
 
-std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const StageRuns& runs) {
+std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const RunOptions& run_options,
+                                     RunObserver& observer, const char* unit) {
   std::vector<TrainedStage> done;
   const bool alone = stages.size() == 1;
   for (const SeededStage& seeded : stages) {
     const auto start = Clock::now();
-    RunOptions run = run_of(runs, seeded, alone);
+    observer.on_stage(
+        alone ? "train " + seeded.stage.name : fmt::format("seed {} {}", seeded.seed, seeded.stage.name),
+        unit);
+    RunOptions run = options_of(seeded, run_options);
     std::optional<StageMemory> memory;
-    if (!alone) run = after_earlier_stages(memory.emplace(run.outside_ledger), std::move(run));
+    if (!alone) run = after_earlier_stages(memory.emplace(run.memory), std::move(run));
     StageReport report = seeded.stage.run(run);
     barrier(run.exchange);  // The next stage reads what rank 0 has written.
     if (report.was_there) continue;
     // A plan adds a margin for the differences of processes; this process ran within its cap.
     if (const int64_t cap = Ledger::process().cap(); cap < Ledger::kUnlimited)
-      report.fit.plan.min_budget = std::min(report.fit.plan.min_budget, run.outside_ledger + cap);
+      report.fit.plan.min_budget = std::min(report.fit.plan.min_budget, run.memory.outside_ledger + cap);
     report.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    report.measured_peak = memory ? memory->peak_anonymous() : run.outside_ledger + Ledger::process().peak();
+    report.measured_peak =
+        memory ? memory->peak_anonymous() : run.memory.outside_ledger + Ledger::process().peak();
     done.push_back({seeded.seed, std::move(report)});
   }
   return done;
@@ -66,7 +68,7 @@ StagePlans plan_stages(std::span<const SeededStage> stages, const RunOptions& ru
       plans.emplace_back(seeded.stage.name, seeded.stage.plan(run));
       continue;
     }
-    const StageMemory memory(run.outside_ledger);
+    const StageMemory memory(run.memory);
     plans.emplace_back(seeded.stage.name, seeded.stage.plan(after_earlier_stages(memory, run)));
   }
   return plans;

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "run/run_folder.h"
+#include "run/run_observer.h"
 #include "run/stage.h"
 
 namespace plimsoll {
@@ -23,20 +23,13 @@ struct SeededStage {
   Stage stage;
 };
 
-/// How the stages of a run are run.
-struct StageRuns {
-  const RunFolder* folder = nullptr;
-  /// Options of all stages; run_stages() sets folder, identity and progress for each stage.
-  RunOptions run = {};
-  std::string identity = {};  ///< Identity of recipe and data, without the seed.
-  /// Makes the progress callback of a stage that starts.
-  std::function<decltype(RunOptions::progress)(const std::string& title)> progress_of = {};
-};
-
-/// Runs stages one after the other. Each stage's plan accounts for the memory left by earlier ones
+/// Runs stages one after the other. `run` has the folder of the run and the identity of its recipe and data;
+/// a stage has a folder and an identity below these. `observer` learns of each stage; `unit` is what its
+/// progress counts. Each stage's plan accounts for the memory left by earlier ones
 /// (engine/plan/stage_memory.h). In a run of several ranks all of them finish a stage before the next starts.
 /// Errors: those of the stages.
-std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const StageRuns& runs);
+std::vector<TrainedStage> run_stages(std::span<const SeededStage> stages, const RunOptions& run,
+                                     RunObserver& observer, const char* unit);
 
 /// The plans of stages, by name.
 using StagePlans = std::vector<std::pair<std::string, MemoryPlan>>;

@@ -7,14 +7,14 @@
 #include "engine/plan/planner.h"
 #include "engine/plan/rehearsal.h"
 #include "memory/ledger.h"
+#include "memory/memory_share.h"
 
 namespace plimsoll {
 
 /// The budget of a command. If it is too small, the error names a budget that works.
 struct StatedBudget {
-  std::string purpose;         ///< The work within the budget: "to evaluate runs/gat".
-  int64_t bytes = 0;           ///< 0: no budget, and errors are those of the work.
-  int64_t outside_ledger = 0;  ///< Bytes of the budget that are not in the ledger.
+  std::string purpose;  ///< The work within the budget: "to evaluate runs/gat".
+  MemoryShare memory;   ///< Without a budget, errors are those of the work.
   /// Lifts the limits that hold the process to the budget.
   std::function<void()> release = [] {};
 };
@@ -24,7 +24,7 @@ using Rehearse = std::function<void(Rehearsal& rehearsal)>;
 
 /// The smallest budget with which the work works, in bytes. Errors: those of the work; BudgetExceeded if the
 /// cap of the ledger is too low for the rehearsal.
-int64_t budget_of(const Rehearse& rehearse, int64_t outside_ledger);
+int64_t budget_of(const Rehearse& rehearse, const MemoryShare& memory);
 
 /// Makes the error for a budget that lacks at least `missing` bytes: BudgetTooSmall, which names the smallest
 /// budget that works. Raises the cap of the ledger to the limits of the machine, permanently. Errors: those
@@ -34,14 +34,14 @@ BudgetTooSmall refusal_of(const StatedBudget& budget, int64_t missing, const Reh
 /// Calls work() within a budget. Errors: those of the work; if the budget is too small, that of refusal_of().
 template <typename Work>
 auto do_within(const StatedBudget& budget, const Work& work, const Rehearse& rehearse) {
-  if (budget.bytes > 0 && budget.bytes <= budget.outside_ledger) throw refusal_of(budget, 0, rehearse);
+  if (budget.memory.is_below_floor()) throw refusal_of(budget, 0, rehearse);
   int64_t missing = 0;
   try {
     return work();
   } catch (const BudgetTooSmall&) {  // A part of the work has refused the budget.
-    if (budget.bytes == 0) throw;
+    if (budget.memory.budget == 0) throw;
   } catch (const BudgetExceeded& refusal) {
-    if (budget.bytes == 0) throw;
+    if (budget.memory.budget == 0) throw;
     missing = refusal.bytes_missing();
   }
   throw refusal_of(budget, missing, rehearse);

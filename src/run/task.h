@@ -8,20 +8,11 @@
 
 #include "run/evaluation.h"
 #include "run/predictions.h"
+#include "run/run_request.h"
 #include "run/run_stages.h"
 #include "run/training_data.h"
 
 namespace plimsoll {
-
-/// The data and the recipe to train with.
-struct TrainingInput {
-  std::filesystem::path data;
-  Recipe recipe;
-  int threads = 1;                     ///< Number of threads that read the shapes of graphs.
-  ScratchSpace scratch = {};           ///< Space for the next blocks of one giant graph.
-  bool on_device = false;              ///< Whether blocks run on a GPU, or are planned for one (RunOptions).
-  std::filesystem::path teacher = {};  ///< Model file to use instead of a trained teacher.
-};
 
 /// A task on one data set, opened to train.
 class Training {
@@ -48,13 +39,13 @@ class Task {
 
   /// Whether one run can train several seeds.
   virtual bool takes_seeds() const { return false; }
-  /// Whether the task uses TrainingInput::teacher.
+  /// Whether the task uses RunRequest::teacher.
   virtual bool takes_teacher() const { return false; }
   /// Whether a run can be resumed with more epochs.
   virtual bool can_be_made_longer() const { return true; }
   /// Opens a data set to train. Errors: UsageError for data or a recipe that does not suit the task;
   /// InputError; those of TrainingData.
-  virtual std::unique_ptr<Training> open(TrainingInput input) const = 0;
+  virtual std::unique_ptr<Training> open(RunRequest request) const = 0;
   /// Evaluates what a run has trained. In a rehearsal the result is meaningless. Errors: UsageError,
   /// InputError, BudgetTooSmall.
   virtual Findings evaluate(const RunEvaluation& asked) const = 0;

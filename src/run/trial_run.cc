@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <sstream>
 
 #include "base/error.h"
 #include "base/seconds.h"
 #include "io/file.h"
+#include "run/train_run.h"
 
 namespace plimsoll {
 namespace {
@@ -28,6 +30,41 @@ class TrialFolder {
   fs::path path_;
 };
 
+// Measures the speed of a stage, and stops it after some seconds.
+class SpeedMeter final : public RunObserver {
+ public:
+  // `interrupt` also stops the stage; may be null.
+  SpeedMeter(double seconds, const std::atomic<bool>* interrupt) : seconds_(seconds), interrupt_(interrupt) {}
+
+  void on_progress(int64_t done, int64_t, const std::string&) override {
+    last_ = Clock::now();
+    last_done_ = done;
+    if (first_done_ < 0) {
+      first_ = last_;
+      first_done_ = done;
+    }
+    stop_ = (elapsed() >= seconds_ && last_done_ > first_done_) || was_interrupted();
+  }
+
+  bool was_interrupted() const { return interrupt_ != nullptr && *interrupt_; }
+  const std::atomic<bool>& stop() const { return stop_; }
+  // Graphs per second; 0 if too few steps were done.
+  double rate() const {
+    if (last_done_ <= first_done_ || elapsed() <= 0) return 0;
+    return static_cast<double>(last_done_ - first_done_) / elapsed();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double elapsed() const { return std::chrono::duration<double>(last_ - first_).count(); }
+
+  const double seconds_;
+  const std::atomic<bool>* const interrupt_;
+  std::atomic<bool> stop_ = false;
+  Clock::time_point first_{}, last_{};
+  int64_t first_done_ = -1, last_done_ = -1;
+};
+
 // Reads the first line of the first stage's journal.
 void read_counts(const fs::path& folder, TrialRun& trial) {
   std::error_code failed;
@@ -45,39 +82,23 @@ void read_counts(const fs::path& folder, TrialRun& trial) {
 
 }  // namespace
 
-TrialRun try_run(const TrainRequest& request, double seconds, const fs::path& scratch) {
+TrialRun try_run(const RunRequest& request, double seconds, const fs::path& scratch) {
   const TrialFolder folder(scratch);
-  std::atomic<bool> stop = false;
-  const std::atomic<bool>* const own = request.run.interrupt;
-  std::chrono::steady_clock::time_point first{}, last{};
-  int64_t done_first = -1, done_last = -1;
-  TrainRequest trial = request;
+  SpeedMeter meter(seconds, request.interrupt);
+  RunRequest trial = request;
   trial.folder = folder.path();
   trial.resume = trial.force = false;
   trial.seeds = 1;
-  trial.run.interrupt = &stop;
-  trial.progress_of = [&](const std::string&, const char*) {
-    return [&](int64_t done, int64_t, const std::string&) {
-      last = std::chrono::steady_clock::now();
-      done_last = done;
-      if (done_first < 0) {
-        first = last;
-        done_first = done;
-      }
-      const double elapsed = std::chrono::duration<double>(last - first).count();
-      stop = (elapsed >= seconds && done_last > done_first) || (own != nullptr && *own);
-    };
-  };
+  trial.interrupt = &meter.stop();
+  trial.observer = &meter;
   TrialRun found;
   try {
     found.seconds = train_run(trial).seconds;
   } catch (const Interrupted&) {
-    if (own != nullptr && *own) throw;
+    if (meter.was_interrupted()) throw;
   }
   read_counts(folder.path(), found);
-  const double elapsed = std::chrono::duration<double>(last - first).count();
-  if (done_last > done_first && elapsed > 0)
-    found.graphs_per_s = static_cast<double>(done_last - done_first) / elapsed;
+  found.graphs_per_s = meter.rate();
   return found;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "run/train_run.h"
+#include "run/run_request.h"
+#include "run/run_stages.h"
 
 namespace plimsoll {
 
@@ -14,7 +15,7 @@ struct TrialRun {
 
 /// Runs the first stage of `request` for `seconds` seconds, in a folder below `scratch` that is removed
 /// afterwards. Errors: those of train_run(); Interrupted if the request's own interrupt was set.
-TrialRun try_run(const TrainRequest& request, double seconds, const std::filesystem::path& scratch);
+TrialRun try_run(const RunRequest& request, double seconds, const std::filesystem::path& scratch);
 
 /// Expected seconds of a run of these stages; 0: not known. Each epoch trains and validates, where a
 /// validated graph counts half, at the speeds of the plans, corrected by the measured speed of the first

@@ -71,7 +71,7 @@ class EvaluationBudgetTest : public ::testing::Test {
       const auto& [data, task, keys] = runs()[r];
       const Recipe recipe = parse_recipe(
           "task: " + task + "\ntraining: {max_epochs: 1, batch_size: 64}\n" + keys, "recipe", {});
-      train_run({.input = {.data = folder_ / data, .recipe = recipe}, .folder = run(r).root});
+      train_run({.recipe = recipe, .data = folder_ / data, .folder = run(r).root});
     }
   }
   void TearDown() override {
@@ -100,8 +100,7 @@ class EvaluationBudgetTest : public ::testing::Test {
                                                .recipe = {},
                                                .data = folder_ / runs()[r].data,
                                                .split = split,
-                                               .threads = threads},
-                                     .budget = budget})
+                                               .memory = {.budget = budget, .threads = threads}}})
                     .json.dump();
               }};
     const bool embeddings = random() % 2 == 0 && runs()[r].task != "autoencoder" && !of_frames;
@@ -116,8 +115,7 @@ class EvaluationBudgetTest : public ::testing::Test {
                            .force = true,
                            .embeddings = embeddings,
                            .csv = csv,
-                           .threads = threads,
-                           .budget = budget});
+                           .memory = {.budget = budget, .threads = threads}});
               return read_text(out / "manifest.json");  // The manifest includes the checksum of each column.
             }};
   }

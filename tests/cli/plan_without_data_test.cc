@@ -93,7 +93,7 @@ class PlanWithoutDataTest : public ::testing::Test {
     Ledger::process().set_cap(Ledger::kUnlimited);
   }
 
-  TrainingInput input(const std::string& task, const std::vector<std::string>& overrides = {}) const {
+  RunRequest request(const std::string& task, const std::vector<std::string>& overrides = {}) const {
     std::string text = "task: " + task +
                        "\ntraining: {max_epochs: 1, batch_size: 16, block: {graphs: 8, seeds: 32}}\n"
                        "gnn: {hidden: 8, layers: 2}\ngat: {hidden: 4, layers: 2}\nvgae: {hidden: [8]}\n"
@@ -102,7 +102,7 @@ class PlanWithoutDataTest : public ::testing::Test {
     if (task.starts_with("tree")) text += "model: gtmp\n";
     if (!is_of_frames(task)) text += "split: {by: graph}\n";
     const char* const data = is_of_frames(task) ? "frames" : is_of_giant_graphs(task) ? "graph" : "graphs";
-    return {.data = folder_ / data, .recipe = parse_recipe(text, "recipe", overrides), .threads = 1};
+    return {.recipe = parse_recipe(text, "recipe", overrides), .data = folder_ / data};
   }
   static std::vector<std::string> tasks() {
     std::vector<std::string> tasks;
@@ -124,9 +124,9 @@ TEST_F(PlanWithoutDataTest, NeedsNoLessThanBlocksThatRun) {
   for (const std::string& task : tasks())
     for (const std::string& model : models_of(task)) {
       SCOPED_TRACE(task + ", " + model);
-      const TrainingInput training_input = input(task, {"model=" + model});
-      const StagePlans plans = plan_without_data(training_input, {});
-      const StagePlans measured = plan_run(training_input, {});
+      const RunRequest planned = request(task, {"model=" + model});
+      const StagePlans plans = plan_without_data(planned);
+      const StagePlans measured = plan_run(planned);
       ASSERT_EQ(plans.size(), measured.size());
       for (size_t i = 0; i < plans.size(); ++i) {
         EXPECT_GE(plans[i].second.worst.peak_bytes, measured[i].second.worst.peak_bytes) << plans[i].first;
@@ -139,16 +139,17 @@ TEST_F(PlanWithoutDataTest, AnswersATinyBudgetAndSaysWhatWouldShrinkIt) {
   for (const std::string& task : tasks())
     for (const std::string& model : models_of(task)) {
       SCOPED_TRACE(task + ", " + model);
-      const TrainingInput training_input = input(task, {"model=" + model});
+      RunRequest planned = request(task, {"model=" + model});
       Ledger::process().set_cap(kTooSmall);
-      const MemoryPlan plan = largest_budget(plan_within(training_input, {}, kTooSmall));
+      planned.memory.budget = kTooSmall;
+      const MemoryPlan plan = largest_budget(plan_within(planned));
       EXPECT_FALSE(plan.feasible);
       EXPECT_GT(plan.min_budget, kTooSmall);
       Ledger::process().set_cap(plan.min_budget);
-      EXPECT_TRUE(largest_budget(plan_within(training_input, {}, plan.min_budget)).feasible)
-          << plan.min_budget;
+      planned.memory.budget = plan.min_budget;
+      EXPECT_TRUE(largest_budget(plan_within(planned)).feasible) << plan.min_budget;
       Ledger::process().set_cap(Ledger::kUnlimited);
-      EXPECT_FALSE(savings_of(training_input, {}).empty());
+      EXPECT_FALSE(savings_of(planned).empty());
     }
 }
 
@@ -156,8 +157,9 @@ TEST_F(PlanWithoutDataTest, IsMadeForAGpu) {
   for (const std::string& task : tasks())
     for (const std::string& model : models_of(task)) {
       SCOPED_TRACE(task + ", " + model);
-      for (const auto& [stage, plan] :
-           plan_without_data(input(task, {"model=" + model}), {.device_budget = int64_t{8} << 30})) {
+      RunRequest planned = request(task, {"model=" + model});
+      planned.device_budget = int64_t{8} << 30;
+      for (const auto& [stage, plan] : plan_without_data(planned)) {
         ASSERT_TRUE(plan.device) << stage;
         EXPECT_GT(plan.device->min_budget, 0) << stage;
       }
@@ -173,10 +175,10 @@ TEST_F(PlanWithoutDataTest, TakesEveryWordOfTheSchema) {
       SCOPED_TRACE(task + ", " + key + ": " + word);
       std::vector<std::string> overrides = {key + "=" + word};
       if (key.starts_with("paths.") && task == "graph_regression") overrides.emplace_back("model=sgmp");
-      const TrainingInput training_input = input(task, overrides);
+      const RunRequest checked = request(task, overrides);
       const auto outcome = [&](bool without_data) -> std::string {
         try {
-          without_data ? plan_without_data(training_input, {}) : plan_run(training_input, {});
+          without_data ? plan_without_data(checked) : plan_run(checked);
         } catch (const Error& error) {
           return error.what();
         }

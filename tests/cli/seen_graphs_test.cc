@@ -39,7 +39,7 @@ class SeenGraphsTest : public ::testing::Test {
     recipe_ = parse_recipe(
         "task: graph_classification\ngnn: {hidden: 4, layers: 1}\ntraining: {max_epochs: 1}\n" + keys,
         "recipe", {});
-    train_run({.input = {.data = folder_ / "data", .recipe = recipe_}, .folder = folder_ / "run"});
+    train_run({.recipe = recipe_, .data = folder_ / "data", .folder = folder_ / "run"});
   }
   EvaluatedGraphs judged_on(const std::string& data, bool old_file = false, const std::string& only = {}) {
     TrainedGnn gnn(RunFolder{folder_ / "run"}, recipe_, folder_ / data, kClasses);

@@ -31,7 +31,7 @@ class SmallestBudgetTest : public ::testing::Test {
   void TearDown() override { Ledger::process().set_cap(Ledger::kUnlimited); }
 
   // A run on one giant graph, whose topology may be large compared with a block.
-  TrainingInput any_input(std::mt19937_64& random, const std::string& estimation) {
+  RunRequest any_request(std::mt19937_64& random, const std::string& estimation) {
     const auto pick = [&](auto... values) {
       const std::vector list{values...};
       return list[random() % list.size()];
@@ -51,12 +51,13 @@ class SmallestBudgetTest : public ::testing::Test {
             std::to_string(pick(1, 3)) + ", batch_size: " + std::to_string(pick(64, 512)) +
             ", block: {seeds: " + std::to_string(pick(32, 256)) + "}}\n",
         "recipe", {});
-    return {.data = folder_ / "graph", .recipe = recipe, .threads = pick(1, 2, 3)};
+    return {.recipe = recipe, .data = folder_ / "graph", .memory = {.threads = pick(1, 2, 3)}};
   }
 
-  static MemoryPlan plan_of(const TrainingInput& input, int64_t budget) {
+  static MemoryPlan plan_of(RunRequest request, int64_t budget) {
     Ledger::process().set_cap(budget);
-    return largest_budget(plan_within(input, {.threads = input.threads}, budget));
+    request.memory.budget = budget;
+    return largest_budget(plan_within(request));
   }
 
   TempFolder folder_;
@@ -69,21 +70,21 @@ TEST_F(SmallestBudgetTest, OfAGiantGraphWorksAndLessIsRefused) {
   std::mt19937_64 random(58);
   // Torch keeps some hundred bytes from its first use on; they must be held before the first budget is named.
   for (int i = 0; i < 8; ++i) {
-    const TrainingInput input = any_input(random, "static");
-    plan_of(input, plan_of(input, kTooSmall).min_budget);
+    const RunRequest request = any_request(random, "static");
+    plan_of(request, plan_of(request, kTooSmall).min_budget);
   }
   int64_t most_above = 0;
   for (int i = 0; i < graphs; ++i) {
     for (const bool measured : {false, true}) {
       std::mt19937_64 same = random;
-      const TrainingInput input = any_input(measured ? random : same, measured ? "measured" : "static");
+      const RunRequest request = any_request(measured ? random : same, measured ? "measured" : "static");
       SCOPED_TRACE(testing::Message() << "graph " << i << (measured ? ", measured" : ", static"));
-      const MemoryPlan refused = plan_of(input, kTooSmall);
+      const MemoryPlan refused = plan_of(request, kTooSmall);
       EXPECT_FALSE(refused.feasible);
       const int64_t named = refused.min_budget;
-      const MemoryPlan works = plan_of(input, named);
+      const MemoryPlan works = plan_of(request, named);
       EXPECT_TRUE(works.feasible) << named << ", then " << works.min_budget;
-      const MemoryPlan less = plan_of(input, named - kLess - (measured ? kSeenFromAbove : 0));
+      const MemoryPlan less = plan_of(request, named - kLess - (measured ? kSeenFromAbove : 0));
       EXPECT_FALSE(less.feasible) << named << ", then " << less.min_budget;
       if (measured) most_above = std::max(most_above, named - less.min_budget);
     }
@@ -94,13 +95,11 @@ TEST_F(SmallestBudgetTest, OfAGiantGraphWorksAndLessIsRefused) {
 TEST_F(SmallestBudgetTest, OfAGiantGraphTrains) {
   std::mt19937_64 random(59);
   for (int i = 0; i < 3; ++i) {
-    const TrainingInput input = any_input(random, "measured");
-    const TrainRequest request{.input = input,
-                               .folder = folder_ / ("run-" + std::to_string(i)),
-                               .budget = plan_of(input, kTooSmall).min_budget,
-                               .run = {.threads = input.threads}};
-    Ledger::process().set_cap(request.budget);
-    EXPECT_FALSE(train_run(request).stages.empty()) << request.budget;
+    RunRequest request = any_request(random, "measured");
+    request.folder = folder_ / ("run-" + std::to_string(i));
+    request.memory.budget = plan_of(request, kTooSmall).min_budget;
+    Ledger::process().set_cap(request.memory.budget);
+    EXPECT_FALSE(train_run(request).stages.empty()) << request.memory.budget;
   }
 }
 

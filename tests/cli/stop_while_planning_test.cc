@@ -7,6 +7,7 @@
 #include "engine/fit/target_scale.h"
 #include "engine/plan/warm_up.h"
 #include "ops/allocator.h"
+#include "run/task.h"
 #include "run/train_run.h"
 #include "sample/block/forest_source.h"
 #include "sample/block/graph_set_source.h"
@@ -25,12 +26,12 @@ class StopWhilePlanningTest : public ::testing::Test {
   void SetUp() override { write_trees(folder_ / "graphs", 40, 1); }
   void TearDown() override { interrupt_requested = false; }
 
-  TrainingInput input(const std::string& task) const {
-    return {.data = folder_ / "graphs",
-            .recipe = parse_recipe("task: " + task +
+  RunRequest request(const std::string& task) const {
+    return {.recipe = parse_recipe("task: " + task +
                                        "\nmodel: gtmp\nsplit: {by: graph}\npaths: {hidden: 4, layers: 1}\n"
                                        "training: {max_epochs: 1000, batch_size: 8}\n",
-                                   "recipe", {})};
+                                   "recipe", {}),
+            .data = folder_ / "graphs"};
   }
 
   TempFolder folder_;
@@ -76,7 +77,7 @@ TEST_F(StopWhilePlanningTest, WhatReadsAllGraphsStopsAtTheNext) {
 TEST_F(StopWhilePlanningTest, APlanStops) {
   for (const char* const task : {"graph_classification", "node_regression", "tree_pretraining"}) {
     interrupt_requested = false;
-    const auto training = find_task(task).open(input(task));
+    const auto training = find_task(task).open(request(task));
     for (const bool without_data : {true, false}) {
       const auto stages = training->stages(42, {});
       interrupt_requested = true;
@@ -88,10 +89,10 @@ TEST_F(StopWhilePlanningTest, APlanStops) {
 
 TEST_F(StopWhilePlanningTest, ARunLeavesNoFolder) {
   interrupt_requested = true;
-  EXPECT_THROW(train_run({.input = input("graph_classification"),
-                          .folder = folder_ / "run",
-                          .run = {.interrupt = &interrupt_requested}}),
-               Interrupted);
+  RunRequest stopped = request("graph_classification");
+  stopped.folder = folder_ / "run";
+  stopped.interrupt = &interrupt_requested;
+  EXPECT_THROW(train_run(stopped), Interrupted);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
 }
 

@@ -19,7 +19,7 @@ from plimsoll.arguments import Budget, PathLike, Progress, texts, thread_count, 
 from plimsoll.data.predictions import Predictions
 from plimsoll.errors import BudgetExceeded, UsageError
 
-Request = TypeVar("Request", _torch.TrainRequest, _torch.EvaluateRequest, _torch.PredictionRequest)
+Request = TypeVar("Request", _torch.RunRequest, _torch.EvaluateRequest, _torch.PredictionRequest)
 Done = TypeVar("Done")
 
 
@@ -93,18 +93,18 @@ def train(
     """
     os.environ.setdefault("PLIMSOLL_PYTHON", sys.executable)  # For the process that sends the journal to run.trackers.
     request = _recipe_request(recipe, overrides)
-    request.set_data(Path(data))
+    request.data = Path(data)
     request.folder = Path(run)
     request.seeds = whole("seeds", seeds, 1, 1000)
     request.stages = texts("stages", stages)
     if teacher is not None:
-        request.set_teacher(Path(teacher))
+        request.teacher = Path(teacher)
     if resume and force:
         raise UsageError("resume and force: expected one of them")
     request.resume, request.force = bool(resume), bool(force)
     request.allow_other_rounding = bool(allow_other_rounding)
     group = group_name()
-    request.set_ranks(ranks())
+    request.ranks = ranks()
     try:
         done = json.loads(_within(request, budget, threads, lambda: _torch.train(request, progress, group)))
     except BudgetExceeded as error:
@@ -114,9 +114,9 @@ def train(
     _warn_of(done["unsaved"])
     return _report(run, done)
 
-def _recipe_request(recipe: PathLike | Mapping[str, Any], overrides: Mapping[str, Any] | None) -> _torch.TrainRequest:
+def _recipe_request(recipe: PathLike | Mapping[str, Any], overrides: Mapping[str, Any] | None) -> _torch.RunRequest:
     """Returns a request that has the recipe with its overrides. Errors: `UsageError`, `InputError`."""
-    request = _torch.TrainRequest()
+    request = _torch.RunRequest()
     if overrides is not None and not isinstance(overrides, Mapping):
         raise UsageError(f"overrides: is {type(overrides).__name__}, expected a mapping of keys such as training.max_epochs")
     given = [f"{key}={_text(value)}" for key, value in (overrides or {}).items()]

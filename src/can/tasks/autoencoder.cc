@@ -12,8 +12,8 @@ namespace {
 // An autoencoder learns benign windows, and reconstructs attacks badly.
 class AutoencoderTraining final : public DetectorTraining {
  public:
-  explicit AutoencoderTraining(TrainingInput input)
-      : DetectorTraining(std::move(input)), benign_(benign_split(split_, shapes_)) {}
+  explicit AutoencoderTraining(RunRequest request)
+      : DetectorTraining(std::move(request)), benign_(benign_split(split_, shapes_)) {}
 
   std::string model() const override { return "VGAE"; }
   std::string trained_on() const override {
@@ -26,7 +26,7 @@ class AutoencoderTraining final : public DetectorTraining {
     const auto options = [this, facts = facts()](const RunOptions& run) {
       return VgaeStageOptions{.source = &data_->source(),
                               .shapes = shapes_,
-                              .recipe = &input_.recipe,
+                              .recipe = &request_.recipe,
                               .split = &benign_,
                               .facts = facts,
                               .run = run};
@@ -45,8 +45,8 @@ class AutoencoderTraining final : public DetectorTraining {
 
 class AutoencoderTask final : public DetectorTask {
  public:
-  std::unique_ptr<Training> open(TrainingInput input) const override {
-    return std::make_unique<AutoencoderTraining>(std::move(input));
+  std::unique_ptr<Training> open(RunRequest request) const override {
+    return std::make_unique<AutoencoderTraining>(std::move(request));
   }
 };
 

@@ -16,7 +16,7 @@ class DetectionTraining final : public DetectorTraining {
     const auto options = [this, facts = facts()](const RunOptions& run) {
       return GatStageOptions{.source = &data_->source(),
                              .shapes = shapes_,
-                             .recipe = &input_.recipe,
+                             .recipe = &request_.recipe,
                              .split = &split_,
                              .facts = facts,
                              .run = run};
@@ -33,8 +33,8 @@ class DetectionTraining final : public DetectorTraining {
 
 class DetectionTask final : public DetectorTask {
  public:
-  std::unique_ptr<Training> open(TrainingInput input) const override {
-    return std::make_unique<DetectionTraining>(std::move(input));
+  std::unique_ptr<Training> open(RunRequest request) const override {
+    return std::make_unique<DetectionTraining>(std::move(request));
   }
 };
 

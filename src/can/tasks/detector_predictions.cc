@@ -27,15 +27,14 @@ void predict_classes(const Detector& detector, const WindowData& data, const Pre
 // Predicts for each window the reconstruction error.
 void predict_errors(const Detector& detector, const WindowData& data, const PredictionRequest& request,
                     PredictionWriter& writer) {
-  const auto shapes = read_shapes(data.source(), request.threads);
+  const auto shapes = read_shapes(data.source(), request.memory.threads);
   GraphList graphs(shapes.size());
   for (size_t g = 0; g < graphs.size(); ++g) graphs[g] = static_cast<int64_t>(g);
   Scorer scorer(detector,
                 {.source = &data.source(),
                  .shapes = shapes,
                  .limits = limits_of(request.recipe.training),
-                 .threads = request.threads,
-                 .outside_ledger = request.outside_ledger,
+                 .memory = request.memory,
                  .later = std::ssize(graphs) * int64_t{sizeof(float)},
                  .exchange = request.exchange,
                  .device = request.device,

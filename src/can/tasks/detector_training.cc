@@ -39,15 +39,15 @@ Findings DetectorTask::evaluate(const RunEvaluation& options) const {
   return {};
 }
 
-DetectorTraining::DetectorTraining(TrainingInput input) : input_(std::move(input)) {
-  require_kind(input_.data, input_.recipe, {"frames"});
-  data_.emplace(input_.data, input_.recipe, WindowDataOptions{.labels = true});
-  shapes_ = read_shapes(data_->source(), input_.threads);
-  split_ = detection_split(input_.recipe, *data_);
+DetectorTraining::DetectorTraining(RunRequest request) : request_(std::move(request)) {
+  require_kind(request_.data, request_.recipe, {"frames"});
+  data_.emplace(request_.data, request_.recipe, WindowDataOptions{.labels = true});
+  shapes_ = read_shapes(data_->source(), request_.memory.threads);
+  split_ = detection_split(request_.recipe, *data_);
 }
 
 DetectorFacts DetectorTraining::facts() const {
-  const Recipe& recipe = input_.recipe;
+  const Recipe& recipe = request_.recipe;
   const Json windows = {{"features", recipe.data.features},
                         {"window", recipe.data.window.text()},
                         {"stride", recipe.data.stride.text()}};
@@ -72,10 +72,10 @@ const TrainedStage* DetectorTraining::finish(const std::vector<TrainedStage>& st
                                              const RunOptions& run) {
   shapes_ = {};
   split_ = {};
-  Recipe recipe = input_.recipe;
+  Recipe recipe = request_.recipe;
   if (recipe.data.calibration > 0) {
     recipe.data.calibration = 0;
-    data_.emplace(input_.data, recipe, WindowDataOptions{.labels = true});
+    data_.emplace(request_.data, recipe, WindowDataOptions{.labels = true});
   }
   const auto model = [&](const TrainedStage& stage) {
     return folder.seed(stage.seed) / stage.report.stage / "model.safetensors";
@@ -84,7 +84,7 @@ const TrainedStage* DetectorTraining::finish(const std::vector<TrainedStage>& st
     if (!is_fused(stage.report.stage)) continue;
     RunOptions fusion_run = run;
     std::optional<StageMemory> memory;
-    if (stages.size() > 1) fusion_run.outside_ledger += memory.emplace(run.outside_ledger).left();
+    if (stages.size() > 1) fusion_run.memory = memory.emplace(run.memory).share();
     learn_fusion(model(stage), *data_, recipe, fusion_run);
   }
   const TrainedStage* const best = chosen(stages);

@@ -15,7 +15,7 @@ namespace plimsoll {
 class DetectorTraining : public Training {
  public:
   /// Errors: those of Task::open().
-  explicit DetectorTraining(TrainingInput input);
+  explicit DetectorTraining(RunRequest request);
 
   const TrainingData& data() const override { return *data_; }
   std::string trained_on() const override;
@@ -33,7 +33,7 @@ class DetectorTraining : public Training {
   /// The contents of every detector's file except the weights.
   DetectorFacts facts() const;
 
-  const TrainingInput input_;
+  const RunRequest request_;
   std::optional<WindowData> data_;
   Vector<GraphShape, Tag::columns> shapes_;
   TrainingSplit split_;

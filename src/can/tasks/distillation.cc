@@ -9,16 +9,16 @@ namespace {
 // KD-GAT's pipeline, for each seed.
 class DistillationTraining final : public DetectorTraining {
  public:
-  explicit DistillationTraining(TrainingInput input)
-      : DetectorTraining(std::move(input)), facts_(facts()), identity_(data_->identity_hash()) {
-    if (!input_.recipe.init_from.empty())
+  explicit DistillationTraining(RunRequest request)
+      : DetectorTraining(std::move(request)), facts_(facts()), identity_(data_->identity_hash()) {
+    if (!request_.recipe.init_from.empty())
       throw UsageError("init_from is for tasks that train one model; a distillation takes --teacher FILE");
   }
 
   std::string model() const override { return "distillation"; }
 
   std::vector<Stage> stages(int64_t seed, const std::filesystem::path& folder) const override {
-    Recipe recipe = input_.recipe;
+    Recipe recipe = request_.recipe;
     recipe.seed = seed;
     return distillation_stages({.source = &data_->source(),
                                 .shapes = shapes_,
@@ -27,7 +27,7 @@ class DistillationTraining final : public DetectorTraining {
                                 .facts = facts_,
                                 .data = identity_,
                                 .folder = folder,
-                                .teacher = input_.teacher});
+                                .teacher = request_.teacher});
   }
 
  private:
@@ -53,8 +53,8 @@ class DistillationTask final : public DetectorTask {
   bool takes_teacher() const override { return true; }
   // Training the teacher for longer would change the teacher that students have already learned from.
   bool can_be_made_longer() const override { return false; }
-  std::unique_ptr<Training> open(TrainingInput input) const override {
-    return std::make_unique<DistillationTraining>(std::move(input));
+  std::unique_ptr<Training> open(RunRequest request) const override {
+    return std::make_unique<DistillationTraining>(std::move(request));
   }
 };
 

@@ -86,7 +86,7 @@ struct DetectorEvaluation {
         data(require_frames(options.data), evaluated_recipe(recipe, facts, options),
              {.known = known_of(facts)}),
         scorer{.limits = limits_of(recipe.training),
-               .threads = options.threads,
+               .memory = options.memory,
                .exchange = options.exchange,
                .device = options.device} {
     const BlockSource& source = data.source();
@@ -102,7 +102,7 @@ struct DetectorEvaluation {
     } else if (options.ablation) {
       throw UsageError("--ablation learns levels without a part from calibration windows; give --calibrate");
     }
-    shapes = read_shapes(source, options.threads);
+    shapes = read_shapes(source, options.memory.threads);
     int64_t longest = 0;
     for (const JudgedList& list : lists) {
       predicted.emplace_back(list.graphs);
@@ -144,9 +144,9 @@ struct DetectorEvaluation {
   }
 
   // Options for scoring after an earlier detector, whose remaining memory counts.
-  ScorerOptions options_after(const StageMemory& memory, int64_t outside_ledger) const {
+  ScorerOptions options_after(const StageMemory& memory) const {
     ScorerOptions options = scorer;
-    options.outside_ledger = outside_ledger + memory.left();
+    options.memory = memory.share();
     return options;
   }
 
@@ -165,13 +165,13 @@ struct DetectorEvaluation {
 
 // Scores by graph; NaN if not requested.
 DetectorScores scores_on(const RunDetector& run_detector, const DetectorEvaluation& inputs,
-                         int64_t outside_ledger, const BlockSource& source,
-                         std::span<const GraphShape> shapes, std::span<const JudgedList> lists) {
-  const StageMemory memory(outside_ledger);
+                         const BlockSource& source, std::span<const GraphShape> shapes,
+                         std::span<const JudgedList> lists) {
+  const StageMemory memory(inputs.scorer.memory);
   const Detector detector = load_detector(run_detector.file);
   std::vector<std::span<const int64_t>> predicted;
   for (const JudgedList& list : lists) predicted.emplace_back(list.graphs);
-  ScorerOptions options = inputs.options_after(memory, outside_ledger);
+  ScorerOptions options = inputs.options_after(memory);
   options.source = &source;
   options.shapes = shapes;
   Scorer scorer(detector, options, predicted);
@@ -181,19 +181,17 @@ DetectorScores scores_on(const RunDetector& run_detector, const DetectorEvaluati
   return scores;
 }
 
-DetectorScores scores_of(const RunDetector& run_detector, const DetectorEvaluation& inputs,
-                         int64_t outside_ledger) {
-  return scores_on(run_detector, inputs, outside_ledger, inputs.data.source(), inputs.shapes, inputs.lists);
+DetectorScores scores_of(const RunDetector& run_detector, const DetectorEvaluation& inputs) {
+  return scores_on(run_detector, inputs, inputs.data.source(), inputs.shapes, inputs.lists);
 }
 
 // Scores of calibration windows, each by the profile of the other half.
 Vector<float, Tag::columns> calibration_scores(const RunDetector& run_detector,
-                                               const DetectorEvaluation& inputs, int64_t outside_ledger) {
+                                               const DetectorEvaluation& inputs) {
   Vector<float, Tag::columns> all(inputs.shapes.size(), std::numeric_limits<float>::quiet_NaN());
   const auto add = [&](const WindowData& data, const JudgedList& list) {
-    const auto shapes = read_shapes(data.source(), inputs.scorer.threads);
-    const DetectorScores scores =
-        scores_on(run_detector, inputs, outside_ledger, data.source(), shapes, std::span(&list, 1));
+    const auto shapes = read_shapes(data.source(), inputs.scorer.memory.threads);
+    const DetectorScores scores = scores_on(run_detector, inputs, data.source(), shapes, std::span(&list, 1));
     for (const int64_t g : list.graphs) all[static_cast<size_t>(g)] = scores.scores[static_cast<size_t>(g)];
   };
   add(inputs.folds->first, inputs.folds->by_first);
@@ -204,10 +202,10 @@ Vector<float, Tag::columns> calibration_scores(const RunDetector& run_detector,
 // With calibration, replaces the scores of each model by its scores measured by the same benign windows, and
 // puts the fused scores of models of the same seed and profile statistics first.
 void add_calibrated(const DetectorEvaluation& inputs, const FusedScores& fused, bool ablation,
-                    int64_t outside_ledger, std::vector<DetectorScores>& detectors) {
+                    std::vector<DetectorScores>& detectors) {
   std::vector<Vector<float, Tag::columns>> calibration;
   for (const RunDetector& run_detector : inputs.files)
-    calibration.push_back(calibration_scores(run_detector, inputs, outside_ledger));
+    calibration.push_back(calibration_scores(run_detector, inputs));
   std::vector<std::string> statistics(statistic_names().begin(), statistic_names().end());
   std::vector<DetectorScores> rows;
   std::vector<DetectorScores> alone;
@@ -239,11 +237,10 @@ void add_calibrated(const DetectorEvaluation& inputs, const FusedScores& fused, 
 
 // Adds the fused scores of the models and profile statistics, by the levels of the trained detector of the
 // same seed.
-void add_fused(const DetectorEvaluation& inputs, bool ablation, int64_t outside_ledger,
-               std::vector<DetectorScores>& detectors) {
+void add_fused(const DetectorEvaluation& inputs, bool ablation, std::vector<DetectorScores>& detectors) {
   if (inputs.data.windows().tables().node_features != feature_tables("behaviour").node_features) return;
   const FusedScores fused(inputs.data, inputs.folds ? &*inputs.folds : nullptr, inputs.lists);
-  if (inputs.folds) return add_calibrated(inputs, fused, ablation, outside_ledger, detectors);
+  if (inputs.folds) return add_calibrated(inputs, fused, ablation, detectors);
   std::vector<DetectorScores> rows;
   for (size_t i = 0; i < detectors.size(); ++i) {
     if (part_of(detectors[i].name) != "gat") continue;
@@ -293,18 +290,16 @@ Findings judge_detector(const RunEvaluation& options) {
   const DetectorEvaluation inputs(options);
   const auto& [recipe, files, facts, data, calibration, folds, split, lists, predicted, shapes, scorer] =
       inputs;
-  const int64_t outside_ledger = options.outside_ledger;
   const BlockSource& source = data.source();
   Vector<uint8_t, Tag::columns> truth(shapes.size());
   std::ranges::transform(shapes, truth.begin(), [](const GraphShape& shape) { return shape.label == 1; });
   const WindowTimes times = window_times(data.windows(), data.frames());
   // Models come first, as tables and charts show them.
   std::vector<DetectorScores> detectors;
-  for (const RunDetector& run_detector : files)
-    detectors.push_back(scores_of(run_detector, inputs, outside_ledger));
+  for (const RunDetector& run_detector : files) detectors.push_back(scores_of(run_detector, inputs));
   Unsaved unsaved;
   const auto suspicious = show_attention(inputs, options, detectors, unsaved);
-  add_fused(inputs, options.ablation, outside_ledger, detectors);
+  add_fused(inputs, options.ablation, detectors);
   detectors.push_back(unknown_ids(data, facts.benign_ids));
   detectors.push_back(odd_timing(data, facts, split, truth));
 
@@ -338,20 +333,18 @@ Findings judge_detector(const RunEvaluation& options) {
 }
 
 int64_t budget_to_judge(const RunEvaluation& options) {
-  const int64_t outside_ledger = options.outside_ledger;
-  const int threads = options.threads;
   Ledger& ledger = Ledger::process();
   ledger.begin_recent();
   const DetectorEvaluation inputs(options);
   const Vector<uint8_t, Tag::columns> truth(inputs.shapes.size());
   const WindowTimes times = window_times(inputs.data.windows(), inputs.data.frames());
-  int64_t min = stated_budget(outside_ledger + ledger.recent_peak());
+  int64_t min = stated_budget(options.memory.outside_ledger + ledger.recent_peak());
   std::vector<Vector<float, Tag::columns>> scores;
   const auto plan = [&](const RunDetector& run_detector, const BlockSource& source,
                         std::span<const GraphShape> shapes,
                         const std::vector<std::span<const int64_t>>& predicted) {
-    const StageMemory memory(outside_ledger);
-    ScorerOptions scorer = inputs.options_after(memory, outside_ledger);
+    const StageMemory memory(options.memory);
+    ScorerOptions scorer = inputs.options_after(memory);
     scorer.source = &source;
     scorer.shapes = shapes;
     min = std::max(min, plan_scores(load_detector(run_detector.file), scorer, predicted).min_budget);
@@ -364,7 +357,7 @@ int64_t budget_to_judge(const RunEvaluation& options) {
   for (const RunDetector& run_detector : inputs.files)
     for (const auto& [data, list] : {std::pair(&inputs.folds->first, &inputs.folds->by_first),
                                      std::pair(&inputs.folds->second, &inputs.folds->by_second)})
-      plan(run_detector, data->source(), read_shapes(data->source(), threads), {list->graphs});
+      plan(run_detector, data->source(), read_shapes(data->source(), options.memory.threads), {list->graphs});
   return min;
 }
 

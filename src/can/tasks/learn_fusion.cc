@@ -31,7 +31,7 @@ GraphList enough_of(std::span<const int64_t> graphs) {
 void learn_fusion(const std::filesystem::path& model, const WindowData& data, const Recipe& recipe,
                   const RunOptions& run) {
   if (recipe.data.features != "behaviour") return;
-  const auto shapes = read_shapes(data.source(), run.threads);
+  const auto shapes = read_shapes(data.source(), run.memory.threads);
   const TrainingSplit split = detection_split(recipe, data);
   const GraphList benign = enough_of(benign_of(split.validation, shapes));
   const int64_t windows = std::ssize(benign);
@@ -40,8 +40,7 @@ void learn_fusion(const std::filesystem::path& model, const WindowData& data, co
   ScorerOptions options{.source = &data.source(),
                         .shapes = shapes,
                         .limits = {block.graphs, block.nodes, block.edges},
-                        .threads = run.threads,
-                        .outside_ledger = run.outside_ledger,
+                        .memory = run.memory,
                         .later = windows * static_cast<int64_t>(sizeof(float))};
   FusedRows rows;
   const bool other_vehicles = recipe.gat.id_dropout > 0;

@@ -32,9 +32,8 @@ PlanInput input_for(const ScorerOptions& options, const Objective& objective,
           .shapes = options.shapes,
           .objective = &objective,
           .limits = options.limits,
-          .threads = options.threads,
+          .memory = options.memory,
           .predicted = lists,
-          .outside_ledger = options.outside_ledger,
           .later = options.later + bytes_to_predict_on_ranks(objective, options.shapes, options.limits, lists,
                                                              ranks_of(options.exchange))};
 }

@@ -7,6 +7,7 @@
 
 #include "can/tasks/detector_file.h"
 #include "engine/plan/planned_engine.h"
+#include "memory/memory_share.h"
 #include "memory/vector.h"
 
 namespace plimsoll {
@@ -15,9 +16,8 @@ struct ScorerOptions {
   const BlockSource* source = nullptr;
   std::span<const GraphShape> shapes = {};  ///< One entry for each graph of the source.
   BlockLimits limits = {};
-  int threads = 1;
-  int64_t outside_ledger = 0;  ///< Bytes outside the ledger, as in PlanInput.
-  int64_t later = 0;           ///< Bytes needed later, as in PlanInput.
+  MemoryShare memory = {};
+  int64_t later = 0;  ///< Bytes needed later, as in PlanInput.
   Pressure* pressure = nullptr;
   Exchange* exchange = nullptr;      ///< Connects the ranks that score together; null: there are none.
   bool unknown_vehicle = false;      ///< Score graphs as if all their IDs were unknown.

@@ -27,8 +27,7 @@ void set_thresholds(Detector& detector, const BlockSource& source, std::span<con
   ScorerOptions options{.source = &source,
                         .shapes = shapes,
                         .limits = {block.graphs, block.nodes, block.edges},
-                        .threads = run.threads,
-                        .outside_ledger = run.outside_ledger,
+                        .memory = run.memory,
                         .later = static_cast<int64_t>(4 * benign.size() * sizeof(float)),
                         .pressure = run.pressure,
                         .exchange = run.exchange};

@@ -192,25 +192,25 @@ class Fit {
       held_.trace.start(options_.run.folder, held_.optimizer->steps(), engine_.runner());
     const Ledger& ledger = Ledger::process();
     const int64_t cap = ledger.cap();
-    journal_.write(
-        resumed_at_ > 0 ? "resume" : "start",
-        {{"training", training_count()},
-         {"validation", options_.split->validation.size()},
-         {"parameters", parameters_.count()},
-         {"epoch", position_.epoch},
-         {"step", position_.step},
-         {"max_epochs", training_.max_epochs},
-         {"batch_size", training_.batch_size},
-         {"process", ::getpid()},
-         {"threads", options_.run.threads},
-         {"blocks_in_flight", plan_.execution.blocks},
-         {"slab_bytes", plan_.execution.slab_bytes},
-         {"prefetch", plan_.execution.prefetch},
-         {"recompute", plan_.execution.recompute},
-         {"budget_bytes", cap == Ledger::kUnlimited ? Json() : Json(cap + options_.run.outside_ledger)},
-         {"planned_bytes", plan_.peak},
-         {"min_budget_bytes", plan_.min_budget},
-         {"device", device_ ? device_json(device_->use(*plan_.device)) : Json()}});
+    journal_.write(resumed_at_ > 0 ? "resume" : "start",
+                   {{"training", training_count()},
+                    {"validation", options_.split->validation.size()},
+                    {"parameters", parameters_.count()},
+                    {"epoch", position_.epoch},
+                    {"step", position_.step},
+                    {"max_epochs", training_.max_epochs},
+                    {"batch_size", training_.batch_size},
+                    {"process", ::getpid()},
+                    {"threads", options_.run.memory.threads},
+                    {"blocks_in_flight", plan_.execution.blocks},
+                    {"slab_bytes", plan_.execution.slab_bytes},
+                    {"prefetch", plan_.execution.prefetch},
+                    {"recompute", plan_.execution.recompute},
+                    {"budget_bytes",
+                     cap == Ledger::kUnlimited ? Json() : Json(cap + options_.run.memory.outside_ledger)},
+                    {"planned_bytes", plan_.peak},
+                    {"min_budget_bytes", plan_.min_budget},
+                    {"device", device_ ? device_json(device_->use(*plan_.device)) : Json()}});
   }
 
   void load(const TrainingState& into) {
@@ -276,7 +276,7 @@ class Fit {
       // Assumes that all epochs are as long as this one.
       const int64_t done = std::min(position_.step * training_.batch_size, epoch_count());
       const int64_t done_of_all = (position_.epoch - 1) * epoch_count() + done;
-      options_.run.progress(done_of_all, training_.max_epochs * epoch_count(), note_);
+      options_.run.observer->on_progress(done_of_all, training_.max_epochs * epoch_count(), note_);
       count_seconds();
       meter_.look();
       progress_.report(position_, done_of_all, training_.max_epochs * epoch_count());
@@ -481,7 +481,7 @@ FitResult fit(const FitOptions& given) {
     initial = init_from(options.recipe->init_from, options.objective->parameters(),
                         options.recipe->init_target_scale == "data");
   Fit run(options);
-  options.run.on_started();
+  options.run.observer->on_started();
   FitResult result = run.run();
   if (result.resumed_at == 0) result.initial = std::move(initial);
   return result;

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 
@@ -13,12 +12,14 @@
 #include "engine/data/curriculum.h"
 #include "engine/data/split.h"
 #include "engine/fit/checkpoint.h"
+#include "engine/fit/fit_observer.h"
 #include "engine/fit/initial_weights.h"
 #include "engine/fit/reading.h"
 #include "engine/fit/teacher_outputs.h"
 #include "engine/plan/device_run.h"
 #include "engine/plan/memory_plan.h"
 #include "engine/plan/plan_input.h"
+#include "memory/memory_share.h"
 #include "memory/pressure.h"
 #include "nn/objective.h"
 #include "sample/block/block.h"
@@ -34,24 +35,19 @@ struct RunOptions {
   /// The roundings of the run so far as JSON (engine/fit/rounding.h), written to checkpoints; empty: unknown.
   std::string roundings = {};
   bool resume = false;  ///< Continue from the last checkpoint, if there is one.
-  int threads = 1;
+  MemoryShare memory = {};
   int64_t prefetch = 2;  ///< Number of blocks read ahead, as far as the budget allows.
   /// For planning only: the model has no data, nothing that lives as long as the run is allocated, and
   /// nothing is run.
   bool without_data = false;
   std::optional<int64_t> device_budget = {};  ///< Budget of a GPU to plan for; only with without_data.
   TrainingDevice* device = nullptr;           ///< Blocks run on this device; null: on the CPU.
-  std::optional<int64_t> cap = {};            ///< Cap of the ledger; unset: the present cap.
-  int64_t outside_ledger = 0;                 ///< Bytes of the budget that are not in the ledger.
-  int64_t outside_varies = 0;                 ///< Same meaning as in PlanInput.
   int ranks = 1;  ///< Number of processes of the run. All see the same graphs and share their blocks.
   Exchange* exchange = nullptr;  ///< Connects the ranks; null without ranks, or if the run is only planned.
   Pressure* pressure = nullptr;  ///< While there is pressure, the run holds less memory; null: never.
   /// If set to true: finish the block, write a checkpoint, throw Interrupted.
   const std::atomic<bool>* interrupt = nullptr;
-  std::function<void()> on_started = [] {};  ///< Called when everything is allocated and planned.
-  std::function<void(int64_t done, int64_t total, const std::string& note)> progress =
-      [](int64_t, int64_t, const std::string&) {};
+  FitObserver* observer = &FitObserver::none();  ///< Follows the stage.
 
   /// Whether this process writes files and reports progress: only rank 0 does.
   bool writes() const { return rank_of(exchange) == 0; }

@@ -43,7 +43,7 @@ void ProgressEvents::report(const Position& position, int64_t done, int64_t tota
                 {"waited_reading", did.reading / seconds / workers},
                 {"waited_memory", did.memory / seconds / workers},
                 {"waited_order", did.order / seconds / workers},
-                {"binds", bottleneck(did, seconds, workers, run_.threads)},
+                {"binds", bottleneck(did, seconds, workers, run_.memory.threads)},
                 {"reruns", runner_.reruns()},
                 {"pressure", pressed ? run_.pressure->level() : 0},
                 {"pressure_reason", pressed ? run_.pressure->reason() : ""}};

@@ -90,7 +90,7 @@ MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
       .limits = limits_of(training),
       .lanes = lanes_of(training, options.objective->parameters()),
       .ranks = options.run.ranks,
-      .threads = options.run.threads,
+      .memory = options.run.memory,
       .prefetch = options.run.prefetch,
       .training = options.split->training,
       .seed = static_cast<uint64_t>(options.recipe->seed),
@@ -103,13 +103,10 @@ MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
       .estimation = options.run.without_data     ? "static"
                     : tries && device == nullptr ? "trial"
                                                  : "measured",
-      .outside_ledger = options.run.outside_ledger,
-      .outside_varies = options.run.outside_varies,
       .later = extra_bytes_after_fit(options),
       .optimizer_tensors = state_tensors(optimizer_options(training)),
       .device =
-          device != nullptr ? device->planned() : device_without_data(options.run, max_streams_of(options)),
-      .cap = options.run.cap};
+          device != nullptr ? device->planned() : device_without_data(options.run, max_streams_of(options))};
   if (options.run.without_data) input.missing = missing_of(options);
   MemoryPlan plan = make_plan(input);
   // The largest block of prediction ran there already. Lanes are made for the plan.

@@ -10,6 +10,7 @@
 #include "engine/blocks/block_terms.h"
 #include "engine/data/epoch_order.h"
 #include "engine/plan/planned_device.h"
+#include "memory/memory_share.h"
 
 namespace plimsoll {
 
@@ -32,7 +33,8 @@ struct PlanInput {
   BlockLimits limits = {};
   int64_t lanes = 1;  ///< Number of lanes of a training batch (engine/blocks/lane_tree.h).
   int ranks = 1;      ///< Number of ranks that share the lanes. The plan holds for any rank.
-  int threads = 1;
+  /// The plan divides the ledger's part of it.
+  MemoryShare memory = {};
   int64_t prefetch = 2;
 
   std::span<const int64_t> training = {};  ///< Training graphs; empty if the run only predicts.
@@ -48,15 +50,11 @@ struct PlanInput {
   /// (runs probes and the worst training block), or trial (runs the worst block of each kind and a whole
   /// step).
   std::string estimation = "measured";
-  int64_t outside_ledger = 0;  ///< Bytes of the budget that are not in the ledger: floor and slack.
-  /// Bytes by which outside_ledger may be larger in another run; only min_budget includes them.
-  int64_t outside_varies = 0;
   int64_t later = 0;  ///< Bytes that the caller takes during the run, such as scores.
   PendingAllocation missing = {};
   /// Number of tensors that the optimizer keeps per parameter, each of the parameter's shape.
   int64_t optimizer_tensors = 0;
   std::optional<PlannedDevice> device = {};  ///< If set, the run is planned for this device, too.
-  std::optional<int64_t> cap = {};           ///< Cap of the ledger; unset: the present cap.
 
   BlockShapes block_shapes() const { return {shapes, source->prefix_shapes()}; }
   EpochOrder order() const { return {training, curriculum, seed, fresh_epochs}; }

@@ -52,7 +52,7 @@ class Planner {
     // The memory that planning itself used counts as well.
     if (!without_data())
       plan.peak =
-          std::max(plan.peak, in_.outside_ledger +
+          std::max(plan.peak, in_.memory.outside_ledger +
                                   std::max({peak_before_, probes_peak_, Ledger::process().recent_peak()}) +
                                   heap_per_block_);
     if (in_.estimation == "trial" && plan.feasible) try_out(in_, plan.execution, prediction.worst, plan);
@@ -61,7 +61,7 @@ class Planner {
       plan.why_inexact = "nothing was run: needs are upper bounds";
     // A run makes this plan itself, within its budget.
     if (probes_peak_ > 0)
-      plan.min_budget = std::max(plan.min_budget, stated(in_.outside_ledger + probes_peak_));
+      plan.min_budget = std::max(plan.min_budget, stated(in_.memory.outside_ledger + probes_peak_));
     plan.seconds = seconds_since(start_);
     return plan;
   }
@@ -89,7 +89,7 @@ class Planner {
       return again;
     }
     whole.recompute_note =
-        whole.execution.blocks == in_.threads ? "not needed: all threads have a block" : "no gain";
+        whole.execution.blocks == in_.memory.threads ? "not needed: all threads have a block" : "no gain";
     return whole;
   }
 
@@ -200,7 +200,7 @@ class Planner {
       needs.exchange = LaneExchange::bytes(in_.objective->parameters(), in_.lanes, in_.ranks);
     needs.lists = list_bytes() + in_.later;
     needs.fixed = ledger.held() + in_.missing.sum() + needs.gradients + needs.exchange + needs.lists;
-    needs.cap = in_.cap.value_or(ledger.cap());
+    needs.cap = in_.memory.cap.value_or(ledger.cap());
     return needs;
   }
 
@@ -232,7 +232,7 @@ class Planner {
   // Chooses the number of blocks in flight, and divides the rest among graphs kept, prefetch and cache.
   void divide_ledger(MemoryPlan& plan, const Needs& needs) const {
     ExecutionPlan& execution = plan.execution;
-    int blocks = in_.threads;
+    int blocks = in_.memory.threads;
     while (blocks > 1 && needs.slab(blocks) < needs.ranges(blocks)) --blocks;
     execution.blocks = blocks;
     plan.feasible = needs.slab(blocks) >= needs.worst;
@@ -252,11 +252,13 @@ class Planner {
   // The smallest budget, and the budget and expected speed of each number of blocks in flight.
   void add_budgets(MemoryPlan& plan, const Needs& needs) const {
     ExecutionPlan& execution = plan.execution;
-    const auto budget_for = [&](int blocks) { return stated(in_.outside_ledger + needs.with(blocks)); };
+    const auto budget_for = [&](int blocks) {
+      return stated(in_.memory.outside_ledger + needs.with(blocks));
+    };
     plan.min_budget = budget_for(1);
     if (without_data())
-      plan.min_budget = std::max(plan.min_budget, stated(in_.outside_ledger + needs.fixed + probes_));
-    for (int blocks = 1; blocks <= in_.threads; ++blocks)
+      plan.min_budget = std::max(plan.min_budget, stated(in_.memory.outside_ledger + needs.fixed + probes_));
+    for (int blocks = 1; blocks <= in_.memory.threads; ++blocks)
       plan.speed.push_back({budget_for(blocks), blocks, execution.recompute,
                             seconds_per_graph_ > 0 ? blocks / seconds_per_graph_ : 0});
     execution.graphs_per_s = seconds_per_graph_ > 0 ? execution.blocks / seconds_per_graph_ : 0;
@@ -365,12 +367,12 @@ class Planner {
     add("prefetch", plan.execution.prefetch * needs.graphs);
     add("cache", plan.execution.cache_bytes);
     add("other", other + missing.output);
-    plan.peak = in_.outside_ledger + plan.heap;
+    plan.peak = in_.memory.outside_ledger + plan.heap;
     for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
   }
 
   int64_t stated(int64_t budget) const {
-    return in_.outside_ledger == 0 ? budget : stated_budget(budget + in_.outside_varies);
+    return in_.memory.outside_ledger == 0 ? budget : stated_budget(budget + in_.memory.outside_varies);
   }
 
   static MemoryPlan::Block worst_of(const PlannedWork& work) {
@@ -478,7 +480,7 @@ MemoryPlan make_plan(const PlanInput& input) {
   PlanInput host = input;
   if (input.device->blocks != nullptr) {
     require_feasible(device);
-    host.threads = std::min(input.threads, device.blocks);
+    host.memory.threads = std::min(input.memory.threads, device.blocks);
     host.recompute = device.recompute ? "on" : "off";
     host.later += device.staging;
     host.device->training = device.training;

@@ -26,8 +26,16 @@ int64_t left_outside(int64_t outside_ledger) {
 
 }  // namespace
 
-StageMemory::StageMemory(int64_t outside_ledger) : left_(left_outside(outside_ledger)), beside_(left_) {
+StageMemory::StageMemory(const MemoryShare& memory)
+    : memory_(memory), left_(left_outside(memory.outside_ledger)), beside_(left_) {
   Ledger::process().begin_recent();
+}
+
+MemoryShare StageMemory::share() const {
+  MemoryShare share = memory_;
+  share.outside_ledger += left_;
+  if (share.cap) *share.cap -= left_;
+  return share;
 }
 
 }  // namespace plimsoll

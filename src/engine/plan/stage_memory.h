@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "memory/budget_caps.h"
+#include "memory/memory_share.h"
 #include "memory/meter.h"
 
 namespace plimsoll {
@@ -13,22 +14,23 @@ namespace plimsoll {
 /// the cap of the process's ledger is lower by that. Not thread-safe; one at a time.
 class StageMemory {
  public:
-  /// `outside_ledger` are the bytes of the budget that are not in the ledger, floor and slack; 0 means that
-  /// there is no budget, and the cap stays. Starts the ledger's recent peak.
-  explicit StageMemory(int64_t outside_ledger);
+  /// `memory` is the share of the first stage. If nothing of it is outside the ledger, there is no budget,
+  /// and the cap stays. Starts the ledger's recent peak.
+  explicit StageMemory(const MemoryShare& memory);
   StageMemory(const StageMemory&) = delete;
   StageMemory& operator=(const StageMemory&) = delete;
 
-  /// Bytes that earlier stages left.
-  int64_t left() const { return left_; }
-  /// How much larger left() may be in another run, with holes in other places or after more stages. A stated
-  /// budget includes it, so that no later stage of a run is refused.
+  /// The share of this stage: without the bytes that earlier stages left.
+  MemoryShare share() const;
+  /// How much more earlier stages may leave in another run, with holes in other places or after more stages.
+  /// A stated budget includes it, so that no later stage of a run is refused.
   static constexpr int64_t kLeftVaries = kMiB;
   /// Maximum anonymous memory of the process since the stage started, in bytes, sampled.
   int64_t peak_anonymous() { return meter_.peak_anonymous(); }
 
  private:
-  int64_t left_;
+  MemoryShare memory_;  // The share of the first stage.
+  int64_t left_;        // Bytes that earlier stages left.
   BudgetCaps::Reservation beside_;
   Meter meter_;
 };

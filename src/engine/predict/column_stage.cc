@@ -44,17 +44,14 @@ PlanInput input_for(const ColumnOptions& options) {
           .shapes = options.shapes,
           .objective = options.objective,
           .limits = limits_of(options.recipe->training),
-          .threads = options.run.threads,
+          .memory = options.run.memory,
           .prefetch = options.run.prefetch,
           .predicted = {options.graphs},
           .estimation = options.run.without_data ? "static"
                         : tries_out              ? options.recipe->memory.estimation
                                                  : "measured",
-          .outside_ledger = options.run.outside_ledger,
-          .outside_varies = options.run.outside_varies,
           .later = kWriterBytes + bytes_on_ranks(options),
-          .device = device_without_data(options.run),
-          .cap = options.run.cap};
+          .device = device_without_data(options.run)};
 }
 
 std::optional<NpyView> find_column(const ColumnOptions& options, const ColumnFile& file,
@@ -89,7 +86,7 @@ ColumnResult write_column(const ColumnOptions& options, const std::filesystem::p
                           {"weights", key.weights},
                           {"blocks_in_flight", result.plan.execution.blocks},
                           {"slab_bytes", result.plan.execution.slab_bytes}});
-  options.run.on_started();
+  options.run.observer->on_started();
   const int64_t items = engine->items(options.graphs);
   const int64_t width = options.objective->outputs();
   int64_t done = 0;
@@ -97,7 +94,7 @@ ColumnResult write_column(const ColumnOptions& options, const std::filesystem::p
     predict_on_ranks(*engine, options.run.exchange, options.graphs, [&](std::span<const float> outputs) {
       if (writer != nullptr) writer->append(outputs);
       done += static_cast<int64_t>(outputs.size()) / width;
-      options.run.progress(done, items, options.name);
+      options.run.observer->on_progress(done, items, options.name);
       if (options.run.interrupt != nullptr && options.run.interrupt->load())
         throw Interrupted("interrupted while computing " + options.name +
                           "; to continue, add --resume to the same command");

@@ -167,7 +167,7 @@ class Layers {
     // wait for rows otherwise.
     const int64_t caches = std::min(layer_run.max_cache_bytes(), free / 2);
     const int64_t fit = std::max((free - caches) / each.sum(), std::min<int64_t>(free / each.sum(), 1));
-    const auto count = static_cast<int>(std::min<int64_t>(fit, options_.threads));
+    const auto count = static_cast<int>(std::min<int64_t>(fit, options_.memory.threads));
     if (count > 0) try {
         const BudgetCaps::Reservation heap(count * each.heap - kHeapOfWorker);
         return run(layer, layer_run, layer_run.begin(count, each), path);
@@ -199,10 +199,10 @@ class Layers {
   }
 
   // The budget for `needed` bytes of the ledger, including the bytes outside the ledger.
-  int64_t budget_for(int64_t needed) const { return stated_budget(options_.outside_ledger + needed); }
+  int64_t budget_for(int64_t needed) const { return stated_budget(options_.memory.outside_ledger + needed); }
 
   [[noreturn]] void throw_too_small(int64_t needed, const BudgetExceeded& refusal) const {
-    if (options_.outside_ledger == 0) throw refusal;
+    if (options_.memory.outside_ledger == 0) throw refusal;
     const int64_t missing = refusal.bytes_missing();
     const int64_t budget = budget_for(std::max(needed, Ledger::process().cap() + grown_ + missing));
     const PieceSize& largest = pieces_.largest;

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "engine/plan/rehearsal.h"
+#include "memory/memory_share.h"
 #include "nn/gnn.h"
 #include "rows/feature_file.h"
 #include "sample/topology/disk_topology.h"
@@ -15,8 +16,7 @@ namespace plimsoll {
 
 struct FullNeighbourOptions {
   std::filesystem::path scratch;   ///< An existing folder with space for layer_bytes().
-  int threads = 1;                 ///< Maximum number of threads; the budget may allow fewer.
-  int64_t outside_ledger = 0;      ///< Bytes of the budget that are not in the ledger; 0: there is no budget.
+  MemoryShare memory = {};         ///< There is no budget if nothing is outside the ledger.
   Rehearsal* rehearsal = nullptr;  ///< If set, it gets the needed budget, and no layer is run. May be null.
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };

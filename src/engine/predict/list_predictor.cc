@@ -13,9 +13,8 @@ PlannedEngine engine_for(const EvaluationInput& input, const Objective& objectiv
                         .shapes = input.shapes,
                         .objective = &objective,
                         .limits = input.limits,
-                        .threads = input.threads,
+                        .memory = input.memory,
                         .predicted = predicted,
-                        .outside_ledger = input.outside_ledger,
                         .later = later + bytes_to_predict_on_ranks(objective, input.shapes, input.limits,
                                                                    predicted, ranks_of(input.exchange))},
                        input.device, input.rehearsal);

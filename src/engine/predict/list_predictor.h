@@ -7,6 +7,7 @@
 #include "engine/blocks/exchange.h"
 #include "engine/model_file/gnn_file.h"
 #include "engine/plan/planned_engine.h"
+#include "memory/memory_share.h"
 #include "sample/block/batches.h"
 #include "sample/block/block.h"
 
@@ -18,8 +19,7 @@ struct EvaluationInput {
   std::span<const GraphShape> shapes;  ///< One entry per graph of the source.
   const GnnModel& model;
   BlockLimits limits;
-  int threads = 1;
-  int64_t outside_ledger = 0;        ///< Same meaning as in PlanInput.
+  MemoryShare memory = {};
   Exchange* exchange = nullptr;      ///< Connects the ranks that predict together; null without ranks.
   TrainingDevice* device = nullptr;  ///< Blocks run on this device; null: on the CPU.
   Rehearsal* rehearsal = nullptr;    ///< If set, it gets the needed budget, and no block is run. May be null.

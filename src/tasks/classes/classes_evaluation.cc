@@ -15,14 +15,13 @@ namespace {
 
 std::vector<ClassificationResult> evaluate_graphs(const RunEvaluation& asked, const TrainedGnn& gnn,
                                                   EvaluatedGraphs& evaluated) {
-  const auto shapes = read_shapes(gnn.data.source(), asked.threads);
+  const auto shapes = read_shapes(gnn.data.source(), asked.memory.threads);
   evaluated = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
   return evaluate_classifier({.source = gnn.data.source(),
                               .shapes = shapes,
                               .model = gnn.model,
                               .limits = limits_of(asked.recipe.training),
-                              .threads = asked.threads,
-                              .outside_ledger = asked.outside_ledger,
+                              .memory = asked.memory,
                               .exchange = asked.exchange,
                               .device = asked.device,
                               .rehearsal = asked.rehearsal,

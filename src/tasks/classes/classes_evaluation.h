@@ -37,8 +37,7 @@ auto evaluate_from_all_neighbours(const RunEvaluation& asked, const TrainedGnn& 
   const int64_t bytes = layer_bytes(gnn.model.gnn(), gnn.data.neighbours()->graph().nodes());
   const NewFolder scratch(layers_folder(asked.folder, bytes), /*replace=*/false);
   return evaluate(FullNeighbourOptions{.scratch = scratch.path(),
-                                       .threads = asked.threads,
-                                       .outside_ledger = asked.outside_ledger,
+                                       .memory = asked.memory,
                                        .rehearsal = asked.rehearsal,
                                        .progress = asked.progress});
 }

@@ -10,8 +10,8 @@ const GnnTask kGraphs{.head = GnnHead::graphs, .kinds = {"graph_set", "frames"}}
 // Trains a Gnn to predict the class of each graph.
 class GraphClassification final : public Task {
  public:
-  std::unique_ptr<Training> open(TrainingInput input) const override {
-    return open_gnn_training(std::move(input), kGraphs);
+  std::unique_ptr<Training> open(RunRequest request) const override {
+    return open_gnn_training(std::move(request), kGraphs);
   }
   Findings evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);

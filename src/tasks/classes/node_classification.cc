@@ -10,8 +10,8 @@ const GnnTask kNodes{.head = GnnHead::nodes, .kinds = {"graph_set", "graph", "fr
 // Trains a Gnn to predict the class of each labelled node, of small graphs or of one giant graph.
 class NodeClassification final : public Task {
  public:
-  std::unique_ptr<Training> open(TrainingInput input) const override {
-    return open_gnn_training(std::move(input), kNodes);
+  std::unique_ptr<Training> open(RunRequest request) const override {
+    return open_gnn_training(std::move(request), kNodes);
   }
   Findings evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);

@@ -10,18 +10,18 @@ namespace {
 
 class GnnTraining final : public Training {
  public:
-  GnnTraining(TrainingInput input, const GnnTask& task)
-      : input_(std::move(input)),
+  GnnTraining(RunRequest request, const GnnTask& task)
+      : request_(std::move(request)),
         head_(task.head),
-        data_((require_kind(input_.data, input_.recipe, task.kinds), input_.data), input_.recipe,
-              {.scratch = input_.scratch,
-               .on_device = input_.on_device,
-               .negatives = negatives(input_.recipe, task),
+        data_((require_kind(request_.data, request_.recipe, task.kinds), request_.data), request_.recipe,
+              {.scratch = request_.scratch,
+               .on_device = request_.is_on_device(),
+               .negatives = negatives(request_.recipe, task),
                .targets = task.targets,
                .forests = task.forests}),
-        shapes_(read_shapes(data_.source(), input_.threads)),
-        split_(split_for(input_.recipe, data_, shapes_)),
-        of_blocks_(block_recipe(input_.recipe, data_)),
+        shapes_(read_shapes(data_.source(), request_.memory.threads)),
+        split_(split_for(request_.recipe, data_, shapes_)),
+        of_blocks_(block_recipe(request_.recipe, data_)),
         identity_(data_.identity_hash()) {}
 
   static std::optional<int64_t> negatives(const Recipe& recipe, const GnnTask& task) {
@@ -29,7 +29,7 @@ class GnnTraining final : public Training {
   }
 
   const TrainingData& data() const override { return data_; }
-  std::string model() const override { return input_.recipe.model_name(); }
+  std::string model() const override { return request_.recipe.model_name(); }
 
   std::vector<Stage> stages(int64_t, const std::filesystem::path&) const override {
     const auto options = [this](const RunOptions& run) {
@@ -81,7 +81,7 @@ class GnnTraining final : public Training {
     return report;
   }
 
-  const TrainingInput input_;
+  const RunRequest request_;
   const GnnHead head_;
   const TrainingData data_;
   const Vector<GraphShape, Tag::columns> shapes_;
@@ -104,8 +104,8 @@ const GnnModel& require_same_features(const GnnModel& model, const BlockSource& 
 
 }  // namespace
 
-std::unique_ptr<Training> open_gnn_training(TrainingInput input, const GnnTask& task) {
-  return std::make_unique<GnnTraining>(std::move(input), task);
+std::unique_ptr<Training> open_gnn_training(RunRequest request, const GnnTask& task) {
+  return std::make_unique<GnnTraining>(std::move(request), task);
 }
 
 TrainedGnn::TrainedGnn(const std::filesystem::path& file, const Recipe& recipe,

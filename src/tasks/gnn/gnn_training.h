@@ -20,7 +20,7 @@ struct GnnTask {
 };
 
 /// Opens a data set to train a Gnn, which is one stage. Errors: those of Task::open().
-std::unique_ptr<Training> open_gnn_training(TrainingInput input, const GnnTask& task);
+std::unique_ptr<Training> open_gnn_training(RunRequest request, const GnnTask& task);
 
 /// A trained Gnn of a run, and data for it.
 struct TrainedGnn {

@@ -12,8 +12,8 @@ const GnnTask kPairs{.head = GnnHead::pairs, .kinds = {"graph"}};
 // Trains a Gnn to predict which pairs of nodes of one giant graph have an edge.
 class LinkPredictionTask final : public Task {
  public:
-  std::unique_ptr<Training> open(TrainingInput input) const override {
-    return open_gnn_training(std::move(input), kPairs);
+  std::unique_ptr<Training> open(RunRequest request) const override {
+    return open_gnn_training(std::move(request), kPairs);
   }
 
   Findings evaluate(const RunEvaluation& asked) const override {

@@ -31,21 +31,21 @@ TrainingSplit labelled(const TrainingSplit& split, std::span<const GraphShape> s
 // For comparison it also learns the classes from scratch.
 class TreeClassificationTraining final : public Training {
  public:
-  explicit TreeClassificationTraining(TrainingInput input)
-      : input_(std::move(input)),
-        data_((require_kind(input_.data, input_.recipe, kTrees.kinds), input_.data), input_.recipe,
-              {.scratch = input_.scratch, .forests = true}),
-        shapes_(read_shapes(data_.source(), input_.threads)),
-        split_(split_for(input_.recipe, data_, shapes_)),
+  explicit TreeClassificationTraining(RunRequest request)
+      : request_(std::move(request)),
+        data_((require_kind(request_.data, request_.recipe, kTrees.kinds), request_.data), request_.recipe,
+              {.scratch = request_.scratch, .forests = true}),
+        shapes_(read_shapes(data_.source(), request_.memory.threads)),
+        split_(split_for(request_.recipe, data_, shapes_)),
         labelled_(labelled(split_, shapes_)),
         identity_(data_.identity_hash()) {
-    if (!input_.recipe.init_from.empty())
+    if (!request_.recipe.init_from.empty())
       throw UsageError(
           "init_from is for tasks that train one model; task tree_classification pretrains its own");
   }
 
   const TrainingData& data() const override { return data_; }
-  std::string model() const override { return input_.recipe.model_name() + " on trees"; }
+  std::string model() const override { return request_.recipe.model_name() + " on trees"; }
   std::string trained_on() const override {
     const auto count = [](const GraphList& graphs) {
       return format_count(static_cast<int64_t>(graphs.size()));
@@ -56,7 +56,7 @@ class TreeClassificationTraining final : public Training {
   }
 
   std::vector<Stage> stages(int64_t seed, const std::filesystem::path& folder) const override {
-    Recipe pretraining = input_.recipe;
+    Recipe pretraining = request_.recipe;
     pretraining.seed = seed;
     Recipe classes = pretraining;
     classes.training.max_epochs = classes.fine_tuning.max_epochs;
@@ -110,7 +110,7 @@ class TreeClassificationTraining final : public Training {
             }};
   }
 
-  const TrainingInput input_;
+  const RunRequest request_;
   const TrainingData data_;
   const Vector<GraphShape, Tag::columns> shapes_;
   const TrainingSplit split_;
@@ -123,8 +123,8 @@ class TreeClassificationTask final : public Task {
   bool takes_seeds() const override { return true; }
   // After a longer pretraining the fine-tuned models would be others.
   bool can_be_made_longer() const override { return false; }
-  std::unique_ptr<Training> open(TrainingInput input) const override {
-    return std::make_unique<TreeClassificationTraining>(std::move(input));
+  std::unique_ptr<Training> open(RunRequest request) const override {
+    return std::make_unique<TreeClassificationTraining>(std::move(request));
   }
   Findings evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);

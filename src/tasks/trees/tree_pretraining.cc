@@ -17,21 +17,20 @@ namespace {
 // init_from.
 class TreePretrainingTask final : public Task {
  public:
-  std::unique_ptr<Training> open(TrainingInput input) const override {
-    return open_gnn_training(std::move(input), kTrees);
+  std::unique_ptr<Training> open(RunRequest request) const override {
+    return open_gnn_training(std::move(request), kTrees);
   }
 
   Findings evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kTrees);
-    const auto shapes = read_shapes(gnn.data.source(), asked.threads);
+    const auto shapes = read_shapes(gnn.data.source(), asked.memory.threads);
     const EvaluatedGraphs evaluated = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
     const auto results = evaluate_trees({.source = gnn.data.source(),
                                          .shapes = shapes,
                                          .model = gnn.model,
                                          .limits = limits_of(asked.recipe.training),
-                                         .threads = asked.threads,
-                                         .outside_ledger = asked.outside_ledger,
+                                         .memory = asked.memory,
                                          .exchange = asked.exchange,
                                          .device = asked.device,
                                          .rehearsal = asked.rehearsal,

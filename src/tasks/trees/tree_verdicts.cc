@@ -125,7 +125,7 @@ class TreeEvaluation {
       : asked_(asked),
         seeds_(trained_seeds(asked)),
         gnn_(asked.folder, asked.recipe, asked.data, kTreeClasses),
-        shapes_(read_shapes(gnn_.data.source(), asked.threads)),
+        shapes_(read_shapes(gnn_.data.source(), asked.memory.threads)),
         judged_(lists_to_judge(gnn_.data, shapes_, asked.recipe, gnn_.model, asked.split)),
         all_(judged_.lists),
         lists_(with_classes(all_, shapes_)) {}
@@ -183,8 +183,7 @@ class TreeEvaluation {
             .shapes = shapes_,
             .model = model,
             .limits = limits_of(asked_.recipe.training),
-            .threads = asked_.threads,
-            .outside_ledger = asked_.outside_ledger,
+            .memory = asked_.memory,
             .exchange = asked_.exchange,
             .device = asked_.device,
             .rehearsal = asked_.rehearsal,

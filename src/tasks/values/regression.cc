@@ -13,21 +13,20 @@ class RegressionTask final : public Task {
  public:
   explicit RegressionTask(GnnTask task) : task_(std::move(task)) {}
 
-  std::unique_ptr<Training> open(TrainingInput input) const override {
-    return open_gnn_training(std::move(input), task_);
+  std::unique_ptr<Training> open(RunRequest request) const override {
+    return open_gnn_training(std::move(request), task_);
   }
 
   Findings evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, task_);
-    const auto shapes = read_shapes(gnn.data.source(), asked.threads);
+    const auto shapes = read_shapes(gnn.data.source(), asked.memory.threads);
     const EvaluatedGraphs evaluated = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
     const auto results = evaluate_values({.source = gnn.data.source(),
                                           .shapes = shapes,
                                           .model = gnn.model,
                                           .limits = limits_of(asked.recipe.training),
-                                          .threads = asked.threads,
-                                          .outside_ledger = asked.outside_ledger,
+                                          .memory = asked.memory,
                                           .exchange = asked.exchange,
                                           .device = asked.device,
                                           .rehearsal = asked.rehearsal,

@@ -36,8 +36,8 @@ class DeviceDistillationTest : public OnEachDevice {
                               .folder = folder,
                               .teacher = {}})) {
       std::filesystem::create_directories(folder / stage.folder);
-      const StageReport report =
-          stage.run({.folder = folder / stage.folder, .identity = "test", .threads = 2, .device = device});
+      const StageReport report = stage.run(
+          {.folder = folder / stage.folder, .identity = "test", .memory = {.threads = 2}, .device = device});
       done.push_back(stage.name);
       if (!report.weights.empty()) done.push_back(report.weights);
     }

@@ -29,7 +29,7 @@ class DevicePredictionTest : public OnEachDevice {
             .shapes = shapes_,
             .objective = &objective,
             .limits = {4, 4096, 16384},
-            .threads = threads,
+            .memory = {.threads = threads},
             .predicted = {graphs_}};
   }
   void expect_same(const std::vector<float>& found, const std::vector<float>& on_host) {
@@ -80,7 +80,7 @@ TEST_P(DevicePredictionTest, ScoresOfAnAutoencoderAreTheSameForAnyDeviceBudget) 
                                     ScorerOptions{.source = &source_,
                                                   .shapes = shapes_,
                                                   .limits = {4, 4096, 16384},
-                                                  .threads = threads,
+                                                  .memory = {.threads = threads},
                                                   .device = device},
                                     std::vector<std::span<const int64_t>>{graphs_});
   };

@@ -36,7 +36,8 @@ class ScorerTest : public testing::Test {
   }
 
   ScorerOptions options(int threads = 1) {
-    return {.source = &source_, .shapes = shapes_, .limits = {4, 4096, 16384}, .threads = threads};
+    return {
+        .source = &source_, .shapes = shapes_, .limits = {4, 4096, 16384}, .memory = {.threads = threads}};
   }
   std::vector<float> scores(const Detector& detector, const GraphList& graphs, int threads = 1) {
     Scorer scorer(detector, options(threads), {graphs});

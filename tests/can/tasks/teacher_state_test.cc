@@ -123,15 +123,18 @@ class TeacherStateTest : public testing::TestWithParam<const char*> {
   StageResult train(const std::string& mode, int threads = 1, int64_t prefetch = 2) {
     const RunOptions run{.folder = folder_ / ("run " + std::to_string(runs_++)),
                          .identity = "test",
-                         .threads = threads,
+                         .memory = {.threads = threads},
                          .prefetch = prefetch};
     std::filesystem::create_directories(run.folder);
     return with_teacher(mode, [&](const TeacherOutputs& teacher) { return train(teacher, run); });
   }
 
   MemoryPlan plan(const TeacherOutputs& teacher, bool without_data = false, int threads = 1) {
-    const RunOptions run{
-        .folder = {}, .identity = {}, .threads = threads, .prefetch = 0, .without_data = without_data};
+    const RunOptions run{.folder = {},
+                         .identity = {},
+                         .memory = {.threads = threads},
+                         .prefetch = 0,
+                         .without_data = without_data};
     return is_vgae() ? plan_vgae(vgae_options(teacher, run)) : plan_gat(gat_options(teacher, run));
   }
   MemoryPlan plan(const std::string& mode) {
@@ -192,7 +195,7 @@ TEST_P(TeacherStateTest, BitsDoNotDependOnThreadsOrWhatIsReadAhead) {
 TEST_P(TeacherStateTest, TheSmallestBudgetIsEnoughAndChangesNoBit) {
   const StageResult ample = train("offload", 2);
   EXPECT_EQ(ample.fit.plan.execution.keep, 32 / 4);
-  const RunOptions run{.folder = folder_ / "least", .identity = "test", .threads = 2};
+  const RunOptions run{.folder = folder_ / "least", .identity = "test", .memory = {.threads = 2}};
   std::filesystem::create_directories(run.folder);
   with_teacher("offload", [&](const TeacherOutputs& teacher) {
     Ledger::process().begin_recent();

@@ -44,7 +44,7 @@ class VgaeStageTest : public testing::Test {
             .recipe = &recipe_,
             .split = &split,
             .facts = {.vocabulary = {}, .benign_ids = {{7}}},
-            .run = {.folder = folder_ / name, .identity = "test", .threads = 2}};
+            .run = {.folder = folder_ / name, .identity = "test", .memory = {.threads = 2}}};
   }
   std::string refused(const TrainingSplit& split) {
     const VgaeStageOptions stage = options(split, "refused");

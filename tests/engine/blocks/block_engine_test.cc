@@ -60,7 +60,7 @@ class BlockEngineTest : public ::testing::Test {
                       .shapes = shapes_,
                       .objective = &objective_,
                       .limits = kLimits,
-                      .threads = threads,
+                      .memory = {.threads = threads},
                       .training = batch_,
                       .epochs = 1,
                       .batch_size = 64,

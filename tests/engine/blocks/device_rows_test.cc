@@ -13,6 +13,7 @@
 #include "nn/link_prediction.h"
 #include "sample/neighbour/neighbour_source.h"
 #include "support/giant_graph.h"
+#include "support/stage_calls.h"
 #include "support/temp_folder.h"
 
 // Feature rows of a giant graph stay on a device if its budget has space for them; the bits are the same.
@@ -96,6 +97,11 @@ class DeviceRowsTest : public OnEachDevice {
     std::filesystem::create_directories(run);
     std::atomic<bool> stop = false;
     int64_t steps = 0;
+    StageCalls calls;
+    calls.started = [this] { asked_at_begin_ = asked_; };
+    calls.progress = [&](int64_t) {
+      if (++steps == stop_after) stop = true;
+    };
     const auto once = [&](bool resume) {
       return fit({.source = &source,
                   .shapes = shapes,
@@ -105,14 +111,10 @@ class DeviceRowsTest : public OnEachDevice {
                   .run = {.folder = run,
                           .identity = "test",
                           .resume = resume,
-                          .threads = 2,
+                          .memory = {.threads = 2},
                           .device = device,
                           .interrupt = &stop,
-                          .on_started = [this] { asked_at_begin_ = asked_; },
-                          .progress =
-                              [&](int64_t, int64_t, const std::string&) {
-                                if (++steps == stop_after) stop = true;
-                              }}});
+                          .observer = &calls}});
     };
     if (stop_after > 0) {
       EXPECT_THROW(once(false), Interrupted);

@@ -25,6 +25,7 @@
 #include "support/fake_nvml.h"
 #include "support/ledger_cap.h"
 #include "support/random_graphs.h"
+#include "support/stage_calls.h"
 #include "support/temp_folder.h"
 
 // A run whose blocks go to a device has the same bits for any device budget, number of blocks in flight and
@@ -84,6 +85,10 @@ class DeviceFitTest : public OnEachDevice {
     std::filesystem::create_directories(folder);
     std::atomic<bool> stop = false;
     int64_t steps = 0;
+    StageCalls calls;
+    calls.progress = [&](int64_t) {
+      if (++steps == stop_after) stop = true;
+    };
     const auto once = [&](const Objective& objective, const Objective* teacher, bool resume) {
       return fit({.source = of_graphs_,
                   .shapes = shapes_,
@@ -94,12 +99,10 @@ class DeviceFitTest : public OnEachDevice {
                   .run = {.folder = folder,
                           .identity = "test",
                           .resume = resume,
-                          .threads = threads,
+                          .memory = {.threads = threads},
                           .device = device,
                           .interrupt = &stop,
-                          .progress = [&](int64_t, int64_t, const std::string&) {
-                            if (++steps == stop_after) stop = true;
-                          }}});
+                          .observer = &calls}});
     };
     return make([&](const Objective& objective, const Objective* teacher) {
       if (stop_after > 0) {
@@ -362,7 +365,7 @@ TEST_P(DeviceFitTest, PlansAsItTrainsAndTriesThePlanOut) {
                      .objective = &objective,
                      .recipe = &recipe_,
                      .split = &split_,
-                     .run = {.threads = kThreads, .device = &on}});
+                     .run = {.memory = {.threads = kThreads}, .device = &on}});
   };
   for (const std::string estimation : {"measured", "trial"}) {
     const MemoryPlan plan = planned(estimation, device(kRoomy));
@@ -456,7 +459,7 @@ TEST_P(DeviceFitTest, ARefusedAllocationNeverChangesBits) {
                    .run = {.folder = folder,
                            .identity = "test",
                            .resume = resume,
-                           .threads = kThreads,
+                           .memory = {.threads = kThreads},
                            .device = &opened}})
                   .device->reruns;
     return model.parameters().hash();
@@ -503,7 +506,7 @@ TEST_P(DeviceFitTest, AFailedDeviceIsTold) {
          .objective = &objective,
          .recipe = &recipe_,
          .split = &split_,
-         .run = {.folder = folder, .identity = "test", .threads = kThreads, .device = &opened}});
+         .run = {.folder = folder, .identity = "test", .memory = {.threads = kThreads}, .device = &opened}});
   };
   train(0);
   const int64_t all = worked_;
@@ -536,6 +539,10 @@ TEST_P(DeviceFitDeathTest, KilledAndResumed) {
     const GATWithJK model({.num_ids = 50}, 3);
     const Classification objective(model);
     int64_t steps = 0;
+    StageCalls calls;
+    calls.progress = [&](int64_t) {
+      if (++steps == last_step) ::kill(::getpid(), SIGKILL);
+    };
     const FitResult found = fit({.source = &source_,
                                  .shapes = shapes_,
                                  .objective = &objective,
@@ -544,11 +551,9 @@ TEST_P(DeviceFitDeathTest, KilledAndResumed) {
                                  .run = {.folder = folder,
                                          .identity = "test",
                                          .resume = true,
-                                         .threads = kThreads,
+                                         .memory = {.threads = kThreads},
                                          .device = &device(kRoomy),
-                                         .progress = [&](int64_t, int64_t, const std::string&) {
-                                           if (++steps == last_step) ::kill(::getpid(), SIGKILL);
-                                         }}});
+                                         .observer = &calls}});
     return std::pair(model.parameters().hash(), found.resumed_at);
   };
   const std::string expected = trained("whole", 0).first;

@@ -32,13 +32,13 @@ class DeviceModelsTest : public OnEachDevice {
     const AnyModel any(random);
     const auto folder = folder_ / std::to_string(runs_++);
     std::filesystem::create_directories(folder);
-    FitResult fitted =
-        fit({.source = &graphs.source(),
-             .shapes = graphs.shapes,
-             .objective = any.objective.get(),
-             .recipe = &recipe,
-             .split = &split_,
-             .run = {.folder = folder, .identity = "test", .threads = threads, .device = &device}});
+    FitResult fitted = fit(
+        {.source = &graphs.source(),
+         .shapes = graphs.shapes,
+         .objective = any.objective.get(),
+         .recipe = &recipe,
+         .split = &split_,
+         .run = {.folder = folder, .identity = "test", .memory = {.threads = threads}, .device = &device}});
     std::filesystem::remove_all(folder);
     return {any.objective->parameters().hash(), std::move(fitted)};
   }

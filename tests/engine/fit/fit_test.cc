@@ -14,6 +14,7 @@
 #include "ops/allocator.h"
 #include "support/errors.h"
 #include "support/random_graphs.h"
+#include "support/stage_calls.h"
 #include "support/temp_folder.h"
 
 namespace plimsoll {
@@ -83,6 +84,8 @@ class FitTest : public ::testing::Test {
     const Objective& objective = trains_steep_ ? static_cast<const Objective&>(steep) : refused;
     std::filesystem::create_directories(folder_ / name);
     int64_t steps = 0;
+    StageCalls calls;
+    calls.progress = [&](int64_t) { step(++steps); };
     return fit({.source = &source_,
                 .shapes = shapes_,
                 .objective = &objective,
@@ -91,9 +94,9 @@ class FitTest : public ::testing::Test {
                 .run = {.folder = folder_ / name,
                         .identity = "test",
                         .resume = resume,
-                        .threads = 2,
+                        .memory = {.threads = 2},
                         .pressure = pressure,
-                        .progress = [&](int64_t, int64_t, const std::string&) { step(++steps); }}});
+                        .observer = &calls}});
   }
   std::string journal(const std::string& name) { return read_text(folder_ / name / "events.jsonl"); }
 

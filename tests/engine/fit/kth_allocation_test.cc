@@ -106,7 +106,7 @@ class Training {
                                        .shapes = shapes_,
                                        .objective = &objective_,
                                        .limits = kLimits,
-                                       .threads = threads,
+                                       .memory = {.threads = threads},
                                        .training = batch_,
                                        .epochs = 1,
                                        .batch_size = static_cast<int64_t>(batch_.size()),

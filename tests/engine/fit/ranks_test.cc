@@ -92,7 +92,7 @@ class RanksTest : public ::testing::Test {
                                     .run = {.folder = folder,
                                             .identity = "test",
                                             .resume = resume,
-                                            .threads = 1,
+                                            .memory = {.threads = 1},
                                             .ranks = ranks,
                                             .exchange = exchange,
                                             .interrupt = &interrupt}});

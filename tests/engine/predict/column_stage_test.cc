@@ -15,6 +15,7 @@
 #include "support/errors.h"
 #include "support/ledger_cap.h"
 #include "support/random_graphs.h"
+#include "support/stage_calls.h"
 #include "support/temp_folder.h"
 #include "support/thread_ranks.h"
 
@@ -44,7 +45,7 @@ class ColumnStageTest : public testing::Test {
             .graphs = graphs_,
             .name = "said",
             .data = "data1",
-            .run = {.folder = stage_, .identity = {}, .threads = threads}};
+            .run = {.folder = stage_, .identity = {}, .memory = {.threads = threads}}};
   }
   std::string bytes() { return read_text(columns_ / "said.npy"); }
 
@@ -93,7 +94,9 @@ TEST_F(ColumnStageTest, OneThatIsThereIsKept) {
   write_column(options(objective_), columns_);
   const auto written = std::filesystem::last_write_time(columns_ / "said.npy");
   ColumnOptions again = options(objective_, 2);
-  again.run.on_started = [] { FAIL() << "it is computed again"; };
+  StageCalls calls;
+  calls.started = [] { FAIL() << "it is computed again"; };
+  again.run.observer = &calls;
   const LedgerCap nothing_free(0);  // No memory is free, and none is needed.
   const ColumnResult result = write_column(again, columns_);
   EXPECT_FALSE(result.computed);
@@ -152,18 +155,20 @@ TEST_F(ColumnStageTest, AnInterruptLeavesNothingAndTheNextRunTheWhole) {
   std::atomic<bool> interrupt = false;
   ColumnOptions options = this->options(objective_, 2);
   options.run.interrupt = &interrupt;
-  options.run.progress = [&](int64_t done, int64_t, const std::string&) { interrupt = done >= 4; };
+  StageCalls calls;
+  calls.progress = [&](int64_t done) { interrupt = done >= 4; };
+  options.run.observer = &calls;
   EXPECT_THAT(error_text<Interrupted>([&] { write_column(options, columns_); }), HasSubstr("--resume"));
   EXPECT_TRUE(std::filesystem::is_empty(columns_));
   interrupt = false;
-  options.run.progress = [](int64_t, int64_t, const std::string&) {};
+  options.run.observer = &FitObserver::none();
   EXPECT_TRUE(write_column(options, columns_).computed);
   EXPECT_EQ(bytes(), whole);
 }
 
 TEST_F(ColumnStageTest, ABudgetThatIsTooSmallIsRefusedBeforeAnythingIsWritten) {
   ColumnOptions options = this->options(objective_);
-  options.run.outside_ledger = int64_t{64} << 20;
+  options.run.memory.outside_ledger = int64_t{64} << 20;
   const LedgerCap cap(256 << 10);
   EXPECT_THROW(write_column(options, columns_), Error);
   EXPECT_TRUE(std::filesystem::is_empty(columns_));

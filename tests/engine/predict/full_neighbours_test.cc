@@ -53,8 +53,7 @@ class FullNeighboursTest : public testing::Test {
       const Gnn& model, const GraphView& graph, DiskTopology& topology,
       const std::function<void()>& on_progress = [] {}, int threads = 2) const {
     const FullNeighbourOptions options{.scratch = folder_.path(),
-                                       .threads = threads,
-                                       .outside_ledger = kOutside,
+                                       .memory = {.outside_ledger = kOutside, .threads = threads},
                                        .progress = [&](int64_t, int64_t) { on_progress(); }};
     const std::vector<int64_t> nodes = {0, 1, 6, 4'000, kNodes - 1};
     std::vector<float> logits(nodes.size() * static_cast<size_t>(model.classes()));

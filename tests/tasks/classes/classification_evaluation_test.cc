@@ -33,7 +33,7 @@ TEST(ClassificationEvaluation, ALargerBudgetIsNeverRefusedWhereASmallerOneJudges
                                   .shapes = shapes,
                                   .model = model,
                                   .limits = {64, 4096, 16384},
-                                  .threads = 2,
+                                  .memory = {.threads = 2},
                                   .lists = lists})
                  .front()
                  .figures.items == kGraphs;

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "engine/fit/fit_observer.h"
+
+namespace plimsoll {
+
+/// Follows a run, and knows the process that it runs in. By default it does nothing.
+class RunObserver : public FitObserver {
+ public:
+  /// An observer that does nothing. Thread-safe.
+  static RunObserver& none() {
+    static RunObserver nothing;
+    return nothing;
+  }
+
+  /// A stage starts. `title` names it, and `unit` the graphs that its progress counts.
+  virtual void on_stage(const std::string& /*title*/, const char* /*unit*/) {}
+  /// Has the kernel hold the process to the budget during the run. Returns how, for the manifest; null if it
+  /// does not.
+  virtual Json enforce() { return {}; }
+  /// Ends what enforce() began, before a refusal is explained.
+  virtual void release() {}
+  /// Returns the memory used so far, for the manifest.
+  virtual Json memory() { return {}; }
+};
+
+}  // namespace plimsoll

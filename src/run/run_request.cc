@@ -1,0 +1,16 @@
+#include "run/run_request.h"
+
+namespace plimsoll {
+
+RunOptions RunRequest::stage_options() const {
+  return {.memory = memory,
+          .prefetch = prefetch,
+          .device_budget = device_budget,
+          .device = device,
+          .ranks = ranks,
+          .exchange = exchange,
+          .interrupt = interrupt,
+          .observer = observer};
+}
+
+}  // namespace plimsoll
