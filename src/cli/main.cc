@@ -1,8 +1,9 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,29 +44,24 @@ bool is_a_rank() {
          (is_set("SLURM_PROCID") && is_more_than_one("SLURM_STEP_NUM_TASKS"));
 }
 
-// The function that adds the verbs of these names.
-struct Verbs {
-  std::vector<std::string_view> names;
-  std::function<void(CLI::App&)> add;
-};
+// Whether the work of a verb belongs to a process of Python.
+template <typename Options>
+bool is_for_python(const Options& options, RunsIn where) {
+  if constexpr (requires { options.ranks; })
+    return (where != RunsIn::trainer && options.ranks > 1) ||
+           (where == RunsIn::python_as_rank && is_a_rank());
+  return false;
+}
 
-std::vector<Verbs> all_verbs(char** argv) {
-  // Errors of the recipe are reported before torch is loaded.
-  const auto train = [argv](const auto& options) {
-    load_recipe(options.recipe, options.overrides);
+// The table of verbs, in the order of the help.
+std::vector<Verb> all_verbs(char** argv) {
+  const auto run_elsewhere = [argv](const auto& options, RunsIn where) {
+    // Errors of the recipe are reported before torch is loaded.
+    if constexpr (requires { options.recipe; }) load_recipe(options.recipe, options.overrides);
+    if (is_for_python(options, where)) become_python(argv);
     become_trainer(argv);
   };
-  // torch's Python makes the process groups, and the floor of a rank is that of Python.
-  const auto share = [argv, train](const auto& options, bool is_shared) {
-    if (!is_shared) return train(options);
-    load_recipe(options.recipe, options.overrides);
-    become_python(argv);
-  };
-  const auto judge = [argv](const auto& options) {
-    if (options.ranks > 1 || is_a_rank()) become_python(argv);
-    become_trainer(argv);
-  };
-  return {
+  std::vector<Verb> verbs = {
       {{"ingest"}, add_ingest},
       {{"simulate"}, add_simulate},
       {{"split-edges"}, add_split_edges},
@@ -77,39 +73,28 @@ std::vector<Verbs> all_verbs(char** argv) {
       {{"stage"}, add_stage},
       {{"recipes"}, add_recipes},
       {{"job-report"}, add_job_report},
-      {{"plan"},
-       [share](CLI::App& app) {
-         add_plan(app, [share](const PlanOptions& options) { share(options, options.ranks > 1); });
-       }},
-      {{"train"},
-       [share](CLI::App& app) {
-         add_train(
-             app, [share](const TrainOptions& options) { share(options, options.ranks > 1 || is_a_rank()); });
-       }},
-      {{"slurm"}, [train](CLI::App& app) { add_slurm(app, train); }},
-      {{"evaluate"}, [judge](CLI::App& app) { add_evaluate(app, judge); }},
-      {{"predict"}, [judge](CLI::App& app) { add_predict(app, judge); }},
-      {{"top"}, add_top},
-      {{"compare"}, add_compare},
+  };
+  std::ranges::move(trainer_verbs(run_elsewhere), std::back_inserter(verbs));
+  const std::vector<Verb> others = {
+      {{"top"}, add_top},         {{"compare"}, add_compare},
 #ifdef PLIMSOLL_CAN
-      {{"windows"}, add_windows},
-      {{"convert"}, [argv](CLI::App& app) { add_convert(app, argv); }},
-      {{"check"}, add_check},
-      {{"calibrate"}, add_calibrate},
-      {{"detect"}, add_detect},
-      {{"detector"}, add_detector},
+      {{"windows"}, add_windows}, {{"convert"}, [argv](CLI::App& app) { add_convert(app, argv); }},
+      {{"check"}, add_check},     {{"calibrate"}, add_calibrate},
+      {{"detect"}, add_detect},   {{"detector"}, add_detector},
 #endif
   };
+  verbs.insert(verbs.end(), others.begin(), others.end());
+  return verbs;
 }
 
 // Adds only the verb that is used, because the options of all take 0.2 MiB of a budget; adds all if none is
 // used.
 void add_verbs(CLI::App& app, int argc, char** argv) {
-  const std::vector<Verbs> all = all_verbs(argv);
-  for (const Verbs& verbs : all)
-    for (const std::string_view name : verbs.names)
-      if (argc > 1 && name == argv[1]) return verbs.add(app);
-  for (const Verbs& verbs : all) verbs.add(app);
+  const std::vector<Verb> all = all_verbs(argv);
+  for (const Verb& verb : all)
+    for (const std::string_view name : verb.names)
+      if (argc > 1 && name == argv[1]) return verb.add(app);
+  for (const Verb& verb : all) verb.add(app);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/verbs.h"
 #include "config/recipe.h"
 
 namespace plimsoll {
@@ -108,6 +109,26 @@ void add_train(CLI::App& app, const std::function<void(const TrainOptions&)>& ru
 void add_slurm(CLI::App& app, const std::function<void(const SlurmOptions&)>& run);
 void add_evaluate(CLI::App& app, const std::function<void(const EvaluateOptions&)>& run);
 void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>& run);
+
+/// Where a verb that needs torch runs. Ranks run in Python, because torch's Python makes the process groups.
+enum class RunsIn {
+  trainer,           ///< plimsoll-train.
+  python_for_ranks,  ///< Python if --ranks is more than 1, else plimsoll-train.
+  python_as_rank     ///< The same, and Python if a launcher started this process as a rank.
+};
+
+/// The table of the verbs that need torch. Each calls run(options, where it runs).
+template <typename Run>
+std::vector<Verb> trainer_verbs(const Run& run) {
+  const auto verb = [&](std::string_view name, auto* add, RunsIn where) {
+    return Verb{{name}, [run, add, where](CLI::App& app) {
+                  add(app, [run, where](const auto& options) { run(options, where); });
+                }};
+  };
+  return {verb("plan", add_plan, RunsIn::python_for_ranks), verb("train", add_train, RunsIn::python_as_rank),
+          verb("slurm", add_slurm, RunsIn::trainer), verb("evaluate", add_evaluate, RunsIn::python_as_rank),
+          verb("predict", add_predict, RunsIn::python_as_rank)};
+}
 
 /// Identifies this build: the two programs refuse to work together if their builds differ.
 const char* build_id();

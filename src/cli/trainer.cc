@@ -38,15 +38,11 @@ int run_trainer(int argc, char** argv, Exchange* exchange, int sharers) {
   install_ledger_allocator();
 
   CLI::App app("Train graph neural networks inside a stated memory budget.", "plimsoll");
-  const auto run = [&](auto options) {
+  const auto run = [&](auto options, RunsIn) {
     options.resources.sharers = sharers;
     run_verb(options, exchange);
   };
-  add_plan(app, run);
-  add_train(app, run);
-  add_slurm(app, run);
-  add_evaluate(app, run);
-  add_predict(app, run);
+  for (const Verb& verb : trainer_verbs(run)) verb.add(app);
   return run_command(app, argc, argv);
 }
 

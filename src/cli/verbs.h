@@ -1,8 +1,17 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
+#include <string_view>
+#include <vector>
 
 namespace plimsoll {
+
+/// A row of the table of verbs: the function that adds the verbs of these names.
+struct Verb {
+  std::vector<std::string_view> names;
+  std::function<void(CLI::App&)> add;
+};
 
 // One file a verb: each adds its subcommand, whose callback does the work.
 void add_ingest(CLI::App& app);
