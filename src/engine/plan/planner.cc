@@ -13,11 +13,12 @@
 #include "engine/plan/blas_memory.h"
 #include "engine/plan/block_plan.h"
 #include "engine/plan/operation_names.h"
+#include "engine/plan/plan_details.h"
+#include "engine/plan/plan_needs.h"
 #include "engine/plan/planned_work.h"
 #include "engine/plan/probes.h"
 #include "engine/plan/sample_probes.h"
 #include "engine/plan/static_tape.h"
-#include "engine/plan/warm_up.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
 #include "ops/allocator.h"
@@ -35,7 +36,6 @@ class Planner {
 
   MemoryPlan run() {
     PlannedWork prediction(in_, WorkKind::prediction);
-    max_at_once_ = prediction.max_at_once;
     if (prediction.blocks > 0) measure(prediction, false);
     if (in_.offloaded_teacher != nullptr) {
       teaching_.emplace(in_, WorkKind::teaching);
@@ -43,10 +43,9 @@ class Planner {
     }
     MemoryPlan plan;
     if (in_.training.empty()) {
-      plan = divide(nullptr, prediction, false);
+      plan = divide({.prediction = prediction, .teaching = teaching()}, false);
     } else {
       PlannedWork training(in_, WorkKind::training);
-      max_at_once_ = std::max(max_at_once_, training.max_at_once);
       plan = with_training(training, prediction);
     }
     // The memory that planning itself used counts as well.
@@ -68,15 +67,16 @@ class Planner {
 
  private:
   MemoryPlan with_training(PlannedWork& training, const PlannedWork& prediction) {
+    const AllWork work{&training, prediction, teaching()};
     if (in_.recompute == "on") {
       measure(training, true);
-      return divide(&training, prediction, true);
+      return divide(work, true);
     }
     measure(training, false);
-    MemoryPlan whole = divide(&training, prediction, false);
+    MemoryPlan whole = divide(work, false);
     if (in_.recompute == "off") return whole;
     measure(training, true);
-    MemoryPlan again = divide(&training, prediction, true);
+    MemoryPlan again = divide(work, true);
     whole.speed.insert(whole.speed.end(), again.speed.begin(), again.speed.end());
     again.speed = whole.speed;
     whole.min_budget = again.min_budget = std::min(whole.min_budget, again.min_budget);
@@ -93,6 +93,7 @@ class Planner {
     return whole;
   }
 
+  const PlannedWork* teaching() const { return teaching_ ? &*teaching_ : nullptr; }
   bool without_data() const { return in_.estimation == "static"; }
   // The device on which blocks run, so that the host is planned for what remains there; null for the CPU.
   DeviceBlocks* device() const { return in_.device ? in_.device->blocks : nullptr; }
@@ -147,73 +148,33 @@ class Planner {
 
   int64_t graph_bytes(const BlockSize& size) const { return GraphBlock::bytes_for(size, in_.source->room()); }
 
-  // Bytes of a plan, and how the slab depends on the number of blocks in flight.
-  struct Needs {
-    int64_t worst = 0;   // Range that is enough for any block.
-    int64_t mean = 0;    // Mean range of blocks.
-    int64_t graphs = 0;  // Memory of a worker in the ledger: the graphs of a block, and places of its pieces.
-    int64_t heap = 0;    // Memory of a worker outside the ledger.
-    int64_t gradients = 0;  // Sums over lanes.
-    int64_t exchange = 0;   // Memory for the exchange between ranks.
-    int64_t lists = 0;      // Lists of graphs, and what the caller takes later.
-    int64_t fixed = 0;      // Everything that does not depend on the blocks in flight.
-    int64_t cap = 0;        // Cap of the ledger.
-
-    // Bytes left for the slab with `blocks` blocks in flight.
-    int64_t slab(int blocks) const { return cap - fixed - blocks * (graphs + heap); }
-    // Bytes of the slab that `blocks` blocks in flight need.
-    int64_t ranges(int blocks) const { return worst + (blocks - 1) * std::min(mean, worst); }
-    // Bytes of the ledger's cap and of the heap that `blocks` blocks in flight need.
-    int64_t with(int blocks) const { return fixed + blocks * (graphs + heap) + ranges(blocks); }
-  };
+  // Divides the budget in four steps: counts needs, runs the worst block, divides the ledger, and adds
+  // budgets and details for the reader.
+  MemoryPlan divide(const AllWork& work, bool recompute) {
+    MemoryPlan plan;
+    set_work(plan, work, recompute);
+    PlanNeeds needs = needs_of(in_, work);
+    measure_worst(plan, needs, work.main(), recompute);
+    divide_ledger(plan, needs);
+    add_budgets(plan, needs);
+    add_details(plan, in_, work, needs);
+    return plan;
+  }
 
   // Sets the plans of each kind of work, and the largest block.
-  void set_work(MemoryPlan& plan, const PlannedWork* training, const PlannedWork& prediction) const {
+  static void set_work(MemoryPlan& plan, const AllWork& work, bool recompute) {
+    if (work.training != nullptr) plan.training = work.training->plan;
+    plan.prediction = work.prediction.plan;
     ExecutionPlan& execution = plan.execution;
-    if (training != nullptr) plan.training = training->plan;
-    plan.prediction = prediction.plan;
+    execution.recompute = recompute;
     execution.training = plan.training;
     execution.prediction = plan.prediction;
-    if (teaching_) execution.teaching = teaching_->plan;
-    execution.largest = prediction.largest();
-    if (training == nullptr) return;
-    const BlockSize trained = training->largest();
-    execution.largest = {
-        std::max(execution.largest.graphs, trained.graphs), std::max(execution.largest.nodes, trained.nodes),
-        std::max(execution.largest.edges, trained.edges), std::max(execution.largest.pairs, trained.pairs)};
-  }
-
-  // The needs before BLAS buffers are known: `heap` has only the slack.
-  Needs needs_of(const PlannedWork& main, const PlannedWork& prediction, const PlannedWork& teaching,
-                 const BlockSize& largest) const {
-    Needs needs;
-    needs.worst = (std::max({main.max_bytes, prediction.max_bytes, teaching.max_bytes, int64_t{1}}) + 4095) /
-                  4096 * 4096;
-    needs.mean = static_cast<int64_t>(std::max(main.mean_bytes, teaching_ ? teaching_->mean_bytes : 0.0));
-    const size_t pieces =
-        std::max({main.plan->max_pieces(), prediction.plan->max_pieces(), teaching.plan->max_pieces()});
-    needs.graphs = graph_bytes(largest) + static_cast<int64_t>(pieces * sizeof(PlannedPiece));
-    needs.heap = heap_slack_per_block(pieces);
-    const Ledger& ledger = Ledger::process();
-    needs.gradients = gradient_bytes();
-    if (in_.ranks > 1)
-      needs.exchange = LaneExchange::bytes(in_.objective->parameters(), in_.lanes, in_.ranks);
-    needs.lists = list_bytes() + in_.later;
-    needs.fixed = ledger.held() + in_.missing.sum() + needs.gradients + needs.exchange + needs.lists;
-    needs.cap = in_.memory.cap.value_or(ledger.cap());
-    return needs;
-  }
-
-  void set_ranks(MemoryPlan& plan) const {
-    plan.ranks = in_.ranks;
-    if (in_.ranks == 1) return;
-    const ParameterList& parameters = in_.objective->parameters();
-    plan.bytes_sent = LaneExchange::bytes_sent(parameters, in_.lanes, in_.ranks);
-    plan.parameter_bytes = parameters.count() * int64_t{sizeof(float)};
+    if (work.teaching != nullptr) execution.teaching = work.teaching->plan;
+    execution.largest = work.largest_block();
   }
 
   // Runs the worst blocks if one fits, and adds the BLAS buffers to the needs.
-  void measure_worst(MemoryPlan& plan, Needs& needs, const PlannedWork& main, bool recompute) {
+  void measure_worst(MemoryPlan& plan, PlanNeeds& needs, const PlannedWork& main, bool recompute) {
     const PlannedWork& heaviest = teaching_ && teaching_->max_bytes > main.max_bytes ? *teaching_ : main;
     plan.worst = worst_of(heaviest);
     if (without_data()) {
@@ -230,7 +191,7 @@ class Planner {
   }
 
   // Chooses the number of blocks in flight, and divides the rest among graphs kept, prefetch and cache.
-  void divide_ledger(MemoryPlan& plan, const Needs& needs) const {
+  void divide_ledger(MemoryPlan& plan, const PlanNeeds& needs) const {
     ExecutionPlan& execution = plan.execution;
     int blocks = in_.memory.threads;
     while (blocks > 1 && needs.slab(blocks) < needs.ranges(blocks)) --blocks;
@@ -250,7 +211,7 @@ class Planner {
   }
 
   // The smallest budget, and the budget and expected speed of each number of blocks in flight.
-  void add_budgets(MemoryPlan& plan, const Needs& needs) const {
+  void add_budgets(MemoryPlan& plan, const PlanNeeds& needs) const {
     ExecutionPlan& execution = plan.execution;
     const auto budget_for = [&](int blocks) {
       return stated(in_.memory.outside_ledger + needs.with(blocks));
@@ -262,113 +223,6 @@ class Planner {
       plan.speed.push_back({budget_for(blocks), blocks, execution.recompute,
                             seconds_per_graph_ > 0 ? blocks / seconds_per_graph_ : 0});
     execution.graphs_per_s = seconds_per_graph_ > 0 ? execution.blocks / seconds_per_graph_ : 0;
-  }
-
-  // Divides the budget. `training` is null if nothing is trained.
-  MemoryPlan divide(const PlannedWork* training, const PlannedWork& prediction, bool recompute) {
-    const PlannedWork& main = training != nullptr ? *training : prediction;
-    const PlannedWork& teaching = teaching_ ? *teaching_ : prediction;
-    MemoryPlan plan;
-    plan.execution.recompute = recompute;
-    set_work(plan, training, prediction);
-    set_ranks(plan);
-    Needs needs = needs_of(main, prediction, teaching, plan.execution.largest);
-    measure_worst(plan, needs, main, recompute);
-    divide_ledger(plan, needs);
-    add_budgets(plan, needs);
-    for (const PlannedWork* work : {&main, &prediction, &teaching}) {
-      if (plan.exact) plan.why_inexact = work->plan->difference();
-      plan.exact = plan.exact && work->plan->exact();
-    }
-    plan.all_blocks_known = main.all_known && prediction.all_known;
-    plan.blocks_planned = main.blocks + (training != nullptr ? prediction.blocks : 0);
-    add_parts(plan, needs);
-    plan.room_for_graph = std::max<int64_t>(needs.slab(1), 0);
-    find_too_large(plan, main, plan.room_for_graph);
-    add_reading(plan, main.max_bytes > 0 ? main.mean_bytes / static_cast<double>(main.max_bytes) : 1);
-    return plan;
-  }
-
-  // Adds the cost of reading for several shares of the data. `mean` is the mean range divided by the largest,
-  // whose time is known.
-  void add_reading(MemoryPlan& plan, double mean) const {
-    constexpr double kForward = 1.0 / 3;  // Approximate share of the forward pass in a step.
-    const int64_t max = in_.source->max_cache_bytes();
-    const auto all = in_.source->reading_cost(max);
-    if (!all) return;
-    const double blocks =
-        static_cast<double>(all->training) + kForward * static_cast<double>(all->validating);
-    const double rate = plan.execution.graphs_per_s;
-    const double seconds = rate > 0 ? mean * blocks / rate : 0;
-    const int64_t without_cache = plan.peak - plan.execution.cache_bytes;
-    for (const double share : {0.05, 0.1, 0.2, 0.5, 1.0}) {
-      const auto part = static_cast<int64_t>(share * static_cast<double>(all->data));
-      const int64_t bytes = share < 1 ? std::min(max, part) : max;
-      const ReadingCost cost = *in_.source->reading_cost(bytes);
-      plan.reading.push_back({share, std::max(without_cache + bytes, plan.min_budget), seconds, cost.read,
-                              cost.written, cost.pieces});
-    }
-  }
-
-  // Bytes of the lists of where blocks start. There are three at once: of the batch that runs, of the batch
-  // announced, and one that grows; and one that is divided among the passes of a teacher. Each may have a
-  // capacity of twice its size, and the growing one also its former memory.
-  int64_t list_bytes() const {
-    const int64_t lists = in_.offloaded_teacher != nullptr ? 4 : 3;
-    return (lists * 2 + 1) * int64_t{sizeof(int64_t)} * (max_at_once_ + 1);
-  }
-
-  // Bytes that a teacher needs: its weights, or its outputs.
-  int64_t teacher_bytes() const {
-    if (in_.offloaded_teacher != nullptr) return in_.offloaded_teacher->bytes();
-    int64_t bytes = 0;
-    if (in_.live_teacher != nullptr)
-      for (const ParameterList::Entry& entry : in_.live_teacher->all())
-        bytes += heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
-    return bytes;
-  }
-
-  // Bytes of the sums over lanes (engine/blocks/batch_sum.h).
-  int64_t gradient_bytes() const {
-    const ParameterList& parameters = in_.objective->parameters();
-    if (in_.ranks > 1)
-      return RankLanes(in_.lanes, in_.ranks).sets() *
-             heap_bytes(Slices(parameters, in_.ranks).row() * int64_t{sizeof(float)});
-    int64_t bytes = 0;
-    for (const ParameterList::Entry& entry : parameters.entries())
-      bytes += LaneTree<BatchSum>::sets(in_.lanes) * heap_bytes(static_cast<int64_t>(entry.value.nbytes()));
-    return bytes;
-  }
-
-  void add_parts(MemoryPlan& plan, const Needs& needs) const {
-    const Ledger& ledger = Ledger::process();
-    int64_t embeddings = 0;
-    for (const ParameterList::Entry& entry : in_.objective->parameters().entries())
-      if (entry.name.find("embedding") != std::string::npos)
-        embeddings += entry.value.numel() * int64_t{sizeof(float)};
-    int64_t other = ledger.held();
-    const PendingAllocation& missing = in_.missing;
-    const auto add = [&](const char* name, int64_t bytes) {
-      if (bytes > 0) plan.parts.emplace_back(name, bytes);
-    };
-    for (const Tag tag : {Tag::parameters, Tag::optimizer, Tag::columns}) other -= ledger.held(tag);
-    const int64_t weights = in_.live_teacher != nullptr ? teacher_bytes() : 0;
-    const int64_t outputs = in_.offloaded_teacher != nullptr ? teacher_bytes() : 0;
-    add("parameters", ledger.held(Tag::parameters) + missing.parameters - embeddings - weights);
-    add("embeddings", embeddings);
-    add("teacher", weights + outputs);
-    add("gradients", needs.gradients);
-    add("exchange", needs.exchange);
-    add("optimizer", ledger.held(Tag::optimizer) + missing.optimizer);
-    add("columns", ledger.held(Tag::columns) + missing.columns + needs.lists - outputs);
-    add("blocks in flight", plan.execution.slab_bytes);
-    add("graphs of blocks", plan.execution.blocks * needs.graphs);
-    add("graphs kept", plan.execution.keep * needs.graphs);
-    add("prefetch", plan.execution.prefetch * needs.graphs);
-    add("cache", plan.execution.cache_bytes);
-    add("other", other + missing.output);
-    plan.peak = in_.memory.outside_ledger + plan.heap;
-    for (const auto& [name, bytes] : plan.parts) plan.peak += bytes;
   }
 
   int64_t stated(int64_t budget) const {
@@ -433,28 +287,6 @@ class Planner {
     return 512 * kKiB + 3 * kKiB * widest;
   }
 
-  // Lists the graphs that do not fit alone, if the plan is not feasible.
-  void find_too_large(MemoryPlan& plan, const PlannedWork& main, int64_t max_bytes) const {
-    const auto look = [&](std::span<const int64_t> graphs) {
-      for (const int64_t g : graphs) {
-        const BlockTerms terms = main.plan->terms(std::span(&g, 1));
-        if (main.boxes[terms.closed ? 1 : 0].count == 0) continue;
-        int64_t bytes = main.plan->bytes(terms);
-        if (teaching_)
-          bytes = std::max(bytes, teaching_->plan->bytes(teaching_->plan->terms(std::span(&g, 1))));
-        if (bytes <= max_bytes) continue;
-        plan.too_large.push_back({g, terms.terms[kNodes], terms.terms[kEdges], bytes});
-      }
-    };
-    if (plan.feasible || max_bytes == 0) return;  // Without any memory no graph is to blame.
-    if (main.kind == WorkKind::training)
-      look(in_.training);
-    else
-      for (const auto& list : in_.predicted) look(list);
-    std::ranges::sort(plan.too_large, [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
-    if (plan.too_large.size() > 16) plan.too_large.resize(16);
-  }
-
   const PlanInput& in_;
   const std::chrono::steady_clock::time_point start_;
   const int64_t peak_before_;  // Peak of the ledger since the stage started.
@@ -463,7 +295,6 @@ class Planner {
   int64_t heap_per_block_ = 0;
   double seconds_per_graph_ = 0;
   int64_t probes_peak_ = 0;  // Peak of the ledger while probes ran.
-  int64_t max_at_once_ = 0;  // Maximum number of blocks of a batch or list.
   int64_t probes_ = 0;       // Bytes that running a probe needs.
 };
 
