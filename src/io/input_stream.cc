@@ -1,7 +1,7 @@
 #include "io/input_stream.h"
 
 #include "io/byte_order_mark.h"
-#include "io/file_ending.h"
+#include "io/compression.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {
@@ -36,9 +36,9 @@ class PlainStream : public InputStream {
 }  // namespace
 
 std::unique_ptr<InputStream> InputStream::open(const std::filesystem::path& path, AtCut at_cut) {
-  const std::string ending = lower_ending(path);
-  if (ending == ".zst") return without_byte_order_mark(open_zstd(path, at_cut));
-  if (ending == ".gz") return without_byte_order_mark(open_gzip(path, at_cut));
+  const Compression compression = compression_of(path);
+  if (compression == Compression::zstd) return without_byte_order_mark(open_zstd(path, at_cut));
+  if (compression == Compression::gzip) return without_byte_order_mark(open_gzip(path, at_cut));
   return without_byte_order_mark(std::make_unique<PlainStream>(path));
 }
 

@@ -16,7 +16,7 @@ enum class AtCut : uint8_t {
   stop   ///< Ends the text, and is_cut_off() returns true.
 };
 
-/// Bytes of a text file without a UTF-8 byte order mark, decompressed if its name ends in .zst or .gz.
+/// Bytes of a text file without a UTF-8 byte order mark, decompressed if it is zstd or gzip (compression.h).
 /// Decompression memory is entered in the ledger under Tag::ingest. Not thread-safe.
 class InputStream {
  public:

@@ -179,6 +179,35 @@ TEST_P(CompressedStream, GivesWhatThereIsOfDataThatAreCutOffWhereThatIsAskedFor)
   EXPECT_FALSE(whole->is_cut_off());
 }
 
+TEST_P(CompressedStream, IsFoundOutByItsFirstBytesUnderAnyName) {
+  const std::string text = made_up_text(100);
+  for (const char* name : {"rows", "rows.csv", "rows.txt.gz", "rows.txt.zst"}) {
+    write_bytes(folder_ / name, pack(text));
+    EXPECT_EQ(read_all(folder_ / name), text) << name;
+  }
+}
+
+TEST(InputStream, RefusesWhatItCannotUnpackWithTheCommandThatCan) {
+  using namespace std::string_literals;
+  const TempFolder folder;
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {"BZh91AY&SY\x01\x02", "found bzip2 data, expected plain text, gzip or zstd; unpack it first: bzcat "},
+      {"BZh9\x17rE8P\x90\0\0\0\0"s, "bzcat "},
+      {"\xFD"
+       "7zXZ\0\0"s,
+       "found xz data"},
+      {"\x04\x22\x4D\x18@", "found lz4 data"},
+      {"PK\x03\x04rest", "found zip data"}};
+  for (const auto& [bytes, message] : refused) {
+    write_bytes(folder / "rows.txt", bytes);
+    EXPECT_THAT(error_text<InputError>([&] { read_all(folder / "rows.txt"); }), HasSubstr(message));
+  }
+  for (const char* text : {"BZh9 x\n", "BZh91AY", "PK 1\n", "(\xB5 1\n"}) {
+    write_bytes(folder / "rows.txt", text);
+    EXPECT_EQ(read_all(folder / "rows.txt"), text);
+  }
+}
+
 TEST_P(CompressedStream, ASecondPartThatIsCutOffIsFoundToo) {
   const auto path = write(pack("first") + pack("second").substr(0, 9));
   EXPECT_THAT(error_text<InputError>([&] { read_all(path); }), HasSubstr("cut off"));

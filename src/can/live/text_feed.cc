@@ -13,6 +13,7 @@
 #include "can/capture/fields.h"
 #include "can/live/frame_feed.h"
 #include "can/live/wait_for_input.h"
+#include "io/compression.h"
 #include "io/file_ending.h"
 #include "io/input_stream.h"
 
@@ -30,13 +31,12 @@ class LiveBytes {
  public:
   LiveBytes(const std::string& source, const FeedOptions& options) : stop_(options.stop) {
     const std::filesystem::path path(source);
-    const bool is_compressed = is_compressed_name(path);
     if (source == "-") {
       name_ = "standard input";
-    } else if (is_compressed && std::filesystem::is_fifo(path)) {
+    } else if (is_compressed_name(path) && std::filesystem::is_fifo(path)) {
       throw InputError(source +
                        ": is a pipe; decompress before it, as in: zstd -dc FILE | plimsoll detect MODEL -");
-    } else if (is_compressed) {
+    } else if (std::filesystem::is_regular_file(path) && compression_of(path) != Compression::none) {
       compressed_ = InputStream::open(path, options.format.refuse_truncated ? AtCut::fail : AtCut::stop);
     } else {
       open(source);

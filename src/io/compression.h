@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+namespace plimsoll {
+
+/// Compression of text files that InputStream reads.
+enum class Compression : uint8_t { none, gzip, zstd };
+
+/// Returns how a file is compressed: by its first bytes if it is a regular file and these are known, else by
+/// its name (is_compressed_name). Errors: InputError for a missing file, and for bzip2, xz, lz4 and zip,
+/// with the command that unpacks them.
+Compression compression_of(const std::filesystem::path& path);
+
+}  // namespace plimsoll
