@@ -201,10 +201,14 @@ class EdgeListOptions:
     target: str
     weight: str
     features: list[str]
-    header: bool
+    header: bool | None
+    comments: str
+    layout: str
 
 class NodeTableOptions:
     table: str  # a path or "", as are feature_array and label_array
+    header: bool | None
+    missing: float | None
     id: str
     label: str
     split: str
@@ -257,7 +261,7 @@ class EdgeSplitResult:
     pairs: list[int]
 
 def make_edge_split(options: EdgeSplitOptions, budget: str, progress: Progress) -> EdgeSplitResult: ...
-def make_graph(options: GraphOptions, budget: str, progress: Progress) -> None: ...
+def make_graph(options: GraphOptions, budget: str, progress: Progress) -> list[str]: ...
 def make_communities(options: GraphSimulation, budget: str, progress: Progress) -> None: ...
 def make_frames(options: IngestOptions, budget: str, progress: Progress) -> None: ...
 def make_points(options: PointsOptions, budget: str, progress: Progress) -> None: ...

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "bindings.h"
 #include "ingest/graph/graph.h"
+#include "ingest/graph/graph_options.h"
 #include "ingest/graph/simulate_graph.h"
 #include "ingest/graph/split_edges.h"
 #include "io/replaceable.h"
@@ -27,11 +28,17 @@ namespace {
 
 // Work of the verbs that make one giant graph, with their default budgets.
 
-void make_graph(const GraphIngestOptions& options, const std::string& budget, const nb::object& progress) {
+// Returns notes about input that is read in a way that its owner may not expect.
+std::vector<std::string> make_graph(const GraphIngestOptions& options, const std::string& budget,
+                                    const nb::object& progress) {
   const BudgetScope scope(budget, 256 * kMiB);
+  GraphIngestOptions noted = options;
+  std::vector<std::string> notes;
+  noted.note = [&](const std::string& text) { notes.push_back(text); };
   run_watched(progress, [&](const Progress& note) {
-    ingest_graph(options, [&](const char* /*what*/, int64_t done, int64_t total) { note(done, total); });
+    ingest_graph(noted, [&](const char* /*what*/, int64_t done, int64_t total) { note(done, total); });
   });
+  return notes;
 }
 
 void make_communities(const GraphSimulation& options, const std::string& budget, const nb::object& progress) {
@@ -94,9 +101,16 @@ void bind_graph_options(nb::module_& module) {
       .def_rw("target", &EdgeListOptions::target)
       .def_rw("weight", &EdgeListOptions::weight)
       .def_rw("features", &EdgeListOptions::features)
-      .def_rw("header", &EdgeListOptions::header);
+      .def_rw("header", &EdgeListOptions::header, nb::arg().none())
+      .def_prop_rw(
+          "comments",
+          [](const EdgeListOptions& self) { return kCommentWords[static_cast<size_t>(self.comments)]; },
+          [](EdgeListOptions& self, const std::string& word) { self.comments = read_comments(word); })
+      .def_rw("layout", &EdgeListOptions::layout);
   nb::class_<NodeTableOptions>(module, "NodeTableOptions")
       .def_rw("table", &NodeTableOptions::table)
+      .def_rw("header", &NodeTableOptions::header, nb::arg().none())
+      .def_rw("missing", &NodeTableOptions::missing, nb::arg().none())
       .def_rw("id", &NodeTableOptions::id)
       .def_rw("label", &NodeTableOptions::label)
       .def_rw("split", &NodeTableOptions::split)

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "base/json.h"
 #include "base/units.h"
@@ -10,6 +12,7 @@
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
 #include "ingest/graph/graph.h"
+#include "ingest/graph/graph_options.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {
@@ -18,12 +21,31 @@ namespace {
 struct IngestGraphVerbOptions {
   GraphIngestOptions graph;
   std::string shard = "1/1";
+  std::string comments = "leading";
   Resources resources;
   bool json = false;
 };
 
+std::string count_lines(int64_t lines) {
+  return fmt::format("{} {}", format_count(lines), lines == 1 ? "line" : "lines");
+}
+
+// Lines about input that was skipped.
+std::string skipped(const GraphIngestResult& result, const GraphIngestOptions& options) {
+  std::string lines;
+  if (result.headers > 0) lines += fmt::format("{} skipped as a header\n", count_lines(result.headers));
+  if (result.comments == 0) return lines;
+  lines += fmt::format("{} skipped as comments{}\n", count_lines(result.comments),
+                       result.ids == "text" && options.edges.comments != Comments::none
+                           ? "; if IDs begin with # or %, give --comments none"
+                           : "");
+  return lines;
+}
+
 void run(IngestGraphVerbOptions& options) {
   const Stopwatch watch;
+  options.graph.edges.comments = read_comments(options.comments);
+  options.graph.note = [](const std::string& note) { fmt::print(stderr, "plimsoll: note: {}\n", note); };
   options.graph.threads = options.resources.thread_count();
   options.graph.shard = Shard::parse(options.shard);
   Budget budget(options.resources, 256 * kMiB);
@@ -33,7 +55,8 @@ void run(IngestGraphVerbOptions& options) {
     Progress writing("ingest", "edges");
     result =
         ingest_graph(options.graph, until_stopped([&](std::string_view what, int64_t done, int64_t total) {
-                       (what == "bytes" ? reading : writing).update(done, total);
+                       if (what == "bytes") reading.update(done, total);
+                       if (what == "edges") writing.update(done, total);
                      }));
   }
   const double seconds = watch.seconds();
@@ -46,17 +69,31 @@ void run(IngestGraphVerbOptions& options) {
                          {"node_features", result.node_features},
                          {"edge_features", result.edge_features},
                          {"classes", result.classes},
-                         {"source_bytes", result.source_bytes}},
+                         {"source_bytes", result.source_bytes},
+                         {"comments", result.comments},
+                         {"headers", result.headers}},
               .text = options.graph.shard.is_all()
                           ? fmt::format("{} nodes ({} IDs) with {} features, {} edges with {}, {} classes",
                                         format_count(result.nodes), result.ids, result.node_features,
                                         format_count(result.edges), result.edge_features, result.classes)
                           : fmt::format("{} edges of shard {}", format_count(result.edges), options.shard),
               .from = "sources",
-              .remarks = "",
+              .remarks = skipped(result, options.graph),
               .took = fmt::format("{} edges read in {} ({})", format_count(result.edges_read),
                                   format_seconds(seconds), format_rate(result.edges_read, seconds, "edges"))},
              seconds, budget, options.json);
+}
+
+// Adds an option with a word, which stands for yes without it.
+void add_yes_or_no(CLI::App& app, const char* name, std::optional<bool>& choice, const char* help) {
+  app.add_option_function<std::string>(
+         name, [&choice](const std::string& word) { choice = word != "no"; }, help)
+      ->expected(0, 1)
+      ->check([](const std::string& word) {
+        const bool known = word.empty() || word == "yes" || word == "no";
+        return known ? std::string() : fmt::format("found '{}', expected yes or no", word);
+      })
+      ->type_name("yes|no");
 }
 
 void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
@@ -64,8 +101,12 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
   CLI::App* group = graph.add_option_group("nodes", "Data of nodes");
   group
       ->add_option("--nodes", nodes.table,
-                   "Read nodes from a table with a header and one row per node: text, .zst or .gz")
+                   "Read nodes from a table with one row per node: text, plain, zstd or gzip")
       ->type_name("FILE");
+  add_yes_or_no(
+      *group, "--nodes-header", nodes.header,
+      "Whether the first line of this table names columns; default: it does if columns are named or "
+      "its ID is no number");
   group->add_option("--id", nodes.id, "Column of IDs in this table; default: the first")->type_name("COLUMN");
   group->add_option("--label", nodes.label, "Column of classes in this table, numbers or texts")
       ->type_name("COLUMN");
@@ -82,6 +123,10 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
                    "Columns of numbers in this table; a field may hold several, separated by blanks")
       ->delimiter(',')
       ->type_name("COLUMN,...");
+  group
+      ->add_option("--missing", nodes.missing,
+                   "Value of node features that are empty, NA or NaN; default: refuse them")
+      ->type_name("NUMBER");
   group
       ->add_option("--features", nodes.feature_array,
                    "Read node features from .npy: f32, f16, u8 or i8 [V, F]")
@@ -114,7 +159,8 @@ void add_ingest_graph(CLI::App& ingest) {
   CLI::App* graph = ingest.add_subcommand("graph", "Read one giant graph from lists of edges");
   graph
       ->add_option("--edges", made.edges.files,
-                   "Read edges from texts (tab, comma or blanks), plain, .zst or .gz, or from .npy arrays")
+                   "Read edges from texts (fields between tabs, commas, semicolons, bars or blanks), plain, "
+                   "zstd or gzip, from MatrixMarket files, or from .npy arrays")
       ->required()
       ->type_name("FILE...");
   graph->add_option("--out", made.out, "Write the graph to this folder")->required()->type_name("DIR");
@@ -128,8 +174,17 @@ void add_ingest_graph(CLI::App& ingest) {
   graph->add_option("--edge-features", made.edges.features, "Columns of edge features, or a .npy file")
       ->delimiter(',')
       ->type_name("COLUMN,...");
-  graph->add_flag("--header", made.edges.header,
-                  "Take column names from the first line; default: detected from its contents");
+  add_yes_or_no(*graph, "--header", made.edges.header,
+                "Whether the first line names columns; default: detected from its contents");
+  graph
+      ->add_option("--comments", options->comments,
+                   "Skip lines that begin with # or %: leading, those before the first edge; all; or none")
+      ->check(words({"leading", "all", "none"}))
+      ->capture_default_str();
+  graph
+      ->add_option("--layout", made.edges.layout,
+                   "Layout of an array of edges: rows, [E, 2], or columns, [2, E]; default: by its shape")
+      ->check(words({"rows", "columns"}));
   graph->add_option("--ids", made.ids, "Kind of IDs: dense (0 .. V-1), sparse (any numbers), text, or auto")
       ->check(words({"auto", "dense", "sparse", "text"}))
       ->capture_default_str();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -38,7 +39,8 @@ def graph(
 
     The options are those of `plimsoll ingest graph`, explained in docs/giant-graphs.md.
 
-    - `edges`: text files, plain, .zst or .gz, with two IDs per line and optional further columns, or .npy arrays.
+    - `edges`: text files, plain, zstd or gzip, with two IDs per line and optional further columns, MatrixMarket files,
+      or .npy arrays.
     - `out`: path of the data set.
     - `columns`: an `EdgeColumns`, if the IDs are not the first two columns or edges have weights or features.
     - `undirected`: store each edge both ways. `dedup`: keep only the first of edges with the same ends.
@@ -49,6 +51,8 @@ def graph(
     - `layout`: a `GraphLayout`: IDs, direction, order of nodes and type of features.
     - `force`, `budget`, `threads`: as in `plimsoll.ingest`.
     - `progress`: as in `plimsoll.ingest`. Counts bytes of the sources, then edges.
+
+    Warns if the input is read in a way that its owner may not expect, such as IDs with leading zeros.
 
     Errors: `InputError` naming file, line and column; `UsageError`; `BudgetExceeded`; `Failure`.
     """
@@ -66,7 +70,8 @@ def graph(
     instance_of("layout", layout, GraphLayout).set_options(options)
     options.out, options.force = Path(out), force
     options.threads = thread_count(threads)
-    _core.make_graph(options, budget_text(budget), progress)
+    for note in _core.make_graph(options, budget_text(budget), progress):
+        warnings.warn(note, stacklevel=2)
     return Graph(out)
 
 

@@ -16,19 +16,30 @@ FEATURE_DTYPES = ("auto", "f32", "f16", "bf16", "i8")
 
 @dataclass(frozen=True, kw_only=True)
 class EdgeColumns:
-    """Columns of files of edges, by name or by number from 0.
+    """Columns of files of edges, by name or by number from 0, and which lines are edges.
 
     - `source`, `target`: the two IDs of an edge.
     - `weight`: a column of numbers, or a .npy file with one number per edge.
     - `features`: columns of numbers, or a .npy file with one row per edge.
-    - `header`: take names of columns from the first line. By default this is detected from its contents.
+    - `header`: whether the files have a header line; None: detected from their contents.
+    - `comments`: which lines that begin with # or % are comments: `leading` (those before the first edge), `all` or
+      `none`.
+    - `layout`: `rows` or `columns` of an array of edges; empty: by its shape.
+
+    Errors: `UsageError` for any other value.
     """
 
     source: Column = 0
     target: Column = 1
     weight: Column | PathLike | None = None
     features: Sequence[Column] | PathLike = ()
-    header: bool = False
+    header: bool | None = None
+    comments: str = "leading"
+    layout: str = ""
+
+    def __post_init__(self) -> None:
+        one_of("comments", self.comments, ("leading", "all", "none"))
+        one_of("layout", self.layout, ("", "rows", "columns"))
 
     def set_options(self, options: _core.GraphOptions) -> None:
         """Writes the columns into the options of the builder."""
@@ -39,18 +50,20 @@ class EdgeColumns:
             edges.features = [str(self.features)]
         else:
             edges.features = [str(column) for column in self.features]
-        edges.header = self.header
+        edges.header, edges.comments, edges.layout = self.header, self.comments, self.layout
 
 
 @dataclass(frozen=True)
 class NodeTable:
-    """A table with a header line and one row per node, and the names of its columns.
+    """A table with one row per node, and the names of its columns.
 
-    - `path`: text, plain, .zst or .gz.
+    - `path`: text, plain, zstd or gzip.
     - `id`: the column of IDs, by default the first.
     - `label`: the column of classes. `unlabelled`: a text that means no class, in addition to empty fields and -1.
     - `split`: the column of splits: train, valid (or val), test or none.
     - `features`: columns of numbers. A field may hold several numbers, separated by blanks.
+    - `missing`: the value of features that are empty, NA or NaN; None: they are refused.
+    - `header`: whether its first line names columns; None: it does if columns are named or its ID is no number.
     """
 
     path: PathLike
@@ -59,6 +72,8 @@ class NodeTable:
     split: str = ""
     features: Sequence[str] = ()
     unlabelled: str = ""
+    missing: float | None = None
+    header: bool | None = None
 
     def set_options(self, options: _core.GraphOptions) -> None:
         """Writes table and columns into the options of the builder. Errors: `UsageError`."""
@@ -66,6 +81,7 @@ class NodeTable:
         nodes.table = os.fspath(self.path)
         nodes.id, nodes.label, nodes.split, nodes.unlabelled = self.id, self.label, self.split, self.unlabelled
         nodes.features = texts("features", self.features)
+        nodes.header, nodes.missing = self.header, self.missing
 
 
 @dataclass(frozen=True, kw_only=True)

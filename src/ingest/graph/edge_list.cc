@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "ingest/graph/edge_parser.h"
-#include "io/file_ending.h"
+#include "io/compression.h"
 #include "io/npy.h"
 
 namespace plimsoll {
@@ -66,7 +66,7 @@ struct ArrayPair {
   int64_t step = 1;          // Distance between edges in `first`.
   int64_t target_begin = 0;  // Index of the first target in `first`, if there is no `second`.
 
-  explicit ArrayPair(const std::vector<fs::path>& paths) : first(paths[0]) {
+  ArrayPair(const std::vector<fs::path>& paths, const std::string& layout) : first(paths[0]) {
     const std::vector<int64_t>& shape = first.shape();
     if (paths.size() == 2) {
       second.emplace(paths[1]);
@@ -76,11 +76,19 @@ struct ArrayPair {
                                      Json(second->shape()).dump(), paths[0].string(), Json(shape).dump()));
       return;
     }
-    // [E, 2] takes precedence: [2, 2] is two edges, a row each.
-    const bool rows = shape.size() == 2 && shape[1] == 2;
-    if (!rows && !(shape.size() == 2 && shape[0] == 2))
-      throw InputError(fmt::format("{}: has the shape {}, expected [E, 2] or [2, E], or two arrays of [E]",
-                                   paths[0].string(), Json(shape).dump()));
+    const bool may_be_rows = shape.size() == 2 && shape[1] == 2 && layout != "columns";
+    const bool may_be_columns = shape.size() == 2 && shape[0] == 2 && layout != "rows";
+    if (may_be_rows && may_be_columns)
+      throw UsageError(paths[0].string() +
+                       ": has the shape [2,2]: say whether an edge is a row (--layout rows) or a column "
+                       "(--layout columns)");
+    if (!may_be_rows && !may_be_columns)
+      throw InputError(fmt::format("{}: has the shape {}, expected {}, or two arrays of [E]",
+                                   paths[0].string(), Json(shape).dump(),
+                                   layout == "rows"      ? "[E, 2], as --layout says"
+                                   : layout == "columns" ? "[2, E], as --layout says"
+                                                         : "[E, 2] or [2, E]"));
+    const bool rows = may_be_rows;
     edges = rows ? shape[0] : shape[1];
     step = rows ? 2 : 1;
     target_begin = rows ? 1 : edges;
@@ -99,6 +107,7 @@ void EdgeBatch::clear() {
   values.clear();
   texts.clear();
   text_ends.clear();
+  comments = 0;
 }
 
 uint64_t EdgeBatch::ids_end() const {
@@ -127,21 +136,63 @@ EdgeList::EdgeList(EdgeListOptions options) : options_(std::move(options)) {
   name_features();
 }
 
-void EdgeList::open_text(const fs::path& path) {
-  EdgeText text{path, Delimited::open(path), {}};
+// Whether the options, or the text before this one, say that the text has a header.
+bool EdgeList::has_header(const EdgeText& text) const {
   const auto named = [](const std::string& name) { return !name.empty() && !is_number(name); };
-  text.format.header = options_.header || named(options_.source) || named(options_.target) ||
-                       named(options_.weight) ||
-                       std::any_of(options_.features.begin(), options_.features.end(), named);
-  const size_t source = text.format.column(options_.source, path);
-  const size_t target = text.format.column(options_.target, path);
-  const auto are_numbers = [&](const std::vector<std::string>& row) {
-    return std::max(source, target) < row.size() && is_number(row[source]) && is_number(row[target]);
+  const bool expected =
+      options_.header.value_or(named(options_.source) || named(options_.target) || named(options_.weight) ||
+                               std::any_of(options_.features.begin(), options_.features.end(), named));
+  if (!expected || texts_.empty() || !texts_[0].format.header) return expected;
+  // A later text has the columns of the first in any order, or goes on without a header.
+  const auto sorted = [](std::vector<std::string> names) {
+    std::sort(names.begin(), names.end());
+    return names;
   };
-  if (!are_numbers(text.format.columns) && are_numbers(text.format.second)) text.format.header = true;
-  if (!are_numbers(text.format.header ? text.format.second : text.format.columns) &&
-      !(text.format.header && text.format.second.empty()))
+  if (sorted(text.format.columns) == sorted(texts_[0].format.columns)) return true;
+  if (text.format.columns.size() != texts_[0].format.columns.size())
+    throw InputError(fmt::format("{}: found {} columns, expected the {} of {}; name files of one form",
+                                 text.path.string(), text.format.columns.size(),
+                                 texts_[0].format.columns.size(), texts_[0].path.string()));
+  return false;
+}
+
+// Finds out whether the first line is a header, unless the options say so.
+void EdgeList::detect_header(EdgeText& text, size_t source, size_t target) {
+  Delimited& format = text.format;
+  const auto have = [&](const std::vector<std::string>& row, bool (*is)(std::string_view)) {
+    return std::max(source, target) < row.size() && is(row[source]) && is(row[target]);
+  };
+  if (!options_.header && !format.header && !have(format.columns, is_number)) {
+    format.header = have(format.second, is_number);
+    const bool repeated = !texts_.empty() && texts_[0].format.columns == format.columns;
+    if (!format.header && (repeated || have(format.columns, is_id_name)))
+      throw UsageError(
+          fmt::format("{}: the first line, '{}' and '{}', may be names of columns or an edge{}; "
+                      "say which with --header yes or --header no",
+                      text.path.string(), format.columns[source], format.columns[target],
+                      repeated ? ", and begins another file too" : ""));
+  }
+  if (!have(format.header ? format.second : format.columns, is_number) &&
+      !(format.header && format.second.empty()))
     numbers_ = false;
+}
+
+void EdgeList::open_text(const fs::path& path) {
+  EdgeText text{.path = path, .comments = options_.comments, .matrix = read_matrix_market(path)};
+  if (text.matrix) text.comments = Comments::leading;
+  text.format = Delimited::open(path, text.comments);
+  text.format.header = !text.matrix && has_header(text);
+  // Without a header of its own, a text has the columns of the first.
+  const bool goes_on = !text.format.header && !texts_.empty() && texts_[0].format.header && !text.matrix;
+  const Delimited& names = goes_on ? texts_[0].format : text.format;
+  const size_t source = names.column(options_.source, path);
+  const size_t target = names.column(options_.target, path);
+  if (text.matrix) {
+    text.format.header = true;  // The line of sizes.
+    text.format.separator = ' ';
+  } else {
+    detect_header(text, source, target);
+  }
   text.role.assign(text.format.columns.size(), -1);
   const auto give = [&](size_t column, int role) {
     if (std::exchange(text.role[column], role) >= 0)
@@ -153,8 +204,10 @@ void EdgeList::open_text(const fs::path& path) {
   give(source, 0);
   give(target, 1);
   int role = 2;
-  if (has_weight()) give(text.format.column(options_.weight, path), role++);
-  for (const std::string& name : options_.features) give(text.format.column(name, path), role++);
+  if (has_weight()) give(names.column(options_.weight, path), role++);
+  for (const std::string& name : options_.features) give(names.column(name, path), role++);
+  if (!texts_.empty() && texts_[0].matrix.has_value() != text.matrix.has_value())
+    throw UsageError(path.string() + ": MatrixMarket files and other texts cannot be one list; name either");
   texts_.push_back(std::move(text));
 }
 
@@ -183,7 +236,7 @@ std::vector<int64_t> EdgeList::part_sizes() const {
       throw InputError(text.path.string() + ": is no file, whose size --shard has to know");
     sizes.push_back(static_cast<int64_t>(fs::file_size(text.path)));
   }
-  for (const auto& paths : arrays_) sizes.push_back(ArrayPair(paths).edges);
+  for (const auto& paths : arrays_) sizes.push_back(ArrayPair(paths, options_.layout).edges);
   return sizes;
 }
 
@@ -195,7 +248,7 @@ void EdgeList::keep(std::pair<size_t, size_t> parts) {
   if (!texts_.empty()) return cut(texts_);
   for (size_t i = 0; i < arrays_.size(); ++i)
     if (i < parts.first || i >= parts.second)
-      (i < parts.first ? rows_before_ : rows_after_) += ArrayPair(arrays_[i]).edges;
+      (i < parts.first ? rows_before_ : rows_after_) += ArrayPair(arrays_[i], options_.layout).edges;
   cut(arrays_);
 }
 
@@ -213,19 +266,33 @@ std::vector<fs::path> EdgeList::value_files() const {
   return all;
 }
 
+int64_t EdgeList::nodes() const {
+  int64_t nodes = -1;
+  for (const EdgeText& text : texts_)
+    if (text.matrix) nodes = std::max(nodes, text.matrix->nodes);
+  return nodes;
+}
+
+int64_t EdgeList::headers() const {
+  return std::count_if(texts_.begin(), texts_.end(),
+                       [](const EdgeText& text) { return text.format.header && !text.matrix; });
+}
+
 int64_t EdgeList::max_edges() const {
   constexpr int64_t kShortestLine = 4;  // "1 2" and the line end.
   int64_t max = 0;
   for (const EdgeText& text : texts_) {
-    if (is_compressed_name(text.path)) return int64_t{1} << 40;
-    max += static_cast<int64_t>(fs::file_size(text.path)) / kShortestLine + 1;
+    if (compression_of(text.path) != Compression::none) return int64_t{1} << 40;
+    const int64_t lines = static_cast<int64_t>(fs::file_size(text.path)) / kShortestLine + 1;
+    max += text.matrix && text.matrix->symmetric ? 2 * lines : lines;
   }
-  for (const auto& paths : arrays_) max += ArrayPair(paths).edges;
+  for (const auto& paths : arrays_) max += ArrayPair(paths, options_.layout).edges;
   return max;
 }
 
 void EdgeList::read(const IdRules& rules, int threads,
                     const std::function<void(const EdgeBatch&, int64_t)>& take) const {
+  if (rules.texts && nodes() >= 0) throw UsageError("--ids text: MatrixMarket files hold numbers");
   if (arrays_.empty()) {
     read_edge_texts(texts_, values(), rules, threads, take);
   } else {
@@ -239,7 +306,7 @@ void EdgeList::read_arrays(const IdRules& rules,
   const NpyView weights = has_weight() ? NpyView(fs::path(options_.weight)) : NpyView();
   const NpyView features = options_.features.empty() ? NpyView() : NpyView(fs::path(options_.features[0]));
   int64_t edges = rows_before_ + rows_after_;
-  for (const auto& paths : arrays_) edges += ArrayPair(paths).edges;
+  for (const auto& paths : arrays_) edges += ArrayPair(paths, options_.layout).edges;
   const auto require_rows = [&](const NpyView& view, const std::string& path) {
     if (view.shape().rows() != edges)
       throw InputError(fmt::format("{}: has {} rows, expected {}, one for each edge; make it again", path,
@@ -265,7 +332,7 @@ void EdgeList::read_arrays(const IdRules& rules,
   EdgeBatch batch;
   int64_t row = rows_before_;
   for (const auto& paths : arrays_) {
-    const ArrayPair pair(paths);
+    const ArrayPair pair(paths, options_.layout);
     for (int64_t first = 0; first < pair.edges; first += kArrayRows) {
       batch.clear();
       for (int64_t e = first; e < std::min(first + kArrayRows, pair.edges); ++e, ++row) {

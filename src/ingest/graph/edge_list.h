@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ingest/graph/feature_names.h"
+#include "ingest/graph/matrix_market.h"
 #include "ingest/text/delimited.h"
 #include "memory/vector.h"
 
@@ -22,8 +23,11 @@ struct EdgeListOptions {
   std::string target = "1";
   std::string weight = {};                 ///< A column, or a .npy file; empty: none.
   std::vector<std::string> features = {};  ///< Columns, or one .npy file of [E, K].
-  /// Texts have a header; otherwise this is detected from their contents.
-  bool header = false;
+  /// Whether texts have a header; nullopt: detected from their contents.
+  std::optional<bool> header = std::nullopt;
+  Comments comments = Comments::leading;
+  /// Layout of an array with two axes: "rows" for [E, 2], "columns" for [2, E]; empty: by its shape.
+  std::string layout = {};
 };
 
 /// Edges that were read: n edges with W values each.
@@ -33,6 +37,7 @@ struct EdgeBatch {
   /// Text IDs, alternating source and target; empty for numbers.
   Vector<char, Tag::ingest> texts;
   Vector<uint32_t, Tag::ingest> text_ends;  ///< [2n], or empty.
+  int64_t comments = 0;                     ///< Lines that were skipped before or between the edges.
 
   size_t size() const { return source.size(); }
   void clear();
@@ -49,18 +54,28 @@ struct IdRules {
   /// If set, all IDs except this one are nodes: the first edge that has it is reported with file and line.
   std::optional<uint64_t> unknown = std::nullopt;
   std::string nodes = {};  ///< Source of the nodes, for error messages.
+  /// Throw PaddedId for a number with a leading zero.
+  bool refuse_padded = false;
+};
+
+/// Thrown for an ID such as 007 where IDs are not known to be numbers; `where` is its file, line and column.
+struct PaddedId {
+  std::string where;
+  std::string id;
 };
 
 /// One text of edges. `role` is the role of each column: 0 source, 1 target, 2 + i the i-th value, -1
 /// ignored.
 struct EdgeText {
   std::filesystem::path path;
-  Delimited format;
-  std::vector<int> role;
+  Delimited format = {};
+  std::vector<int> role = {};
+  Comments comments = Comments::leading;
+  std::optional<MatrixMarket> matrix = std::nullopt;
 };
 
-/// Edges from text (docs/giant-graphs.md), plain, .zst or .gz, or .npy arrays. It holds almost no memory:
-/// each call of read() reads the files. Not thread-safe.
+/// Edges from text (docs/giant-graphs.md), plain, zstd or gzip, MatrixMarket, or .npy arrays. It holds almost
+/// no memory: each call of read() reads the files. Not thread-safe.
 class EdgeList {
  public:
   /// Reads the first lines of texts and the headers of arrays. Errors: InputError, UsageError.
@@ -79,6 +94,10 @@ class EdgeList {
   /// Returns the files with edges that are read; and the .npy files with weights and features, of all edges.
   std::vector<std::filesystem::path> edge_files() const;
   std::vector<std::filesystem::path> value_files() const;
+  /// Number of nodes of MatrixMarket files; -1 for other lists.
+  int64_t nodes() const;
+  /// Number of texts whose first line is a header.
+  int64_t headers() const;
   /// Upper bound of the number of edges; a large number if it is not known.
   int64_t max_edges() const;
 
@@ -89,6 +108,8 @@ class EdgeList {
 
  private:
   void open_text(const std::filesystem::path& path);
+  bool has_header(const EdgeText& text) const;
+  void detect_header(EdgeText& text, size_t source, size_t target);
   void name_features();
   void read_arrays(const IdRules& rules, const std::function<void(const EdgeBatch&, int64_t)>& take) const;
 

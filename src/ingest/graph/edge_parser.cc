@@ -27,7 +27,15 @@ constexpr int64_t kBytesPerThread = kEdgeBytesPerThread;
 struct BadField {
   std::string_view field;
   std::string expected;
+  bool is_padded = false;
 };
+
+std::string expected_id(std::string_view field) {
+  if (is_number(field))
+    return "a node ID from 0 to 9223372036854775807; negative IDs and hashes of 64 bits need --ids text";
+  if (is_comment(field)) return "a node ID; comments after the first edge need --comments all";
+  return "a node ID, a whole number from 0; IDs that are texts need --ids text";
+}
 
 uint64_t parse_id(std::string_view field, const IdRules& rules) {
   uint64_t id = 0;
@@ -41,10 +49,9 @@ uint64_t parse_id(std::string_view field, const IdRules& rules) {
   if (!digits) {
     const auto [end, failed] = std::from_chars(field.data(), field.data() + field.size(), id);
     if (failed != std::errc() || end != field.data() + field.size() || id > INT64_MAX)
-      throw BadField{field, is_number(field)
-                                ? std::string("a node ID from 0 to 9223372036854775807")
-                                : "a node ID, a whole number from 0; IDs that are texts need --ids text"};
+      throw BadField{field, expected_id(field)};
   }
+  if (rules.refuse_padded && field.size() > 1 && field.front() == '0') throw BadField{field, "", true};
   if (id >= rules.limit)
     throw BadField{field, fmt::format("a node from 0 to {}{}", rules.limit - 1, rules.nodes)};
   return id;
@@ -81,15 +88,32 @@ class LineParser {
     }
     const uint64_t source = id(ends_[0]);
     const uint64_t target = id(ends_[1]);
+    add(source, target);
+    if (text_.matrix && text_.matrix->symmetric && source != target) add(target, source);
+  }
+
+ private:
+  void add(uint64_t source, uint64_t target) {
     out_.source.push_back(source);
     out_.target.push_back(target);
     out_.values.insert(out_.values.end(), row_.begin(), row_.end());
   }
-
- private:
+  // Rows and columns of a matrix count from 1.
+  uint64_t matrix_id(std::string_view field) const {
+    const auto nodes = static_cast<uint64_t>(text_.matrix->nodes);
+    const uint64_t id = parse_id(field, {.limit = uint64_t{1} << 63}) - 1;
+    if (id >= nodes)
+      throw BadField{field,
+                     fmt::format("a row or column from 1 to {}, as the size of the matrix says", nodes)};
+    if (id >= rules_.limit)
+      throw BadField{field, fmt::format("a node from 1 to {}{}", rules_.limit, rules_.nodes)};
+    return id;
+  }
   uint64_t id(std::string_view field) {
     uint64_t id = 0;
-    if (rules_.texts) {
+    if (text_.matrix) {
+      id = matrix_id(field);
+    } else if (rules_.texts) {
       if (field.empty() || field.size() > UniqueTexts::kLongest)
         throw BadField{field, UniqueTexts::kExpected};
       id = hash64(field, rules_.seed);
@@ -115,10 +139,26 @@ struct Piece {
   Vector<char, Tag::ingest> buffer;
   size_t bytes = 0;
   size_t text = 0;
-  bool first = false;  // It begins with the first line of its text.
+  bool first = false;  // No row of its text comes before it.
   int64_t bytes_read = 0;
   ParsedEdges parsed;
 };
+
+std::string_view take_line(std::string_view& lines) {
+  const auto* const end = static_cast<const char*>(std::memchr(lines.data(), '\n', lines.size()));
+  std::string_view line =
+      lines.substr(0, end == nullptr ? lines.size() : static_cast<size_t>(end - lines.data()));
+  lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+// Whether there is a line that is neither blank nor a comment.
+bool has_row(std::string_view lines) {
+  while (!lines.empty())
+    if (const std::string_view line = take_line(lines); !trim(line).empty() && !is_comment(line)) return true;
+  return false;
+}
 
 class Pieces {
  public:
@@ -126,8 +166,11 @@ class Pieces {
 
   bool next(Piece& piece) {
     if (!stream_ && next_ == texts_.size()) return false;
-    piece.first = !stream_;
-    if (!stream_) stream_ = InputStream::open(texts_[next_++].path);
+    if (!stream_) {
+      stream_ = InputStream::open(texts_[next_++].path);
+      before_rows_ = true;
+    }
+    piece.first = before_rows_;
     piece.text = next_ - 1;
     piece.buffer.resize(kTextPiece);
     std::copy(carried_.begin(), carried_.end(), piece.buffer.begin());
@@ -140,6 +183,7 @@ class Pieces {
       throw InputError(fmt::format("{}: a line is longer than {} bytes: this is no list of edges",
                                    texts_[piece.text].path.string(), kTextPiece));
     piece.bytes = last ? held.size() : newline + 1;
+    if (before_rows_) before_rows_ = !has_row(held.substr(0, piece.bytes));
     carried_.assign(held.begin() + static_cast<std::ptrdiff_t>(piece.bytes), held.end());
     piece.bytes_read = done_ + stream_->bytes_read();
     if (last) {
@@ -154,6 +198,7 @@ class Pieces {
   size_t next_ = 0;
   int64_t done_ = 0;  // Bytes of the previous texts.
   std::unique_ptr<InputStream> stream_;
+  bool before_rows_ = true;            // No row of the current text has been read.
   Vector<char, Tag::ingest> carried_;  // Beginning of a line whose end is not read yet.
 };
 
@@ -162,33 +207,38 @@ class Pieces {
 void parse_edges(std::string_view lines, const EdgeText& text, bool first, size_t values,
                  const IdRules& rules, ParsedEdges& parsed) {
   parsed.edges.clear();
-  parsed.lines = 0;
+  parsed.lines = parsed.rows = 0;
   parsed.error.reset();
   bool header = first && text.format.header;
+  bool leading = first;
   LineParser parser(text, values, rules, parsed.edges);
   while (!lines.empty()) {
-    const auto* const end = static_cast<const char*>(std::memchr(lines.data(), '\n', lines.size()));
-    std::string_view line =
-        lines.substr(0, end == nullptr ? lines.size() : static_cast<size_t>(end - lines.data()));
-    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+    const std::string_view line = take_line(lines);
     ++parsed.lines;
-    if (line.ends_with('\r')) line.remove_suffix(1);
     const bool plain = !line.empty() && is_digit(line.front());
-    if (!plain && is_comment(line)) continue;
+    if (!plain && trim(line).empty()) continue;
+    const bool may_be_comment =
+        text.comments == Comments::all || (text.comments == Comments::leading && leading);
+    if (!plain && may_be_comment && is_comment(line)) {
+      ++parsed.edges.comments;
+      continue;
+    }
+    leading = false;
     if (std::exchange(header, false)) continue;
-    const auto refuse = [&](std::string_view found, std::string expected) {
+    const auto refuse = [&](std::string_view found, std::string expected, bool is_padded) {
       const bool inside = found.data() >= line.data() && found.data() <= line.data() + line.size();
       parsed.error = {parsed.lines,
                       inside ? static_cast<size_t>(found.data() - line.data()) + 1 : line.size() + 1,
-                      shown(found), std::move(expected)};
+                      shown(found), std::move(expected), is_padded};
     };
     try {
       parser.parse(line);
+      ++parsed.rows;
     } catch (const BadField& bad) {
-      refuse(bad.field, bad.expected);
+      refuse(bad.field, bad.expected, bad.is_padded);
       return;
     } catch (const BadQuote& bad) {
-      refuse(bad.found, BadQuote::kExpected);
+      refuse(bad.found, BadQuote::kExpected, false);
       return;
     }
   }
@@ -203,6 +253,13 @@ void read_edge_texts(const std::vector<EdgeText>& texts, size_t values, const Id
   std::vector<Piece> slots(static_cast<size_t>(workers.threads()));
   size_t text = 0;
   int64_t lines = 0;  // Lines of the current text before the current chunk.
+  int64_t rows = 0;   // Rows of the current text, with those of the current chunk.
+  const auto end_text = [&] {
+    if (text < texts.size() && texts[text].matrix && rows != texts[text].matrix->entries)
+      throw InputError(fmt::format("{}: ends after {} entries, expected {}, as its sizes say; fetch it again",
+                                   texts[text].path.string(), rows, texts[text].matrix->entries));
+    rows = 0;
+  };
   workers.run_stream(
       [&](int64_t, int worker) { return pieces.next(slots[static_cast<size_t>(worker)]); },
       [&](int64_t, Turn& turn) {
@@ -210,15 +267,24 @@ void read_edge_texts(const std::vector<EdgeText>& texts, size_t values, const Id
         parse_edges({piece.buffer.data(), piece.bytes}, texts[piece.text], piece.first, values, rules,
                     piece.parsed);
         turn.wait();
-        if (piece.text != text) lines = 0;
+        if (piece.text != text) {
+          end_text();
+          lines = 0;
+        }
         text = piece.text;
+        if (const auto& error = piece.parsed.error; error && error->is_padded)
+          throw PaddedId{
+              fmt::format("{}:{}:{}", texts[text].path.string(), lines + error->line, error->column),
+              error->found};
         if (const auto& error = piece.parsed.error)
           throw InputError(fmt::format("{}:{}:{}: found '{}', expected {}; mend the line or leave it out",
                                        texts[text].path.string(), lines + error->line, error->column,
                                        error->found, error->expected));
         lines += piece.parsed.lines;
+        rows += piece.parsed.rows;
         take(piece.parsed.edges, piece.bytes_read);
       });
+  end_text();
 }
 
 }  // namespace plimsoll

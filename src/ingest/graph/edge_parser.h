@@ -11,17 +11,19 @@ namespace plimsoll {
 struct ParsedEdges {
   EdgeBatch edges;
   int64_t lines = 0;
+  int64_t rows = 0;  ///< Lines with an edge.
   struct Error {
     int64_t line = 0;  ///< Line number within the given lines, from 1.
     size_t column = 0;
     std::string found;
     std::string expected;
+    bool is_padded = false;  ///< It is a PaddedId.
   };
   std::optional<Error> error = std::nullopt;
 };
 
-/// Parses whole lines of a text. `first` tells whether they begin with the first line of the text, which may
-/// be or precede its header. `parsed` is emptied first and keeps its memory.
+/// Parses whole lines of a text. `first` tells whether no row of the text comes before them, so that they
+/// may begin with comments and the header. `parsed` is emptied first and keeps its memory.
 void parse_edges(std::string_view lines, const EdgeText& text, bool first, size_t values,
                  const IdRules& rules, ParsedEdges& parsed);
 

@@ -1,5 +1,7 @@
 #include "ingest/graph/edge_shard.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -37,11 +39,14 @@ bool has_texts(const GraphIngestOptions& options, const EdgeList& list) {
 // read.
 IdRules rules_of(const GraphIngestOptions& options, const EdgeList& list, const NodeTable& table) {
   constexpr uint64_t kMaxNodes = uint64_t{1} << 32;
-  IdRules rules{.texts = has_texts(options, list)};
+  IdRules rules{.texts = has_texts(options, list), .refuse_padded = options.ids == "auto"};
   if (rules.texts || options.ids == "sparse") return rules;
   if (options.node_count >= 0) {
     rules.limit = static_cast<uint64_t>(options.node_count);
     rules.nodes = ", as --node-count says";
+  } else if (!table.has_ids() && list.nodes() >= 0) {
+    rules.limit = static_cast<uint64_t>(list.nodes());
+    rules.nodes = ", as the size of the matrix says";
   } else if (!table.has_ids() && table.rows() >= 0) {
     rules.limit = static_cast<uint64_t>(table.rows());
     rules.nodes = ", as " + table.path() + " has them";
@@ -109,7 +114,8 @@ GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const Graph
   list.keep(options.shard.items(list.part_sizes()));
   std::vector<fs::path> sources = list.edge_files();
   for (const fs::path& path : list.value_files()) sources.push_back(path);
-  Json provenance = make_provenance(source_hashes(sources).take(), std::move(described));
+  Json provenance =
+      make_provenance(source_hashes(sources, [&] { progress("hashes", 0, 0); }).take(), std::move(described));
 
   GraphIngestResult result{.ids = has_texts(options, list) ? "text" : options.ids,
                            .edge_features = static_cast<int64_t>(list.feature_names().size())};
@@ -136,13 +142,23 @@ GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const Graph
   else if (gather)
     ids = scratch.unique_sort("ids", GraphScratch::kIds, list.max_edges() * 2);
   uint64_t ids_end = 0;
-  list.read(rules, options.threads, [&](const EdgeBatch& batch, int64_t bytes) {
+  const auto take = [&](const EdgeBatch& batch, int64_t bytes) {
     if (!rules.texts) ids_end = std::max(ids_end, batch.ids_end());
     gather_ends(batch, ids.get(), texts.get());
     result.edges_read += static_cast<int64_t>(batch.size());
+    result.comments += batch.comments;
     edges.add(batch);
     progress("bytes", bytes, result.source_bytes);
-  });
+  };
+  try {
+    list.read(rules, options.threads, take);
+  } catch (const PaddedId& padded) {
+    throw InputError(
+        fmt::format("{}: found the ID '{}', which may be a text or a number; give all shards --ids "
+                    "text or --ids sparse",
+                    padded.where, padded.id));
+  }
+  result.headers = list.headers();
   write_columns(set, edges, std::move(ids), std::move(texts));
   result.edges = edges.added();
   set.publish({{"kind", kEdgeShard},

@@ -70,7 +70,8 @@ GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphPro
   std::vector<fs::path> sources = edges.edge_files();
   for (const auto& more : {edges.value_files(), node_files(options)})
     sources.insert(sources.end(), more.begin(), more.end());
-  const Json provenance = make_provenance(source_hashes(sources).take(), graph_options_json(options));
+  const auto tick = [&] { progress("hashes", 0, 0); };
+  const Json provenance = make_provenance(source_hashes(sources, tick).take(), graph_options_json(options));
   if (auto made = find_made(options, provenance, sources)) return *made;
   return build_graph(options, edges, nullptr, provenance, progress, files);
 }

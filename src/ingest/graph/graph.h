@@ -34,6 +34,8 @@ struct GraphIngestOptions {
   Shard shard = {};  ///< The part of the edge files to read; they are only sorted, for merge_graph().
   int threads = 1;
   bool force = false;  ///< Replace an existing output.
+  /// Receives a sentence about input that is read in a way that its owner may not expect.
+  std::function<void(const std::string&)> note = [](const std::string&) {};
 };
 
 struct GraphIngestResult {
@@ -46,6 +48,8 @@ struct GraphIngestResult {
   int64_t edge_features = 0;
   int64_t classes = 0;
   int64_t source_bytes = 0;
+  int64_t comments = 0;  ///< Lines of edge files that were skipped as comments.
+  int64_t headers = 0;   ///< Lines of edge files that were skipped as headers.
 };
 
 /// Receives the current activity and its progress: bytes read, edges written, ...

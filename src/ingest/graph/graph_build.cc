@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/hash64.h"
+#include "base/units.h"
 #include "ingest/graph/graph_edges.h"
 #include "ingest/graph/graph_options.h"
 #include "ingest/graph/graph_rows.h"
@@ -45,17 +46,24 @@ class GraphBuild {
         may_be_sparse_(ids == "auto"),
         progress_(progress),
         writer_(options.out, options.force, files),
-        scratch_{writer_.scratch(), files, memory_for_sorts(options.threads)} {
+        scratch_{writer_.scratch(), files, memory_for_sorts(options.threads),
+                 [this] { progress_(at_.what, at_.done, at_.total); }} {
     writer_.store_x(StoredAs::parse(options.features_dtype));
     rules_.texts = ids == "text";
     rules_.seed = seed;
     if (ids == "dense") rules_.limit = kMaxNodes;
+    rules_.refuse_padded = ids == "auto";
     result_.ids = rules_.texts ? "text" : dense_ ? "dense" : "sparse";
   }
 
   GraphIngestResult run(const Json& sources_and_options);
 
  private:
+  // Reports how far the work is; scratch_.tick() reports the same again.
+  void report(const char* what, int64_t done, int64_t total) {
+    at_ = {what, done, total};
+    progress_(what, done, total);
+  }
   bool in_order() const { return dense_ && options_.order == "none"; }
   void scan_table();
   void settle_dense();
@@ -63,6 +71,7 @@ class GraphBuild {
   void read_list(bool gather);
   void take_shards(bool gather);
   void require_single_rows();
+  void announce_far_ids() const;
   void index_ids();
   void index_texts();
   void order_by_degree();
@@ -78,6 +87,11 @@ class GraphBuild {
   bool dense_;
   bool may_be_sparse_;
   const GraphProgress& progress_;
+  struct {
+    const char* what = "bytes";
+    int64_t done = 0;
+    int64_t total = 0;
+  } at_;
   GraphWriter writer_;
   GraphScratch scratch_;
   IdRules rules_;
@@ -106,11 +120,13 @@ void GraphBuild::scan_table() {
   }
   row_of_ = scratch_.sort("row_of", GraphScratch::kNodes, sizeof(uint32_t), kUnlimited);
   if (!dense_ && !rules_.texts) ids_ = scratch_.unique_sort("ids", GraphScratch::kIds, kUnlimited);
-  uint32_t row = 0;
+  int64_t rows = 0;
   table_.scan([&](std::string_view field, const LineReader& at) {
     const uint64_t id = node_id_of(field, rules_, at);
+    if (rows == kMaxNodes) at.refuse(field, fmt::format("at most {} rows", kMaxNodes));
+    scratch_.tick_at(rows);
+    const auto row = static_cast<uint32_t>(rows++);
     row_of_->add(id, &row);
-    ++row;
     if (texts_) texts_->add(field);
     if (ids_) ids_->add(id);
     ids_end_ = std::max(ids_end_, id + 1);
@@ -122,10 +138,13 @@ void GraphBuild::scan_table() {
 void GraphBuild::settle_dense() {
   const int64_t rows = table_.exists() ? table_.rows() : -1;
   declared_ = options_.node_count;
+  if (declared_ < 0 && !table_.has_ids()) declared_ = list_.nodes();
   if (table_.has_ids()) {
     if (dense_ && may_be_sparse_ && static_cast<int64_t>(ids_end_) != rows) throw NotDense();
     if (dense_ && declared_ < 0) declared_ = static_cast<int64_t>(ids_end_);
   } else if (rows >= 0) {
+    if (rows > kMaxNodes)
+      throw InputError(fmt::format("{}: has {} rows, expected at most {}", table_.path(), rows, kMaxNodes));
     if (declared_ >= 0 && declared_ != rows)
       throw InputError(fmt::format("{}: has {} rows, expected {}, one for each node; make it again",
                                    table_.path(), rows, declared_));
@@ -134,8 +153,9 @@ void GraphBuild::settle_dense() {
   if (!dense_) return;
   if (declared_ >= 0) {
     rules_.limit = static_cast<uint64_t>(declared_);
-    rules_.nodes = table_.exists() ? fmt::format(", as {} has them", table_.path())
-                                   : std::string(", as --node-count says");
+    rules_.nodes = table_.exists()            ? fmt::format(", as {} has them", table_.path())
+                   : options_.node_count >= 0 ? std::string(", as --node-count says")
+                                              : std::string(", as the size of the matrix says");
     may_be_sparse_ = false;
   }
   if (static_cast<int64_t>(ids_end_) > declared_ && table_.has_ids())
@@ -165,8 +185,9 @@ void GraphBuild::read_list(bool gather) {
     if (dense_ && may_be_sparse_ && ids_end_ > static_cast<uint64_t>(kMaxNodes)) throw NotDense();
     if (gather) gather_ends(batch, ids_.get(), texts_.get());
     result_.edges_read += static_cast<int64_t>(batch.size());
+    result_.comments += batch.comments;
     edges_->add(batch);
-    progress_("bytes", bytes, result_.source_bytes);
+    report("bytes", bytes, result_.source_bytes);
   });
 }
 
@@ -200,6 +221,19 @@ void GraphBuild::require_single_rows() {
     last = rows.key();
     first_row = row;
   }
+}
+
+// Says what nodes without edges cost before they are written, if the numbers have large gaps.
+void GraphBuild::announce_far_ids() const {
+  const bool given = options_.node_count >= 0 || list_.nodes() >= 0 || (table_.exists() && !table_.has_ids());
+  if (!dense_ || given) return;
+  const int64_t nodes = std::max(declared_, static_cast<int64_t>(ids_end_));
+  const int64_t named = std::max(2 * result_.edges_read, table_.has_ids() ? table_.rows() : 0);
+  if (nodes <= kSparseFactor * named + 1024) return;
+  options_.note(fmt::format(
+      "the greatest ID, {}, makes {} nodes, of which at most {} have an edge or a row: {} of row ends are "
+      "written; --ids sparse numbers only the IDs that occur",
+      format_count(nodes - 1), format_count(nodes), format_count(named), format_bytes(8 * nodes)));
 }
 
 void GraphBuild::index_ids() {
@@ -300,13 +334,18 @@ void GraphBuild::write_rows() {
   if (table_.exists()) {
     if (!table_.has_ids() && !in_order()) {  // Row r belongs to ID r.
       row_of_ = scratch_.sort("row_of", GraphScratch::kNodes, sizeof(uint32_t), table_.rows());
-      for (uint32_t row = 0; row < static_cast<uint64_t>(table_.rows()); ++row) row_of_->add(row, &row);
+      // Rows may be exactly as many as a u32 has values.
+      for (int64_t r = 0; r < table_.rows(); ++r) {
+        const auto row = static_cast<uint32_t>(r);
+        row_of_->add(row, &row);
+        scratch_.tick_at(r);
+      }
       row_of_->seal();
     }
     if (row_of_)
       write_rows_sorted(table_, *row_of_, *index_, scratch_, writer_);
     else
-      write_rows_in_order(table_, writer_);
+      write_rows_in_order(table_, scratch_, writer_);
   }
   for (size_t split = 0; split < kGraphSplits.size(); ++split) {
     if (options_.splits[split].empty()) continue;
@@ -322,6 +361,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
   require_single_rows();
   settle_dense();
   read_edges();
+  announce_far_ids();
   index_ids();
   try {
     if (options_.order == "degree")
@@ -340,7 +380,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
         table_.path()));
   }
   if (options_.order == "frequency" || options_.order == "partition") order_by_edges();
-  edges_->write(index_->nodes(), writer_, [&](int64_t done) { progress_("edges", done, edges_->added()); });
+  edges_->write(index_->nodes(), writer_, [&](int64_t done) { report("edges", done, edges_->added()); });
   edges_.reset();
   write_rows();
   index_->remove();
@@ -350,6 +390,7 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
   result_.node_features = static_cast<int64_t>(table_.width());
   result_.edge_features = static_cast<int64_t>(list_.feature_names().size());
   result_.classes = table_.classes();
+  result_.headers = list_.headers();
   writer_.publish({.direction = options_.direction,
                    .classes = table_.classes(),
                    .class_names = table_.class_names(),
@@ -372,6 +413,14 @@ GraphIngestResult build_graph(const GraphIngestOptions& options, const EdgeList&
           .run(provenance);
     } catch (const NotDense&) {
       ids = "sparse";
+    } catch (const PaddedId& padded) {
+      const std::string found = fmt::format("{}: found the ID '{}'", padded.where, padded.id);
+      if (shards != nullptr)
+        throw InputError(
+            found + ", which may be a text or a number; make the shards with --ids text or --ids sparse");
+      options.note(found +
+                   ", whose zeros a number would lose: IDs are read as texts; --ids sparse reads numbers");
+      ids = "text";
     } catch (const HashCollision&) {
       // Tries the next seed. All shards use the first seed.
       if (shards != nullptr)

@@ -20,8 +20,8 @@ uint64_t edge_key(uint64_t row, uint64_t neighbour) {
 // Collects rows and edges, and writes them in chunks.
 class RowWriter {
  public:
-  RowWriter(GraphWriter& writer, const EdgeRules& rules, int64_t nodes)
-      : writer_(writer), rules_(rules), nodes_(nodes), loop_(rules.values(), 0.0F) {
+  RowWriter(GraphWriter& writer, const EdgeRules& rules, int64_t nodes, const GraphScratch& scratch)
+      : writer_(writer), rules_(rules), nodes_(nodes), scratch_(scratch), loop_(rules.values(), 0.0F) {
     if (rules.weight) loop_[0] = 1;
     indices_.reserve(kChunk);
     ends_.reserve(kChunk);
@@ -50,6 +50,7 @@ class RowWriter {
     if (rules_.loops == EdgeRules::Loops::add && !looped_) put(static_cast<uint32_t>(row_), loop_.data());
     looped_ = false;
     ends_.push_back(edges_);
+    scratch_.tick_at(row_);
     ++row_;
     if (ends_.size() == kChunk) flush_rows();
   }
@@ -76,6 +77,7 @@ class RowWriter {
   GraphWriter& writer_;
   const EdgeRules& rules_;
   int64_t nodes_;
+  const GraphScratch& scratch_;
   std::vector<float> loop_;  // Values of an added self-loop: weight 1, features 0.
   int64_t row_ = 0;
   bool looped_ = false;
@@ -170,7 +172,9 @@ void GraphEdges::relabel(const NodeIndex& index) {
   if (direct_) return;
   const size_t values = rules_.values() * sizeof(float);
   auto by_row = scratch_.sort("by_row", GraphScratch::kEdges, sizeof(uint32_t) + values, added_);
+  int64_t joined = 0;
   join(*by_neighbour_, index, [&](uint32_t neighbour, const std::byte* payload) {
+    scratch_.tick_at(joined++);
     uint64_t row = 0;
     std::memcpy(&row, payload, sizeof row);
     std::memcpy(record_.data(), &neighbour, sizeof neighbour);
@@ -181,6 +185,7 @@ void GraphEdges::relabel(const NodeIndex& index) {
   by_row->seal();
   sorted_ = scratch_.sort("edges", GraphScratch::kEdges, values, added_);
   join(*by_row, index, [&](uint32_t row, const std::byte* payload) {
+    scratch_.tick_at(joined++);
     uint32_t neighbour = 0;
     std::memcpy(&neighbour, payload, sizeof neighbour);
     sorted_->add(edge_key(row, neighbour), payload + sizeof neighbour);
@@ -201,7 +206,7 @@ void GraphEdges::renumber(const NodeIndex& index) {
 
 void GraphEdges::write_rows(const EdgeRules& rules, int64_t nodes, GraphWriter& writer,
                             const std::function<void(int64_t)>& progress) const {
-  RowWriter rows(writer, rules, nodes);
+  RowWriter rows(writer, rules, nodes, scratch_);
   ExternalSort::Reader edges = sorted_->read();
   std::vector<float> values(rules_.values());
   std::optional<uint64_t> last;

@@ -1,6 +1,10 @@
 #include "ingest/graph/graph_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "base/error.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
@@ -12,29 +16,37 @@ Json to_json(const GraphIngestOptions& options, const Shown& shown) {
   const NodeTableOptions& nodes = options.nodes;
   Json splits = Json::array();
   for (const fs::path& path : options.splits) splits.push_back(shown(path));
-  return {{"format", "graph"},
-          {"source", edges.source},
-          {"target", edges.target},
-          {"weight", shown(edges.weight)},
-          {"edge_features", edges.features},
-          {"header", edges.header},
-          {"nodes", shown(nodes.table)},
-          {"id", nodes.id},
-          {"label", nodes.label},
-          {"unlabelled", nodes.unlabelled},
-          {"split", nodes.split},
-          {"node_features", nodes.features},
-          {"features", shown(nodes.feature_array)},
-          {"labels", shown(nodes.label_array)},
-          {"splits", std::move(splits)},
-          {"node_count", options.node_count},
-          {"ids", options.ids},
-          {"direction", options.direction},
-          {"undirected", options.undirected},
-          {"dedup", options.dedup},
-          {"self_loops", options.self_loops},
-          {"features_dtype", options.features_dtype},
-          {"order", options.order}};
+  Json json = {{"format", "graph"},
+               {"source", edges.source},
+               {"target", edges.target},
+               {"weight", shown(edges.weight)},
+               {"edge_features", edges.features},
+               {"header", edges.header.value_or(false)},
+               {"nodes", shown(nodes.table)},
+               {"id", nodes.id},
+               {"label", nodes.label},
+               {"unlabelled", nodes.unlabelled},
+               {"split", nodes.split},
+               {"node_features", nodes.features},
+               {"features", shown(nodes.feature_array)},
+               {"labels", shown(nodes.label_array)},
+               {"splits", std::move(splits)},
+               {"node_count", options.node_count},
+               {"ids", options.ids},
+               {"direction", options.direction},
+               {"undirected", options.undirected},
+               {"dedup", options.dedup},
+               {"self_loops", options.self_loops},
+               {"features_dtype", options.features_dtype},
+               {"order", options.order}};
+  // Options that came later are listed only if they are used, so that older data sets are still the same.
+  if (edges.header == false) json["header"] = "no";
+  if (edges.comments != Comments::leading)
+    json["comments"] = kCommentWords[static_cast<size_t>(edges.comments)];
+  if (!edges.layout.empty()) json["layout"] = edges.layout;
+  if (nodes.header) json["nodes_header"] = *nodes.header;
+  if (nodes.missing) json["missing"] = *nodes.missing;
+  return json;
 }
 
 std::string whole_path(const fs::path& path) {
@@ -46,7 +58,20 @@ std::string column_or_path(const std::string& text) {
   return fs::path(text).extension() == ".npy" ? whole_path(text) : text;
 }
 
+// "no" is a word, because false stood for detection from the start.
+std::optional<bool> read_header(const Json& header) {
+  if (header.is_string()) return false;
+  return header.get<bool>() ? std::optional(true) : std::nullopt;
+}
+
 }  // namespace
+
+Comments read_comments(const std::string& word) {
+  const auto* const found = std::find(kCommentWords.begin(), kCommentWords.end(), word);
+  if (found == kCommentWords.end())
+    throw UsageError(fmt::format("--comments: found '{}', expected leading, all or none", word));
+  return static_cast<Comments>(found - kCommentWords.begin());
+}
 
 Json graph_options_json(const GraphIngestOptions& options) {
   return to_json(options, [](const fs::path& path) { return path.filename().string(); });
@@ -72,7 +97,9 @@ GraphIngestOptions read_graph_inputs(const Json& inputs) {
   read("target", edges.target);
   read("weight", edges.weight);
   read("edge_features", edges.features);
-  read("header", edges.header);
+  edges.header = read_header(inputs.at("header"));
+  edges.comments = read_comments(inputs.value("comments", "leading"));
+  edges.layout = inputs.value("layout", "");
   NodeTableOptions& nodes = options.nodes;
   read_path("nodes", nodes.table);
   read("id", nodes.id);
@@ -82,6 +109,8 @@ GraphIngestOptions read_graph_inputs(const Json& inputs) {
   read("node_features", nodes.features);
   read_path("features", nodes.feature_array);
   read_path("labels", nodes.label_array);
+  if (inputs.contains("nodes_header")) nodes.header = inputs.at("nodes_header").get<bool>();
+  if (inputs.contains("missing")) nodes.missing = inputs.at("missing").get<float>();
   for (size_t split = 0; split < options.splits.size(); ++split)
     options.splits[split] = inputs.at("splits").at(split).get<std::string>();
   options.node_count = whole_number(inputs.at("node_count"));

@@ -41,10 +41,13 @@ T value_at(const std::byte* bytes) {
 
 }  // namespace
 
-void write_rows_in_order(const NodeTable& table, GraphWriter& writer) {
+void write_rows_in_order(const NodeTable& table, const GraphScratch& scratch, GraphWriter& writer) {
   RowColumns columns(table, writer);
   int64_t node = 0;
-  table.read([&](const NodeTable::Row& row) { columns.add(node++, row.x.data(), row.y, row.split); });
+  table.read([&](const NodeTable::Row& row) {
+    scratch.tick_at(node);
+    columns.add(node++, row.x.data(), row.y, row.split);
+  });
 }
 
 void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeIndex& index,
@@ -60,7 +63,9 @@ void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeI
   const auto by_node = scratch.sort("rows", GraphScratch::kAlone, record.size(), table.rows());
   {
     ExternalSort::Reader nodes = node_of->read();
+    int64_t read = 0;
     table.read([&](const NodeTable::Row& row) {
+      scratch.tick_at(read++);
       nodes.next();
       const auto split = static_cast<int8_t>(row.split);
       if (x_bytes > 0) std::memcpy(record.data(), row.x.data(), x_bytes);
@@ -78,6 +83,7 @@ void write_rows_sorted(const NodeTable& table, ExternalSort& row_of, const NodeI
     bool more = rows.next();
     int64_t missing = 0;
     for (int64_t node = 0; node < index.nodes(); ++node) {
+      scratch.tick_at(node);
       if (!more || rows.key() != static_cast<uint64_t>(node)) {
         ++missing;
         if (table.width() == 0) columns.add(node, nullptr, -1, -1);
@@ -103,6 +109,10 @@ uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineRead
   }
   if (!is_number(field))
     at.refuse(field, "a node ID, a whole number from 0; IDs that are texts need --ids text");
+  if (rules.refuse_padded && field.size() > 1 && field.front() == '0')
+    throw PaddedId{fmt::format("{}:{}", at.name(), at.line()), std::string(field)};
+  if (field.front() == '-' || field.size() > 19)
+    at.refuse(field, "a node ID from 0; negative IDs and hashes of 64 bits need --ids text");
   const auto max = static_cast<int64_t>(rules.limit - 1);
   return static_cast<uint64_t>(at.whole(field, 0, max, "a node ID"));
 }

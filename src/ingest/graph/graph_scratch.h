@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,13 @@ struct GraphScratch {
   std::filesystem::path folder;
   FileSystem& files;
   int64_t memory;
+  /// Called now and then by long loops; throws if the work is to stop.
+  std::function<void()> tick = [] {};
+
+  /// Calls tick() for some of the records that a loop counts.
+  void tick_at(int64_t record) const {
+    if (record % (int64_t{1} << 18) == 0) tick();
+  }
 
   // Shares of the memory, in percent. Two sorts of edges live at once, one that is read and one that is
   // filled; one sort of all IDs; a few with one record per node; at the end only that of the rows of nodes.

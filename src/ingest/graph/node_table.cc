@@ -1,6 +1,7 @@
 #include "ingest/graph/node_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -21,6 +22,9 @@ constexpr size_t kMaxClasses = 65536;
 constexpr std::array<std::pair<std::string_view, int>, 7> kSplitWords = {
     {{"train", 0}, {"valid", 1}, {"val", 1}, {"validation", 1}, {"test", 2}, {"none", -1}, {"", -1}}};
 
+constexpr std::array<std::string_view, 9> kMissingWords = {"",    "NA",   "N/A",  "NaN", "nan",
+                                                           "NAN", "null", "NULL", "None"};
+
 int64_t label_at(const NpyView& view, size_t row) {
   const std::string& dtype = view.shape().dtype;
   if (dtype == "<i8") return view.values<int64_t>()[row];
@@ -33,6 +37,12 @@ int64_t label_at(const NpyView& view, size_t row) {
 template <typename Next>
 void for_each_word(std::string_view field, const Next& next) {
   for (std::string_view rest = trim(field); !rest.empty();) next(take_word(rest));
+}
+
+// Whether a feature is a usual word for none.
+bool is_missing(std::string_view word) {
+  const auto* const end = kMissingWords.end();
+  return std::find(kMissingWords.begin(), end, word) != end;
 }
 
 int64_t whole_of(std::string_view text) {
@@ -64,6 +74,8 @@ void NodeTable::open_table() {
   const std::filesystem::path& path = options_.table;
   format_ = Delimited::open(path);
   format_.header = true;
+  if (const bool numbered = options_.id.empty() || is_number(options_.id); numbered || options_.header)
+    format_.header = has_header(options_.id.empty() ? 0 : format_.column(options_.id, path));
   columns_.id = options_.id.empty() ? 0 : format_.column(options_.id, path);
   columns_.needed = columns_.id + 1;
   const auto column = [&](const std::string& name) {
@@ -77,11 +89,39 @@ void NodeTable::open_table() {
     const size_t at = column(name);
     columns_.features.push_back(at);
     size_t numbers = 0;
-    if (at < format_.second.size()) for_each_word(format_.second[at], [&](std::string_view) { ++numbers; });
+    const std::vector<std::string>& first_row = format_.header ? format_.second : format_.columns;
+    if (at < first_row.size()) {
+      for_each_word(first_row[at], [&](std::string_view) { ++numbers; });
+      numbers = std::max<size_t>(numbers, 1);  // An empty field is one missing feature.
+    }
+    columns_.widths.push_back(numbers);
+    const std::string label = format_.header ? format_.columns[at] : fmt::format("column_{}", at);
     for (size_t i = 0; i < numbers; ++i)
-      names_.add(numbers == 1 ? format_.columns[at] : fmt::format("{}_{}", format_.columns[at], i),
-                 path.string());
+      names_.add(numbers == 1 ? label : fmt::format("{}_{}", label, i), path.string());
   }
+}
+
+// Whether the first line names the columns. `id` is the column of the IDs.
+bool NodeTable::has_header(size_t id) const {
+  if (options_.header) return *options_.header;
+  const auto named = [](const std::string& name) { return !name.empty() && !is_number(name); };
+  if (named(options_.id) || named(options_.label) || named(options_.split) ||
+      std::any_of(options_.features.begin(), options_.features.end(), named))
+    return true;
+  const std::vector<std::string>& first = format_.columns;
+  const auto ask = [&] {
+    return UsageError(
+        fmt::format("{}: the first line, '{}', may be a row or names of columns; say which with "
+                    "--nodes-header yes or --nodes-header no",
+                    options_.table.string(), fmt::join(first, "', '")));
+  };
+  bool counts = first.size() > 1;  // 0, 1, 2, ...: what pandas writes for columns without names.
+  for (size_t i = 0; i < first.size(); ++i) counts &= first[i] == std::to_string(i);
+  if (counts) throw ask();
+  if (is_number(first[id])) return false;
+  const bool numbers_follow = id < format_.second.size() && is_number(format_.second[id]);
+  if (!numbers_follow && !first[id].empty() && !is_id_name(first[id])) throw ask();
+  return true;
 }
 
 void NodeTable::open_arrays() {
@@ -134,11 +174,10 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
   if (has_ids()) {
     LineReader lines(InputStream::open(options_.table), options_.table.string());
     std::string_view line;
-    lines.next_row(line);  // Skips the header.
-    first_line_ = lines.line() + 1;
     std::vector<std::string_view> fields;
     int64_t rows = 0;
-    for (; lines.next(line); ++rows) {
+    for (; next_row(lines, line); ++rows) {
+      if (rows == 0) first_line_ = lines.line();
       cut(line, lines, fields);
       take(fields[columns_.id], lines);
       if (!columns_.label || is_unlabelled(fields[*columns_.label])) continue;
@@ -165,6 +204,13 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
                                    options_.label_array.string(), r, label));
     classes_ = std::max(classes_, label + 1);
   }
+}
+
+// Reads the next row of the text, without the header.
+bool NodeTable::next_row(LineReader& lines, std::string_view& line) const {
+  if (lines.line() > 0) return lines.next(line);
+  if (!lines.next_row(line)) return false;
+  return !format_.header || lines.next(line);
 }
 
 void NodeTable::add_label(std::string label) {
@@ -197,11 +243,7 @@ void NodeTable::number_classes() {
 
 void NodeTable::read(const std::function<void(const Row&)>& take) const {
   std::optional<LineReader> lines;
-  if (has_ids()) {
-    std::string_view header;
-    lines.emplace(InputStream::open(options_.table), options_.table.string());
-    lines->next_row(header);
-  }
+  if (has_ids()) lines.emplace(InputStream::open(options_.table), options_.table.string());
   std::vector<std::string_view> fields;
   Row row;
   for (int64_t r = 0; r < rows_; ++r) {
@@ -216,18 +258,9 @@ void NodeTable::read(const std::function<void(const Row&)>& take) const {
 
 void NodeTable::read_text_row(LineReader& lines, std::vector<std::string_view>& fields, Row& row) const {
   std::string_view line;
-  if (!lines.next(line)) lines.refuse_end("as many rows as when it was read before");
+  if (!next_row(lines, line)) lines.refuse_end("as many rows as when it was read before");
   cut(line, lines, fields);
-  for (const size_t column : columns_.features)
-    for_each_word(fields[column], [&](std::string_view word) {
-      if (row.x.size() == names_.size())
-        lines.refuse(word, fmt::format("{} features of the node, as in the first row", names_.size()));
-      row.x.push_back(lines.real(word, "a feature of the node"));
-    });
-  if (!columns_.features.empty() && row.x.size() != names_.size())
-    lines.refuse(
-        fields[columns_.features.back()],
-        fmt::format("{} features of the node, as in the first row; found {}", names_.size(), row.x.size()));
+  read_features(lines, fields, row);
   if (columns_.label && !is_unlabelled(fields[*columns_.label])) {
     const auto found = labels_seen_.find(fields[*columns_.label]);
     if (found == labels_seen_.end())
@@ -240,6 +273,33 @@ void NodeTable::read_text_row(LineReader& lines, std::vector<std::string_view>& 
                                          [&](const auto& known) { return known.first == word; });
   if (found == kSplitWords.end()) lines.refuse(word, "train, valid (or val), test, or none");
   row.split = found->second;
+}
+
+void NodeTable::read_features(const LineReader& lines, const std::vector<std::string_view>& fields,
+                              Row& row) const {
+  const auto number = [&](std::string_view word) {
+    if (!is_missing(word)) return lines.real(word, "a feature of the node");
+    if (!options_.missing)
+      lines.refuse(
+          word,
+          "a feature of the node, a finite number of single precision; --missing NUMBER is the value "
+          "of features that are empty, NA or NaN");
+    return *options_.missing;
+  };
+  for (size_t i = 0; i < columns_.features.size(); ++i) {
+    const std::string_view field = fields[columns_.features[i]];
+    const size_t before = row.x.size();
+    for_each_word(field, [&](std::string_view word) {
+      if (row.x.size() == names_.size())
+        lines.refuse(word, fmt::format("{} features of the node, as in the first row", names_.size()));
+      row.x.push_back(number(word));
+    });
+    const size_t width = columns_.widths[i];
+    if (row.x.size() == before && width > 0) row.x.resize(before + width, number(field));
+    if (row.x.size() != before + width)
+      lines.refuse(field, fmt::format("{} features of the node in this column, as in the first row; found {}",
+                                      width, row.x.size() - before));
+  }
 }
 
 void NodeTable::read_array_row(int64_t r, Row& row) const {

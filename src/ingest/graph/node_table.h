@@ -16,14 +16,18 @@
 
 namespace plimsoll {
 
-/// Data of nodes, one row each: a text with a header, and arrays with the same number of rows.
+/// Data of nodes, one row each: a text, and arrays with the same number of rows.
 struct NodeTableOptions {
-  std::filesystem::path table = {};  ///< Text, plain, .zst or .gz; empty: none.
-  std::string id = {};               ///< Column of the IDs; empty: the first. Text only.
-  std::string label = {};            ///< Column of the labels; empty: none.
-  std::string split = {};            ///< Column with train, valid, test or none; empty: none.
+  std::filesystem::path table = {};  ///< Text, plain, zstd or gzip; empty: none.
+  /// Whether the text has a header; nullopt: it has if columns are named, or if its first ID is no number.
+  std::optional<bool> header = std::nullopt;
+  std::string id = {};     ///< Column of the IDs; empty: the first. Text only.
+  std::string label = {};  ///< Column of the labels; empty: none.
+  std::string split = {};  ///< Column with train, valid, test or none; empty: none.
   /// Columns; a field may hold several numbers separated by blanks.
   std::vector<std::string> features = {};
+  /// Value of features that are empty, NA or NaN; nullopt: these are refused.
+  std::optional<float> missing = std::nullopt;
   std::string unlabelled = {};               ///< Additional label that means none, like empty fields and -1.
   std::filesystem::path feature_array = {};  ///< .npy of f32, f16, u8 or i8 [V, F].
   std::filesystem::path label_array = {};    ///< .npy of whole numbers [V], -1 for unlabelled.
@@ -74,8 +78,12 @@ class NodeTable {
     size_t id = 0;
     std::optional<size_t> label, split;
     std::vector<size_t> features;
+    std::vector<size_t> widths;  // How many features each has.
   };
   void open_table();
+  bool has_header(size_t id) const;
+  bool next_row(LineReader& lines, std::string_view& line) const;
+  void read_features(const LineReader& lines, const std::vector<std::string_view>& fields, Row& row) const;
   void open_arrays();
   void add_label(std::string label);
   void number_classes();

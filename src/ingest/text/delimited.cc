@@ -29,20 +29,64 @@ std::vector<std::string> fields_of(std::string_view line, char separator, const 
   return fields;
 }
 
+struct FieldCount {
+  size_t fields = 0;
+  bool has_blanks = false;  // Inside a field without quotes.
+};
+
+// Counts the fields of a line; none if it has a bad quote.
+FieldCount count_fields(std::string_view line, char separator) {
+  FieldCount count;
+  try {
+    for (std::string_view rest = line; rest.data() != nullptr;) {
+      const std::string_view field = cut_field(rest, separator);
+      const bool quoted = field.data() > line.data() && field.data()[-1] == '"';
+      count.has_blanks |= !quoted && field.find(' ') != std::string_view::npos;
+      ++count.fields;
+      if (separator == ' ' && rest.empty()) break;
+    }
+  } catch (const BadQuote&) {
+    return {};
+  }
+  return count;
+}
+
+// Whether a rare separator divides the first lines better than blanks do. `a|b c|d` between blanks are two
+// texts with bars in them.
+bool divides(char separator, std::string_view first, std::string_view second) {
+  const FieldCount found = count_fields(first, separator);
+  if (found.fields < 2 || (!second.empty() && found.fields != count_fields(second, separator).fields))
+    return false;
+  const size_t words = count_fields(first, ' ').fields;
+  return words < 2 || !found.has_blanks || (!second.empty() && words != count_fields(second, ' ').fields);
+}
+
+char separator_of(std::string_view first, std::string_view second) {
+  for (const char common : {'\t', ','})
+    if (first.find(common) != std::string_view::npos) return common;
+  for (const char rare : {';', '|'})
+    if (divides(rare, first, second)) return rare;
+  return ' ';
+}
+
 }  // namespace
 
-Delimited Delimited::open(const std::filesystem::path& path) {
+Delimited Delimited::open(const std::filesystem::path& path, Comments comments) {
   LineReader lines(InputStream::open(path), path.string());
   Delimited result;
   std::string_view line;
-  if (!lines.next_row(line))
+  if (!lines.next_row(line, comments))
     throw InputError(
         fmt::format("{}: found no line but comments, expected a table; fetch it again", path.string()));
-  result.separator = line.find('\t') != std::string_view::npos  ? '\t'
-                     : line.find(',') != std::string_view::npos ? ','
-                                                                : ' ';
-  result.columns = fields_of(line, result.separator, lines, result.charge);
-  if (lines.next_row(line)) result.second = fields_of(line, result.separator, lines, result.charge);
+  const Charge copied(Tag::ingest, static_cast<int64_t>(line.size()));
+  const std::string first(line);
+  const bool more = lines.next_row(line, comments == Comments::leading ? Comments::none : comments);
+  result.separator = separator_of(first, more ? line : std::string_view());
+  if (more) result.second = fields_of(line, result.separator, lines, result.charge);
+  // The reader has passed the first line, so a bad quote in it is reported from a fresh one.
+  LineReader again(InputStream::open(path), path.string());
+  again.next_row(line, comments);
+  result.columns = fields_of(line, result.separator, again, result.charge);
   return result;
 }
 
@@ -67,7 +111,7 @@ std::string_view cut_field(std::string_view& rest, char separator) {
   const std::string_view all = rest;
   size_t at = 0;
   while (at < all.size() && is_blank(all[at]) && all[at] != separator) ++at;
-  if (separator == ',' && at < all.size() && all[at] == '"') {
+  if (separator != '\t' && at < all.size() && all[at] == '"') {
     size_t close = at + 1;
     while (close < all.size() && (all[close] != '"' || (close + 1 < all.size() && all[close + 1] == '"')))
       close += all[close] == '"' ? 2 : 1;
@@ -88,12 +132,32 @@ std::string_view cut_field(std::string_view& rest, char separator) {
 
 bool is_comment(std::string_view line) {
   const std::string_view text = trim(line);
-  return text.empty() || text.front() == '#' || text.front() == '%';
+  return !text.empty() && (text.front() == '#' || text.front() == '%');
 }
 
 bool is_number(std::string_view field) {
   if (!field.empty() && (field.front() == '-' || field.front() == '+')) field.remove_prefix(1);
   return !field.empty() && std::all_of(field.begin(), field.end(), is_digit);
+}
+
+bool is_id_name(std::string_view field) {
+  constexpr size_t kLongestName = 24;
+  std::string name;
+  for (const char c : field) {
+    const bool capital = c >= 'A' && c <= 'Z';
+    if (capital || (c >= 'a' && c <= 'z'))
+      name += capital ? static_cast<char>(c + 32) : c;
+    else if (name.size() > kLongestName || (c != '_' && c != ' ' && c != '-' && c != ':'))
+      return false;
+  }
+  for (const std::string_view known :
+       {"src",     "source", "from",  "dst",   "dest", "destination", "target", "to",
+        "id",      "ids",    "node",  "nodes", "name", "vertex",      "head",   "tail",
+        "subject", "object", "start", "end",   "u",    "v",           "user",   "item"})
+    if (name == known || name == std::string(known) + "id" || name == std::string(known) + "node" ||
+        name == std::string(known) + "nodeid" || name == "id" + std::string(known))
+      return true;
+  return false;
 }
 
 }  // namespace plimsoll

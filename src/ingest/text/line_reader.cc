@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/shown.h"
 #include "ingest/text/characters.h"
-#include "ingest/text/delimited.h"
 
 namespace plimsoll {
 namespace {
@@ -42,9 +41,9 @@ bool LineReader::next(std::string_view& line) {
   return false;
 }
 
-bool LineReader::next_row(std::string_view& line) {
+bool LineReader::next_row(std::string_view& line, Comments comments) {
   while (next_raw(line))
-    if (!is_comment(line)) return true;
+    if (!trim(line).empty() && (comments == Comments::none || !is_comment(line))) return true;
   return false;
 }
 

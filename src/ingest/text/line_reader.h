@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "ingest/text/delimited.h"
 #include "io/input_stream.h"
 #include "memory/vector.h"
 
@@ -22,9 +23,9 @@ class LineReader {
   /// MiB, errors of the stream), BudgetExceeded.
   bool next(std::string_view& line);
 
-  /// Reads the next line that is neither blank nor a comment (delimited.h), such as a header. Errors: those
-  /// of next().
-  bool next_row(std::string_view& line);
+  /// Reads the next line that is neither blank nor, unless `comments` is none, begins with # or %: a header.
+  /// Errors: those of next().
+  bool next_row(std::string_view& line, Comments comments = Comments::leading);
 
   /// Number of the line that next() returned, from 1; 0 before the first.
   int64_t line() const { return line_; }

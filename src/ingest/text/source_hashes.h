@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <vector>
 
 #include "memory/heap_bytes.h"
@@ -8,7 +9,9 @@
 namespace plimsoll {
 
 /// Returns [{"source", "bytes", "hash"}] of files, for the provenance of data made from them; reads the whole
-/// files. Errors: InputError (a file that does not exist), BudgetExceeded.
-JsonTable source_hashes(const std::vector<std::filesystem::path>& files);
+/// files. `tick` is called for each chunk that was read, and may throw to stop. Errors: InputError (a file
+/// that does not exist), BudgetExceeded.
+JsonTable source_hashes(
+    const std::vector<std::filesystem::path>& files, const std::function<void()>& tick = [] {});
 
 }  // namespace plimsoll
