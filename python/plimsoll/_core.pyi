@@ -209,6 +209,7 @@ class NodeTableOptions:
     table: str  # a path or "", as are feature_array and label_array
     header: bool | None
     missing: float | None
+    feature_layout: tuple[str, list[int]]
     id: str
     label: str
     split: str

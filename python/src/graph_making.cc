@@ -2,6 +2,7 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/filesystem.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/units.h"
 #include "bindings.h"
 #include "ingest/graph/graph.h"
@@ -111,6 +113,16 @@ void bind_graph_options(nb::module_& module) {
       .def_rw("table", &NodeTableOptions::table)
       .def_rw("header", &NodeTableOptions::header, nb::arg().none())
       .def_rw("missing", &NodeTableOptions::missing, nb::arg().none())
+      .def_prop_rw(
+          "feature_layout",
+          [](const NodeTableOptions& self) {
+            return std::pair(self.feature_layout.dtype, self.feature_layout.shape);
+          },
+          [](NodeTableOptions& self, std::pair<std::string, std::vector<int64_t>> layout) {
+            if (layout.first.empty() != layout.second.empty())
+              throw UsageError("dtype and shape describe a file of features together; give both");
+            self.feature_layout = {std::move(layout.first), std::move(layout.second)};
+          })
       .def_rw("id", &NodeTableOptions::id)
       .def_rw("label", &NodeTableOptions::label)
       .def_rw("split", &NodeTableOptions::split)

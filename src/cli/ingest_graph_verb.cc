@@ -129,21 +129,36 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
       ->type_name("NUMBER");
   group
       ->add_option("--features", nodes.feature_array,
-                   "Read node features from .npy: f32, f16, u8 or i8 [V, F]")
+                   "Read node features from .npy or .npz, numbers [V, F], or with --dtype and --shape from a "
+                   "file without a header")
       ->type_name("FILE");
+  CLI::Option* const dtype = group
+                                 ->add_option("--dtype", nodes.feature_layout.dtype,
+                                              "Type of the numbers in --features: f32, f16, ...")
+                                 ->type_name("TYPE");
+  CLI::Option* const shape =
+      group->add_option("--shape", nodes.feature_layout.shape, "Shape of --features: nodes and features")
+          ->delimiter(',')
+          ->type_name("V,F");
+  dtype->needs(shape);
+  shape->needs(dtype);
   group
       ->add_option("--features-dtype", options.features_dtype,
                    "Type to store features in: auto (the fewest bits that keep every value), f32, or rounded "
                    "to f16, bf16 or i8")
       ->check(CLI::IsMember({"auto", "f32", "f16", "bf16", "i8"}))
       ->capture_default_str();
-  group->add_option("--labels", nodes.label_array, "Read classes from .npy: whole numbers [V], -1 unlabelled")
+  group
+      ->add_option("--labels", nodes.label_array,
+                   "Read classes from .npy or .npz: whole numbers [V], -1 or NaN unlabelled")
       ->type_name("FILE");
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     group
         ->add_option(
             fmt::format("--{}", kGraphSplits[split]), options.splits[split],
-            fmt::format("Read IDs of the {} split from a text, one per line, or .npy", kGraphSplits[split]))
+            fmt::format(
+                "Read IDs of the {} split from a text, one per line, or .npy or .npz; or a mask of bool",
+                kGraphSplits[split]))
         ->type_name("FILE");
   group->add_option("--node-count", options.node_count, "Number of nodes; all IDs are below it")
       ->check(at_least(1))

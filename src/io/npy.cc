@@ -81,10 +81,6 @@ std::optional<NumberType> npy_number_type(const std::string& dtype) {
   return static_cast<NumberType>(found - kNumberDtypes.begin());
 }
 
-bool npy_is_whole(const std::string& dtype) {
-  return dtype == "<i8" || dtype == "<i4" || dtype == "<u4" || dtype == "|u1";
-}
-
 int64_t npy_item_bytes(const std::string& dtype) {
   if (dtype == "<i8") return 8;
   if (dtype == "<i4" || dtype == "<u4") return 4;
@@ -106,29 +102,39 @@ std::string npy_header(const NpyShape& shape) {
   return header + "\n";
 }
 
-int64_t parse_npy_header(std::span<const std::byte> bytes, const std::string& path, NpyShape& shape) {
+NpyLayout parse_npy_layout(std::span<const std::byte> bytes, const std::string& path) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.substr(0, kMagic.size()) != kMagic) throw bad(path, "it does not begin with NumPy's magic string");
   if (text.size() < 12) throw bad(path, "it ends inside the header");
   const auto byte = [&](size_t at) { return static_cast<size_t>(static_cast<unsigned char>(text[at])); };
   const size_t version = byte(6);
-  if (version != 1 && version != 2) throw bad(path, fmt::format("version {} is unknown", version));
+  if (version < 1 || version > 3) throw bad(path, fmt::format("version {} is unknown", version));
   const size_t begin = version == 1 ? 10 : 12;
   size_t length = byte(8) | byte(9) << 8;
-  if (version == 2) length |= byte(10) << 16 | byte(11) << 24;
+  if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
   if (length > text.size() - begin) throw bad(path, "it ends inside the header");
   const std::string_view header = text.substr(begin, length);
 
   const std::string_view descr = field(header, "descr", path);
   const size_t quote = descr.empty() || descr.front() != '\'' ? std::string_view::npos : descr.find('\'', 1);
   if (quote == std::string_view::npos) throw bad(path, "the dtype is not a plain name");
-  shape.dtype = descr.substr(1, quote - 1);
-  if (npy_item_bytes(shape.dtype) == 0)
-    throw bad(path, fmt::format("dtype '{}' is not supported", shape.dtype));
-  if (!field(header, "fortran_order", path).starts_with("False"))
-    throw bad(path, "the data is in Fortran order");
-  shape.shape = parse_shape(field(header, "shape", path), path);
-  return static_cast<int64_t>(begin + length);
+  NpyLayout layout;
+  layout.shape.dtype = descr.substr(1, quote - 1);
+  const std::string_view order = field(header, "fortran_order", path);
+  layout.fortran = order.starts_with("True");
+  if (!layout.fortran && !order.starts_with("False")) throw bad(path, "the order is neither True nor False");
+  layout.shape.shape = parse_shape(field(header, "shape", path), path);
+  layout.offset = static_cast<int64_t>(begin + length);
+  return layout;
+}
+
+int64_t parse_npy_header(std::span<const std::byte> bytes, const std::string& path, NpyShape& shape) {
+  NpyLayout layout = parse_npy_layout(bytes, path);
+  if (npy_item_bytes(layout.shape.dtype) == 0)
+    throw bad(path, fmt::format("dtype '{}' is not supported", layout.shape.dtype));
+  if (layout.fortran) throw bad(path, "the data is in Fortran order");
+  shape = std::move(layout.shape);
+  return layout.offset;
 }
 
 NpyWriter::NpyWriter(const std::filesystem::path& path, std::string dtype, std::vector<int64_t> row,

@@ -40,9 +40,6 @@ const char* npy_dtype(NumberType type);
 /// Returns the number type of a column of this dtype, or nullopt if its values are not f32 or narrower.
 std::optional<NumberType> npy_number_type(const std::string& dtype);
 
-/// Returns whether the dtype is one of the whole numbers of IDs and classes: i64, i32, u32 or u8.
-bool npy_is_whole(const std::string& dtype);
-
 /// Returns the bytes of one element, or 0 if the dtype is none of those above.
 int64_t npy_item_bytes(const std::string& dtype);
 
@@ -108,8 +105,16 @@ class NpyView {
 
 /// Returns a header of 4096 bytes as it is stored in the file.
 std::string npy_header(const NpyShape& shape);
-/// Parses a header of any .npy file of version 1 or 2. `path` is for the error texts. Returns the offset at
-/// which data starts.
+/// What the header of any .npy file says.
+struct NpyLayout {
+  NpyShape shape;  ///< The dtype may be any plain name.
+  bool fortran = false;
+  int64_t offset = 0;  ///< Where the data starts.
+};
+/// Parses a header of version 1 to 3. `path` is for the error texts.
+NpyLayout parse_npy_layout(std::span<const std::byte> bytes, const std::string& path);
+/// Does the same for a column of a data set: a dtype above, in C order. Returns the offset at which data
+/// starts.
 int64_t parse_npy_header(std::span<const std::byte> bytes, const std::string& path, NpyShape& shape);
 
 }  // namespace plimsoll

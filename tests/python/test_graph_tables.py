@@ -113,3 +113,88 @@ def test_tables_between_semicolons_and_bars(ingest, tmp_path):
         _, columns, _ = ingest("--edges", edges, "--nodes", nodes, "--node-features", 1, "--missing", 0)
         assert edges_of(columns) == [(0, 1), (1, 2)]
         assert columns["x"].ravel().tolist() == [5, 6, 0]
+
+
+@pytest.fixture
+def line(tmp_path):
+    """Edges 0 -> 1 -> 2."""
+    return ["--edges", write(tmp_path / "line.txt", "0 1\n1 2\n")]
+
+
+LABELS = {"float": np.array([1, np.nan, 0], np.float32), "column": np.array([[1], [-1], [0]]),
+          "short": np.array([1, -1, 0], np.int16), "double": np.array([1, np.nan, 0])}
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_labels_of_any_type(ingest, line, tmp_path, name):
+    np.save(tmp_path / "y.npy", LABELS[name])
+    np.savez(tmp_path / "y.npz", y=LABELS[name])
+    for file in ("y.npy", "y.npz", "y.npz:y"):
+        summary, columns, _ = ingest(*line, "--labels", tmp_path / file)
+        assert columns["y"].tolist() == [1, -1, 0] and summary["classes"] == 2
+
+
+def test_labels_that_are_no_classes_are_refused(ingest, line, tmp_path):
+    np.save(tmp_path / "y.npy", np.array([1, 0.5, 0]))
+    assert "row 1: found 0.5" in ingest(*line, "--labels", tmp_path / "y.npy", code=3)
+    np.save(tmp_path / "y.npy", np.zeros((3, 2), np.int64))
+    assert "has the shape 3 x 2" in ingest(*line, "--labels", tmp_path / "y.npy", code=3)
+
+
+def test_features_of_any_type_and_order(ingest, line, tmp_path):
+    x = np.random.default_rng(0).random((3, 4))
+    narrow = x.astype(np.float32)
+    np.save(tmp_path / "double.npy", x)
+    _, columns, error = ingest(*line, "--features", tmp_path / "double.npy")
+    np.testing.assert_array_equal(columns["x"], narrow)
+    assert "double.npy: holds numbers of type '<f8', which are rounded to f32" in error
+    np.save(tmp_path / "fortran.npy", np.asfortranarray(narrow))
+    np.savez(tmp_path / "all.npz", x=narrow, other=x)
+    narrow.tofile(tmp_path / "raw.bin")
+    for arguments in (["fortran.npy"], ["all.npz:x"], ["raw.bin", "--dtype", "f32", "--shape", "3,4"]):
+        _, columns, error = ingest(*line, "--features", tmp_path / arguments[0], *arguments[1:])
+        np.testing.assert_array_equal(columns["x"], narrow)
+        assert "note:" not in error
+    assert "found the arrays x, other" in ingest(*line, "--features", tmp_path / "all.npz", code=3)
+    assert "has no array 'z'" in ingest(*line, "--features", tmp_path / "all.npz:z", code=3)
+    np.savez_compressed(tmp_path / "packed.npz", x=narrow)
+    assert "is compressed" in ingest(*line, "--features", tmp_path / "packed.npz", code=3)
+    error = ingest(*line, "--features", tmp_path / "raw.bin", "--dtype", "f32", "--shape", "3,5", code=3)
+    assert "raw.bin: found 48 bytes of data, expected 15 numbers of 4 bytes" in error
+    np.save(tmp_path / "nan.npy", np.array([[1], [np.nan], [2]]))
+    assert "--missing" in ingest(*line, "--features", tmp_path / "nan.npy", code=3)
+    assert ingest(*line, "--features", tmp_path / "nan.npy", "--missing", 7)[1]["x"].ravel().tolist() == [1, 7, 2]
+
+
+def test_splits_of_any_type_and_masks(ingest, line, tmp_path):
+    for ids in (np.array([2, 0], np.int32), np.array([2, 0], np.uint8), np.array([[2], [0]], np.uint64),
+                np.array([True, False, True])):
+        np.save(tmp_path / "train.npy", ids)
+        assert ingest(*line, "--train", tmp_path / "train.npy")[1]["train_idx"].tolist() == [0, 2]
+    np.save(tmp_path / "train.npy", np.array([True, False]))
+    assert "has 2 rows, expected 3" in ingest(*line, "--train", tmp_path / "train.npy", code=3)
+    np.save(tmp_path / "train.npy", np.array([1, 0, 1], np.uint8))
+    assert "save a mask as bool" in ingest(*line, "--train", tmp_path / "train.npy", code=3)
+    np.save(tmp_path / "train.npy", np.array([True, False, True]))
+    nodes = write(tmp_path / "nodes.csv", "id\n2\n1\n0\n")
+    assert "is a mask" in ingest(*line, "--nodes", nodes, "--train", tmp_path / "train.npy", code=3)
+
+
+def test_a_square_array_needs_its_layout(ingest, tmp_path):
+    np.save(tmp_path / "edges.npy", np.array([[0, 1], [5, 6]]))
+    assert "--layout rows" in ingest("--edges", tmp_path / "edges.npy", code=2)
+    assert edges_of(ingest("--edges", tmp_path / "edges.npy", "--layout", "columns")[1]) == [(0, 5), (1, 6)]
+    assert edges_of(ingest("--edges", tmp_path / "edges.npy", "--layout", "rows")[1]) == [(0, 1), (5, 6)]
+
+
+def test_edges_of_any_whole_type(ingest, tmp_path):
+    for dtype in (np.int16, np.uint16, np.uint64, np.int8):
+        edges = np.array([[0, 1], [1, 2], [2, 2]], dtype)
+        np.save(tmp_path / "edges.npy", np.asfortranarray(edges))
+        np.savez(tmp_path / "data.npz", edge_index=edges.T, num_nodes=3)
+        for file in ("edges.npy", "data.npz:edge_index"):
+            assert edges_of(ingest("--edges", tmp_path / file)[1]) == [(0, 1), (1, 2), (2, 2)]
+    np.save(tmp_path / "w.npy", np.array([0.1, 0.2, 0.3]))
+    _, columns, error = ingest("--edges", tmp_path / "edges.npy", "--weight", tmp_path / "w.npy")
+    np.testing.assert_array_equal(columns["edge_weight"], np.array([0.1, 0.2, 0.3], np.float32))
+    assert "w.npy: holds numbers of type '<f8'" in error

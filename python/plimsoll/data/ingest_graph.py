@@ -27,6 +27,8 @@ def graph(
     self_loops: str = "keep",
     nodes: NodeTable | None = None,
     features: PathLike | None = None,
+    dtype: str = "",
+    shape: Iterable[int] = (),
     labels: PathLike | None = None,
     splits: Mapping[str, PathLike] = MappingProxyType({}),
     layout: GraphLayout = GraphLayout(),
@@ -46,8 +48,9 @@ def graph(
     - `undirected`: store each edge both ways. `dedup`: keep only the first of edges with the same ends.
       `self_loops`: `keep`, `drop` or `add`.
     - `nodes`: a `NodeTable` with one row per node.
-    - `features`: a .npy file, f32, f16, u8 or i8 [V, F]. `labels`: a .npy file, whole numbers [V].
-    - `splits`: files of IDs by split: `{"train": file, "valid": file, "test": file}`, or fewer.
+    - `features`: a .npy or .npz file, numbers [V, F]; with `dtype` ("f32", ...) and `shape` a file without a header.
+      `labels`: a .npy or .npz file, whole numbers [V], -1 or NaN for none.
+    - `splits`: files of IDs, or masks of bool [V], by split: `{"train": file, "valid": file, "test": file}`, or fewer.
     - `layout`: a `GraphLayout`: IDs, direction, order of nodes and type of features.
     - `force`, `budget`, `threads`: as in `plimsoll.ingest`.
     - `progress`: as in `plimsoll.ingest`. Counts bytes of the sources, then edges.
@@ -64,6 +67,7 @@ def graph(
     if nodes is not None:
         instance_of("nodes", nodes, NodeTable).set_options(options)
     options.nodes.feature_array, options.nodes.label_array = _path(features), _path(labels)
+    options.nodes.feature_layout = (dtype, [int(size) for size in shape])
     if unknown := [name for name in splits if name not in SPLITS]:
         raise UsageError(f"splits: found {unknown[0]!r}, expected {', '.join(SPLITS)}")
     options.splits = [_path(splits.get(name)) for name in SPLITS]

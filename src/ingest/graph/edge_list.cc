@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "ingest/graph/edge_parser.h"
 #include "io/compression.h"
-#include "io/npy.h"
+#include "io/number_array.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
@@ -18,33 +18,21 @@ namespace {
 
 constexpr int64_t kArrayRows = 64 << 10;
 
-bool is_array(const fs::path& path) {
-  return path.extension() == ".npy";
-}
-
-// The whole numbers of an array of any integer dtype.
+// The whole numbers of an array.
 class Numbers {
  public:
-  explicit Numbers(const fs::path& path) : view_(path), path_(path.string()) {
-    const std::string& dtype = view_.shape().dtype;
-    if (!npy_is_whole(dtype))
-      throw InputError(fmt::format("{}: dtype is '{}', expected whole numbers", path_, dtype));
+  explicit Numbers(const fs::path& path) : array_(path) {
+    if (!array_.is_whole() || array_.type() == NumberArray::Type::boolean)
+      throw InputError(
+          fmt::format("{}: dtype is '{}', expected whole numbers", array_.path(), array_.dtype()));
   }
-  const std::vector<int64_t>& shape() const { return view_.shape().shape; }
-  int64_t at(int64_t element) const {
-    const auto i = static_cast<size_t>(element);
-    const std::string& dtype = view_.shape().dtype;
-    if (dtype == "<i8") return view_.values<int64_t>()[i];
-    if (dtype == "<i4") return view_.values<int32_t>()[i];
-    if (dtype == "<u4") return view_.values<uint32_t>()[i];
-    return view_.values<uint8_t>()[i];
-  }
+  const std::vector<int64_t>& shape() const { return array_.shape(); }
   // Returns the ID of a row, which must be a node.
-  uint64_t id(int64_t element, int64_t row, const IdRules& rules) const {
-    const int64_t value = at(element);
+  uint64_t id(int64_t row, int64_t column, int64_t edge, const IdRules& rules) const {
+    const int64_t value = array_.whole(row, column);
     const auto refused = [&](const std::string& expected) {
-      return InputError(
-          fmt::format("{}: row {}: found {}, expected {}; mend the array", path_, row, value, expected));
+      return InputError(fmt::format("{}: row {}: found {}, expected {}; mend the array", array_.path(), edge,
+                                    value, expected));
     };
     if (value < 0) throw refused("a node ID from 0");
     const auto id = static_cast<uint64_t>(value);
@@ -54,8 +42,7 @@ class Numbers {
   }
 
  private:
-  NpyView view_;
-  std::string path_;
+  NumberArray array_;
 };
 
 // Location of sources and targets in one or two arrays.
@@ -63,8 +50,7 @@ struct ArrayPair {
   Numbers first;
   std::optional<Numbers> second;
   int64_t edges = 0;
-  int64_t step = 1;          // Distance between edges in `first`.
-  int64_t target_begin = 0;  // Index of the first target in `first`, if there is no `second`.
+  bool rows = true;  // An edge is a row of `first`, or a column; without a `second`.
 
   ArrayPair(const std::vector<fs::path>& paths, const std::string& layout) : first(paths[0]) {
     const std::vector<int64_t>& shape = first.shape();
@@ -88,14 +74,18 @@ struct ArrayPair {
                                    layout == "rows"      ? "[E, 2], as --layout says"
                                    : layout == "columns" ? "[2, E], as --layout says"
                                                          : "[E, 2] or [2, E]"));
-    const bool rows = may_be_rows;
+    rows = may_be_rows;
     edges = rows ? shape[0] : shape[1];
-    step = rows ? 2 : 1;
-    target_begin = rows ? 1 : edges;
   }
-  uint64_t source(int64_t e, const IdRules& rules) const { return first.id(e * step, e, rules); }
-  uint64_t target(int64_t e, const IdRules& rules) const {
-    return second ? second->id(e, e, rules) : first.id(target_begin + e * step, e, rules);
+  uint64_t source(int64_t e, const IdRules& ids) const { return end(e, 0, ids); }
+  uint64_t target(int64_t e, const IdRules& ids) const {
+    return second ? second->id(e, 0, e, ids) : end(e, 1, ids);
+  }
+
+ private:
+  uint64_t end(int64_t e, int64_t which, const IdRules& ids) const {
+    if (second) return first.id(e, 0, e, ids);
+    return rows ? first.id(e, which, e, ids) : first.id(which, e, e, ids);
   }
 };
 
@@ -119,7 +109,7 @@ uint64_t EdgeBatch::ids_end() const {
 EdgeList::EdgeList(EdgeListOptions options) : options_(std::move(options)) {
   bool half = false;
   for (const fs::path& path : options_.files) {
-    if (!is_array(path)) {
+    if (!names_array(path)) {
       open_text(path);
       continue;
     }
@@ -212,8 +202,8 @@ void EdgeList::open_text(const fs::path& path) {
 }
 
 void EdgeList::name_features() {
-  const bool array = options_.features.size() == 1 && is_array(options_.features[0]);
-  if (!texts_.empty() && (array || is_array(options_.weight)))
+  const bool array = options_.features.size() == 1 && names_array(options_.features[0]);
+  if (!texts_.empty() && (array || names_array(options_.weight)))
     throw UsageError("edges from text have their weights and features in columns of it, not in .npy files");
   if (arrays_.empty()) {
     for (const std::string& name : options_.features)
@@ -221,12 +211,12 @@ void EdgeList::name_features() {
                          options_.files[0].string());
     return;
   }
-  if ((has_weight() && !is_array(options_.weight)) || (!options_.features.empty() && !array))
+  if ((has_weight() && !names_array(options_.weight)) || (!options_.features.empty() && !array))
     throw UsageError("edges from .npy arrays have their weights and features in .npy files");
   if (options_.features.empty()) return;
-  const NpyView view{fs::path(options_.features[0])};
-  if (view.shape().shape.size() != 2) throw InputError(options_.features[0] + ": expected two axes, [E, K]");
-  feature_names_.add_numbers(view.shape().shape[1], options_.features[0]);
+  const NumberArray features{fs::path(options_.features[0])};
+  if (features.shape().size() != 2) throw InputError(options_.features[0] + ": expected two axes, [E, K]");
+  feature_names_.add_numbers(features.columns(), options_.features[0]);
 }
 
 std::vector<int64_t> EdgeList::part_sizes() const {
@@ -255,14 +245,22 @@ void EdgeList::keep(std::pair<size_t, size_t> parts) {
 std::vector<fs::path> EdgeList::edge_files() const {
   std::vector<fs::path> all;
   for (const EdgeText& text : texts_) all.push_back(text.path);
-  for (const auto& paths : arrays_) all.insert(all.end(), paths.begin(), paths.end());
+  for (const auto& paths : arrays_)
+    for (const fs::path& path : paths) all.push_back(array_place(path).file);
+  return all;
+}
+
+// Paths of the arrays with weights and features.
+std::vector<fs::path> EdgeList::value_paths() const {
+  std::vector<fs::path> all;
+  if (names_array(options_.weight)) all.emplace_back(options_.weight);
+  if (!options_.features.empty() && names_array(options_.features[0])) all.emplace_back(options_.features[0]);
   return all;
 }
 
 std::vector<fs::path> EdgeList::value_files() const {
-  std::vector<fs::path> all;
-  if (is_array(options_.weight)) all.emplace_back(options_.weight);
-  if (!options_.features.empty() && is_array(options_.features[0])) all.emplace_back(options_.features[0]);
+  std::vector<fs::path> all = value_paths();
+  for (fs::path& path : all) path = array_place(path).file;
   return all;
 }
 
@@ -271,6 +269,12 @@ int64_t EdgeList::nodes() const {
   for (const EdgeText& text : texts_)
     if (text.matrix) nodes = std::max(nodes, text.matrix->nodes);
   return nodes;
+}
+
+std::vector<std::string> EdgeList::notes() const {
+  std::vector<std::string> notes;
+  for (const fs::path& path : value_paths()) note_rounding(NumberArray(path), notes);
+  return notes;
 }
 
 int64_t EdgeList::headers() const {
@@ -303,31 +307,31 @@ void EdgeList::read(const IdRules& rules, int threads,
 
 void EdgeList::read_arrays(const IdRules& rules,
                            const std::function<void(const EdgeBatch&, int64_t)>& take) const {
-  const NpyView weights = has_weight() ? NpyView(fs::path(options_.weight)) : NpyView();
-  const NpyView features = options_.features.empty() ? NpyView() : NpyView(fs::path(options_.features[0]));
+  const NumberArray weights = has_weight() ? NumberArray(fs::path(options_.weight)) : NumberArray();
+  const NumberArray features =
+      options_.features.empty() ? NumberArray() : NumberArray(fs::path(options_.features[0]));
   int64_t edges = rows_before_ + rows_after_;
   for (const auto& paths : arrays_) edges += ArrayPair(paths, options_.layout).edges;
-  const auto require_rows = [&](const NpyView& view, const std::string& path) {
-    if (view.shape().rows() != edges)
-      throw InputError(fmt::format("{}: has {} rows, expected {}, one for each edge; make it again", path,
-                                   view.shape().rows(), edges));
+  const auto require_rows = [&](const NumberArray& array) {
+    if (array.rows() != edges)
+      throw InputError(fmt::format("{}: has {} rows, expected {}, one for each edge; make it again",
+                                   array.path(), array.rows(), edges));
   };
   if (has_weight()) {
-    const std::vector<int64_t>& shape = weights.shape().shape;
-    if (shape.size() > 2 || (shape.size() == 2 && shape[1] != 1))
+    if (weights.shape().size() > 2 || weights.columns() != 1)
       throw InputError(fmt::format("{}: has the shape {}, expected [E], a weight for each edge",
-                                   options_.weight, Json(shape).dump()));
-    require_rows(weights, options_.weight);
+                                   options_.weight, Json(weights.shape()).dump()));
+    require_rows(weights);
   }
-  if (!options_.features.empty()) require_rows(features, options_.features[0]);
-  const auto add_values = [&](const NpyView& view, const std::string& path, int64_t row, size_t width,
-                              EdgeBatch& batch) {
-    const auto values = view.values<float>().subspan(static_cast<size_t>(row) * width, width);
+  if (!options_.features.empty()) require_rows(features);
+  const auto add_values = [&](const NumberArray& array, int64_t row, size_t width, EdgeBatch& batch) {
+    batch.values.resize(batch.values.size() + width);
+    const std::span<float> values(batch.values.data() + batch.values.size() - width, width);
+    array.copy_row(row, values);
     for (const float value : values)
       if (!std::isfinite(value))
-        throw InputError(
-            fmt::format("{}: row {}: found {}, expected a finite number; mend the array", path, row, value));
-    batch.values.insert(batch.values.end(), values.begin(), values.end());
+        throw InputError(fmt::format("{}: row {}: found {}, expected a finite number; mend the array",
+                                     array.path(), row, value));
   };
   EdgeBatch batch;
   int64_t row = rows_before_;
@@ -338,9 +342,8 @@ void EdgeList::read_arrays(const IdRules& rules,
       for (int64_t e = first; e < std::min(first + kArrayRows, pair.edges); ++e, ++row) {
         batch.source.push_back(pair.source(e, rules));
         batch.target.push_back(pair.target(e, rules));
-        if (has_weight()) add_values(weights, options_.weight, row, 1, batch);
-        if (!feature_names_.empty())
-          add_values(features, options_.features[0], row, feature_names_.size(), batch);
+        if (has_weight()) add_values(weights, row, 1, batch);
+        if (!feature_names_.empty()) add_values(features, row, feature_names_.size(), batch);
       }
       take(batch, (row - rows_before_) * 16);
     }

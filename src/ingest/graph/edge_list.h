@@ -56,6 +56,7 @@ struct IdRules {
   std::string nodes = {};  ///< Source of the nodes, for error messages.
   /// Throw PaddedId for a number with a leading zero.
   bool refuse_padded = false;
+  bool row_is_id = false;  ///< IDs are 0 .. V-1, and rows of arrays are in their order.
 };
 
 /// Thrown for an ID such as 007 where IDs are not known to be numbers; `where` is its file, line and column.
@@ -96,6 +97,8 @@ class EdgeList {
   std::vector<std::filesystem::path> value_files() const;
   /// Number of nodes of MatrixMarket files; -1 for other lists.
   int64_t nodes() const;
+  /// Sentences about values that are rounded.
+  std::vector<std::string> notes() const;
   /// Number of texts whose first line is a header.
   int64_t headers() const;
   /// Upper bound of the number of edges; a large number if it is not known.
@@ -111,6 +114,7 @@ class EdgeList {
   bool has_header(const EdgeText& text) const;
   void detect_header(EdgeText& text, size_t source, size_t target);
   void name_features();
+  std::vector<std::filesystem::path> value_paths() const;
   void read_arrays(const IdRules& rules, const std::function<void(const EdgeBatch&, int64_t)>& take) const;
 
   EdgeListOptions options_;

@@ -80,7 +80,7 @@ std::vector<fs::path> input_files(const GraphIngestOptions& options, const EdgeL
   for (const auto& more : {list.value_files(), table.files()})
     files.insert(files.end(), more.begin(), more.end());
   for (const fs::path& path : options.splits)
-    if (!path.empty()) files.push_back(path);
+    if (!path.empty()) files.push_back(array_place(path).file);
   return files;
 }
 

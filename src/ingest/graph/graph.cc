@@ -35,7 +35,7 @@ std::optional<GraphIngestResult> find_made(const GraphIngestOptions& options, co
 std::vector<fs::path> node_files(const GraphIngestOptions& options) {
   std::vector<fs::path> all = NodeTable(options.nodes).files();
   for (const fs::path& path : options.splits)
-    if (!path.empty()) all.push_back(path);
+    if (!path.empty()) all.push_back(array_place(path).file);
   return all;
 }
 
@@ -73,6 +73,8 @@ GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphPro
   const auto tick = [&] { progress("hashes", 0, 0); };
   const Json provenance = make_provenance(source_hashes(sources, tick).take(), graph_options_json(options));
   if (auto made = find_made(options, provenance, sources)) return *made;
+  for (const auto& notes : {edges.notes(), NodeTable(options.nodes).notes()})
+    std::ranges::for_each(notes, options.note);
   return build_graph(options, edges, nullptr, provenance, progress, files);
 }
 

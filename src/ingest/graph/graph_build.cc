@@ -350,6 +350,7 @@ void GraphBuild::write_rows() {
   for (size_t split = 0; split < kGraphSplits.size(); ++split) {
     if (options_.splits[split].empty()) continue;
     if (table_.has_splits()) throw UsageError("give splits as a column of the table or as files, not both");
+    rules_.row_is_id = dense_ && !table_.has_ids();
     write_split(split, options_.splits[split], rules_, *index_, scratch_, writer_);
   }
 }

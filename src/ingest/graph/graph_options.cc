@@ -45,6 +45,8 @@ Json to_json(const GraphIngestOptions& options, const Shown& shown) {
     json["comments"] = kCommentWords[static_cast<size_t>(edges.comments)];
   if (!edges.layout.empty()) json["layout"] = edges.layout;
   if (nodes.header) json["nodes_header"] = *nodes.header;
+  if (!nodes.feature_layout.dtype.empty())
+    json["feature_layout"] = {{"dtype", nodes.feature_layout.dtype}, {"shape", nodes.feature_layout.shape}};
   if (nodes.missing) json["missing"] = *nodes.missing;
   return json;
 }
@@ -55,7 +57,7 @@ std::string whole_path(const fs::path& path) {
 
 // Returns a column name unchanged, and the absolute path of an array.
 std::string column_or_path(const std::string& text) {
-  return fs::path(text).extension() == ".npy" ? whole_path(text) : text;
+  return names_array(text) ? whole_path(text) : text;
 }
 
 // "no" is a word, because false stood for detection from the start.
@@ -110,6 +112,10 @@ GraphIngestOptions read_graph_inputs(const Json& inputs) {
   read_path("features", nodes.feature_array);
   read_path("labels", nodes.label_array);
   if (inputs.contains("nodes_header")) nodes.header = inputs.at("nodes_header").get<bool>();
+  if (inputs.contains("feature_layout")) {
+    nodes.feature_layout.dtype = inputs.at("feature_layout").at("dtype").get<std::string>();
+    nodes.feature_layout.shape = inputs.at("feature_layout").at("shape").get<std::vector<int64_t>>();
+  }
   if (inputs.contains("missing")) nodes.missing = inputs.at("missing").get<float>();
   for (size_t split = 0; split < options.splits.size(); ++split)
     options.splits[split] = inputs.at("splits").at(split).get<std::string>();

@@ -11,6 +11,7 @@
 #include "ingest/text/characters.h"
 #include "ingest/text/unique_texts.h"
 #include "io/input_stream.h"
+#include "io/number_array.h"
 
 namespace plimsoll {
 namespace {
@@ -117,6 +118,37 @@ uint64_t node_id_of(std::string_view field, const IdRules& rules, const LineRead
   return static_cast<uint64_t>(at.whole(field, 0, max, "a node ID"));
 }
 
+namespace {
+
+// Refuses an array that lists no nodes, or whose meaning is not sure.
+void require_ids(const NumberArray& array, const IdRules& rules, int64_t nodes) {
+  const std::string& path = array.path();
+  if (array.shape().empty() || array.shape().size() > 2 || array.columns() != 1)
+    throw InputError(path + ": expected one axis, [n] IDs or a mask [V] of bool");
+  if (!array.is_whole())
+    throw InputError(
+        fmt::format("{}: dtype is '{}', expected whole numbers, or bool for a mask", path, array.dtype()));
+  const bool mask = array.type() == NumberArray::Type::boolean;
+  if (rules.texts)
+    throw InputError(
+        fmt::format("{}: row 0: found {}, expected a node ID, which are texts; write them as a text, "
+                    "one per line",
+                    path, mask ? "a mask" : "a number"));
+  if (mask && (!rules.row_is_id || array.rows() != nodes))
+    throw InputError(
+        rules.row_is_id
+            ? fmt::format("{}: has {} rows, expected {}, one for each node; make it again", path,
+                          array.rows(), nodes)
+            : path + ": is a mask, expected IDs: rows of a mask are the IDs 0 .. V-1, and these are others");
+  if (array.rows() != nodes || array.type() > NumberArray::Type::u8 || mask || nodes <= 2) return;
+  for (int64_t row = 0; row < nodes; ++row)
+    if (array.whole(row) > 1 || array.whole(row) < 0) return;
+  throw InputError(fmt::format(
+      "{}: holds {} numbers that are 0 or 1, which may be a mask or IDs; save a mask as bool", path, nodes));
+}
+
+}  // namespace
+
 void write_split(size_t split, const std::filesystem::path& path, const IdRules& rules,
                  const NodeIndex& index, const GraphScratch& scratch, GraphWriter& writer) {
   ExternalSort::Options options = scratch.options("split", GraphScratch::kNodes, 0, index.nodes());
@@ -125,14 +157,19 @@ void write_split(size_t split, const std::filesystem::path& path, const IdRules&
   ids_options.unique = options.unique = true;
   options.name = "split_nodes";
   const auto read = [&](const auto& take) {
-    if (path.extension() == ".npy") {
-      const NpyView view(path);
-      const auto ids = view.values<int64_t>();
-      for (size_t row = 0; row < ids.size(); ++row) {
-        if (rules.texts || ids[row] < 0)
-          throw InputError(fmt::format("{}: row {}: found {}, expected a node ID{}", path.string(), row,
-                                       ids[row], rules.texts ? ", which are texts" : " from 0"));
-        take(static_cast<uint64_t>(ids[row]), [&] { return fmt::format("{}: row {}", path.string(), row); });
+    if (names_array(path)) {
+      const NumberArray array(path);
+      require_ids(array, rules, index.nodes());
+      const bool mask = array.type() == NumberArray::Type::boolean;
+      for (int64_t row = 0; row < array.rows(); ++row) {
+        scratch.tick_at(row);
+        const int64_t value = array.whole(row);
+        if (mask && value == 0) continue;
+        const int64_t id = mask ? row : value;
+        if (id < 0)
+          throw InputError(
+              fmt::format("{}: row {}: found {}, expected a node ID from 0", path.string(), row, id));
+        take(static_cast<uint64_t>(id), [&] { return fmt::format("{}: row {}", path.string(), row); });
       }
       return;
     }

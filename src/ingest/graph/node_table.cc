@@ -25,14 +25,6 @@ constexpr std::array<std::pair<std::string_view, int>, 7> kSplitWords = {
 constexpr std::array<std::string_view, 9> kMissingWords = {"",    "NA",   "N/A",  "NaN", "nan",
                                                            "NAN", "null", "NULL", "None"};
 
-int64_t label_at(const NpyView& view, size_t row) {
-  const std::string& dtype = view.shape().dtype;
-  if (dtype == "<i8") return view.values<int64_t>()[row];
-  if (dtype == "<i4") return view.values<int32_t>()[row];
-  if (dtype == "<u4") return view.values<uint32_t>()[row];
-  return view.values<uint8_t>()[row];
-}
-
 // Calls next(number) for the words of a field.
 template <typename Next>
 void for_each_word(std::string_view field, const Next& next) {
@@ -66,8 +58,14 @@ NodeTable::NodeTable(NodeTableOptions options) : options_(std::move(options)) {
 std::vector<std::filesystem::path> NodeTable::files() const {
   std::vector<std::filesystem::path> all;
   for (const auto& path : {options_.table, options_.feature_array, options_.label_array})
-    if (!path.empty()) all.push_back(path);
+    if (!path.empty()) all.push_back(array_place(path).file);
   return all;
+}
+
+std::vector<std::string> NodeTable::notes() const {
+  std::vector<std::string> notes;
+  if (!options_.feature_array.empty()) note_rounding(features_, notes);
+  return notes;
 }
 
 void NodeTable::open_table() {
@@ -125,8 +123,8 @@ bool NodeTable::has_header(size_t id) const {
 }
 
 void NodeTable::open_arrays() {
-  const auto require_rows = [&](const NpyView& view, const std::filesystem::path& path) {
-    const int64_t found = view.shape().rows();
+  const auto require_rows = [&](const NumberArray& array, const std::filesystem::path& path) {
+    const int64_t found = array.rows();
     if (rows_ >= 0 && found != rows_)
       throw InputError(fmt::format("{}: has {} rows, expected {}, one for each node; make it again",
                                    path.string(), found, rows_));
@@ -135,22 +133,19 @@ void NodeTable::open_arrays() {
   if (!options_.feature_array.empty()) {
     if (!options_.features.empty())
       throw UsageError("give node features as columns of the table or as an array, not both");
-    features_ = NpyView(options_.feature_array);
-    if (features_.shape().shape.size() != 2 || features_.shape().shape[1] == 0)
+    features_ = NumberArray(options_.feature_array, options_.feature_layout);
+    if (features_.shape().size() != 2 || features_.columns() == 0)
       throw InputError(options_.feature_array.string() + ": expected two axes, [V, F]");
-    if (const std::string& dtype = features_.shape().dtype;
-        !npy_number_type(dtype) || npy_number_type(dtype) == NumberType::bf16)
-      throw InputError(fmt::format("{}: dtype is '{}', expected '<f4', '<f2', '|u1' or '|i1'",
-                                   options_.feature_array.string(), dtype));
     require_rows(features_, options_.feature_array);
-    names_.add_numbers(features_.shape().shape[1], options_.feature_array.string());
+    names_.add_numbers(features_.columns(), options_.feature_array.string());
   }
   if (!options_.label_array.empty()) {
     if (!options_.label.empty())
       throw UsageError("give labels as a column of the table or as an array, not both");
-    labels_ = NpyView(options_.label_array);
-    if (labels_.shape().shape.size() != 1 || !npy_is_whole(labels_.shape().dtype))
-      throw InputError(options_.label_array.string() + ": expected one axis of whole numbers, [V]");
+    labels_ = NumberArray(options_.label_array);
+    if (labels_.shape().empty() || labels_.shape().size() > 2 || labels_.columns() != 1)
+      throw InputError(fmt::format("{}: has the shape {}, expected [V] or [V, 1], a label for each node",
+                                   options_.label_array.string(), fmt::join(labels_.shape(), " x ")));
     require_rows(labels_, options_.label_array);
   }
 }
@@ -198,7 +193,7 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
     number_classes();
   }
   for (int64_t r = 0; r < (options_.label_array.empty() ? 0 : rows_); ++r) {
-    const int64_t label = label_at(labels_, static_cast<size_t>(r));
+    const int64_t label = label_at(r);
     if (label < -1 || label >= int64_t{1} << 32)
       throw InputError(fmt::format("{}: row {}: found {}, expected a class from 0, or -1 for none",
                                    options_.label_array.string(), r, label));
@@ -303,19 +298,33 @@ void NodeTable::read_features(const LineReader& lines, const std::vector<std::st
 }
 
 void NodeTable::read_array_row(int64_t r, Row& row) const {
-  const auto at = static_cast<size_t>(r);
   if (!options_.feature_array.empty()) {
-    const NumberType type = *npy_number_type(features_.shape().dtype);
     row.x.resize(names_.size());
-    widen(type, features_.data().data() + at * names_.size() * static_cast<size_t>(bytes_of(type)), row.x);
+    features_.copy_row(r, row.x);
+    if (options_.missing)
+      std::replace_if(
+          row.x.begin(), row.x.end(), [](float value) { return std::isnan(value); }, *options_.missing);
     const auto odd =
         std::find_if(row.x.begin(), row.x.end(), [](float value) { return !std::isfinite(value); });
     if (odd != row.x.end())
-      throw InputError(
-          fmt::format("{}: row {}, column {}: found {}, expected a finite number; mend the array",
-                      options_.feature_array.string(), r, odd - row.x.begin(), *odd));
+      throw InputError(fmt::format(
+          "{}: row {}, column {}: found {}, expected a finite number of single precision; mend the "
+          "array{}",
+          options_.feature_array.string(), r, odd - row.x.begin(), *odd,
+          std::isnan(*odd) ? ", or give --missing NUMBER" : ""));
   }
-  if (!options_.label_array.empty()) row.y = label_at(labels_, at);
+  if (!options_.label_array.empty()) row.y = label_at(r);
+}
+
+// Returns the label of a row of the array, -1 for NaN.
+int64_t NodeTable::label_at(int64_t r) const {
+  if (labels_.is_whole()) return labels_.whole(r);
+  const double label = labels_.real(r);
+  if (std::isnan(label)) return -1;
+  if (label != std::floor(label) || std::abs(label) > static_cast<double>(int64_t{1} << 32))
+    throw InputError(fmt::format("{}: row {}: found {}, expected a class from 0, or -1 or NaN for none",
+                                 options_.label_array.string(), r, label));
+  return static_cast<int64_t>(label);
 }
 
 }  // namespace plimsoll

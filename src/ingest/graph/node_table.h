@@ -12,7 +12,7 @@
 #include "ingest/graph/feature_names.h"
 #include "ingest/text/delimited.h"
 #include "ingest/text/line_reader.h"
-#include "io/npy.h"
+#include "io/number_array.h"
 
 namespace plimsoll {
 
@@ -29,8 +29,9 @@ struct NodeTableOptions {
   /// Value of features that are empty, NA or NaN; nullopt: these are refused.
   std::optional<float> missing = std::nullopt;
   std::string unlabelled = {};               ///< Additional label that means none, like empty fields and -1.
-  std::filesystem::path feature_array = {};  ///< .npy of f32, f16, u8 or i8 [V, F].
-  std::filesystem::path label_array = {};    ///< .npy of whole numbers [V], -1 for unlabelled.
+  std::filesystem::path feature_array = {};  ///< Numbers [V, F] (number_array.h).
+  RawArray feature_layout = {};              ///< Type and shape of feature_array if it has no header.
+  std::filesystem::path label_array = {};    ///< Whole numbers [V] or [V, 1], -1 or NaN for unlabelled.
 };
 
 /// Nodes row by row. Not thread-safe. Errors of all functions: InputError with file and line, or row.
@@ -53,6 +54,8 @@ class NodeTable {
   std::vector<std::filesystem::path> files() const;
   /// The first file, for error messages.
   std::string path() const { return files().front().string(); }
+  /// Sentences about values that are rounded.
+  std::vector<std::string> notes() const;
 
   /// Reads IDs and labels, once, before read(). `take` gets the ID of each row of a text and may throw errors
   /// by way of the reader.
@@ -91,12 +94,13 @@ class NodeTable {
   void cut(std::string_view line, const LineReader& at, std::vector<std::string_view>& fields) const;
   void read_text_row(LineReader& lines, std::vector<std::string_view>& fields, Row& row) const;
   void read_array_row(int64_t r, Row& row) const;
+  int64_t label_at(int64_t r) const;
 
   NodeTableOptions options_;
   Delimited format_;
   Columns columns_;
   FeatureNames names_;
-  NpyView features_, labels_;
+  NumberArray features_, labels_;
   int64_t rows_ = -1;
   int64_t first_line_ = 2;
   Charge charge_{Tag::ingest};  // Memory of the labels and names of classes.

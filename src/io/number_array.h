@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "io/file.h"
+#include "io/npy.h"
+
+namespace plimsoll {
+
+/// Type and shape of numbers in a file without a header, such as a memory map of NumPy.
+struct RawArray {
+  std::string dtype = {};  ///< A name of kRawTypes: f16, f32, ...; empty: the file has a header.
+  std::vector<int64_t> shape = {};
+};
+
+/// Where an array is: a .npy file, or a member of a .npz file, named as FILE.npz:MEMBER or, if it is the only
+/// one, as FILE.npz.
+struct ArrayPlace {
+  std::filesystem::path file;
+  std::string member = {};
+};
+/// Returns whether a path names an array: it ends in .npy or .npz, or in .npz:MEMBER.
+bool names_array(const std::filesystem::path& path);
+ArrayPlace array_place(const std::filesystem::path& path);
+
+/// An array of numbers as users have them, with one or two axes: of any dtype of NumPy that is bool, whole or
+/// real, in C or Fortran order. A second axis may be 1 for a vector. The file is mapped; numbers are
+/// converted when they are read. Immutable, so any number of threads may read it. Errors: InputError that
+/// names the file and the fault.
+class NumberArray {
+ public:
+  enum class Type : uint8_t { boolean, i8, u8, i16, u16, i32, u32, i64, u64, f16, f32, f64 };
+
+  NumberArray() = default;
+  explicit NumberArray(const std::filesystem::path& path, const RawArray& raw = {});
+
+  const std::string& path() const { return path_; }
+  const std::vector<int64_t>& shape() const { return shape_; }
+  int64_t rows() const { return shape_.empty() ? 1 : shape_[0]; }
+  /// The number of columns; 1 for one axis.
+  int64_t columns() const { return columns_; }
+  Type type() const { return type_; }
+  const std::string& dtype() const { return dtype_; }
+  bool is_whole() const { return type_ < Type::f16; }
+
+  /// Returns a whole number of an array that is whole; those from 2^63 on become the greatest int64.
+  int64_t whole(int64_t row, int64_t column = 0) const;
+  /// Returns any number.
+  double real(int64_t row, int64_t column = 0) const;
+  /// Converts a row to f32. Values that are too large become infinite.
+  void copy_row(int64_t row, std::span<float> to) const;
+
+ private:
+  const std::byte* at(int64_t row, int64_t column) const;
+  void take(std::string dtype, std::vector<int64_t> shape, std::span<const std::byte> data);
+
+  std::string path_;
+  MappedFile file_;
+  std::string dtype_;
+  Type type_ = Type::f32;
+  std::vector<int64_t> shape_ = {0};
+  int64_t columns_ = 1;
+  bool fortran_ = false;
+  std::span<const std::byte> data_;
+};
+
+/// Adds a sentence if the numbers of an array are rounded to f32.
+void note_rounding(const NumberArray& array, std::vector<std::string>& notes);
+
+}  // namespace plimsoll
