@@ -290,7 +290,7 @@ TrainedRun train_run(const RunRequest& asked) {
     return run.emplace(request, reads).run();
   } catch (const BudgetExceeded& refusal) {
     if ((run && run->has_started()) || !explains) throw;
-    run.reset();  // A plan has the memory of its data.
+    run.reset();  // Its data would count for the plan.
     request.observer->release();
     refuse(&refusal);
     throw;
