@@ -5,11 +5,20 @@
 #include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/words.h"
+
 namespace plimsoll {
 using Json = nlohmann::ordered_json;
+
+/// Writes an enum with a table of words as its word.
+template <Worded Enum>
+void to_json(Json& json, Enum value) {
+  json = std::string(word_of(value));
+}
 
 /// Limits the parse of a file's text. At most 100 levels, because copying, comparing and printing recurse on
 /// the stack. At most 4,096 keys per object, because each new key is compared with all earlier ones.

@@ -7,8 +7,8 @@
 #include <cctype>
 
 #include "base/error.h"
+#include "base/nearest_word.h"
 #include "config/foreign_names.h"
-#include "config/nearest_word.h"
 
 namespace plimsoll {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "config/nearest_word.h"
+#include "base/nearest_word.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;

@@ -11,10 +11,10 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/nearest_word.h"
 #include "base/number_text.h"
 #include "config/foreign_names.h"
 #include "config/known_recipes.h"
-#include "config/nearest_word.h"
 #include "config/schema.h"
 #include "config/yaml.h"
 #include "config/yaml_of.h"

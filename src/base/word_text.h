@@ -1,0 +1,13 @@
+#pragma once
+
+#include <fmt/format.h>
+
+#include "base/words.h"
+
+/// Prints an enum with a table of words as its word.
+template <plimsoll::Worded Enum>
+struct fmt::formatter<Enum, char> : fmt::formatter<std::string_view, char> {
+  auto format(Enum value, fmt::format_context& context) const {
+    return fmt::formatter<std::string_view, char>::format(plimsoll::word_of(value), context);
+  }
+};
