@@ -19,14 +19,14 @@ struct Input {
 
 Input input_of(std::string_view line) {
   Input input;
-  for (const char* ids : {"dense", "sparse", "text"})
-    if (line.starts_with(ids)) input.options.ids = ids;
+  for (const NodeIds ids : {NodeIds::dense, NodeIds::sparse, NodeIds::text})
+    if (line.starts_with(word_of(ids))) input.options.ids = ids;
   const std::string_view flags = line.substr(std::min(line.find(' '), line.size()));
   const auto flag = [&](char c) { return flags.find(c) != std::string_view::npos; };
   if (flag('w')) input.options.edges.weight = "2";
   input.options.undirected = flag('u');
   input.options.dedup = flag('d');
-  if (flag('o')) input.options.order = "degree";
+  if (flag('o')) input.options.order = NodeOrderKind::degree;
   input.table = flag('n');
   return input;
 }
@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     text = text.substr(0, blank);
   }
   // Numbers that count nodes would make a node of each number up to the greatest.
-  if (input.options.ids == "dense") input.options.node_count = 1000;
+  if (input.options.ids == NodeIds::dense) input.options.node_count = 1000;
   input.options.edges.files = {Scratch::write("edges.txt", text)};
   const bool done = ingest(input.options, "graph", 1);
   expect(ingest(input.options, "again", 2) == done, "threads change no verdict");

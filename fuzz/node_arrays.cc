@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (const char digit : first.substr(0, 6)) features = features * 10 + static_cast<size_t>(digit & 0xF);
   features = std::min(features, text.size());
   GraphIngestOptions options;
-  options.ids = "dense";
+  options.ids = NodeIds::dense;
   options.force = true;
   options.threads = 1;
   options.out = Scratch::folder() / "graph";

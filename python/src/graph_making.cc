@@ -24,6 +24,7 @@
 #include "memory/budget_scope.h"
 #include "store/graph.h"
 #include "watched.h"
+#include "word_property.h"
 
 namespace plimsoll {
 namespace {
@@ -97,18 +98,15 @@ void write_graph(const std::filesystem::path& folder, bool force, const GraphArr
 }
 
 void bind_graph_options(nb::module_& module) {
-  nb::class_<EdgeListOptions>(module, "EdgeListOptions")
-      .def_rw("files", &EdgeListOptions::files)
+  nb::class_<EdgeListOptions> edges(module, "EdgeListOptions");
+  edges.def_rw("files", &EdgeListOptions::files)
       .def_rw("source", &EdgeListOptions::source)
       .def_rw("target", &EdgeListOptions::target)
       .def_rw("weight", &EdgeListOptions::weight)
       .def_rw("features", &EdgeListOptions::features)
       .def_rw("header", &EdgeListOptions::header, nb::arg().none())
-      .def_prop_rw(
-          "comments",
-          [](const EdgeListOptions& self) { return kCommentWords[static_cast<size_t>(self.comments)]; },
-          [](EdgeListOptions& self, const std::string& word) { self.comments = read_comments(word); })
       .def_rw("layout", &EdgeListOptions::layout);
+  def_word(edges, "comments", &EdgeListOptions::comments);
   nb::class_<NodeTableOptions>(module, "NodeTableOptions")
       .def_rw("table", &NodeTableOptions::table)
       .def_rw("header", &NodeTableOptions::header, nb::arg().none())
@@ -130,22 +128,22 @@ void bind_graph_options(nb::module_& module) {
       .def_rw("unlabelled", &NodeTableOptions::unlabelled)
       .def_rw("feature_array", &NodeTableOptions::feature_array)
       .def_rw("label_array", &NodeTableOptions::label_array);
-  nb::class_<GraphIngestOptions>(module, "GraphOptions")
-      .def(nb::init<>())
+  nb::class_<GraphIngestOptions> graph(module, "GraphOptions");
+  graph.def(nb::init<>())
       .def_rw("edges", &GraphIngestOptions::edges)
       .def_rw("nodes", &GraphIngestOptions::nodes)
       .def_rw("splits", &GraphIngestOptions::splits)
       .def_rw("node_count", &GraphIngestOptions::node_count)
-      .def_rw("ids", &GraphIngestOptions::ids)
-      .def_rw("direction", &GraphIngestOptions::direction)
       .def_rw("undirected", &GraphIngestOptions::undirected)
       .def_rw("dedup", &GraphIngestOptions::dedup)
-      .def_rw("self_loops", &GraphIngestOptions::self_loops)
-      .def_rw("order", &GraphIngestOptions::order)
       .def_rw("features_dtype", &GraphIngestOptions::features_dtype)
       .def_rw("out", &GraphIngestOptions::out)
       .def_rw("threads", &GraphIngestOptions::threads)
       .def_rw("force", &GraphIngestOptions::force);
+  def_word(graph, "ids", &GraphIngestOptions::ids);
+  def_word(graph, "direction", &GraphIngestOptions::direction);
+  def_word(graph, "self_loops", &GraphIngestOptions::self_loops);
+  def_word(graph, "order", &GraphIngestOptions::order);
 }
 
 void bind_simulation_options(nb::module_& module) {

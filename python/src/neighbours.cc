@@ -86,7 +86,7 @@ void bind_neighbours(nb::module_& module) {
       .def_rw("weighted", &NeighbourOptions::weighted)
       .def_rw("disjoint", &NeighbourOptions::disjoint)
       .def("set_subgraph", [](NeighbourOptions& self, const std::string& name) {
-        self.subgraph = subgraph_type_from_name(name);
+        self.subgraph = parse_word<SubgraphType>(name, "subgraph_type");
       });
   nb::class_<SeedBatching>(module, "SeedBatching")
       .def_rw("batch_size", &SeedBatching::batch_size)

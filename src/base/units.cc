@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 
@@ -17,18 +18,27 @@ UsageError bad_size(std::string_view text, std::string_view why) {
       "size '{}' {}; write it as 512MiB, 2GB, 300000000 (bytes) or 80% (of the limit found)", text, why));
 }
 
+constexpr auto kUnits =
+    std::to_array<std::pair<std::string_view, int64_t>>({{"", 1},
+                                                         {"b", 1},
+                                                         {"k", kKiB},
+                                                         {"kib", kKiB},
+                                                         {"m", kMiB},
+                                                         {"mib", kMiB},
+                                                         {"g", kGiB},
+                                                         {"gib", kGiB},
+                                                         {"t", 1024 * kGiB},
+                                                         {"tib", 1024 * kGiB},
+                                                         {"kb", 1000},
+                                                         {"mb", 1000 * 1000},
+                                                         {"gb", 1000 * 1000 * 1000},
+                                                         {"tb", int64_t{1000} * 1000 * 1000 * 1000}});
+
 int64_t unit_bytes(std::string_view text, std::string_view unit) {
   std::string lower;
   for (const char c : unit) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (lower.empty() || lower == "b") return 1;
-  if (lower == "k" || lower == "kib") return kKiB;
-  if (lower == "m" || lower == "mib") return kMiB;
-  if (lower == "g" || lower == "gib") return kGiB;
-  if (lower == "t" || lower == "tib") return 1024 * kGiB;
-  if (lower == "kb") return 1000;
-  if (lower == "mb") return 1000 * 1000;
-  if (lower == "gb") return 1000 * 1000 * 1000;
-  if (lower == "tb") return int64_t{1000} * 1000 * 1000 * 1000;
+  for (const auto& [name, bytes] : kUnits)
+    if (lower == name) return bytes;
   throw bad_size(text, fmt::format("has the unknown unit '{}'", unit));
 }
 

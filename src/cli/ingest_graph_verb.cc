@@ -6,11 +6,13 @@
 
 #include "base/json.h"
 #include "base/units.h"
+#include "base/word_text.h"
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
+#include "cli/word_option.h"
 #include "ingest/graph/graph.h"
 #include "ingest/graph/graph_options.h"
 #include "telemetry/progress.h"
@@ -21,7 +23,6 @@ namespace {
 struct IngestGraphVerbOptions {
   GraphIngestOptions graph;
   std::string shard = "1/1";
-  std::string comments = "leading";
   Resources resources;
   bool json = false;
 };
@@ -36,7 +37,7 @@ std::string skipped(const GraphIngestResult& result, const GraphIngestOptions& o
   if (result.headers > 0) lines += fmt::format("{} skipped as a header\n", count_lines(result.headers));
   if (result.comments == 0) return lines;
   lines += fmt::format("{} skipped as comments{}\n", count_lines(result.comments),
-                       result.ids == "text" && options.edges.comments != Comments::none
+                       result.ids == NodeIds::text && options.edges.comments != Comments::none
                            ? "; if IDs begin with # or %, give --comments none"
                            : "");
   return lines;
@@ -44,7 +45,6 @@ std::string skipped(const GraphIngestResult& result, const GraphIngestOptions& o
 
 void run(IngestGraphVerbOptions& options) {
   const Stopwatch watch;
-  options.graph.edges.comments = read_comments(options.comments);
   options.graph.note = [](const std::string& note) { fmt::print(stderr, "plimsoll: note: {}\n", note); };
   options.graph.threads = options.resources.thread_count();
   options.graph.shard = Shard::parse(options.shard);
@@ -170,7 +170,6 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
 void add_ingest_graph(CLI::App& ingest) {
   auto options = std::make_shared<IngestGraphVerbOptions>();
   GraphIngestOptions& made = options->graph;
-  const auto words = [](std::vector<std::string> allowed) { return CLI::IsMember(std::move(allowed)); };
   CLI::App* graph = ingest.add_subcommand("graph", "Read one giant graph from lists of edges");
   graph
       ->add_option("--edges", made.edges.files,
@@ -191,37 +190,24 @@ void add_ingest_graph(CLI::App& ingest) {
       ->type_name("COLUMN,...");
   add_yes_or_no(*graph, "--header", made.edges.header,
                 "Whether the first line names columns; default: detected from its contents");
-  graph
-      ->add_option("--comments", options->comments,
-                   "Skip lines that begin with # or %: leading, those before the first edge; all; or none")
-      ->check(words({"leading", "all", "none"}))
-      ->capture_default_str();
+  add_word_option(*graph, "--comments", made.edges.comments,
+                  "Skip lines that begin with # or %: leading, those before the first edge; all; or none");
   graph
       ->add_option("--layout", made.edges.layout,
                    "Layout of an array of edges: rows, [E, 2], or columns, [2, E]; default: by its shape")
       ->check(words({"rows", "columns"}));
-  graph->add_option("--ids", made.ids, "Kind of IDs: dense (0 .. V-1), sparse (any numbers), text, or auto")
-      ->check(words({"auto", "dense", "sparse", "text"}))
-      ->capture_default_str();
-  graph
-      ->add_option("--direction", made.direction,
-                   "Neighbours that a row holds: in, the sources of incoming edges; out, the targets of "
-                   "outgoing edges")
-      ->check(words({"in", "out"}))
-      ->capture_default_str();
+  add_word_option(*graph, "--ids", made.ids,
+                  "Kind of IDs: dense (0 .. V-1), sparse (any numbers), text, or auto");
+  add_word_option(*graph, "--direction", made.direction,
+                  "Neighbours that a row holds: in, the sources of incoming edges; out, the targets of "
+                  "outgoing edges");
   graph->add_flag("--undirected", made.undirected, "Add each edge in both directions");
   graph->add_flag("--dedup", made.dedup, "Keep only the first of duplicate edges");
-  graph
-      ->add_option("--self-loops", made.self_loops,
-                   "Keep or drop self-loops, or add one to each node without")
-      ->check(words({"keep", "drop", "add"}))
-      ->capture_default_str();
-  graph
-      ->add_option("--order", made.order,
-                   "Order of nodes: none (by ID); degree: most connected first; frequency: most often "
-                   "sampled first; partition: parts with few edges between them")
-      ->check(words({"none", "degree", "frequency", "partition"}))
-      ->capture_default_str();
+  add_word_option(*graph, "--self-loops", made.self_loops,
+                  "Keep or drop self-loops, or add one to each node without");
+  add_word_option(*graph, "--order", made.order,
+                  "Order of nodes: none (by ID); degree: most connected first; frequency: most often "
+                  "sampled first; partition: parts with few edges between them");
   graph
       ->add_option("--shard", options->shard,
                    "Make only part I of N, from whole files of edges; `plimsoll merge` joins the parts")

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "base/word_text.h"
 #include "cli/command.h"
 #include "cli/inspector.h"
 #include "cli/verbs.h"

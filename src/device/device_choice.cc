@@ -11,9 +11,7 @@ namespace plimsoll {
 
 DeviceChoice parse_device(std::string_view text) {
   using Kind = DeviceChoice::Kind;
-  if (text == "cpu") return {Kind::cpu};
-  if (text == "auto") return {Kind::automatic};
-  if (text == "cuda") return {Kind::cuda};
+  if (const std::optional<Kind> kind = find_word<Kind>(text)) return {*kind};
   constexpr std::string_view kCuda = "cuda:";
   int index = -1;
   if (text.starts_with(kCuda)) {

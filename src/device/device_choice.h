@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "device/device_ledger.h"
 
 namespace plimsoll {
@@ -18,6 +19,9 @@ struct DeviceChoice {
 
   bool operator==(const DeviceChoice&) const = default;
 };
+
+template <>
+inline constexpr auto kWords<DeviceChoice::Kind> = std::to_array<std::string_view>({"cpu", "cuda", "auto"});
 
 /// Parses --device. Errors: UsageError that lists the valid values.
 DeviceChoice parse_device(std::string_view text);

@@ -126,7 +126,7 @@ std::string state_of(const Json& manifest) {
   const Json& starts = list_at(manifest, "starts");
   const Json ended = starts.empty() ? Json() : at_or_null(starts.back(), "/ended");
   if (!ended.is_string()) return "running or killed";
-  return ended == "done" ? "done" : ended.get<std::string>();
+  return ended.get<std::string>();
 }
 
 std::string bytes_or_dash(const Json& bytes) {

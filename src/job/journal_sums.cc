@@ -1,39 +1,42 @@
 #include "job/journal_sums.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "job/json_at.h"
+#include "telemetry/journal_event.h"
 
 namespace plimsoll {
 
 void JournalSums::add(const Json& event) {
   const Json name = at_or_null(event, "/event");
-  if (name == "start" || name == "resume") {
+  const auto kind = name.is_string() ? find_word<JournalEvent>(name.get<std::string>()) : std::nullopt;
+  if (kind == JournalEvent::start || kind == JournalEvent::resume) {
     reruns_ += reruns_of_start_;
     reruns_of_start_ = 0;
   }
   // The count is cumulative within one process.
   reruns_of_start_ = std::max(reruns_of_start_, bytes_at(event, "/reruns"));
-  pressure_ += name == "pressure" ? 1 : 0;
-  interruptions_ += name == "interrupted" ? 1 : 0;
-  damaged_ += name == "damaged_checkpoint" ? 1 : 0;
+  pressure_ += kind == JournalEvent::pressure ? 1 : 0;
+  interruptions_ += kind == JournalEvent::interrupted ? 1 : 0;
+  damaged_ += kind == JournalEvent::damaged_checkpoint ? 1 : 0;
   if (event.contains("reading")) {
     reads_rows_ = true;
     waited_s_ += number_at(event, "/reading/waited_s");
     stalled_s_ += number_at(event, "/reading/stalled_s");
     bytes_read_ += number_at(event, "/reading/bytes_read");
   }
-  add_device(event);
+  add_device(event, kind == JournalEvent::progress);
 }
 
-void JournalSums::add_device(const Json& event) {
+void JournalSums::add_device(const Json& event, bool is_progress) {
   const Json entry = at_or_null(event, "/device");
   if (!entry.is_object()) return;
   if (at_or_null(entry, "/name").is_string()) name_ = entry.at("name").get<std::string>();
   budget_ = std::max(budget_, bytes_at(entry, "/budget_bytes"));
   planned_ = std::max(planned_, bytes_at(entry, "/planned_peak_bytes"));
   held_ = std::max(held_, bytes_at(entry, "/process_bytes"));
-  if (at_or_null(event, "/event") != "progress" || !at_or_null(entry, "/busy").is_number()) return;
+  if (!is_progress || !at_or_null(entry, "/busy").is_number()) return;
   busy_ += number_at(entry, "/busy");
   ++samples_;
 }

@@ -21,7 +21,7 @@ class JournalSums {
   Json device() const;
 
  private:
-  void add_device(const Json& event);
+  void add_device(const Json& event, bool is_progress);
 
   int64_t reruns_ = 0, reruns_of_start_ = 0, pressure_ = 0, interruptions_ = 0, damaged_ = 0;
   double waited_s_ = 0, stalled_s_ = 0, bytes_read_ = 0;

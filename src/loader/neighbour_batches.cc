@@ -47,14 +47,6 @@ void copy_all(std::span<const int64_t> from, BatchBuffer& to) {
 
 }  // namespace
 
-SubgraphType subgraph_type_from_name(const std::string& name) {
-  if (name == "directional") return SubgraphType::directional;
-  if (name == "bidirectional") return SubgraphType::bidirectional;
-  if (name == "induced") return SubgraphType::induced;
-  throw UsageError(
-      fmt::format("subgraph_type '{}': expected one of directional, bidirectional, induced", name));
-}
-
 LoadedGraph::LoadedGraph(std::shared_ptr<const GraphView> graph,
                          std::optional<std::span<const int64_t>> seeds, NeighbourLoading loading)
     : graph_(std::move(graph)),

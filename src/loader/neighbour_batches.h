@@ -23,9 +23,6 @@
 
 namespace plimsoll {
 
-/// Parses PyTorch Geometric's name. Errors: UsageError that lists the names.
-SubgraphType subgraph_type_from_name(const std::string& name);
-
 /// What to sample around the seeds, and how features are read.
 struct NeighbourLoading {
   NeighbourOptions sampling;

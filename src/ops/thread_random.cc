@@ -8,6 +8,7 @@
 #include <torch/library.h>
 
 #include <string>
+#include <string_view>
 
 #include "ops/dropout.h"
 #include "ops/operator.h"
@@ -17,6 +18,8 @@ namespace {
 
 // A key that threads set, which is dispatched before all other keys. Torch registers nothing for it.
 constexpr c10::DispatchKey kKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
+
+constexpr std::string_view kGeneratorArgument = "generator";
 
 thread_local at::Generator* own_generator = nullptr;
 
@@ -30,7 +33,7 @@ void draw(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::S
   const auto& arguments = op.schema().arguments();
   const size_t first = stack->size() - arguments.size();
   for (size_t i = 0; i < arguments.size(); ++i)
-    if (arguments[i].name() == "generator" && (*stack)[first + i].isNone() && own_generator != nullptr)
+    if (arguments[i].name() == kGeneratorArgument && (*stack)[first + i].isNone() && own_generator != nullptr)
       (*stack)[first + i] = c10::IValue(*own_generator);
   op.redispatchBoxed(after(keys), stack);
 }
@@ -59,7 +62,7 @@ void register_drawing() {
     const auto op = dispatcher.findSchema(name);
     if (!op) continue;
     for (const auto& argument : op->schema().arguments()) {
-      if (argument.name() != "generator") continue;
+      if (argument.name() != kGeneratorArgument) continue;
       const std::string text = name.name + (name.overload_name.empty() ? "" : "." + name.overload_name);
       library.impl(text.c_str(), torch::CppFunction::makeFromBoxedFunction<&draw>());
       break;

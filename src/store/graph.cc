@@ -11,8 +11,8 @@ void verify_graph(const std::filesystem::path& folder, std::vector<std::string>&
 
 namespace {
 
-const DataKindRegistration kGraphKind(
-    {.name = "graph", .rows = "edges", .newest_version = 2, .verify = verify_graph});
+const DataKindRegistration kGraphRegistration(
+    {.name = kGraphKind, .rows = "edges", .newest_version = 2, .verify = verify_graph});
 
 constexpr int kNarrowVersion = 2;  // Version of a graph with narrow features.
 
@@ -142,7 +142,7 @@ void GraphWriter::publish(const GraphTables& tables, Json provenance) {
   if (indices_.writer == nullptr) append_indices(std::span<const uint32_t>{});
   require_counts();
   const Json narrow = x_.writer == nullptr ? Json() : narrow_x_.store(set_, "x");
-  Json manifest = {{"kind", "graph"},
+  Json manifest = {{"kind", kGraphKind},
                    {"format_version", 0},
                    {"nodes", nodes_},
                    {"edges", edges_},
@@ -156,7 +156,7 @@ void GraphWriter::publish(const GraphTables& tables, Json provenance) {
   set_.publish(std::move(manifest), narrow.is_null() ? 1 : kNarrowVersion);
 }
 
-GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, "graph") {
+GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, kGraphKind) {
   edge_features_ = width(set_, "edge_attr");
   indptr_ = set_.column<int64_t>("indptr");
   const auto indices = set_.columns().find("indices");
@@ -205,8 +205,6 @@ GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, "graph"
     throw damaged(std::string("manifest.json: ") + error.what());
   }
   require_narrow_x();
-  if (tables_.direction != "in" && tables_.direction != "out")
-    throw damaged(fmt::format("direction '{}' is neither 'in' nor 'out'", tables_.direction));
   if (!tables_.class_names.empty() && static_cast<int64_t>(tables_.class_names.size()) != tables_.classes)
     throw damaged("class_names are not as many as classes");
 }
@@ -240,7 +238,13 @@ std::string_view GraphView::name(int64_t node) const {
 
 void GraphView::read_tables() {
   const Json& manifest = set_.manifest();
-  tables_ = {.direction = manifest.at("direction"),
+  const auto word = manifest.at("direction").get<std::string>();
+  const std::optional<EdgeDirection> direction = find_word<EdgeDirection>(word);
+  if (!direction)
+    throw InputError(
+        fmt::format("{}: direction '{}' is neither 'in' nor 'out'; the data set is damaged, make it again",
+                    set_.folder().string(), word));
+  tables_ = {.direction = *direction,
              .classes = manifest.at("classes"),
              .class_names = manifest.at("class_names").get<std::vector<std::string>>(),
              .node_features = manifest.at("features").at("node").get<std::vector<std::string>>(),

@@ -7,11 +7,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/words.h"
 #include "store/data_set.h"
 #include "store/narrow_column.h"
 #include "store/row_values.h"
 
 namespace plimsoll {
+
+/// The kind of data set that holds one graph of any size.
+inline constexpr const char* kGraphKind = "graph";
 
 /// The splits of a graph, in their order in the data set. Their columns are called NAME_idx.
 inline constexpr std::array<const char*, 3> kGraphSplits = {"train", "valid", "test"};
@@ -19,10 +23,14 @@ inline constexpr std::array<const char*, 3> kGraphSplits = {"train", "valid", "t
 /// Returns the name of a split's column of edges, NAME_edges. `split` is an index into kGraphSplits.
 std::string edges_column(size_t split);
 
+/// Neighbours in a row: `in` for sources of its edges, `out` for targets.
+enum class EdgeDirection : uint8_t { in, out };
+template <>
+inline constexpr auto kWords<EdgeDirection> = std::to_array<std::string_view>({"in", "out"});
+
 /// Metadata of a graph, in addition to the columns.
 struct GraphTables {
-  /// Neighbours in a row: "in" for sources of its edges, "out" for targets.
-  std::string direction = "in";
+  EdgeDirection direction = EdgeDirection::in;
   int64_t classes = 0;  ///< Number of classes in y, whose values are -1 .. classes-1; 0 without y.
   std::vector<std::string> class_names = {};  ///< [classes], or empty.
   std::vector<std::string> node_features = {};

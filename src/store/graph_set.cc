@@ -17,11 +17,11 @@ Merged merge_graph_sets(const MergeRequest& request);
 
 namespace {
 
-const DataKindRegistration kGraphSetKind({.name = "graph_set",
-                                          .rows = "graphs",
-                                          .newest_version = 2,
-                                          .verify = verify_graph_set,
-                                          .merge = merge_graph_sets});
+const DataKindRegistration kGraphSetRegistration({.name = kGraphSetKind,
+                                                  .rows = "graphs",
+                                                  .newest_version = 2,
+                                                  .verify = verify_graph_set,
+                                                  .merge = merge_graph_sets});
 
 Json to_json(const GraphRange& range, bool recording) {
   Json json = {{"name", range.name}};
@@ -220,7 +220,7 @@ void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
   for (const GraphRange& recording : tables.recordings) recordings.push_back(to_json(recording, true));
   JsonTable vocabulary;
   for (const MessageKey key : tables.vocabulary.keys) vocabulary.push_back(key);
-  Json manifest = {{"kind", "graph_set"},
+  Json manifest = {{"kind", kGraphSetKind},
                    {"format_version", 0},
                    {"graphs", graphs_},
                    {"nodes", nodes_},
@@ -236,7 +236,7 @@ void GraphSetWriter::publish(const GraphSetTables& tables, Json provenance) {
   set_.publish(std::move(manifest), pos_ == nullptr ? 1 : 2);
 }
 
-GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, "graph_set") {
+GraphSetView::GraphSetView(const std::filesystem::path& folder) : set_(folder, kGraphSetKind) {
   node_features_ = columns_of(set_, "x");
   edge_features_ = columns_of(set_, "edge_attr");
   graphs_ = {set_.column<int64_t>("node_ptr"),

@@ -11,6 +11,9 @@
 
 namespace plimsoll {
 
+/// The kind of data set that holds many graphs.
+inline constexpr const char* kGraphSetKind = "graph_set";
+
 /// Consecutive graphs as columns (docs/formats/graph-set.md), as a view of memory that others own. Pointers
 /// count from node_ptr[0] and edge_ptr[0], which need not be 0. G graphs, N nodes, E edges.
 struct GraphSpans {

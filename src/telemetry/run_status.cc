@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "base/units.h"
 #include "memory/cgroup.h"
+#include "telemetry/journal_event.h"
 
 namespace plimsoll {
 namespace {
@@ -36,12 +38,22 @@ int64_t pid_of(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() ? number : 0;
 }
 
-// Returns the kind of an event for the state of a stage.
-std::string kind_of(const std::string& event) {
-  if (event == "start" || event == "resume") return "start";
-  if (event == "epoch" || event == "progress" || event == "end" || event == "interrupted" ||
-      event == "out_of_budget")
-    return event;
+// Returns the key under which the state of a stage has its newest event of this kind.
+std::string_view key_of(std::optional<JournalEvent> event) {
+  switch (event.value_or(JournalEvent::pressure)) {
+    case JournalEvent::start:
+    case JournalEvent::resume:
+      return word_of(JournalEvent::start);
+    case JournalEvent::epoch:
+    case JournalEvent::progress:
+    case JournalEvent::end:
+    case JournalEvent::interrupted:
+    case JournalEvent::out_of_budget:
+      return word_of(*event);
+    case JournalEvent::pressure:
+    case JournalEvent::damaged_checkpoint:
+      break;
+  }
   return "decision";
 }
 
@@ -78,15 +90,15 @@ void RunStatus::read(Stage& stage) {
   stage.journal.read([&](const Json& event) {
     const Json name = event.value("event", Json());
     if (!name.is_string()) return;
-    const std::string kind = kind_of(name.get<std::string>());
-    if (kind == "start") {
+    const auto kind = find_word<JournalEvent>(name.get<std::string>());
+    if (kind == JournalEvent::start || kind == JournalEvent::resume) {
       stage.last = Json::object();
-      stage.state = "running";
+      stage.state = StageState::running;
     }
-    if (kind == "end") stage.state = "done";
-    if (kind == "interrupted") stage.state = "interrupted";
-    if (kind == "out_of_budget") stage.state = "out of budget";
-    stage.last[kind] = event;
+    if (kind == JournalEvent::end) stage.state = StageState::done;
+    if (kind == JournalEvent::interrupted) stage.state = StageState::interrupted;
+    if (kind == JournalEvent::out_of_budget) stage.state = StageState::out_of_budget;
+    stage.last[std::string(key_of(kind))] = event;
     if (const Json time = event.value("time", Json()); time.is_number()) stage.time = time;
   });
 }
@@ -111,10 +123,14 @@ Json RunStatus::look(int64_t process) {
     status["state"] = process > 0 ? "starting" : "not started";
     return status;
   }
-  const bool goes_on = process > 0 && newest->state == "done";
-  status["state"] = goes_on || (process > 0 && newest->state == "running") ? "running"
-                    : newest->state == "running"                           ? "killed"
-                                                                           : newest->state;
+  const bool was_running = newest->state == StageState::running;
+  // A process that has finished a stage goes on with the next.
+  if (process > 0 && (was_running || newest->state == StageState::done))
+    status["state"] = StageState::running;
+  else if (was_running)
+    status["state"] = "killed";
+  else
+    status["state"] = newest->state;
   status["time"] = newest->time;
   status.update(newest->last);
   return status;

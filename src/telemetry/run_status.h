@@ -7,9 +7,16 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/words.h"
 #include "telemetry/journal_reader.h"
 
 namespace plimsoll {
+
+/// What a stage does, by the events of its journal.
+enum class StageState : uint8_t { running, done, interrupted, out_of_budget };
+template <>
+inline constexpr auto kWords<StageState> = std::to_array<std::string_view>({"running", "done", "interrupted",
+                                                                            "out of budget"});
 
 /// A run that a process of this machine trains.
 struct LiveRun {
@@ -37,7 +44,7 @@ class RunStatus {
     JournalReader journal;
     Json last = Json::object();
     double time = 0;  // Time of its last event.
-    std::string state = "running";
+    StageState state = StageState::running;
   };
   void read(Stage& stage);
 

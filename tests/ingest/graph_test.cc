@@ -65,15 +65,15 @@ class GraphIngest : public testing::Test {
 
 TEST_F(GraphIngest, RowsHoldWhatTheDirectionSays) {
   GraphIngestOptions in = options("1 0\n3 0\n0 1\n1 3\n");
-  EXPECT_EQ(run(in).ids, "dense");
+  EXPECT_EQ(run(in).ids, NodeIds::dense);
   {
     const GraphView graph(out_);
     EXPECT_THAT(graph.indptr(), ElementsAre(0, 2, 3, 3, 4));
     EXPECT_THAT(graph.indices(), ElementsAre(1, 3, 0, 1));
     EXPECT_TRUE(graph.node_id().empty());
   }
-  in.direction = "out";
-  in.self_loops = "add";
+  in.direction = EdgeDirection::out;
+  in.self_loops = SelfLoops::add;
   run(in);
   const GraphView graph(out_);
   EXPECT_THAT(graph.indptr(), ElementsAre(0, 2, 5, 6, 8));
@@ -81,12 +81,12 @@ TEST_F(GraphIngest, RowsHoldWhatTheDirectionSays) {
 }
 
 TEST_F(GraphIngest, IdsThatCountNoNodesAreFoundOut) {
-  EXPECT_EQ(run(options("5000000000 7\n7 8\n")).ids, "sparse");
+  EXPECT_EQ(run(options("5000000000 7\n7 8\n")).ids, NodeIds::sparse);
   EXPECT_THAT(GraphView(out_).node_id(), ElementsAre(7, 8, 5'000'000'000));
-  EXPECT_EQ(run(options("90000000 7\n7 8\n")).ids, "sparse");
-  EXPECT_EQ(run(options("9 7\n7 8\n")).ids, "dense");
+  EXPECT_EQ(run(options("90000000 7\n7 8\n")).ids, NodeIds::sparse);
+  EXPECT_EQ(run(options("9 7\n7 8\n")).ids, NodeIds::dense);
   EXPECT_EQ(GraphView(out_).nodes(), 10);
-  EXPECT_EQ(run(options("b a\nc b\n")).ids, "text");
+  EXPECT_EQ(run(options("b a\nc b\n")).ids, NodeIds::text);
   const GraphView graph(out_);
   EXPECT_EQ(graph.name(2), "c");
   EXPECT_THAT(graph.indices(), ElementsAre(1, 2));
@@ -97,7 +97,7 @@ TEST_F(GraphIngest, MemoryAndThreadsChangeNoByteAndAreNotExceeded) {
     GraphIngestOptions made = options(made_up(kind));
     made.edges.weight = "2";
     made.undirected = true;
-    made.order = "degree";
+    made.order = NodeOrderKind::degree;
     std::map<std::string, std::string> first;
     for (const int64_t memory : {int64_t{512} << 20, int64_t{24} << 20, int64_t{14} << 20}) {
       const LedgerCap cap(memory);
@@ -122,11 +122,11 @@ TEST_F(GraphIngest, TooLittleMemoryIsRefusedAndLeavesNothing) {
 TEST_F(GraphIngest, IsTheOldOneOrTheNewWhateverFails) {
   // There are enough edges for several runs of each sort in the minimum memory.
   GraphIngestOptions made = options(made_up("sparse", 5'000));
-  made.ids = "sparse";
+  made.ids = NodeIds::sparse;
   made.undirected = true;
   made.out = "/place/graph";
-  made.order = "degree";
-  const auto ingest = [&](const char* direction) {
+  made.order = NodeOrderKind::degree;
+  const auto ingest = [&](EdgeDirection direction) {
     return [&made, direction](FileSystem& files) {
       const LedgerCap cap(7 << 20);
       GraphIngestOptions turned = made;
@@ -134,7 +134,7 @@ TEST_F(GraphIngest, IsTheOldOneOrTheNewWhateverFails) {
       run(turned, files);
     };
   };
-  FaultTrials(made.out, ingest("in"), ingest("out")).run();
+  FaultTrials(made.out, ingest(EdgeDirection::in), ingest(EdgeDirection::out)).run();
 }
 
 TEST_F(GraphIngest, CommentsStandBeforeTheFirstEdgeUnlessOptionsSayOtherwise) {

@@ -196,7 +196,8 @@ TEST_F(NeighbourBatchesTest, RefusesWhatItCannotSample) {
   weighted.sampling.weighted = true;
   EXPECT_THAT(error_text<UsageError>([&] { source(weighted); }), HasSubstr("weights"));
   EXPECT_THAT(error_text<UsageError>([&] { source({}, 10); }), HasSubstr("cache_bytes: found 10 B"));
-  EXPECT_THAT(error_text<UsageError>([] { subgraph_type_from_name("both"); }), HasSubstr("'both'"));
+  EXPECT_THAT(error_text<UsageError>([] { parse_word<SubgraphType>("both", "subgraph_type"); }),
+              HasSubstr("subgraph_type: found 'both', expected directional, bidirectional or induced"));
   NeighbourBatches twice = batches(source({}, 0, std::vector<int64_t>{3, 3}));
   EXPECT_THAT(error_text<UsageError>([&] { twice.make(0); }), HasSubstr("stands twice"));
 }

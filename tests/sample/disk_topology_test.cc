@@ -35,7 +35,7 @@ class DiskTopologyTest : public testing::Test {
     const std::vector<T> indices(graph.indices.begin(), graph.indices.end());
     writer.append_indices(std::span<const T>(indices));
     if (!graph.weights.empty()) writer.append_edge_weight(graph.weights);
-    writer.publish({.direction = "in"}, make_provenance("made up", {}));
+    writer.publish({.direction = EdgeDirection::in}, make_provenance("made up", {}));
     return folder_ / "graph";
   }
   static GiantGraph weighted_graph(int64_t nodes) {

@@ -32,7 +32,7 @@ struct Columns {
 };
 
 GraphTables made_up_tables() {
-  return {.direction = "out",
+  return {.direction = EdgeDirection::out,
           .classes = 2,
           .class_names = {"a", "b"},
           .node_features = {"size"},
@@ -95,7 +95,7 @@ TEST_F(GraphTest, WhatWasWrittenIsRead) {
   EXPECT_THAT(graph.split(2), IsEmpty());
   EXPECT_EQ(graph.name(graph.id(0)), "c");
   EXPECT_EQ(graph.name(graph.id(3)), "");
-  EXPECT_EQ(graph.tables().direction, "out");
+  EXPECT_EQ(graph.tables().direction, EdgeDirection::out);
   EXPECT_THAT(graph.tables().class_names, ElementsAre("a", "b"));
   EXPECT_THAT(graph.tables().edge_features, ElementsAre("k", "l"));
   EXPECT_EQ(graph.node_features(), 1);

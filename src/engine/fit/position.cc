@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 #include <type_traits>
@@ -15,7 +17,8 @@ namespace {
 
 // Whether checkpoints of the first version have the key; later versions have more.
 bool is_required(std::string_view key) {
-  return key == "epoch" || key == "seconds" || key == "gradient_norm" || key.ends_with("_loss");
+  constexpr std::array<std::string_view, 3> kRequired = {"epoch", "seconds", "gradient_norm"};
+  return std::ranges::find(kRequired, key) != kRequired.end() || key.ends_with("_loss");
 }
 
 // A loss that is not finite was written as null.

@@ -5,8 +5,15 @@
 #include <string>
 
 #include "base/units.h"
+#include "base/words.h"
 
 namespace plimsoll {
+
+/// What limits the speed of a run that reads rows.
+enum class Bottleneck : uint8_t { compute, disk, sampling };
+template <>
+inline constexpr auto kWords<Bottleneck> = std::to_array<std::string_view>({"compute", "disk", "sampling"});
+
 namespace {
 
 double share(double part, double whole) {
@@ -21,14 +28,14 @@ int64_t rows_of(const Reading& reading) {
 constexpr double kHardlyStalls = 0.05;
 
 // The bottleneck of a run: if workers wait for blocks, the disk or the sampling of blocks.
-const char* binds(const Reading& reading) {
-  if (share(reading.stalled_seconds, reading.seconds) < kHardlyStalls) return "compute";
-  return reading.rows.waited_seconds * 2 > reading.stalled_seconds ? "disk" : "sampling";
+Bottleneck bottleneck_of(const Reading& reading) {
+  if (share(reading.stalled_seconds, reading.seconds) < kHardlyStalls) return Bottleneck::compute;
+  return reading.rows.waited_seconds * 2 > reading.stalled_seconds ? Bottleneck::disk : Bottleneck::sampling;
 }
 
-const char* in_words(const std::string& what) {
-  if (what == "compute") return "computing binds, not reading";
-  if (what == "disk") return "the disk binds: a larger budget keeps more rows in memory";
+const char* in_words(Bottleneck bottleneck) {
+  if (bottleneck == Bottleneck::compute) return "computing binds, not reading";
+  if (bottleneck == Bottleneck::disk) return "the disk binds: a larger budget keeps more rows in memory";
   return "sampling and copying bind: --prefetch reads further ahead";
 }
 
@@ -69,7 +76,7 @@ Json reading_json(const Reading& reading) {
           {"waited_s", rows.waited_seconds},
           {"stalled_s", reading.stalled_seconds},
           {"seconds", reading.seconds},
-          {"binds", binds(reading)}};
+          {"binds", bottleneck_of(reading)}};
 }
 
 std::string reading_in_words(const Reading& reading) {
@@ -85,7 +92,7 @@ std::string reading_in_words(const Reading& reading) {
     text += fmt::format(", {} of scratch written", format_bytes(rows.bytes_written));
   return text + fmt::format("; waited {} of {} for the disk, and {} for blocks: {}",
                             format_seconds(rows.waited_seconds), format_seconds(reading.seconds),
-                            format_seconds(reading.stalled_seconds), in_words(binds(reading)));
+                            format_seconds(reading.stalled_seconds), in_words(bottleneck_of(reading)));
 }
 
 }  // namespace plimsoll

@@ -32,15 +32,15 @@ std::string identity_of(const std::vector<fs::path>& files) {
 }
 
 bool has_texts(const GraphIngestOptions& options, const EdgeList& list) {
-  return options.ids == "text" || (options.ids == "auto" && !list.has_numbers());
+  return options.ids == NodeIds::text || (options.ids == NodeIds::automatic && !list.has_numbers());
 }
 
 // Rules that reject IDs known not to be nodes at this point; those of a node table are checked when it is
 // read.
 IdRules rules_of(const GraphIngestOptions& options, const EdgeList& list, const NodeTable& table) {
   constexpr uint64_t kMaxNodes = uint64_t{1} << 32;
-  IdRules rules{.texts = has_texts(options, list), .refuse_padded = options.ids == "auto"};
-  if (rules.texts || options.ids == "sparse") return rules;
+  IdRules rules{.texts = has_texts(options, list), .refuse_padded = options.ids == NodeIds::automatic};
+  if (rules.texts || options.ids == NodeIds::sparse) return rules;
   if (options.node_count >= 0) {
     rules.limit = static_cast<uint64_t>(options.node_count);
     rules.nodes = ", as --node-count says";
@@ -50,7 +50,7 @@ IdRules rules_of(const GraphIngestOptions& options, const EdgeList& list, const 
   } else if (!table.has_ids() && table.rows() >= 0) {
     rules.limit = static_cast<uint64_t>(table.rows());
     rules.nodes = ", as " + table.path() + " has them";
-  } else if (options.ids == "dense") {
+  } else if (options.ids == NodeIds::dense) {
     rules.limit = kMaxNodes;
   }
   return rules;
@@ -101,7 +101,7 @@ void write_columns(DataSetWriter& set, GraphEdges& edges, std::unique_ptr<Extern
 }  // namespace
 
 bool sorts_once(const GraphIngestOptions& options) {
-  return options.ids == "dense" && options.order == "none";
+  return options.ids == NodeIds::dense && options.order == NodeOrderKind::none;
 }
 
 GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const GraphProgress& progress,
@@ -117,7 +117,7 @@ GraphIngestResult make_edge_shard(const GraphIngestOptions& options, const Graph
   Json provenance =
       make_provenance(source_hashes(sources, [&] { progress("hashes", 0, 0); }).take(), std::move(described));
 
-  GraphIngestResult result{.ids = has_texts(options, list) ? "text" : options.ids,
+  GraphIngestResult result{.ids = has_texts(options, list) ? NodeIds::text : options.ids,
                            .edge_features = static_cast<int64_t>(list.feature_names().size())};
   for (const Json& source : provenance.at("sources"))
     result.source_bytes += source.at("bytes").get<int64_t>();

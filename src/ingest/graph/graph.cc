@@ -21,9 +21,9 @@ std::optional<GraphIngestResult> find_made(const GraphIngestOptions& options, co
   if (!is_made_already(options.out, options.force, provenance, sources)) return std::nullopt;
   const GraphView view(options.out);
   return GraphIngestResult{.already_there = true,
-                           .ids = view.has_names()         ? "text"
-                                  : view.node_id().empty() ? "dense"
-                                                           : "sparse",
+                           .ids = view.has_names()         ? NodeIds::text
+                                  : view.node_id().empty() ? NodeIds::dense
+                                                           : NodeIds::sparse,
                            .nodes = view.nodes(),
                            .edges = view.edges(),
                            .node_features = view.node_features(),

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "ingest/graph/edge_list.h"
+#include "ingest/graph/graph_edges.h"
+#include "ingest/graph/node_keys.h"
 #include "ingest/graph/node_table.h"
 #include "io/file_system.h"
 #include "store/graph.h"
@@ -15,21 +17,26 @@
 
 namespace plimsoll {
 
+/// What the IDs of nodes are: numbers 0 .. V-1, any numbers, or text. `automatic` finds out.
+enum class NodeIds : uint8_t { automatic, dense, sparse, text };
+template <>
+inline constexpr auto kWords<NodeIds> = std::to_array<std::string_view>({"auto", "dense", "sparse", "text"});
+
 /// Input, options and output of ingest_graph(). docs/giant-graphs.md explains them.
 struct GraphIngestOptions {
   EdgeListOptions edges = {};
   NodeTableOptions nodes = {};
   /// Files of IDs: text with one per line, or .npy.
   std::array<std::filesystem::path, kGraphSplits.size()> splits = {};
-  int64_t node_count = -1;          ///< IDs are below it; -1: derived from the inputs.
-  std::string ids = "auto";         ///< auto, dense (numbers 0 .. V-1), sparse (any numbers) or text.
-  std::string direction = "in";     ///< Neighbours that a row holds: in or out.
-  bool undirected = false;          ///< Add each edge in both directions.
-  bool dedup = false;               ///< Keep only the first of edges with the same ends.
-  std::string self_loops = "keep";  ///< keep, drop or add (one for each node that has none).
+  int64_t node_count = -1;  ///< IDs are below it; -1: derived from the inputs.
+  NodeIds ids = NodeIds::automatic;
+  EdgeDirection direction = EdgeDirection::in;
+  bool undirected = false;  ///< Add each edge in both directions.
+  bool dedup = false;       ///< Keep only the first of edges with the same ends.
+  SelfLoops self_loops = SelfLoops::keep;
   /// dtype of x: auto (the narrowest that keeps every bit), f32, or rounded.
   std::string features_dtype = "auto";
-  std::string order = "none";  ///< none (by ID), degree, or an order of node_keys().
+  NodeOrderKind order = NodeOrderKind::none;
   std::filesystem::path out = {};
   Shard shard = {};  ///< The part of the edge files to read; they are only sorted, for merge_graph().
   int threads = 1;
@@ -39,8 +46,8 @@ struct GraphIngestOptions {
 };
 
 struct GraphIngestResult {
-  bool already_there = false;  ///< The output already held these sources, so nothing was done.
-  std::string ids;             ///< dense, sparse or text.
+  bool already_there = false;        ///< The output already held these sources, so nothing was done.
+  NodeIds ids = NodeIds::automatic;  ///< `automatic` only for a shard, which does not decide.
   int64_t nodes = 0;
   int64_t edges = 0;       ///< Number of stored edges.
   int64_t edges_read = 0;  ///< Number of input edges.

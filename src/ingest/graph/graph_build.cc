@@ -36,24 +36,23 @@ struct HashCollision {};
 class GraphBuild {
  public:
   GraphBuild(const GraphIngestOptions& options, const EdgeList& edges, const EdgeShards* shards,
-             NodeTable table, const std::string& ids, uint64_t seed, const GraphProgress& progress,
-             FileSystem& files)
+             NodeTable table, NodeIds ids, uint64_t seed, const GraphProgress& progress, FileSystem& files)
       : options_(options),
         list_(edges),
         shards_(shards),
         table_(std::move(table)),
-        dense_(ids != "sparse" && ids != "text"),
-        may_be_sparse_(ids == "auto"),
+        dense_(ids != NodeIds::sparse && ids != NodeIds::text),
+        may_be_sparse_(ids == NodeIds::automatic),
         progress_(progress),
         writer_(options.out, options.force, files),
         scratch_{writer_.scratch(), files, memory_for_sorts(options.threads),
                  [this] { progress_(at_.what, at_.done, at_.total); }} {
     writer_.store_x(StoredAs::parse(options.features_dtype));
-    rules_.texts = ids == "text";
+    rules_.texts = ids == NodeIds::text;
     rules_.seed = seed;
-    if (ids == "dense") rules_.limit = kMaxNodes;
-    rules_.refuse_padded = ids == "auto";
-    result_.ids = rules_.texts ? "text" : dense_ ? "dense" : "sparse";
+    if (ids == NodeIds::dense) rules_.limit = kMaxNodes;
+    rules_.refuse_padded = ids == NodeIds::automatic;
+    result_.ids = rules_.texts ? NodeIds::text : dense_ ? NodeIds::dense : NodeIds::sparse;
   }
 
   GraphIngestResult run(const Json& sources_and_options);
@@ -64,7 +63,7 @@ class GraphBuild {
     at_ = {what, done, total};
     progress_(what, done, total);
   }
-  bool in_order() const { return dense_ && options_.order == "none"; }
+  bool in_order() const { return dense_ && options_.order == NodeOrderKind::none; }
   void scan_table();
   void settle_dense();
   void read_edges();
@@ -365,9 +364,9 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
   announce_far_ids();
   index_ids();
   try {
-    if (options_.order == "degree")
+    if (options_.order == NodeOrderKind::degree)
       order_by_degree();
-    else if (options_.order == "none")
+    else if (options_.order == NodeOrderKind::none)
       write_ids();
     edges_->relabel(*index_);
   } catch (const UnknownId& unknown) {
@@ -380,7 +379,8 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
         "or their shards, again",
         table_.path()));
   }
-  if (options_.order == "frequency" || options_.order == "partition") order_by_edges();
+  if (options_.order == NodeOrderKind::frequency || options_.order == NodeOrderKind::partition)
+    order_by_edges();
   edges_->write(index_->nodes(), writer_, [&](int64_t done) { report("edges", done, edges_->added()); });
   edges_.reset();
   write_rows();
@@ -406,14 +406,14 @@ GraphIngestResult GraphBuild::run(const Json& provenance) {
 GraphIngestResult build_graph(const GraphIngestOptions& options, const EdgeList& edges,
                               const EdgeShards* shards, const Json& provenance, const GraphProgress& progress,
                               FileSystem& files) {
-  std::string ids = options.ids;
-  if (ids == "auto" && !edges.has_numbers()) ids = "text";
+  NodeIds ids = options.ids;
+  if (ids == NodeIds::automatic && !edges.has_numbers()) ids = NodeIds::text;
   for (uint64_t seed = 0;; ++seed) {
     try {
       return GraphBuild(options, edges, shards, NodeTable(options.nodes), ids, seed, progress, files)
           .run(provenance);
     } catch (const NotDense&) {
-      ids = "sparse";
+      ids = NodeIds::sparse;
     } catch (const PaddedId& padded) {
       const std::string found = fmt::format("{}: found the ID '{}'", padded.where, padded.id);
       if (shards != nullptr)
@@ -421,7 +421,7 @@ GraphIngestResult build_graph(const GraphIngestOptions& options, const EdgeList&
             found + ", which may be a text or a number; make the shards with --ids text or --ids sparse");
       options.note(found +
                    ", whose zeros a number would lose: IDs are read as texts; --ids sparse reads numbers");
-      ids = "text";
+      ids = NodeIds::text;
     } catch (const HashCollision&) {
       // Tries the next seed. All shards use the first seed.
       if (shards != nullptr)

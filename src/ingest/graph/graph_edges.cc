@@ -32,7 +32,7 @@ class RowWriter {
   // Edges come in the order of rows and neighbours.
   void add(int64_t row, uint32_t neighbour, const float* values) {
     while (row_ < row) end_row();
-    if (rules_.loops == EdgeRules::Loops::add && !looped_ && neighbour >= row_) {
+    if (rules_.loops == SelfLoops::add && !looped_ && neighbour >= row_) {
       looped_ = true;
       if (neighbour > row_) put(static_cast<uint32_t>(row_), loop_.data());
     }
@@ -47,7 +47,7 @@ class RowWriter {
 
  private:
   void end_row() {
-    if (rules_.loops == EdgeRules::Loops::add && !looped_) put(static_cast<uint32_t>(row_), loop_.data());
+    if (rules_.loops == SelfLoops::add && !looped_) put(static_cast<uint32_t>(row_), loop_.data());
     looped_ = false;
     ends_.push_back(edges_);
     scratch_.tick_at(row_);
@@ -118,7 +118,7 @@ void GraphEdges::add(const EdgeBatch& edges) {
     uint64_t row = edges.target[e];
     uint64_t neighbour = edges.source[e];
     const bool loop = row == neighbour;
-    if (loop && rules_.loops == EdgeRules::Loops::drop) continue;
+    if (loop && rules_.loops == SelfLoops::drop) continue;
     if (rules_.out) std::swap(row, neighbour);
     const float* const of_edge = edges.values.data() + e * values;
     const bool both = rules_.undirected && !loop;

@@ -14,13 +14,17 @@
 
 namespace plimsoll {
 
+/// `add` adds one to each node that has none.
+enum class SelfLoops : uint8_t { keep, drop, add };
+template <>
+inline constexpr auto kWords<SelfLoops> = std::to_array<std::string_view>({"keep", "drop", "add"});
+
 /// Transformations of edges.
 struct EdgeRules {
-  enum class Loops { keep, drop, add };
   bool out = false;         ///< A row holds the targets of its node's edges instead of the sources.
   bool undirected = false;  ///< Add each edge in both directions.
   bool dedup = false;       ///< Keep only the first of edges with the same ends.
-  Loops loops = Loops::keep;
+  SelfLoops loops = SelfLoops::keep;
   bool weight = false;  ///< The first value of an edge is its weight.
   size_t features = 0;  ///< Number of the other values.
 

@@ -41,8 +41,7 @@ Json to_json(const GraphIngestOptions& options, const Shown& shown) {
                {"order", options.order}};
   // Options that came later are listed only if they are used, so that older data sets are still the same.
   if (edges.header == false) json["header"] = "no";
-  if (edges.comments != Comments::leading)
-    json["comments"] = kCommentWords[static_cast<size_t>(edges.comments)];
+  if (edges.comments != Comments::leading) json["comments"] = edges.comments;
   if (!edges.layout.empty()) json["layout"] = edges.layout;
   if (nodes.header) json["nodes_header"] = *nodes.header;
   if (!nodes.feature_layout.dtype.empty())
@@ -68,13 +67,6 @@ std::optional<bool> read_header(const Json& header) {
 
 }  // namespace
 
-Comments read_comments(const std::string& word) {
-  const auto* const found = std::find(kCommentWords.begin(), kCommentWords.end(), word);
-  if (found == kCommentWords.end())
-    throw UsageError(fmt::format("--comments: found '{}', expected leading, all or none", word));
-  return static_cast<Comments>(found - kCommentWords.begin());
-}
-
 Json graph_options_json(const GraphIngestOptions& options) {
   return to_json(options, [](const fs::path& path) { return path.filename().string(); });
 }
@@ -92,6 +84,9 @@ GraphIngestOptions read_graph_inputs(const Json& inputs) {
   const auto read = [&](const char* key, auto& value) {
     value = inputs.at(key).get<std::remove_reference_t<decltype(value)>>();
   };
+  const auto read_word = [&]<typename Enum>(const char* key, Enum& value) {
+    value = parse_word<Enum>(inputs.at(key).get<std::string>(), key);
+  };
   const auto read_path = [&](const char* key, fs::path& path) { path = inputs.at(key).get<std::string>(); };
   EdgeListOptions& edges = options.edges;
   for (const Json& file : inputs.at("edges")) edges.files.emplace_back(file.get<std::string>());
@@ -100,7 +95,7 @@ GraphIngestOptions read_graph_inputs(const Json& inputs) {
   read("weight", edges.weight);
   read("edge_features", edges.features);
   edges.header = read_header(inputs.at("header"));
-  edges.comments = read_comments(inputs.value("comments", "leading"));
+  edges.comments = parse_word<Comments>(inputs.value("comments", "leading"), "comments");
   edges.layout = inputs.value("layout", "");
   NodeTableOptions& nodes = options.nodes;
   read_path("nodes", nodes.table);
@@ -120,23 +115,21 @@ GraphIngestOptions read_graph_inputs(const Json& inputs) {
   for (size_t split = 0; split < options.splits.size(); ++split)
     options.splits[split] = inputs.at("splits").at(split).get<std::string>();
   options.node_count = whole_number(inputs.at("node_count"));
-  read("ids", options.ids);
-  read("direction", options.direction);
+  read_word("ids", options.ids);
+  read_word("direction", options.direction);
   read("undirected", options.undirected);
   read("dedup", options.dedup);
-  read("self_loops", options.self_loops);
+  read_word("self_loops", options.self_loops);
   read("features_dtype", options.features_dtype);
-  read("order", options.order);
+  read_word("order", options.order);
   return options;
 }
 
 EdgeRules edge_rules(const GraphIngestOptions& options, const EdgeList& edges) {
-  return {.out = options.direction == "out",
+  return {.out = options.direction == EdgeDirection::out,
           .undirected = options.undirected,
           .dedup = options.dedup,
-          .loops = options.self_loops == "drop"  ? EdgeRules::Loops::drop
-                   : options.self_loops == "add" ? EdgeRules::Loops::add
-                                                 : EdgeRules::Loops::keep,
+          .loops = options.self_loops,
           .weight = edges.has_weight(),
           .features = edges.feature_names().size()};
 }

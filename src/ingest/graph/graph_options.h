@@ -1,18 +1,10 @@
 #pragma once
 
-#include <array>
-#include <string>
-
 #include "base/json.h"
 #include "ingest/graph/graph.h"
 #include "ingest/graph/graph_edges.h"
 
 namespace plimsoll {
-
-/// Words of `comments`, in the order of Comments.
-inline constexpr std::array<const char*, 3> kCommentWords = {"leading", "all", "none"};
-/// Errors: UsageError for another word.
-Comments read_comments(const std::string& word);
 
 /// Returns the options for the provenance of a graph: files by their names only.
 Json graph_options_json(const GraphIngestOptions& options);

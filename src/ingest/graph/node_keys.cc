@@ -54,13 +54,11 @@ NodeKeys by_partition(const Topology& topology) {
 
 }  // namespace
 
-NodeKeys node_keys(const std::string& order, const std::filesystem::path& graph, int64_t memory) {
+NodeKeys node_keys(NodeOrderKind order, const std::filesystem::path& graph, int64_t memory) {
   const GraphView view(graph);
   DiskTopology topology(view);
   topology.resize(std::clamp(memory, topology.min_bytes(), topology.max_bytes()));
-  if (order == "frequency") return by_frequency(topology);
-  if (order == "partition") return by_partition(topology);
-  throw UsageError("order " + order + ": expected none, degree, frequency or partition");
+  return order == NodeOrderKind::partition ? by_partition(topology) : by_frequency(topology);
 }
 
 }  // namespace plimsoll

@@ -2,11 +2,17 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <string>
 
+#include "base/words.h"
 #include "memory/vector.h"
 
 namespace plimsoll {
+
+/// The order of nodes: by ID, by degree, or by node_keys().
+enum class NodeOrderKind : uint8_t { none, degree, frequency, partition };
+template <>
+inline constexpr auto kWords<NodeOrderKind> = std::to_array<std::string_view>({"none", "degree", "frequency",
+                                                                               "partition"});
 
 using NodeKeys = Vector<uint32_t, Tag::columns>;
 
@@ -19,7 +25,7 @@ using NodeKeys = Vector<uint32_t, Tag::columns>;
 /// 16,384 nodes with few edges between them, one after the other (stream_partition). Takes 12 bytes per node.
 ///
 /// The topology is read in order, with up to `memory` bytes of Tag::cache. The result is the same on every
-/// machine. Errors: UsageError for another order; those of DiskTopology; BudgetExceeded.
-NodeKeys node_keys(const std::string& order, const std::filesystem::path& graph, int64_t memory);
+/// machine. `order` is frequency or partition. Errors: those of DiskTopology; BudgetExceeded.
+NodeKeys node_keys(NodeOrderKind order, const std::filesystem::path& graph, int64_t memory);
 
 }  // namespace plimsoll

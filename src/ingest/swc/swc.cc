@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "ingest/swc/swc_labels.h"
 #include "ingest/swc/swc_source.h"
 #include "ingest/text/source_hashes.h"
@@ -15,11 +16,16 @@
 #include "store/output.h"
 
 namespace plimsoll {
+
+enum class SwcFeature : uint8_t { radius, children, depth, type };
+template <>
+inline constexpr auto kWords<SwcFeature> = std::to_array<std::string_view>({"radius", "children", "depth",
+                                                                            "type"});
+
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<const char*, 4> kSwcFeatures = {"radius", "children", "depth", "type"};
 // SWC types by number; higher numbers count as other.
 constexpr std::array<const char*, 9> kSwcTypes = {
     "undefined", "soma", "axon", "basal_dendrite", "apical_dendrite", "custom", "neurite", "glia", "other"};
@@ -28,13 +34,16 @@ void check(const SwcOptions& options) {
   if (options.step < 0) throw UsageError("--resample is below 0, expected a length such as 10um");
   if (options.features.empty())
     throw UsageError("--node-features is empty, expected one of radius, children, depth, type");
-  for (const std::string& feature : options.features) {
-    if (std::ranges::find(kSwcFeatures, feature) == kSwcFeatures.end())
-      throw UsageError(
-          fmt::format("--node-features: '{}', expected radius, children, depth or type", feature));
+  for (const std::string& feature : options.features)
     if (std::ranges::count(options.features, feature) > 1)
       throw UsageError(fmt::format("--node-features: '{}' is there twice", feature));
-  }
+}
+
+std::vector<SwcFeature> features_of(const SwcOptions& options) {
+  std::vector<SwcFeature> features;
+  for (const std::string& word : options.features)
+    features.push_back(parse_word<SwcFeature>(word, "--node-features"));
+  return features;
 }
 
 Json words_of(const SwcOptions& options) {
@@ -50,12 +59,12 @@ Json words_of(const SwcOptions& options) {
 /// The columns of trees, one graph after the other.
 class TreeWriter {
  public:
-  explicit TreeWriter(const SwcOptions& options) : features_(options.features) {
-    for (const std::string& feature : features_)
-      if (feature == "type")
+  explicit TreeWriter(const SwcOptions& options) : features_(features_of(options)) {
+    for (const SwcFeature feature : features_)
+      if (feature == SwcFeature::type)
         names_.insert(names_.end(), kSwcTypes.begin(), kSwcTypes.end());
       else
-        names_.push_back(feature);
+        names_.emplace_back(word_of(feature));
     writer_.emplace(options.out, options.force, static_cast<int64_t>(names_.size()), 0);
   }
 
@@ -78,11 +87,11 @@ class TreeWriter {
     for (size_t n = first; n < last; ++n) {
       const SwcTree::Node& node = tree.nodes[n];
       pos_.insert(pos_.end(), {node.x, node.y, node.z});
-      for (const std::string& feature : features_) {
-        if (feature == "radius") x_.push_back(node.radius);
-        if (feature == "children") x_.push_back(static_cast<float>(children_[n - first]));
-        if (feature == "depth") x_.push_back(static_cast<float>(depth_[n - first]));
-        if (feature != "type") continue;
+      for (const SwcFeature feature : features_) {
+        if (feature == SwcFeature::radius) x_.push_back(node.radius);
+        if (feature == SwcFeature::children) x_.push_back(static_cast<float>(children_[n - first]));
+        if (feature == SwcFeature::depth) x_.push_back(static_cast<float>(depth_[n - first]));
+        if (feature != SwcFeature::type) continue;
         constexpr int32_t kOther = static_cast<int32_t>(kSwcTypes.size()) - 1;
         const int32_t type = node.type < 0 || node.type > kOther ? kOther : node.type;
         for (int32_t t = 0; t <= kOther; ++t) x_.push_back(t == type ? 1.0F : 0.0F);
@@ -113,7 +122,8 @@ class TreeWriter {
   int64_t graphs = 0, nodes = 0, edges = 0;
 
  private:
-  std::vector<std::string> features_, names_;
+  std::vector<SwcFeature> features_;
+  std::vector<std::string> names_;
   std::optional<GraphSetWriter> writer_;
   Vector<float, Tag::ingest> pos_, x_;
   Vector<int32_t, Tag::ingest> edges_, children_, depth_;

@@ -1,17 +1,21 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/words.h"
 #include "memory/charge.h"
 
 namespace plimsoll {
 
 /// Lines that are comments if they begin with # or %: those before the first row, all, or none.
 enum class Comments : uint8_t { leading, all, none };
+template <>
+inline constexpr auto kWords<Comments> = std::to_array<std::string_view>({"leading", "all", "none"});
 
 /// Format of a table of edges or nodes as text: the separator and the names of columns.
 struct Delimited {

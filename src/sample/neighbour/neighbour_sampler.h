@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/words.h"
 #include "memory/vector.h"
 #include "sample/neighbour/neighbour_choice.h"
 #include "sample/neighbour/node_id_map.h"
@@ -18,6 +19,9 @@ enum class SubgraphType : uint8_t {
   bidirectional,  ///< Sampled edges and their reverses, each pair once.
   induced         ///< All edges of the graph between nodes of the batch.
 };
+template <>
+inline constexpr auto kWords<SubgraphType> = std::to_array<std::string_view>({"directional", "bidirectional",
+                                                                              "induced"});
 
 struct NeighbourOptions {
   std::vector<int64_t> fan_outs;  ///< Neighbours per node, hop by hop; -1 means all.

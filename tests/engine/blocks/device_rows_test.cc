@@ -53,7 +53,7 @@ class DeviceRowsTest : public OnEachDevice {
                      {graph.indices[static_cast<size_t>(graph.indptr[static_cast<size_t>(v)])], v});
     writer.append_split_edges(0, std::span(pairs).first(800));
     writer.append_split_edges(1, std::span(pairs).subspan(800));
-    writer.publish({.direction = "in", .classes = 3}, make_provenance("made up", {}));
+    writer.publish({.direction = EdgeDirection::in, .classes = 3}, make_provenance("made up", {}));
     recipe_.training.max_epochs = kEpochs;
     recipe_.training.block = {.graphs = 1, .nodes = kNone, .edges = kNone};
   }

@@ -39,7 +39,7 @@ class FullNeighboursTest : public testing::Test {
     std::vector<float> x(kNodes * kFeatures);
     for (float& value : x) value = static_cast<float>(random() % 1000) / 500 - 1;
     writer.append_x(x, kFeatures);
-    writer.publish({.direction = "in"}, make_provenance("made up", {}));
+    writer.publish({.direction = EdgeDirection::in}, make_provenance("made up", {}));
   }
   ~FullNeighboursTest() override { Ledger::process().set_cap(Ledger::kUnlimited); }
 
