@@ -14,7 +14,9 @@ FormatOptions table_options(std::string_view line) {
   std::istringstream words{std::string(line)};
   std::string columns;
   std::string flags;
-  words >> columns >> options.separator >> options.quote >> options.time >> flags;
+  std::string time;
+  words >> columns >> options.separator >> options.quote >> time >> flags;
+  options.time = find_word<TimeUnit>(time);
   std::istringstream list(columns);
   for (std::string column; std::getline(list, column, ',');) options.columns.push_back(column);
   if (options.quote == "-") options.quote.clear();

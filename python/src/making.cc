@@ -78,7 +78,11 @@ void bind_ingest_options(nb::module_& module) {
       .def_rw("quote", &FormatOptions::quote)
       .def_rw("decimal_id", &FormatOptions::decimal_id)
       .def_rw("decimal_bytes", &FormatOptions::decimal_bytes)
-      .def_rw("time", &FormatOptions::time)
+      .def_prop_rw(
+          "time", [](const FormatOptions& self) { return std::string(self.time ? word_of(*self.time) : ""); },
+          [](FormatOptions& self, const std::string& word) {
+            self.time = word.empty() ? std::nullopt : std::optional(parse_word<TimeUnit>(word, "time"));
+          })
       .def_rw("length_in_bits", &FormatOptions::length_in_bits);
   nb::class_<IngestOptions>(module, "IngestOptions")
       .def(nb::init<>())

@@ -78,8 +78,8 @@ CandumpTimes CandumpTimes::detect(const FormatOptions& options, std::string_view
     }
   }
   if (steps.lines == 0 && has_untimed) return {none};
-  if (options.time == "delta") return {differences};
-  if (!options.time.empty()) return {};
+  if (options.time == TimeUnit::delta) return {differences};
+  if (options.time) return {};
   return times_of(steps);
 }
 

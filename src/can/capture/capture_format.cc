@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/shown.h"
+#include "base/word_text.h"
 #include "can/capture/fields.h"
 #include "can/capture/formats.h"
 
@@ -101,9 +102,9 @@ bool fits(const CaptureFormat& format, std::string_view lines) {
 
 std::unique_ptr<CaptureFormat> choose_format(const FormatOptions& options, std::string_view first_lines,
                                              const std::string& file) {
-  if (options.name == "table") return make_table(options, first_lines);
+  if (options.name == kTableFormat) return make_table(options, first_lines);
   const auto& formats = text_formats();
-  if (options.name != "auto") {
+  if (options.name != kAnyFormat) {
     const auto named =
         std::ranges::find_if(formats, [&](const TextCapture& format) { return options.name == format.name; });
     if (named != formats.end()) return named->make(options, first_lines);
@@ -130,13 +131,14 @@ std::unique_ptr<CaptureFormat> choose_format(const FormatOptions& options, std::
 
 // Only tables and candump do not define what their times are.
 void require_useful_time(const FormatOptions& options, const CaptureFormat& format, const std::string& file) {
-  const bool is_useful = options.time.empty() || format.name() == "table" ||
-                         (format.name() == "candump" && (options.time == "s" || options.time == "delta"));
+  const bool is_useful =
+      !options.time || format.name() == kTableFormat ||
+      (format.name() == kCandump && (options.time == TimeUnit::seconds || options.time == TimeUnit::delta));
   if (!is_useful)
     throw UsageError(
         fmt::format("--time {}: {} is {}, whose lines say what their times are; --time is for "
                     "tables, and s or delta for candump",
-                    options.time, file, format.name()));
+                    *options.time, file, format.name()));
 }
 
 }  // namespace
@@ -172,8 +174,8 @@ Json FormatOptions::to_json() const {
   if (!attack_labels.empty()) json["attack_labels"] = attack_labels;
   if (benign) json["benign"] = true;
   if (refuse_truncated) json["truncated"] = "fail";
-  if (name != "table") {
-    if (!time.empty()) json["time"] = time;
+  if (name != kTableFormat) {
+    if (time) json["time"] = *time;
     return json;
   }
   json["columns"] = columns;
@@ -181,7 +183,7 @@ Json FormatOptions::to_json() const {
   json["quote"] = quote;
   json["id"] = decimal_id ? "dec" : "hex";
   json["bytes"] = decimal_bytes ? "dec" : "hex";
-  json["time"] = time.empty() ? "s" : time;
+  json["time"] = time.value_or(TimeUnit::seconds);
   json["length"] = length_in_bits ? "bits" : "bytes";
   return json;
 }

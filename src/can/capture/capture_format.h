@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/words.h"
 #include "can/frames/frame_batch.h"
 
 namespace plimsoll {
@@ -75,6 +76,18 @@ struct CaptureFacts {
 inline constexpr int64_t kChosenPayload = 0;
 inline constexpr int64_t kFdPayloadBytes = 64;  ///< Maximum payload bytes of a CAN FD frame.
 
+/// What the times of a capture are: numbers of a unit, times of day, none, or seconds since the line before.
+enum class TimeUnit : uint8_t { seconds, milliseconds, microseconds, time_of_day, none, delta };
+template <>
+inline constexpr auto kWords<TimeUnit> = std::to_array<std::string_view>({"s", "ms", "us", "timeofday",
+                                                                          "none", "delta"});
+
+/// Values of FormatOptions::name that are no format: the one that fits, and columns that the user describes.
+inline constexpr std::string_view kAnyFormat = "auto";
+inline constexpr std::string_view kTableFormat = "table";
+/// The format whose lines may lack times and labels.
+inline constexpr std::string_view kCandump = "candump";
+
 /// Options with which the user describes captures. Anything not given is detected.
 struct FormatOptions {
   std::string name = "auto";  ///< One of capture_formats(), or "table".
@@ -96,8 +109,8 @@ struct FormatOptions {
   std::string quote = {};       ///< One character around fields that hold separators.
   bool decimal_id = false;
   bool decimal_bytes = false;
-  /// s | ms | us | timeofday | none | delta. If empty, s, or what the times of candump look like.
-  std::string time = {};
+  /// Default: seconds, or what the times of candump look like.
+  std::optional<TimeUnit> time = {};
   bool length_in_bits = false;
 
   /// Receives warnings about a capture that is read nevertheless. By default it prints them to stderr.

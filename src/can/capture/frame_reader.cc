@@ -78,7 +78,7 @@ std::unique_ptr<FrameReader> FrameReader::open(const std::filesystem::path& path
   const auto is = [&](const char* name, bool fits) {
     if (options.name == name && !fits)
       throw InputError(fmt::format("{}: its first bytes are not those of {}", path.string(), name));
-    return fits && (options.name == "auto" || options.name == name);
+    return fits && (options.name == kAnyFormat || options.name == name);
   };
   if (is("blf", head.starts_with("LOGG"))) return open_blf(path.string(), options, std::move(peeked));
   if (is("mf4", head.starts_with("MDF     ") || head.starts_with("UnFinMF "))) return open_mf4(path, options);

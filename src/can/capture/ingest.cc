@@ -346,7 +346,7 @@ std::optional<int64_t> payload_of(const std::filesystem::path& set) {
   if (!std::filesystem::exists(set / "manifest.json")) return std::nullopt;
   try {
     const DataSetView view(set);
-    if (view.kind() != "frames") return std::nullopt;
+    if (view.kind() != kFramesKind) return std::nullopt;
     return FramesView(set).frames().width;
   } catch (const InputError&) {
     return std::nullopt;

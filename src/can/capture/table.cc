@@ -1,18 +1,29 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "can/capture/channel_choice.h"
 #include "can/capture/formats.h"
 #include "can/capture/negative_times.h"
 
 namespace plimsoll {
+
+/// What a column of a table has.
+enum class TableColumn : uint8_t { skip, time, id, channel, extended, length, payload, byte, bytes, label };
+template <>
+inline constexpr auto kWords<TableColumn> = std::to_array<std::string_view>({"-", "time", "id", "channel",
+                                                                             "extended", "length", "payload",
+                                                                             "byte", "bytes", "label"});
+
 namespace {
 
-enum class Column { skip, time, id, channel, extended, length, payload, byte, bytes, label };
+using Column = TableColumn;
 
 UsageError bad_columns(const std::string& word) {
   return UsageError(fmt::format(
@@ -21,23 +32,24 @@ UsageError bad_columns(const std::string& word) {
       word));
 }
 
-Column column_named(const std::string& name) {
-  if (name == "-") return Column::skip;
-  if (name == "time") return Column::time;
-  if (name == "id") return Column::id;
-  if (name == "channel") return Column::channel;
-  if (name == "extended") return Column::extended;
-  if (name == "length") return Column::length;
-  if (name == "payload") return Column::payload;
-  if (name == "byte") return Column::byte;
-  if (name == "bytes") return Column::bytes;
-  if (name == "label") return Column::label;
-  throw bad_columns(name);
+Column column_named(std::string_view name) {
+  const std::optional<Column> column = find_word<Column>(name);
+  if (!column) throw bad_columns(std::string(name));
+  return *column;
+}
+
+char column_separator(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, char>, 2> kNames = {{{"tab", '\t'}, {"space", ' '}}};
+  for (const auto& [name, separator] : kNames)
+    if (text == name) return separator;
+  if (text.size() == 1) return text[0];
+  throw UsageError(fmt::format("--separator '{}' is not one character, tab or space", text));
 }
 
 class Table : public CaptureFormat {
  public:
-  Table(const FormatOptions& options, std::string_view first_lines) : options_(options), channels_(options) {
+  Table(const FormatOptions& options, std::string_view first_lines)
+      : options_(options), channels_(options), separator_(column_separator(options.separator)) {
     for (const std::string& word : options.columns) {
       if (open_ended_) throw UsageError("--columns: '...' must be the last");
       if (word == "...") {
@@ -55,18 +67,6 @@ class Table : public CaptureFormat {
     }
     if (!has(Column::id))
       throw UsageError("--format table needs --columns with at least id, as in time,id,payload,label");
-    constexpr std::string_view kTimes[] = {"", "s", "ms", "us", "timeofday", "none", "delta"};
-    if (std::ranges::find(kTimes, options.time) == std::end(kTimes))
-      throw UsageError(fmt::format("--time '{}' is not known; expected s, ms, us, timeofday, none or delta",
-                                   options.time));
-    if (options.separator == "tab")
-      separator_ = '\t';
-    else if (options.separator == "space")
-      separator_ = ' ';
-    else if (options.separator.size() == 1)
-      separator_ = options.separator[0];
-    else
-      throw UsageError(fmt::format("--separator '{}' is not one character, tab or space", options.separator));
     if (options.quote.size() > 1) throw UsageError("--quote takes one character");
     if (!options.channel.empty() && !has(Column::channel))
       throw UsageError("--channel: the table has no channels; --columns names the column that tells them");
@@ -75,12 +75,12 @@ class Table : public CaptureFormat {
   }
 
   std::string name() const override { return "table"; }
-  bool has_time() const override { return has(Column::time) && options_.time != "none"; }
+  bool has_time() const override { return has(Column::time) && options_.time != TimeUnit::none; }
   bool has_payload() const override {
     return has(Column::payload) || has(Column::byte) || has(Column::bytes);
   }
   bool labelled() const override { return has(Column::label); }
-  bool has_differences() const override { return options_.time == "delta"; }
+  bool has_differences() const override { return options_.time == TimeUnit::delta; }
 
   bool parse(std::string_view line, bool first, FrameBatch& out, LineNotes& notes) const override {
     if (first && is_header(line)) return false;
@@ -152,11 +152,11 @@ class Table : public CaptureFormat {
   }
 
   int64_t parse_time(std::string_view field, LineNotes& notes) const {
-    if (options_.time == "none") return 0;
-    if (options_.time == "timeofday") return parse_time_of_day(field);
+    if (options_.time == TimeUnit::none) return 0;
+    if (options_.time == TimeUnit::time_of_day) return parse_time_of_day(field);
     return parse_signed(field, [&](std::string_view digits) {
-      if (options_.time == "ms") return parse_scaled_time(digits, 1'000'000, notes);
-      if (options_.time == "us") return parse_scaled_time(digits, 1'000, notes);
+      if (options_.time == TimeUnit::milliseconds) return parse_scaled_time(digits, 1'000'000, notes);
+      if (options_.time == TimeUnit::microseconds) return parse_scaled_time(digits, 1'000, notes);
       return parse_seconds(digits, notes);
     });
   }
@@ -181,7 +181,7 @@ class Table : public CaptureFormat {
       if (line.data() == nullptr || column == Column::bytes) break;
       const std::string_view field = next(line);
       if (column != Column::time && column != Column::id) continue;
-      if (column == Column::time && options_.time == "none") continue;
+      if (column == Column::time && options_.time == TimeUnit::none) continue;
       if (field.empty() || is_digit(field.front())) return false;
       try {
         Row row;
@@ -277,7 +277,7 @@ class Table : public CaptureFormat {
   FormatOptions options_;
   ChannelChoice channels_;
   std::vector<Column> columns_;
-  char separator_ = ',';
+  char separator_;
   bool open_ended_ = false;
   int64_t shift_ns_ = 0;  // Offset that makes negative times positive.
 };

@@ -14,8 +14,8 @@
 namespace plimsoll {
 namespace {
 
-const DataKindRegistration kFramesKind(
-    {.name = "frames",
+const DataKindRegistration kFramesRegistration(
+    {.name = kFramesKind,
      .rows = "frames",
      .newest_version = 2,
      .verify = verify_frames,
@@ -224,7 +224,7 @@ const Recording& FramesWriter::add(Recording recording) {
 void FramesWriter::publish(Json provenance) {
   Json recordings = Json::array();
   for (const Recording& recording : recordings_) recordings.push_back(recording.to_json());
-  Json manifest = {{"kind", "frames"},
+  Json manifest = {{"kind", kFramesKind},
                    {"format_version", 0},
                    {"frames", frames_},
                    {"columns", Json::object()},
@@ -234,7 +234,7 @@ void FramesWriter::publish(Json provenance) {
   set_.publish(std::move(manifest), channel_ == nullptr ? 1 : 2);
 }
 
-FramesView::FramesView(const std::filesystem::path& folder) : set_(folder, "frames") {
+FramesView::FramesView(const std::filesystem::path& folder) : set_(folder, kFramesKind) {
   const auto data = set_.columns().find("data");
   const bool wide = data != set_.columns().end() && data->second.shape().shape.size() == 2 &&
                     data->second.shape().shape[1] == 64;

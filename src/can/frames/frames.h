@@ -12,6 +12,9 @@
 
 namespace plimsoll {
 
+/// The kind of data set that holds frames.
+inline constexpr const char* kFramesKind = "frames";
+
 /// SocketCAN's flag bits of a can_id.
 inline constexpr uint32_t kCanExtended = 1U << 31;
 inline constexpr uint32_t kCanRemote = 1U << 30;

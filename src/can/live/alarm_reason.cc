@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kUnknown = "unknown";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, kFusedParts> kWords = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, kFusedParts> kPartWords = {{
     {kUnknown, "unknown IDs"},
     {"early", "a frame that comes too soon"},
     {"early_share", "frames that come too soon"},
@@ -63,8 +63,8 @@ std::string reason_text(const std::string& part, std::span<const std::string> un
                        fmt::join(unknown.first(std::min(unknown.size(), kMaxNamed)), ", "), rest);
   }
   if (part.empty()) return "score is no number";
-  const auto* const words = std::ranges::find(kWords, part, &decltype(kWords)::value_type::first);
-  return words == kWords.end() ? part : std::string(words->second);
+  const auto* const words = std::ranges::find(kPartWords, part, &decltype(kPartWords)::value_type::first);
+  return words == kPartWords.end() ? part : std::string(words->second);
 }
 
 }  // namespace plimsoll

@@ -58,8 +58,8 @@ bool EventSink::is_held_back(int64_t time_ns, size_t bytes) {
 }
 
 std::string EventSink::text_of(const Incident& incident) const {
-  if (options_.format == "syslog") return event_syslog(incident, options_.context);
-  if (options_.format == "ocsf") return json_text(event_ocsf(incident, options_.context));
+  if (options_.format == EventFormat::syslog) return event_syslog(incident, options_.context);
+  if (options_.format == EventFormat::ocsf) return json_text(event_ocsf(incident, options_.context));
   return json_text(event_json(incident, options_.context));
 }
 

@@ -5,17 +5,22 @@
 #include <string>
 #include <vector>
 
+#include "base/words.h"
 #include "can/live/detect_monitor.h"
 #include "can/live/event_text.h"
 
 namespace plimsoll {
+
+enum class EventFormat : uint8_t { json, ocsf, syslog };
+template <>
+inline constexpr auto kWords<EventFormat> = std::to_array<std::string_view>({"json", "ocsf", "syslog"});
 
 /// Sends events to standard output and a command, within the rate and traffic limitation of AUTOSAR's
 /// Intrusion Detection System Manager. Not thread-safe.
 class EventSink {
  public:
   struct Options {
-    std::string format;     ///< "json", "ocsf" or "syslog".
+    EventFormat format = EventFormat::json;
     std::string command;    ///< Shell command that gets each event on its standard input; empty: none.
     int64_t max = 60;       ///< Maximum events in a window of the traffic's time; 0: no limit.
     int64_t max_bytes = 0;  ///< Maximum bytes of their lines in a window; 0: no limit.

@@ -11,6 +11,7 @@
 
 #include "base/number_text.h"
 #include "base/version.h"
+#include "base/word_text.h"
 #include "can/dbc/j1939.h"
 #include "can/frames/frames.h"
 
@@ -34,9 +35,9 @@ Json number_json(float value) {
   return std::isfinite(value) ? Json(shortest_double(value)) : Json();
 }
 
-// "low" is 2 because OCSF's 1 is informational.
-int ocsf_severity(const std::string& severity) {
-  return severity == "low" ? 2 : severity == "medium" ? 3 : severity == "high" ? 4 : 5;
+// `low` is 2 because OCSF's 1 is informational.
+int ocsf_severity(Severity severity) {
+  return 2 + static_cast<int>(severity);
 }
 
 std::string title_of(const Incident& incident) {
@@ -138,8 +139,8 @@ Json event_ocsf(const Incident& incident, const EventContext& context) {
                                                                     : 3;
   constexpr std::array<const char*, 4> kActivities = {"", "Create", "Update", "Close"};
   const auto ms = [](int64_t time_ns) { return time_ns / 1'000'000; };
-  const std::string severity = incident.severity();
-  std::string caption = severity;
+  const Severity severity = incident.severity();
+  std::string caption(word_of(severity));
   caption[0] = static_cast<char>(caption[0] - 'a' + 'A');
   Json resources = Json::array();
   if (!context.vehicle.empty()) resources.push_back({{"type", "vehicle"}, {"name", context.vehicle}});
@@ -188,12 +189,9 @@ Json event_ocsf(const Incident& incident, const EventContext& context) {
 
 std::string event_syslog(const Incident& incident, const EventContext& context) {
   constexpr int kLocal0 = 16;
-  const std::string severity = incident.severity();
-  const int level = incident.state == Incident::State::closed ? 5  // Syslog level notice.
-                    : severity == "low"                       ? 4  // Syslog level warning.
-                    : severity == "medium"                    ? 3
-                    : severity == "high"                      ? 2
-                                                              : 1;
+  const Severity severity = incident.severity();
+  // Syslog's levels: 5 is notice, 4 warning, 1 alert.
+  const int level = incident.state == Incident::State::closed ? 5 : 4 - static_cast<int>(severity);
   std::string ids;
   for (const auto& [id, named] : ranked_ids(incident)) {
     const std::string name = name_of(id.can_id, context);

@@ -59,7 +59,7 @@ class ReaderFeed : public FrameFeed {
 }  // namespace
 
 std::unique_ptr<FrameFeed> open_capture_feed(const std::string& source, const FeedOptions& options) {
-  if (source != "-" && std::filesystem::is_regular_file(source)) {
+  if (!is_standard_input(source) && std::filesystem::is_regular_file(source)) {
     auto stream = InputStream::open(source, options.format.refuse_truncated ? AtCut::fail : AtCut::stop);
     if (auto reader = FrameReader::open(source, options.format, stream))
       return std::make_unique<ReaderFeed>(std::move(reader), options);

@@ -49,6 +49,11 @@ struct FeedOptions {
   int64_t tick_ns = 0;  ///< How long to wait for a frame of an interface; 0: until one arrives.
 };
 
+/// Whether a source is "-".
+inline bool is_standard_input(const std::string& source) {
+  return source == "-";
+}
+
 /// Opens one capture, named pipe or "-" as open_capture_feed() does, or interfaces as open_can_feed() does.
 /// Errors: those of the two; UsageError for several sources that are not all interfaces.
 std::unique_ptr<FrameFeed> open_feed(const std::vector<std::string>& sources, const FeedOptions& options);

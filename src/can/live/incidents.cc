@@ -24,13 +24,12 @@ constexpr int64_t kFew = 3;
 
 }  // namespace
 
-const char* Incident::severity() const {
-  constexpr std::array<const char*, 4> kLevels = {"low", "medium", "high", "critical"};
-  if (!std::isfinite(strength)) return kLevels.back();
+Severity Incident::severity() const {
+  if (!std::isfinite(strength)) return Severity::critical;
   size_t level = strength < 2 ? 0 : strength < 5 ? 1 : strength < 20 ? 2 : 3;
   if (windows >= kLasting) ++level;
   if (windows < kFew) level = std::min<size_t>(level, 2);
-  return kLevels[std::min(level, kLevels.size() - 1)];
+  return static_cast<Severity>(std::min(level, kWords<Severity>.size() - 1));
 }
 
 std::string Incident::reason() const {

@@ -7,12 +7,18 @@
 #include <map>
 #include <string>
 
+#include "base/words.h"
 #include "can/live/alarm_reason.h"
 #include "can/live/detect_monitor.h"
 #include "can/live/silence_watch.h"
 #include "can/live/stream_detector.h"
 
 namespace plimsoll {
+
+enum class Severity : uint8_t { low, medium, high, critical };
+template <>
+inline constexpr auto kWords<Severity> = std::to_array<std::string_view>({"low", "medium", "high",
+                                                                          "critical"});
 
 /// Alarms of a channel that belong together: they follow each other within a gap, or are in one interval.
 struct Incident {
@@ -41,8 +47,8 @@ struct Incident {
   std::map<Id, Named> ids;
   int64_t filtered = 0;  ///< Number of alarms that a filter dropped since the event before.
 
-  /// "low", "medium", "high" or "critical", by the strength and the number of alarms.
-  const char* severity() const;
+  /// Returns the severity by the strength and the number of alarms.
+  Severity severity() const;
   /// The reason: "unknown ID 0x18EAFF0B".
   std::string reason() const;
 };

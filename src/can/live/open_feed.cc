@@ -13,7 +13,7 @@ std::unique_ptr<FrameFeed> open_feed(const std::vector<std::string>& sources, co
   // A stream cannot be read again when a longer frame arrives.
   if (options.format.payload == kChosenPayload) options.format.payload = kFdPayloadBytes;
   const auto is_bus = [](const std::string& source) {
-    return source != "-" && !std::filesystem::exists(source) && is_interface(source);
+    return !is_standard_input(source) && !std::filesystem::exists(source) && is_interface(source);
   };
   if (std::ranges::all_of(sources, is_bus)) return open_can_feed(sources, options);
   if (sources.size() > 1)

@@ -31,7 +31,7 @@ class LiveBytes {
  public:
   LiveBytes(const std::string& source, const FeedOptions& options) : stop_(options.stop) {
     const std::filesystem::path path(source);
-    if (source == "-") {
+    if (is_standard_input(source)) {
       name_ = "standard input";
     } else if (is_compressed_name(path) && std::filesystem::is_fifo(path)) {
       throw InputError(source +
@@ -82,8 +82,8 @@ class TextFeed : public FrameFeed {
  public:
   TextFeed(const std::string& source, const FeedOptions& options)
       : options_(options),
-        name_(source == "-" ? "standard input" : source),
-        is_pipe_(source == "-" || !std::filesystem::is_regular_file(source)),
+        name_(is_standard_input(source) ? "standard input" : source),
+        is_pipe_(is_standard_input(source) || !std::filesystem::is_regular_file(source)),
         bytes_(source, options) {
     piece_.buffer.resize(kPieceBytes);
     piece_.first = true;
@@ -163,7 +163,7 @@ class TextFeed : public FrameFeed {
 
   std::unique_ptr<CaptureFormat> make_format() const {
     auto format = CaptureFormat::make(options_.format, piece_.text().substr(0, kFirstBytes), name_);
-    if (is_pipe_ && format->name() == "candump" && !format->has_time())
+    if (is_pipe_ && format->name() == kCandump && !format->has_time())
       throw InputError(name_ +
                        ": found lines of candump without times, expected them, as in: candump -L can0 | "
                        "plimsoll detect MODEL -");

@@ -28,7 +28,7 @@ constexpr WrittenFormat kFormats[] = {
      .flags = 0,
      .labels = true,
      .channels = false},
-    {.name = "candump", .ending = ".log", .make = write_candump},
+    {.name = "candump", .ending = ".log", .make = write_candump, .optional_labels = true},
 };
 
 // Endings of captures that python-can converts from candump, and of others that Plimsoll only reads.

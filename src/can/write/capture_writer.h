@@ -21,8 +21,9 @@ struct WrittenFormat {
   std::unique_ptr<TextWriter> (*make)(File& file, bool labels);
   bool remote = true;  ///< The format holds remote frames.
   bool error = true;
-  uint8_t flags = kFrameFlags;  ///< Flags that the format keeps.
-  bool labels = false;
+  uint8_t flags = kFrameFlags;   ///< Flags that the format keeps.
+  bool labels = false;           ///< All frames have labels.
+  bool optional_labels = false;  ///< A capture has labels for all frames or for none.
   bool channels = true;
 };
 

@@ -39,7 +39,7 @@ class Conversion {
     if (frames.frames() == 0) return;
     if (!writer_) {
       const bool is_labelled = options_.format.benign || (piece.format && piece.format->labelled());
-      result_.labels = std::string_view(options_.to->name) == "candump" && is_labelled;
+      result_.labels = options_.to->optional_labels && is_labelled;
       writer_.emplace(*options_.to, file_,
                       WriteOptions{.labels = result_.labels, .leave_out = options_.leave_out});
     }

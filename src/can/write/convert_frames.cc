@@ -36,7 +36,7 @@ void require_writable(const ConvertOptions& options, const Recording& recording,
   if (!recording.has_time) refuse(options, recording, "has no times, and a capture would make some up");
   if (!recording.has_payload)
     refuse(options, recording, "has no payloads, and a capture would make empty ones");
-  if (std::string_view(options.to->name) == "candump" && recording.labelled != labels)
+  if (options.to->optional_labels && recording.labelled != labels)
     refuse(options, recording,
            "others of the set are labelled and it is not, or the other way round; candump is read with "
            "labels or without");
@@ -72,8 +72,7 @@ ConvertResult convert_frames(const ConvertOptions& options,
   result.out = options.out;
   result.fd = view.frames().width > kPayloadBytes;
   result.merged = !view.frames().channel.empty();
-  result.labels =
-      std::string_view(options.to->name) == "candump" && !recordings.empty() && recordings[0].labelled;
+  result.labels = options.to->optional_labels && !recordings.empty() && recordings[0].labelled;
   NewFolder folder(options.out, options.force);
   for (const Recording& recording : recordings) {
     require_writable(options, recording, result.labels);

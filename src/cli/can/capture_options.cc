@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/word_option.h"
+
 namespace plimsoll {
 namespace {
 
@@ -33,10 +35,9 @@ void add_reading(CLI::App& verb, FormatOptions& format, std::vector<std::string>
           },
           "Rename a channel, as in 1=powertrain")
       ->type_name("CHANNEL=NAME");
-  verb.add_option("--time", format.time,
+  add_word_option(verb, "--time", format.time,
                   "Unit of times in tables: s (default), ms, us, timeofday or none; delta: seconds since the "
-                  "line before, in tables and candump -t d; s there means absolute times")
-      ->check(words({"s", "ms", "us", "timeofday", "none", "delta"}));
+                  "line before, in tables and candump -t d; s there means absolute times");
   verb.add_option_function<std::string>(
           "--truncated", [&format](const std::string& word) { format.refuse_truncated = word == "fail"; },
           "Choose what to do with a capture that is cut off: read it up to there with a warning, or fail")
@@ -102,7 +103,7 @@ std::vector<std::string> TableOptions::as_words(const FormatOptions& format) con
   add("quote", format.quote, "");
   add("id", id_, "hex");
   add("bytes", bytes_, "");
-  add("time", format.time, "");
+  if (format.time) add("time", std::string(word_of(*format.time)), "");
   add("length", length_, "bytes");
   for (const std::string& label : format.attack_labels) add("attack-label", label, "");
   return words;

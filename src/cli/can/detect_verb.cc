@@ -18,6 +18,7 @@
 #include "cli/interrupt.h"
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
+#include "cli/word_option.h"
 #include "io/source_reader.h"
 
 namespace plimsoll {
@@ -36,7 +37,7 @@ struct DetectVerbOptions {
   DetectOptions detect;
   bool all = false;
   bool json = false;
-  std::string events;
+  std::optional<EventFormat> events = {};
   std::string on_event;
   std::string vehicle;
   Incidents::Options incidents;
@@ -161,7 +162,7 @@ void run(const DetectVerbOptions& options) {
   feed_options.stop = &stop;
   feed_options.tick_ns = tick_of(options);
   const std::string source = text_of(options.sources);
-  const bool has_events = !options.events.empty();
+  const bool has_events = options.events.has_value();
   EventContext context{.source = source, .vehicle = options.vehicle, .detector = hash_of(options.model)};
   const Dbc dbc = options.dbc.empty() ? Dbc() : read_dbc_with_remarks(options.dbc);
   context.dbc = &dbc;
@@ -169,12 +170,12 @@ void run(const DetectVerbOptions& options) {
   AlarmLines lines({.all = options.all,
                     .json = options.json,
                     .incidents = has_events,
-                    .summary = !has_events || options.events == "json" || options.json,
+                    .summary = !has_events || options.events == EventFormat::json || options.json,
                     .dbc = &dbc,
                     .j1939 = context.j1939},
                    watch);
   DetectCounts counts;
-  EventSink sink({.format = options.events,
+  EventSink sink({.format = options.events.value_or(EventFormat::json),
                   .command = options.on_event,
                   .max = options.event_rate,
                   .max_bytes = options.event_bytes,
@@ -254,10 +255,9 @@ void add_event_filters(CLI::App& verb, CLI::Option* events, DetectVerbOptions& o
 }
 
 void add_events(CLI::App& verb, CLI::Option* all, DetectVerbOptions& options) {
-  CLI::Option* const events =
-      verb.add_option("--events", options.events, "Print a line for each incident instead of each alarm")
-          ->check(CLI::IsMember({"json", "ocsf", "syslog"}))
-          ->excludes(all);
+  CLI::Option* const events = add_word_option(verb, "--events", options.events,
+                                              "Print a line for each incident instead of each alarm")
+                                  ->excludes(all);
   verb.add_option("--on-event", options.on_event,
                   "Run this shell command for each event, with the event on its standard input")
       ->type_name("COMMAND")

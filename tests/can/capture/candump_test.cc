@@ -54,7 +54,7 @@ TEST(CandumpTimes, DifferencesAreAddedUp) {
   EXPECT_EQ(parsed.notes.added_time, 4);
   ASSERT_EQ(collected.warnings.size(), 1);
   EXPECT_NE(collected.warnings[0].find("--time s"), std::string::npos);
-  EXPECT_EQ(times_of(parse_text(text, collected.options({.time = "s"})).frames),
+  EXPECT_EQ(times_of(parse_text(text, collected.options({.time = TimeUnit::seconds})).frames),
             (Times{0, 200'074'000, 200'082'000, 100'000'000}));
 }
 
@@ -71,7 +71,7 @@ TEST(CandumpTimes, AFewTimesThatGrowMayBeEither) {
   EXPECT_EQ(times_of(parse_text(text, collected.options()).frames), (Times{0, 200'074'000, 200'082'000}));
   ASSERT_EQ(collected.warnings.size(), 1);
   EXPECT_NE(collected.warnings[0].find("--time delta"), std::string::npos);
-  EXPECT_EQ(times_of(parse_text(text, collected.options({.time = "delta"})).frames),
+  EXPECT_EQ(times_of(parse_text(text, collected.options({.time = TimeUnit::delta})).frames),
             (Times{0, 200'074'000, 400'156'000}));
 }
 
@@ -88,7 +88,8 @@ TEST(CandumpTimes, TimesSinceTheFirstFrameAreNotQuestioned) {
 
 TEST(CandumpTimes, FramesOfOtherChannelsTakeTime) {
   const std::string text = "(000.0) can0 123#00\n(000.2) can1 123#01\n(000.1) can0 123#02\n";
-  EXPECT_EQ(times_of(parse_text(text, {.channel = "can0", .time = "delta"}).frames), (Times{0, 300'000'000}));
+  EXPECT_EQ(times_of(parse_text(text, {.channel = "can0", .time = TimeUnit::delta}).frames),
+            (Times{0, 300'000'000}));
 }
 
 TEST(Candump, LinesThatAreNoFramesAreCounted) {
@@ -124,8 +125,8 @@ TEST(Candump, ReadsBytesInBinarySwappedAndColoured) {
 }
 
 TEST(Candump, OptionsOfTimesAreForTablesAndCandump) {
-  EXPECT_THROW(CaptureFormat::make({.time = "delta"}, "date x\n", "f"), UsageError);
-  EXPECT_THROW(CaptureFormat::make({.time = "ms"}, "(1.0) can0 123#00\n", "f"), UsageError);
+  EXPECT_THROW(CaptureFormat::make({.time = TimeUnit::delta}, "date x\n", "f"), UsageError);
+  EXPECT_THROW(CaptureFormat::make({.time = TimeUnit::milliseconds}, "(1.0) can0 123#00\n", "f"), UsageError);
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ TEST(CtatCsv, AnyBytesGiveFramesOrAnErrorInEveryFormat) {
        "1.0,110,2,AA,BB,,,,,,,0\n"},
       {{.name = "table", .columns = {"time", "id", "-", "length", "bytes"}, .separator = "space"},
        "1.0 110 0 2 AA BB\n"},
-      {{.name = "table", .columns = {"id", "payload", "..."}, .quote = "\"", .time = "none"},
+      {{.name = "table", .columns = {"id", "payload", "..."}, .quote = "\"", .time = TimeUnit::none},
        "110,\"AA BB\",\"x,y\"\n"}};
   for (int i = 0; i < 40'000; ++i) {
     const auto& [options, lines] = good[static_cast<size_t>(i) % good.size()];

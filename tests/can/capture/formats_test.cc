@@ -141,7 +141,7 @@ TEST(Table, ReadsColumnsAsTheyAreDescribed) {
                                {.name = "table",
                                 .columns = {"-*2", "time", "id", "-*2", "length", "payload", "-"},
                                 .separator = "tab",
-                                .time = "timeofday"});
+                                .time = TimeUnit::time_of_day});
   EXPECT_EQ(day.time_ns, (14 * 3600 + 28 * 60 + 27) * int64_t{1'000'000'000} + 493'000'000);
   EXPECT_EQ(day.can_id, 0x09fd0219U | kCanExtended);
   EXPECT_EQ(day.payload, (Bytes{0xFF, 0xA9, 0x00}));
@@ -157,9 +157,10 @@ TEST(Table, ReadsColumnsAsTheyAreDescribed) {
                                                   .decimal_id = true});
   EXPECT_EQ(quoted.can_id, 217055747U | kCanExtended);
   EXPECT_EQ(quoted.label, 1);
-  EXPECT_EQ(
-      only("1500,110,00", {.name = "table", .columns = {"time", "id", "payload"}, .time = "ms"}).time_ns,
-      1'500'000'000);
+  EXPECT_EQ(only("1500,110,00",
+                 {.name = "table", .columns = {"time", "id", "payload"}, .time = TimeUnit::milliseconds})
+                .time_ns,
+            1'500'000'000);
 }
 
 TEST(Table, ALengthThatDoesNotAgreeIsAnError) {
@@ -173,7 +174,7 @@ TEST(Table, DescriptionsThatMakeNoSenseAreUsageErrors) {
            {}, {"time"}, {"id", "colour"}, {"id", "byte*0"}, {"id", "byte*x"}, {"...", "id"}})
     EXPECT_THROW(parse_text("1,2\n", {.name = "table", .columns = columns}), UsageError);
   EXPECT_THROW(parse_text("1\n", {.name = "table", .columns = {"id"}, .separator = "ab"}), UsageError);
-  EXPECT_THROW(parse_text("1\n", {.name = "table", .columns = {"id"}, .time = "weeks"}), UsageError);
+  EXPECT_THROW(parse_word<TimeUnit>("weeks", "--time"), UsageError);
 }
 
 }  // namespace

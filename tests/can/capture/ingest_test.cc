@@ -119,7 +119,7 @@ TEST_F(Ingest, WithoutTimesTheRowIsTheTime) {
   std::ofstream(folder_ / "in/train_a/one-1.csv") << "04b0\n05a0\n0316\n";
   ingest_can({.sources = {folder_ / "in"},
               .out = folder_ / "out",
-              .format = {.name = "table", .columns = {"id"}, .time = "none"}},
+              .format = {.name = "table", .columns = {"id"}, .time = TimeUnit::none}},
              [](int64_t, int64_t) {});
   const FramesView view(folder_ / "out");
   EXPECT_EQ(std::vector<int64_t>(view.frames().time_ns.begin(), view.frames().time_ns.end()),

@@ -140,7 +140,7 @@ TEST(Table, ChannelsExtendedIdsAndNegativeTimesAreColumns) {
   const FormatOptions options{.name = "table",
                               .columns = {"time", "id", "extended", "channel", "payload"},
                               .decimal_id = true,
-                              .time = "us"};
+                              .time = TimeUnit::microseconds};
   const ParsedPiece rows = parsed("t,id,ext,bus,data\n-100,53,TRUE,0,0x0acc\n-98,53,FALSE,128,01\n", options);
   EXPECT_EQ(rows.frames.can_id[0], 53U | kCanExtended);
   EXPECT_EQ(rows.frames.can_id[1], 53U);
@@ -158,12 +158,12 @@ TEST(Table, TimesOfBusmasterAndDifferences) {
   const FormatOptions day{.name = "table",
                           .columns = {"time", "-", "channel", "id", "extended", "length", "bytes"},
                           .separator = "space",
-                          .time = "timeofday"};
+                          .time = TimeUnit::time_of_day};
   const ParsedPiece rows = parsed("00:00:01:992 Rx 0 0000021A s 2 FE 36 \n00:00:02:2 Rx 0 21A x 1 FE\n", day);
   EXPECT_EQ(times_of(rows.frames), (Times{1'992'000'000, 2'002'000'000}));
   EXPECT_EQ(rows.frames.can_id[0], 0x21AU);
   EXPECT_EQ(rows.frames.can_id[1], 0x21AU | kCanExtended);
-  const FormatOptions differences{.name = "table", .columns = {"time", "id"}, .time = "delta"};
+  const FormatOptions differences{.name = "table", .columns = {"time", "id"}, .time = TimeUnit::delta};
   EXPECT_EQ(times_of(parsed("0.5,1\n0.25,1\n", differences).frames), (Times{500'000'000, 750'000'000}));
 }
 
