@@ -44,13 +44,42 @@ AttentionOptions options_of(const GATConvOptions& options, const DropoutKey& key
           .keep_projection = kRecomputeBelow * options.in_channels > options.width()};
 }
 
-at::Tensor finish(at::Tensor out, const GATConvOptions& options, const at::Tensor& x_target,
-                  const at::Tensor& residual, const at::Tensor& bias) {
+at::Tensor finish_layer(at::Tensor out, const GATConvOptions& options, const at::Tensor& x_target,
+                        const at::Tensor& residual, const at::Tensor& bias) {
   if (!options.concat) {
     out = out.view({out.size(0), options.heads, options.out_channels}).mean(1);
     if (bias.defined()) out = out + bias;
   }
   return residual.defined() ? out + at::mm(x_target, residual.t()) : out;
+}
+
+// Options for the edges of a chunk alone.
+AttentionOptions chunk_options(const GATConvOptions& options) {
+  AttentionOptions attention = options_of(options, {});
+  attention.loops = false;
+  return attention;
+}
+
+// The sum of a chunk, from the output of gat_forward() or gatv2_forward().
+template <typename Output>
+NeighbourSum sum_of_chunk(const Output& output, const EdgeInput& edges, const GATConvOptions& options) {
+  const int64_t count = edges_of_order(edges.order.numel(), int64_t{1});
+  return sum_of_attention(output.out, output.saved.highest, output.saved.scale,
+                          options.edge_dim > 0 ? edges.edge_attr : at::Tensor(), count);
+}
+
+// The self-loop that attention adds to a target with these edges: its features are their mean.
+EdgeInput self_loop(const NeighbourSum& sum, const at::Tensor& x, const GATConvOptions& options) {
+  const at::Tensor loop = at::zeros({2, 1}, at::kLong);
+  EdgeInput edges{edge_order(loop, 1, 1, /*same_nodes=*/true, /*drop_loops=*/false), {}, {}, 1};
+  if (options.edge_dim > 0)
+    edges.edge_attr = sum.edges == 0 ? at::zeros({1, options.edge_dim}, x.options())
+                                     : (sum.edge_attr / static_cast<double>(sum.edges)).to(x.scalar_type());
+  return edges;
+}
+
+at::Tensor finish_sum(const NeighbourSum& sum, const at::Tensor& x, const at::Tensor& bias) {
+  return (sum.sum / sum.weight).to(x.scalar_type()).view({1, -1}) + bias;
 }
 
 }  // namespace
@@ -87,7 +116,7 @@ at::Tensor GATConv::forward(const at::Tensor& x, const EdgeInput& edges, const D
   return forward(x, edges.targets ? x.narrow(0, 0, *edges.targets) : at::Tensor(), edges, key, place);
 }
 
-at::Tensor GATConv::forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
+GatTensors GATConv::tensors(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
                             const DropoutKey& key, uint32_t place) const {
   const int64_t heads = options_.heads;
   const int64_t channels = options_.out_channels;
@@ -106,9 +135,26 @@ at::Tensor GATConv::forward(const at::Tensor& x, const at::Tensor& x_target, con
   }
   if (edge_weight_.defined())
     in.q = (edge_weight_.view({heads, channels, -1}) * att_edge_.view({heads, channels, 1})).sum(1).t();
+  return in;
+}
+
+at::Tensor GATConv::forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
+                            const DropoutKey& key, uint32_t place) const {
+  GatTensors in = tensors(x, x_target, edges, key, place);
   if (options_.concat) in.bias = bias_;
-  return finish(gat(in, options_of(options_, key)).first, options_, x_target.defined() ? x_target : x,
-                residual_, bias_);
+  return finish_layer(gat(in, options_of(options_, key)).first, options_, x_target.defined() ? x_target : x,
+                      residual_, bias_);
+}
+
+NeighbourSum GATConv::sum_neighbours(const at::Tensor& x, const EdgeInput& edges) const {
+  GatTensors in = tensors(x, x.narrow(0, 0, 1), edges, {}, 0);
+  if (in.q.defined()) in.q = in.q.contiguous();
+  return sum_of_chunk(gat_forward(in, chunk_options(options_)), edges, options_);
+}
+
+at::Tensor GATConv::finish(NeighbourSum sum, const at::Tensor& x) const {
+  sum.add(sum_neighbours(x, self_loop(sum, x, options_)));
+  return finish_sum(sum, x, bias_);
 }
 
 GATv2Conv::GATv2Conv(ParameterList& parameters, const std::string& prefix, const GATConvOptions& options)
@@ -137,8 +183,8 @@ at::Tensor GATv2Conv::forward(const at::Tensor& x, const EdgeInput& edges, const
   return forward(x, edges.targets ? x.narrow(0, 0, *edges.targets) : at::Tensor(), edges, key, place);
 }
 
-at::Tensor GATv2Conv::forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
-                              const DropoutKey& key, uint32_t place) const {
+Gatv2Tensors GATv2Conv::tensors(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
+                                const DropoutKey& key, uint32_t place) const {
   Gatv2Tensors in;
   fill_tensors(in, x, edges, options_, key, place);
   in.weight = weight_;
@@ -149,9 +195,26 @@ at::Tensor GATv2Conv::forward(const at::Tensor& x, const at::Tensor& x_target, c
   if (x_target.defined()) in.x_target = x_target.contiguous();
   in.att = att_.view({options_.heads, options_.out_channels});
   if (edge_weight_.defined()) in.edge_weight = edge_weight_.t();
+  return in;
+}
+
+at::Tensor GATv2Conv::forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
+                              const DropoutKey& key, uint32_t place) const {
+  Gatv2Tensors in = tensors(x, x_target, edges, key, place);
   if (options_.concat) in.bias = bias_;
-  return finish(gatv2(in, options_of(options_, key)).first, options_, x_target.defined() ? x_target : x,
-                residual_, bias_);
+  return finish_layer(gatv2(in, options_of(options_, key)).first, options_, x_target.defined() ? x_target : x,
+                      residual_, bias_);
+}
+
+NeighbourSum GATv2Conv::sum_neighbours(const at::Tensor& x, const EdgeInput& edges) const {
+  Gatv2Tensors in = tensors(x, x.narrow(0, 0, 1), edges, {}, 0);
+  if (in.edge_weight.defined()) in.edge_weight = in.edge_weight.contiguous();
+  return sum_of_chunk(gatv2_forward(in, chunk_options(options_)), edges, options_);
+}
+
+at::Tensor GATv2Conv::finish(NeighbourSum sum, const at::Tensor& x) const {
+  sum.add(sum_neighbours(x, self_loop(sum, x, options_)));
+  return finish_sum(sum, x, bias_);
 }
 
 }  // namespace plimsoll

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "nn/dropout.h"
+#include "nn/neighbour_sum.h"
 #include "nn/parameters.h"
 
 namespace plimsoll {
@@ -41,6 +42,9 @@ struct EdgeInput {
   std::optional<int64_t> targets = {};  ///< Number of targets, which are the first sources; absent: all.
 };
 
+struct GatTensors;
+struct Gatv2Tensors;
+
 /// Graph attention with PyG's GATConv arguments, parameter names and numbers. Velickovic et al., ICLR 2018.
 class GATConv {
  public:
@@ -58,7 +62,16 @@ class GATConv {
   at::Tensor forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
                      const DropoutKey& key, uint32_t place) const;
 
+  /// Computes the only target, row 0 of x, in chunks of its edges (nn/neighbour_sum.h). `edges` has no
+  /// self-loops. Options other than widths, heads and edge_dim must have their defaults. Thread-safe.
+  NeighbourSum sum_neighbours(const at::Tensor& x, const EdgeInput& edges) const;
+  /// Adds the self-loop of the node to the sum of its chunks, and maps its row x [1, in] to [1, out_width()].
+  at::Tensor finish(NeighbourSum sum, const at::Tensor& x) const;
+
  private:
+  GatTensors tensors(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
+                     const DropoutKey& key, uint32_t place) const;
+
   GATConvOptions options_;
   at::Tensor weight_;
   at::Tensor target_weight_;
@@ -84,8 +97,14 @@ class GATv2Conv {
                      uint32_t place) const;
   at::Tensor forward(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
                      const DropoutKey& key, uint32_t place) const;
+  /// Computes one target in chunks of its edges, as those of GATConv do.
+  NeighbourSum sum_neighbours(const at::Tensor& x, const EdgeInput& edges) const;
+  at::Tensor finish(NeighbourSum sum, const at::Tensor& x) const;
 
  private:
+  Gatv2Tensors tensors(const at::Tensor& x, const at::Tensor& x_target, const EdgeInput& edges,
+                       const DropoutKey& key, uint32_t place) const;
+
   GATConvOptions options_;
   at::Tensor weight_;
   at::Tensor weight_bias_;

@@ -21,6 +21,8 @@ class Gnn::Conv {
   virtual ~Conv() = default;
   virtual at::Tensor forward(const at::Tensor& x, const Batch& batch, const DropoutKey& key,
                              uint32_t layer) const = 0;
+  virtual NeighbourSum sum_neighbours(const at::Tensor& x, const Batch& chunk, uint32_t layer) const = 0;
+  virtual at::Tensor finish(const NeighbourSum& sum, const at::Tensor& x, const Batch& chunk) const = 0;
 };
 
 namespace {
@@ -34,6 +36,12 @@ class Neighbours : public Gnn::Conv {
                      uint32_t layer) const override {
     return layer_.forward(x, batch, layer);
   }
+  NeighbourSum sum_neighbours(const at::Tensor& x, const Batch& chunk, uint32_t layer) const override {
+    return layer_.sum_neighbours(x, chunk, layer);
+  }
+  at::Tensor finish(const NeighbourSum& sum, const at::Tensor& x, const Batch& chunk) const override {
+    return layer_.finish(sum, x, chunk);
+  }
 
  private:
   Layer layer_;
@@ -46,17 +54,24 @@ class Attentive : public Gnn::Conv {
       : layer_(parameters, prefix, options) {}
   at::Tensor forward(const at::Tensor& x, const Batch& batch, const DropoutKey& key,
                      uint32_t layer) const override {
-    EdgeInput input{batch.edge_order, batch.edge_attr, batch.node_keys};
-    if (!batch.layers.empty()) {
-      const LayerEdges edges = batch.edges_of(layer);
-      const int64_t count = edges_of_order(edges.order.numel(), *edges.targets);
-      // Attention has no dropout here, so it needs no keys.
-      input = {edges.order, batch.edge_attr.narrow(0, 0, count), {}, edges.targets};
-    }
-    return layer_.forward(x, input, key, layer);
+    return layer_.forward(x, edges_of(batch, layer), key, layer);
+  }
+  NeighbourSum sum_neighbours(const at::Tensor& x, const Batch& chunk, uint32_t layer) const override {
+    return layer_.sum_neighbours(x, edges_of(chunk, layer));
+  }
+  at::Tensor finish(const NeighbourSum& sum, const at::Tensor& x, const Batch&) const override {
+    return layer_.finish(sum, x);
   }
 
  private:
+  static EdgeInput edges_of(const Batch& batch, uint32_t layer) {
+    if (batch.layers.empty()) return {batch.edge_order, batch.edge_attr, batch.node_keys};
+    const LayerEdges edges = batch.edges_of(layer);
+    const int64_t count = edges_of_order(edges.order.numel(), *edges.targets);
+    // Attention has no dropout here, so it needs no keys.
+    return {edges.order, batch.edge_attr.narrow(0, 0, count), {}, edges.targets};
+  }
+
   Layer layer_;
 };
 
@@ -131,11 +146,13 @@ at::Tensor Gnn::normalise(const at::Tensor& x, size_t layer, const Batch& batch,
 
 at::Tensor Gnn::run(size_t layer, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const {
   const auto place = static_cast<uint32_t>(layer);  // Distinguishes the uses of dropout.
-  // Each value is freed as soon as the next is computed.
-  at::Tensor h = convs_[layer]->forward(x, batch, key, place);
-  h = normalise(h, layer, batch, key.training);
-  return relu_dropout(h, options_.dropout, place, key, batch.node_item().narrow(0, 0, h.size(0)),
-                      batch.node_local().narrow(0, 0, h.size(0)));
+  return activate(convs_[layer]->forward(x, batch, key, place), layer, batch, key);
+}
+
+at::Tensor Gnn::activate(at::Tensor h, size_t layer, const Batch& batch, const DropoutKey& key) const {
+  h = normalise(h, layer, batch, key.training);  // Frees the output of the convolution.
+  return relu_dropout(h, options_.dropout, static_cast<uint32_t>(layer), key,
+                      batch.node_item().narrow(0, 0, h.size(0)), batch.node_local().narrow(0, 0, h.size(0)));
 }
 
 at::Tensor Gnn::embed(const Batch& batch, const DropoutKey& key) const {
@@ -173,6 +190,16 @@ at::Tensor Gnn::join(const std::vector<at::Tensor>& outputs) const {
 
 at::Tensor Gnn::run_layer(int64_t layer, const at::Tensor& x, const Batch& batch) const {
   return run(static_cast<size_t>(layer), x, batch, {});
+}
+
+NeighbourSum Gnn::sum_neighbours(int64_t layer, const at::Tensor& x, const Batch& chunk) const {
+  return convs_[static_cast<size_t>(layer)]->sum_neighbours(x, chunk, static_cast<uint32_t>(layer));
+}
+
+at::Tensor Gnn::finish_layer(int64_t layer, const NeighbourSum& sum, const at::Tensor& x,
+                             const Batch& chunk) const {
+  const auto at = static_cast<size_t>(layer);
+  return activate(convs_[at]->finish(sum, x.narrow(0, 0, 1), chunk), at, chunk, {});
 }
 
 std::vector<int64_t> Gnn::embedding_layers() const {

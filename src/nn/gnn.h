@@ -8,6 +8,7 @@
 #include "nn/graph_model.h"
 #include "nn/linear.h"
 #include "nn/model_options.h"
+#include "nn/neighbour_sum.h"
 
 namespace plimsoll {
 
@@ -31,6 +32,12 @@ class Gnn : public GraphModel {
   /// embedding_layers(), in order.
   at::Tensor inputs(const Batch& batch) const;
   at::Tensor run_layer(int64_t layer, const at::Tensor& x, const Batch& batch) const;
+  /// The parts of run_layer() for one node whose edges come in chunks (nn/neighbour_sum.h). The node is row 0
+  /// of x and the only target of the chunk. The chunk has no self-loops if collate_options() leaves them out.
+  /// finish_layer() returns the node's output, [1, hidden], and may get any of the chunks.
+  NeighbourSum sum_neighbours(int64_t layer, const at::Tensor& x, const Batch& chunk) const;
+  at::Tensor finish_layer(int64_t layer, const NeighbourSum& sum, const at::Tensor& x,
+                          const Batch& chunk) const;
   at::Tensor join(const std::vector<at::Tensor>& outputs) const;
   /// The layers whose outputs form the embedding.
   std::vector<int64_t> embedding_layers() const;
@@ -48,6 +55,7 @@ class Gnn : public GraphModel {
 
  private:
   at::Tensor normalise(const at::Tensor& x, size_t layer, const Batch& batch, bool training) const;
+  at::Tensor activate(at::Tensor h, size_t layer, const Batch& batch, const DropoutKey& key) const;
   at::Tensor run(size_t layer, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const;
 
   GnnOptions options_;

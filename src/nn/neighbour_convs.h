@@ -4,6 +4,7 @@
 
 #include "nn/batch.h"
 #include "nn/linear.h"
+#include "nn/neighbour_sum.h"
 #include "nn/parameters.h"
 
 namespace plimsoll {
@@ -11,6 +12,10 @@ namespace plimsoll {
 // Graph convolutions that sum over neighbours (ops/aggregate.h), as PyG defines and names them. If
 // Batch::edge_weight is defined, each neighbour is multiplied by the weight of its edge. x is f32 [N, in],
 // the result [N, out]. A layer with its own edges in Batch::layers computes rows of its targets only.
+//
+// A node may also be computed in chunks of its edges (nn/neighbour_sum.h). sum_neighbours() reads a chunk:
+// the node is row 0 and the only target of the layer. finish() reads the row of the node, [1, in], and
+// returns [1, out].
 
 /// PyG's GCNConv (Kipf & Welling, ICLR 2017): D^-1/2 (A + I) D^-1/2 X W + b. Parameters: lin.weight, bias.
 /// Needs an order without self-loops, because every node gets one. A degree is the sum of the edges' weights,
@@ -19,6 +24,9 @@ class GCNConv {
  public:
   GCNConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
   at::Tensor forward(const at::Tensor& x, const Batch& batch, size_t layer = 0) const;
+  /// Batch::degrees must be defined.
+  NeighbourSum sum_neighbours(const at::Tensor& x, const Batch& chunk, size_t layer) const;
+  at::Tensor finish(const NeighbourSum& sum, const at::Tensor& x, const Batch& chunk) const;
 
  private:
   at::Tensor weight_;
@@ -32,6 +40,8 @@ class SAGEConv {
  public:
   SAGEConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
   at::Tensor forward(const at::Tensor& x, const Batch& batch, size_t layer = 0) const;
+  NeighbourSum sum_neighbours(const at::Tensor& x, const Batch& chunk, size_t layer) const;
+  at::Tensor finish(const NeighbourSum& sum, const at::Tensor& x, const Batch& chunk) const;
 
  private:
   Linear neighbours_;
@@ -44,6 +54,8 @@ class GINConv {
  public:
   GINConv(ParameterList& parameters, const std::string& prefix, int64_t in, int64_t out);
   at::Tensor forward(const at::Tensor& x, const Batch& batch, size_t layer = 0) const;
+  NeighbourSum sum_neighbours(const at::Tensor& x, const Batch& chunk, size_t layer) const;
+  at::Tensor finish(const NeighbourSum& sum, const at::Tensor& x, const Batch& chunk) const;
 
  private:
   Linear first_;

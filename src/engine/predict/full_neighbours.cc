@@ -23,36 +23,9 @@
 namespace plimsoll {
 namespace {
 
-// A piece ends before it would exceed either maximum; a node that exceeds one alone is a piece by itself.
-constexpr int64_t kPieceTargets = 1024;
-constexpr int64_t kPieceEdges = 16384;
-
 // Memory of a thread in addition to its BLAS buffers: its stack, heads of tensors, and what malloc loses.
 // With two threads, 0.2 to 0.4 MiB each were measured.
 constexpr int64_t kHeapOfWorker = 256 * kKiB;
-
-Pieces cut_pieces(const Topology& topology) {
-  Pieces pieces;
-  PieceSize piece;
-  const auto end_piece = [&](int64_t end) {
-    piece.targets = end - pieces.begins.back();
-    piece.nodes = std::min(piece.targets + piece.edges, topology.nodes());
-    pieces.largest.raise_to(piece);
-    pieces.begins.push_back(end);
-    piece = {};
-  };
-  stream_ranges(topology, [&](int64_t node, std::span<const EdgeRange> lists) {
-    for (const EdgeRange& list : lists) {
-      const int64_t nodes = node - pieces.begins.back();
-      if (nodes > 0 && (nodes == kPieceTargets || piece.edges + list.degree > kPieceEdges)) end_piece(node);
-      piece.edges += list.degree;
-      piece.max_in = std::max(piece.max_in, list.degree);
-      ++node;
-    }
-  });
-  if (topology.nodes() > 0) end_piece(topology.nodes());
-  return pieces;
-}
 
 // Counts the edges into each node, self-loops excluded, or sums their weights.
 Vector<float, Tag::columns> degrees_of(const Topology& topology, bool by_weight) {
@@ -89,7 +62,7 @@ class NodeHead {
     for (const int64_t layer : model.embedding_layers())
       layer_outputs_.push_back(std::make_unique<DirectRows>(files[static_cast<size_t>(layer)]));
   }
-  // Predicts at most kPieceTargets nodes.
+  // Predicts up to kPieceTargets nodes.
   NodePredictions run(std::span<const int64_t> nodes) {
     const TagScope scope(Tag::activations);
     const c10::AutoGradMode no_gradients(false);
@@ -189,11 +162,9 @@ class Layers {
       return run.take(piece, own[static_cast<size_t>(worker)]);
     };
     workers.run_stream(take, [&](int64_t piece, Turn& turn) {
-      run.run(piece, own[static_cast<size_t>(turn.worker())], [&](const at::Tensor& output) {
-        turn.wait();
-        out.write(output.const_data_ptr(), output.nbytes());
-      });
-      options_.progress(layer * graph_.nodes() + pieces_.begins[static_cast<size_t>(piece) + 1],
+      run.run(piece, own[static_cast<size_t>(turn.worker())], turn,
+              [&](const at::Tensor& output) { out.write(output.const_data_ptr(), output.nbytes()); });
+      options_.progress(layer * graph_.nodes() + pieces_.nodes_until(piece),
                         model_.options().layers * graph_.nodes());
     });
   }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "engine/blocks/collate.h"
 #include "engine/plan/blas_memory.h"
@@ -32,12 +33,17 @@ CollateOptions collate_options(const Gnn& model) {
   return options;
 }
 
-// Runs layer `layer` on a block. `nodes` is empty for a made-up block.
-at::Tensor run_block(const Gnn& model, int64_t layer, const GraphBlock& block, const RowWidths& widths,
-                     std::span<const int64_t> nodes, std::span<const float> degrees) {
-  at::init_num_threads();
-  const TagScope tag(Tag::activations);
-  const c10::AutoGradMode no_gradients(false);
+// What a thread sets while it runs a layer.
+struct LayerScope {
+  LayerScope() { at::init_num_threads(); }
+
+  const TagScope tag{Tag::activations};
+  const c10::AutoGradMode no_gradients{false};
+};
+
+// Makes the batch that layer `layer` reads. `nodes` is empty for a made-up block.
+Batch make_batch(const Gnn& model, int64_t layer, const GraphBlock& block, const RowWidths& widths,
+                 std::span<const int64_t> nodes, std::span<const float> degrees) {
   Batch batch = collate(block, widths, collate_options(model));
   if (model.options().conv == "gcn") {
     batch.degrees = at::ones({batch.nodes()}, at::kFloat);
@@ -45,8 +51,11 @@ at::Tensor run_block(const Gnn& model, int64_t layer, const GraphBlock& block, c
     for (const int64_t node : nodes) *degree++ = degrees[static_cast<size_t>(node)];
   }
   batch.layers.resize(static_cast<size_t>(layer) + 1, batch.layers.front());
-  const at::Tensor x = layer == 0 ? model.inputs(batch) : batch.x;
-  return model.run_layer(layer, x, batch).contiguous();
+  return batch;
+}
+
+at::Tensor inputs_of(const Gnn& model, int64_t layer, const Batch& batch) {
+  return layer == 0 ? model.inputs(batch) : batch.x;
 }
 
 PieceMemory try_out(const Gnn& model, int64_t layer, const PieceSize& size, const RowWidths& widths) {
@@ -57,9 +66,23 @@ PieceMemory try_out(const Gnn& model, int64_t layer, const PieceSize& size, cons
   const SlabRange range = slab.take_all();
   {
     const RangeScope scope(range);
-    run_block(model, layer, block, widths, {}, {});
+    const LayerScope layer_scope;
+    const Batch batch = make_batch(model, layer, block, widths, {}, {});
+    model.run_layer(layer, inputs_of(model, layer, batch), batch).contiguous();
   }
   return {.tensors = range.high(), .heap = std::max<int64_t>(bytes_outside_ledger() - before, 0)};
+}
+
+// Removes the edges from the first node, a hub, to itself.
+void drop_self_loops(SampledSubgraph& sample) {
+  size_t kept = 0;
+  for (size_t e = 0; e < sample.row.size(); ++e) {
+    if (sample.row[e] == 0) continue;
+    sample.row[kept] = sample.row[e];
+    sample.edge[kept++] = sample.edge[e];
+  }
+  for (SampledSubgraph::Column* column : {&sample.row, &sample.col, &sample.edge}) column->resize(kept);
+  sample.edges_per_hop.back() = static_cast<int64_t>(kept);
 }
 
 }  // namespace
@@ -82,10 +105,18 @@ PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& lar
 LayerRun::Worker::Worker(const Topology& topology)
     : sampler_(topology, {.fan_outs = {NeighbourChoice::kAll}}, 0) {}
 
-void LayerRun::Worker::sample(int64_t first, int64_t end, SampledPiece& piece) {
-  targets_.resize(static_cast<size_t>(end - first));
-  std::iota(targets_.begin(), targets_.end(), first);
-  sampler_.sample(targets_, 0, piece.sample);
+void LayerRun::Worker::sample(const Piece& piece, const Topology& topology, SampledPiece& sampled) {
+  if (piece.is_chunk()) {
+    EdgeRange list;
+    topology.read_lists(std::span(&piece.begin, 1), std::span(&list, 1));
+    const int64_t first = piece.chunk * kPieceEdges;
+    sampler_.sample_part(piece.begin, {list.first + first, std::min(list.degree - first, kPieceEdges)},
+                         sampled.sample);
+    return;
+  }
+  targets_.resize(static_cast<size_t>(piece.end - piece.begin));
+  std::iota(targets_.begin(), targets_.end(), piece.begin);
+  sampler_.sample(targets_, 0, sampled.sample);
 }
 
 LayerRun::LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
@@ -130,16 +161,18 @@ std::vector<LayerRun::Worker> LayerRun::begin_alone() {
 }
 
 void LayerRun::begin_pieces() {
+  hub_ = {};
   coming_ = std::make_unique<BatchesAhead<SampledPiece>>(
       &rows_, BatchesAhead<SampledPiece>::Options{ahead_, pieces_.count()});
   next_ = 0;
 }
 
 void LayerRun::sample(int64_t number, Worker& by, SampledPiece& piece) const {
-  const auto at = static_cast<size_t>(number);
   piece.sample.node.reserve(static_cast<size_t>(reserved_nodes_));
   piece.sample.batch.reserve(static_cast<size_t>(reserved_nodes_));
-  by.sample(pieces_.begins[at], pieces_.begins[at + 1], piece);
+  const Piece to_sample = pieces_.at(number);
+  by.sample(to_sample, topology_, piece);
+  if (to_sample.is_chunk() && !model_.collate_options().self_loops) drop_self_loops(piece.sample);
 }
 
 bool LayerRun::take(int64_t number, Worker& worker) {
@@ -157,12 +190,29 @@ bool LayerRun::take(int64_t number, Worker& worker) {
   return true;
 }
 
-at::Tensor LayerRun::run(int64_t number, Worker& worker) {
+void LayerRun::run(int64_t number, Worker& worker, Turn& turn,
+                   const std::function<void(const at::Tensor&)>& use) {
   // What grew for the last piece left holes that are not counted.
   if (reserved_nodes_ == 0) give_back_freed_memory();
+  const RangeScope range(worker.range_);
+  const LayerScope scope;
   if (ahead_ == 0) sample(number, worker, worker.piece_.batch);
   fill(worker);
-  return run_block(model_, layer_, worker.block_, widths(), worker.piece_.batch.rows(), degrees_);
+  const Batch batch =
+      make_batch(model_, layer_, worker.block_, widths(), worker.piece_.batch.rows(), degrees_);
+  const at::Tensor x = inputs_of(model_, layer_, batch);
+  const Piece piece = pieces_.at(number);
+  if (!piece.is_chunk()) {
+    const at::Tensor output = model_.run_layer(layer_, x, batch).contiguous();
+    turn.wait();
+    return use(output);
+  }
+  const NeighbourSum sum = model_.sum_neighbours(layer_, x, batch);
+  turn.wait();
+  hub_.add(sum);
+  if (!piece.is_last_chunk()) return;
+  const NeighbourSum all = std::exchange(hub_, {});
+  use(model_.finish_layer(layer_, all, x, batch).contiguous());
 }
 
 // The targets come first, and then the nodes from which they have edges.

@@ -3,13 +3,16 @@
 #include <ATen/core/TensorBody.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "base/workers.h"
 #include "engine/predict/piece_memory.h"
 #include "memory/slab.h"
 #include "nn/gnn.h"
+#include "nn/neighbour_sum.h"
 #include "rows/batches_ahead.h"
 #include "rows/feature_file.h"
 #include "rows/scanned_rows.h"
@@ -19,7 +22,7 @@
 
 namespace plimsoll {
 
-/// Consecutive nodes with all their neighbours.
+/// The sample of a piece.
 struct SampledPiece {
   SampledSubgraph sample;
 
@@ -55,7 +58,7 @@ class LayerRun {
 
    private:
     friend class LayerRun;
-    void sample(int64_t first, int64_t end, SampledPiece& piece);
+    void sample(const Piece& piece, const Topology& topology, SampledPiece& sampled);
 
     NeighbourSampler sampler_;
     Vector<int64_t, Tag::blocks> targets_;
@@ -73,13 +76,10 @@ class LayerRun {
   /// Fetches piece `number` for a worker, in the order of the pieces; false after the last. Only one thread
   /// at a time may call it. Errors: those of the topology, BudgetExceeded.
   bool take(int64_t number, Worker& worker);
-  /// Runs the layer on the fetched piece, and calls use(f32 [nodes, hidden]). Several workers may call it at
-  /// once. Errors: those of take(), of RowReader::read() and of `use`.
-  template <typename Use>
-  void run(int64_t number, Worker& worker, const Use& use) {
-    const RangeScope scope(worker.range_);
-    use(run(number, worker));
-  }
+  /// Runs the layer on the fetched piece, then calls use(f32 [nodes, hidden]) in the order of the pieces. For
+  /// the chunks of a hub it makes one call, after the last of them. Several workers may call it at once.
+  /// Errors: those of take(), of RowReader::read() and of `use`.
+  void run(int64_t number, Worker& worker, Turn& turn, const std::function<void(const at::Tensor&)>& use);
 
  private:
   RowWidths widths() const {
@@ -88,7 +88,6 @@ class LayerRun {
   void begin_pieces();
   void sample(int64_t number, Worker& by, SampledPiece& piece) const;
   void fill(Worker& worker);
-  at::Tensor run(int64_t number, Worker& worker);
 
   const Gnn& model_;
   const int64_t layer_;
@@ -100,6 +99,7 @@ class LayerRun {
   Worker sampler_;     // Samples the pieces ahead.
   std::unique_ptr<BatchesAhead<SampledPiece>> coming_;
   int64_t next_ = 0;
+  NeighbourSum hub_;  // Sum of the chunks of a hub that had their turn.
   // Number of nodes for which a sample reserves memory; 0: one worker runs alone.
   int64_t reserved_nodes_ = 0;
   Slab slab_;

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "io/row_reader.h"
+#include "sample/topology/list_stream.h"
 
 namespace plimsoll {
 
@@ -17,6 +18,41 @@ void PieceSize::raise_to(const PieceSize& other) {
 PieceSize PieceSize::part(int64_t n) const {
   const auto share = [n](int64_t count) { return (count + n - 1) / n; };
   return {share(targets), share(edges), share(nodes), share(max_in)};
+}
+
+Piece Pieces::at(int64_t number) const {
+  const int64_t begin = begins[static_cast<size_t>(number)];
+  const auto same = std::equal_range(begins.begin(), begins.end() - 1, begin);
+  const int64_t first = same.first - begins.begin();
+  const int64_t chunks = same.second - same.first;
+  if (chunks > 1) return {begin, begin + 1, number - first, chunks};
+  return {begin, nodes_until(number)};
+}
+
+Pieces cut_pieces(const Topology& topology) {
+  Pieces pieces;
+  PieceSize piece;
+  const auto end_piece = [&](int64_t end) {
+    piece.targets = end - pieces.begins.back();
+    piece.nodes = std::min(piece.targets + piece.edges, topology.nodes());
+    pieces.largest.raise_to(piece);
+    pieces.begins.push_back(end);
+    piece = {};
+  };
+  stream_ranges(topology, [&](int64_t node, std::span<const EdgeRange> lists) {
+    for (const EdgeRange& list : lists) {
+      const int64_t nodes = node - pieces.begins.back();
+      if (nodes > 0 && (nodes == kPieceTargets || piece.edges + list.degree > kPieceEdges)) end_piece(node);
+      const int64_t chunks = (list.degree + kPieceEdges - 1) / kPieceEdges;
+      if (chunks > 1) pieces.begins.insert(pieces.begins.end(), static_cast<size_t>(chunks) - 1, node);
+      piece.edges += std::min(list.degree, kPieceEdges);
+      piece.max_in = std::max(piece.max_in, std::min(list.degree, kPieceEdges));
+      ++node;
+      if (chunks > 1) end_piece(node);
+    }
+  });
+  if (pieces.begins.back() < topology.nodes()) end_piece(topology.nodes());
+  return pieces;
 }
 
 void make_up_piece(const PieceSize& size, const RowWidths& widths, GraphBlock& block) {

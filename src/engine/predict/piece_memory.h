@@ -4,6 +4,7 @@
 
 #include "memory/vector.h"
 #include "sample/block/block.h"
+#include "sample/topology/topology.h"
 
 namespace plimsoll {
 
@@ -19,13 +20,37 @@ struct PieceSize {
   PieceSize part(int64_t n) const;
 };
 
+/// A piece ends before it would exceed either maximum. A node with more edges is a hub: it is computed alone,
+/// in chunks of kPieceEdges of its edges, each of which is a piece.
+inline constexpr int64_t kPieceTargets = 1024;
+inline constexpr int64_t kPieceEdges = 16384;
+
+/// Consecutive nodes with all their neighbours, or one chunk of the edges of a hub.
+struct Piece {
+  int64_t begin = 0;  ///< The first node.
+  int64_t end = 0;    ///< The node after the last.
+  int64_t chunk = 0;  ///< The index of the chunk, among `chunks`.
+  int64_t chunks = 1;
+
+  bool is_chunk() const { return chunks > 1; }
+  bool is_last_chunk() const { return chunk + 1 == chunks; }
+};
+
 /// A graph's nodes cut into pieces.
 struct Pieces {
-  /// First node of each piece, among nodes 0 .. V-1, and V at the end.
+  /// First node of each piece, among nodes 0 .. V-1, and V at the end. A hub is there once for each chunk.
   Vector<int64_t, Tag::columns> begins{0};
   PieceSize largest;  ///< Maximum of each size.
+
   int64_t count() const { return std::ssize(begins) - 1; }
+  Piece at(int64_t number) const;
+  /// The number of nodes that are complete once piece `number` and all before it are.
+  int64_t nodes_until(int64_t number) const { return begins[static_cast<size_t>(number) + 1]; }
 };
+
+/// Cuts the nodes of a graph in the same places for every budget and number of threads. Errors: those of the
+/// topology.
+Pieces cut_pieces(const Topology& topology);
 
 /// Memory of a thread that predicts pieces, in bytes.
 struct PieceMemory {

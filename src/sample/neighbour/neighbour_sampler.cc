@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -61,6 +62,18 @@ void NeighbourSampler::sample(std::span<const int64_t> seeds, uint32_t epoch,
   }
   if (options_.subgraph == SubgraphType::bidirectional) make_bidirectional(out);
   if (options_.subgraph == SubgraphType::induced) induce(topology_, table_, targets_, out);
+}
+
+void NeighbourSampler::sample_part(int64_t seed, const EdgeRange& part, SampledSubgraph& out) {
+  begin(std::span(&seed, 1), 0, out);
+  out.edge.resize(static_cast<size_t>(part.degree));
+  std::iota(out.edge.begin(), out.edge.end(), part.first);
+  out.col.resize(out.edge.size(), 0);
+  out.row.resize(out.edge.size());
+  topology_.read_neighbours(out.edge, out.row);
+  number(0, out);
+  out.nodes_per_hop.push_back(static_cast<int64_t>(out.node.size()) - 1);
+  out.edges_per_hop.push_back(part.degree);
 }
 
 void NeighbourSampler::begin(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out) {

@@ -74,6 +74,9 @@ class NeighbourSampler {
   /// graph.
   void sample(std::span<const int64_t> seeds, uint32_t epoch, std::span<const int64_t> targets,
               SampledSubgraph& out);
+  /// Replaces `out` by the edges `part` of the list of one seed, the only hop. A list that does not fit into
+  /// memory can be sampled in parts. Errors: those of the topology, InputError, BudgetExceeded.
+  void sample_part(int64_t seed, const EdgeRange& part, SampledSubgraph& out);
 
  private:
   void begin(std::span<const int64_t> seeds, uint32_t epoch, SampledSubgraph& out);
