@@ -13,7 +13,7 @@ constexpr int64_t kAheadShare = 8;  // Share of the caches without edges, if row
 
 }  // namespace
 
-int64_t share_caches(DiskTopology& topology, ScannedRows& rows, int64_t kept) {
+int64_t share_caches(DiskTopology& topology, ScannedRows& rows, int64_t kept, bool reads_all) {
   topology.resize(topology.min_bytes());
   const Ledger& ledger = Ledger::process();
   const int64_t left = std::max<int64_t>(ledger.cap() - ledger.held() - kept, 0);
@@ -27,7 +27,7 @@ int64_t share_caches(DiskTopology& topology, ScannedRows& rows, int64_t kept) {
   const bool all = caches >= rows.max_bytes();
   const int64_t ahead = all ? 0 : caches / kAheadShare;
   rows.resize(all ? rows.max_bytes() : caches - ahead);
-  rows.read_all();
+  if (reads_all) rows.read_all();
   return ahead;
 }
 

@@ -13,6 +13,7 @@
 #include "base/workers.h"
 #include "engine/plan/planner.h"
 #include "engine/predict/layer_run.h"
+#include "engine/predict/needed_pieces.h"
 #include "io/file.h"
 #include "memory/budget_caps.h"
 #include "memory/ledger.h"
@@ -86,8 +87,24 @@ class Layers {
  public:
   Layers(const GraphView& graph, DiskTopology& topology, const Gnn& model,
          const FullNeighbourOptions& options)
-      : graph_(graph), topology_(topology), model_(model), options_(options), pieces_(cut_pieces(topology)) {
-    if (model.options().conv == "gcn") degrees_ = degrees_of(topology, model.options().edge_weight);
+      : graph_(graph),
+        topology_(topology),
+        model_(model),
+        options_(options),
+        pieces_(cut_pieces(topology)),
+        needed_(static_cast<size_t>(model.options().layers)) {
+    if (model.options().conv != "gcn") return;
+    if (options.rehearsal != nullptr)
+      degrees_.resize(static_cast<size_t>(topology.nodes()));
+    else
+      degrees_ = degrees_of(topology, model.options().edge_weight);
+  }
+
+  // Restricts the layers to what these nodes need. The rows of other nodes may be zeros.
+  void restrict_to(std::span<const int64_t> nodes) {
+    if (options_.rehearsal != nullptr) return;  // The smallest budget is that of all nodes.
+    topology_.resize(topology_.min_bytes());
+    needed_ = needed_pieces(topology_, pieces_, nodes, model_.options().layers);
   }
 
   // Returns the file of each layer's outputs for all nodes. The files of layers that the head does not read
@@ -127,7 +144,8 @@ class Layers {
 
   void run(int64_t layer, const FeatureFile& from, const std::filesystem::path& path) {
     topology_.resize(topology_.min_bytes());
-    LayerRun layer_run(topology_, model_, layer, from, pieces_, degrees_);
+    LayerRun layer_run(topology_, model_, layer, from, pieces_, needed_[static_cast<size_t>(layer)],
+                       degrees_);
     const PieceMemory& each = workers_[static_cast<size_t>(std::min<int64_t>(layer, 1))];
     const int64_t open = Ledger::process().held();  // Includes the memory of reading rows.
     if (options_.rehearsal != nullptr) {
@@ -156,16 +174,17 @@ class Layers {
 
   void run(int64_t layer, LayerRun& run, std::vector<LayerRun::Worker> own,
            const std::filesystem::path& path) {
-    File out = File::create(path);
+    const int64_t width = model_.options().hidden;
+    if (needed_[static_cast<size_t>(layer)]) make_zeros(path, graph_.nodes() * width);
+    File out = File::update(path);
     Workers workers(static_cast<int>(own.size()));
-    const auto take = [&](int64_t piece, int worker) {
-      return run.take(piece, own[static_cast<size_t>(worker)]);
-    };
-    workers.run_stream(take, [&](int64_t piece, Turn& turn) {
-      run.run(piece, own[static_cast<size_t>(turn.worker())], turn,
-              [&](const at::Tensor& output) { out.write(output.const_data_ptr(), output.nbytes()); });
-      options_.progress(layer * graph_.nodes() + pieces_.nodes_until(piece),
-                        model_.options().layers * graph_.nodes());
+    const auto take = [&](int64_t, int worker) { return run.take(own[static_cast<size_t>(worker)]); };
+    workers.run_stream(take, [&](int64_t, Turn& turn) {
+      const auto write = [&](int64_t first, const at::Tensor& rows) {
+        out.write_at(first * width * int64_t{sizeof(float)}, rows.const_data_ptr(), rows.nbytes());
+      };
+      const int64_t done = run.run(own[static_cast<size_t>(turn.worker())], turn, write);
+      options_.progress(layer * graph_.nodes() + done, model_.options().layers * graph_.nodes());
     });
   }
 
@@ -188,6 +207,7 @@ class Layers {
   const Gnn& model_;
   const FullNeighbourOptions& options_;
   const Pieces pieces_;
+  std::vector<NeededPieces> needed_;  // The pieces of each layer.
   Vector<float, Tag::columns> degrees_;
   std::vector<PieceMemory> workers_;  // Memory of a worker in the first layer, and in each later one.
   int64_t max_ = 0;                   // Maximum of these, in bytes.
@@ -211,13 +231,24 @@ void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& mo
                    std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                    std::span<float> logits) {
   if (options.rehearsal != nullptr) std::ranges::fill(logits, 0.0F);
-  NodeHead head(model, Layers(graph, topology, model, options).run());
+  size_t done = 0;
+  predict_nodes(graph, topology, model, nodes, options, [&](const NodePredictions& predictions) {
+    if (options.rehearsal != nullptr) return;
+    const at::Tensor& found = predictions.logits;
+    std::copy_n(found.const_data_ptr<float>(), found.numel(), logits.subspan(done).begin());
+    done += static_cast<size_t>(found.numel());
+  });
+}
+
+void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                   std::span<const int64_t> nodes, const FullNeighbourOptions& options,
+                   const std::function<void(const NodePredictions&)>& take) {
+  Layers layers(graph, topology, model, options);
+  layers.restrict_to(nodes);
+  NodeHead head(model, layers.run());
   for (size_t first = 0; first < nodes.size(); first += kPieceTargets) {
-    const at::Tensor found =
-        head.run(nodes.subspan(first, std::min<size_t>(kPieceTargets, nodes.size() - first))).logits;
+    take(head.run(nodes.subspan(first, std::min<size_t>(kPieceTargets, nodes.size() - first))));
     if (options.rehearsal != nullptr) return;  // The other nodes need the same memory.
-    std::copy_n(found.const_data_ptr<float>(), found.numel(),
-                logits.begin() + static_cast<int64_t>(first) * model.classes());
   }
 }
 

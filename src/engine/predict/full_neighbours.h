@@ -21,6 +21,12 @@ struct FullNeighbourOptions {
   std::function<void(int64_t done, int64_t total)> progress = [](int64_t, int64_t) {};
 };
 
+/// A Gnn's outputs for some nodes: f32 [nodes, embedding()] and [nodes, classes()].
+struct NodePredictions {
+  at::Tensor embeddings;
+  at::Tensor logits;
+};
+
 /// Maximum size of the files that predict_nodes() and the functions below it have in their scratch folder,
 /// for a graph of `nodes` nodes.
 int64_t layer_bytes(const Gnn& model, int64_t nodes);
@@ -29,7 +35,8 @@ int64_t layer_bytes(const Gnn& model, int64_t nodes);
 /// layer runs over all nodes before the next (Hamilton et al., NeurIPS 2017, Algorithm 1), so that
 /// neighbourhoods do not grow with the layers. A layer writes its outputs to a file, from which the next one
 /// reads its rows, in the order of the file if they fit in memory (rows/scanned_rows.h). A piece of work is
-/// some nodes with all their neighbours. The pieces do not depend on the budget and the number of threads;
+/// some nodes with all their neighbours. A layer computes only what `nodes` need if that is clearly less than
+/// all (engine/predict/needed_pieces.h). The pieces do not depend on the budget and the number of threads;
 /// the results have the same bits for any of both. Edges come from `topology`, which must be of the same
 /// graph, in the order of nodes. It is resized (share_caches).
 ///
@@ -38,12 +45,11 @@ int64_t layer_bytes(const Gnn& model, int64_t nodes);
 void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
                    std::span<const int64_t> nodes, const FullNeighbourOptions& options,
                    std::span<float> logits);
-
-/// A Gnn's outputs for some nodes: f32 [nodes, embedding()] and [nodes, classes()].
-struct NodePredictions {
-  at::Tensor embeddings;
-  at::Tensor logits;
-};
+/// Does the same, but passes the outputs to `take`, for some nodes at a time, in their order; in a rehearsal
+/// only for the first ones. Errors: also those of `take`.
+void predict_nodes(const GraphView& graph, DiskTopology& topology, const Gnn& model,
+                   std::span<const int64_t> nodes, const FullNeighbourOptions& options,
+                   const std::function<void(const NodePredictions&)>& take);
 
 /// Predicts every node, some at a time and in their order; in a rehearsal only the first ones. Errors: those
 /// of predict_nodes() and of `take`.

@@ -120,11 +120,12 @@ void LayerRun::Worker::sample(const Piece& piece, const Topology& topology, Samp
 }
 
 LayerRun::LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
-                   const Pieces& pieces, std::span<const float> degrees)
+                   const Pieces& pieces, const NeededPieces& needed, std::span<const float> degrees)
     : model_(model),
       layer_(layer),
       topology_(topology),
       pieces_(pieces),
+      needed_(needed),
       degrees_(degrees),
       rows_(from),
       sampler_(topology) {}
@@ -134,7 +135,7 @@ std::vector<LayerRun::Worker> LayerRun::begin(int count, const PieceMemory& each
   const int64_t tensors =
       (each.tensors + Packing::kAlignment - 1) / Packing::kAlignment * Packing::kAlignment;
   slab_.resize(count * tensors);
-  ahead_ = share_caches(topology_, rows_, count * each.graphs);
+  ahead_ = share_caches(topology_, rows_, count * each.graphs, /*reads_all=*/!needed_);
   reserved_nodes_ = std::min(pieces_.largest.nodes, kUsualNodes);
   begin_pieces();
   std::vector<Worker> workers;
@@ -164,7 +165,15 @@ void LayerRun::begin_pieces() {
   hub_ = {};
   coming_ = std::make_unique<BatchesAhead<SampledPiece>>(
       &rows_, BatchesAhead<SampledPiece>::Options{ahead_, pieces_.count()});
-  next_ = 0;
+  next_ = needed_from(0);
+  due_ = next_;
+}
+
+// Returns the first needed piece from `number` on, count() after the last.
+int64_t LayerRun::needed_from(int64_t number) const {
+  if (!needed_ || number >= pieces_.count()) return number;
+  const int64_t next = needed_->next(number);
+  return next == RowSet::kNone ? pieces_.count() : next;
 }
 
 void LayerRun::sample(int64_t number, Worker& by, SampledPiece& piece) const {
@@ -175,13 +184,15 @@ void LayerRun::sample(int64_t number, Worker& by, SampledPiece& piece) const {
   if (to_sample.is_chunk() && !model_.collate_options().self_loops) drop_self_loops(piece.sample);
 }
 
-bool LayerRun::take(int64_t number, Worker& worker) {
-  if (number >= pieces_.count()) return false;
+bool LayerRun::take(Worker& worker) {
+  if (due_ >= pieces_.count()) return false;
+  worker.number_ = due_;
+  due_ = needed_from(due_ + 1);
   if (ahead_ == 0) return true;
   const auto sample_next = [&] {
     SampledPiece piece;
     sample(next_, sampler_, piece);
-    ++next_;
+    next_ = needed_from(next_ + 1);
     return piece;
   };
   if (coming_->empty()) coming_->add(sample_next());
@@ -190,29 +201,31 @@ bool LayerRun::take(int64_t number, Worker& worker) {
   return true;
 }
 
-void LayerRun::run(int64_t number, Worker& worker, Turn& turn,
-                   const std::function<void(const at::Tensor&)>& use) {
+int64_t LayerRun::run(Worker& worker, Turn& turn,
+                      const std::function<void(int64_t, const at::Tensor&)>& use) {
   // What grew for the last piece left holes that are not counted.
   if (reserved_nodes_ == 0) give_back_freed_memory();
   const RangeScope range(worker.range_);
   const LayerScope scope;
-  if (ahead_ == 0) sample(number, worker, worker.piece_.batch);
+  if (ahead_ == 0) sample(worker.number_, worker, worker.piece_.batch);
   fill(worker);
   const Batch batch =
       make_batch(model_, layer_, worker.block_, widths(), worker.piece_.batch.rows(), degrees_);
   const at::Tensor x = inputs_of(model_, layer_, batch);
-  const Piece piece = pieces_.at(number);
-  if (!piece.is_chunk()) {
+  const Piece piece = pieces_.at(worker.number_);
+  if (piece.is_chunk()) {
+    const NeighbourSum sum = model_.sum_neighbours(layer_, x, batch);
+    turn.wait();
+    hub_.add(sum);
+    if (!piece.is_last_chunk()) return piece.begin;
+    const NeighbourSum all = std::exchange(hub_, {});
+    use(piece.begin, model_.finish_layer(layer_, all, x, batch).contiguous());
+  } else {
     const at::Tensor output = model_.run_layer(layer_, x, batch).contiguous();
     turn.wait();
-    return use(output);
+    use(piece.begin, output);
   }
-  const NeighbourSum sum = model_.sum_neighbours(layer_, x, batch);
-  turn.wait();
-  hub_.add(sum);
-  if (!piece.is_last_chunk()) return;
-  const NeighbourSum all = std::exchange(hub_, {});
-  use(model_.finish_layer(layer_, all, x, batch).contiguous());
+  return piece.end;
 }
 
 // The targets come first, and then the nodes from which they have edges.

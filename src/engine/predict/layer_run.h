@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/workers.h"
+#include "engine/predict/needed_pieces.h"
 #include "engine/predict/piece_memory.h"
 #include "memory/slab.h"
 #include "nn/gnn.h"
@@ -40,11 +41,11 @@ PieceMemory measure_pieces(const Gnn& model, int64_t layer, const PieceSize& lar
 /// before do not fit in memory, pieces are sampled ahead and their rows are read in the order of the file.
 class LayerRun {
  public:
-  /// `from` are the outputs of the layer before, or the features. `degrees` are those of all nodes, if the
-  /// convolution needs them. All arguments must outlive the object. Errors: those of RowReader,
-  /// BudgetExceeded.
+  /// `from` are the outputs of the layer before, or the features. Only the `needed` pieces run. `degrees` are
+  /// those of all nodes, if the convolution needs them. All arguments must outlive the object. Errors: those
+  /// of RowReader, BudgetExceeded.
   LayerRun(DiskTopology& topology, const Gnn& model, int64_t layer, const FeatureFile& from,
-           const Pieces& pieces, std::span<const float> degrees);
+           const Pieces& pieces, const NeededPieces& needed, std::span<const float> degrees);
 
   /// Bytes with which all rows and edges stay in memory.
   int64_t max_cache_bytes() const {
@@ -58,6 +59,7 @@ class LayerRun {
 
    private:
     friend class LayerRun;
+    int64_t number_ = 0;  // The piece that it runs.
     void sample(const Piece& piece, const Topology& topology, SampledPiece& sampled);
 
     NeighbourSampler sampler_;
@@ -73,19 +75,21 @@ class LayerRun {
   std::vector<Worker> begin(int workers, const PieceMemory& each);
   std::vector<Worker> begin_alone();
 
-  /// Fetches piece `number` for a worker, in the order of the pieces; false after the last. Only one thread
+  /// Fetches the next piece for a worker, in the order of the pieces; false after the last. Only one thread
   /// at a time may call it. Errors: those of the topology, BudgetExceeded.
-  bool take(int64_t number, Worker& worker);
-  /// Runs the layer on the fetched piece, then calls use(f32 [nodes, hidden]) in the order of the pieces. For
-  /// the chunks of a hub it makes one call, after the last of them. Several workers may call it at once.
-  /// Errors: those of take(), of RowReader::read() and of `use`.
-  void run(int64_t number, Worker& worker, Turn& turn, const std::function<void(const at::Tensor&)>& use);
+  bool take(Worker& worker);
+  /// Runs the layer on the fetched piece, then calls use(first node, f32 [nodes, hidden]) in the order of the
+  /// pieces. For the chunks of a hub it makes one call, after the last of them. Several workers may call it
+  /// at once. Returns the number of nodes that are done once this piece and all before it are. Errors: those
+  /// of take(), of RowReader::read() and of `use`.
+  int64_t run(Worker& worker, Turn& turn, const std::function<void(int64_t, const at::Tensor&)>& use);
 
  private:
   RowWidths widths() const {
     return {.node_features = rows_.width(), .edge_features = topology_.edge_width()};
   }
   void begin_pieces();
+  int64_t needed_from(int64_t number) const;
   void sample(int64_t number, Worker& by, SampledPiece& piece) const;
   void fill(Worker& worker);
 
@@ -93,12 +97,14 @@ class LayerRun {
   const int64_t layer_;
   DiskTopology& topology_;
   const Pieces& pieces_;
+  const NeededPieces& needed_;
   const std::span<const float> degrees_;
   ScannedRows rows_;
   int64_t ahead_ = 0;  // Bytes for pieces that are sampled ahead; 0: each worker samples its own.
   Worker sampler_;     // Samples the pieces ahead.
   std::unique_ptr<BatchesAhead<SampledPiece>> coming_;
-  int64_t next_ = 0;
+  int64_t next_ = 0;  // The next piece that is sampled ahead.
+  int64_t due_ = 0;   // The next piece that a worker takes.
   NeighbourSum hub_;  // Sum of the chunks of a hub that had their turn.
   // Number of nodes for which a sample reserves memory; 0: one worker runs alone.
   int64_t reserved_nodes_ = 0;
