@@ -123,6 +123,7 @@ class PredictionRequest:
     embeddings: bool
     csv: bool
     force: bool
+    nodes: Path
 
     def __init__(self, run: Path, data: Path, out: Path) -> None: ...
     def set_threads(self, threads: int) -> None: ...

@@ -196,6 +196,7 @@ void bind_prediction_request(nb::module_& module) {
       .def("set_threads", [](PredictionRequest& request, int threads) { request.memory.threads = threads; })
       .def_rw("embeddings", &PredictionRequest::embeddings)
       .def_rw("csv", &PredictionRequest::csv)
+      .def_rw("nodes", &PredictionRequest::nodes)
       .def_rw("force", &PredictionRequest::force);
 }
 

@@ -18,6 +18,7 @@ void run_verb(const PredictOptions& options, Exchange* exchange) {
   const PredictionRequest request{.folder = {options.run},
                                   .data = options.data,
                                   .out = options.out,
+                                  .nodes = options.nodes,
                                   .force = options.force,
                                   .embeddings = options.embeddings,
                                   .csv = options.csv,

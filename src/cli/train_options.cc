@@ -206,6 +206,9 @@ void add_predict(CLI::App& app, const std::function<void(const PredictOptions&)>
                    "probabilities, or values, as .npy columns")
       ->required()
       ->type_name("DIR");
+  verb->add_option("--nodes", options->nodes,
+                   "Giant graphs: predict only the nodes in FILE, one name or ID a line, in its order")
+      ->type_name("FILE");
   verb->add_flag("--embeddings", options->embeddings, "Also write the input of the last layer");
   verb->add_flag("--csv", options->csv, "Also write a table predictions.csv");
   verb->add_flag("--force", options->force, "Replace an existing output");

@@ -94,6 +94,7 @@ struct PredictOptions {
   std::filesystem::path run;
   std::filesystem::path data;
   std::filesystem::path out;
+  std::filesystem::path nodes;
   bool embeddings = false;
   bool csv = false;
   Resources resources;

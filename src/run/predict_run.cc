@@ -1,5 +1,7 @@
 #include "run/predict_run.h"
 
+#include <fmt/format.h>
+
 #include "config/earlier_runs.h"
 #include "engine/blocks/shared_file.h"
 #include "io/replaceable.h"
@@ -22,6 +24,9 @@ int64_t rehearse(PredictionRequest request, Rehearsal& rehearsal) {
 int64_t predict_run(PredictionRequest request) {
   const std::filesystem::path copy = nearest_copy(request.data);
   require_free(request.out, request.force, {request.data, copy, request.folder.root});
+  if (!request.nodes.empty() && kind_of(request.data) != "graph")
+    throw UsageError(fmt::format("--nodes is for one giant graph, and {} is a {}; leave --nodes out",
+                                 request.data.string(), kind_of(request.data)));
   request.data = copy;
   request.recipe = load_run_recipe(request.folder.recipe());
   const auto predict = [&] {

@@ -25,7 +25,8 @@ int64_t softmax(std::span<float> row) {
 
 }  // namespace
 
-PredictionWriter::PredictionWriter(const PredictionRequest& request, const Widths& widths, Name node)
+PredictionWriter::PredictionWriter(const PredictionRequest& request, const Widths& widths, Name node,
+                                   std::span<const int64_t> nodes)
     : request_(request), widths_(widths), node_(std::move(node)), row_(static_cast<size_t>(widths.outputs)) {
   if (rank_of(request.exchange) != 0) return;
   set_.emplace(request.out, request.force);
@@ -36,6 +37,7 @@ PredictionWriter::PredictionWriter(const PredictionRequest& request, const Width
     outputs_ = &set_->column<float>("value", {widths.outputs});
   }
   if (widths.embedding > 0) embedding_ = &set_->column<float>("embedding", {widths.embedding});
+  if (!nodes.empty()) set_->column<int64_t>("node").append(nodes);
   if (!request.csv) return;
   csv_ = File::create(set_->path() / "predictions.csv", set_->files());
   text_ = node_ ? "row,node" : "row";

@@ -24,6 +24,8 @@ struct PredictionRequest {
   Recipe recipe = {};  ///< Recipe of the run.
   std::filesystem::path data;
   std::filesystem::path out;
+  /// For one giant graph: a file with the nodes to predict; empty: all nodes.
+  std::filesystem::path nodes = {};
   bool force = false;       ///< Replace an existing output.
   bool embeddings = false;  ///< Write the input of the last layer, too.
   bool csv = false;         ///< Write predictions.csv in addition to the columns.
@@ -41,8 +43,8 @@ struct PredictionRequest {
 
 /// Writes a data set of kind `predictions` (docs/formats/predictions.md), with a row for each graph, window
 /// or node of the data: columns `class` i64 and `probability` f32 [rows, classes] of a classifier, `value`
-/// f32 [rows, values] of other models, and `embedding` f32 [rows, width]. Ranks other than 0 write nothing.
-/// Not thread-safe.
+/// f32 [rows, values] of other models, `embedding` f32 [rows, width], and `node` i64 [rows] if only some
+/// nodes are predicted. Ranks other than 0 write nothing. Not thread-safe.
 class PredictionWriter {
  public:
   /// The outputs of a model for a row.
@@ -54,7 +56,9 @@ class PredictionWriter {
   };
   /// `node` returns the source's name for the node of a row, for the CSV; null if rows are not such nodes.
   using Name = std::function<std::string(int64_t row)>;
-  PredictionWriter(const PredictionRequest& request, const Widths& widths, Name node = nullptr);
+  /// `nodes` are the nodes of the rows, if not row i is node i.
+  PredictionWriter(const PredictionRequest& request, const Widths& widths, Name node = nullptr,
+                   std::span<const int64_t> nodes = {});
 
   /// Appends rows that consist of outputs, then embedding.
   void append(std::span<const float> rows);

@@ -93,8 +93,9 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
                      .block_seeds = std::min(recipe.training.block.seeds, recipe.training.batch_size),
                      .seed = seed},
           .seed = seed,
+          .splits = options.seeds ? std::vector<std::string>{"train", "valid"} : std::vector<std::string>(),
           .edges = {.weight = recipe.gnn.edge_weight, .features = attention},
-          .negatives = options.negatives,
+          .negatives = options.seeds ? options.negatives : std::nullopt,
           .exclude_targets = recipe.sampling.exclude_targets,
           .scratch = options.scratch,
           .row_places = options.on_device};

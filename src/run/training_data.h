@@ -21,6 +21,9 @@ struct DataOptions {
   ScratchSpace scratch = {};  ///< Same meaning as in NeighbourSourceOptions.
   /// Whether blocks run on a device: feature rows of one giant graph may stay there.
   bool on_device = false;
+  /// For one giant graph: makes blocks of its seeds, to train. Without them the graph needs no labels, no
+  /// splits and no held-out edges.
+  bool seeds = true;
   /// For one giant graph: predicts pairs, with this number of pairs without an edge per edge.
   std::optional<int64_t> negatives = {};
   Targets targets = Targets::none;  ///< Targets of a graph_set.

@@ -191,6 +191,7 @@ def predict(
     data: PathLike,
     out: PathLike,
     *,
+    nodes: PathLike | None = None,
     embeddings: bool = False,
     csv: bool = False,
     force: bool = False,
@@ -198,11 +199,12 @@ def predict(
     threads: int | None = None,
     progress: Progress = None,
 ) -> Predictions:
-    """Predicts every graph, window or node of an unlabelled data set with the model of a run.
+    """Predicts graphs, windows or nodes of an unlabelled data set with the model of a run.
 
     Writes the predictions to `out` and opens it (docs/formats/predictions.md).
 
     - `run`, `data`: folder of the run and path of the data set.
+    - `nodes`: a file with the nodes of a giant graph to predict, one name or ID a line; None for all.
     - `embeddings`: also write the inputs of the model's last layer.
     - `csv`: also write a CSV table.
     - `force`: replace an existing output.
@@ -211,6 +213,8 @@ def predict(
     Processes of an initialised torch.distributed share the work, as in `train`. Errors: as in `train`.
     """
     request = _torch.PredictionRequest(Path(run), Path(data), Path(out))
+    if nodes is not None:
+        request.nodes = Path(nodes)
     request.embeddings, request.csv, request.force = bool(embeddings), bool(csv), bool(force)
     group = group_name()
     try:

@@ -26,7 +26,8 @@ struct NeighbourSourceOptions {
   NeighbourOptions neighbours;
   SeedBlockOptions blocks;
   uint64_t seed = 0;  ///< Seed of the sampled neighbours.
-  /// Requested splits; the first is used for training.
+  /// Requested splits; the first is used for training. Without splits there are no blocks, and the graph
+  /// needs no labels.
   std::vector<std::string> splits = {"train", "valid"};
   EdgeColumns edges = {};  ///< Edge columns of blocks; features only if the graph has them.
   /// Negative pairs for each seed edge; without a value seeds are nodes.
@@ -49,8 +50,8 @@ struct NeighbourSourceOptions {
 /// requested (RunCache).
 class NeighbourSource : public BlockSource, private FeatureRows {
  public:
-  /// Errors: InputError (no graph, no features, no labels or edges to predict, an empty split), UsageError
-  /// (fan-outs).
+  /// Errors: InputError (no graph, no features; of requested splits: no labels or edges to predict, an empty
+  /// split), UsageError (fan-outs).
   NeighbourSource(const std::filesystem::path& folder, const NeighbourSourceOptions& options);
 
   int64_t graphs() const override { return blocks_.blocks(); }

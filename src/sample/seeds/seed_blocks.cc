@@ -21,6 +21,8 @@ SeedBlocks::SeedBlocks(std::vector<SeedList> lists, const SeedBlockOptions& opti
     if (list.size() == 0)
       throw InputError("the split '" + list.name + "' of the graph has no " +
                        (list.edges.data() == nullptr ? "nodes" : "edges"));
+  begins_ = {0, 0};
+  if (lists_.empty()) return;
   const int64_t seeds = lists_.front().size();
   const int64_t rest = seeds % options.batch_size;
   blocks_of_epoch_ = seeds / options.batch_size * per_batch() + chunks(rest, options.block_seeds);

@@ -28,7 +28,7 @@ struct SeedBlockOptions {
 
 /// The blocks of seeds of a run, by number: those of epoch 1, epoch 2, ... of the first list, the training
 /// list, shuffled again in each; then those of each further list in its order. No block is stored: any can be
-/// made at any time. Thread-safe.
+/// made at any time. Without lists there are no blocks. Thread-safe.
 class SeedBlocks {
  public:
   /// Errors: InputError if a list is empty.

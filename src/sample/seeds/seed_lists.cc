@@ -42,7 +42,7 @@ SeedList edges_of(const GraphView& graph, const std::string& name) {
 
 std::vector<SeedList> node_lists(const GraphView& graph, const std::vector<std::string>& splits) {
   require_features(graph);
-  if (graph.y().empty())
+  if (!splits.empty() && graph.y().empty())
     throw InputError(graph.set().folder().string() +
                      ": nodes have no labels (column y); give some to `plimsoll ingest graph`");
   std::vector<SeedList> lists;

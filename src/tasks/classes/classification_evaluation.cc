@@ -98,10 +98,16 @@ std::vector<ClassificationResult> evaluate_nodes(const GraphView& graph, DiskTop
   std::vector<List> lists;
   Vector<int64_t, Tag::columns> nodes, labels;
   const int64_t classes = model.model->classes();
+  if (graph.y().empty())
+    throw InputError(graph.set().folder().string() +
+                     ": nodes have no labels (column y); give some to `plimsoll ingest graph`");
   for (const std::string& name : splits) {
     const size_t first = nodes.size();
     const auto split = static_cast<size_t>(std::ranges::find(kGraphSplits, name) - kGraphSplits.begin());
     for (const int64_t node : graph.split(split)) {
+      if (node < 0 || node >= graph.nodes())
+        throw InputError(fmt::format("{}: {}_idx names node {}, expected 0 .. {}; run `plimsoll verify`",
+                                     graph.set().folder().string(), name, node, graph.nodes() - 1));
       const int64_t label = graph.y()[static_cast<size_t>(node)];
       if (label < 0) continue;
       if (label >= classes)

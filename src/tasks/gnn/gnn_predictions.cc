@@ -9,6 +9,7 @@
 #include "run/agreement.h"
 #include "run/block_predictions.h"
 #include "tasks/gnn/layers_folder.h"
+#include "tasks/gnn/node_list.h"
 
 namespace plimsoll {
 namespace {
@@ -17,15 +18,28 @@ std::span<const float> numbers_of(const at::Tensor& tensor) {
   return {tensor.const_data_ptr<float>(), static_cast<size_t>(tensor.numel())};
 }
 
-// Returns the name of a node in the source. If IDs are texts, the ID is an index into the table of names.
-std::string name_of(const GraphView& graph, int64_t node, const PredictionRequest& request) {
-  const int64_t id = graph.id(node);
-  if (!graph.has_names()) return std::to_string(id);
-  if (id < 0 || id >= graph.nodes())
-    throw InputError(fmt::format("{}: node {} has the name {} of {}; run `plimsoll verify`",
-                                 request.data.string(), node, id, graph.nodes()));
-  return std::string(graph.name(id));
-}
+// The node of each row: those of a file, if one is given, else all nodes.
+struct PredictedNodes {
+  PredictedNodes(const PredictionRequest& request, const NeighbourSource* giant) : graph(giant) {
+    if (giant != nullptr && !request.nodes.empty()) some = read_node_list(request.nodes, giant->graph());
+  }
+  PredictionWriter::Name names() const {
+    if (graph == nullptr) return nullptr;
+    return [this](int64_t row) {
+      return name_of_node(graph->graph(), some.empty() ? row : some[static_cast<size_t>(row)]);
+    };
+  }
+  void predict(const Gnn& model, const FullNeighbourOptions& options,
+               const std::function<void(const NodePredictions&)>& take) const {
+    if (some.empty())
+      predict_every_node(graph->graph(), graph->topology(), model, options, take);
+    else
+      predict_nodes(graph->graph(), graph->topology(), model, some, options, take);
+  }
+
+  const NeighbourSource* graph;  // Null for small graphs.
+  Vector<int64_t, Tag::columns> some;
+};
 
 }  // namespace
 
@@ -42,9 +56,8 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
                                                      : request.embeddings ? model.embedding()
                                                                           : 0};
   const NeighbourSource* const giant = gnn.data.neighbours();
-  PredictionWriter::Name name;
-  if (giant != nullptr) name = [&](int64_t node) { return name_of(giant->graph(), node, request); };
-  PredictionWriter writer(request, widths, std::move(name));
+  const PredictedNodes nodes(request, giant);
+  PredictionWriter writer(request, widths, nodes.names(), nodes.some);
   if (giant == nullptr) {
     predict_blocks(gnn.data.source(), Predictions(model, request.embeddings), request, writer);
     if (request.rehearsal != nullptr) return 0;
@@ -53,17 +66,18 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
   require_one_process(request.exchange);
   const int64_t bytes = layer_bytes(gnn.model.gnn(), giant->graph().nodes());
   const NewFolder scratch(layers_folder(request.folder, bytes), /*replace=*/false);
-  predict_every_node(giant->graph(), giant->topology(), gnn.model.gnn(),
-                     {.scratch = scratch.path(),
-                      .memory = request.memory,
-                      .rehearsal = request.rehearsal,
-                      .progress = request.progress},
-                     [&](const NodePredictions& predictions) {
-                       if (pairs)
-                         writer.append({}, numbers_of(predictions.logits));
-                       else
-                         writer.append(numbers_of(predictions.logits), numbers_of(predictions.embeddings));
-                     });
+  nodes.predict(gnn.model.gnn(),
+                {.scratch = scratch.path(),
+                 .threads = request.threads,
+                 .outside_ledger = request.outside_ledger,
+                 .rehearsal = request.rehearsal,
+                 .progress = request.progress},
+                [&](const NodePredictions& predictions) {
+                  if (pairs)
+                    writer.append({}, numbers_of(predictions.logits));
+                  else
+                    writer.append(numbers_of(predictions.logits), numbers_of(predictions.embeddings));
+                });
   if (request.rehearsal != nullptr) return 0;
   return writer.publish("nodes", gnn.data.identity());
 }

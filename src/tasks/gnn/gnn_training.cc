@@ -112,7 +112,7 @@ TrainedGnn::TrainedGnn(const std::filesystem::path& file, const Recipe& recipe,
                        const std::filesystem::path& set, const GnnTask& task)
     : model(load_gnn(file)),
       data((require_kind(set, recipe, task.kinds), set), recipe,
-           {.negatives = GnnTraining::negatives(recipe, task),
+           {.seeds = false,
             .targets = task.targets,
             .forests = task.forests,
             .vocabulary = model.vocabulary}) {

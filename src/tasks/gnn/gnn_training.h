@@ -24,8 +24,9 @@ std::unique_ptr<Training> open_gnn_training(RunRequest request, const GnnTask& t
 
 /// A trained Gnn of a run, and data for it.
 struct TrainedGnn {
-  /// Opens the model of a run, and a data set that need not be the one that trained it. Errors: InputError if
-  /// the data has other features or IDs than the model.
+  /// Opens the model of a run, and a data set that need not be the one that trained it. One giant graph needs
+  /// no labels and no splits, and has no blocks of seeds. Errors: InputError if the data has other features
+  /// or IDs than the model.
   TrainedGnn(const RunFolder& folder, const Recipe& recipe, const std::filesystem::path& set,
              const GnnTask& task)
       : TrainedGnn(folder.model(recipe), recipe, set, task) {}
