@@ -219,6 +219,7 @@ struct PlanDetails {
   TapeProfile profile = {};
   std::vector<Saving> savings = {};
   DiskSpeed disk = {};
+  std::optional<int64_t> evaluation = {};  // Smallest budget of evaluate, if the task can tell.
 };
 
 PlanDetails details_of(const StagePlans& plans, const RunRequest& request, bool profiles) {
@@ -228,6 +229,7 @@ PlanDetails details_of(const StagePlans& plans, const RunRequest& request, bool 
     details.savings = savings_of(request);
   }
   if (!details.plan.reading.empty()) details.disk = disk_of(request.data);
+  details.evaluation = budget_of_evaluation(request);
   return details;
 }
 
@@ -241,6 +243,7 @@ Json plans_json(const StagePlans& plans, const PlanDetails& details, const RunRe
   json["threads"] = request.memory.threads;
   json["breakdown"] = breakdown_json(details.plan, floor, budget);
   json["stages"] = stages_json(plans);
+  if (details.evaluation) json["evaluation_min_budget_bytes"] = *details.evaluation;
   if (profiles) json["profile"] = profile_json(details.profile, details.savings);
   return json;
 }
@@ -250,6 +253,9 @@ void print_plans(const StagePlans& plans, const PlanDetails& details, const Floo
   if (plans.size() > 1) print_stages(plans);
   print(details.plan, floor, budget, threads);
   if (!details.plan.reading.empty()) print_reading(details.plan, details.disk);
+  if (details.evaluation)
+    fmt::print("smallest budget of evaluate: {} bytes ({})\n", format_count(*details.evaluation),
+               format_bytes(*details.evaluation));
   if (details.plan.ranks > 1) print_ranks(details.plan);
 }
 

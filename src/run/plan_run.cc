@@ -5,6 +5,7 @@
 
 #include "engine/plan/planner.h"
 #include "memory/budget_caps.h"
+#include "run/smallest_budget.h"
 
 namespace plimsoll {
 namespace {
@@ -87,6 +88,15 @@ StagePlans plan_within(const RunRequest& request) {
   } catch (const BudgetExceeded& refusal) {
     return plan_beyond_budget(request, &refusal);
   }
+}
+
+std::optional<int64_t> budget_of_evaluation(const RunRequest& request) {
+  const Task& task = find_task(request.recipe.task);
+  raise_cap_to_limits(request.memory.outside_ledger);
+  bool known = false;
+  const int64_t budget = budget_of(
+      [&](Rehearsal& rehearsal) { known = task.rehearse_evaluation(request, rehearsal); }, request.memory);
+  return known ? std::optional(budget) : std::nullopt;
 }
 
 Json device_plan_json(const DevicePlan& plan) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "memory/ledger.h"
 #include "run/task.h"
 
@@ -21,6 +23,11 @@ StagePlans plan_beyond_budget(RunRequest request, const BudgetExceeded* refusal)
 /// Plans a run within its budget, by the estimation that the recipe names; the plans are not feasible if
 /// the run cannot start. Errors: those of plan_run(), but BudgetExceeded only as in plan_beyond_budget().
 StagePlans plan_within(const RunRequest& request);
+
+/// The smallest budget with which the run can be evaluated once it is trained, in bytes; nothing if the task
+/// cannot tell. Raises the cap of the ledger as plan_beyond_budget() does. Errors: those of Task::open();
+/// BudgetExceeded if the limits of the machine are too low to find out.
+std::optional<int64_t> budget_of_evaluation(const RunRequest& request);
 
 /// The fields of `device` in plan_json().
 Json device_plan_json(const DevicePlan& plan);

@@ -49,6 +49,11 @@ class Task {
   /// Evaluates what a run has trained. In a rehearsal the result is meaningless. Errors: UsageError,
   /// InputError, BudgetTooSmall.
   virtual Findings evaluate(const RunEvaluation& asked) const = 0;
+  /// Rehearses evaluate() for a run that is not trained yet, on the data that will train it. Returns false if
+  /// the task cannot. Errors: those of open().
+  virtual bool rehearse_evaluation(const RunRequest& /*request*/, Rehearsal& /*rehearsal*/) const {
+    return false;
+  }
   /// Predicts unlabelled data with the model of a run, and writes the predictions. In a rehearsal nothing is
   /// written. Returns the number of rows. Errors: those of evaluate().
   virtual int64_t predict(const PredictionRequest& request) const = 0;

@@ -1,6 +1,8 @@
 #include "tasks/classes/classes_evaluation.h"
+#include "tasks/classes/classification_evaluation.h"
 #include "tasks/classes/tasks.h"
 #include "tasks/gnn/gnn_predictions.h"
+#include "tasks/gnn/untrained_evaluation.h"
 
 namespace plimsoll {
 namespace {
@@ -16,6 +18,16 @@ class NodeClassification final : public Task {
   Findings evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);
     return evaluate_classes(asked, TrainedGnn(asked.folder, asked.recipe, asked.data, kNodes));
+  }
+  bool rehearse_evaluation(const RunRequest& request, Rehearsal& rehearsal) const override {
+    return rehearse_untrained(
+        request, kNodes, rehearsal,
+        [](const GnnModel& model, const NeighbourSource& data, const FullNeighbourOptions& options) {
+          const GraphView& graph = data.graph();
+          const auto splits =
+              splits_to_evaluate({}, [&](size_t split) { return !graph.split(split).empty(); });
+          evaluate_nodes(graph, data.topology(), model, splits, options);
+        });
   }
   int64_t predict(const PredictionRequest& request) const override {
     return predict_with_gnn(request, kNodes);

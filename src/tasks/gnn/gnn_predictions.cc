@@ -68,8 +68,7 @@ int64_t predict_with_gnn(const PredictionRequest& request, const GnnTask& task) 
   const NewFolder scratch(layers_folder(request.folder, bytes), /*replace=*/false);
   nodes.predict(gnn.model.gnn(),
                 {.scratch = scratch.path(),
-                 .threads = request.threads,
-                 .outside_ledger = request.outside_ledger,
+                 .memory = request.memory,
                  .rehearsal = request.rehearsal,
                  .progress = request.progress},
                 [&](const NodePredictions& predictions) {

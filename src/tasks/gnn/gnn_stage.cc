@@ -56,27 +56,6 @@ int64_t outputs_of(const GnnStageOptions& options) {
                      : count_classes(*options.split, options.shapes, options.head == GnnHead::nodes);
 }
 
-GnnOptions gnn_options(const GnnStageOptions& options) {
-  const Recipe::Gnn& gnn = options.recipe->gnn;
-  const auto ids = static_cast<int64_t>(options.source->tables().vocabulary.size());
-  return {.conv = gnn.conv,
-          .in_features = options.source->node_features(),
-          .edge_features = options.source->edge_features(),
-          .edge_weight = gnn.edge_weight,
-          .num_ids = ids == 0 ? 0 : ids + 1,
-          .embedding = gnn.embedding,
-          .layers = gnn.layers,
-          .hidden = gnn.hidden,
-          .heads = gnn.heads,
-          .norm = gnn.norm,
-          .jk = gnn.jk,
-          .pooling = gnn.pooling,
-          .dropout = gnn.dropout,
-          .classes = outputs_of(options),
-          .node_head = options.head != GnnHead::graphs,
-          .values = options.source->widths().targets.width > 0};
-}
-
 // The distance at which the Gaussians end. Points that all coincide, and graphs without edges, have no
 // distance.
 double cutoff_of(const GnnStageOptions& options) {
@@ -113,7 +92,8 @@ std::unique_ptr<GraphModel> make_model(const GnnStageOptions& options) {
   if (options.source->node_features() == 0) throw InputError("the data set has no node features");
   const auto seed = static_cast<uint64_t>(options.recipe->seed);
   if (options.recipe->uses_paths()) return std::make_unique<Sgmp>(sgmp_options(options), seed);
-  return std::make_unique<Gnn>(gnn_options(options), seed);
+  return std::make_unique<Gnn>(
+      gnn_options(*options.recipe, *options.source, options.head, outputs_of(options)), seed);
 }
 
 std::unique_ptr<Objective> make_objective(const GnnStageOptions& options, const GraphModel& model) {
@@ -151,6 +131,27 @@ FitOptions fit_options(const GnnStageOptions& options, const Objective& objectiv
 }
 
 }  // namespace
+
+GnnOptions gnn_options(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs) {
+  const Recipe::Gnn& gnn = recipe.gnn;
+  const auto ids = static_cast<int64_t>(source.tables().vocabulary.size());
+  return {.conv = gnn.conv,
+          .in_features = source.node_features(),
+          .edge_features = source.edge_features(),
+          .edge_weight = gnn.edge_weight,
+          .num_ids = ids == 0 ? 0 : ids + 1,
+          .embedding = gnn.embedding,
+          .layers = gnn.layers,
+          .hidden = gnn.hidden,
+          .heads = gnn.heads,
+          .norm = gnn.norm,
+          .jk = gnn.jk,
+          .pooling = gnn.pooling,
+          .dropout = gnn.dropout,
+          .classes = outputs,
+          .node_head = head != GnnHead::graphs,
+          .values = source.widths().targets.width > 0};
+}
 
 std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphModel& model, bool baseline) {
   const auto* sgmp = dynamic_cast<const Sgmp*>(&model);

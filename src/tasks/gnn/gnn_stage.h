@@ -23,6 +23,9 @@ struct GnnStageOptions {
   RunOptions run;                       ///< Its folder also gets model.safetensors.
 };
 
+/// The options of the Gnn that a recipe describes, for such data, with `outputs` classes or values.
+GnnOptions gnn_options(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs);
+
 /// The objective that learns from unlabelled trees, by the recipe's `pretraining`; `baseline` is as in
 /// TreePretrainingOptions. Errors: UsageError for a model that is not one of paths.
 std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphModel& model, bool baseline);

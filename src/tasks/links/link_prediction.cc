@@ -1,5 +1,6 @@
 #include "tasks/classes/classes_evaluation.h"
 #include "tasks/gnn/gnn_predictions.h"
+#include "tasks/gnn/untrained_evaluation.h"
 #include "tasks/links/link_evaluation.h"
 #include "tasks/links/tasks.h"
 #include "telemetry/table.h"
@@ -41,6 +42,17 @@ class LinkPredictionTask final : public Task {
       findings.report =
           table_report("Edges, judged by plimsoll evaluate", link_columns(), rows, asked.folder);
     return findings;
+  }
+  bool rehearse_evaluation(const RunRequest& request, Rehearsal& rehearsal) const override {
+    const auto seed = static_cast<uint64_t>(request.recipe.seed);
+    return rehearse_untrained(
+        request, kPairs, rehearsal,
+        [seed](const GnnModel& model, const NeighbourSource& data, const FullNeighbourOptions& options) {
+          const GraphView& graph = data.graph();
+          const auto splits =
+              splits_to_evaluate({}, [&](size_t split) { return !graph.split_edges(split).empty(); });
+          evaluate_links(graph, data.topology(), model, splits, seed, options);
+        });
   }
   int64_t predict(const PredictionRequest& request) const override {
     return predict_with_gnn(request, kPairs);

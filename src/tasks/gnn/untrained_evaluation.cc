@@ -1,0 +1,44 @@
+#include "tasks/gnn/untrained_evaluation.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "io/new_folder.h"
+#include "nn/gnn.h"
+
+namespace plimsoll {
+namespace {
+
+// The number of classes that training will find, if the labels of all splits are among those that train.
+int64_t classes_of(const GraphView& graph) {
+  int64_t highest = 0;
+  if (graph.y().empty()) return 1;
+  for (size_t split = 0; split < kGraphSplits.size(); ++split)
+    for (const int64_t node : graph.split(split))
+      if (node >= 0 && node < graph.nodes())
+        highest = std::max(highest, graph.y()[static_cast<size_t>(node)]);
+  return highest + 1;
+}
+
+}  // namespace
+
+bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsal& rehearsal,
+                        const EvaluateGiantGraph& evaluate) {
+  if (kind_of(request.data) != "graph") return false;
+  const TrainingData data(request.data, request.recipe, {.seeds = false});
+  const NeighbourSource& giant = *data.neighbours();
+  const int64_t outputs = task.head == GnnHead::pairs ? request.recipe.gnn.hidden : classes_of(giant.graph());
+  GnnModel model;
+  model.model = std::make_unique<Gnn>(gnn_options(request.recipe, giant, task.head, outputs),
+                                      static_cast<uint64_t>(request.recipe.seed));
+  // The files of a rehearsal are sparse and take no space.
+  const NewFolder scratch(std::filesystem::temp_directory_path() / "plimsoll-rehearsal", /*replace=*/false);
+  evaluate(model, giant,
+           {.scratch = scratch.path(),
+            .memory = request.memory,
+            .rehearsal = &rehearsal});
+  return true;
+}
+
+}  // namespace plimsoll

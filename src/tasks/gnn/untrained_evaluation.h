@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+
+#include "engine/model_file/gnn_file.h"
+#include "engine/predict/full_neighbours.h"
+#include "run/task.h"
+#include "sample/neighbour/neighbour_source.h"
+#include "tasks/gnn/gnn_training.h"
+
+namespace plimsoll {
+
+/// Evaluates a model on one giant graph. In a rehearsal the options say so.
+using EvaluateGiantGraph = std::function<void(const GnnModel& model, const NeighbourSource& data,
+                                              const FullNeighbourOptions& options)>;
+
+/// Rehearses the evaluation of a Gnn on one giant graph before it is trained, with a model of the same size.
+/// Returns false for other data. Errors: those of TrainingData and of `evaluate`.
+bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsal& rehearsal,
+                        const EvaluateGiantGraph& evaluate);
+
+}  // namespace plimsoll
