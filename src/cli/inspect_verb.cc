@@ -8,12 +8,14 @@
 #include "base/units.h"
 #include "base/word_text.h"
 #include "cli/command.h"
+#include "cli/inspect_typed_graph.h"
 #include "cli/inspector.h"
 #include "cli/verbs.h"
 #include "memory/limits.h"
 #include "memory/meter.h"
 #include "store/graph.h"
 #include "store/graph_set.h"
+#include "store/typed_graph.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
@@ -110,6 +112,8 @@ void inspect_limits(bool json) {
 void print(const std::string& folder, const DataSetView& set, const Inspector* inspector) {
   if (inspector != nullptr)
     inspector->print(folder);
+  else if (has_node_types(set.manifest()))
+    inspect_typed_graph(folder);
   else if (set.kind() == "graph")
     inspect_graph(folder);
   else if (set.kind() == "graph_set")

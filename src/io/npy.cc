@@ -82,8 +82,9 @@ std::optional<NumberType> npy_number_type(const std::string& dtype) {
 }
 
 int64_t npy_item_bytes(const std::string& dtype) {
-  if (dtype == "<i8") return 8;
+  if (dtype == "<i8" || dtype == "<f8") return 8;
   if (dtype == "<i4" || dtype == "<u4") return 4;
+  if (dtype == "<i2") return 2;
   const std::optional<NumberType> type = npy_number_type(dtype);
   return type ? bytes_of(*type) : 0;
 }
@@ -168,7 +169,7 @@ void NpyWriter::flush() {
   write_on(file_, buffer_.data(), std::exchange(filled_, 0), data_bytes_);
 }
 
-NpyShape NpyWriter::finish() {
+NpyShape NpyWriter::finish(bool sync) {
   flush();
   int64_t row_bytes = npy_item_bytes(shape_.dtype);
   for (size_t i = 1; i < shape_.shape.size(); ++i) row_bytes *= shape_.shape[i];
@@ -177,7 +178,7 @@ NpyShape NpyWriter::finish() {
   shape_.shape[0] = row_bytes == 0 ? 0 : data_bytes_ / row_bytes;
   const std::string header = npy_header(shape_);
   file_.write_at(0, header.data(), header.size());
-  file_.sync();
+  if (sync) file_.sync();
   return shape_;
 }
 

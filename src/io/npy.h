@@ -32,7 +32,10 @@ const char* npy_dtype() {
   if constexpr (std::is_same_v<T, int32_t>) return "<i4";
   if constexpr (std::is_same_v<T, uint32_t>) return "<u4";
   if constexpr (std::is_same_v<T, uint8_t>) return "|u1";
+  if constexpr (std::is_same_v<T, int16_t>) return "<i2";
+  if constexpr (std::is_same_v<T, int8_t>) return "|i1";
   if constexpr (std::is_same_v<T, float>) return "<f4";
+  if constexpr (std::is_same_v<T, double>) return "<f8";
 }
 
 /// Returns NumPy's name of a number type. bf16, which NumPy does not have, is stored as bits, "<u2".
@@ -59,8 +62,9 @@ class NpyWriter {
   void append(std::span<const T> values) {
     append_bytes(values.data(), values.size_bytes());
   }
-  /// Writes the header and the rest of the data, and syncs the file. Nothing may be appended after it.
-  NpyShape finish();
+  /// Writes the header and the rest of the data. Nothing may be appended after it. Syncs the file unless the
+  /// caller is about to replace it.
+  NpyShape finish(bool sync = true);
   /// XXH3-64 of the data bytes.
   std::string checksum() const { return hasher_.hex64(); }
 

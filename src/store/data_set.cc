@@ -78,30 +78,53 @@ Json make_provenance(Json sources, Json options) {
 }
 
 NpyWriter& DataSetWriter::add(const std::string& name, const char* dtype, const std::vector<int64_t>& row) {
-  columns_.emplace_back(name, NpyWriter(folder_.path() / (name + ".npy"), dtype, row, folder_.files()));
-  return columns_.back().second;
+  columns_.push_back({name, NpyWriter(folder_.path() / (name + ".npy"), dtype, row, folder_.files())});
+  return *columns_.back().writer;
+}
+
+std::list<DataSetWriter::Column>::iterator DataSetWriter::find(const std::string& name) {
+  const auto found = std::ranges::find(columns_, name, &Column::name);
+  if (found == columns_.end()) throw Failure("no column '" + name + "'; this is an error of the program");
+  return found;
+}
+
+void DataSetWriter::finish(Column& column) {
+  const NpyShape shape = column.writer->finish();
+  column.entry = {{"file", column.name + ".npy"},
+                  {"dtype", shape.dtype},
+                  {"shape", shape.shape},
+                  {"xxh3", column.writer->checksum()}};
+  column.writer.reset();
+}
+
+void DataSetWriter::finish(const std::string& name) {
+  finish(*find(name));
+}
+
+void DataSetWriter::discard(const std::string& name) {
+  columns_.erase(find(name));
+  const std::filesystem::path path = folder_.path() / (name + ".npy");
+  if (files().remove_file(path) != 0) throw file_failure("cannot delete", path);
 }
 
 void DataSetWriter::rewrite(const std::string& name, const char* dtype, const std::vector<int64_t>& row,
                             const std::function<void(const NpyView& from, NpyWriter& to)>& fill) {
-  const auto found = std::ranges::find(columns_, name, &std::pair<std::string, NpyWriter>::first);
-  if (found == columns_.end()) throw Failure("no column '" + name + "'; this is an error of the program");
+  Column& column = *find(name);
   const std::filesystem::path path = folder_.path() / (name + ".npy");
   const std::filesystem::path temporary = folder_.path() / (name + ".again.npy");
-  found->second.finish();
+  column.writer->finish(false);
   NpyWriter again(temporary, dtype, row, files());
   fill(NpyView(path), again);
   if (files().rename(temporary, path, FileSystem::Rename::replace) != 0)
     throw file_failure("cannot rename", temporary);
-  found->second = std::move(again);
+  column.writer = std::move(again);
 }
 
 void DataSetWriter::publish(Json manifest, int format_version) {
   Json columns = Json::object();
-  for (auto& [name, writer] : columns_) {
-    const NpyShape shape = writer.finish();
-    columns[name] = {
-        {"file", name + ".npy"}, {"dtype", shape.dtype}, {"shape", shape.shape}, {"xxh3", writer.checksum()}};
+  for (Column& column : columns_) {
+    if (column.writer) finish(column);
+    columns[column.name] = std::move(column.entry);
   }
   manifest["format_version"] = format_version;
   manifest["columns"] = std::move(columns);

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <deque>
 #include <filesystem>
 #include <functional>
+#include <list>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,14 @@ class DataSetWriter {
     return add(name, npy_dtype<T>(), row);
   }
 
-  /// Rewrites a complete column with another dtype. `fill` gets the old column, mapped, and the new writer.
+  /// Completes a column before publish(), which frees its buffer and its open file. The reference from
+  /// column() ends.
+  void finish(const std::string& name);
+  /// Removes a column.
+  void discard(const std::string& name);
+
+  /// Rewrites a column, whose rows are all there, with another dtype. `fill` gets the old column, mapped, and
+  /// the new writer.
   void rewrite(const std::string& name, const char* dtype, const std::vector<int64_t>& row,
                const std::function<void(const NpyView& from, NpyWriter& to)>& fill);
 
@@ -53,10 +61,18 @@ class DataSetWriter {
   void publish(Json manifest, int format_version = 1);
 
  private:
+  struct Column {
+    std::string name;
+    std::optional<NpyWriter> writer;  // Until finish().
+    Json entry = {};                  // Its description in the manifest, from finish() on.
+  };
+
   NpyWriter& add(const std::string& name, const char* dtype, const std::vector<int64_t>& row);
+  std::list<Column>::iterator find(const std::string& name);
+  static void finish(Column& column);
 
   NewFolder folder_;
-  std::deque<std::pair<std::string, NpyWriter>> columns_;
+  std::list<Column> columns_;
 };
 
 /// A data set opened for reading: its manifest and its mapped columns. Immutable, so any number of threads

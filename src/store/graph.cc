@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "store/data_kind.h"
+#include "store/typed_graph.h"
 
 namespace plimsoll {
 
@@ -12,7 +13,7 @@ void verify_graph(const std::filesystem::path& folder, std::vector<std::string>&
 namespace {
 
 const DataKindRegistration kGraphRegistration(
-    {.name = kGraphKind, .rows = "edges", .newest_version = 2, .verify = verify_graph});
+    {.name = kGraphKind, .rows = "edges", .newest_version = kTypedGraphVersion, .verify = verify_graph});
 
 constexpr int kNarrowVersion = 2;  // Version of a graph with narrow features.
 
@@ -157,6 +158,11 @@ void GraphWriter::publish(const GraphTables& tables, Json provenance) {
 }
 
 GraphView::GraphView(const std::filesystem::path& folder) : set_(folder, kGraphKind) {
+  if (has_node_types(set_.manifest()))
+    throw InputError(
+        folder.string() +
+        ": is a graph with node types, expected a graph of one type; only inspect, verify and Python's "
+        "plimsoll.open read node types");
   edge_features_ = width(set_, "edge_attr");
   indptr_ = set_.column<int64_t>("indptr");
   const auto indices = set_.columns().find("indices");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "store/graph.h"
+#include "store/typed_graph.h"
 
 namespace plimsoll {
 namespace {
@@ -132,6 +133,7 @@ void verify_names(const GraphView& graph, Findings& findings) {
 }  // namespace
 
 void verify_graph(const std::filesystem::path& folder, Findings& findings) {
+  if (has_node_types(read_manifest(folder))) return verify_typed_graph(folder, findings);
   const GraphView graph(folder);
   verify_topology(graph, findings);
   verify_finite(graph.edge_weight(), "edge_weight", findings);

@@ -206,7 +206,7 @@ TEST_F(Npy, HeadersThatSayNothingUsableAreRefused) {
                                         "{'fortran_order': False, 'shape': (4,), }",
                                         "{'descr': '<i4', 'fortran_order': False, }",
                                         dictionary("'>i4'", "False", "(4,)"),
-                                        dictionary("'<f8'", "False", "(2,)"),
+                                        dictionary("'<c8'", "False", "(2,)"),
                                         dictionary("'|O'", "False", "(2,)"),
                                         dictionary("''", "False", "(4,)"),
                                         dictionary("[('a', '<i4')]", "False", "(4,)"),

@@ -1,0 +1,83 @@
+#include "cli/inspect_typed_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/units.h"
+#include "store/typed_graph.h"
+#include "telemetry/table.h"
+
+namespace plimsoll {
+namespace {
+
+// Returns a time since 1970-01-01 as a date.
+std::string date_text(int64_t time, const std::string& unit) {
+  using std::chrono::days;
+  using std::chrono::floor;
+  const int64_t per_day = unit == "D"    ? 1
+                          : unit == "s"  ? int64_t{86400}
+                          : unit == "ms" ? int64_t{86400} * 1000
+                          : unit == "us" ? int64_t{86400} * 1000000
+                                         : int64_t{86400} * 1000000000;
+  const int64_t day = time / per_day - (time % per_day < 0 ? 1 : 0);
+  constexpr int64_t kMaxDays = 10000000;  // Calendars of <chrono> end at the year 32767.
+  if (day > kMaxDays || day < -kMaxDays) return fmt::format("{} {}", time, unit);
+  const std::chrono::year_month_day date{std::chrono::sys_days(days(day))};
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()));
+}
+
+std::string end_text(const Json& column, const char* key) {
+  if (!column.contains(key)) return "-";
+  if (column.contains("unit") && column[key].is_number_integer())
+    return date_text(column[key], column["unit"]);
+  return column[key].dump();
+}
+
+std::string count_text(const Json& column, const char* key) {
+  const Json count = column.value(key, Json());
+  return count.is_number_integer() ? format_count(count) : "many";
+}
+
+std::string text_or_dash(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : "-";
+}
+
+std::string columns_table(const Json& node_types) {
+  Table table({"<node type", "<column", "<meaning", "missing", "distinct", "first", "last"});
+  for (const Json& type : node_types)
+    for (const Json& column : type["columns"])
+      table.add({text_or_dash(type["name"]), text_or_dash(column["name"]), text_or_dash(column["meaning"]),
+                 count_text(column, "missing"),
+                 column.contains("distinct") ? count_text(column, "distinct") : "-", end_text(column, "min"),
+                 end_text(column, "max")});
+  return table.text();
+}
+
+}  // namespace
+
+void inspect_typed_graph(const std::string& folder) {
+  const TypedGraphView graph(folder);
+  const Json& manifest = graph.set().manifest();
+  fmt::print("{}: graph with {} node types and {} edge types\n\n", folder, graph.node_types().size(),
+             graph.edge_types().size());
+  Table nodes({"<node type", "nodes", "<time", "first", "last"});
+  for (const NodeTypeView& type : graph.node_types()) {
+    const bool any = !type.time.empty();
+    const auto [first, last] = std::ranges::minmax_element(type.time);
+    nodes.add({type.name, format_count(type.nodes), any ? "yes" : "-", any ? date_text(*first, "ns") : "-",
+               any ? date_text(*last, "ns") : "-"});
+  }
+  Table edges({"<source", "<edge type", "<target", "edges"});
+  for (const EdgeTypeView& type : graph.edge_types())
+    edges.add({type.source, type.name, type.target, format_count(static_cast<int64_t>(type.indices.size()))});
+  fmt::print("{}\n{}\n{}", nodes.text(), edges.text(), columns_table(manifest["node_types"]));
+  for (const Json& type : manifest["node_types"])
+    for (const Json& column : type.value("left_out", Json::array()))
+      fmt::print("left out: {}.{}: {}\n", text_or_dash(type["name"]),
+                 text_or_dash(column.value("name", Json())), text_or_dash(column.value("reason", Json())));
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/data_set.h"
+
+namespace plimsoll {
+
+/// Version of a `graph` whose manifest lists node types and edge types (docs/formats/graph.md).
+inline constexpr int kTypedGraphVersion = 3;
+
+/// Returns the name of a column of a typed graph: its parts joined by dots, such as "users.values.age".
+/// Characters other than letters, digits, "-" and "_" are written as %XX, so that names of different parts
+/// differ.
+std::string typed_column(std::initializer_list<std::string_view> parts);
+
+/// Returns whether a manifest is that of a graph with node types.
+bool has_node_types(const Json& manifest);
+
+/// One edge type: lists of sources for each node of the target type, sorted by time and source.
+struct EdgeTypeView {
+  std::string source, name, target;
+  std::string time = {};  ///< End of an edge that has its time: "source", "target", or empty for no time.
+  std::span<const int64_t> indptr = {};    ///< [nodes of target + 1]
+  std::span<const uint32_t> indices = {};  ///< [edges]
+};
+
+/// One node type.
+struct NodeTypeView {
+  std::string name;
+  int64_t nodes = 0;
+  std::span<const int64_t> time = {};  ///< [nodes] nanoseconds since 1970-01-01, or empty.
+};
+
+/// A `graph` with node types opened for reading, as spans of mapped columns that are valid as long as it
+/// lives. Immutable, so any number of threads may read it.
+class TypedGraphView {
+ public:
+  /// Errors: InputError (no graph with node types; columns that do not agree). The content of the columns is
+  /// not read; `plimsoll verify` does that.
+  explicit TypedGraphView(const std::filesystem::path& folder);
+
+  const DataSetView& set() const { return set_; }
+  const std::vector<NodeTypeView>& node_types() const { return node_types_; }
+  const std::vector<EdgeTypeView>& edge_types() const { return edge_types_; }
+  /// Errors: InputError (no such type).
+  const NodeTypeView& node_type(const std::string& name) const;
+
+ private:
+  void read_node_types();
+  void read_edge_types();
+
+  DataSetView set_;
+  std::vector<NodeTypeView> node_types_;
+  std::vector<EdgeTypeView> edge_types_;
+};
+
+/// Adds the faults of a graph with node types, except for checksums, as one sentence each. Errors:
+/// InputError.
+void verify_typed_graph(const std::filesystem::path& folder, std::vector<std::string>& findings);
+
+}  // namespace plimsoll

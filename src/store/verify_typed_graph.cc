@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "store/typed_graph.h"
+
+namespace plimsoll {
+namespace {
+
+using TypeFindings = std::vector<std::string>;
+
+// Calls take(begin, end) for the list of each node until it returns false.
+template <typename Take>
+void each_list(const EdgeTypeView& edges, const Take& take) {
+  for (size_t node = 0; node + 1 < edges.indptr.size(); ++node)
+    if (!take(static_cast<size_t>(edges.indptr[node]), static_cast<size_t>(edges.indptr[node + 1]))) return;
+}
+
+// Checks that lists name nodes and are sorted by time and source.
+void verify_lists(const TypedGraphView& graph, const EdgeTypeView& edges, TypeFindings& findings) {
+  const std::string name = fmt::format("edge type {} -{}-> {}", edges.source, edges.name, edges.target);
+  const auto fall = std::adjacent_find(edges.indptr.begin(), edges.indptr.end(), std::greater<>());
+  if (fall != edges.indptr.end()) {
+    findings.push_back(
+        fmt::format("{}: the list of node {} ends before it begins", name, fall - edges.indptr.begin()));
+    return;
+  }
+  const NodeTypeView& source = graph.node_type(edges.source);
+  const auto bad = std::ranges::find_if(edges.indices, [&](uint32_t node) { return node >= source.nodes; });
+  if (bad != edges.indices.end()) {
+    findings.push_back(fmt::format("{}: edge {} has the source {}, which is not one of {} nodes", name,
+                                   bad - edges.indices.begin(), *bad, source.nodes));
+    return;
+  }
+  const bool by_time = edges.time == "source" && !source.time.empty();
+  each_list(edges, [&](size_t begin, size_t end) {
+    for (size_t at = begin + 1; at < end; ++at) {
+      const uint32_t before = edges.indices[at - 1];
+      const uint32_t node = edges.indices[at];
+      const bool same_time = !by_time || source.time[before] == source.time[node];
+      if (same_time ? before > node : source.time[before] > source.time[node]) {
+        findings.push_back(fmt::format("{}: edge {} is not in the order of time and source", name, at));
+        return false;
+      }
+    }
+    return true;
+  });
+}
+
+void verify_categories(const TypedGraphView& graph, const std::string& type, const Json& column,
+                       TypeFindings& findings) {
+  const std::string name =
+      fmt::format("node type '{}', column '{}'", type, column["name"].get<std::string>());
+  const auto ptr = graph.set().column<int64_t>(column["vocabulary_ptr"]);
+  const auto bytes = graph.set().column<uint8_t>(column["vocabulary"]);
+  if (ptr.empty() || ptr.front() != 0 || ptr.back() != static_cast<int64_t>(bytes.size()) ||
+      !std::ranges::is_sorted(ptr))
+    return findings.push_back(
+        name + ": a text of its vocabulary ends before it begins, or the last one is cut short");
+  const auto texts = static_cast<int64_t>(ptr.size()) - 1;
+  const NpyView& codes = graph.set().columns().at(column["column"].get<std::string>());
+  const auto check = [&](const auto values) {
+    const auto bad = std::ranges::find_if(values, [&](auto code) { return code < -1 || code >= texts; });
+    if (bad != values.end())
+      findings.push_back(fmt::format("{}: row {} has the code {}, expected -1 to {}", name,
+                                     bad - values.begin(), *bad, texts - 1));
+  };
+  const std::string& dtype = codes.shape().dtype;
+  if (dtype == npy_dtype<int8_t>()) return check(codes.values<int8_t>());
+  if (dtype == npy_dtype<int16_t>()) return check(codes.values<int16_t>());
+  check(codes.values<int32_t>());
+}
+
+void verify_columns(const TypedGraphView& graph, const Json& type, TypeFindings& findings) {
+  for (const Json& column : type["columns"]) {
+    if (column.contains("vocabulary")) verify_categories(graph, type["name"], column, findings);
+    int64_t missing = 0;
+    if (column.contains("valid"))
+      missing = std::ranges::count(graph.set().column<uint8_t>(column["valid"]), uint8_t{0});
+    if (column.value("missing", Json()) != missing)
+      findings.push_back(
+          fmt::format("node type '{}', column '{}': {} values are missing, the manifest says {}",
+                      type["name"].get<std::string>(), column["name"].get<std::string>(), missing,
+                      column.value("missing", Json()).dump()));
+  }
+}
+
+}  // namespace
+
+void verify_typed_graph(const std::filesystem::path& folder, TypeFindings& findings) {
+  const TypedGraphView graph(folder);
+  for (const Json& type : graph.set().manifest()["node_types"]) verify_columns(graph, type, findings);
+  for (const NodeTypeView& type : graph.node_types())
+    if (std::ranges::find(type.time, std::numeric_limits<int64_t>::min()) != type.time.end())
+      findings.push_back(fmt::format("node type '{}': a node has no time", type.name));
+  for (const EdgeTypeView& edges : graph.edge_types()) verify_lists(graph, edges, findings);
+}
+
+}  // namespace plimsoll
