@@ -36,6 +36,7 @@ void Progress::update(int64_t done, int64_t total, const std::string& note) {
   draw(done, total, note, std::chrono::duration<double>(now - start_).count());
 }
 
+// A total of 0 is unknown: neither a share nor the time left is shown.
 void Progress::draw(int64_t done, int64_t total, const std::string& note, double elapsed) {
   const double share = total > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(total)) : 0;
   const double rate = elapsed > 0 ? static_cast<double>(done) / elapsed : 0;
@@ -43,14 +44,16 @@ void Progress::draw(int64_t done, int64_t total, const std::string& note, double
   const auto shown = [&](int64_t value) {
     return unit_ == Unit::bytes ? format_bytes(value) : format_count(value);
   };
-  std::string line = fmt::format("{} {:3.0f}%", title_, share * 100);
-  if (terminal_) {
+  std::string line = total > 0 ? fmt::format("{} {:3.0f}%", title_, share * 100) : title_;
+  if (terminal_ && total > 0) {
     constexpr int kBarWidth = 20;
     const int filled = static_cast<int>(share * kBarWidth);
     line += fmt::format("|{:#<{}}{: <{}}|", "", filled, "", kBarWidth - filled);
   }
-  line += fmt::format(" {}/{} {}[{}<{}, {}/s{}]", shown(done), shown(total), what_.empty() ? "" : what_ + " ",
-                      clock_time(elapsed), clock_time(left), shown(static_cast<int64_t>(rate)),
+  const std::string of_total = total > 0 ? "/" + shown(total) : "";
+  const std::string time_left = total > 0 ? "<" + clock_time(left) : "";
+  line += fmt::format(" {}{} {}[{}{}, {}/s{}]", shown(done), of_total, what_.empty() ? "" : what_ + " ",
+                      clock_time(elapsed), time_left, shown(static_cast<int64_t>(rate)),
                       note.empty() ? "" : ", " + note);
   // fmt::print would throw, and so end the work, if the terminal is gone.
   std::fputs(fmt::format("{}{}{}", terminal_ ? "\r\x1b[K" : "", line, terminal_ ? "" : "\n").c_str(), stderr);

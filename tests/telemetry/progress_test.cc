@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
 
@@ -76,6 +77,26 @@ TEST(Progress, DrawsABarOnATerminalAFewTimesASecondAndWipesIt) {
   for (size_t at = text.find("ingest"); at != std::string::npos; at = text.find("ingest", at + 1)) ++drawn;
   EXPECT_GE(drawn, 1);
   EXPECT_LE(drawn, 5);
+}
+
+TEST(Progress, ShowsNoShareOfAnUnknownTotal) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0)
+    GTEST_SKIP() << "this system gives no pseudo-terminal";
+  const int other_end = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY);
+  ASSERT_GE(other_end, 0);
+  {
+    const StderrTo redirected(other_end);
+    Progress progress("ingest", "rows");
+    std::this_thread::sleep_for(std::chrono::milliseconds(250));
+    progress.update(1200, 0);
+  }
+  char buffer[4096];
+  const ssize_t got = ::read(terminal, buffer, sizeof(buffer));
+  ::close(other_end);
+  ::close(terminal);
+  const std::string text(buffer, static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  EXPECT_THAT(text, HasSubstr("ingest 1,200 rows [00:00, "));
 }
 
 // The work continues, and the destructor does not end the process.
