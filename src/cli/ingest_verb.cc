@@ -3,7 +3,7 @@
 namespace plimsoll {
 
 void add_ingest(CLI::App& app) {
-  CLI::App* ingest = app.add_subcommand("ingest", "Read captures or graphs into a data set");
+  CLI::App* ingest = app.add_subcommand("ingest", "Read captures, graphs or tables into a data set");
   ingest->require_subcommand(1);
 #ifdef PLIMSOLL_CAN
   add_ingest_can(*ingest);
@@ -11,6 +11,7 @@ void add_ingest(CLI::App& app) {
   add_ingest_graph(*ingest);
   add_ingest_points(*ingest);
   add_ingest_swc(*ingest);
+  add_ingest_tables(*ingest);
 }
 
 }  // namespace plimsoll

@@ -19,6 +19,7 @@ void add_ingest_can(CLI::App& ingest);    // A verb below `ingest`.
 void add_ingest_graph(CLI::App& ingest);  // A verb below `ingest`.
 void add_ingest_points(CLI::App& ingest);
 void add_ingest_swc(CLI::App& ingest);
+void add_ingest_tables(CLI::App& ingest);
 void add_simulate(CLI::App& app);
 void add_simulate_can(CLI::App& simulate);    // A verb below `simulate`.
 void add_simulate_graph(CLI::App& simulate);  // A verb below `simulate`.

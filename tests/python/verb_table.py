@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 DETECTION = """
 task: detection
@@ -90,6 +91,13 @@ class Inputs:
         return self.folder / "points.npy"
 
     @cached_property
+    def table(self):
+        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        table = arrow.table({"id": np.arange(3000) * 3, "value": np.random.default_rng(2).normal(size=3000)})
+        parquet.write_table(table, self.folder / "users.parquet")
+        return self.folder / "users.parquet"
+
+    @cached_property
     def trees(self):
         (self.folder / "trees").mkdir()
         for i in range(3):
@@ -155,6 +163,8 @@ VERBS = {
     "ingest points": Verb(lambda i, p: ["ingest", "points", i.points, "--out", p / "out"], ("out",)),
     "ingest swc": Verb(lambda i, p: ["ingest", "swc", i.trees, "--out", p / "out"], ("out",)),
     "ingest graph": Verb(lambda i, p: ["ingest", "graph", "--edges", i.edges, "--out", p / "out"], ("out",)),
+    "ingest tables": Verb(lambda i, p: ["ingest", "tables", "--table", f"users={i.table}:key=id", "--out", p / "out"],
+                          ("out",)),
     "simulate can": Verb(lambda i, p: ["simulate", "can", "--frames", 9000, "--out", p / "out"], ("out",)),
     "simulate can csv": Verb(
         lambda i, p: ["simulate", "can", "--frames", 9000, "--format", "csv", "--out", p / "out"], ("out",)),

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "io/npy.h"
+
+namespace plimsoll {
+
+/// Appends values one at a time to a column, a few thousand per call of the writer. Not thread-safe. Call
+/// flush() at the end. Errors: Failure (disk).
+template <typename T>
+class Appender {
+ public:
+  explicit Appender(NpyWriter& writer) : writer_(writer) {}
+
+  void add(T value) {
+    buffer_[filled_++] = value;
+    if (filled_ == kValues) flush();
+  }
+  void flush() {
+    writer_.append(std::span<const T>(buffer_, filled_));
+    filled_ = 0;
+  }
+
+ private:
+  static constexpr size_t kValues = 256;
+
+  NpyWriter& writer_;
+  T buffer_[kValues];
+  size_t filled_ = 0;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+#include "io/arrow_stream.h"
+#include "memory/vector.h"
+
+namespace plimsoll {
+
+/// Returns bit `at` of a bitmap, lowest bit first.
+inline bool bit_at(const std::byte* bits, int64_t at) {
+  return (static_cast<unsigned>(bits[at / 8]) >> (at % 8) & 1U) != 0;
+}
+
+/// The buffers and children of an Arrow array, checked before use. The interface carries no sizes of buffers,
+/// so a length beyond a buffer cannot be seen.
+class ArrowBuffers {
+ public:
+  /// Errors: InputError (released, negative lengths).
+  ArrowBuffers(const ArrowArray& array, std::string where);
+
+  const std::string& where() const { return where_; }
+  InputError broken(const std::string& what) const;
+  /// Errors: InputError unless the array has these rows.
+  void require_rows(int64_t first, int64_t rows) const;
+  /// Returns a buffer. Errors: InputError if there is none, unless the array is empty.
+  const std::byte* data(int64_t buffer, const char* what) const;
+  const ArrowArray& child(int64_t index) const;
+  /// Sets valid[i] for `rows` values from element `begin` on.
+  void copy_validity(bool all_missing, int64_t begin, int64_t rows,
+                     Vector<uint8_t, Tag::ingest>& valid) const;
+
+ private:
+  const ArrowArray& array_;
+  std::string where_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ingest/tables/arrow_type.h"
+#include "ingest/tables/values.h"
+
+namespace plimsoll {
+
+/// Reads a table from an Arrow C stream, once, batch after batch. Not thread-safe.
+class ArrowTable {
+ public:
+  struct Column {
+    std::string name;
+    ArrowType type;
+  };
+
+  /// Takes over the stream. `name` is for messages. Errors: InputError (no table; two columns of one name).
+  ArrowTable(std::string name, ArrowArrayStream& stream);
+  ~ArrowTable();
+  ArrowTable(const ArrowTable&) = delete;
+  ArrowTable& operator=(const ArrowTable&) = delete;
+
+  /// Returns "table 'users'".
+  std::string name() const;
+  const std::vector<Column>& columns() const { return columns_; }
+  /// Returns the index of a column, or -1.
+  int64_t find(const std::string& column) const;
+  /// Moves to the next batch; false at the end. Errors: InputError, BudgetExceeded.
+  bool next();
+  /// Number of rows of the batch.
+  int64_t rows() const { return batch_.length; }
+  /// Copies rows of one column of the batch. Errors: InputError.
+  void read(size_t column, int64_t first, int64_t rows, Values& values) const;
+  /// Returns "table 'users', column 'age'".
+  std::string where(size_t column) const;
+
+ private:
+  void read_schema();
+  [[noreturn]] void fail(int code, const char* what);
+
+  std::string name_;
+  ArrowArrayStream stream_;
+  ArrowArray batch_{};
+  std::vector<Column> columns_;
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "io/arrow_stream.h"
+
+namespace plimsoll {
+
+/// What the values of a column become in memory.
+enum class ValueKind : uint8_t {
+  nothing,  ///< A column of type null.
+  boolean,
+  integer,
+  real,
+  text,    ///< Bytes of any length; texts are among them.
+  time,    ///< A count of `unit` since 1970-01-01, as Arrow stores it.
+  vector,  ///< A fixed number of reals.
+  other,   ///< A type that no meaning is known for, such as a struct.
+};
+
+/// The type of an Arrow column, from the format string of its schema.
+struct ArrowType {
+  enum class Layout : uint8_t { plain, dictionary, runs };
+
+  ValueKind kind = ValueKind::other;
+  Layout layout = Layout::plain;
+  char storage = 0;     ///< First character of the format of the values, such as 'l' for int64.
+  int index_bytes = 0;  ///< Bytes of a dictionary's index or of a run's end.
+  bool index_signed = true;
+  int64_t width = 0;     ///< Elements of a vector, or bytes of a binary or decimal value.
+  int scale = 0;         ///< Decimal digits after the point.
+  bool is_view = false;  ///< Texts as views, "vu" and "vz".
+  bool is_utf8 = false;
+  char element = 0;         ///< Storage of the elements of a vector.
+  std::string unit = {};    ///< Unit of a time: D, ms (of dates), s, us or ns.
+  std::string format = {};  ///< As the schema has it, for messages.
+};
+
+/// Parses the type of a column. A type that is not understood is ValueKind::other. Errors: InputError for a
+/// schema that breaks the C interface; `where` names the column in messages.
+ArrowType parse_arrow_type(const ArrowSchema& schema, const std::string& where);
+
+}  // namespace plimsoll

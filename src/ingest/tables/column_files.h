@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "store/data_set.h"
+#include "store/typed_graph.h"
+
+namespace plimsoll {
+
+/// The files of one column of a node type: its values, and which of them are missing, once one is. Not
+/// thread-safe.
+class ColumnFiles {
+ public:
+  ColumnFiles(DataSetWriter& set, std::string node_type, std::string name)
+      : set_(set), node_type_(std::move(node_type)), name_(std::move(name)) {}
+
+  DataSetWriter& set() const { return set_; }
+  const std::string& name() const { return name_; }
+  /// Returns the name of a column of the data set, such as "users.values.age".
+  std::string file(const char* role) const { return typed_column({node_type_, role, name_}); }
+  int64_t rows() const { return rows_; }
+  int64_t missing() const { return missing_; }
+
+  void add_validity(std::span<const uint8_t> valid);
+  /// Completes the mask, and returns the start of the column's entry in the manifest.
+  Json finish(const char* meaning);
+
+ private:
+  DataSetWriter& set_;
+  std::string node_type_, name_;
+  NpyWriter* valid_ = nullptr;
+  int64_t rows_ = 0;
+  int64_t missing_ = 0;
+};
+
+/// Replaces the column `name` of type From by one of type To, with the same numbers.
+template <typename From, typename To, typename Change>
+void store_as(DataSetWriter& set, const std::string& name, const std::vector<int64_t>& row,
+              const Change& change) {
+  set.rewrite(name, npy_dtype<To>(), row, [&](const NpyView& from, NpyWriter& to) {
+    constexpr size_t kAtOnce = 16384;
+    Vector<To, Tag::output> buffer(kAtOnce);
+    const std::span<const From> values = from.values<From>();
+    for (size_t at = 0; at < values.size(); at += kAtOnce) {
+      const size_t count = std::min(kAtOnce, values.size() - at);
+      for (size_t i = 0; i < count; ++i) buffer[i] = static_cast<To>(change(values[at + i]));
+      to.append(std::span<const To>(buffer.data(), count));
+    }
+  });
+}
+
+/// Stores a column of whole numbers from `min` to `max` in the narrowest type. `change` maps each number.
+template <typename From, typename Change>
+void store_whole(DataSetWriter& set, const std::string& name, int64_t min, int64_t max,
+                 const Change& change) {
+  const auto fits = [&](int64_t bound) { return min >= -bound && max < bound; };
+  if (fits(int64_t{1} << 7)) return store_as<From, int8_t>(set, name, {}, change);
+  if (fits(int64_t{1} << 15)) return store_as<From, int16_t>(set, name, {}, change);
+  if (fits(int64_t{1} << 31)) return store_as<From, int32_t>(set, name, {}, change);
+  if constexpr (sizeof(From) == 8) return;
+  store_as<From, int64_t>(set, name, {}, change);
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,72 @@
+#include "ingest/tables/column_sink.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "ingest/tables/sinks.h"
+
+namespace plimsoll {
+namespace {
+
+// Stands for a column that is left out whatever its values are.
+class LeftOut final : public ColumnSink {
+ public:
+  LeftOut(std::string name, std::string reason) : name_(std::move(name)), reason_(std::move(reason)) {}
+  void add(const Values& /*values*/) override {}
+  Json finish() override { return {{"name", name_}, {"reason", reason_}}; }
+
+ private:
+  std::string name_, reason_;
+};
+
+std::unique_ptr<ColumnSink> make_inferred(ColumnFiles files, const ArrowType& type) {
+  const auto left_out = [&](std::string reason) {
+    return std::make_unique<LeftOut>(files.name(), std::move(reason));
+  };
+  switch (type.kind) {
+    case ValueKind::boolean:
+      return make_integer_sink(std::move(files), "boolean", "");
+    case ValueKind::integer:
+      return make_integer_sink(std::move(files), "number", "");
+    case ValueKind::time:
+      return make_integer_sink(std::move(files), "time", type.unit);
+    case ValueKind::real:
+      return make_real_sink(std::move(files), "number", {});
+    case ValueKind::vector:
+      return make_real_sink(std::move(files), "vector", {type.width});
+    case ValueKind::text:
+      if (!type.is_utf8) return left_out("bytes that are no text");
+      return make_category_sink(std::move(files), false);
+    case ValueKind::nothing:
+      return left_out("a column without a value");
+    case ValueKind::other:
+      break;
+  }
+  return left_out(fmt::format("no meaning for the Arrow format '{}'", type.format));
+}
+
+}  // namespace
+
+std::unique_ptr<ColumnSink> make_column_sink(DataSetWriter& set, const std::string& node_type,
+                                             const std::string& name, const ArrowType& type,
+                                             const std::string& meaning) {
+  ColumnFiles files(set, node_type, name);
+  const bool is_whole = type.kind == ValueKind::integer || type.kind == ValueKind::boolean;
+  if (meaning == "skip") return std::make_unique<LeftOut>(name, "the user says so");
+  if (meaning == "category" && (is_whole || (type.kind == ValueKind::text && type.is_utf8)))
+    return make_category_sink(std::move(files), true);
+  if (meaning == "number" && (is_whole || type.kind == ValueKind::time))
+    return make_integer_sink(std::move(files), "number", "");
+  for (const char* unit : {"s", "ms", "us", "ns"})
+    if (meaning == fmt::format("time:{}", unit) && is_whole)
+      return make_integer_sink(std::move(files), "time", unit);
+  const bool is_inferred = meaning.empty() || (meaning == "number" && type.kind == ValueKind::real);
+  if (!is_inferred)
+    throw UsageError(fmt::format("table '{}', column '{}': its Arrow format '{}' cannot have the meaning {}",
+                                 node_type, name, type.format, meaning));
+  return make_inferred(std::move(files), type);
+}
+
+}  // namespace plimsoll

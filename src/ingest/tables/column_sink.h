@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/json.h"
+#include "ingest/tables/arrow_type.h"
+#include "ingest/tables/values.h"
+#include "store/data_set.h"
+
+namespace plimsoll {
+
+/// Writes one column of a node type while its table is read, and finds out what is said about it in the
+/// manifest. Not thread-safe. Errors of all members: Failure (disk), BudgetExceeded, InputError.
+class ColumnSink {
+ public:
+  virtual ~ColumnSink() = default;
+  virtual void add(const Values& values) = 0;
+  /// Completes the files of the column in the narrowest type that keeps every value, and returns its entry in
+  /// the manifest: {"name", "meaning", "column", ...}, or {"name", "reason"} if it is left out.
+  virtual Json finish() = 0;
+};
+
+/// Returns the writer of a column of `node_type`. `meaning` replaces the inferred one unless it is empty:
+/// number, category or time:UNIT. Errors: UsageError for a meaning that the values cannot have.
+std::unique_ptr<ColumnSink> make_column_sink(DataSetWriter& set, const std::string& node_type,
+                                             const std::string& name, const ArrowType& type,
+                                             const std::string& meaning);
+
+}  // namespace plimsoll

@@ -1,0 +1,123 @@
+#include "ingest/tables/file_stream.h"
+
+#include <fmt/format.h>
+#include <glob.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "base/error.h"
+#include "io/arrow_files.h"
+#include "io/file_ending.h"
+
+namespace plimsoll {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int64_t kBatchRows = 8192;
+
+// Returns the names and formats of the columns of a stream.
+std::string columns_of(ArrowArrayStream& stream) {
+  ArrowSchema schema{};
+  if (stream.get_schema(&stream, &schema) != 0) return "";
+  std::string columns;
+  for (int64_t i = 0; i < schema.n_children; ++i)
+    columns += fmt::format("{}{} ({})", columns.empty() ? "" : ", ", schema.children[i]->name,
+                           schema.children[i]->format);
+  schema.release(&schema);
+  return columns;
+}
+
+class FileStream {
+ public:
+  explicit FileStream(std::vector<fs::path> files) : files_(std::move(files)) { open(); }
+  ~FileStream() { close(); }
+  FileStream(const FileStream&) = delete;
+  FileStream& operator=(const FileStream&) = delete;
+
+  int schema(ArrowSchema* out) { return stream_.get_schema(&stream_, out); }
+  int next(ArrowArray* out) {
+    for (;;) {
+      const int code = stream_.get_next(&stream_, out);
+      if (code != 0 || out->release != nullptr || at_ + 1 == files_.size()) return code;
+      ++at_;
+      open();
+    }
+  }
+  const char* error() {
+    error_ = files_[at_].string() + ": ";
+    const char* const text = stream_.get_last_error(&stream_);
+    error_ += text == nullptr ? "" : text;
+    return error_.c_str();
+  }
+
+ private:
+  void close() {
+    if (stream_.release != nullptr) stream_.release(&stream_);
+    stream_ = {};
+  }
+  void open() {
+    close();
+    open_arrow_file(files_[at_], kBatchRows, stream_);
+    const std::string columns = columns_of(stream_);
+    if (at_ == 0) columns_ = columns;
+    if (columns != columns_)
+      throw InputError(fmt::format("{}: has the columns {}; expected those of {}: {}", files_[at_].string(),
+                                   columns, files_[0].string(), columns_));
+  }
+
+  std::vector<fs::path> files_;
+  size_t at_ = 0;
+  ArrowArrayStream stream_{};
+  std::string columns_, error_;
+};
+
+FileStream& files_of(ArrowArrayStream* stream) {
+  return *static_cast<FileStream*>(stream->private_data);
+}
+
+bool is_table_file(const fs::path& path) {
+  const std::string ending = lower_ending(path);
+  return ending == ".parquet" || ending == ".arrow" || ending == ".feather";
+}
+
+}  // namespace
+
+std::vector<fs::path> find_table_files(const std::string& pattern) {
+  std::vector<fs::path> files;
+  std::error_code unreadable;  // A name that the system does not take is no file, either.
+  if (fs::is_directory(pattern, unreadable)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(pattern, unreadable))
+      if (entry.is_regular_file(unreadable) && is_table_file(entry.path())) files.push_back(entry.path());
+  } else if (fs::exists(pattern, unreadable)) {
+    files.emplace_back(pattern);
+  } else {
+    glob_t found{};
+    if (::glob(pattern.c_str(), 0, nullptr, &found) == 0)
+      for (size_t i = 0; i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
+    ::globfree(&found);
+  }
+  if (files.empty())
+    throw InputError(
+        pattern + ": no such file, and no Parquet or Arrow files there; name a file, a pattern or a folder");
+  std::ranges::sort(files);
+  return files;
+}
+
+ArrowArrayStream stream_files(std::vector<fs::path> files) {
+  auto owned = std::make_unique<FileStream>(std::move(files));
+  ArrowArrayStream stream{};
+  stream.get_schema = [](ArrowArrayStream* self, ArrowSchema* out) { return files_of(self).schema(out); };
+  stream.get_next = [](ArrowArrayStream* self, ArrowArray* out) { return files_of(self).next(out); };
+  stream.get_last_error = [](ArrowArrayStream* self) { return files_of(self).error(); };
+  stream.release = [](ArrowArrayStream* self) {
+    delete &files_of(self);
+    self->release = nullptr;
+  };
+  stream.private_data = owned.release();
+  return stream;
+}
+
+}  // namespace plimsoll

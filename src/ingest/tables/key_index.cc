@@ -1,0 +1,65 @@
+#include "ingest/tables/key_index.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/error.h"
+
+namespace plimsoll {
+
+KeyIndex::KeyIndex(const TableScratch& scratch, std::string name, std::string where,
+                   const KeyColumns& columns)
+    : scratch_(scratch),
+      name_(std::move(name)),
+      where_(std::move(where)),
+      types_(columns.types()),
+      is_number_(columns.is_number()) {
+  if (!is_number_) sorted_ = scratch_.sort(name_, payload_bytes(is_number_));
+}
+
+// Adds the keys of all rows up to now, which are their numbers.
+void KeyIndex::leave_row_numbers() {
+  sorted_ = scratch_.sort(name_, payload_bytes(is_number_));
+  const int64_t rows = std::exchange(rows_, 0);
+  constexpr uint64_t kZero = uint64_t{1} << 63;  // The key 0 as it sorts.
+  while (rows_ < rows) add({.sort = kZero + static_cast<uint64_t>(rows_)});
+}
+
+void KeyIndex::add(const KeyValue& key) {
+  if (key.missing)
+    throw InputError(fmt::format(
+        "{}: row {}, counted from 0, has no key; leave the row out, or do without the key", where_, rows_));
+  if (sorted_ == nullptr && KeyColumns::number(key.sort) != rows_) leave_row_numbers();
+  if (sorted_ != nullptr) {
+    const KeyRecord record{.row = static_cast<uint32_t>(rows_), .check = key.check};
+    sorted_->add(key.sort, record.payload().data());
+  }
+  ++rows_;
+}
+
+void KeyIndex::seal() {
+  if (sorted_ == nullptr) return;
+  sorted_->seal();
+  require_different();
+}
+
+void KeyIndex::require_different() const {
+  ExternalSort::Reader reader = sorted_->read();
+  std::vector<KeyRecord> group;
+  uint64_t group_key = 0;
+  while (reader.next()) {
+    if (group.empty() || group_key != reader.key()) group.clear();
+    group_key = reader.key();
+    KeyRecord record;
+    record.read(reader.payload(), is_number_);
+    for (const KeyRecord& earlier : group)
+      if (earlier.check == record.check)
+        throw InputError(fmt::format(
+            "{}: rows {} and {}, counted from 0, have the same key{}; keep one of them", where_, earlier.row,
+            record.row, is_number_ ? fmt::format(" {}", KeyColumns::number(group_key)) : ""));
+    group.push_back(record);
+  }
+}
+
+}  // namespace plimsoll

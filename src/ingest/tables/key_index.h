@@ -1,0 +1,113 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ingest/tables/key_columns.h"
+#include "ingest/tables/table_scratch.h"
+#include "io/external_sort.h"
+
+namespace plimsoll {
+
+/// Maps the keys of a table to its rows, in any memory: keys sorted on disk, or nothing at all while each key
+/// is the number of its row. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
+class KeyIndex {
+ public:
+  /// `name` is unique in the scratch; `where` names the table in messages.
+  KeyIndex(const TableScratch& scratch, std::string name, std::string where, const KeyColumns& columns);
+
+  /// Adds the key of the next row.
+  void add(const KeyValue& key);
+  /// Ends adding. Errors: InputError for two rows of one key, with both.
+  void seal();
+
+  const std::string& types() const { return types_; }
+  int64_t rows() const { return rows_; }
+  /// Whether the key of each row is the number of the row.
+  bool is_row_number() const { return sorted_ == nullptr; }
+  /// Returns the row of a key if is_row_number(), or -1.
+  int64_t row_of(const KeyValue& key) const {
+    const int64_t row = KeyColumns::number(key.sort);
+    return row >= 0 && row < rows_ ? row : -1;
+  }
+  /// Bytes of a record's payload: the row as u32, and the check of keys that are no numbers.
+  static size_t payload_bytes(bool is_number) {
+    return is_number ? sizeof(uint32_t) : sizeof(uint32_t) + sizeof(uint64_t);
+  }
+  bool is_number() const { return is_number_; }
+  const ExternalSort& sorted() const { return *sorted_; }
+  /// Removes its files.
+  void remove() {
+    if (sorted_) sorted_->remove();
+  }
+
+ private:
+  void leave_row_numbers();
+  void require_different() const;
+
+  const TableScratch& scratch_;
+  std::string name_, where_, types_;
+  bool is_number_;
+  int64_t rows_ = 0;
+  std::unique_ptr<ExternalSort> sorted_;
+};
+
+/// The payload of a record sorted by key.
+struct KeyRecord {
+  uint32_t row = 0;
+  uint64_t check = 0;
+
+  void read(const std::byte* payload, bool is_number) {
+    std::memcpy(&row, payload, sizeof row);
+    check = 0;
+    if (!is_number) std::memcpy(&check, payload + sizeof row, sizeof check);
+  }
+  /// Returns the payload; that of a number ends before the check.
+  std::array<std::byte, sizeof(uint32_t) + sizeof(uint64_t)> payload() const {
+    std::array<std::byte, sizeof row + sizeof check> bytes{};
+    std::memcpy(bytes.data(), &row, sizeof row);
+    std::memcpy(bytes.data() + sizeof row, &check, sizeof check);
+    return bytes;
+  }
+};
+
+/// Calls take(row, target) for each record of `foreign`, sorted by key, with the row of the index that has
+/// its key, or -1. Both must be of numbers, or both of hashes.
+template <typename Take>
+void join_keys(const ExternalSort& foreign, const KeyIndex& index, const Take& take) {
+  const bool is_number = index.is_number();
+  ExternalSort::Reader record = foreign.read();
+  std::optional<ExternalSort::Reader> keys;
+  if (!index.is_row_number()) keys.emplace(index.sorted().read());
+  std::vector<KeyRecord>
+      group;  // Records of the index with the key at hand; more than one only if hashes meet.
+  uint64_t group_key = 0;
+  bool more = keys && keys->next();
+  KeyRecord found;
+  while (record.next()) {
+    found.read(record.payload(), is_number);
+    if (!keys) {
+      take(found.row, index.row_of({.sort = record.key()}));
+      continue;
+    }
+    if (group.empty() || group_key != record.key()) {
+      group.clear();
+      group_key = record.key();
+      while (more && keys->key() < group_key) more = keys->next();
+      for (; more && keys->key() == group_key; more = keys->next())
+        group.emplace_back().read(keys->payload(), is_number);
+    }
+    int64_t target = -1;
+    for (const KeyRecord& key : group)
+      if (key.check == found.check) target = key.row;
+    take(found.row, target);
+  }
+}
+
+}  // namespace plimsoll

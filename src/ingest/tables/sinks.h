@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ingest/tables/column_files.h"
+#include "ingest/tables/column_sink.h"
+
+namespace plimsoll {
+
+/// Whole numbers; with a unit they are times.
+std::unique_ptr<ColumnSink> make_integer_sink(ColumnFiles files, const char* meaning,
+                                              const std::string& unit);
+/// Reals; `row` is {width} for vectors.
+std::unique_ptr<ColumnSink> make_real_sink(ColumnFiles files, const char* meaning,
+                                           const std::vector<int64_t>& row);
+/// Categories, of texts or of whole numbers as texts. If `is_forced`, however many there are; else a column
+/// with more texts than TextVocabulary allows, or with hardly any that occurs twice, is left out.
+std::unique_ptr<ColumnSink> make_category_sink(ColumnFiles files, bool is_forced);
+
+}  // namespace plimsoll

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/json.h"
+#include "ingest/tables/arrow_table.h"
+#include "ingest/tables/column_sink.h"
+#include "ingest/tables/edge_type.h"
+#include "ingest/tables/key_files.h"
+#include "ingest/tables/table_spec.h"
+
+namespace plimsoll {
+
+/// Reads the rows of one table, once: writes its columns, times and keys, and hands its foreign keys to edge
+/// types. Not thread-safe. Errors of all members: InputError, UsageError, Failure (disk), BudgetExceeded.
+class TablePass {
+ public:
+  /// Makes the edge type of a foreign key, whose columns are in this table.
+  using MakeEdges = std::function<EdgeType&(const ForeignKey& key, const KeyColumns& columns)>;
+
+  TablePass(const TableSpec& spec, DataSetWriter& set, const TableScratch& scratch, NodeTypeState& state,
+            const MakeEdges& make_edges);
+
+  /// Reads all rows; `progress` gets the number of rows read. Returns the entry of the node type in the
+  /// manifest.
+  Json run(const std::function<void(int64_t)>& progress);
+
+ private:
+  struct Foreign {
+    KeyColumns columns;
+    EdgeType& edges;
+  };
+  struct Sink {
+    size_t column;
+    std::unique_ptr<ColumnSink> sink;
+  };
+
+  void find_columns(const MakeEdges& make_edges);
+  void open_time();
+  void read_chunk(int64_t first, int64_t rows);
+  std::span<const uint8_t> read_times(int64_t first, int64_t rows);
+  void read_keys(int64_t first, int64_t rows, std::span<const uint8_t> kept);
+  void read_foreign_keys(int64_t first, int64_t rows, std::span<const uint8_t> kept);
+  Json finish();
+
+  const TableSpec& spec_;
+  DataSetWriter& set_;
+  const TableScratch& scratch_;
+  NodeTypeState& state_;
+  ArrowTable table_;
+  std::optional<KeyColumns> key_;
+  std::optional<KeyFiles> key_files_;
+  std::vector<Foreign> foreign_;
+  std::vector<Sink> sinks_;
+  int64_t time_ = -1;  // Index of the column, or -1.
+  std::string time_unit_;
+  NpyWriter* time_writer_ = nullptr;
+  int64_t last_time_;
+  Values times_, values_;
+  Vector<uint8_t, Tag::ingest> kept_;
+  int64_t read_ = 0;
+  int64_t without_time_ = 0;
+};
+
+}  // namespace plimsoll

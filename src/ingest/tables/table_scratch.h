@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "io/external_sort.h"
+
+namespace plimsoll {
+
+/// Where the sorts of an ingest of tables keep their runs, and the memory of each.
+struct TableScratch {
+  std::filesystem::path folder;
+  FileSystem* files = nullptr;
+  int64_t memory = 0;
+
+  std::unique_ptr<ExternalSort> sort(const std::string& name, size_t payload) const {
+    return std::make_unique<ExternalSort>(ExternalSort::Options{
+        .folder = folder, .name = name, .payload = payload, .memory = memory, .files = files});
+  }
+};
+
+}  // namespace plimsoll

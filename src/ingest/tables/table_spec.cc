@@ -1,0 +1,53 @@
+#include "ingest/tables/table_spec.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+
+namespace plimsoll {
+namespace {
+
+const TableSpec* find_table(const std::vector<TableSpec>& tables, const std::string& name) {
+  const auto found = std::ranges::find(tables, name, &TableSpec::name);
+  return found == tables.end() ? nullptr : &*found;
+}
+
+void check_foreign_keys(const TableSpec& table, const std::vector<TableSpec>& tables) {
+  std::set<std::string> names;
+  for (const ForeignKey& foreign : table.foreign_keys) {
+    const std::string where =
+        fmt::format("table '{}', foreign key {}", table.name, fmt::join(foreign.columns, ", "));
+    const TableSpec* const target = find_table(tables, foreign.table);
+    if (target == nullptr) throw UsageError(fmt::format("{}: there is no table '{}'", where, foreign.table));
+    if (target->key.empty())
+      throw UsageError(
+          fmt::format("{}: table '{}' has no key to refer to; name its key", where, foreign.table));
+    if (target->key.size() != foreign.columns.size())
+      throw UsageError(
+          fmt::format("{}: the key of table '{}' has {} columns", where, foreign.table, target->key.size()));
+    if (!names.insert(foreign.edge_name()).second)
+      throw UsageError(fmt::format("{}: is given twice; leave one out", where));
+  }
+}
+
+}  // namespace
+
+std::string ForeignKey::edge_name() const {
+  return fmt::format("f2p_{}", fmt::join(columns, "+"));
+}
+
+void check_specs(const std::vector<TableSpec>& tables) {
+  if (tables.empty()) throw UsageError("there are no tables; name a data set or give --table");
+  for (const TableSpec& table : tables) {
+    if (table.name.empty()) throw UsageError("a table has no name");
+    if (find_table(tables, table.name) != &table)
+      throw UsageError(fmt::format("two tables are called '{}'; rename one", table.name));
+    check_foreign_keys(table, tables);
+  }
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "io/arrow_stream.h"
+
+namespace plimsoll {
+
+/// Columns of one table that hold keys of another.
+struct ForeignKey {
+  std::vector<std::string> columns;
+  std::string table;
+
+  /// Returns the name of the edge type, such as "f2p_user_id"; names of several columns are joined by "+".
+  std::string edge_name() const;
+};
+
+/// One table of the input, which becomes a node type.
+struct TableSpec {
+  std::string name;
+  /// Opens the rows as a stream that the caller releases. Called once.
+  std::function<void(ArrowArrayStream&)> open;
+  std::vector<std::string> key = {};  ///< Columns of its key; empty without one.
+  std::string time = {};              ///< Column of the time at which a row is known; empty without one.
+  std::string time_unit = {};         ///< Unit of a time column of integers: s, ms, us or ns.
+  std::vector<ForeignKey> foreign_keys = {};
+  /// Meanings that replace the inferred ones, by column: number, category, time:UNIT or skip.
+  std::map<std::string, std::string> meanings = {};
+};
+
+/// Throws UsageError for specs that cannot be a graph: two tables of one name, a foreign key to no table or
+/// to a table without a key, two foreign keys of the same columns.
+void check_specs(const std::vector<TableSpec>& tables);
+
+}  // namespace plimsoll

@@ -1,0 +1,196 @@
+#include "ingest/tables/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "ingest/tables/edge_type.h"
+#include "ingest/tables/table_pass.h"
+#include "ingest/text/source_hashes.h"
+#include "io/replaceable.h"
+#include "store/output.h"
+#include "store/typed_graph.h"
+
+namespace plimsoll {
+namespace {
+
+// Returns the options that change the result.
+Json options_json(const TablesOptions& options) {
+  Json tables = Json::array();
+  for (const TableSpec& table : options.tables) {
+    Json foreign = Json::array();
+    for (const ForeignKey& key : table.foreign_keys)
+      foreign.push_back({{"columns", key.columns}, {"table", key.table}});
+    Json meanings = Json::object();
+    for (const auto& [column, meaning] : table.meanings) meanings[column] = meaning;
+    tables.push_back({{"name", table.name},
+                      {"key", table.key},
+                      {"time", table.time},
+                      {"time_unit", table.time_unit},
+                      {"foreign_keys", std::move(foreign)},
+                      {"meanings", std::move(meanings)}});
+  }
+  return {{"tables", std::move(tables)}, {"reverse", options.reverse}};
+}
+
+Json sources_of(const TablesOptions& options) {
+  if (!options.files.empty()) return source_hashes(options.files).take();
+  Json sources = Json::array();
+  for (const TableSpec& table : options.tables)
+    sources.push_back({{"kind", "arrow stream"}, {"source", table.name}});
+  return sources;
+}
+
+// Returns the memory of each sort: reading and writing columns has one half of what is free, and all sorts
+// that can live at once share the other.
+int64_t memory_of_a_sort(const TablesOptions& options) {
+  constexpr int64_t kMax = 256 * kMiB;
+  constexpr int64_t kMin = kMiB / 2;
+  int64_t sorts = 3;  // One edge type needs three while it is written.
+  for (const TableSpec& table : options.tables)
+    sorts += static_cast<int64_t>(table.foreign_keys.size()) + (table.key.empty() ? 0 : 1);
+  const Ledger& ledger = Ledger::process();
+  if (ledger.cap() == Ledger::kUnlimited) return kMax;
+  return std::clamp((ledger.cap() - ledger.held()) / 2 / sorts, kMin, kMax);
+}
+
+class TablesBuild {
+ public:
+  TablesBuild(const TablesOptions& options, const TablesProgress& progress, FileSystem& files)
+      : options_(options),
+        progress_(progress),
+        set_(options.out, options.force, files),
+        scratch_{set_.path(), &files, memory_of_a_sort(options)},
+        states_(options.tables.size()),
+        entries_(options.tables.size()) {
+    for (size_t table = 0; table < states_.size(); ++table) states_[table].name = options.tables[table].name;
+  }
+
+  TablesResult run(const Json& provenance);
+
+ private:
+  struct Edges {
+    size_t source;
+    std::unique_ptr<EdgeType> type;
+    Json entries = Json::array();
+  };
+
+  size_t next_table() const;
+  size_t index_of(const std::string& table) const;
+  void read_table(size_t table);
+  void write_edges();
+  Json manifest(const Json& provenance);
+
+  const TablesOptions& options_;
+  const TablesProgress& progress_;
+  DataSetWriter set_;
+  TableScratch scratch_;
+  std::vector<NodeTypeState> states_;
+  std::vector<Json> entries_;  // Entries of the node types in the manifest.
+  std::deque<Edges> edges_;
+  TablesResult result_;
+};
+
+size_t TablesBuild::index_of(const std::string& table) const {
+  return static_cast<size_t>(std::ranges::find(states_, table, &NodeTypeState::name) - states_.begin());
+}
+
+// The first table whose foreign keys lead to tables that were read, as their edges need one sort only. Where
+// keys form a cycle, the first that was not read.
+size_t TablesBuild::next_table() const {
+  size_t first = states_.size();
+  for (size_t table = 0; table < states_.size(); ++table) {
+    if (states_[table].is_read) continue;
+    if (first == states_.size()) first = table;
+    const auto is_known = [&](const ForeignKey& key) { return states_[index_of(key.table)].is_read; };
+    if (std::ranges::all_of(options_.tables[table].foreign_keys, is_known)) return table;
+  }
+  return first;
+}
+
+void TablesBuild::read_table(size_t table) {
+  const int64_t before = result_.rows;
+  const auto make_edges = [&](const ForeignKey& key, const KeyColumns& columns) -> EdgeType& {
+    const auto number = static_cast<int>(edges_.size());
+    edges_.push_back({table, std::make_unique<EdgeType>(scratch_, number, key, states_[table],
+                                                        states_[index_of(key.table)], columns)});
+    return *edges_.back().type;
+  };
+  TablePass pass(options_.tables[table], set_, scratch_, states_[table], make_edges);
+  entries_[table] = pass.run([&](int64_t rows) {
+    result_.rows = before + rows;
+    progress_(result_.rows);
+  });
+  for (const Json& column : entries_[table]["left_out"])
+    result_.left_out.push_back(fmt::format("{}.{}: {}", states_[table].name,
+                                           column["name"].get<std::string>(),
+                                           column["reason"].get<std::string>()));
+}
+
+void TablesBuild::write_edges() {
+  for (Edges& edges : edges_) {
+    if (edges.type->is_written() || !edges.type->is_ready()) continue;
+    edges.type->write(set_, options_.reverse, edges.entries);
+    progress_(result_.rows);
+    result_.edges += edges.type->edges() * (options_.reverse ? 2 : 1);
+    result_.dangling += edges.type->dangling();
+  }
+}
+
+Json TablesBuild::manifest(const Json& provenance) {
+  Json node_types = Json::array();
+  Json edge_types = Json::array();
+  for (size_t table = 0; table < states_.size(); ++table) {
+    result_.nodes += states_[table].nodes;
+    result_.rows_without_time += entries_[table].value("rows_without_time", int64_t{0});
+    node_types.push_back(std::move(entries_[table]));
+    for (Edges& edges : edges_)
+      if (edges.source == table)
+        edge_types.insert(edge_types.end(), edges.entries.begin(), edges.entries.end());
+  }
+  result_.node_types = static_cast<int64_t>(node_types.size());
+  result_.edge_types = static_cast<int64_t>(edge_types.size());
+  return {{"kind", "graph"},
+          {"format_version", 0},
+          {"nodes", result_.nodes},
+          {"edges", result_.edges},
+          {"direction", "in"},
+          {"columns", Json::object()},
+          {"node_types", std::move(node_types)},
+          {"edge_types", std::move(edge_types)},
+          {"provenance", provenance}};
+}
+
+TablesResult TablesBuild::run(const Json& provenance) {
+  for (size_t left = states_.size(); left > 0; --left) {
+    read_table(next_table());
+    write_edges();
+  }
+  for (NodeTypeState& state : states_) state.index.reset();
+  set_.publish(manifest(provenance), kTypedGraphVersion);
+  return std::move(result_);
+}
+
+}  // namespace
+
+TablesResult ingest_tables(const TablesOptions& options, const TablesProgress& progress, FileSystem& files) {
+  check_specs(options.tables);
+  const Json provenance = make_provenance(sources_of(options), options_json(options));
+  if (options.files.empty()) {  // Whether these are the same tables as before cannot be known.
+    require_free(options.out, options.force, {});
+  } else if (is_made_already(options.out, options.force, provenance, options.files)) {
+    const TypedGraphView view(options.out);
+    return {.already_there = true,
+            .node_types = static_cast<int64_t>(view.node_types().size()),
+            .edge_types = static_cast<int64_t>(view.edge_types().size()),
+            .nodes = view.set().manifest().value("nodes", int64_t{0}),
+            .edges = view.set().manifest().value("edges", int64_t{0})};
+  }
+  return TablesBuild(options, progress, files).run(provenance);
+}
+
+}  // namespace plimsoll

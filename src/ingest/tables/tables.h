@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "base/json.h"
+#include "ingest/tables/table_spec.h"
+#include "io/file_system.h"
+
+namespace plimsoll {
+
+/// Input and options of ingest_tables(). docs/tables.md explains them.
+struct TablesOptions {
+  std::vector<TableSpec> tables = {};
+  /// Files that the tables are read from. Their hashes are the sources in the provenance; without files, as
+  /// for tables of another process, the names of the tables are.
+  std::vector<std::filesystem::path> files = {};
+  bool reverse = false;  ///< Also make the reverse edge types.
+  std::filesystem::path out = {};
+  bool force = false;  ///< Replace an existing output.
+};
+
+struct TablesResult {
+  bool already_there = false;  ///< The output already held these sources, so nothing was done.
+  int64_t node_types = 0, edge_types = 0;
+  int64_t nodes = 0, edges = 0;
+  int64_t rows = 0;                        ///< Number of rows read.
+  int64_t dangling = 0;                    ///< Number of foreign keys without a target row.
+  int64_t rows_without_time = 0;           ///< Number of rows left out because their time is missing.
+  std::vector<std::string> left_out = {};  ///< Columns that were left out, as "TABLE.COLUMN: reason".
+};
+
+/// Receives the number of rows read.
+using TablesProgress = std::function<void(int64_t rows)>;
+
+/// Reads tables with keys and times into a `graph` with node types, within the free memory of the ledger:
+/// keys and edges are sorted in runs on disk, next to the output. The same tables and options give the same
+/// bytes, whatever the memory. Errors: InputError (table and column, or row), UsageError (options), Failure
+/// (disk), BudgetExceeded; the output is then unchanged.
+TablesResult ingest_tables(const TablesOptions& options, const TablesProgress& progress,
+                           FileSystem& files = FileSystem::disk());
+
+}  // namespace plimsoll

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+#include "io/arrow_stream.h"
+
+// The interface of lib/libplimsoll_arrow.so, which alone is linked with libarrow and libparquet. It has C
+// linkage and no exceptions, so that the plugin shares no code with the program, and the program loads it
+// only when it opens a file.
+
+extern "C" {
+
+/// Where all of Arrow's buffers are entered. `take` returns 0 if the bytes do not fit.
+struct PlimsollArrowPool {
+  int (*take)(int64_t bytes);
+  void (*give)(int64_t bytes);
+};
+
+/// Opens a Parquet or Arrow IPC file as a stream of batches of at most `rows` rows, which the caller
+/// releases. Returns 0, or an errno with a text of at most `error_bytes` bytes.
+using PlimsollArrowOpen = int (*)(const char* path, const PlimsollArrowPool* pool, int64_t rows,
+                                  struct ArrowArrayStream* stream, char* error, int64_t error_bytes);
+
+}  // extern "C"
+
+namespace plimsoll {
+
+inline constexpr const char* kArrowOpen = "plimsoll_arrow_open";  ///< Name of the plugin's one function.
+
+}  // namespace plimsoll

@@ -1,0 +1,305 @@
+"""`plimsoll ingest tables` against pyarrow: Parquet and Arrow files of made-up tables, and the flights of 2013."""
+
+import datetime
+import decimal
+import hashlib
+import json
+import os
+import subprocess
+import uuid
+
+import numpy as np
+import pytest
+
+from cgroup import MemoryCgroup
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture(scope="module")
+def ingest(bin_dir):
+    """ingest(out, *arguments): makes a graph, verifies it and gives its columns and manifest; or stderr of code `code`."""
+    program = str(bin_dir / "plimsoll")
+
+    def make(out, *arguments, code=0, **options):
+        command = [program, "ingest", "tables", "--out", out, "--force", *arguments]
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=600, **options)
+        assert done.returncode == code, done.stderr
+        if code:
+            assert not out.exists()
+            return done.stderr
+        assert "whole" in subprocess.run([program, "verify", str(out)], capture_output=True, text=True).stdout
+        columns = {path.name[:-4]: np.load(path) for path in out.glob("*.npy")}
+        return columns, json.loads((out / "manifest.json").read_text())
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def flights(data_dir):
+    folder = data_dir / "relational-nycflights13"
+    if not folder.is_dir():
+        pytest.skip(f"no tables at {folder} (set PLIMSOLL_DATA)")
+    return folder
+
+
+def types_of(manifest):
+    return {entry["name"]: entry for entry in manifest["node_types"]}
+
+
+def edges_of(columns, manifest, name):
+    """(entry, sources, targets) of an edge type."""
+    entry = next(entry for entry in manifest["edge_types"] if entry["name"] == name)
+    indptr, indices = columns[entry["indptr"]], columns[entry["indices"]]
+    return entry, indices, np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+
+
+def expected_edges(foreign, key, time):
+    """(sources, targets) in the order of target, time and source, as pandas-like code makes them."""
+    place = {value: row for row, value in enumerate(key) if value is not None}
+    pairs = [(place[value], row) for row, value in enumerate(foreign) if value in place]
+    pairs.sort(key=lambda pair: (pair[0], 0 if time is None else time[pair[1]], pair[1]))
+    return [row for _, row in pairs], [target for target, _ in pairs]
+
+
+def require_column(columns, entry, values):
+    """Compares a column of the graph with the values of pyarrow."""
+    stored = columns[entry["column"]]
+    missing = np.array([value is None or value != value for value in values], bool)
+    assert entry["missing"] == missing.sum()
+    valid = columns.get(entry.get("valid"), np.ones(len(values), np.uint8))
+    assert np.array_equal(valid == 0, missing)
+    if entry["meaning"] == "category":
+        ptr, text = columns[entry["vocabulary_ptr"]], columns[entry["vocabulary"]].tobytes()
+        texts = [text[begin:end].decode() for begin, end in zip(ptr, ptr[1:])]
+        assert texts == sorted(texts, key=str.encode) and np.all(stored[missing] == -1)
+        assert [texts[code] for code in stored[~missing]] == [value for value in values if value is not None]
+    else:
+        known = [value for value, is_missing in zip(values, missing) if not is_missing]
+        assert np.array_equal(stored[~missing], np.array(known, stored.dtype if known == [] else None))
+
+
+@pytest.mark.parametrize("budget", ["64MiB", "1GiB"])
+def test_flights_equal_pyarrow(ingest, flights, tmp_path, budget):
+    columns, manifest = ingest(tmp_path / "graph", flights, "--reverse", "--budget", budget)
+    tables = {path.stem: pq.read_table(path) for path in (flights / "db").glob("*.parquet")}
+    types = types_of(manifest)
+    assert {name: entry["nodes"] for name, entry in types.items()} == {name: t.num_rows for name, t in tables.items()}
+    for name, entry in types.items():
+        for column in entry["columns"]:
+            values = tables[name][column["name"]]
+            if column["meaning"] == "time":
+                values = values.cast(pa.int64())
+            require_column(columns, column, values.to_pylist())
+    left_out = {f"{name}.{column['name']}" for name, entry in types.items() for column in entry["left_out"]}
+    assert left_out == {"planes.tailnum", "airports.faa", "airports.name"}
+    time = tables["flights"]["time"].cast(pa.timestamp("ns")).cast(pa.int64()).to_pylist()
+    assert np.array_equal(columns["flights.time"], time) and types["flights"]["time"]["rises"]
+    entry, sources, targets = edges_of(columns, manifest, "f2p_plane_id")
+    keys = tables["planes"]["plane_id"].to_pylist()
+    expected = expected_edges(tables["flights"]["plane_id"].to_pylist(), keys, time)
+    assert (entry["missing"], entry["dangling"]) == (2512, 0)
+    assert np.array_equal(sources, expected[0]) and np.array_equal(targets, expected[1])
+    _, back, rows = edges_of(columns, manifest, "rev_f2p_plane_id")
+    assert sorted(zip(back.tolist(), rows.tolist())) == sorted(zip(expected[1], expected[0]))
+
+
+def test_flights_fit_into_a_cgroup(bin_dir, flights, tmp_path):
+    try:
+        group = MemoryCgroup(64 << 20)
+    except OSError as error:
+        pytest.skip(f"no memory cgroup here: {error}")
+    with group:
+        command = [bin_dir / "plimsoll", "ingest", "tables", flights, "--out", tmp_path / "graph", "--budget", "48MiB", "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, preexec_fn=group.join, timeout=600)
+        assert (done.returncode, group.kills()) == (0, 0), done.stderr
+    memory = json.loads(done.stdout)["memory"]
+    assert memory["anonymous_peak_bytes"] <= 48 << 20
+
+
+def made_up(rows, seed):
+    """Tables with keys of several kinds in no order, missing and dangling foreign keys, and times in no order."""
+    random = np.random.default_rng(seed)
+    users = random.permutation(rows) * 7 - 300
+    films = [f"film {number:x}" for number in random.permutation(rows // 2 + 1)]
+    at = random.integers(0, 1000, rows) * 1_000_000
+    return {
+        "users": pa.table({
+            "id": users, "age": pa.array(random.integers(0, 100, rows), pa.int16(), mask=random.random(rows) < 0.2),
+            "city": pa.array(random.choice(["Rome", "Oslo", "Århus", ""], rows)),
+            "score": pa.array(random.normal(size=rows)), "vip": pa.array(random.random(rows) < 0.5),
+        }),
+        "films": pa.table({"title": films, "code": pa.array(random.choice(["a", "b"], len(films))).dictionary_encode(),
+                           "embedding": pa.FixedSizeListArray.from_arrays(random.normal(size=3 * len(films)), 3)}),
+        "ratings": pa.table({
+            "user": pa.array(random.choice(np.append(users, 10**12), rows), pa.int64(), mask=random.random(rows) < 0.1),
+            "film": pa.array(random.choice([*films, "no such film"], rows)),
+            "at": pa.array(at, pa.timestamp("us", "UTC"), mask=random.random(rows) < 0.05),
+            "stars": pa.array(random.integers(1, 6, rows), pa.int8()),
+        }),
+    }
+
+
+def as_words(folder, tables):
+    folder.mkdir()
+    for name, table in tables.items():
+        pq.write_table(table, folder / f"{name}.parquet", row_group_size=1000)
+    return ["--table", f"users={folder}/users.parquet:key=id", "--table", f"films={folder}/films.parquet:key=title",
+            "--table", f"ratings={folder}/ratings.parquet:time=at,user->users,film->films"]
+
+
+def hashes(folder):
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_made_up_tables_equal_pyarrow(ingest, tmp_path, seed):
+    tables = made_up(4000 if seed % 2 else 37, seed)
+    words = as_words(tmp_path / "db", tables)
+    columns, manifest = ingest(tmp_path / "graph", *words, "--budget", "256MiB")
+    types = types_of(manifest)
+    ratings = tables["ratings"].filter(pa.compute.is_valid(tables["ratings"]["at"]))
+    assert types["ratings"]["rows_without_time"] == tables["ratings"].num_rows - ratings.num_rows
+    for name, table in {**tables, "ratings": ratings}.items():
+        for column in types[name]["columns"]:
+            if column["meaning"] != "vector":
+                require_column(columns, column, table[column["name"]].to_pylist())
+    assert np.array_equal(columns["films.values.embedding"].ravel(), tables["films"]["embedding"].combine_chunks().values)
+    time = ratings["at"].cast(pa.int64()).to_pylist()
+    for name, table, key in (("user", "users", "id"), ("film", "films", "title")):
+        entry, sources, targets = edges_of(columns, manifest, f"f2p_{name}")
+        foreign = ratings[name].to_pylist()
+        expected = expected_edges(foreign, tables[table][key].to_pylist(), time)
+        assert np.array_equal(sources, expected[0]) and np.array_equal(targets, expected[1])
+        assert entry["missing"] == foreign.count(None)
+        assert entry["dangling"] == len(foreign) - len(expected[0]) - foreign.count(None)
+
+
+@pytest.mark.parametrize("seed", range(30 if "PLIMSOLL_SLOW" in os.environ else 3))
+def test_the_budget_decides_whether_and_never_what(bin_dir, ingest, tmp_path, seed):
+    random = np.random.default_rng(seed)
+    words = as_words(tmp_path / "db", made_up(int(random.integers(10, 60_000)), seed))
+    ingest(tmp_path / "graph", *words, "--reverse", "--budget", "1GiB")
+    expected = hashes(tmp_path / "graph")
+    done = 0
+    for budget in (32, *random.integers(11, 24, 3)):
+        command = [bin_dir / "plimsoll", "ingest", "tables", *words, "--reverse", "--out", tmp_path / "small", "--force",
+                   "--budget", f"{budget}MiB", "--json"]
+        made = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        assert made.returncode in (0, 4), made.stderr
+        if made.returncode == 4:
+            assert "budget" in made.stderr
+            continue
+        done += 1
+        assert hashes(tmp_path / "small") == expected
+        assert json.loads(made.stdout)["memory"]["anonymous_peak_bytes"] <= budget << 20
+    assert done > 0
+
+
+def test_reads_what_writers_write(ingest, tmp_path):
+    moment = datetime.datetime(2024, 2, 29, 12, 30, 15, 123456)
+    table = pa.table({
+        "price": pa.array([decimal.Decimal("1.10"), decimal.Decimal("-12345678901234567.89"), None], pa.decimal128(25, 2)),
+        "day": pa.array([moment.date(), None, datetime.date(1969, 12, 31)], pa.date32()),
+        "milli": pa.array([moment, None, moment], pa.timestamp("ms")),
+        "zone": pa.array([moment, moment, None], pa.timestamp("us", "Europe/Oslo")),
+        "half": pa.array([0.5, None, -2.0], pa.float16()),
+        "large": pa.array(["a", None, "b"], pa.large_string()),
+        "view": pa.array(["a text of many bytes", None, "b"], pa.string_view()),
+        "nothing": pa.nulls(3),
+        "list": pa.array([[1], None, [2, 3]]),
+        "runs": pa.compute.run_end_encode(pa.array([7, 7, 8], pa.int32())),
+        "bytes": pa.array([b"a", b"\xff", None]),
+    })
+    arrow = tmp_path / "t.arrow"
+    with pa.ipc.new_file(arrow, table.schema) as file:
+        file.write_table(table)
+    for path in (arrow, tmp_path / "t.parquet"):
+        # Parquet has no runs.
+        if path.suffix == ".parquet":
+            pq.write_table(table.drop_columns(["runs"]), path, use_deprecated_int96_timestamps=True)
+        columns, manifest = ingest(tmp_path / "graph", "--table", f"t={path}")
+        entries = {entry["name"]: entry for entry in types_of(manifest)["t"]["columns"]}
+        assert {entry["name"] for entry in types_of(manifest)["t"]["left_out"]} == {"nothing", "list", "bytes"}
+        require_column(columns, entries["price"], [1.10, -12345678901234567.89, None])
+        require_column(columns, entries["half"], [0.5, None, -2.0])
+        require_column(columns, entries["large"], ["a", None, "b"])
+        require_column(columns, entries["view"], ["a text of many bytes", None, "b"])
+        unit = entries["zone"]["unit"]
+        stored = columns[entries["zone"]["column"]].view(f"datetime64[{unit}]")
+        assert stored[0] == np.datetime64(moment) and np.isnat(stored[2])
+        assert columns[entries["day"]["column"]].view("datetime64[D]")[2] == np.datetime64("1969-12-31")
+
+
+def test_joins_files_and_keys_of_any_type(ingest, tmp_path):
+    (tmp_path / "parts").mkdir()
+    ids = [uuid.UUID(int=number * 2**70 + 5) for number in range(50)]
+    uuids = pa.array([number.bytes for number in ids], pa.binary(16))
+    for part in range(3):
+        rows = slice(part * 10, part * 10 + 10)
+        pq.write_table(pa.table({"id": uuids[rows], "n": pa.array(range(10))}), tmp_path / "parts" / f"{part}.parquet")
+    pq.write_table(pa.table({"to": uuids[::-1]}), tmp_path / "links.parquet")
+    columns, manifest = ingest(tmp_path / "graph", "--table", f"parts={tmp_path}/parts/*.parquet:key=id",
+                               "--table", f"links={tmp_path}/links.parquet:to->parts")
+    entry, sources, targets = edges_of(columns, manifest, "f2p_to")
+    assert entry["dangling"] == 20 and np.array_equal(sources, 49 - targets) and len(targets) == 30
+
+
+def test_a_second_call_does_nothing(bin_dir, ingest, tmp_path):
+    words = as_words(tmp_path / "db", made_up(20, 1))
+    ingest(tmp_path / "graph", *words)
+    again = subprocess.run([bin_dir / "plimsoll", "ingest", "tables", "--out", tmp_path / "graph", *words],
+                           capture_output=True, text=True)
+    assert again.returncode == 0 and "nothing done" in again.stdout
+
+
+def test_inspect_shows_meanings(bin_dir, ingest, tmp_path):
+    ingest(tmp_path / "graph", *as_words(tmp_path / "db", made_up(37, 0)), "--meaning", "users.age=category")
+    shown = subprocess.run([bin_dir / "plimsoll", "inspect", tmp_path / "graph"], capture_output=True, text=True).stdout
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["users", "age", "category"] in [row[:3] for row in rows]
+    assert any(row[:2] == ["ratings", "f2p_user"] for row in rows)
+
+
+def test_refuses_what_is_wrong(ingest, tmp_path):
+    db = tmp_path / "db"
+    words = as_words(db, made_up(20, 2))
+    out = tmp_path / "graph"
+    assert "no such file" in ingest(out, "--table", f"t={tmp_path}/none.parquet", code=3)
+    assert "no column 'nope'" in ingest(out, "--table", f"t={db}/users.parquet:key=nope", code=2)
+    assert "no table 'nobody'" in ingest(out, "--table", f"t={db}/users.parquet:id->nobody", code=2)
+    whole = (db / "users.parquet").read_bytes()
+    for name, data in {"cut": whole[:-20], "empty": b"", "text": b"id,age\n1,2\n", "body": whole[:200] + whole[400:]}.items():
+        (tmp_path / name).write_bytes(data)
+        assert str(tmp_path / name) in ingest(out, "--table", f"t={tmp_path / name}", code=3)
+    twice = pa.table({"id": ["a", "b", "a"]})
+    pq.write_table(twice, db / "twice.parquet")
+    assert "rows 0 and 2" in ingest(out, "--table", f"t={db}/twice.parquet:key=id", code=3)
+    assert "out of budget" in ingest(out, *words, "--budget", "12MiB", code=4)
+
+
+def test_refuses_wrong_manifests(ingest, tmp_path):
+    folder = tmp_path / "set"
+    (folder / "db").mkdir(parents=True)
+    pq.write_table(pa.table({"id": [0, 1]}), folder / "db" / "users.parquet")
+    good = "tables:\n  users: {pkey: id, time_col: null, fkeys: {}}\n"
+    for text, words in {
+        good + "  films: {pkey: id}\n": "films.parquet",
+        good.replace("id,", "[id"): "manifest.yaml:",
+        "tables: 3\n": "no tables",
+        "": "no tables",
+        good.replace("{pkey", "[pkey").replace("}}", "}]"): "is no map",
+    }.items():
+        (folder / "manifest.yaml").write_text(text)
+        assert words in ingest(tmp_path / "graph", folder, code=3), text
+    (folder / "manifest.yaml").write_text(good)
+    columns, _ = ingest(tmp_path / "graph", folder)
+    assert columns == {}
+
+
+def test_older_readers_refuse_by_name(bin_dir, ingest, tmp_path):
+    ingest(tmp_path / "graph", *as_words(tmp_path / "db", made_up(20, 3)))
+    done = subprocess.run([bin_dir / "plimsoll", "walks", tmp_path / "graph", "--out", tmp_path / "walks"],
+                          capture_output=True, text=True)
+    assert done.returncode == 3 and "node types" in done.stderr
