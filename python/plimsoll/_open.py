@@ -11,16 +11,17 @@ from plimsoll.data.attention import Attention
 from plimsoll.data.graph import Graph
 from plimsoll.data.graph_set import GraphSet
 from plimsoll.data.predictions import Predictions
+from plimsoll.data.typed_graph import TypedGraph
 from plimsoll.errors import InputError
 
 
-def open(path: PathLike) -> Frames | GraphSet | Graph | Predictions | Attention:
+def open(path: PathLike) -> Frames | GraphSet | Graph | TypedGraph | Predictions | Attention:
     """Opens a data set for reading and returns an object of the class for its kind.
 
     Columns are memory-mapped, so opening takes milliseconds and no memory for them. Errors: `InputError`.
     """
     kind = _core.kind_of(Path(path))
-    for known in (Frames, GraphSet, Graph, Predictions, Attention):
+    for known in (Frames, GraphSet, Graph, TypedGraph, Predictions, Attention):
         if known._kind == kind:
             return known(path)
     raise InputError(

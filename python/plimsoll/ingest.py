@@ -15,5 +15,6 @@ from plimsoll.can.ingest import can
 from plimsoll.data.ingest_graph import graph
 from plimsoll.data.ingest_graph_set import points
 from plimsoll.data.ingest_options import EdgeColumns, GraphLayout, NodeTable
+from plimsoll.data.ingest_tables import tables
 
-__all__ = ["EdgeColumns", "GraphLayout", "NodeTable", "can", "graph", "points"]
+__all__ = ["EdgeColumns", "GraphLayout", "NodeTable", "can", "graph", "points", "tables"]

@@ -15,6 +15,7 @@ void bind_partitions(nb::module_& module);
 void bind_walks(nb::module_& module);
 void bind_making(nb::module_& module);
 void bind_graph_making(nb::module_& module);
+void bind_table_making(nb::module_& module);
 void bind_batches(nb::module_& module);
 void bind_detection(nb::module_& module);
 void bind_model_files(nb::module_& module);

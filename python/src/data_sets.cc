@@ -16,6 +16,7 @@
 #include "mapping.h"
 #include "memory/budget_scope.h"
 #include "store/graph_set_tables.h"
+#include "store/typed_graph.h"
 #include "store/verify.h"
 
 namespace plimsoll {
@@ -27,6 +28,8 @@ nb::dlpack::dtype dtype_of(const std::string& name) {
   if (name == "<u4") return nb::dtype<uint32_t>();
   if (name == "|u1") return nb::dtype<uint8_t>();
   if (name == "|i1") return nb::dtype<int8_t>();
+  if (name == "<i2") return nb::dtype<int16_t>();
+  if (name == "<f8") return nb::dtype<double>();
   if (name == "<u2") return nb::dtype<uint16_t>();
   if (name == "<f2") return {static_cast<uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
   return nb::dtype<float>();
@@ -41,6 +44,9 @@ Mapping::Mapping(const std::filesystem::path& folder, const std::string& kind) {
   } else if (kind == "graph") {
     graph_ = std::make_shared<const GraphView>(folder);
     view_ = {graph_, &graph_->set()};
+  } else if (kind == "typed_graph") {
+    const auto typed = std::make_shared<const TypedGraphView>(folder);
+    view_ = {typed, &typed->set()};
   } else if (kind == "predictions" || kind == "attention") {
     view_ = std::make_shared<const DataSetView>(folder, kind);
   } else {
@@ -166,7 +172,11 @@ class BudgetedWriter {
 
 void bind_data_sets(nb::module_& module) {
   using namespace nb::literals;
-  module.def("kind_of", kind_of);
+  // The kind "graph" is two classes of the package.
+  module.def("kind_of", [](const std::filesystem::path& folder) {
+    const Json manifest = read_manifest(folder);
+    return has_node_types(manifest) ? std::string("typed_graph") : manifest.value("kind", "");
+  });
   module.def("verify", verify_data_set, nb::call_guard<nb::gil_scoped_release>());
   nb::class_<Mapping>(module, "Mapping")
       .def(nb::init<const std::filesystem::path&, const std::string&>())

@@ -13,6 +13,7 @@ NB_MODULE(_core, module) {
   plimsoll::bind_walks(module);
   plimsoll::bind_making(module);
   plimsoll::bind_graph_making(module);
+  plimsoll::bind_table_making(module);
   plimsoll::bind_batches(module);
   plimsoll::bind_detection(module);
   plimsoll::bind_model_files(module);

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from plimsoll.data.graph_columns import SPLITS, GraphColumns
 from plimsoll.data.graph_view import GraphView
-from plimsoll.errors import MissingPackage
+from plimsoll.errors import MissingPackage, UsageError
 
 if TYPE_CHECKING:
     import torch
-    from torch_geometric.data import Data
+    from torch_geometric.data import Data, HeteroData
+
+    from plimsoll.data.typed_graph import TypedGraph
 
 
 def require_pyg(what: str) -> None:
@@ -94,3 +96,31 @@ def places_of(numbers: torch.Tensor) -> torch.Tensor:
     places = torch.empty_like(numbers)
     places[numbers] = torch.arange(len(numbers))
     return places
+
+
+def to_hetero_data(graph: TypedGraph) -> HeteroData:
+    """Converts a graph with types; see `TypedGraph.to_pyg`."""
+    require_pyg("to_pyg")
+    import torch
+    from torch_geometric.data import HeteroData
+
+    data = HeteroData()
+    for name in graph.node_types:
+        nodes, store = graph[name], data[name]
+        store.num_nodes = nodes.num_nodes
+        if nodes.x_names:
+            store.x = torch.from_numpy(nodes.x)
+        if nodes.time is not None:
+            store.time = torch.from_numpy(nodes.time.copy())
+        for column in (column for column in nodes.columns if column not in nodes.x_names):
+            if column in ("x", "time", "num_nodes"):
+                raise UsageError(f"node type {name!r} has a column {column!r}, which has another use in HeteroData; rename it")
+            values = nodes[column]
+            is_vector = nodes.meaning(column) == "vector"
+            store[column] = torch.from_numpy(values.copy() if is_vector else values.astype(np.int64))
+    for edge_name in graph.edge_types:
+        edges, edge_store = graph[edge_name], data[edge_name]
+        edge_store.edge_index = torch.from_numpy(edges.edge_index)
+        if (time := edges.time) is not None:
+            edge_store.time = torch.from_numpy(time)
+    return data

@@ -1,0 +1,78 @@
+"""Reads tables with keys and times into a graph with types: `plimsoll.ingest.tables`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from plimsoll import _core
+from plimsoll.arguments import Budget, PathLike, Progress, budget_text
+from plimsoll.data.typed_graph import TypedGraph
+from plimsoll.errors import UsageError
+
+Columns = str | Iterable[str]
+
+
+class ArrowTable(Protocol):
+    """A table with Arrow's PyCapsule interface, such as a pyarrow table, a polars or pandas frame or a DuckDB relation."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+def tables(
+    tables: Mapping[str, ArrowTable],
+    out: PathLike,
+    *,
+    keys: Mapping[str, Columns] | None = None,
+    foreign_keys: Mapping[str, Mapping[str | tuple[str, ...], str]] | None = None,
+    times: Mapping[str, str] | None = None,
+    time_units: Mapping[str, str] | None = None,
+    meanings: Mapping[str, Mapping[str, str]] | None = None,
+    reverse: bool = False,
+    force: bool = False,
+    budget: Budget = None,
+    progress: Progress = None,
+) -> TypedGraph:
+    """Reads tables with keys and times into a `graph` with node types and edge types, and opens it.
+
+    The rules are those of `plimsoll ingest tables`, explained in docs/tables.md.
+
+    - `tables`: the tables by name; each becomes a node type, with its rows in order. Each is read once.
+    - `out`: path of the data set.
+    - `keys`: the column of each table's key, or several columns.
+    - `foreign_keys`: for each table, the column that holds keys of another table, and that table. Several columns are a
+      tuple.
+    - `times`: the column of the time at which each row is known. `time_units`: the unit of such columns if they are
+      integers: "s", "ms", "us" or "ns".
+    - `meanings`: for each table, meanings of columns that replace the inferred ones: "number", "category", "time:UNIT" or
+      "skip".
+    - `reverse`: also make the reverse edge types, "rev_...".
+    - `force`, `budget`: as in `plimsoll.ingest`. What exists at `out` is never taken for the same tables.
+    - `progress`: as in `plimsoll.ingest`. Counts rows; the total is 0, as it is not known.
+
+    Errors: `InputError` naming table and column or row; `UsageError`; `BudgetExceeded`; `Failure`.
+    """
+    known = set(tables)
+    for argument in (keys, foreign_keys, times, time_units, meanings):
+        if unknown := set(argument or ()) - known:
+            raise UsageError(f"there is no table {sorted(unknown)[0]!r}, expected one of {sorted(known)}")
+    specs = []
+    for name, table in tables.items():
+        if not hasattr(table, "__arrow_c_stream__"):
+            raise UsageError(f"table {name!r} is a {type(table).__name__}, expected an object with __arrow_c_stream__")
+        spec = _core.TableSpec(name)
+        spec.key = _columns((keys or {}).get(name, ()))
+        spec.time = (times or {}).get(name, "")
+        spec.time_unit = (time_units or {}).get(name, "")
+        spec.meanings = dict((meanings or {}).get(name, {}))
+        for columns, target in (foreign_keys or {}).get(name, {}).items():
+            spec.add_foreign_key(_columns(columns), target)
+        spec.set_stream(table.__arrow_c_stream__())
+        specs.append(spec)
+    _core.make_tables(specs, reverse, Path(out), force, budget_text(budget), progress)
+    return TypedGraph(out)
+
+
+def _columns(columns: Columns) -> list[str]:
+    return [columns] if isinstance(columns, str) else list(columns)
