@@ -12,7 +12,8 @@ if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
 endif()
 
-file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/*.cu)
+file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/kernels/*.cu
+     ${PROJECT_SOURCE_DIR}/src/kernels/*/*.cu)
 target_sources(plimsoll_kernels PRIVATE ${cuda_sources})
 set_target_properties(plimsoll_kernels PROPERTIES
   CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}"
@@ -22,8 +23,8 @@ set_target_properties(plimsoll_kernels PROPERTIES
 target_compile_definitions(plimsoll_kernels PRIVATE PLIMSOLL_CUDA)
 # The host code that nvcc generates is not pedantic; std::array and Philox are constexpr, not __device__. Only a source's own options come after plimsoll_warnings.
 set_source_files_properties(${cuda_sources} PROPERTIES COMPILE_OPTIONS "-Wno-pedantic;--expt-relaxed-constexpr")
-# Angles of points on a line are exact (path_message_device.h).
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernels/path_message.cu PROPERTIES COMPILE_OPTIONS "-Wno-pedantic;--expt-relaxed-constexpr;--fmad=false")
+# Angles of points on a line are exact (path_message_steps.h).
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/kernels/path_message/path_message.cu PROPERTIES COMPILE_OPTIONS "-Wno-pedantic;--expt-relaxed-constexpr;--fmad=false")
 target_link_libraries(plimsoll_kernels PUBLIC CUDA::cudart_static)
 
 # The device calls the runtime library alone, which the C++ compiler knows.

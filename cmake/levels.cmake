@@ -11,7 +11,7 @@ set(vector_bytes_avx512 64)
 foreach(kernel aggregate dropout gat gatv2 logit_losses path_message product segment)
   foreach(level portable avx2 avx512)
     set(source ${PROJECT_BINARY_DIR}/kernels/${kernel}_${level}.cc)
-    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"kernels/${kernel}_rows.h\"\n")
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"kernels/${kernel}/${kernel}_cpu.h\"\n")
     target_sources(plimsoll_kernels PRIVATE ${source})
     set(options ${level_${level}} -DPLIMSOLL_LEVEL=${level} -DPLIMSOLL_VECTOR_BYTES=${vector_bytes_${level}})
     # The loops of attention are written in vectors: -O3 unrolls them to twice the code and compile time, and no speed

@@ -78,10 +78,10 @@ function(plimsoll_module module)
   endif()
 endfunction()
 
-# The tests of a module are one program, NAME_test, made of tests/NAME/*_test.cc. A second argument names another library
+# The tests of a module are one program, NAME_test, made of all *_test.cc below tests/NAME. A second argument names another library
 # than the module's.
 function(plimsoll_test module)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${module}/*_test.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${module}/*_test.cc)
   if(NOT sources)
     return()
   endif()

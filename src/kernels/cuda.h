@@ -7,7 +7,7 @@ namespace plimsoll {
 // The kernels on a CUDA device, with the contracts and the bits of the CPU functions of the same name.
 // Pointers are to device memory, and work is put on `stream` (a cudaStream_t). In a build without CUDA these
 // functions throw Failure that says how to get them. Errors: Failure with CUDA's own text. Attention and
-// segments are in attention_cuda.h and segment_cuda.h.
+// segments are in attention_gpu.h and segment_gpu.h.
 
 /// Returns the number of usable devices; 0 in a build without CUDA or on a machine without a device.
 int cuda_devices();
@@ -18,14 +18,15 @@ void* cuda_allocate(int64_t bytes);
 void cuda_free(void* memory);
 void cuda_copy(void* to, const void* from, int64_t bytes);
 
-/// The functions of kernels/dropout.h.
+/// The functions of kernels/dropout/dropout.h.
 void relu_dropout_cuda(uint64_t seed, uint32_t layer, uint32_t epoch, double p, int64_t rows,
                        int64_t channels, const int64_t* item, const int64_t* local, const float* x,
                        float* out, void* stream);
 void relu_dropout_backward_cuda(double p, int64_t count, const float* grad, const float* out, float* dx,
                                 void* stream);
 
-/// The function of ops/normal_noise.h. Logarithms and angles may differ from the host's in their last bit.
+/// The function of ops/normal_noise/normal_noise.h. Logarithms and angles may differ from the host's in their
+/// last bit.
 void normal_noise_cuda(uint64_t seed, uint32_t epoch, int64_t rows, int64_t channels, const int64_t* item,
                        const int64_t* local, float* noise, void* stream);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// The instances of the templates in aggregate_cuda.h, attention_cuda.h, logit_losses_cuda.h,
-// path_message_cuda.h and segment_cuda.h, for the files that define them. T is a type.
+// The instances of the templates in aggregate_gpu.h, attention_gpu.h, logit_losses_gpu.h,
+// path_message_gpu.h and segment_gpu.h, for the files that define them. T is a type.
 // NOLINTBEGIN(bugprone-macro-parentheses)
 
 #define PLIMSOLL_AGGREGATE_CUDA(T) template void aggregate_cuda(const AggregateInput<T>&, int64_t, T*, void*);

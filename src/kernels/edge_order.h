@@ -76,7 +76,7 @@ std::array<int32_t, kOrderHead> edge_order_head(int64_t sources, int64_t targets
                                                 int64_t max_in);
 
 /// Returns the view of an order in memory that the host cannot read. `edges` counts the caller's edges; the
-/// counts of kept edges and of pieces are not known. Kernels of attention_cuda.h take such a view.
+/// counts of kept edges and of pieces are not known. Kernels of attention_gpu.h take such a view.
 EdgeOrder view_device_order(const int32_t* order, int64_t sources, int64_t targets, int64_t edges);
 
 /// Lists the same edges by source: out_ptr is [sources + 1]. For each out position, `position` has the

@@ -1,12 +1,12 @@
 #include "base/error.h"
-#include "kernels/aggregate_cuda.h"
-#include "kernels/attention_cuda.h"
+#include "kernels/aggregate/aggregate_gpu.h"
+#include "kernels/attention/attention_gpu.h"
 #include "kernels/cuda_instances.h"
-#include "kernels/logit_losses_cuda.h"
-#include "kernels/out_edges_cuda.h"
-#include "kernels/path_message_cuda.h"
-#include "kernels/place_rows_cuda.h"
-#include "kernels/segment_cuda.h"
+#include "kernels/logit_losses/logit_losses_gpu.h"
+#include "kernels/out_edges/out_edges_gpu.h"
+#include "kernels/path_message/path_message_gpu.h"
+#include "kernels/place_rows/place_rows_gpu.h"
+#include "kernels/segment/segment_gpu.h"
 
 #ifndef PLIMSOLL_CUDA
 

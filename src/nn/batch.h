@@ -28,7 +28,7 @@ struct CollateOptions {
 
 /// The edges that one layer reads, and the nodes that it works on.
 struct LayerEdges {
-  at::Tensor order;  ///< i32 (ops/attention.h)
+  at::Tensor order;  ///< i32 (ops/attention/attention.h)
   /// Number of nodes, counted from the first, that the layer computes; absent: all.
   std::optional<int64_t> targets = {};
 
@@ -46,7 +46,7 @@ struct Batch {
                            ///< lack rows, so that only a device reads it by node.
   at::Tensor edge_attr;    ///< f32 [E, K]; a view as x is.
   at::Tensor edge_weight;  ///< f32 [E]; a view as x is. Undefined unless CollateOptions::edge_weight is set.
-  at::Tensor edge_order;   ///< i32, the stored edges (ops/attention.h), with self-loops only if
+  at::Tensor edge_order;   ///< i32, the stored edges (ops/attention/attention.h), with self-loops only if
                            ///< CollateOptions::self_loops is set; undefined if layers have their own orders.
   /// The edges of each layer of a sample, if CollateOptions::layers is set; else empty. Nodes are in the
   /// order of hops: the targets of a layer are the first rows of the output of the layer before, and the

@@ -2,7 +2,7 @@
 
 #include <ATen/Functions.h>
 
-#include "ops/relu_dropout.h"
+#include "ops/dropout/relu_dropout.h"
 
 namespace plimsoll {
 

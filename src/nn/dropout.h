@@ -14,8 +14,8 @@ struct DropoutKey {
 };
 
 /// ReLU and inverted dropout of `values` [rows, channels] in one pass, with factors from counter-based random
-/// numbers (kernels/dropout.h). `layer` distinguishes the uses within one model. ReLU alone if key.training
-/// is false or p is 0.
+/// numbers (kernels/dropout/dropout.h). `layer` distinguishes the uses within one model. ReLU alone if
+/// key.training is false or p is 0.
 at::Tensor relu_dropout(const at::Tensor& values, double p, uint32_t layer, const DropoutKey& key,
                         const at::Tensor& item, const at::Tensor& local);
 

@@ -4,8 +4,8 @@
 #include <ATen/TensorOperators.h>
 
 #include "base/error.h"
-#include "ops/gat_autograd.h"
-#include "ops/gatv2.h"
+#include "ops/gat/gat_autograd.h"
+#include "ops/gatv2/gatv2.h"
 
 namespace plimsoll {
 namespace {

@@ -37,8 +37,8 @@ struct GATConvOptions {
 /// The edges that attention reads. `order` leaves out self-loops (drop_loops) if the layer adds self-loops.
 struct EdgeInput {
   at::Tensor order;
-  at::Tensor edge_attr;                 ///< f32 [E, edge_dim], or undefined.
-  at::Tensor keys;                      ///< Keys of dropout, i64 [3, T] (ops/attention.h), or undefined.
+  at::Tensor edge_attr;  ///< f32 [E, edge_dim], or undefined.
+  at::Tensor keys;       ///< Keys of dropout, i64 [3, T] (ops/attention/attention.h), or undefined.
   std::optional<int64_t> targets = {};  ///< Number of targets, which are the first sources; absent: all.
 };
 

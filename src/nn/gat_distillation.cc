@@ -1,7 +1,7 @@
 #include "nn/gat_distillation.h"
 
 #include "nn/teacher.h"
-#include "ops/soft_target_losses.h"
+#include "ops/soft_target_losses/soft_target_losses.h"
 
 namespace plimsoll {
 

@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "nn/node_ids.h"
 #include "nn/recompute.h"
-#include "ops/embedding.h"
+#include "ops/embedding/embedding.h"
 #include "ops/module_scope.h"
-#include "ops/segment.h"
+#include "ops/segment/segment.h"
 
 namespace plimsoll {
 namespace {

@@ -9,10 +9,10 @@
 #include "nn/neighbour_convs.h"
 #include "nn/node_ids.h"
 #include "nn/recompute.h"
-#include "ops/attention.h"
-#include "ops/embedding.h"
+#include "ops/attention/attention.h"
+#include "ops/embedding/embedding.h"
 #include "ops/module_scope.h"
-#include "ops/segment.h"
+#include "ops/segment/segment.h"
 
 namespace plimsoll {
 

@@ -3,8 +3,8 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
-#include "ops/aggregate.h"
-#include "ops/attention.h"
+#include "ops/aggregate/aggregate.h"
+#include "ops/attention/attention.h"
 
 namespace plimsoll {
 namespace {

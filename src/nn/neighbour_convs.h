@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-// Graph convolutions that sum over neighbours (ops/aggregate.h), as PyG defines and names them. If
+// Graph convolutions that sum over neighbours (ops/aggregate/aggregate.h), as PyG defines and names them. If
 // Batch::edge_weight is defined, each neighbour is multiplied by the weight of its edge. x is f32 [N, in],
 // the result [N, out]. A layer with its own edges in Batch::layers computes rows of its targets only.
 //

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "nn/parameters.h"
-#include "ops/path_message.h"
+#include "ops/path_message/path_message.h"
 
 namespace plimsoll {
 
@@ -13,8 +13,8 @@ inline constexpr int64_t kAngleGaussians = 6;
 inline constexpr int64_t kTorsionGaussians = 12;
 
 /// One interaction of SGMP (Zhang and Zhao, NeurIPS 2021): messages along paths of three edges
-/// (ops/path_message.h). Parameters are named as in its code, below the prefix: mlps_dist.{0, 1, 2}.{0, 2}.*
-/// and combine.{0, 2, 4}.*.
+/// (ops/path_message/path_message.h). Parameters are named as in its code, below the prefix: mlps_dist.{0, 1,
+/// 2}.{0, 2}.* and combine.{0, 2, 4}.*.
 class PathConv {
  public:
   PathConv(ParameterList& parameters, const std::string& prefix, int64_t hidden, bool distances_only);

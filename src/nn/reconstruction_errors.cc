@@ -3,7 +3,7 @@
 #include <ATen/TensorOperators.h>
 
 #include "nn/reconstruction.h"
-#include "ops/segment.h"
+#include "ops/segment/segment.h"
 
 namespace plimsoll {
 

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "ops/module_scope.h"
-#include "ops/segment.h"
-#include "ops/spanning_path_edges.h"
+#include "ops/path_message/spanning_path_edges.h"
+#include "ops/segment/segment.h"
 
 namespace plimsoll {
 namespace {

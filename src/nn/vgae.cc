@@ -7,10 +7,10 @@
 #include "base/error.h"
 #include "nn/node_ids.h"
 #include "nn/recompute.h"
-#include "ops/embedding.h"
-#include "ops/linear_losses.h"
+#include "ops/embedding/embedding.h"
+#include "ops/linear_losses/linear_losses.h"
 #include "ops/module_scope.h"
-#include "ops/normal_noise.h"
+#include "ops/normal_noise/normal_noise.h"
 
 namespace plimsoll {
 namespace {

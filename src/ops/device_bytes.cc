@@ -1,13 +1,13 @@
 #include "ops/device_bytes.h"
 
-#include "kernels/attention_cuda.h"
-#include "kernels/out_edges_cuda.h"
-#include "ops/linear_losses.h"
+#include "kernels/attention/attention_gpu.h"
+#include "kernels/out_edges/out_edges_gpu.h"
+#include "ops/linear_losses/linear_losses.h"
 
 namespace plimsoll {
 namespace {
 
-// Returns the sizes that the workspaces of kernels/attention_cuda.h depend on.
+// Returns the sizes that the workspaces of kernels/attention/attention_gpu.h depend on.
 Attention<float> layer_of(const AttentionShape& shape) {
   Attention<float> layer;
   layer.order.sources = shape.sources;

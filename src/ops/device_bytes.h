@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ops/attention_bytes.h"
+#include "ops/attention/attention_bytes.h"
 
 namespace plimsoll {
 

@@ -1,13 +1,13 @@
 #pragma once
 
 // Functions shared by the files that run layers on a device. None of them names CUDA: c10 knows the device's
-// streams, and kernels/*_cuda.h throws in builds without kernels.
+// streams, and kernels/*/*_gpu.h throws in builds without kernels.
 
 #include <ATen/Functions.h>
 #include <c10/core/DeviceGuard.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
-#include "ops/attention_layer.h"
+#include "ops/attention/attention_layer.h"
 
 namespace plimsoll {
 

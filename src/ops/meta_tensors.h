@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/attention_bytes.h"
+#include "ops/attention/attention_bytes.h"
 
 namespace plimsoll {
 

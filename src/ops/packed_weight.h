@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/product.h"
+#include "kernels/product/product.h"
 #include "ops/numbers.h"
 #include "ops/products.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "ops/dropout.h"
+#include "ops/dropout/dropout.h"
 #include "ops/operator.h"
 
 namespace plimsoll {

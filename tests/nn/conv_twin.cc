@@ -16,7 +16,7 @@
 #include "base/number_text.h"
 #include "nn/gat_conv.h"
 #include "ops/allocator.h"
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 #include "store/safetensors.h"
 
 namespace plimsoll {

@@ -14,7 +14,7 @@
 #include "nn/gat_with_jk.h"
 #include "nn/gnn.h"
 #include "ops/allocator.h"
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 #include "support/errors.h"
 #include "support/ledger_cap.h"
 

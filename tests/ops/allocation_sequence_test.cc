@@ -13,13 +13,13 @@
 #include <random>
 #include <vector>
 
-#include "ops/aggregate.h"
-#include "ops/attention_layer.h"
-#include "ops/gat_autograd.h"
-#include "ops/gatv2.h"
-#include "ops/linear_losses.h"
+#include "ops/aggregate/aggregate.h"
+#include "ops/attention/attention_layer.h"
+#include "ops/gat/gat_autograd.h"
+#include "ops/gatv2/gatv2.h"
+#include "ops/linear_losses/linear_losses.h"
 #include "ops/operator.h"
-#include "ops/segment.h"
+#include "ops/segment/segment.h"
 #include "support/allocation_tape.h"
 
 namespace plimsoll {

@@ -22,8 +22,8 @@
 #include "nn/reconstruction.h"
 #include "nn/reconstruction_errors.h"
 #include "nn/vgae_distillation.h"
-#include "ops/normal_noise.h"
-#include "ops/segment.h"
+#include "ops/normal_noise/normal_noise.h"
+#include "ops/segment/segment.h"
 #include "sample/block/cached_teacher.h"
 #include "support/odd_graphs.h"
 

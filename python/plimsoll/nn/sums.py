@@ -1,7 +1,7 @@
 """GCNConv, SAGEConv and GINConv of PyTorch Geometric and Dropout of torch, computed by torch.ops.plimsoll.
 
-Sums over edges store no tensor of edges x channels (src/ops/aggregate.h) and, together with the linear layer that
-follows, none of nodes x channels (src/ops/aggregate_linear.cc). Dropout keeps no mask (src/ops/dropout.h).
+Sums over edges store no tensor of edges x channels (src/ops/aggregate/aggregate.h) and, together with the linear layer that
+follows, none of nodes x channels (src/ops/aggregate/aggregate_linear.cc). Dropout keeps no mask (src/ops/dropout/dropout.h).
 """
 
 from __future__ import annotations

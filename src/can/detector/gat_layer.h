@@ -4,8 +4,8 @@
 #include <variant>
 
 #include "can/detector/packed_linear.h"
-#include "kernels/gat.h"
-#include "kernels/gatv2.h"
+#include "kernels/gat/gat.h"
+#include "kernels/gatv2/gatv2.h"
 
 namespace plimsoll {
 

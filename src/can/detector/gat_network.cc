@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "kernels/segment.h"
+#include "kernels/segment/segment.h"
 #include "store/metadata_json.h"
 
 namespace plimsoll {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "kernels/product.h"
+#include "kernels/product/product.h"
 #include "memory/vector.h"
 #include "store/safetensors.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/place_rows_cuda.h"
+#include "kernels/place_rows/place_rows_gpu.h"
 
 namespace plimsoll {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kernels/edge_order.h"
-#include "ops/attention_layer.h"
-#include "ops/segment_cpu.h"
+#include "ops/attention/attention_layer.h"
+#include "ops/segment/segment_cpu.h"
 
 namespace plimsoll {
 

@@ -10,8 +10,8 @@
 #include "device/cuda_device.h"
 #include "engine/blocks/ending.h"
 #include "engine/blocks/torch_on_stream.h"
-#include "ops/embedding.h"
-#include "ops/linear_losses.h"
+#include "ops/embedding/embedding.h"
+#include "ops/linear_losses/linear_losses.h"
 #include "ops/torch_cuda.h"
 
 namespace plimsoll {

@@ -1,6 +1,6 @@
 #include "engine/blocks/trimmed_layers.h"
 
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 
 namespace plimsoll {
 

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "engine/blocks/item_kind.h"
 #include "engine/blocks/trimmed_layers.h"
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 #include "ops/meta_tensors.h"
 #include "ops/module_scope.h"
 

@@ -23,7 +23,7 @@
 #include "nn/reconstruction_errors.h"
 #include "nn/vgae_distillation.h"
 #include "ops/allocator.h"
-#include "ops/normal_noise.h"
+#include "ops/normal_noise/normal_noise.h"
 #include "sample/block/graph_set_source.h"
 #include "store/safetensors.h"
 

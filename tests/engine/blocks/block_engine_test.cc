@@ -19,7 +19,7 @@
 #include "nn/gat_with_jk.h"
 #include "nn/gnn.h"
 #include "ops/allocator.h"
-#include "ops/segment.h"
+#include "ops/segment/segment.h"
 #include "support/errors.h"
 #include "support/fixed_ranges.h"
 #include "support/random_graphs.h"

@@ -16,8 +16,8 @@
 #include "engine/blocks/collate.h"
 #include "nn/classification.h"
 #include "nn/gnn.h"
-#include "ops/aggregate.h"
-#include "ops/attention.h"
+#include "ops/aggregate/aggregate.h"
+#include "ops/attention/attention.h"
 #include "support/errors.h"
 #include "support/sample_source.h"
 

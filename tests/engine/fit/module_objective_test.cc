@@ -9,7 +9,7 @@
 
 #include "engine/blocks/block_engine.h"
 #include "nn/objective.h"
-#include "ops/segment.h"
+#include "ops/segment/segment.h"
 #include "support/random_graphs.h"
 
 namespace plimsoll {

@@ -18,7 +18,7 @@
 #include "nn/classification.h"
 #include "nn/gat_with_jk.h"
 #include "nn/gnn.h"
-#include "ops/attention_layer.h"
+#include "ops/attention/attention_layer.h"
 #include "support/allocation_tape.h"
 #include "support/odd_graphs.h"
 

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "kernels/aggregate/aggregate.h"
+
+namespace plimsoll {
+
+/// Computes the sums of aggregate.h on a CUDA device, all rows in one call, f32 and f64, with all arrays in
+/// device memory. Stream, order of sums, errors and builds without CUDA are as in attention_gpu.h.
+template <typename T>
+void aggregate_cuda(const AggregateInput<T>& in, int64_t rows, T* out, void* stream);
+
+}  // namespace plimsoll

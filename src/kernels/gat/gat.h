@@ -1,0 +1,61 @@
+#pragma once
+
+#include "kernels/attention/attention.h"
+
+namespace plimsoll {
+
+/// Graph attention after its projection z = x W (Velickovic et al., ICLR 2018; PyG's GATConv), per head:
+///
+///     score_e = LeakyReLU(l_e),   l_e = <z_j, att_source> + <z_i, att_target> + <f_e, q>   for e from j to i
+template <typename T, typename Stored = T>
+struct Gat : Attention<T, Stored> {
+  /// [K, H], the product of W_e and att_edge: q[k,h] = sum_d W_e[h*D+d,k] att_edge[h,d].
+  const T* q = nullptr;
+  const T* s = nullptr;  ///< [S, H], <z_j, att_source>.
+  const T* t = nullptr;  ///< [T, H], <z_i, att_target>.
+};
+
+template <typename T, typename Stored = T>
+struct GatGradients : AttentionGradients<T, Stored> {
+  T* s = nullptr;  ///< [S, H], added to.
+  T* t = nullptr;  ///< [T, H], written.
+  T* q = nullptr;  ///< [K, H], added to.
+};
+
+/// Two arrays, one for scores as a source and one as a target; either may be null.
+template <typename T>
+struct ScorePair {
+  T* source = nullptr;
+  T* target = nullptr;
+};
+
+/// The kernels of one level. Each computes a range of nodes and touches nothing else. Ranges may be computed
+/// at the same time. Backward requires for this that they are whole closed pieces, or that there is a handoff
+/// and each range has its own q and bias. `scratch` has gat_scratch_size() numbers.
+template <typename T, typename Stored = T>
+struct GatKernels {
+  /// Computes s and t, in `to`, of the nodes begin .. end-1 from z [N, H*D] and both att [H, D]: s[i,h] =
+  /// <z[i,h], att_source[h]>. Without att_target t is not written.
+  void (*scores)(const Stored* z, const ScorePair<const T>& att, int64_t heads, int64_t channels,
+                 int64_t begin, int64_t end, const ScorePair<T>& to);
+  void (*forward)(const Gat<T, Stored>& layer, int64_t begin, int64_t end, T* scratch);
+  void (*backward)(const Gat<T, Stored>& layer, const GatGradients<T, Stored>& gradients, int64_t begin,
+                   int64_t end, T* scratch);
+  /// Writes the gradients of z and s of sources begin .. end-1 from the handoff.
+  void (*gather)(const Gat<T, Stored>& layer, const GatGradients<T, Stored>& gradients, const OutEdges& edges,
+                 int64_t begin, int64_t end);
+  /// Runs scores() backward from the gradients of s and t, `given`: dz[i] += ds[i,h] att_source[h],
+  /// datt_source[h] += sum_i ds[i,h] z[i,h], and the same for t.
+  void (*scores_backward)(const Stored* z, const ScorePair<const T>& att, const ScorePair<const T>& given,
+                          int64_t heads, int64_t channels, int64_t begin, int64_t end, T* dz,
+                          const ScorePair<T>& datt);
+};
+
+/// The kernels for f32, f64, and f32 with bfloat16 stored.
+template <typename T, typename Stored = T>
+const GatKernels<T, Stored>& gat_kernels(Level level);
+
+/// Numbers of scratch that one range needs.
+int64_t gat_scratch_size(const EdgeOrder& order, int64_t heads);
+
+}  // namespace plimsoll

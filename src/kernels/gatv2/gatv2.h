@@ -1,0 +1,49 @@
+#pragma once
+
+#include "kernels/attention/attention.h"
+
+namespace plimsoll {
+
+/// Dynamic graph attention after its projections z = x W_source, z_target = x W_target (Brody et al., ICLR
+/// 2022; PyG's GATv2Conv), per head:
+///
+///     score_e = <att, LeakyReLU(y_e)>,   y_e = z_j + z_target_i + f_e edge_weight   for e from j to i
+template <typename T, typename Stored = T>
+struct Gatv2 : Attention<T, Stored> {
+  const Stored* z_target = nullptr;  ///< [T, H*D]; z itself if weights are shared.
+  const T* edge_weight = nullptr;    ///< [K, H*D]; null if K = 0.
+  const T* att = nullptr;            ///< [H, D].
+};
+
+template <typename T, typename Stored = T>
+struct Gatv2Gradients : AttentionGradients<T, Stored> {
+  T* z_target = nullptr;     ///< [T, H*D], added to; the gradient of z if weights are shared.
+  T* edge_weight = nullptr;  ///< [K, H*D], added to.
+  T* att = nullptr;          ///< [H, D], added to.
+};
+
+/// The kernels of one level; gat.h has the rules for ranges. `scratch` has gatv2_scratch_size() numbers.
+template <typename T, typename Stored = T>
+struct Gatv2Kernels {
+  void (*forward)(const Gatv2<T, Stored>& layer, int64_t begin, int64_t end, T* scratch);
+  void (*backward)(const Gatv2<T, Stored>& layer, const Gatv2Gradients<T, Stored>& gradients, int64_t begin,
+                   int64_t end, T* scratch);
+  /// Adds to the gradients of z of sources begin .. end-1 from the handoff.
+  void (*gather)(const Gatv2<T, Stored>& layer, const Gatv2Gradients<T, Stored>& gradients,
+                 const OutEdges& edges, int64_t begin, int64_t end, T* scratch);
+};
+
+/// The kernels for f32, f64, and f32 with bfloat16 stored.
+template <typename T, typename Stored = T>
+const Gatv2Kernels<T, Stored>& gatv2_kernels(Level level);
+
+/// Rows y_e that a range keeps at once. For a target with more edges backward computes them twice.
+inline constexpr int64_t kGatv2Rows = 16;
+
+/// Edges whose rows are computed at once.
+inline constexpr int64_t kMaxBlock = 4;
+
+/// Numbers of scratch that one range needs.
+int64_t gatv2_scratch_size(const EdgeOrder& order, int64_t heads, int64_t channels, int64_t edge_features);
+
+}  // namespace plimsoll

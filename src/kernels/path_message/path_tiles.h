@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+
+namespace plimsoll {
+
+/// Edges by source, without self-loops (ops/path_message/path_message.h).
+struct PathGraph {
+  int64_t nodes = 0;
+  const int64_t* row_begin = nullptr;  ///< [nodes + 1].
+  const int32_t* target = nullptr;
+  bool self_paths = false;  ///< Each node i has a path (i, i, i, i), before its others.
+};
+
+/// Maps nodes to rows of a table that is filled from tile to tile until it is full. Results that depend on
+/// one node are computed once while the node has its row. The caller owns the memory.
+struct NodeSlots {
+  int64_t capacity = 0;
+  int64_t used = 0;
+  int32_t* node = nullptr;     ///< [capacity] node of each slot.
+  int32_t* slot_of = nullptr;  ///< [nodes] slot of each node, or -1.
+
+  void clear() {
+    for (int64_t s = 0; s < used; ++s) slot_of[node[s]] = -1;
+    used = 0;
+  }
+};
+
+/// Consecutive paths i -> j -> k -> p in the order of i, j, k and p, with their distinct (i, j, k) and (i, j)
+/// in the same order. The caller owns the arrays, which have `capacity` numbers.
+struct PathTile {
+  int64_t capacity = 0;
+  int64_t paths = 0;
+  int64_t triples = 0;
+  int64_t edges = 0;
+  int32_t* edge_source = nullptr;  ///< Slot of i.
+  int32_t* edge_target = nullptr;  ///< Slot of j.
+  int32_t* triple_edge = nullptr;
+  int32_t* triple_node = nullptr;  ///< Slot of k.
+  int32_t* path_triple = nullptr;
+  int32_t* path_node = nullptr;    ///< Slot of p.
+  int32_t* path_source = nullptr;  ///< i less the first node of the walk's window.
+};
+
+/// Enumerates all paths of different nodes, one tile at a time. It stores no paths.
+class PathWalk {
+ public:
+  explicit PathWalk(const PathGraph& graph) : graph_(graph), next_{.source = 0} { enter(next_, 0); }
+
+  /// Fills the tile with the next paths from sources below first + count: as many as fit, or none if there
+  /// are no more. A tile ends early if there are too few free slots. Returns false, and does not advance, if
+  /// there are too few free slots for even one path: the caller must clear them.
+  bool fill(int64_t first, int64_t count, PathTile& tile, NodeSlots& slots);
+
+ private:
+  // The next path to visit: edges by their place in `target`. -1 for k or p means their first.
+  struct Place {
+    int64_t source = 0;
+    bool self = false;
+    int64_t j = 0, k = -1, p = -1;
+  };
+  void enter(Place& place, int64_t source) const {
+    place = {.source = source,
+             .self = graph_.self_paths,
+             .j = source < graph_.nodes ? graph_.row_begin[source] : 0};
+  }
+
+  PathGraph graph_;
+  Place next_;
+};
+
+/// Returns the number of paths of different nodes that begin at `source`. The targets of each row must rise.
+int64_t count_paths(const PathGraph& graph, int64_t source);
+
+}  // namespace plimsoll

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "kernels/segment/segment.h"
+#include "kernels/warp.h"
+
+namespace plimsoll {
+
+// The reductions of segment.h on a CUDA device, all segments in one call, f32 and f64: x [N, F], ptr
+// [segments + 1], all in device memory. Stream, order of sums, errors and builds without CUDA are as in
+// attention_gpu.h. Gradients are overwritten.
+
+template <typename T>
+void segment_reduce_cuda(const T* x, const int64_t* ptr, int64_t segments, int64_t features, Reduce kind,
+                         T* out, void* stream);
+template <typename T>
+void segment_reduce_backward_cuda(const T* dout, const T* x, const T* out, const int64_t* ptr,
+                                  int64_t segments, int64_t features, Reduce kind, T* dx, void* stream);
+
+template <typename T>
+void segment_softmax_cuda(const T* x, const int64_t* ptr, int64_t segments, int64_t features, T* out,
+                          void* stream);
+template <typename T>
+void segment_softmax_backward_cuda(const T* dout, const T* out, const int64_t* ptr, int64_t segments,
+                                   int64_t features, T* dx, void* stream);
+
+template <typename T>
+void graph_norm_cuda(const T* x, const int64_t* ptr, int64_t segments, int64_t features, const T* weight,
+                     const T* bias, const T* mean_scale, T eps, T* out, T* mean, T* r, void* stream);
+
+/// Size of the workspace in numbers.
+constexpr int64_t graph_norm_backward_workspace(int64_t segments, int64_t features) {
+  return Parts::max_numbers(segments, 3 * features);
+}
+/// dweights [3, F] are the gradients of weight, bias and mean_scale.
+template <typename T>
+void graph_norm_backward_cuda(const T* dout, const T* x, const int64_t* ptr, int64_t segments,
+                              int64_t features, const T* weight, const T* mean_scale, const T* mean,
+                              const T* r, T* dx, T* dweights, T* workspace, void* stream);
+
+}  // namespace plimsoll

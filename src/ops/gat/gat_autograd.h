@@ -1,0 +1,14 @@
+#pragma once
+
+#include <utility>
+
+#include "ops/gat/gat.h"
+
+namespace plimsoll {
+
+/// gat_forward() with its gradient: returns (out, alpha), differentiable in x, weight, att_source,
+/// att_target, target_score, edge_attr, q and bias. alpha has no rows if not asked for. Second derivatives
+/// are refused.
+std::pair<at::Tensor, at::Tensor> gat(const GatTensors& tensors, const AttentionOptions& options);
+
+}  // namespace plimsoll

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "ops/attention/attention_layer.h"
+#include "ops/gat/gat.h"
+
+namespace plimsoll {
+
+// gat_forward() and gat_backward() for tensors on a CUDA device: the kernels of
+// kernels/attention/attention_gpu.h and the products around them. Work is put on the device's current stream;
+// nothing waits for it. The caller has allocated the tensors of `to`: those that forward keeps and returns,
+// and the gradients that are asked for, of which edge_attr must be zeros. Errors: UsageError for bf16,
+// Failure in a build without CUDA kernels.
+
+void gat_forward_on_device(const GatTensors& in, const AttentionSizes& sizes, const AttentionOptions& options,
+                           GatOutput& to);
+void gat_backward_on_device(const at::Tensor& grad_out, const at::Tensor& grad_alpha, const GatTensors& in,
+                            const AttentionSizes& sizes, const GatSaved& saved,
+                            const AttentionOptions& options, GatInputGradients& to);
+
+}  // namespace plimsoll

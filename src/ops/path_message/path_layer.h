@@ -1,0 +1,98 @@
+#pragma once
+
+#include <array>
+
+#include "kernels/path_message/path_geometry.h"
+#include "kernels/path_message/path_message.h"
+#include "kernels/product/product.h"
+#include "ops/path_message/path_memory.h"
+
+namespace plimsoll {
+
+/// One call of path_message on plain memory: the layer with its weights folded and packed, and the tile that
+/// is computed. Thread-compatible.
+///
+/// C1 = [Ai Aj Ak Ap B1 B2 B3] is split, and the second matrix M of each MLP of Gaussians G is folded into
+/// its B, Q = B M, so that the inner sum before the first ReLU is
+///
+///     z = (Ai x_i + c0) + Aj x_j + Q1 r1(i, j) + Ak x_k + Q2 r2(i, j, k) + Ap x_p + Q3 r3(i, j, k, p)
+///
+/// with r = relu(M' G + m'). Terms of nodes are computed once for each node, those of edges once for each
+/// edge of the tile, those of triples once for each triple, and only Q3 r3 once for each path. C3 is applied
+/// to sums of paths.
+template <typename T>
+class PathLayer {
+ public:
+  using Weights = std::array<const T*, 18>;  // In the order of PathWeights.
+  using Gradients = std::array<T*, 18>;
+
+  /// `memory` has path_workspace() bytes.
+  PathLayer(const PathSizes& sizes, const PathGraph& graph, const T* x, const T* pos, const Weights& weights,
+            double cutoff, bool periodic, bool backward, void* memory);
+
+  /// Writes the sums of messages, [N, H].
+  void forward(T* out);
+  /// Adds the gradients by x [N, H] and by weights, from those of the sums.
+  void backward(const T* grad, T* dx, const Gradients& gradients);
+
+  /// Size of `memory` in bytes.
+  static int64_t bytes(const PathSizes& sizes, bool backward);
+
+ private:
+  struct Memory {
+    // Packed weights: A [16H, H] of the nodes, M' and Q of the MLPs, C2, C3; transposed ones for backward.
+    T *nodes, *first[3], *second[3], *c2, *c3;
+    T *nodes_back, *second_back[3], *c2_back, *c3_back;
+    T* node_bias;  // [16H]: c0, then zeros.
+    T *slope, *offset;
+    T* folded;  // [16H, H], used while weights are packed.
+    // Arrays by slot.
+    T *x, *pos, *table, *table_gradient, *dx;
+    // Arrays of the tile: Gaussians, hidden numbers of MLPs, inner sums, numbers after C2.
+    T *gaussians[3], *r[3], *z[3], *s, *dz, *dr;
+    PathGeometry<T> geometry;
+    PathTile tile;
+    NodeSlots slots;
+    int32_t *shared_row, *last_edge, *row_of;  // By path; by slot and side.
+    // Arrays by source.
+    T *sums, *source_gradients;
+    int64_t* counts;
+    // Sums of gradients, and the buffer of products.
+    T *dnodes, *dq[3], *dfirst[3], *buffer;
+
+    void take_layer(PathPieces& pieces, const PathSizes& sizes);
+    void take_geometry(PathPieces& pieces, const PathSizes& sizes);
+    void take_tile(PathPieces& pieces, const PathSizes& sizes, bool backward);
+    void take_backward(PathPieces& pieces, const PathSizes& sizes);
+  };
+  static int64_t lay_out(const PathSizes& sizes, bool backward, void* memory, Memory& to);
+
+  void fold(double cutoff, bool periodic);
+  template <typename Work>
+  void over_tiles(int64_t first, int64_t count, const Work& work);
+  void compute_nodes();
+  void share();
+  void compute();
+  void sum_up();
+  void backward_tile(const Gradients& gradients);
+  void backward_mlp(int mlp, const T* dz, int64_t rows, const Gradients& gradients);
+  void release_slots();
+  void unfold(const Gradients& gradients);
+
+  PathSizes sizes_;
+  PathGraph graph_;
+  PathWalk walk_;
+  const T* x_;
+  const T* pos_;
+  Weights w_;
+  bool periodic_;
+  bool backward_;
+  const PathKernels<T>& kernels_;
+  const ProductKernels<T>& products_;
+  Memory m_;
+  T* dx_ = nullptr;
+  int64_t ready_ = 0;  // Slots whose products are computed.
+  int64_t rows_ = 0;   // Rows of r3: the number of paths, or fewer if they share rows.
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "ops/path_message/path_memory.h"
+
+namespace plimsoll {
+
+/// The edges that third-order paths walk.
+enum class PathDirection {
+  both,        ///< Edges as they are stored. If a graph stores both directions of each edge, both are walked.
+  descendant,  ///< Each edge once, from its lower to its higher node, however it is stored: away from the
+               ///< root if parents are numbered before their children.
+  ancestor,    ///< Each edge once, from its higher to its lower node: towards the root.
+};
+
+/// `reference` is the layer of SGMP's code: torsions from -pi to pi over Gaussians on [0, 2 pi], and one path
+/// (i, i, i, i) for each node, whose lengths and angles are 0. `corrected` has no such path, and a periodic
+/// basis for torsions: n functions exp((cos(phi - 2 pi m / n) - 1) / (2 pi / n)^2).
+enum class PathMode { corrected, reference };
+
+struct PathOptions {
+  int64_t tile = 256;  ///< Paths that are in memory at once, 16 to 65536. The result depends on it, because
+                       ///< sums are cut by it.
+  double cutoff = 10;  ///< Distances have Gaussians from 0 to it; above 0.
+  PathMode mode = PathMode::corrected;
+  bool distances_only = false;  ///< Use no angles and torsions; see PathWeights.
+  bool planar = false;  ///< All z of pos are equal. Paths that differ only in k share the terms that depend
+                        ///< only on i, j and p. The result is the same except for rounding.
+};
+
+/// The edges that paths walk, by source, without self-loops. The edges of a node are in the order of targets.
+/// Made once for all layers by path_edges().
+struct PathEdges {
+  at::Tensor row_begin;  ///< i64 [N + 1]: the edges of node n are row_begin[n] .. row_begin[n + 1] - 1.
+  at::Tensor target;     ///< i32 [E]; numbers from row_begin[N] on are not set.
+};
+
+/// Makes the edges of `nodes` nodes from edge_index i64 [2, E], source and target. Parallel edges stay apart
+/// for `both`. Errors: InputError for a node out of range, and if there could be 2^63 paths; UsageError for
+/// another shape and for 2^31 nodes or edges. Thread-safe.
+PathEdges path_edges(const at::Tensor& edge_index, int64_t nodes, PathDirection direction);
+
+/// Returns the number of paths of three edges by their first node, i64 [N], without the paths (i, i, i, i).
+/// The time grows with the number of pairs of consecutive edges.
+at::Tensor path_counts(const PathEdges& edges);
+
+/// Errors: UsageError for shapes and dtypes, InputError for edges that path_edges() does not make.
+void check_path_edges(const PathEdges& edges, int64_t nodes);
+
+/// The parameters of one layer, in the order and with the shapes of SGMP's state_dict (Linear: weight
+/// [out, in], then bias [out]). With D, A and T Gaussians of distances, angles and torsions (50, 6, 12):
+///
+///     mlps_dist.0.0  [H, D]          mlps_dist.0.2  [H, H]
+///     mlps_dist.1.0  [H, D + A]      mlps_dist.1.2  [H, H]
+///     mlps_dist.2.0  [H, D + A + T]  mlps_dist.2.2  [H, H]
+///     combine.0 [4H, 7H]   combine.2 [2H, 4H]   combine.4 [H, 2H]
+///
+/// With distances_only A and T are 0.
+using PathWeights = std::array<at::Tensor, 18>;
+/// The names of the parameters: weight w is kPathWeightNames[w].
+inline constexpr std::array<const char*, 18> kPathWeightNames = {
+    "mlps_dist.0.0.weight", "mlps_dist.0.0.bias", "mlps_dist.0.2.weight", "mlps_dist.0.2.bias",
+    "mlps_dist.1.0.weight", "mlps_dist.1.0.bias", "mlps_dist.1.2.weight", "mlps_dist.1.2.bias",
+    "mlps_dist.2.0.weight", "mlps_dist.2.0.bias", "mlps_dist.2.2.weight", "mlps_dist.2.2.bias",
+    "combine.0.weight",     "combine.0.bias",     "combine.2.weight",     "combine.2.bias",
+    "combine.4.weight",     "combine.4.bias"};
+
+/// Checks everything but the edges. Errors: UsageError for shapes, dtypes and options.
+PathSizes check_path_layer(const at::Tensor& x, const at::Tensor& pos, const PathWeights& weights,
+                           const PathOptions& options);
+/// Checks positions on the host. Errors: InputError for a position that is NaN or infinite, UsageError for
+/// planar if z differ.
+void check_positions(const at::Tensor& pos, bool planar);
+
+/// The messages of one layer of SGMP (Zhang and Zhao, "Representation Learning on Spatial Networks", NeurIPS
+/// 2021): of node i the sum over all paths i -> j -> k -> p of different nodes of
+///
+///     C3 relu(C2 relu(C1 [x_i, x_j, x_k, x_p, g1, g2, g3]))
+///
+/// where g1, g2 and g3 are MLPs of Gaussians of |r_j - r_i|; of |r_k - r_j| and its angle to r_j - r_i; and
+/// of |r_p - r_j|, its angle to r_j - r_i and the torsion between k and p about it. The caller adds x. Angles
+/// at an edge of length 0 are 0.
+///
+/// x is f32 or f64 [N, H], pos [N, 3] and weights of its dtype; the result is [N, H]. Differentiable once, by
+/// x and weights; pos is data and has no gradient. Only the arguments are kept for backward: paths are
+/// enumerated again, and the terms of each tile are computed again. The workspace depends on N, H, the
+/// numbers of Gaussians and the options (ops/path_message/path_memory.h), not on the paths.
+///
+/// torch.ops.plimsoll.path_message is the same function. It takes one thread, so the bits are the same for
+/// any number of them. Errors: UsageError for shapes, dtypes and options, for a pos that requires its
+/// gradient, and for planar if z differ; InputError for a position that is NaN or infinite. Thread-safe.
+at::Tensor path_message(const at::Tensor& x, const at::Tensor& pos, const PathEdges& edges,
+                        const PathWeights& weights, const PathOptions& options);
+
+/// The operator without autograd, and the gradients by x and by weights from those of the sums.
+at::Tensor path_message_cpu(const at::Tensor& x, const at::Tensor& pos, const PathEdges& edges,
+                            const PathWeights& weights, const PathOptions& options);
+std::pair<at::Tensor, PathWeights> path_message_backward_cpu(const at::Tensor& grad, const at::Tensor& x,
+                                                             const at::Tensor& pos, const PathEdges& edges,
+                                                             const PathWeights& weights,
+                                                             const PathOptions& options);
+
+}  // namespace plimsoll

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <string>
+
+namespace plimsoll {
+
+/// Reductions over the segments ptr i64 [G + 1] of the rows of x, f32 or f64 [N, F]
+/// (kernels/segment/segment.h), differentiable once. torch.ops.plimsoll has them, and gather_csr, under the
+/// same names. Errors: UsageError for shapes, dtypes, or a ptr that does not rise from 0 to N. Thread-safe;
+/// the bits are the same for any number of threads.
+
+/// torch_scatter's segment_csr with `reduce` sum | mean | max. Returns [G, F].
+at::Tensor segment_reduce(const at::Tensor& x, const at::Tensor& ptr, const std::string& reduce);
+/// Returns the softmax over the rows of each segment, [N, F].
+at::Tensor segment_softmax(const at::Tensor& x, const at::Tensor& ptr);
+/// Returns GraphNorm, [N, F]. weight, bias and mean_scale are [F].
+at::Tensor graph_norm(const at::Tensor& x, const at::Tensor& ptr, const at::Tensor& weight,
+                      const at::Tensor& bias, const at::Tensor& mean_scale, double eps);
+
+}  // namespace plimsoll
