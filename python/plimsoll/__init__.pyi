@@ -37,8 +37,8 @@ from plimsoll.data.tables import Features as Features
 from plimsoll.data.tables import GraphRecording as GraphRecording
 from plimsoll.data.tables import Recording as Recording
 from plimsoll.data.tables import Split as Split
-from plimsoll.data.typed_graph import EdgeType as EdgeType
-from plimsoll.data.typed_graph import NodeType as NodeType
+from plimsoll.data.typed_columns import EdgeType as EdgeType
+from plimsoll.data.typed_columns import NodeType as NodeType
 from plimsoll.data.typed_graph import TypedGraph as TypedGraph
 from plimsoll.errors import BudgetExceeded as BudgetExceeded
 from plimsoll.errors import Error as Error

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
     from torch_geometric.data import Data, HeteroData
 
-    from plimsoll.data.typed_graph import TypedGraph
+    from plimsoll.data.typed_columns import TypedColumns
 
 
 def require_pyg(what: str) -> None:
@@ -98,7 +98,7 @@ def places_of(numbers: torch.Tensor) -> torch.Tensor:
     return places
 
 
-def to_hetero_data(graph: TypedGraph) -> HeteroData:
+def to_hetero_data(graph: TypedColumns) -> HeteroData:
     """Converts a graph with types; see `TypedGraph.to_pyg`."""
     require_pyg("to_pyg")
     import torch

@@ -2,188 +2,20 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
-from plimsoll.data.data_set import DataSet
-from plimsoll.errors import UsageError
+from plimsoll.data.typed_columns import TypedColumns
 
 if TYPE_CHECKING:
     from torch_geometric.data import HeteroData
 
-EdgeName = tuple[str, str, str]
 
-
-class NodeType:
-    """The nodes of one type: N nodes with columns, and optionally a time for each. Arrays map the files."""
-
-    def __init__(self, graph: TypedGraph, entry: dict[str, Any]) -> None:
-        self._graph = graph
-        self._entry = entry
-        self._columns: dict[str, dict[str, Any]] = {column["name"]: column for column in entry["columns"]}
-        self.name: str = entry["name"]
-        self.num_nodes: int = entry["nodes"]
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns, in the order of the table."""
-        return list(self._columns)
-
-    def meaning(self, column: str) -> str:
-        """Returns "number", "boolean", "category", "time" or "vector"."""
-        meaning: str = self._column(column)["meaning"]
-        return meaning
-
-    def __getitem__(self, column: str) -> NDArray[Any]:
-        """Returns the values [N], or [N, D] for vectors, as they are stored; times as datetime64, categories as codes.
-
-        Missing values are NaN, NaT, or -1 for categories; among other numbers 0, where `valid` is False. Errors:
-        `UsageError` for an unknown column.
-        """
-        entry = self._column(column)
-        values = self._graph._column(entry["column"])
-        return values.view(f"datetime64[{entry['unit']}]") if entry["meaning"] == "time" else values
-
-    def valid(self, column: str) -> NDArray[np.bool_]:
-        """Returns [N]: whether each node has a value."""
-        entry = self._column(column)
-        if "valid" not in entry:
-            return np.ones(self.num_nodes, bool)
-        return self._graph._column(entry["valid"]).view(bool)
-
-    def vocabulary(self, column: str) -> list[str]:
-        """Returns the text of each code of a category. Errors: `UsageError` for a column that is none."""
-        entry = self._column(column)
-        if "vocabulary" not in entry:
-            raise UsageError(f"column {column!r} of {self.name!r} is a {entry['meaning']}, expected a category")
-        return self._texts(entry["vocabulary"], entry["vocabulary_ptr"])
-
-    @property
-    def time(self) -> NDArray[np.int64] | None:
-        """i64 [N]: nanoseconds since 1970-01-01 at which each node is known; None if all are from the start."""
-        entry = self._entry.get("time")
-        return None if entry is None else self._graph._column(entry["column"])
-
-    @property
-    def x_names(self) -> list[str]:
-        """The columns of `x`: numbers and booleans."""
-        return [name for name, column in self._columns.items() if column["meaning"] in ("number", "boolean")]
-
-    @property
-    def x(self) -> NDArray[np.float32]:
-        """f32 [N, F]: a new array of the columns `x_names`, NaN where a value is missing."""
-        x = np.empty((self.num_nodes, len(self.x_names)), np.float32)
-        for at, name in enumerate(self.x_names):
-            x[:, at] = self[name]
-            x[~self.valid(name), at] = np.nan
-        return x
-
-    def key(self, column: str | None = None) -> NDArray[np.int64] | list[str]:
-        """Returns the user's key of each node: integers, or texts. `column` is for keys of several columns.
-
-        Errors: `UsageError` for a type without such a key.
-        """
-        for entry in self._entry["key"]:
-            if column not in (None, entry["name"]):
-                continue
-            if "column" not in entry:
-                return np.arange(self.num_nodes)
-            return self._texts(entry["column"], entry["ptr"]) if "ptr" in entry else self._graph._column(entry["column"])
-        raise UsageError(f"node type {self.name!r} has no key{'' if column is None else f' {column!r}'}")
-
-    def _column(self, name: str) -> dict[str, Any]:
-        if name not in self._columns:
-            raise UsageError(f"node type {self.name!r} has no column {name!r}, expected one of {self.columns}")
-        return self._columns[name]
-
-    def _texts(self, column: str, ptr: str) -> list[str]:
-        text = self._graph._column(column).tobytes()
-        ends = self._graph._column(ptr).tolist()
-        return [text[begin:end].decode(errors="replace") for begin, end in zip(ends, ends[1:])]
-
-    def __repr__(self) -> str:
-        return f"NodeType({self.name!r}, {self.num_nodes} nodes, columns {self.columns})"
-
-
-class EdgeType:
-    """The edges of one type: lists of sources for each target, sorted by (time, source)."""
-
-    def __init__(self, graph: TypedGraph, entry: dict[str, Any]) -> None:
-        self._graph = graph
-        self._entry = entry
-        self.name: EdgeName = (entry["source"], entry["name"], entry["target"])
-        self.num_edges: int = entry["edges"]
-
-    @property
-    def indptr(self) -> NDArray[np.int64]:
-        """i64 [N+1]: target v has the edges indptr[v] .. indptr[v+1]-1."""
-        return self._graph._column(self._entry["indptr"])
-
-    @property
-    def indices(self) -> NDArray[np.uint32]:
-        """u32 [E]: the source of each edge."""
-        return self._graph._column(self._entry["indices"])
-
-    @property
-    def edge_index(self) -> NDArray[np.int64]:
-        """i64 [2, E]: sources and targets, a new array, sorted by target."""
-        targets = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
-        return np.stack([self.indices.astype(np.int64), targets])
-
-    @property
-    def time(self) -> NDArray[np.int64] | None:
-        """i64 [E]: the time of each edge in nanoseconds, a new array; None if all are known from the start."""
-        end = self._entry["time"]
-        if end is None:
-            return None
-        time = self._graph[self._entry[end]].time
-        return None if time is None else time[self.edge_index[0 if end == "source" else 1]]
-
-    def __repr__(self) -> str:
-        return f"EdgeType({self.name}, {self.num_edges} edges)"
-
-
-class TypedGraph(DataSet):
+class TypedGraph(TypedColumns):
     """A `graph` data set with node types and edge types, such as `plimsoll.ingest.tables` makes.
 
         graph["users"].x
         graph["users", "rates", "films"].edge_index
     """
-
-    _kind = "typed_graph"
-
-    @cached_property
-    def _node_types(self) -> dict[str, NodeType]:
-        return {entry["name"]: NodeType(self, entry) for entry in self.manifest["node_types"]}
-
-    @cached_property
-    def _edge_types(self) -> dict[EdgeName, EdgeType]:
-        edges = [EdgeType(self, entry) for entry in self.manifest["edge_types"]]
-        return {edge.name: edge for edge in edges}
-
-    @property
-    def node_types(self) -> list[str]:
-        """The names of the node types."""
-        return list(self._node_types)
-
-    @property
-    def edge_types(self) -> list[EdgeName]:
-        """The edge types, each as source, name and target."""
-        return list(self._edge_types)
-
-    @overload
-    def __getitem__(self, name: str) -> NodeType: ...
-    @overload
-    def __getitem__(self, name: EdgeName) -> EdgeType: ...
-    def __getitem__(self, name: str | EdgeName) -> NodeType | EdgeType:
-        """Returns a node type, by its name, or an edge type, by source, name and target. Errors: `UsageError`."""
-        found = self._node_types.get(name) if isinstance(name, str) else self._edge_types.get(name)
-        if found is None:
-            raise UsageError(f"no type {name!r}, expected one of {self.node_types + self.edge_types}")
-        return found
 
     def to_pyg(self) -> HeteroData:
         """Returns the whole graph as one `torch_geometric.data.HeteroData`.
@@ -198,6 +30,3 @@ class TypedGraph(DataSet):
         from plimsoll.data.to_pyg import to_hetero_data
 
         return to_hetero_data(self)
-
-    def _text(self) -> str:
-        return f"{len(self.node_types)} node types, {len(self.edge_types)} edge types"
