@@ -1,29 +1,18 @@
 #include "memory/enforce.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 
 #include "base/mutex.h"
 #include "base/units.h"
 #include "memory/c_heap.h"
 #include "memory/meter.h"
+#include "memory/stack_bytes.h"
 
 namespace plimsoll {
 namespace {
 
 constexpr int64_t kUntouched = 16 * kMiB;
 constexpr int64_t kPageCache = 64 * kMiB;
-
-// Returns the stack size of the next thread, whether or not its pages are touched.
-int64_t stack_bytes() {
-  pthread_attr_t attributes;
-  size_t bytes = 8 * kMiB;
-  if (pthread_attr_init(&attributes) != 0) return static_cast<int64_t>(bytes);
-  pthread_attr_getstacksize(&attributes, &bytes);
-  pthread_attr_destroy(&attributes);
-  return static_cast<int64_t>(bytes);
-}
 
 // The state of the Enforcement that lives and of threads that it did not count.
 Mutex enforce_mutex;

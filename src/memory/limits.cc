@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
+#include <thread>
 
 #include "base/units.h"
 #include "memory/cgroup.h"
 #include "memory/meter.h"
+#include "memory/stack_bytes.h"
 
 namespace plimsoll {
 namespace {
@@ -43,13 +45,19 @@ void add_cgroups(const std::string& root, int64_t own, std::vector<Limit>& limit
       limits.push_back({group.name(), *limit, std::max<int64_t>(group.anonymous() - own, 0)});
 }
 
-void add_rlimits(std::vector<Limit>& limits) {
-  for (const auto& [name, resource] :
-       {std::pair{"RLIMIT_DATA", RLIMIT_DATA}, std::pair{"RLIMIT_AS", RLIMIT_AS}}) {
+// The limits of the shell count address space: stacks of threads and, in RLIMIT_AS, also programs, libraries
+// and the heap that glibc reserves for each thread (HEAP_MAX_SIZE in malloc/arena.c).
+void add_rlimits(std::vector<Limit>& limits, int64_t own) {
+  constexpr int64_t kHeapBytes = 64 * kMiB;
+  const int64_t threads = std::max(1U, std::thread::hardware_concurrency());
+  const int64_t mapped = product(read_field("/proc/self/status", "VmSize"), kKiB).value_or(own);
+  const auto add = [&](const char* name, auto resource, int64_t reserved) {
     rlimit limit{};
     if (getrlimit(resource, &limit) == 0 && limit.rlim_cur < static_cast<rlim_t>(kNoLimit))
-      limits.push_back({name, static_cast<int64_t>(limit.rlim_cur)});
-  }
+      limits.push_back({name, static_cast<int64_t>(limit.rlim_cur), reserved});
+  };
+  add("RLIMIT_DATA", RLIMIT_DATA, threads * stack_bytes());
+  add("RLIMIT_AS", RLIMIT_AS, threads * (stack_bytes() + kHeapBytes) + std::max<int64_t>(mapped - own, 0));
 }
 
 }  // namespace
@@ -59,7 +67,7 @@ std::vector<Limit> find_limits(const std::string& root) {
   const int64_t own = process_memory().anonymous;
   add_slurm(limits);
   add_cgroups(root, own, limits);
-  add_rlimits(limits);
+  add_rlimits(limits, own);
   const std::string meminfo = root + "/proc/meminfo";
   const auto total = product(read_field(meminfo, "MemTotal"), kKiB);
   const auto available = product(read_field(meminfo, "MemAvailable"), kKiB);

@@ -10,8 +10,10 @@ namespace plimsoll {
 struct Limit {
   /// Examples: "SLURM_MEM_PER_NODE", "cgroup v1 /slurm/job_7", "RLIMIT_DATA", "MemAvailable".
   std::string source;
-  int64_t bytes = 0;   ///< The limit itself.
-  int64_t others = 0;  ///< The part of it that other processes hold.
+  int64_t bytes = 0;  ///< The limit itself.
+  /// The part of it that other processes hold or, for the limits of the shell, address space of no use for
+  /// data, such as stacks of threads.
+  int64_t others = 0;
   int64_t usable() const { return bytes - others; }
 };
 

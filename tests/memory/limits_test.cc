@@ -8,6 +8,8 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "base/units.h"
 #include "memory/meter.h"
@@ -163,6 +165,19 @@ TEST_F(Limits, ALimitOfTheShellIsFound) {
   if (::setrlimit(RLIMIT_DATA, &limited) != 0) GTEST_SKIP() << "a lower hard limit is set";
   EXPECT_EQ(find("RLIMIT_DATA")->bytes, int64_t{1} << 59);
   ::setrlimit(RLIMIT_DATA, &before);
+}
+
+TEST_F(Limits, ALimitOfAddressSpaceLeavesStacksToThreads) {
+  const int64_t stacks = int64_t{std::thread::hardware_concurrency()} * (int64_t{1} << 20);
+  for (const auto& [name, resource] :
+       {std::pair{"RLIMIT_DATA", RLIMIT_DATA}, std::pair{"RLIMIT_AS", RLIMIT_AS}}) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(resource, &before), 0);
+    const rlimit limited{rlim_t{1} << 59, before.rlim_max};
+    if (::setrlimit(resource, &limited) != 0) GTEST_SKIP() << "a lower hard limit is set";
+    EXPECT_GE(find(name)->others, stacks) << name;
+    ::setrlimit(resource, &before);
+  }
 }
 
 TEST_F(Limits, AnEmptySystemGivesNone) {
