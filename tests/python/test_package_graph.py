@@ -133,6 +133,17 @@ for asked in (graph.to_pyg, graph.stores, lambda: graph.sampler([3]), lambda: it
     assert out.startswith("5") and out.count("pip install torch") == 5
 
 
+def test_to_pyg_of_more_than_the_memory_there_is_says_how_much_it_takes(small, monkeypatch):
+    from plimsoll.data import to_pyg
+
+    graph = small()
+    monkeypatch.setattr(to_pyg, "available_memory", lambda: 24 * 4 + 4 * 4 * 2)  # Features are u8 here, and widened.
+    graph.to_pyg()
+    monkeypatch.setattr(to_pyg, "available_memory", lambda: 127)
+    with pytest.raises(plimsoll.BudgetExceeded, match="4 nodes and 4 edges takes 128 bytes, and 127 are available"):
+        graph.to_pyg()
+
+
 def test_to_pyg_copies_no_features(tmp_path):
     pytest.importorskip("torch_geometric")
     plimsoll.simulate.graph(tmp_path / "graph", nodes=200_000, degree=1, features=256)

@@ -31,7 +31,8 @@ class Graph(GraphColumns):
         PyG's loaders. If the graph has `edge_id`, column e is the edge with number e, as in the `Data` that the graph
         was made from, and edge columns are copies.
 
-        Errors: `UsageError` for a closed data set; `MissingPackage` without torch or PyTorch Geometric.
+        Errors: `BudgetExceeded`, with the bytes needed, if the system has less memory available; `UsageError` for a
+        closed data set; `MissingPackage` without torch or PyTorch Geometric.
         """
         from plimsoll.data.to_pyg import to_giant_data
 

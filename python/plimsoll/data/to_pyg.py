@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +11,7 @@ from numpy.typing import NDArray
 
 from plimsoll.data.graph_columns import SPLITS, GraphColumns
 from plimsoll.data.graph_view import GraphView
-from plimsoll.errors import MissingPackage, UsageError
+from plimsoll.errors import BudgetExceeded, MissingPackage, UsageError
 
 if TYPE_CHECKING:
     import torch
@@ -68,6 +70,7 @@ def to_giant_data(graph: GraphColumns) -> Data:
             return column("x")
         return torch.from_numpy(graph.x_rows(0, graph.num_nodes))
 
+    _require_memory(graph)
     degrees = graph.tensor("indptr").diff()
     edge_index = torch.empty(2, graph.num_edges, dtype=torch.int64)
     neighbours, nodes = edge_index if graph.direction == "in" else reversed(edge_index.unbind())
@@ -87,6 +90,29 @@ def to_giant_data(graph: GraphColumns) -> Data:
     if data.x is None:
         data.num_nodes = graph.num_nodes
     return data
+
+
+def _require_memory(graph: GraphColumns) -> None:
+    # edge_index, the numbers of one end while it is made, and what is copied.
+    needed = 24 * graph.num_edges
+    if graph._mapping.has_column("edge_id"):
+        needed += 16 * graph.num_edges
+    if graph.num_node_features and graph.features_dtype != "f32":
+        needed += 4 * graph.num_nodes * graph.num_node_features
+    if needed > (free := available_memory()):
+        raise BudgetExceeded(
+            f"to_pyg: a Data of {graph.num_nodes:,} nodes and {graph.num_edges:,} edges takes {needed:,} bytes, and "
+            f"{free:,} are available; use plimsoll.NeighborLoader, or the stores of Graph.stores(), which read the files"
+        )
+
+
+def available_memory() -> int:
+    """Returns the bytes that this system can give without swapping: MemAvailable of Linux."""
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        name, value = line.split(":")
+        if name == "MemAvailable":
+            return int(value.split()[0]) * 1024
+    return sys.maxsize
 
 
 def places_of(numbers: torch.Tensor) -> torch.Tensor:
