@@ -29,6 +29,9 @@ const Json& list_at(const Json& json, const char* key) {
 
 Json read_run_manifest(const fs::path& run) {
   const fs::path path = run / "manifest.json";
+  if (!fs::exists(run))
+    throw InputError("no such folder: " + run.string() +
+                     ", expected a run; name the folder of `train --run`");
   if (!fs::exists(path))
     throw InputError(run.string() + ": not a run: it has no manifest.json; name the folder of `train --run`");
   Json manifest = parse_json(read_text(path));

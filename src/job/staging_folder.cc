@@ -6,15 +6,14 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "store/no_data_set.h"
 
 namespace plimsoll {
 namespace fs = std::filesystem;
 
 std::string ending_of_copies(const fs::path& data, FileSystem& files) {
   const fs::path manifest = data / "manifest.json";
-  if (!files.exists(manifest))
-    throw InputError(data.string() +
-                     ": not a data set: it has no manifest.json; `plimsoll ingest can` makes one");
+  if (!files.exists(manifest)) throw no_data_set(data);
   const std::string text = read_text(manifest, files);
   Hasher hasher;
   hasher.add(text.data(), text.size());

@@ -11,6 +11,7 @@
 #include "base/version.h"
 #include "io/file.h"
 #include "store/data_kind.h"
+#include "store/no_data_set.h"
 
 namespace plimsoll {
 namespace {
@@ -34,9 +35,7 @@ std::string kind_of(const std::filesystem::path& folder) {
 
 Json read_manifest(const std::filesystem::path& folder, Charge& charge) {
   const std::filesystem::path path = folder / "manifest.json";
-  if (!std::filesystem::exists(path))
-    throw InputError(folder.string() +
-                     ": not a data set: it has no manifest.json; `plimsoll ingest can` makes one");
+  if (!std::filesystem::exists(path)) throw no_data_set(folder);
   std::error_code unknown;
   const auto size = std::filesystem::file_size(path, unknown);
   // The text exists twice while it grows.

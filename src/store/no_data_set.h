@@ -1,0 +1,12 @@
+#pragma once
+
+#include <filesystem>
+
+#include "base/error.h"
+
+namespace plimsoll {
+
+/// Returns the error for a path without a manifest: that it does not exist, is a file, or is another folder.
+InputError no_data_set(const std::filesystem::path& folder);
+
+}  // namespace plimsoll
