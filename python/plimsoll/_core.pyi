@@ -210,6 +210,7 @@ class NodeTableOptions:
     header: bool | None
     missing: float | None
     feature_layout: tuple[str, list[int]]
+    link: bool
     id: str
     label: str
     split: str

@@ -127,6 +127,7 @@ void bind_graph_options(nb::module_& module) {
       .def_rw("features", &NodeTableOptions::features)
       .def_rw("unlabelled", &NodeTableOptions::unlabelled)
       .def_rw("feature_array", &NodeTableOptions::feature_array)
+      .def_rw("link", &NodeTableOptions::link)
       .def_rw("label_array", &NodeTableOptions::label_array);
   nb::class_<GraphIngestOptions> graph(module, "GraphOptions");
   graph.def(nb::init<>())

@@ -132,6 +132,8 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
                    "Read node features from .npy or .npz, numbers [V, F], or with --dtype and --shape from a "
                    "file without a header")
       ->type_name("FILE");
+  group->add_flag("--link", nodes.link,
+                  "Link --features into the graph instead of copying them; the file must then not change");
   CLI::Option* const dtype = group
                                  ->add_option("--dtype", nodes.feature_layout.dtype,
                                               "Type of the numbers in --features: f32, f16, ...")

@@ -93,6 +93,10 @@ void GraphWriter::append_x(std::span<const float> values, int64_t features) {
   narrow_x_.look_at(values, features);
 }
 
+void GraphWriter::link_x(const std::filesystem::path& array, const std::function<void()>& tick) {
+  linked_x_ = link_column(array, set_.path() / "x.npy", tick);
+}
+
 void GraphWriter::append_y(std::span<const int64_t> classes) {
   column<int64_t>(y_.writer, "y").append(classes);
   y_.rows += static_cast<int64_t>(classes.size());
@@ -134,6 +138,10 @@ void GraphWriter::require_counts() const {
   require(edge_attr_, edges_, "edge_attr");
   require(edge_id_, edges_, "edge_id");
   require(x_, nodes_, "x");
+  if (linked_x_ && linked_x_->shape.rows() != nodes_)
+    throw Failure(
+        fmt::format("a graph was linked to {} rows of 'x', expected {}; this is an error of the program",
+                    linked_x_->shape.rows(), nodes_));
   require(y_, nodes_, "y");
   require(node_id_, nodes_, "node_id");
   require(name_ptr_, nodes_, "node_name");
@@ -142,14 +150,23 @@ void GraphWriter::require_counts() const {
 void GraphWriter::publish(const GraphTables& tables, Json provenance) {
   if (indices_.writer == nullptr) append_indices(std::span<const uint32_t>{});
   require_counts();
-  const Json narrow = x_.writer == nullptr ? Json() : narrow_x_.store(set_, "x");
+  Json narrow = x_.writer == nullptr ? Json() : narrow_x_.store(set_, "x");
+  Json columns = Json::object();
+  if (linked_x_) {
+    narrow = linked_x_->narrow;
+    columns["x"] = {{"file", "x.npy"},
+                    {"dtype", linked_x_->shape.dtype},
+                    {"shape", linked_x_->shape.shape},
+                    {"xxh3", linked_x_->checksum},
+                    {"link", linked_x_->how}};
+  }
   Json manifest = {{"kind", kGraphKind},
                    {"format_version", 0},
                    {"nodes", nodes_},
                    {"edges", edges_},
                    {"direction", tables.direction},
                    {"classes", tables.classes},
-                   {"columns", Json::object()},
+                   {"columns", std::move(columns)},
                    {"features", {{"node", tables.node_features}, {"edge", tables.edge_features}}},
                    {"class_names", tables.class_names}};
   if (!narrow.is_null()) manifest["narrow"] = {{"x", narrow}};

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +11,7 @@
 
 #include "base/words.h"
 #include "store/data_set.h"
+#include "store/linked_column.h"
 #include "store/narrow_column.h"
 #include "store/row_values.h"
 
@@ -60,6 +63,8 @@ class GraphWriter {
   /// Appends the user's numbers of the next edges. Each of 0 .. E-1 must occur once.
   void append_edge_id(std::span<const int64_t> ids);
   void append_x(std::span<const float> values, int64_t features);
+  /// Links a .npy file as x instead of appending rows (linked_column.h).
+  void link_x(const std::filesystem::path& array, const std::function<void()>& tick);
   /// Sets the stored type of x, if it is not f32. Call it before the first append_x().
   void store_x(const StoredAs& as) { narrow_x_ = NarrowColumn(as); }
   void append_y(std::span<const int64_t> classes);
@@ -89,6 +94,7 @@ class GraphWriter {
 
   DataSetWriter set_;
   NarrowColumn narrow_x_;
+  std::optional<LinkedColumn> linked_x_;
   NpyWriter& indptr_;
   Counted indices_, edge_weight_, edge_attr_, edge_id_, x_, y_, node_id_, name_ptr_;
   NpyWriter* names_ = nullptr;

@@ -198,3 +198,82 @@ def test_edges_of_any_whole_type(ingest, tmp_path):
     _, columns, error = ingest("--edges", tmp_path / "edges.npy", "--weight", tmp_path / "w.npy")
     np.testing.assert_array_equal(columns["edge_weight"], np.array([0.1, 0.2, 0.3], np.float32))
     assert "w.npy: holds numbers of type '<f8'" in error
+
+
+def test_standard_input_and_pipes(ingest, bin_dir, tmp_path):
+    text = b"src,dst\n0,1\n1,2\n"
+    for name in ("-", "/dev/stdin"):
+        for data in (text, gzip.compress(text)):
+            summary, columns, _ = ingest("--edges", name, stdin=data)
+            assert (summary["headers"], edges_of(columns)) == (1, [(0, 1), (1, 2)])
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert [source["source"] for source in manifest["provenance"]["sources"]] == ["stdin"]
+    assert ingest("--edges", "-", stdin=b"0 1\n1 x\n", code=3).startswith("plimsoll: stdin:2:3: found 'x'")
+    nodes = write(tmp_path / "nodes.csv", "id,x\n0,5\n1,6\n2,7\n")
+    script = ("exec $PLIMSOLL ingest graph --edges <(echo 0 1; echo 1 2) --nodes <(cat $NODES) --node-features x "
+              "--out $OUT --force")
+    subprocess.run(["bash", "-c", script], check=True, capture_output=True,
+                   env={"PLIMSOLL": bin_dir / "plimsoll", "NODES": nodes, "OUT": tmp_path / "out", "PATH": "/bin:/usr/bin"})
+    assert np.load(tmp_path / "out" / "x.npy").ravel().tolist() == [5, 6, 7]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["nodes.csv", "out"]  # The copies are gone.
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.uint8, np.int8])
+def test_linked_features_are_those_of_the_file(ingest, bin_dir, line, tmp_path, dtype):
+    x = np.random.default_rng(0).integers(0, 100, (3, 5)).astype(dtype)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", np.array([0, 1, 0]))
+    arrays = ["--features", tmp_path / "x.npy", "--labels", tmp_path / "y.npy"]
+    _, columns, _ = ingest(*line, *arrays, "--link")
+    np.testing.assert_array_equal(columns["x"], x)
+    assert columns["y"].tolist() == [0, 1, 0]
+    linked = tmp_path / "out" / "x.npy"
+    assert linked.samefile(tmp_path / "x.npy") and not linked.is_symlink()
+    column = json.loads((tmp_path / "out" / "manifest.json").read_text())["columns"]["x"]
+    assert column["link"] == "hard"
+    verify = [bin_dir / "plimsoll", "verify", tmp_path / "out"]
+    assert b"whole" in subprocess.run(verify, check=True, capture_output=True).stdout
+    with (tmp_path / "x.npy").open("r+b") as file:  # A change of the file is found.
+        file.seek(-1, 2)
+        file.write(b"\x01")
+    assert subprocess.run(verify, capture_output=True).returncode == 3
+
+
+def test_features_on_another_file_system_are_linked_by_name(ingest, line, tmp_path):
+    import os
+    import tempfile
+
+    if os.stat("/dev/shm").st_dev == tmp_path.stat().st_dev:
+        pytest.skip("/dev/shm is the file system of the tests")
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        np.save(f"{folder}/x.npy", np.ones((3, 2), np.float32))
+        ingest(*line, "--features", f"{folder}/x.npy", "--link")
+        assert (tmp_path / "out" / "x.npy").readlink().as_posix() == f"{folder}/x.npy"
+        column = json.loads((tmp_path / "out" / "manifest.json").read_text())["columns"]["x"]
+        assert column["link"] == "symbolic"
+
+
+def test_features_that_cannot_be_linked_are_refused(ingest, line, tmp_path):
+    for name, array in (("f64", np.ones((3, 2))), ("fortran", np.asfortranarray(np.ones((3, 2), np.float32))),
+                        ("nan", np.full((3, 2), np.nan, np.float32))):
+        np.save(tmp_path / f"{name}.npy", array)
+        assert f"{name}.npy" in ingest(*line, "--features", tmp_path / f"{name}.npy", "--link", code=3)
+    np.save(tmp_path / "x.npy", np.ones((3, 2), np.float32))
+    for more in (["--order", "degree"], ["--ids", "sparse"], ["--features-dtype", "f16"], ["--missing", 0]):
+        assert "--link" in ingest(*line, "--features", tmp_path / "x.npy", "--link", *more, code=2)
+
+
+def test_a_folder_that_does_not_exist_is_said_to_be_missing(bin_dir, tmp_path):
+    for name, found in (("nowhere", "no such folder: "), ("file", "is a file"), ("empty", "has no manifest.json")):
+        (tmp_path / "file").write_text("")
+        (tmp_path / "empty").mkdir(exist_ok=True)
+        done = subprocess.run([bin_dir / "plimsoll", "inspect", tmp_path / name], capture_output=True, text=True)
+        assert done.returncode == 3 and found in done.stderr
+
+
+@pytest.mark.parametrize("limit", ["-v", "-d"])
+def test_limits_of_the_shell_leave_room_for_threads(bin_dir, line, tmp_path, limit):
+    command = f"ulimit {limit} 400000; exec $PLIMSOLL ingest graph --edges {line[1]} --out $OUT --threads 8 --json"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True,
+                          env={"PLIMSOLL": bin_dir / "plimsoll", "OUT": tmp_path / "out", "PATH": "/bin"})
+    assert done.returncode == 0, done.stderr

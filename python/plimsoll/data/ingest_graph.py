@@ -29,6 +29,7 @@ def graph(
     features: PathLike | None = None,
     dtype: str = "",
     shape: Iterable[int] = (),
+    link: bool = False,
     labels: PathLike | None = None,
     splits: Mapping[str, PathLike] = MappingProxyType({}),
     layout: GraphLayout = GraphLayout(),
@@ -49,6 +50,7 @@ def graph(
       `self_loops`: `keep`, `drop` or `add`.
     - `nodes`: a `NodeTable` with one row per node.
     - `features`: a .npy or .npz file, numbers [V, F]; with `dtype` ("f32", ...) and `shape` a file without a header.
+      `link`: link a .npy file into the graph instead of copying it; the file must then not change.
       `labels`: a .npy or .npz file, whole numbers [V], -1 or NaN for none.
     - `splits`: files of IDs, or masks of bool [V], by split: `{"train": file, "valid": file, "test": file}`, or fewer.
     - `layout`: a `GraphLayout`: IDs, direction, order of nodes and type of features.
@@ -67,6 +69,7 @@ def graph(
     if nodes is not None:
         instance_of("nodes", nodes, NodeTable).set_options(options)
     options.nodes.feature_array, options.nodes.label_array = _path(features), _path(labels)
+    options.nodes.link = link
     options.nodes.feature_layout = (dtype, [int(size) for size in shape])
     if unknown := [name for name in splits if name not in SPLITS]:
         raise UsageError(f"splits: found {unknown[0]!r}, expected {', '.join(SPLITS)}")

@@ -9,6 +9,7 @@
 #include "ingest/graph/graph_build.h"
 #include "ingest/graph/graph_options.h"
 #include "ingest/text/source_hashes.h"
+#include "ingest/text/spool.h"
 #include "store/output.h"
 
 namespace plimsoll {
@@ -61,11 +62,9 @@ Json merged_sources(const std::vector<ShardFolder>& shards, const EdgeList& list
   return edges;
 }
 
-}  // namespace
-
-GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphProgress& progress,
+// Ingests inputs that can be read more than once.
+GraphIngestResult ingest_files(const GraphIngestOptions& options, const GraphProgress& progress,
                                FileSystem& files) {
-  if (!options.shard.is_all()) return make_edge_shard(options, progress, files);
   const EdgeList edges(options.edges);
   std::vector<fs::path> sources = edges.edge_files();
   for (const auto& more : {edges.value_files(), node_files(options)})
@@ -76,6 +75,30 @@ GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphPro
   for (const auto& notes : {edges.notes(), NodeTable(options.nodes).notes()})
     std::ranges::for_each(notes, options.note);
   return build_graph(options, edges, nullptr, provenance, progress, files);
+}
+
+}  // namespace
+
+GraphIngestResult ingest_graph(const GraphIngestOptions& options, const GraphProgress& progress,
+                               FileSystem& files) {
+  if (!options.shard.is_all()) return make_edge_shard(options, progress, files);
+  Spool spool(options.out, files);
+  GraphIngestOptions copied = options;
+  NodeTableOptions& nodes = copied.nodes;
+  const auto copy = [&](fs::path& path) {
+    if (!path.empty()) spool.copy(path, [&] { progress("hashes", 0, 0); });
+  };
+  std::ranges::for_each(copied.edges.files, copy);
+  std::ranges::for_each(copied.splits, copy);
+  for (fs::path* const path : {&nodes.table, &nodes.feature_array, &nodes.label_array}) copy(*path);
+  copied.note = [&](const std::string& note) { options.note(spool.shown(note)); };
+  try {
+    return ingest_files(copied, progress, files);
+  } catch (const InputError& error) {
+    throw InputError(spool.shown(error.what()));
+  } catch (const UsageError& error) {
+    throw UsageError(spool.shown(error.what()));
+  }
 }
 
 Merged merge_graph(const MergeRequest& request) {

@@ -330,6 +330,7 @@ void GraphBuild::write_ids() {
 }
 
 void GraphBuild::write_rows() {
+  if (options_.nodes.link) writer_.link_x(options_.nodes.feature_array, scratch_.tick);
   if (table_.exists()) {
     if (!table_.has_ids() && !in_order()) {  // Row r belongs to ID r.
       row_of_ = scratch_.sort("row_of", GraphScratch::kNodes, sizeof(uint32_t), table_.rows());
@@ -357,6 +358,11 @@ void GraphBuild::write_rows() {
 GraphIngestResult GraphBuild::run(const Json& provenance) {
   for (const Json& source : provenance.at("sources"))
     result_.source_bytes += source.at("bytes").get<int64_t>();
+  if (options_.nodes.link && (!in_order() || options_.features_dtype != "auto"))
+    throw UsageError(
+        "--link: keeps the rows and type of --features, which need --order none, --features-dtype auto and "
+        "IDs "
+        "0 .. V-1; leave --link out");
   scan_table();
   require_single_rows();
   settle_dense();

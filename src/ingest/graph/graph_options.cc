@@ -46,6 +46,7 @@ Json to_json(const GraphIngestOptions& options, const Shown& shown) {
   if (nodes.header) json["nodes_header"] = *nodes.header;
   if (!nodes.feature_layout.dtype.empty())
     json["feature_layout"] = {{"dtype", nodes.feature_layout.dtype}, {"shape", nodes.feature_layout.shape}};
+  if (nodes.link) json["link"] = true;
   if (nodes.missing) json["missing"] = *nodes.missing;
   return json;
 }
@@ -111,6 +112,7 @@ GraphIngestOptions read_graph_inputs(const Json& inputs) {
     nodes.feature_layout.dtype = inputs.at("feature_layout").at("dtype").get<std::string>();
     nodes.feature_layout.shape = inputs.at("feature_layout").at("shape").get<std::vector<int64_t>>();
   }
+  nodes.link = inputs.value("link", false);
   if (inputs.contains("missing")) nodes.missing = inputs.at("missing").get<float>();
   for (size_t split = 0; split < options.splits.size(); ++split)
     options.splits[split] = inputs.at("splits").at(split).get<std::string>();

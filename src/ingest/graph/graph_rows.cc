@@ -22,7 +22,7 @@ class RowColumns {
   RowColumns(const NodeTable& table, GraphWriter& writer) : table_(table), writer_(writer) {}
 
   void add(int64_t node, const float* x, int64_t y, int split) {
-    if (table_.width() > 0)
+    if (table_.has_features())
       writer_.append_x(std::span(x, table_.width()), static_cast<int64_t>(table_.width()));
     if (table_.has_labels()) writer_.append_y(std::span<const int64_t>(&y, 1));
     if (split >= 0) writer_.append_split(static_cast<size_t>(split), std::span<const int64_t>(&node, 1));

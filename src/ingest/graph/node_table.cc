@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "ingest/text/characters.h"
+#include "io/file_ending.h"
 #include "io/input_stream.h"
 #include "memory/heap_bytes.h"
 
@@ -122,7 +123,18 @@ bool NodeTable::has_header(size_t id) const {
   return true;
 }
 
+// Refuses options that would change linked features.
+void NodeTable::require_linkable() const {
+  if (has_ids() || !options_.features.empty() || lower_ending(options_.feature_array) != ".npy" ||
+      !options_.feature_layout.dtype.empty() || options_.missing)
+    throw UsageError(
+        "--link: expected --features FILE.npy, and neither --nodes, --dtype nor --missing, which need a "
+        "copy; "
+        "leave --link out");
+}
+
 void NodeTable::open_arrays() {
+  if (options_.link) require_linkable();
   const auto require_rows = [&](const NumberArray& array, const std::filesystem::path& path) {
     const int64_t found = array.rows();
     if (rows_ >= 0 && found != rows_)
@@ -298,7 +310,7 @@ void NodeTable::read_features(const LineReader& lines, const std::vector<std::st
 }
 
 void NodeTable::read_array_row(int64_t r, Row& row) const {
-  if (!options_.feature_array.empty()) {
+  if (!options_.feature_array.empty() && !options_.link) {
     row.x.resize(names_.size());
     features_.copy_row(r, row.x);
     if (options_.missing)

@@ -31,6 +31,7 @@ struct NodeTableOptions {
   std::string unlabelled = {};               ///< Additional label that means none, like empty fields and -1.
   std::filesystem::path feature_array = {};  ///< Numbers [V, F] (number_array.h).
   RawArray feature_layout = {};              ///< Type and shape of feature_array if it has no header.
+  bool link = false;                         ///< Features are linked, not read as rows.
   std::filesystem::path label_array = {};    ///< Whole numbers [V] or [V, 1], -1 or NaN for unlabelled.
 };
 
@@ -48,6 +49,8 @@ class NodeTable {
   int64_t rows() const { return rows_; }
   /// Features per node, F.
   size_t width() const { return names_.size(); }
+  /// Whether rows have features: they are not linked.
+  bool has_features() const { return width() > 0 && !options_.link; }
   bool has_labels() const { return !options_.label.empty() || !options_.label_array.empty(); }
   bool has_splits() const { return !options_.split.empty(); }
   const std::vector<std::string>& feature_names() const { return names_.all(); }
@@ -88,6 +91,7 @@ class NodeTable {
   bool next_row(LineReader& lines, std::string_view& line) const;
   void read_features(const LineReader& lines, const std::vector<std::string_view>& fields, Row& row) const;
   void open_arrays();
+  void require_linkable() const;
   void add_label(std::string label);
   void number_classes();
   bool is_unlabelled(std::string_view label) const;

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "io/new_folder.h"
+
+namespace plimsoll {
+
+/// Copies of inputs that can be read only once, such as pipes and standard input, in a temporary folder next
+/// to the output, which is removed with this object. Not thread-safe. Errors: Failure (disk), and those of
+/// `tick`.
+class Spool {
+ public:
+  explicit Spool(std::filesystem::path out, FileSystem& files) : out_(std::move(out)), files_(files) {}
+
+  /// Replaces the path of a pipe or device, or "-" for standard input, by that of a copy. `tick` is called
+  /// for each chunk, and may throw to stop.
+  void copy(std::filesystem::path& input, const std::function<void()>& tick);
+  /// Returns a message with the names of the inputs instead of those of their copies.
+  std::string shown(std::string message) const;
+
+ private:
+  std::filesystem::path out_;
+  FileSystem& files_;
+  std::optional<NewFolder> folder_;
+  int copies_ = 0;
+};
+
+}  // namespace plimsoll
