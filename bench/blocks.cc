@@ -78,6 +78,6 @@ int main(int argc, char** argv) {
   measure("graph_set", GraphSetSource(argv[1]));
   const FramesView frames(argv[2]);
   WindowOptions options;
-  options.features = "compat";
+  options.features = WindowFeatures::compat;
   measure("frames", *open_windows(frames, options));
 }

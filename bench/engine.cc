@@ -73,15 +73,15 @@ struct Work {
 std::unique_ptr<GraphModel> make_classifier(const std::string& name, const BlockSource& source) {
   if (const size_t dash = name.find('-'); dash != std::string::npos)
     return std::make_unique<Gnn>(
-        GnnOptions{.conv = name.substr(0, dash),
+        GnnOptions{.conv = parse_word<ConvKind>(name.substr(0, dash), "model"),
                    .in_features = source.node_features(),
                    .edge_features = source.edge_features(),
                    .num_ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1,
                    .layers = std::stoll(name.substr(dash + 1))},
         1);
   Recipe recipe;
-  apply_preset(recipe.gat, name);
-  recipe.gat.edge_features = false;
+  apply_preset(recipe.gat, parse_word<ModelPreset>(name, "model"));
+  recipe.gat.use_edge_features = false;
   return make_gat(recipe, source);
 }
 
@@ -89,7 +89,7 @@ Work make_work(const std::string& name, const BlockSource& source, bool taught) 
   Work work;
   if (name.starts_with("vgae-")) {
     Recipe recipe;
-    apply_preset(recipe.vgae, name.substr(5));
+    apply_preset(recipe.vgae, parse_word<ModelPreset>(name.substr(5), "model"));
     work.autoencoder = make_vgae(recipe, source);
     work.objective = std::make_unique<Reconstruction>(*work.autoencoder);
     return work;
@@ -140,7 +140,7 @@ MemoryPlan plan_slab(const BlockSource& source, std::span<const GraphShape> shap
                     .seed = 1,
                     .epochs = 1,
                     .batch_size = std::stoll(arguments.at("--batch")),
-                    .recompute = arguments.at("--recompute") == "on" ? "on" : "off"});
+                    .recompute = parse_word<GradientCheckpointing>(arguments.at("--recompute"), "--recompute")});
 }
 
 void run(const std::string& graphs, std::map<std::string, std::string> arguments) {

@@ -35,7 +35,7 @@ double pass(const WindowSource& source, const std::vector<int64_t>& order, Graph
 void measure(const FramesView& frames, const std::string& features) {
   const double opening = processor_seconds();
   WindowOptions options;
-  options.features = features;
+  options.features = parse_word<WindowFeatures>(features, "features");
   const auto source = open_windows(frames, options);
   const double opened = processor_seconds() - opening;
   std::vector<int64_t> order(static_cast<size_t>(source->graphs()));

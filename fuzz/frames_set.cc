@@ -9,9 +9,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const FramesView view(folder);
     expect(!view.identity().empty(), "a set has an identity");
     is_whole(folder);
-    const WindowOptions compat{"compat", 4, 3};
-    const WindowOptions behaviour{"behaviour", 4, 3};
-    const WindowOptions by_time{"behaviour", 1'000'000, 700'000, WindowUnit::nanoseconds};
+    const WindowOptions compat{WindowFeatures::compat, 4, 3};
+    const WindowOptions behaviour{WindowFeatures::behaviour, 4, 3};
+    const WindowOptions by_time{WindowFeatures::behaviour, 1'000'000, 700'000, WindowUnit::nanoseconds};
     for (const WindowOptions& options : {compat, behaviour, by_time})
       succeeds([&] { expect_sound_graphs(*open_windows(view, options), true); });
   });

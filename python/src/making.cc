@@ -118,8 +118,11 @@ void bind_windows_options(nb::module_& module) {
       .def_rw("force", &WindowsSetOptions::force)
       .def_rw("threads", &WindowsSetOptions::threads)
       .def_prop_rw(
-          "features", [](const WindowsSetOptions& self) { return self.windows.features; },
-          [](WindowsSetOptions& self, std::string features) { self.windows.features = std::move(features); })
+          "features",
+          [](const WindowsSetOptions& self) { return std::string(word_of(self.windows.features)); },
+          [](WindowsSetOptions& self, const std::string& word) {
+            self.windows.features = parse_word<WindowFeatures>(word, "features");
+          })
       .def_prop_rw(
           "vocabulary_from", [](const WindowsSetOptions& self) { return self.windows.learn_from.splits; },
           [](WindowsSetOptions& self, std::vector<std::string> splits) {

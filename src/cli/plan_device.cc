@@ -58,9 +58,9 @@ PlansDevice device_of_plan(const PlanOptions& options, int threads) {
   }
   const bool is_present = device.index < find_cuda_devices().count;
   if (!is_present && device.kind == Kind::automatic) return {};
-  const bool runs_blocks = options.mode == "measured" || options.mode == "trial";
+  const bool runs_blocks = options.mode && options.mode != Estimation::from_shapes;
   if (runs_blocks && !is_present)
-    throw UsageError("--mode " + options.mode +
+    throw UsageError("--mode " + std::string(word_of(*options.mode)) +
                      " runs blocks on the GPU, and there is none here: leave it out for a static plan");
   if (!options.table.empty()) throw UsageError("--table has budgets of the CPU: leave out --device");
   if (runs_blocks) return {.open = open_device(options.device, options.ranks, threads)};
@@ -69,7 +69,7 @@ PlansDevice device_of_plan(const PlanOptions& options, int threads) {
                             is_present ? std::optional(cuda_device_bytes(device.index)) : std::nullopt)};
 }
 
-void print_device_plans(const StagePlans& plans, const std::string& mode, bool json) {
+void print_device_plans(const StagePlans& plans, Estimation mode, bool json) {
   const DevicePlan& largest = largest_device_budget(plans);
   if (json) {
     Json found = device_plan_json(largest);
@@ -88,7 +88,7 @@ void print_device_plans(const StagePlans& plans, const std::string& mode, bool j
                    std::to_string(plan.device->blocks), format_bytes(plan.device->range)});
       fmt::print("{}\nthe stage that needs most:\n", table.text());
     }
-    print(largest, mode == "static");
+    print(largest, mode == Estimation::from_shapes);
   }
   require_feasible(largest);
 }

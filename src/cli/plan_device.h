@@ -22,6 +22,6 @@ PlansDevice device_of_plan(const PlanOptions& options, int threads);
 
 /// Prints the memory that the stages need on a device, found by `mode`; on the host they need at most as much
 /// as without a device. Errors: BudgetTooSmall, after printing, if the budget is too small.
-void print_device_plans(const StagePlans& plans, const std::string& mode, bool json);
+void print_device_plans(const StagePlans& plans, Estimation mode, bool json);
 
 }  // namespace plimsoll

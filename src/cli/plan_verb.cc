@@ -272,8 +272,8 @@ void run_verb(const PlanOptions& options, Exchange*) {
   const PlansDevice device = device_of_plan(options, threads);
   request.device = device.open.get();
   request.device_budget = device.budget;
-  if (!options.mode.empty()) request.recipe.memory.estimation = options.mode;
-  if (device.budget) request.recipe.memory.estimation = "static";
+  if (options.mode) request.recipe.memory.estimation = *options.mode;
+  if (device.budget) request.recipe.memory.estimation = Estimation::from_shapes;
   const std::vector<int64_t> budgets = budgets_of(options.table);
   if (!budgets.empty()) resources.budget_text = std::to_string(budgets.back());
   const FloorParts floor = warm_up_torch(threads);

@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "cli/number_checks.h"
+#include "cli/word_option.h"
 
 namespace plimsoll {
 namespace {
@@ -45,10 +46,9 @@ void add_plan(CLI::App& app, const std::function<void(const PlanOptions&)>& run)
   auto options = std::make_shared<PlanOptions>();
   CLI::App* verb = app.add_subcommand("plan", "Compute the memory a training run needs, without running it");
   add_recipe_and_data(*verb, *options);
-  verb->add_option("--mode", options->mode,
-                   "Choose the estimate: static runs nothing, measured runs a few small blocks and one large "
-                   "one, trial runs the worst of each kind; default: memory.estimation of the recipe")
-      ->check(CLI::IsMember({"static", "measured", "trial"}));
+  add_word_option(*verb, "--mode", options->mode,
+                  "Choose the estimate: static runs nothing, measured runs a few small blocks and one large "
+                  "one, trial runs the worst of each kind; default: memory.estimation of the recipe");
   verb->add_option("--prefetch", options->prefetch, "Number of blocks to read ahead, as for train")
       ->check(CLI::Range(0, 64))
       ->capture_default_str();

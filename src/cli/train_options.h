@@ -51,7 +51,7 @@ struct PlanOptions {
   Resources resources;
   int64_t prefetch = 2;
   int ranks = 1;
-  std::string mode;  ///< Empty: memory.estimation of the recipe.
+  std::optional<Estimation> mode = {};  ///< Empty: memory.estimation of the recipe.
   DeviceOptions device;
   std::vector<std::string>
       table;  ///< Budgets for which models of several sizes are planned; empty: one plan, of the recipe.

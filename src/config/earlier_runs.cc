@@ -3,9 +3,9 @@
 namespace plimsoll {
 
 Recipe with_earlier_rules(Recipe recipe) {
-  recipe.init_target_scale = "model";
+  recipe.init_target_scale = TargetScaleSource::model;
   recipe.split.rule = 1;
-  if (recipe.split.embargo == kAuto) recipe.split.embargo = "1";
+  if (recipe.split.embargo.is_auto()) recipe.split.embargo.text = "1";
   recipe.sampling.exclude_targets = false;
   return recipe;
 }

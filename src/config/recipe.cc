@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -80,11 +81,11 @@ bool is_section(const std::string& key) {
 std::string key_of_section(const std::string& section, std::string_view value, bool is_override) {
   std::string key, text = "...";
   Recipe recipe;
-  visit_recipe(recipe, [&](const std::string& known, auto&, const auto& rule) {
+  visit_recipe(recipe, [&]<typename Value>(const std::string& known, Value&, const auto& rule) {
     if (!key.empty() || !known.starts_with(section + ".")) return;
     key = known;
-    if constexpr (requires { rule.model; })
-      if (fmt::format("|{}|", rule.words).find(fmt::format("|{}|", value)) != std::string::npos) text = value;
+    if constexpr (requires { rule.section; })
+      if (find_word<Value>(value)) text = value;
   });
   return is_override ? key + "=" + text
                      : fmt::format("{}: {{{}: {}}}", section, key.substr(section.size() + 1), text);
@@ -163,12 +164,9 @@ void flatten(const YAML::Node& node, const std::string& prefix, const std::strin
   }
 }
 
-void require_word(const std::string& key, std::string_view words, const Written& written) {
-  if (written.names) throw not_single(key, written);
-  const std::string all = fmt::format("|{}|", words);
-  if (written.text.find('|') == std::string::npos &&
-      all.find(fmt::format("|{}|", written.text)) != std::string::npos)
-    return;
+// Returns the error for a word that is not one of a key's words.
+UsageError wrong_word(const std::string& key, std::span<const std::string_view> words,
+                      const Written& written) {
   const std::string reason =
       key == "training.precision"
           ? " (bf16-mixed and 16-mixed on a GPU; on the CPU other precisions are slower; memory is "
@@ -177,20 +175,30 @@ void require_word(const std::string& key, std::string_view words, const Written&
   // A key without a section may also exist in another system, with other words.
   const bool shared = key.find('.') == std::string::npos;
   const std::string_view instead = shared ? instead_of(key, written.text) : "";
-  throw UsageError(fmt::format("{}: {} is '{}', expected {}{}{}{}", written.where, key, written.text, words,
-                               reason, instead.empty() ? "" : "; instead: ", instead));
+  return UsageError(fmt::format(
+      "{}: {} is '{}', expected {}{}{}{}", written.where, key, written.text, fmt::join(words, "|"), reason,
+      instead.empty() ? nearest_hint(written.text, words) : "; instead: ", instead));
 }
 
-// Translates true and false to on and off where these are the words, and Lightning's 32-true to 32.
-std::string own_word(std::string_view words, const std::string& text) {
-  if (words.ends_with("|on|off") && (text == "true" || text == "false")) return text == "true" ? "on" : "off";
-  return words.starts_with("32|") && text == "32-true" ? "32" : text;
+// YAML reads `on` and `off` as words, and people write true and false.
+void translate_word(GradientCheckpointing, std::string& text) {
+  if (text == "true") text = "on";
+  if (text == "false") text = "off";
 }
+// Lightning has another word for it.
+void translate_word(Precision, std::string& text) {
+  if (text == "32-true") text = "32";
+}
+template <typename Enum>
+void translate_word(Enum, std::string&) {}
 
-void set(const std::string& key, std::string& value, const Choice& choice, Written written) {
-  written.text = own_word(choice.words, written.text);
-  require_word(key, choice.words, written);
-  value = written.text;
+template <typename Enum>
+void set(const std::string& key, Enum& value, const Choice<Enum>&, Written written) {
+  if (written.names) throw not_single(key, written);
+  translate_word(value, written.text);
+  const std::optional<Enum> found = find_word<Enum>(written.text);
+  if (!found) throw wrong_word(key, kWords<Enum>, written);
+  value = *found;
 }
 
 void set(const std::string& key, std::string& value, Text, const Written& written) {
@@ -199,15 +207,17 @@ void set(const std::string& key, std::string& value, Text, const Written& writte
 }
 
 void set(const std::string& key, bool& value, const Flag&, const Written& written) {
-  require_word(key, "true|false", written);
-  value = written.text == "true";
+  if (written.names) throw not_single(key, written);
+  constexpr auto kFlags = std::to_array<std::string_view>({"false", "true"});
+  const auto found = std::ranges::find(kFlags, written.text);
+  if (found == kFlags.end()) throw wrong_word(key, kFlags, written);
+  value = found != kFlags.begin();
 }
 
-template <typename Model>
-void set(const std::string& key, std::string& value, const Preset<Model>& preset, const Written& written) {
-  require_word(key, preset.words, written);
-  apply_preset(preset.model, written.text);
-  value = written.text;
+template <typename Enum, typename Section>
+void set(const std::string& key, Enum& value, const Preset<Section>& preset, const Written& written) {
+  set(key, value, Choice<Enum>{}, written);
+  apply_preset(preset.section, value);
 }
 
 template <typename Number>
@@ -224,18 +234,18 @@ void set(const std::string& key, Number& value, const Range& range, const Writte
   value = *read;
 }
 
-void set(const std::string& key, std::string& value, const AutoOr& range, const Written& written) {
+void set(const std::string& key, AutoOrNumber& value, const AutoOr& range, const Written& written) {
   if (written.names) throw not_single(key, written);
   const Range limits{range.min, range.max};
   double number = 0;
   int64_t whole_number = 0;
   try {
-    if (written.text != kAuto && range.whole) set(key, whole_number, limits, written);
-    if (written.text != kAuto && !range.whole) set(key, number, limits, written);
+    if (written.text != AutoOrNumber::kAuto && range.whole) set(key, whole_number, limits, written);
+    if (written.text != AutoOrNumber::kAuto && !range.whole) set(key, number, limits, written);
   } catch (const UsageError& error) {
     throw UsageError(std::string(error.what()) + ", or auto");
   }
-  value = written.text;
+  value.text = written.text;
 }
 
 void set(const std::string& key, WindowLength& value, const Range& frames, const Written& written) {
@@ -294,6 +304,13 @@ std::string text_of(const std::string& value) {
   text << value;
   return text.c_str();
 }
+template <Worded Enum>
+std::string text_of(const Enum& value) {
+  return text_of(std::string(word_of(value)));
+}
+std::string text_of(const AutoOrNumber& value) {
+  return text_of(value.text);
+}
 std::string text_of(const WindowLength& value) {
   return value.text();
 }
@@ -303,31 +320,30 @@ std::string text_of(const std::vector<std::string>& names) {
   return text.c_str();
 }
 
-// Returns the keys in which presets differ.
+// Returns a section's values as text after its n-th preset is applied.
+template <typename Section>
+std::vector<std::string> values_of_preset(Section section, size_t n) {
+  apply_preset(section, static_cast<decltype(section.preset)>(n));
+  std::vector<std::string> values;
+  visit_keys(section, [&](const char*, const auto& value, const auto&) { values.push_back(text_of(value)); });
+  return values;
+}
+
+// Returns the keys in which the first two presets of a section differ.
 std::vector<std::string> keys_of_presets() {
   std::vector<std::string> keys;
-  const auto add = [&](const std::string& section, const auto& visit_section, auto first, auto second) {
-    std::vector<std::string> values;
-    visit_section(section, first,
-                  [&](const auto&, const auto& value, const auto&) { values.push_back(text_of(value)); });
-    size_t i = 0;
-    visit_section(section, second, [&](const std::string& key, const auto& value, const auto&) {
-      if (text_of(value) != values[i++]) keys.push_back(key);
-    });
-  };
-  const auto preset = [](auto model, const char* name) {
-    apply_preset(model, name);
-    return model;
-  };
-  const auto gat = [](const auto&... arguments) { visit_gat(arguments...); };
-  const auto vgae = [](const auto&... arguments) { visit_vgae(arguments...); };
-  const auto block = [](const auto&... arguments) { visit_block(arguments...); };
-  for (const std::string prefix : {"", "teacher."}) {
-    add(prefix + "gat", gat, preset(Recipe::Gat(), "small"), preset(Recipe::Gat(), "large"));
-    add(prefix + "vgae", vgae, preset(Recipe::Vgae(), "small"), preset(Recipe::Vgae(), "large"));
-  }
-  using Block = Recipe::Training::Block;
-  add("training.block", block, preset(Block(), "cpu"), preset(Block(), "gpu"));
+  const Recipe recipe;
+  visit_sections(recipe, [&](const std::string& name, const auto& section) {
+    if constexpr (requires { section.preset; }) {
+      const std::vector<std::string> first = values_of_preset(section, 0);
+      const std::vector<std::string> second = values_of_preset(section, 1);
+      size_t i = 0;
+      visit_keys(section, [&](const char* key, const auto&, const auto&) {
+        if (first[i] != second[i]) keys.push_back(name + "." + key);
+        ++i;
+      });
+    }
+  });
   return keys;
 }
 
@@ -343,7 +359,7 @@ void drop_sizes_of_file(WrittenValues& values, const std::vector<std::string>& o
 }
 
 // The default stride of windows by time is the window.
-void settle_windows(Recipe::Data& data, const WrittenValues& values) {
+void settle_windows(DataSection& data, const WrittenValues& values) {
   const auto where = [&](const char* key) {
     const auto found = values.find(key);
     return found == values.end() ? std::string() : found->second.where + ": ";
@@ -354,7 +370,7 @@ void settle_windows(Recipe::Data& data, const WrittenValues& values) {
     throw UsageError(
         fmt::format("{}data.stride is {} and data.window {}, expected both as frames or both as time",
                     where("data.stride"), data.stride.text(), data.window.text()));
-  if (by_time && data.features == "compat")
+  if (by_time && data.features == WindowFeatures::compat)
     throw UsageError(fmt::format(
         "{}data.window is {}, but data.features compat counts frames; set data.features: behaviour, or give "
         "a number of frames",

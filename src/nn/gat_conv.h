@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "kernels/attention/attention.h"
 #include "nn/dropout.h"
 #include "nn/neighbour_sum.h"
 #include "nn/parameters.h"
@@ -22,9 +23,9 @@ struct GATConvOptions {
   double negative_slope = 0.2;
   double dropout = 0;  ///< Dropout probability of attention weights.
   bool add_self_loops = true;
-  int64_t edge_dim = 0;             ///< Number of edge features; 0 for none.
-  std::string fill_value = "mean";  ///< Edge features of added self-loops: zero | mean | value.
-  /// The number that fills edge features of added self-loops if fill_value is "value".
+  int64_t edge_dim = 0;                  ///< Number of edge features; 0 for none.
+  LoopFill fill_value = LoopFill::mean;  ///< Edge features of added self-loops.
+  /// The number that fills edge features of added self-loops if fill_value is `value`.
   double fill_number = 0;
   bool bias = true;
   bool residual = false;

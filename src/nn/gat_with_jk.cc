@@ -14,15 +14,14 @@ namespace plimsoll {
 namespace {
 
 std::variant<GATConv, GATv2Conv> make_conv(ParameterList& parameters, const std::string& prefix,
-                                           const std::string& attention, const GATConvOptions& options) {
-  if (attention == "gat") return GATConv(parameters, prefix, options);
-  if (attention == "gatv2") return GATv2Conv(parameters, prefix, options);
-  throw UsageError("gat.attention: '" + attention + "': expected gat or gatv2");
+                                           AttentionKind attention, const GATConvOptions& options) {
+  if (attention == AttentionKind::gat) return GATConv(parameters, prefix, options);
+  return GATv2Conv(parameters, prefix, options);
 }
 
 }  // namespace
 
-GATWithJK::GATWithJK(const GATWithJKOptions& options, uint64_t seed)
+GATWithJK::GATWithJK(const GatOptions& options, uint64_t seed)
     : options_(options),
       parameters_(seed),
       embedding_(parameters_.add("embedding.weight", {options.num_ids, options.embedding}, Init::normal())) {
@@ -72,7 +71,7 @@ at::Tensor GATWithJK::embed(const Batch& batch, const DropoutKey& key) const {
   // Layers that are joined side by side are pooled first. The numbers are the same, and no row of all layers
   // exists for each node. Each layer is pooled as soon as it is computed, so that backward reaches its
   // pooling late and fewer gradients wait.
-  const bool pool_first = options_.jk == "cat";
+  const bool pool_first = options_.jk == JkMode::cat;
   std::vector<at::Tensor> outputs;
   for (size_t i = 0; i < convs_.size(); ++i) {
     const ModuleScope scope("convs." + std::to_string(i));
@@ -93,7 +92,7 @@ at::Tensor GATWithJK::embed(const Batch& batch, const DropoutKey& key) const {
 at::Tensor GATWithJK::join(const std::vector<at::Tensor>& outputs, const Batch& batch) const {
   const ModuleScope scope("jk");
   const at::Tensor joined = jk_->forward(outputs);
-  return options_.jk == "cat" ? joined : segment_reduce(joined, batch.graph_ptr, options_.pooling);
+  return options_.jk == JkMode::cat ? joined : segment_reduce(joined, batch.graph_ptr, options_.pooling);
 }
 
 at::Tensor GATWithJK::apply_head(const at::Tensor& embeddings) const {

@@ -5,10 +5,10 @@
 #include <variant>
 #include <vector>
 
+#include "config/sections/gat.h"
 #include "nn/gat_conv.h"
 #include "nn/graph_model.h"
 #include "nn/jumping_knowledge.h"
-#include "nn/model_options.h"
 
 namespace plimsoll {
 
@@ -19,7 +19,7 @@ namespace plimsoll {
 class GATWithJK : public GraphModel {
  public:
   /// Errors: UsageError for an option with an unknown value.
-  GATWithJK(const GATWithJKOptions& options, uint64_t seed);
+  GATWithJK(const GatOptions& options, uint64_t seed);
 
   at::Tensor embed(const Batch& batch, const DropoutKey& key) const override;
   at::Tensor apply_head(const at::Tensor& embeddings) const override;
@@ -27,7 +27,7 @@ class GATWithJK : public GraphModel {
   const ParameterList& parameters() const override { return parameters_; }
   int64_t classes() const override { return options_.classes; }
   FeatureWidths features() const override { return {options_.in_features, options_.edge_features}; }
-  const GATWithJKOptions& options() const { return options_; }
+  const GatOptions& options() const { return options_; }
 
  private:
   struct Linear {
@@ -39,7 +39,7 @@ class GATWithJK : public GraphModel {
   at::Tensor join(const std::vector<at::Tensor>& outputs, const Batch& batch) const;
   at::Tensor run(size_t layer, const at::Tensor& x, const Batch& batch, const DropoutKey& key) const;
 
-  GATWithJKOptions options_;
+  GatOptions options_;
   ParameterList parameters_;
   at::Tensor embedding_;
   std::vector<std::variant<GATConv, GATv2Conv>> convs_;

@@ -78,9 +78,12 @@ class Attentive : public Gnn::Conv {
 std::unique_ptr<Gnn::Conv> make_conv(ParameterList& parameters, const std::string& prefix,
                                      const GnnOptions& options, int64_t in) {
   const int64_t out = options.hidden;
-  if (options.conv == "gcn") return std::make_unique<Neighbours<GCNConv>>(parameters, prefix, in, out);
-  if (options.conv == "gin") return std::make_unique<Neighbours<GINConv>>(parameters, prefix, in, out);
-  if (options.conv == "sage") return std::make_unique<Neighbours<SAGEConv>>(parameters, prefix, in, out);
+  if (options.conv == ConvKind::gcn)
+    return std::make_unique<Neighbours<GCNConv>>(parameters, prefix, in, out);
+  if (options.conv == ConvKind::gin)
+    return std::make_unique<Neighbours<GINConv>>(parameters, prefix, in, out);
+  if (options.conv == ConvKind::sage)
+    return std::make_unique<Neighbours<SAGEConv>>(parameters, prefix, in, out);
   if (out % options.heads != 0)
     throw UsageError("gnn.hidden: " + std::to_string(out) + " channels cannot be shared by " +
                      std::to_string(options.heads) + " heads");
@@ -88,9 +91,9 @@ std::unique_ptr<Gnn::Conv> make_conv(ParameterList& parameters, const std::strin
                                  .out_channels = out / options.heads,
                                  .heads = options.heads,
                                  .edge_dim = options.edge_features};
-  if (options.conv == "gat") return std::make_unique<Attentive<GATConv>>(parameters, prefix, attention);
-  if (options.conv == "gatv2") return std::make_unique<Attentive<GATv2Conv>>(parameters, prefix, attention);
-  throw UsageError("gnn.conv: '" + options.conv + "': expected gat, gatv2, gcn, gin or sage");
+  if (options.conv == ConvKind::gat)
+    return std::make_unique<Attentive<GATConv>>(parameters, prefix, attention);
+  return std::make_unique<Attentive<GATv2Conv>>(parameters, prefix, attention);
 }
 
 }  // namespace
@@ -106,26 +109,26 @@ Gnn::Gnn(const GnnOptions& options, uint64_t seed) : options_(options), paramete
     convs_.push_back(make_conv(parameters_, "convs." + std::to_string(i), options, in));
     const std::string norm = "norms." + std::to_string(i);
     in = options.hidden;
-    if (options.norm == "batch") batch_norms_.emplace_back(parameters_, norm, in);
-    if (options.norm == "graph")
+    if (options.norm == NormKind::batch) batch_norms_.emplace_back(parameters_, norm, in);
+    if (options.norm == NormKind::graph)
       graph_norms_.push_back({parameters_.add(norm + ".weight", {in}, Init::constant(1)),
                               parameters_.add(norm + ".bias", {in}, Init::zeros()),
                               parameters_.add(norm + ".mean_scale", {in}, Init::constant(1))});
     layer_parameters_.push_back(parameters_.from(first));
   }
-  head_ = Linear(parameters_, "lin", options.jk == "cat" ? in * options.layers : in, options.classes);
+  head_ =
+      Linear(parameters_, "lin", options.jk == LayerJoin::cat ? in * options.layers : in, options.classes);
   if (options.values) units_ = TargetUnits::of(parameters_, options.classes);
 }
 
 Gnn::~Gnn() = default;
 
 CollateOptions Gnn::collate_options() const {
-  const bool attentive = options_.conv == "gat" || options_.conv == "gatv2";
   return {.items = options_.node_head ? Items::labelled_nodes : Items::graphs,
-          .self_loops = options_.conv == "gin" || options_.conv == "sage",
+          .self_loops = options_.conv == ConvKind::gin || options_.conv == ConvKind::sage,
           .layers = options_.node_head ? options_.layers : 0,
-          .degrees = options_.conv == "gcn",
-          .edge_weight = options_.edge_weight && !attentive};
+          .degrees = options_.conv == ConvKind::gcn,
+          .edge_weight = options_.edge_weight && !is_attention(options_.conv)};
 }
 
 at::Tensor Gnn::inputs(const Batch& batch) const {
@@ -160,7 +163,7 @@ at::Tensor Gnn::embed(const Batch& batch, const DropoutKey& key) const {
   std::vector<at::Tensor> outputs;
   // Backward reaches the last layer at once if only its output is used. Joined outputs, which are large, lie
   // between.
-  const bool joined = options_.jk != "last";
+  const bool joined = options_.jk != LayerJoin::last;
   for (size_t i = 0; i < convs_.size(); ++i) {
     const ModuleScope scope("convs." + std::to_string(i));
     const Layer layer = [this, i, batch, key](const at::Tensor& x) { return run(i, x, batch, key); };
@@ -179,12 +182,12 @@ at::Tensor Gnn::apply_head(const at::Tensor& embeddings) const {
 }
 
 int64_t Gnn::embedding() const {
-  return options_.jk == "cat" ? options_.hidden * options_.layers : options_.hidden;
+  return options_.jk == LayerJoin::cat ? options_.hidden * options_.layers : options_.hidden;
 }
 
 at::Tensor Gnn::join(const std::vector<at::Tensor>& outputs) const {
-  if (options_.jk == "cat") return at::cat(outputs, 1);
-  if (options_.jk == "max") return at::amax(at::stack(outputs), 0);
+  if (options_.jk == LayerJoin::cat) return at::cat(outputs, 1);
+  if (options_.jk == LayerJoin::max) return at::amax(at::stack(outputs), 0);
   return outputs.back();
 }
 
@@ -203,7 +206,7 @@ at::Tensor Gnn::finish_layer(int64_t layer, const NeighbourSum& sum, const at::T
 }
 
 std::vector<int64_t> Gnn::embedding_layers() const {
-  if (options_.jk == "last") return {options_.layers - 1};
+  if (options_.jk == LayerJoin::last) return {options_.layers - 1};
   std::vector<int64_t> all(static_cast<size_t>(options_.layers));
   std::iota(all.begin(), all.end(), 0);
   return all;

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "config/sections/gnn.h"
 #include "nn/batch_norm.h"
 #include "nn/graph_model.h"
 #include "nn/linear.h"
-#include "nn/model_options.h"
 #include "nn/neighbour_sum.h"
 
 namespace plimsoll {

@@ -7,11 +7,10 @@
 
 namespace plimsoll {
 
-JumpingKnowledge::JumpingKnowledge(ParameterList& parameters, const std::string& prefix,
-                                   const std::string& mode, int64_t channels, int64_t layers)
-    : mode_(mode), width_(mode == "cat" ? channels * layers : channels) {
-  if (mode == "cat" || mode == "max") return;
-  if (mode != "lstm") throw UsageError("jk: '" + mode + "': expected cat, max or lstm");
+JumpingKnowledge::JumpingKnowledge(ParameterList& parameters, const std::string& prefix, JkMode mode,
+                                   int64_t channels, int64_t layers)
+    : mode_(mode), width_(mode == JkMode::cat ? channels * layers : channels) {
+  if (mode != JkMode::lstm) return;
   const int64_t hidden = layers * channels / 2;
   if (hidden == 0) throw UsageError("jk: lstm needs two layers or two channels at least; take cat");
   const Init init = Init::linear(hidden);
@@ -58,8 +57,8 @@ at::Tensor JumpingKnowledge::attend(const std::vector<at::Tensor>& outputs) cons
 }
 
 at::Tensor JumpingKnowledge::forward(const std::vector<at::Tensor>& outputs) const {
-  if (mode_ == "cat") return at::cat(outputs, 1);
-  if (mode_ == "max") return at::amax(at::stack(outputs), 0);
+  if (mode_ == JkMode::cat) return at::cat(outputs, 1);
+  if (mode_ == JkMode::max) return at::amax(at::stack(outputs), 0);
   return attend(outputs);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/sections/gat.h"
 #include "nn/linear.h"
 #include "nn/parameters.h"
 
@@ -20,9 +21,9 @@ class JumpingKnowledge {
   /// Joins `layers` outputs of `channels` channels each. "lstm" adds "PREFIX.lstm.weight_ih_l0" [4 H,
   /// channels], "weight_hh_l0" [4 H, H], "bias_ih_l0" and "bias_hh_l0" [4 H], with H = layers * channels / 2
   /// and the gates input, forget, cell, output; the same with "_reverse"; and "PREFIX.att.weight" [1, 2 H]
-  /// and ".bias" [1]. Errors: UsageError for an unknown mode, and for "lstm" if H would be 0.
-  JumpingKnowledge(ParameterList& parameters, const std::string& prefix, const std::string& mode,
-                   int64_t channels, int64_t layers);
+  /// and ".bias" [1]. Errors: UsageError for "lstm" if H would be 0.
+  JumpingKnowledge(ParameterList& parameters, const std::string& prefix, JkMode mode, int64_t channels,
+                   int64_t layers);
 
   /// Maps the outputs of each layer, f32 [N, channels], to [N, width()]. Thread-safe.
   at::Tensor forward(const std::vector<at::Tensor>& outputs) const;
@@ -35,7 +36,7 @@ class JumpingKnowledge {
   at::Tensor step(const Lstm& lstm, const at::Tensor& x, at::Tensor& hidden, at::Tensor& cell) const;
   at::Tensor attend(const std::vector<at::Tensor>& outputs) const;
 
-  std::string mode_;
+  JkMode mode_;
   int64_t width_;
   std::array<Lstm, 2> lstm_;  // The LSTMs that read forward and backward.
   Linear attention_;

@@ -10,7 +10,7 @@ namespace plimsoll {
 at::Tensor ReconstructionErrors::forward(const Batch& batch, const DropoutKey& key) const {
   const auto code = model_.encode(batch, key);
   const at::Tensor parts = reconstruction_parts(model_, code, model_.decode(code.z, batch, key), batch, key);
-  return segment_reduce(parts.narrow(1, 0, outputs()), batch.graph_ptr, "mean");
+  return segment_reduce(parts.narrow(1, 0, outputs()), batch.graph_ptr, Reduce::mean);
 }
 
 at::Tensor ReconstructionErrors::losses(const at::Tensor& outputs, const Batch&) const {

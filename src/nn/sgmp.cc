@@ -11,17 +11,8 @@
 namespace plimsoll {
 namespace {
 
-PathDirection direction_of(const std::string& word) {
-  if (word == "both") return PathDirection::both;
-  if (word == "ancestor") return PathDirection::ancestor;
-  if (word == "descendant") return PathDirection::descendant;
-  throw UsageError("paths.direction: '" + word + "': expected both, ancestor or descendant");
-}
-
-PathMode mode_of(const std::string& word) {
-  if (word == "corrected") return PathMode::corrected;
-  if (word == "reference") return PathMode::reference;
-  throw UsageError("paths.mode: '" + word + "': expected corrected or reference");
+Reduce reduce_of(PathReduce reduce) {
+  return reduce == PathReduce::mean ? Reduce::mean : Reduce::sum;
 }
 
 }  // namespace
@@ -30,9 +21,9 @@ Sgmp::Sgmp(const SgmpOptions& options, uint64_t seed)
     : options_(options),
       paths_{.tile = options.tile,
              .cutoff = options.cutoff,
-             .mode = mode_of(options.mode),
+             .mode = options.mode,
              .distances_only = options.distances_only},
-      direction_(direction_of(options.direction)),
+      direction_(options.direction),
       parameters_(seed),
       embedding_first_(parameters_, "embedding.0", options.in_features, options.hidden),
       embedding_second_(parameters_, "embedding.2", options.hidden, options.hidden) {
@@ -40,7 +31,7 @@ Sgmp::Sgmp(const SgmpOptions& options, uint64_t seed)
   for (int64_t i = 0; i < options.layers; ++i) {
     const std::string number = std::to_string(i);
     interactions_.emplace_back(parameters_, "interactions." + number, h, options.distances_only);
-    if (options.norm == "batch") norms_.emplace_back(parameters_, "norms." + number, h);
+    if (options.norm == PathNorm::batch) norms_.emplace_back(parameters_, "norms." + number, h);
   }
   weight1_ = parameters_.add("lin1.weight", {h / 2, h}, Init::glorot(h, h / 2));
   bias1_ = parameters_.add("lin1.bias", {h / 2}, Init::zeros());
@@ -76,7 +67,7 @@ at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& found, bool tr
   PathOptions options = paths_;
   options.planar = batch.planar;
   at::Tensor share;  // f32 [N, 1], the weight of one path in the mean at a node.
-  if (options_.aggregate == "mean") {
+  if (options_.aggregate == PathReduce::mean) {
     const ModuleScope scope("paths");
     share = path_counts(found)
                 .to(at::kFloat)
@@ -96,8 +87,8 @@ at::Tensor Sgmp::embed_paths(const Batch& batch, const PathEdges& found, bool tr
     if (!norms_.empty()) h = norms_[i].forward(h, batch, training);
   }
   if (options_.node_head) return head(h);
-  if (options_.gtmp) return segment_reduce(head(h), batch.graph_ptr, options_.readout);
-  return head(segment_reduce(h, batch.graph_ptr, options_.readout));
+  if (options_.gtmp) return segment_reduce(head(h), batch.graph_ptr, reduce_of(options_.readout));
+  return head(segment_reduce(h, batch.graph_ptr, reduce_of(options_.readout)));
 }
 
 // apply_head() is linear, so that the mean of the trees' outputs is the output for their mean.

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "config/sections/paths.h"
 #include "nn/batch_norm.h"
 #include "nn/graph_model.h"
 #include "nn/linear.h"
-#include "nn/model_options.h"
 #include "nn/path_conv.h"
 
 namespace plimsoll {

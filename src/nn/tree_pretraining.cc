@@ -18,11 +18,9 @@ at::Tensor added_up(const at::Tensor& sizes) {
 
 }  // namespace
 
-TreePretraining::TreePretraining(const GraphModel& model, TreePretrainingOptions options)
-    : model_(model), options_(std::move(options)) {
-  if (options_.order != "vendrov" && options_.order != "norm" && options_.order != "squared")
-    throw UsageError("pretraining.order: '" + options_.order + "': expected vendrov, norm or squared");
-}
+TreePretraining::TreePretraining(const GraphModel& model, const PretrainingOptions& options, double range,
+                                 bool baseline)
+    : model_(model), options_(options), range_(range), baseline_(baseline) {}
 
 CollateOptions TreePretraining::collate_options() const {
   CollateOptions options = model_.collate_options();
@@ -31,7 +29,7 @@ CollateOptions TreePretraining::collate_options() const {
 }
 
 void TreePretraining::prepare(Batch& batch) const {
-  batch.targets = growth_of(batch, distance_bins(), options_.range);
+  batch.targets = growth_of(batch, distance_bins(), range_);
   if (options_.angle_bins > 0)
     batch.targets = at::cat({batch.targets, angles_of(batch, options_.angle_bins)}, 1);
 }
@@ -45,13 +43,13 @@ at::Tensor TreePretraining::earth_movers(const at::Tensor& up_to, const at::Tens
 at::Tensor TreePretraining::order_loss(const at::Tensor& embeddings, const Batch& batch,
                                        const DropoutKey& key) const {
   const TreePairs pairs = tree_pairs(batch, key.seed, key.training ? key.epoch : 0);
-  const bool vendrov = options_.order == "vendrov";
+  const bool vendrov = options_.order == OrderLoss::vendrov;
   // The difference of a root from itself is 0.
   const at::Tensor above = at::relu(embeddings - embeddings.index_select(0, pairs.parent));
   at::Tensor apart = embeddings - embeddings.index_select(0, pairs.other);
   if (vendrov) apart = at::relu(apart);
   apart = apart.square().sum(1);
-  if (options_.order == "norm") apart = (apart + kMinSum).sqrt();
+  if (options_.order == OrderLoss::norm) apart = (apart + kMinSum).sqrt();
   const at::Tensor unordered = (vendrov ? above.square() : above).sum(1);
   return unordered + at::relu(options_.margin - apart) * pairs.has_other;
 }
@@ -66,8 +64,7 @@ at::Tensor TreePretraining::forward(const Batch& batch, const DropoutKey& key) c
   if (options_.angle_bins > 0)
     columns.push_back(earth_movers(added_up(sizes.narrow(1, bins, options_.angle_bins)),
                                    batch.targets.narrow(1, bins, options_.angle_bins)));
-  if (options_.baseline)
-    columns.push_back(earth_movers(parent_edge_growth(batch, bins, options_.range), distances));
+  if (baseline_) columns.push_back(earth_movers(parent_edge_growth(batch, bins, range_), distances));
   return at::stack(columns, 1);
 }
 

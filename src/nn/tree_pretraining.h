@@ -1,21 +1,10 @@
 #pragma once
 
-#include <string>
-
+#include "config/sections/pretraining.h"
 #include "nn/graph_model.h"
 #include "nn/objective.h"
 
 namespace plimsoll {
-
-struct TreePretrainingOptions {
-  double range = 10;              ///< Largest distance to children that histograms cover.
-  int64_t angle_bins = 0;         ///< Bins for angles to children; 0: angles are not learned.
-  bool leaves = true;             ///< Nodes without children count in the growth loss.
-  std::string order = "vendrov";  ///< vendrov | norm | squared.
-  double order_weight = 1;
-  double margin = 1;
-  bool baseline = false;  ///< Add a last output to forward(): the growth loss of parent_edge_growth().
-};
 
 /// GT-SSL, pretraining on trees in space without labels (arXiv 2408.08799, section 4). The loss of a node is
 /// the sum of
@@ -35,13 +24,14 @@ struct TreePretrainingOptions {
 class TreePretraining : public Objective {
  public:
   /// `model` is a model of nodes whose classes() are the bins of distances, then those of angles. It must
-  /// outlive this. Errors: UsageError for an unknown `order`.
-  TreePretraining(const GraphModel& model, TreePretrainingOptions options);
+  /// outlive this. `range` is the largest distance to children that histograms cover; it takes the place of
+  /// options.range. With `baseline` the last output of forward() is the growth loss of parent_edge_growth().
+  TreePretraining(const GraphModel& model, const PretrainingOptions& options, double range, bool baseline);
 
   const ParameterList& parameters() const override { return model_.parameters(); }
   CollateOptions collate_options() const override;
   void prepare(Batch& batch) const override;
-  int64_t outputs() const override { return 2 + (options_.angle_bins > 0) + options_.baseline; }
+  int64_t outputs() const override { return 2 + (options_.angle_bins > 0) + baseline_; }
   /// Returns f32 [N, outputs()]: growth and order, then angle if it is learned, then the baseline if it is
   /// asked for.
   at::Tensor forward(const Batch& batch, const DropoutKey& key) const override;
@@ -53,7 +43,9 @@ class TreePretraining : public Objective {
   at::Tensor order_loss(const at::Tensor& embeddings, const Batch& batch, const DropoutKey& key) const;
 
   const GraphModel& model_;
-  TreePretrainingOptions options_;
+  PretrainingOptions options_;
+  double range_;
+  bool baseline_;
 };
 
 }  // namespace plimsoll

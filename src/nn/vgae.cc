@@ -23,8 +23,6 @@ VgaeOptions checked(VgaeOptions options) {
     throw UsageError("vgae.hidden: no width but the latent one; expected at least one, such as [80, 40]");
   if (options.in_features < 2)
     throw UsageError("vgae: nodes have no features but the ID; expected at least one to rebuild");
-  if (options.output != "sigmoid" && options.output != "tanh")
-    throw UsageError("vgae: output '" + options.output + "': expected sigmoid or tanh");
   return options;
 }
 
@@ -121,7 +119,7 @@ at::Tensor GraphAutoencoderNeighborhood::decode(const at::Tensor& z, const Batch
     const ModuleScope scope("decoder." + std::to_string(block.place - encoder_.size()));
     h = run(block, h, batch, key);
   }
-  return options_.output == "sigmoid" ? at::sigmoid(h) : at::tanh(h);
+  return options_.output == VgaeOutput::sigmoid ? at::sigmoid(h) : at::tanh(h);
 }
 
 at::Tensor GraphAutoencoderNeighborhood::id_losses(const at::Tensor& z, const Batch& batch) const {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "config/sections/vgae.h"
 #include "nn/batch_norm.h"
 #include "nn/gat_conv.h"
 #include "nn/linear.h"
-#include "nn/model_options.h"
 
 namespace plimsoll {
 

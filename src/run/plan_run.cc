@@ -84,7 +84,8 @@ StagePlans plan_beyond_budget(RunRequest request, const BudgetExceeded* refusal)
 StagePlans plan_within(const RunRequest& request) {
   if (request.memory.is_below_floor()) return plan_beyond_budget(request, nullptr);
   try {
-    return request.recipe.memory.estimation == "static" ? plan_without_data(request) : plan_run(request);
+    return request.recipe.memory.estimation == Estimation::from_shapes ? plan_without_data(request)
+                                                                       : plan_run(request);
   } catch (const BudgetExceeded& refusal) {
     return plan_beyond_budget(request, &refusal);
   }

@@ -21,8 +21,8 @@ void add_half(std::vector<Change>& changes, const std::string& key, int64_t now,
                      [value_of = std::move(value_of), now](Recipe& r) { value_of(r) = now / 2; }});
 }
 
-void add_gat(std::vector<Change>& changes, const std::string& section, const Recipe::Gat& gat,
-             const std::function<Recipe::Gat&(Recipe&)>& gat_of) {
+void add_gat(std::vector<Change>& changes, const std::string& section, const GatOptions& gat,
+             const std::function<GatOptions&(Recipe&)>& gat_of) {
   add_half(changes, section + ".heads", gat.heads,
            [gat_of](Recipe& r) -> int64_t& { return gat_of(r).heads; });
   add_half(changes, section + ".hidden", gat.hidden,
@@ -31,8 +31,8 @@ void add_gat(std::vector<Change>& changes, const std::string& section, const Rec
            [gat_of](Recipe& r) -> int64_t& { return gat_of(r).layers; });
 }
 
-void add_vgae(std::vector<Change>& changes, const std::string& section, const Recipe::Vgae& vgae,
-              const std::function<Recipe::Vgae&(Recipe&)>& vgae_of) {
+void add_vgae(std::vector<Change>& changes, const std::string& section, const VgaeOptions& vgae,
+              const std::function<VgaeOptions&(Recipe&)>& vgae_of) {
   std::string halves;
   for (const int64_t width : vgae.hidden)
     halves += fmt::format("{}{}", halves.empty() ? "" : ", ", std::max<int64_t>(width / 2, 1));
@@ -42,16 +42,16 @@ void add_vgae(std::vector<Change>& changes, const std::string& section, const Re
 }
 
 void add_model(std::vector<Change>& changes, const Recipe& recipe) {
-  const bool distils = recipe.task == "distillation";
-  if (recipe.task == "detection" || distils)
-    add_gat(changes, "gat", recipe.gat, [](Recipe& r) -> Recipe::Gat& { return r.gat; });
-  if (recipe.task == "autoencoder" || distils)
-    add_vgae(changes, "vgae", recipe.vgae, [](Recipe& r) -> Recipe::Vgae& { return r.vgae; });
+  const bool distils = recipe.task == TaskName::distillation;
+  if (recipe.task == TaskName::detection || distils)
+    add_gat(changes, "gat", recipe.gat, [](Recipe& r) -> GatOptions& { return r.gat; });
+  if (recipe.task == TaskName::autoencoder || distils)
+    add_vgae(changes, "vgae", recipe.vgae, [](Recipe& r) -> VgaeOptions& { return r.vgae; });
   if (distils) {
     add_gat(changes, "teacher.gat", recipe.teacher.gat,
-            [](Recipe& r) -> Recipe::Gat& { return r.teacher.gat; });
+            [](Recipe& r) -> GatOptions& { return r.teacher.gat; });
     add_vgae(changes, "teacher.vgae", recipe.teacher.vgae,
-             [](Recipe& r) -> Recipe::Vgae& { return r.teacher.vgae; });
+             [](Recipe& r) -> VgaeOptions& { return r.teacher.vgae; });
   }
   if (!changes.empty()) return;
   if (recipe.uses_paths()) {
@@ -70,7 +70,7 @@ void add_model(std::vector<Change>& changes, const Recipe& recipe) {
 std::vector<Change> changes_of(const Recipe& recipe) {
   std::vector<Change> changes;
   add_model(changes, recipe);
-  const Recipe::Training::Block& block = recipe.training.block;
+  const BlockSection& block = recipe.training.block;
   changes.push_back(
       {fmt::format("training.block: {{graphs: {}, nodes: {}, edges: {}, seeds: {}}}",
                    std::max<int64_t>(block.graphs / 2, 1), std::max<int64_t>(block.nodes / 2, 1),
@@ -80,9 +80,9 @@ std::vector<Change> changes_of(const Recipe& recipe) {
                                 &r.training.block.seeds})
            *limit = std::max<int64_t>(*limit / 2, 1);
        }});
-  if (recipe.training.gradient_checkpointing != "on")
+  if (recipe.training.gradient_checkpointing != GradientCheckpointing::on)
     changes.push_back({"training.gradient_checkpointing=on",
-                       [](Recipe& r) { r.training.gradient_checkpointing = "on"; },
+                       [](Recipe& r) { r.training.gradient_checkpointing = GradientCheckpointing::on; },
                        /*same_weights=*/true});
   return changes;
 }
@@ -95,8 +95,8 @@ struct Need {
 // Plans the changed recipe. If recomputation is left to the budget, it is switched off, because each plan
 // would choose for itself otherwise.
 Need need_of(RunRequest request, const Change* change) {
-  if (request.recipe.training.gradient_checkpointing == "auto")
-    request.recipe.training.gradient_checkpointing = "off";
+  if (request.recipe.training.gradient_checkpointing == GradientCheckpointing::automatic)
+    request.recipe.training.gradient_checkpointing = GradientCheckpointing::off;
   if (change != nullptr) change->make(request.recipe);
   const StagePlans plans = plan_without_data(request);
   const MemoryPlan& plan = largest_budget(plans);

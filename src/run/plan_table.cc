@@ -4,13 +4,27 @@
 
 #include "base/error.h"
 #include "store/data_set.h"
+#include "store/graph.h"
 
 namespace plimsoll {
 namespace {
 
-bool has_one_model(const std::string& task) {
-  return task == "graph_classification" || task == "graph_regression" || task == "node_classification" ||
-         task == "node_regression" || task == "link_prediction" || task == "tree_pretraining";
+bool has_one_model(TaskName task) {
+  switch (task) {
+    case TaskName::graph_classification:
+    case TaskName::graph_regression:
+    case TaskName::node_classification:
+    case TaskName::node_regression:
+    case TaskName::link_prediction:
+    case TaskName::tree_pretraining:
+      return true;
+    case TaskName::autoencoder:
+    case TaskName::detection:
+    case TaskName::distillation:
+    case TaskName::tree_classification:
+      return false;
+  }
+  return false;
 }
 
 }  // namespace
@@ -27,9 +41,9 @@ std::optional<MemoryPlan::Speed> PlannedSetting::within(int64_t budget) const {
 std::vector<PlannedSetting> plan_settings(RunRequest request) {
   if (!has_one_model(request.recipe.task))
     throw UsageError("--table varies hidden channels and layers of one model, and task " +
-                     request.recipe.task +
+                     std::string(word_of(request.recipe.task)) +
                      " has models with sizes of their own; plan it for one budget after the other");
-  const bool giant = kind_of(request.data) == "graph";
+  const bool giant = kind_of(request.data) == kGraphKind;
   const int64_t cap = request.memory.budget - request.memory.outside_ledger;
   request.memory.cap = cap;
   std::vector<PlannedSetting> settings;

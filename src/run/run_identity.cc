@@ -60,10 +60,10 @@ EarlierRun read_manifest_or_checkpoints(const RunFolder& folder) {
 
 std::string identity_of(const RunRequest& request, const TrainingData& data) {
   Recipe recipe = request.recipe;
-  const Recipe::Training defaults;
+  const TrainingSection defaults;
   if (find_task(recipe.task).can_be_made_longer()) {
     // A cosine schedule ends with the last epoch.
-    if (recipe.training.schedule != "cosine") recipe.training.max_epochs = defaults.max_epochs;
+    if (recipe.training.schedule != ScheduleKind::cosine) recipe.training.max_epochs = defaults.max_epochs;
     recipe.training.patience = defaults.patience;
   }
   recipe.training.checkpoint_every_s = defaults.checkpoint_every_s;

@@ -5,6 +5,9 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/word_text.h"
+#include "store/graph.h"
+#include "store/graph_set.h"
 
 namespace plimsoll {
 
@@ -21,10 +24,10 @@ void register_tasks(std::span<const NamedTask> tasks) {
   known_tasks().assign(tasks.begin(), tasks.end());
 }
 
-const Task& find_task(const std::string& name) {
+const Task& find_task(TaskName name) {
   for (const NamedTask& known : known_tasks())
     if (name == known.name) return known.find();
-  throw UsageError("task '" + name + "' is not known");
+  throw UsageError(fmt::format("task '{}' is not known", name));
 }
 
 void require_kind(const std::filesystem::path& data, const Recipe& recipe,
@@ -32,16 +35,16 @@ void require_kind(const std::filesystem::path& data, const Recipe& recipe,
   const std::string kind = kind_of(data);
   const auto is_for = [&](const char* name) { return std::ranges::find(kinds, name) != kinds.end(); };
   if (is_for(kind.c_str())) return;
-  if (kind == "graph")
+  if (kind == kGraphKind)
     throw UsageError(
         fmt::format("task '{}' is not for one giant graph; set task: node_classification or link_prediction",
                     recipe.task));
-  if (kinds == std::vector<std::string>{"graph"})
+  if (kinds == std::vector<std::string>{kGraphKind})
     throw UsageError(
         fmt::format("{}: found a data set of kind '{}', and task {} is for one giant graph; "
                     "make one by `plimsoll ingest graph` and `plimsoll split-edges`",
                     data.string(), kind, recipe.task));
-  if (kind == "graph_set" && is_for("frames"))
+  if (kind == kGraphSetKind && is_for("frames"))
     throw UsageError(fmt::format(
         "task '{}' needs a data set of frames; for a graph_set set task: graph_classification", recipe.task));
   throw UsageError(fmt::format("{}: found a data set of kind '{}', which is not for task '{}'", data.string(),

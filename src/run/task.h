@@ -61,7 +61,7 @@ class Task {
 
 /// A task, and its name in recipes.
 struct NamedTask {
-  const char* name;
+  TaskName name;
   const Task& (*find)();
 };
 
@@ -70,7 +70,7 @@ struct NamedTask {
 void register_tasks(std::span<const NamedTask> tasks);
 
 /// The task with this name. Thread-safe. Errors: UsageError.
-const Task& find_task(const std::string& name);
+const Task& find_task(TaskName name);
 
 /// Throws UsageError with a remedy unless the data set is of one of these kinds.
 void require_kind(const std::filesystem::path& data, const Recipe& recipe,

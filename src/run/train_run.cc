@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/seconds.h"
 #include "base/version.h"
+#include "base/word_text.h"
 #include "config/earlier_runs.h"
 #include "engine/fit/rounding.h"
 #include "engine/plan/planner.h"
@@ -266,10 +267,10 @@ void require_taken(const Recipe& recipe, int64_t seeds, const fs::path& teacher)
   const Task& task = find_task(recipe.task);
   if (seeds > 1 && !task.takes_seeds())
     throw UsageError("--seeds is for tasks distillation and tree_classification; give each run of '" +
-                     recipe.task + "' its own seed");
+                     std::string(word_of(recipe.task)) + "' its own seed");
   if (!teacher.empty() && !task.takes_teacher())
-    throw UsageError("--teacher is for task distillation, and the recipe's task is '" + recipe.task +
-                     "'; set task: distillation, or leave it out");
+    throw UsageError("--teacher is for task distillation, and the recipe's task is '" +
+                     std::string(word_of(recipe.task)) + "'; set task: distillation, or leave it out");
 }
 
 TrainedRun train_run(const RunRequest& asked) {
@@ -285,7 +286,7 @@ TrainedRun train_run(const RunRequest& asked) {
   std::optional<TrainRun> run;
   try {
     // Checks whether the budget suffices before anything is made.
-    if (request.recipe.memory.estimation == "static")
+    if (request.recipe.memory.estimation == Estimation::from_shapes)
       require_feasible(largest_budget(plan_without_data(request)));
     return run.emplace(request, reads).run();
   } catch (const BudgetExceeded& refusal) {

@@ -8,9 +8,11 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/number_text.h"
 #include "base/units.h"
+#include "base/word_text.h"
 #include "sample/block/feature_selection.h"
+#include "store/graph.h"
+#include "store/graph_set.h"
 
 namespace plimsoll {
 
@@ -28,7 +30,7 @@ Openers& openers() {
 void require_for_giant_graph(const Recipe& recipe) {
   if (!recipe.data.without.empty())
     throw UsageError("data.without is not for one giant graph; give `plimsoll ingest graph` other features");
-  if (recipe.gnn.norm == "graph")
+  if (recipe.gnn.norm == NormKind::graph)
     throw UsageError("gnn.norm graph is taken over a whole graph, and blocks hold samples of one; set batch");
   const auto hops = static_cast<int64_t>(recipe.sampling.fan_outs.size());
   if (hops != recipe.gnn.layers)
@@ -39,11 +41,11 @@ void require_for_giant_graph(const Recipe& recipe) {
 
 // Throws UsageError for a recipe that reads columns which data of this kind cannot have.
 void require_columns(const std::filesystem::path& folder, const std::string& kind, const Recipe& recipe) {
-  if (recipe.gnn.edge_weight && kind != "graph")
+  if (recipe.gnn.edge_weight && kind != kGraphKind)
     throw UsageError(
         fmt::format("gnn.edge_weight is for one giant graph with the column edge_weight; {} is a {}",
                     folder.string(), kind));
-  if (recipe.uses_paths() && kind != "graph_set")
+  if (recipe.uses_paths() && kind != kGraphSetKind)
     throw UsageError(
         fmt::format("model {} works on coordinates of nodes, which a graph_set may have; {} is a {}",
                     recipe.model, folder.string(), kind));
@@ -70,10 +72,10 @@ int64_t overlap_of(const DataSetView& set) {
 
 // Number of graphs between training and validation that belong to neither side. With rule 1 the sides may
 // share frames.
-int64_t embargo_of(const Recipe::Split& split, int64_t overlap) {
+int64_t embargo_of(const SplitSection& split, int64_t overlap) {
   const int64_t needed = split.rule == 1 ? 0 : overlap;
-  if (split.embargo == kAuto) return std::max<int64_t>(needed, 1);
-  const int64_t given = *parse_number<int64_t>(split.embargo);  // The recipe was checked before.
+  if (split.embargo.is_auto()) return std::max<int64_t>(needed, 1);
+  const int64_t given = split.embargo.number<int64_t>();
   if (given < needed)
     throw UsageError(fmt::format(
         "split.embargo is {}, but a window shares frames with the {} after it, and these would be on both "
@@ -83,7 +85,6 @@ int64_t embargo_of(const Recipe::Split& split, int64_t overlap) {
 }
 
 NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions& options) {
-  const bool attention = recipe.gnn.conv == "gat" || recipe.gnn.conv == "gatv2";
   const auto seed = static_cast<uint64_t>(recipe.seed);
   return {.neighbours = {.fan_outs = recipe.sampling.fan_outs,
                          .replace = recipe.sampling.replace,
@@ -94,7 +95,7 @@ NeighbourSourceOptions neighbour_options(const Recipe& recipe, const DataOptions
                      .seed = seed},
           .seed = seed,
           .splits = options.seeds ? std::vector<std::string>{"train", "valid"} : std::vector<std::string>(),
-          .edges = {.weight = recipe.gnn.edge_weight, .features = attention},
+          .edges = {.weight = recipe.gnn.edge_weight, .features = is_attention(recipe.gnn.conv)},
           .negatives = options.seeds ? options.negatives : std::nullopt,
           .exclude_targets = recipe.sampling.exclude_targets,
           .scratch = options.scratch,
@@ -113,7 +114,7 @@ TrainingData::TrainingData(const std::filesystem::path& folder, const Recipe& re
     : root_(recipe.pretraining.root) {
   const std::string kind = kind_of(folder);
   require_columns(folder, kind, recipe);
-  if (kind == "graph") {
+  if (kind == kGraphKind) {
     open_graph(folder, recipe, options);
     return;
   }
@@ -197,7 +198,7 @@ int threads_that_read(const std::filesystem::path& folder) {
   // For one giant graph: one thread that samples, and three that read rows ahead (rows/spilled_features.h).
   // Thread pools that read account for their own memory (memory/enforce.h).
   constexpr int kOfGraph = 4;
-  return kind_of(folder) == "graph" ? kOfGraph : 0;
+  return kind_of(folder) == kGraphKind ? kOfGraph : 0;
 }
 
 TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::span<const GraphShape> shapes) {
@@ -206,10 +207,10 @@ TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::spa
             .validation = graph->blocks().numbers(1),
             .fresh_epochs = true};
   const BlockSource& source = data.source();
-  const Recipe::Split& split = recipe.split;
+  const SplitSection& split = recipe.split;
   const auto seed = static_cast<uint64_t>(recipe.seed);
   const GraphSetTables& tables = source.tables();
-  if (split.by == "graph") {
+  if (split.by == SplitBy::graph) {
     if (!split.leave_out.empty())
       throw UsageError("split.leave_out names attacks of recordings; set split.by: time or recording");
     return split_by_graph(tables, shapes, split.validation, split.test, seed, split.rule);
@@ -217,7 +218,7 @@ TrainingSplit split_for(const Recipe& recipe, const TrainingData& data, std::spa
   if (tables.recordings.empty())
     throw UsageError(
         fmt::format("split.by is '{}', but the data set has no recordings; set split.by: graph", split.by));
-  return split.by == "recording"
+  return split.by == SplitBy::recording
              ? split_by_recording(tables, split.validation, seed, split.leave_out)
              : split_by_time(tables, split.validation, embargo_of(split, data.overlap()), split.leave_out);
 }

@@ -30,13 +30,6 @@ constexpr bool kCan = true;
 constexpr bool kCan = false;
 #endif
 
-std::vector<std::string> words_of(std::string_view words) {
-  std::vector<std::string> list;
-  std::istringstream text{std::string(words)};
-  for (std::string word; std::getline(text, word, '|');) list.push_back(word);
-  return list;
-}
-
 struct Word {
   std::string key;
   std::string word;
@@ -46,10 +39,11 @@ struct Word {
 std::vector<Word> words_of_schema() {
   std::vector<Word> words;
   Recipe recipe;
-  visit_recipe(recipe, [&](const std::string& key, const auto&, const auto& check) {
+  visit_recipe(recipe, [&]<typename Value>(const std::string& key, const Value&, const auto& check) {
     using Check = std::remove_cvref_t<decltype(check)>;
     std::vector<std::string> list;
-    if constexpr (std::is_same_v<Check, Choice>) list = words_of(check.words);
+    if constexpr (std::is_same_v<Check, Choice<Value>>)
+      list.assign(kWords<Value>.begin(), kWords<Value>.end());
     if constexpr (std::is_same_v<Check, Flag>) list = {"true", "false"};
     for (const std::string& word : list) words.push_back({key, word});
   });

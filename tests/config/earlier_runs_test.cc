@@ -34,18 +34,18 @@ TEST(EarlierRuns, TheRecipeOfARunIsReadByItsOwnRules) {
   const Recipe earlier = read("seed: 5\nsplit:\n  embargo: 3\n");
   EXPECT_EQ(earlier.seed, 5);
   EXPECT_EQ(earlier.split.rule, 1);
-  EXPECT_EQ(earlier.split.embargo, "3");
+  EXPECT_EQ(earlier.split.embargo.text, "3");
   EXPECT_FALSE(earlier.sampling.exclude_targets);
-  EXPECT_EQ(earlier.init_target_scale, "model");
+  EXPECT_EQ(earlier.init_target_scale, TargetScaleSource::model);
   for (const Recipe& recipe : {Recipe(), with_earlier_rules({})})
     EXPECT_EQ(recipe_yaml(read(recipe_yaml(recipe))), recipe_yaml(recipe));
 }
 
 TEST(EarlierRuns, WhatTheirUserWroteStays) {
   Recipe recipe;
-  recipe.split.embargo = "7";
-  EXPECT_EQ(with_earlier_rules(recipe).split.embargo, "7");
-  EXPECT_EQ(with_earlier_rules({}).split.embargo, "1");
+  recipe.split.embargo.text = "7";
+  EXPECT_EQ(with_earlier_rules(recipe).split.embargo.text, "7");
+  EXPECT_EQ(with_earlier_rules({}).split.embargo.text, "1");
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(KnownRecipes, AFileComesFirstAndAFolderDoesNot) {
   std::filesystem::current_path(folder.path());
   std::filesystem::create_directory("kdgat");
   EXPECT_TRUE(is_known_recipe("kdgat"));
-  EXPECT_EQ(load_recipe("kdgat", {}).task, "distillation");
+  EXPECT_EQ(load_recipe("kdgat", {}).task, TaskName::distillation);
   std::ofstream("gat") << "seed: 7\n";
   EXPECT_FALSE(is_known_recipe("gat"));
   EXPECT_EQ(load_recipe("gat", {}).seed, 7);

@@ -55,11 +55,11 @@ TEST(Recipe, NumbersThatAreNotFiniteAreRefused) {
 TEST(Recipe, TheDefaultsAreThoseOfTheDocumentation) {
   const Recipe recipe;
   EXPECT_EQ(recipe.seed, 42);
-  EXPECT_EQ(recipe.data.features, "compat");
+  EXPECT_EQ(recipe.data.features, WindowFeatures::compat);
   EXPECT_EQ(recipe.data.window.value, 100);
   EXPECT_EQ(recipe.split.validation, 0.2);
-  EXPECT_EQ(recipe.training.precision, "32");
-  EXPECT_EQ(recipe.training.gradient_checkpointing, "auto");
+  EXPECT_EQ(recipe.training.precision, Precision::full);
+  EXPECT_EQ(recipe.training.gradient_checkpointing, GradientCheckpointing::automatic);
   EXPECT_EQ(recipe.training.block.graphs, 64);
   EXPECT_EQ(recipe.training.block.nodes, 4096);
   EXPECT_EQ(recipe.training.block.edges, 16384);
@@ -94,9 +94,9 @@ struct Change {
   void operator()(const std::string& key, std::vector<int64_t>& value, const EachInRange&) const {
     if (key == only) value = {7, 5, 3};
   }
-  template <typename Model>
-  void operator()(const std::string& key, std::string& value, const Preset<Model>& preset) const {
-    (*this)(key, value, Choice{preset.words});
+  template <typename Enum, typename Section>
+  void operator()(const std::string& key, Enum& value, const Preset<Section>&) const {
+    (*this)(key, value, Choice<Enum>{});
   }
   void operator()(const std::string& key, WindowLength& value, const Range&) const {
     if (key == only) ++value.value;
@@ -107,16 +107,14 @@ struct Change {
   void operator()(const std::string& key, std::string& value, Text) const {
     if (key == only) value = "runs/it's: \"x\" #1.safetensors";
   }
-  void operator()(const std::string& key, std::string& value, const AutoOr& range) const {
-    if (key == only) value = range.whole ? "3" : "2.5";
+  void operator()(const std::string& key, AutoOrNumber& value, const AutoOr& range) const {
+    if (key == only) value.text = range.whole ? "3" : "2.5";
   }
-  void operator()(const std::string& key, std::string& value, const Choice& choice) const {
+  template <typename Enum>
+  void operator()(const std::string& key, Enum& value, const Choice<Enum>&) const {
     if (key != only) return;
-    for (std::string_view words = choice.words; !words.empty();) {
-      const std::string_view word = words.substr(0, words.find('|'));
-      if (word != value) value = word;
-      words.remove_prefix(std::min(word.size() + 1, words.size()));
-    }
+    const size_t next = (static_cast<size_t>(value) + 1) % kWords<Enum>.size();
+    value = static_cast<Enum>(next);
   }
 };
 
@@ -153,7 +151,7 @@ TEST(RecipeYaml, EveryKeyIsPrintedAndReadBackToTheSameValue) {
 }
 
 TEST(Recipe, ANumberOrAutoIsChecked) {
-  EXPECT_EQ(parse("paths: {cutoff: 1.5e1}\n").paths.cutoff, "1.5e1");
+  EXPECT_EQ(parse("paths: {cutoff: 1.5e1}\n").paths.asked_cutoff.text, "1.5e1");
   for (const char* wrong : {"0", "-1", "nan", "1e31", "Auto", "1.5 m", ""})
     EXPECT_THAT(error_text<UsageError>([&] { parse("paths: {cutoff: '" + std::string(wrong) + "'}\n"); }),
                 HasSubstr(", or auto"))
@@ -185,6 +183,13 @@ TEST(Overrides, WinOverTheFileAndOverEarlierOnes) {
 std::string as_override(const std::string& word) {
   return word;
 }
+template <Worded Enum>
+std::string as_override(Enum value) {
+  return std::string(word_of(value));
+}
+std::string as_override(const AutoOrNumber& value) {
+  return value.text;
+}
 std::string as_override(bool flag) {
   return flag ? "true" : "false";
 }
@@ -198,7 +203,7 @@ std::string as_override(const std::vector<std::string>&) {
   return R"([DoS, "a, b", "~", 5, 'it''s: "x"', "[", ""])";
 }
 template <typename Number>
-std::string as_override(const Number& number) {
+requires std::is_arithmetic_v<Number> std::string as_override(const Number& number) {
   return std::to_string(number);
 }
 
@@ -223,7 +228,7 @@ TEST(Overrides, EveryKeyCanBeOverridden) {
 
 TEST(Presets, SetTheKeysThatFollowAndLeaveThoseThatAreGiven) {
   const Recipe recipe = parse("teacher: {gat: {hidden: 7, preset: old_teacher}}\nvgae: {preset: large}\n");
-  EXPECT_EQ(recipe.teacher.gat.preset, "old_teacher");
+  EXPECT_EQ(recipe.teacher.gat.preset, ModelPreset::old_teacher);
   EXPECT_EQ(recipe.teacher.gat.hidden, 7);
   EXPECT_EQ(recipe.teacher.gat.layers, 5);
   EXPECT_EQ(recipe.vgae.hidden, (std::vector<int64_t>{480, 240}));
@@ -235,7 +240,7 @@ TEST(Presets, SetTheKeysThatFollowAndLeaveThoseThatAreGiven) {
   EXPECT_EQ(replaced.gat.embedding, 16);
   EXPECT_EQ(replaced.gat.hidden, 48);
   EXPECT_EQ(replaced.gat.layers, 7);
-  EXPECT_EQ(replaced.gat.jk, "max");
+  EXPECT_EQ(replaced.gat.jk, JkMode::max);
   EXPECT_THAT(refusal("gat: {preset: huge}"), HasSubstr("expected small|large|old_teacher"));
   const Recipe blocks = parse("training: {block: {graphs: 8, nodes: 99}}",
                               {"training.block.preset=gpu", "training.block.edges=7"});
@@ -323,14 +328,17 @@ TEST(Errors, AnUnknownKeyNamesTheNearestAndItsPlace) {
 }
 
 TEST(Recipe, TrueAndFalseSwitchGradientCheckpointingOnAndOff) {
-  EXPECT_EQ(parse("training: {gradient_checkpointing: on}").training.gradient_checkpointing, "on");
-  EXPECT_EQ(parse("training: {gradient_checkpointing: true}").training.gradient_checkpointing, "on");
-  EXPECT_EQ(parse("", {"training.gradient_checkpointing=false"}).training.gradient_checkpointing, "off");
+  EXPECT_EQ(parse("training: {gradient_checkpointing: on}").training.gradient_checkpointing,
+            GradientCheckpointing::on);
+  EXPECT_EQ(parse("training: {gradient_checkpointing: true}").training.gradient_checkpointing,
+            GradientCheckpointing::on);
+  EXPECT_EQ(parse("", {"training.gradient_checkpointing=false"}).training.gradient_checkpointing,
+            GradientCheckpointing::off);
   EXPECT_THAT(refusal("training: {gradient_checkpointing: 'yes'}"),
               HasSubstr("r.yaml:1:12: training.gradient_checkpointing is 'yes', expected auto|on|off"));
-  EXPECT_EQ(parse("training: {precision: 32-true}").training.precision, "32");
-  EXPECT_EQ(parse("training: {precision: bf16-mixed}").training.precision, "bf16-mixed");
-  EXPECT_EQ(parse("training: {precision: 16-mixed}").training.precision, "16-mixed");
+  EXPECT_EQ(parse("training: {precision: 32-true}").training.precision, Precision::full);
+  EXPECT_EQ(parse("training: {precision: bf16-mixed}").training.precision, Precision::bf16_mixed);
+  EXPECT_EQ(parse("training: {precision: 16-mixed}").training.precision, Precision::fp16_mixed);
 }
 
 TEST(Errors, AKeyWithoutItsSectionIsToldWhereItStands) {
@@ -399,7 +407,8 @@ TEST(Errors, AValueOutOfRangeNamesTheRange) {
 
 TEST(Errors, AWordThatIsNoChoiceNamesTheChoices) {
   EXPECT_THAT(refusal("data: {features: compact}"),
-              HasSubstr("r.yaml:1:8: data.features is 'compact', expected compat"));
+              HasSubstr("r.yaml:1:8: data.features is 'compact', expected compat|behaviour; did you mean "
+                        "'compat'?"));
   EXPECT_THAT(refusal("data: {features: ''}"), HasSubstr("expected compat"));
   EXPECT_THAT(refusal("data: {features: 'compat|behaviour'}"), HasSubstr("expected compat"));
   EXPECT_THAT(refusal("data: {features: compa}"), HasSubstr("expected compat"));
@@ -477,9 +486,9 @@ TEST(LoadRecipe, WhatIsNoFileIsAnInputErrorThatNamesIt) {
 }
 
 TEST(Recipe, TheEmbargoIsAutoOrAWholeNumber) {
-  EXPECT_EQ(Recipe().split.embargo, "auto");
-  EXPECT_EQ(parse("split: {embargo: 7}").split.embargo, "7");
-  EXPECT_EQ(parse("split: {embargo: auto}").split.embargo, "auto");
+  EXPECT_EQ(Recipe().split.embargo.text, "auto");
+  EXPECT_EQ(parse("split: {embargo: 7}").split.embargo.text, "7");
+  EXPECT_EQ(parse("split: {embargo: auto}").split.embargo.text, "auto");
   for (const char* wrong : {"1.5", "-1", "few", "1e3"})
     EXPECT_THAT(error_text<UsageError>([&] { parse(std::string("split: {embargo: ") + wrong + "}"); }),
                 testing::AllOf(HasSubstr("split.embargo"), HasSubstr(wrong), HasSubstr(", or auto")));

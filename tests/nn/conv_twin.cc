@@ -45,7 +45,7 @@ GATConvOptions options_of(const SafetensorsView& in) {
           .negative_slope = parse_number<double>(in.meta("negative_slope")).value(),
           .add_self_loops = number("add_self_loops") != 0,
           .edge_dim = number("edge_dim"),
-          .fill_value = in.meta("fill_value"),
+          .fill_value = parse_word<LoopFill>(in.meta("fill_value"), "fill_value"),
           .fill_number = parse_number<double>(in.meta("fill_number")).value(),
           .bias = number("bias") != 0,
           .residual = number("residual") != 0,

@@ -34,10 +34,9 @@ TEST(GATWithJK, WeightsFollowTheSeedAlone) {
   EXPECT_NE(GATWithJK({}, 1).parameters().hash(), GATWithJK({}, 2).parameters().hash());
 }
 
-TEST(GATWithJK, KnowsItsWords) {
-  EXPECT_THROW(GATWithJK({.attention = "gat2"}, 0), UsageError);
-  EXPECT_THROW(GATWithJK({.jk = "mean"}, 0), UsageError);
-  EXPECT_NO_THROW(GATWithJK({.attention = "gatv2", .jk = "lstm"}, 0));
+TEST(GATWithJK, LstmNeedsAChannelInEachDirection) {
+  EXPECT_THROW(GATWithJK({.layers = 1, .hidden = 1, .heads = 1, .jk = JkMode::lstm}, 0), UsageError);
+  EXPECT_NO_THROW(GATWithJK({.attention = AttentionKind::gatv2, .jk = JkMode::lstm}, 0));
 }
 
 }  // namespace

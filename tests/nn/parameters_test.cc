@@ -58,9 +58,10 @@ TEST(Parameters, ThatNobodyCouldHoldAreRefused) {
 // With one output of one channel an LSTM would have no hidden state, and its weights no bound.
 TEST(JumpingKnowledge, AnLstmNeedsTwoChannelsInAll) {
   ParameterList parameters(11);
-  EXPECT_NE(error_text<UsageError>([&] { JumpingKnowledge(parameters, "jk", "lstm", 1, 1); }).find("lstm"),
-            std::string::npos);
-  JumpingKnowledge(parameters, "jk", "lstm", 1, 2);
+  EXPECT_NE(
+      error_text<UsageError>([&] { JumpingKnowledge(parameters, "jk", JkMode::lstm, 1, 1); }).find("lstm"),
+      std::string::npos);
+  JumpingKnowledge(parameters, "jk", JkMode::lstm, 1, 2);
 }
 
 TEST(GivenValues, AreWhatParametersAndBuffersAre) {

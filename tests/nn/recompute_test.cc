@@ -9,12 +9,14 @@
 
 #include <thread>
 
+#include "base/word_text.h"
 #include "memory/slab.h"
 #include "nn/classification.h"
 #include "nn/gat_with_jk.h"
 #include "nn/gnn.h"
 #include "ops/allocator.h"
 #include "ops/attention/attention.h"
+#include "support/all_values.h"
 #include "support/errors.h"
 #include "support/ledger_cap.h"
 
@@ -83,10 +85,10 @@ class Recompute : public ::testing::Test {
 };
 
 TEST_F(Recompute, EveryModelGivesTheSameBits) {
-  for (const char* conv : {"gat", "gatv2", "gcn", "gin", "sage"})
-    for (const char* norm : {"none", "batch", "graph"})
-      for (const char* jk : {"last", "cat", "max"})
-        for (const char* pooling : {"mean", "sum", "max"})
+  for (const ConvKind conv : all_values<ConvKind>())
+    for (const NormKind norm : all_values<NormKind>())
+      for (const LayerJoin jk : all_values<LayerJoin>())
+        for (const Reduce pooling : all_values<Reduce>())
           for (const int64_t ids : {0, 12}) {
             const Gnn model({.conv = conv,
                              .in_features = 6,
@@ -102,13 +104,13 @@ TEST_F(Recompute, EveryModelGivesTheSameBits) {
                             5);
             const Batch batch = make_batch(20, model.collate_options());
             expect_same(step(model, batch, false), step(model, batch, true),
-                        std::string(conv) + " " + norm + " " + jk + " " + pooling);
+                        fmt::format("{} {} {} {}", conv, norm, jk, pooling));
           }
   const GATWithJK model({.num_ids = 12, .in_features = 6, .layers = 4, .hidden = 8, .dropout = 0.3}, 5);
   const Batch batch = make_batch(20, {});
   expect_same(step(model, batch, false), step(model, batch, true), "GATWithJK");
-  for (const char* attention : {"gat", "gatv2"})
-    for (const char* jk : {"max", "lstm"}) {
+  for (const AttentionKind attention : all_values<AttentionKind>())
+    for (const JkMode jk : {JkMode::max, JkMode::lstm}) {
       const GATWithJK other({.num_ids = 12,
                              .in_features = 6,
                              .layers = 3,
@@ -118,14 +120,19 @@ TEST_F(Recompute, EveryModelGivesTheSameBits) {
                              .edge_features = 4,
                              .jk = jk},
                             5);
-      expect_same(step(other, batch, false), step(other, batch, true), std::string(attention) + " " + jk);
+      expect_same(step(other, batch, false), step(other, batch, true), fmt::format("{} {}", attention, jk));
     }
 }
 
 // Reentrant backward passes must not move to another thread, because the range that memory comes from belongs
 // to the thread.
 TEST_F(Recompute, BlocksOnManyThreadsGiveTheSameBitsFromTheirOwnRanges) {
-  const Gnn model({.conv = "gin", .in_features = 6, .layers = 5, .hidden = 16, .norm = "batch", .jk = "cat"},
+  const Gnn model({.conv = ConvKind::gin,
+                   .in_features = 6,
+                   .layers = 5,
+                   .hidden = 16,
+                   .norm = NormKind::batch,
+                   .jk = LayerJoin::cat},
                   5);
   const Batch batch = make_batch(50, model.collate_options());
   const auto expected = step(model, batch, false);
@@ -148,15 +155,15 @@ TEST_F(Recompute, BlocksOnManyThreadsGiveTheSameBitsFromTheirOwnRanges) {
 }
 
 TEST_F(Recompute, ADeepModelNeedsLessMemory) {
-  for (const char* conv : {"gat", "gatv2", "gcn", "gin", "sage"}) {
+  for (const ConvKind conv : all_values<ConvKind>()) {
     const Gnn model({.conv = conv, .in_features = 6, .layers = 8, .hidden = 32, .dropout = 0.2}, 5);
     const Batch batch = make_batch(200, model.collate_options());
     const int64_t recomputed = peak(model, batch, true);
     const int64_t kept = peak(model, batch, false);
-    EXPECT_LT(recomputed, kept) << conv;
+    EXPECT_LT(recomputed, kept) << word_of(conv);
     // GCN keeps little more than the outputs of its layers, which are kept either way.
-    if (std::string(conv) != "gcn") {
-      EXPECT_LT(recomputed, 0.65 * static_cast<double>(kept)) << conv;
+    if (conv != ConvKind::gcn) {
+      EXPECT_LT(recomputed, 0.65 * static_cast<double>(kept)) << word_of(conv);
     }
   }
 }
@@ -164,8 +171,13 @@ TEST_F(Recompute, ADeepModelNeedsLessMemory) {
 // Wherever memory is refused, also in a layer that runs again, the error keeps its type and no memory stays
 // in use.
 TEST_F(Recompute, ARefusalAnywhereIsTypedAndLeavesNothing) {
-  const Gnn model(
-      {.conv = "gin", .in_features = 6, .layers = 4, .hidden = 16, .norm = "batch", .dropout = 0.2}, 5);
+  const Gnn model({.conv = ConvKind::gin,
+                   .in_features = 6,
+                   .layers = 4,
+                   .hidden = 16,
+                   .norm = NormKind::batch,
+                   .dropout = 0.2},
+                  5);
   const Batch batch = make_batch(30, model.collate_options());
   const auto expected = step(model, batch, true);
   const int64_t need = peak(model, batch, true);

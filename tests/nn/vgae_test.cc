@@ -40,7 +40,6 @@ TEST(Vgae, OptionsThatMakeNoModelAreUsageErrors) {
   EXPECT_THROW(parameters({.hidden = {}}), UsageError);
   EXPECT_THROW(parameters({.hidden = {16}, .latent = 16}), UsageError) << kLastIsLatent;
   EXPECT_THROW(parameters({.in_features = 1}), UsageError);
-  EXPECT_THROW(parameters({.output = "relu"}), UsageError);
 }
 
 }  // namespace

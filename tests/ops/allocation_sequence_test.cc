@@ -184,13 +184,13 @@ TEST_P(OperatorSequence, OfSumsIsTheSameForEveryBlock) {
       const at::Tensor scale = at::ones({block.x.size(0)}, block.x.options());
       return aggregate(block.x, block.order(drop), scale, scale);
     });
-  for (const char* reduce : {"sum", "mean", "max"})
+  for (const Reduce reduce : {Reduce::sum, Reduce::mean, Reduce::max})
     expect_planned(false, [&](const Block& block) { return segment_reduce(block.x, block.ptr, reduce); });
   expect_planned(false, [](const Block& block) { return segment_softmax(block.x, block.ptr); });
   expect_planned(false, [](const Block& block) {
     using GatherCsr = at::Tensor(const at::Tensor&, const at::Tensor&, c10::SymInt);
     static const auto gather_csr = find_operator<GatherCsr>("plimsoll::gather_csr");
-    return gather_csr.call(segment_reduce(block.x, block.ptr, "sum"), block.ptr, block.x.size(0));
+    return gather_csr.call(segment_reduce(block.x, block.ptr, Reduce::sum), block.ptr, block.x.size(0));
   });
   // Inputs that are not contiguous are copied.
   expect_planned(false,

@@ -219,7 +219,7 @@ std::vector<Case> cases() {
                          {.heads = 2,
                           .slope = 0.1,
                           .loops = loops,
-                          .fill = features == 0 ? "zero" : "mean",
+                          .fill = features == 0 ? LoopFill::zero : LoopFill::mean,
                           .dropout = keep ? 0.3 : 0,
                           .keep_projection = keep,
                           .return_attention = loops},
@@ -451,7 +451,7 @@ TEST(DeviceLayers, SegmentsGiveWhatTheyGiveOnTheCpu) {
   const at::Tensor ptr = at::tensor({int64_t{0}, int64_t{4}, int64_t{4}, int64_t{20}}, at::kLong);
   const at::Tensor x = numbers({20, 3}, 1);
   for (const char* const kind : {"sum", "mean", "max"}) {
-    const at::Tensor out = segment_reduce(x, ptr, kind);
+    const at::Tensor out = segment_reduce(x, ptr, parse_word<Reduce>(kind, "kind"));
     expect_same(segment_reduce_on_device(x, ptr, kind), out, kind);
     EXPECT_EQ(segment_reduce_backward_on_device(out, x, out, ptr, kind).sizes(), x.sizes());
   }

@@ -253,7 +253,7 @@ def test_nothing_is_kept_for_backward_but_what_was_given():
     (lambda a: a.update(tile=15), "a tile of 15 paths, expected 16 to"),
     (lambda a: a.update(cutoff=0.0), "a cutoff of 0"),
     (lambda a: a.update(cutoff=float("nan")), "a cutoff of nan"),
-    (lambda a: a.update(mode="other"), "mode 'other', expected"),
+    (lambda a: a.update(mode="other"), "mode: found 'other', expected corrected or reference"),
     (lambda a: a.update(planar=True), "planar, but z is"),
     (lambda a: a.update(distances_only=True), "MLPs of 50, 56 and 68 inputs"),
     (lambda a: a.update(x=a["x"].half()), "x f32 or f64"),
@@ -290,7 +290,7 @@ def test_what_does_not_fit_is_refused(change, text):
 def test_edges_that_are_none(edge_index, nodes, text):
     with pytest.raises(RuntimeError, match=text):
         torch.ops.plimsoll.path_edges(edge_index, nodes)
-    with pytest.raises(RuntimeError, match="direction 'up', expected 'both', 'ancestor' or 'descendant'"):
+    with pytest.raises(RuntimeError, match="direction: found 'up', expected both, ancestor or descendant"):
         torch.ops.plimsoll.path_edges(torch.zeros(2, 0, dtype=torch.long), 1, "up")
 
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/word_text.h"
 #include "nn/classification.h"
 #include "nn/gat_distillation.h"
 #include "nn/gat_with_jk.h"
@@ -58,7 +59,7 @@ class VgaeLike : public Objective {
     const at::Tensor rebuilt = (decoder_.forward(code) - batch.x).pow(2).sum(1, true);
     const at::Tensor apart =
         (mean.pow(2) + (2 * log_deviation).exp() - 2 * log_deviation - 1).sum(1, true) / 2;
-    return segment_reduce(at::cat({rebuilt, apart}, 1), batch.graph_ptr, "mean");
+    return segment_reduce(at::cat({rebuilt, apart}, 1), batch.graph_ptr, Reduce::mean);
   }
   at::Tensor losses(const at::Tensor& outputs, const Batch&) const override { return outputs.sum(1); }
 
@@ -94,7 +95,7 @@ struct KdGatModel {
         objective = std::make_unique<Reconstruction>(*vgae);
       return;
     }
-    GATWithJKOptions options{.num_ids = kIds, .in_features = kFeatures, .classes = 3};
+    GatOptions options{.num_ids = kIds, .in_features = kFeatures, .classes = 3};
     if (name == "gat large")
       options = {.num_ids = kIds,
                  .in_features = kFeatures,
@@ -106,11 +107,14 @@ struct KdGatModel {
                  .fc_layers = 1,
                  .classes = 3};
     if (name == "gatv2 edges") {
-      options.attention = "gatv2";
+      options.attention = AttentionKind::gatv2;
       options.edge_features = kFeatures;
     }
-    if (name == "gat lstm") options.jk = "lstm";
-    if (name == "gat max") options.jk = options.pooling = "max";
+    if (name == "gat lstm") options.jk = JkMode::lstm;
+    if (name == "gat max") {
+      options.jk = JkMode::max;
+      options.pooling = Reduce::max;
+    }
     gat = std::make_unique<GATWithJK>(options, 1);
     if (name == "gat distilled")
       objective = std::make_unique<GatDistillation>(*gat, 4, 0.7);
@@ -155,24 +159,25 @@ struct AnyModel {
       what = "vgae-like, " + std::to_string(layers) + " layers";
       return;
     }
-    const GnnOptions options{.conv = pick("gat", "gatv2", "gcn", "gin", "sage"),
-                             .in_features = OddGraphs::kFeatures,
-                             .edge_features = random() % 2 == 0 ? OddGraphs::kFeatures : 0,
-                             .num_ids = random() % 2 == 0 ? 5 : 0,
-                             .embedding = 4,
-                             .layers = layers,
-                             .hidden = hidden,
-                             .heads = pick(1, 2, 4),
-                             .norm = pick("none", "batch", "graph"),
-                             .jk = pick("last", "cat", "max"),
-                             .pooling = pick("mean", "sum", "max"),
-                             .dropout = random() % 2 == 0 ? 0.3 : 0.0,
-                             .classes = 3,
-                             .node_head = random() % 4 == 0};
+    const GnnOptions options{
+        .conv = pick(ConvKind::gat, ConvKind::gatv2, ConvKind::gcn, ConvKind::gin, ConvKind::sage),
+        .in_features = OddGraphs::kFeatures,
+        .edge_features = random() % 2 == 0 ? OddGraphs::kFeatures : 0,
+        .num_ids = random() % 2 == 0 ? 5 : 0,
+        .embedding = 4,
+        .layers = layers,
+        .hidden = hidden,
+        .heads = pick(1, 2, 4),
+        .norm = pick(NormKind::none, NormKind::batch, NormKind::graph),
+        .jk = pick(LayerJoin::last, LayerJoin::cat, LayerJoin::max),
+        .pooling = pick(Reduce::mean, Reduce::sum, Reduce::max),
+        .dropout = random() % 2 == 0 ? 0.3 : 0.0,
+        .classes = 3,
+        .node_head = random() % 4 == 0};
     model = std::make_unique<Gnn>(options, 1);
     objective = std::make_unique<Classification>(*model);
-    what = options.conv + ", " + std::to_string(layers) + " layers, norm " + options.norm + ", jk " +
-           options.jk + (options.node_head ? ", nodes" : "");
+    what = fmt::format("{}, {} layers, norm {}, jk {}{}", options.conv, layers, options.norm, options.jk,
+                       options.node_head ? ", nodes" : "");
   }
   std::unique_ptr<Gnn> model;
   std::unique_ptr<KdGatModel> kd_gat;

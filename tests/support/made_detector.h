@@ -15,7 +15,7 @@ namespace plimsoll {
 
 /// A small untrained detector: one layer of one head and one channel, over IDs of a known period.
 struct MadeDetector {
-  std::string features = "behaviour";
+  WindowFeatures features = WindowFeatures::behaviour;
   std::vector<std::string> without = {"id_index"};
   std::vector<uint32_t> ids = {0x100, 0x200};      ///< IDs with an embedding in the model.
   std::vector<uint32_t> profile = {0x100, 0x200};  ///< IDs of the profile; empty for no profile.

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/word_text.h"
 #include "can/detector/window_judge.h"
 #include "can/frames/verify_frames.h"
 #include "can/profile/profile_sums.h"
@@ -140,7 +141,7 @@ LearnedDrive drive_of(const DetectorFile& model) {
 }  // namespace
 
 void require_calibratable(const DetectorFile& model) {
-  if (model.windows.features != "behaviour")
+  if (model.windows.features != WindowFeatures::behaviour)
     throw InputError(
         fmt::format("{}: was trained on features '{}', which compare with no profile; train one with "
                     "data.features: behaviour",

@@ -22,7 +22,8 @@ WindowOptions windows_of(const SafetensorsView& file) {
     const WindowLength window = WindowLength::parse(data.at("window").get<std::string>());
     const WindowLength stride = WindowLength::parse(data.at("stride").get<std::string>());
     if (window.unit != stride.unit) throw UsageError("window and stride are of different kinds");
-    WindowOptions options{data.at("features"), window.value, stride.value, window.unit, {}, {}};
+    const auto features = parse_word<WindowFeatures>(data.at("features").get<std::string>(), "features");
+    WindowOptions options{features, window.value, stride.value, window.unit, {}, {}};
     check_window_options(options);
     return options;
   });
@@ -51,16 +52,16 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
       known(learned_of(file)),
       ids(static_cast<int64_t>(known.vocabulary.size()) + 1),
       fusion(fusion_of(file)) {
-  if (fusion && windows.features != "behaviour")
+  if (fusion && windows.features != WindowFeatures::behaviour)
     throw InputError(file.path() + ": has levels of a fused score ('fusion.*'), which features '" +
-                     windows.features + "' have no statistics for; train it again");
+                     std::string(word_of(windows.features)) + "' have no statistics for; train it again");
   without = read_metadata(file, "plimsoll.without", [&](const Json& names) {
     auto hidden = names.get<std::vector<std::string>>();
     require_known_features(feature_tables(windows.features), hidden);
     return hidden;
   });
   if (file.metadata().contains("plimsoll.calibrated")) take_profiles_ids();
-  if (windows.features == "behaviour" &&
+  if (windows.features == WindowFeatures::behaviour &&
       (!known.profile || known.profile->vocabulary().ids() != known.vocabulary))
     throw InputError(file.path() +
                      ": has no benign profile of the CAN IDs of its vocabulary; train it again");
@@ -78,7 +79,7 @@ DetectorFile::DetectorFile(const std::filesystem::path& path)
 // Takes the vehicle's IDs, which may be more than the embedding has rows: no index of them may reach the
 // model.
 void DetectorFile::take_profiles_ids() {
-  if (windows.features != "behaviour" || !hides_identity() || !known.profile)
+  if (windows.features != WindowFeatures::behaviour || !hides_identity() || !known.profile)
     throw InputError(
         file.path() +
         ": is marked as calibrated (metadata 'plimsoll.calibrated'), but knows CAN IDs by index, "

@@ -54,17 +54,15 @@ GatLayer::Dynamic GatLayer::read_dynamic(const SafetensorsView& file, const std:
   return weights;
 }
 
-GatLayer::GatLayer(const SafetensorsView& file, const std::string& prefix, const std::string& attention,
+GatLayer::GatLayer(const SafetensorsView& file, const std::string& prefix, AttentionKind attention,
                    const GatLayerOptions& options)
     : options_(options) {
-  if (attention == "gat") {
+  if (attention == AttentionKind::gat) {
     projection_ = PackedLinear(file, prefix + ".lin.weight", "", options.in, width());
     attention_ = read_static(file, prefix, options);
-  } else if (attention == "gatv2") {
+  } else {
     projection_ = PackedLinear(file, prefix + ".lin_l.weight", prefix + ".lin_l.bias", options.in, width());
     attention_ = read_dynamic(file, prefix, options);
-  } else {
-    throw InputError(file.path() + ": attention '" + attention + "', expected gat or gatv2");
   }
   bias_ = copy_of(values_of(file, prefix + ".bias", {width()}));
 }

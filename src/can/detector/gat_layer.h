@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "can/detector/packed_linear.h"
+#include "config/sections/gat.h"
 #include "kernels/gat/gat.h"
 #include "kernels/gatv2/gatv2.h"
 
@@ -28,9 +29,8 @@ struct GatLayerOptions {
 /// concatenated). Keeps its scratch memory from graph to graph. Not thread-safe.
 class GatLayer {
  public:
-  /// `attention` is gat or gatv2. Errors: InputError that names the file and what is missing, misshapen or
-  /// unknown.
-  GatLayer(const SafetensorsView& file, const std::string& prefix, const std::string& attention,
+  /// Errors: InputError that names the file and what is missing or misshapen.
+  GatLayer(const SafetensorsView& file, const std::string& prefix, AttentionKind attention,
            const GatLayerOptions& options);
 
   /// Maps x [N, in] to out [N, heads * channels]. alpha [E + N, heads] receives the attention of each edge,

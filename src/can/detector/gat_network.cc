@@ -1,8 +1,11 @@
 #include "can/detector/gat_network.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "base/error.h"
 #include "kernels/segment/segment.h"
@@ -14,63 +17,63 @@ namespace {
 constexpr int64_t kMaxSize = int64_t{1}
                              << 24;  // The same limit as in src/engine/model_file/model_options.cc.
 
-Reduce reduce_of(const std::string& pooling) {
-  if (pooling == "sum") return Reduce::sum;
-  return pooling == "max" ? Reduce::max : Reduce::mean;
+// Reads a word of the options; files of older versions may lack it.
+template <typename Enum>
+void read_word(const Json& json, const char* key, Enum& value) {
+  if (!json.contains(key)) return;
+  const auto word = json.at(key).get<std::string>();
+  const std::optional<Enum> found = find_word<Enum>(word);
+  if (!found) throw UsageError(fmt::format("{} '{}', expected {}", key, word, fmt::join(kWords<Enum>, ", ")));
+  value = *found;
 }
 
-void require_one_of(const SafetensorsView& file, const char* key, const std::string& value,
-                    const std::vector<std::string>& known) {
-  if (std::ranges::find(known, value) == known.end())
-    throw InputError(fmt::format("{}: metadata 'plimsoll.config': {} '{}', expected {}", file.path(), key,
-                                 value, fmt::join(known, ", ")));
-}
-
-}  // namespace
-
-GatConfig GatConfig::read(const SafetensorsView& file) {
-  const std::string& model = file.meta("plimsoll.model");
-  if (model != "gat_with_jk")
-    throw InputError(
-        fmt::format("{}: holds a model '{}'; detection runs the classifier 'gat_with_jk', such as the "
-                    "detector.safetensors "
-                    "of a run of task detection or distillation",
-                    file.path(), model));
-  GatConfig config = read_metadata(file, "plimsoll.config", [](const Json& json) {
-    const GatConfig usual;
-    return GatConfig{.num_ids = whole_number(json.at("num_ids")),
+GatOptions gat_options_of(const Json& json) {
+  GatOptions options{.num_ids = whole_number(json.at("num_ids")),
                      .in_features = whole_number(json.at("in_features")),
                      .embedding = whole_number(json.at("embedding")),
                      .layers = whole_number(json.at("layers")),
                      .hidden = whole_number(json.at("hidden")),
                      .heads = whole_number(json.at("heads")),
                      .fc_layers = whole_number(json.at("fc_layers")),
-                     .attention = json.value("attention", usual.attention),
-                     .edge_features = whole_number(json.value("edge_features", Json(usual.edge_features))),
-                     .jk = json.value("jk", usual.jk),
-                     .pooling = json.value("pooling", usual.pooling)};
-  });
-  for (const int64_t value :
-       {config.num_ids, config.in_features, config.embedding, config.layers, config.hidden, config.heads,
-        config.fc_layers, config.edge_features == 0 ? 1 : config.edge_features})
-    if (value < 1 || value > kMaxSize)
-      throw InputError(file.path() + ": metadata 'plimsoll.config' holds an impossible size");
-  require_one_of(file, "jk", config.jk, {"cat", "max", "lstm"});
-  require_one_of(file, "pooling", config.pooling, {"mean", "sum", "max"});
-  return config;
+                     .edge_features = whole_number(json.value("edge_features", Json(0)))};
+  read_word(json, "attention", options.attention);
+  read_word(json, "jk", options.jk);
+  read_word(json, "pooling", options.pooling);
+  return options;
 }
 
-GatNetwork::GatNetwork(const SafetensorsView& file) : config_(GatConfig::read(file)) {
+// Errors: InputError for a model of another kind, and for sizes that are missing or impossible.
+GatOptions read_options(const SafetensorsView& file) {
+  const std::string& model = file.meta("plimsoll.model");
+  constexpr std::string_view kModel = "gat_with_jk";
+  if (model != kModel)
+    throw InputError(
+        fmt::format("{}: holds a model '{}'; detection runs the classifier 'gat_with_jk', such as the "
+                    "detector.safetensors "
+                    "of a run of task detection or distillation",
+                    file.path(), model));
+  const GatOptions options = read_metadata(file, "plimsoll.config", gat_options_of);
+  for (const int64_t value :
+       {options.num_ids, options.in_features, options.embedding, options.layers, options.hidden,
+        options.heads, options.fc_layers, options.edge_features == 0 ? 1 : options.edge_features})
+    if (value < 1 || value > kMaxSize)
+      throw InputError(file.path() + ": metadata 'plimsoll.config' holds an impossible size");
+  return options;
+}
+
+}  // namespace
+
+GatNetwork::GatNetwork(const SafetensorsView& file) : config_(read_options(file)) {
   const auto embedding = values_of(file, "embedding.weight", {config_.num_ids, config_.embedding});
   embedding_.assign(embedding.begin(), embedding.end());
   int64_t in = config_.embedding + config_.in_features - 1;
   for (int64_t l = 0; l < config_.layers; ++l) {
     layers_.emplace_back(file, fmt::format("convs.{}", l), config_.attention,
                          GatLayerOptions{in, config_.heads, config_.hidden, config_.edge_features});
-    in = config_.width();
+    in = width();
   }
-  if (config_.jk == "lstm") lstm_.emplace(file, "jk", config_.layers, config_.width());
-  const int64_t joined = config_.jk == "cat" ? config_.layers * config_.width() : config_.width();
+  if (config_.jk == JkMode::lstm) lstm_.emplace(file, "jk", config_.layers, width());
+  const int64_t joined = config_.jk == JkMode::cat ? config_.layers * width() : width();
   for (int64_t j = 0; j + 1 < config_.fc_layers; ++j)
     linear_.emplace_back(file, fmt::format("fc.{}.weight", j), fmt::format("fc.{}.bias", j), joined, joined);
   linear_.emplace_back(file, "head.weight", "head.bias", joined, 2);
@@ -108,10 +111,10 @@ void GatNetwork::embed(const GraphBlock& graph) {
 // concatenation.
 void GatNetwork::pool(int64_t nodes) {
   const SegmentKernels<float>& kernels = segment_kernels<float>(kernel_level());
-  const int64_t width = config_.width();
+  const int64_t width = this->width();
   const int64_t ptr[] = {0, nodes};
-  const Reduce reduce = reduce_of(config_.pooling);
-  if (config_.jk == "cat") {
+  const Reduce reduce = config_.pooling;
+  if (config_.jk == JkMode::cat) {
     pooled_.resize(size(config_.layers * width));
     for (int64_t l = 0; l < config_.layers; ++l)
       kernels.reduce(outputs_.data() + l * nodes * width, ptr, width, reduce, 0, 1,
@@ -134,7 +137,7 @@ void GatNetwork::pool(int64_t nodes) {
 
 float GatNetwork::score(const GraphBlock& graph) {
   const int64_t nodes = graph.nodes();
-  const int64_t layer_size = nodes * config_.width();
+  const int64_t layer_size = nodes * width();
   read_edges(graph);
   embed(graph);
   outputs_.resize(size(config_.layers * layer_size));

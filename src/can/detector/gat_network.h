@@ -1,33 +1,14 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "can/detector/gat_layer.h"
 #include "can/detector/lstm_knowledge.h"
+#include "config/sections/gat.h"
 #include "sample/block/block.h"
 
 namespace plimsoll {
-
-/// The sizes of a GATWithJK (nn/gat_with_jk.h), as a model file's metadata "plimsoll.config" has them.
-struct GatConfig {
-  int64_t num_ids = 0;
-  int64_t in_features = 0;
-  int64_t embedding = 0;
-  int64_t layers = 0;
-  int64_t hidden = 0;
-  int64_t heads = 0;
-  int64_t fc_layers = 0;
-  std::string attention = "gat";
-  int64_t edge_features = 0;
-  std::string jk = "cat";
-  std::string pooling = "mean";
-
-  int64_t width() const { return heads * hidden; }
-  /// Errors: InputError for a model of another kind, and for sizes that are missing or impossible.
-  static GatConfig read(const SafetensorsView& file);
-};
 
 /// A trained GATWithJK for one graph at a time, without torch: the same scores up to rounding. Keeps its
 /// scratch memory, entered in the ledger, from graph to graph. Not thread-safe.
@@ -44,14 +25,15 @@ class GatNetwork {
   /// The attention of the graph that was scored last: for a layer [E + N, heads], each edge, 0 for
   /// self-loops, then each node's own self-loop.
   std::span<const float> attention(int64_t layer) const;
-  const GatConfig& config() const { return config_; }
+  const GatOptions& config() const { return config_; }
 
  private:
   void read_edges(const GraphBlock& graph);
   void embed(const GraphBlock& graph);
   void pool(int64_t nodes);
+  int64_t width() const { return config_.heads * config_.hidden; }
 
-  GatConfig config_;
+  GatOptions config_;
   Vector<float, Tag::parameters> embedding_;
   std::vector<GatLayer> layers_;
   std::optional<LstmKnowledge> lstm_;

@@ -28,7 +28,7 @@ WindowJudge::WindowJudge(const DetectorFile& model, const GraphSetTables& tables
       unknown_index_(model.hides_identity() ? 0.0F : static_cast<float>(model.ids - 1)),
       parts_() {
   parts_.fill(std::numeric_limits<float>::quiet_NaN());
-  const GatConfig& config = network_.config();
+  const GatOptions& config = network_.config();
   if (config.in_features == node_columns_.count() && config.num_ids == model.ids &&
       (config.edge_features == 0 || config.edge_features == edge_columns_.count()))
     return;

@@ -89,7 +89,7 @@ bool StreamDetector::next(Verdict& verdict) {
 }
 
 MessageKeys StreamDetector::node_ids() const {
-  if (windows_.features == "behaviour") return stream_.node_ids();
+  if (windows_.features == WindowFeatures::behaviour) return stream_.node_ids();
   return compat_node_ids(stream_.frames().can_id, vocabulary_);
 }
 

@@ -54,7 +54,7 @@ void append_one(NpyWriter& column, T value) {
 
 class AttentionWriter {
  public:
-  AttentionWriter(const std::filesystem::path& out, const GatConfig& config, bool merged)
+  AttentionWriter(const std::filesystem::path& out, const GatOptions& config, bool merged)
       : set_(out, is_replaceable(out)),
         layers_(config.layers),
         heads_(config.heads),

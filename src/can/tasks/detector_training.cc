@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "base/word_text.h"
 #include "can/profile/behaviour_profile.h"
 #include "can/profile/vocabulary.h"
 #include "can/tasks/detection_labels.h"
@@ -28,7 +29,7 @@ LearnedBefore known_of(const DetectorFacts& facts) {
 }
 
 TrainingSplit detection_split(const Recipe& recipe, const WindowData& data) {
-  if (recipe.split.by == "graph")
+  if (recipe.split.by == SplitBy::graph)
     throw UsageError(fmt::format("task '{}' needs split.by: time or recording", recipe.task));
   return split_for(recipe, data, {});
 }

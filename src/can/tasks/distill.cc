@@ -70,10 +70,12 @@ class Pipeline {
     if (!in_.teacher.empty()) take_teacher();
   }
 
-  bool has_curriculum() const { return in_.recipe.curriculum.schedule != "none"; }
+  bool has_curriculum() const { return in_.recipe.curriculum.schedule != CurriculumKind::none; }
   // Whether teachers' outputs are columns; otherwise the teachers are in memory while students train.
-  bool is_cached() const { return in_.recipe.distillation.teacher_outputs == "cached"; }
-  bool trains(const std::string& teacher) const { return teacher == "teacher" ? !given_gat_ : !given_vgae_; }
+  bool is_cached() const { return in_.recipe.distillation.teacher_outputs == TeacherOutputMode::cached; }
+  bool trains(const std::string& teacher) const {
+    return teacher == kGatTeacher ? !given_gat_ : !given_vgae_;
+  }
 
   // Each model has a function `train...` and a function `plan...`.
 
@@ -132,7 +134,7 @@ class Pipeline {
   }
   template <typename Use>
   auto with_logits(const RunOptions& run, Models models, const Use& use) const {
-    const Model teacher = model("teacher", models, run);
+    const Model teacher = model(kGatTeacher, models, run);
     const Classification logits(*teacher.detector.gat);
     return use(column("teacher_logits", logits, all_graphs_, run));
   }
@@ -202,7 +204,7 @@ class Pipeline {
   Detector untrained(const std::string& stage) const {
     const auto seed = static_cast<uint64_t>(in_.recipe.seed);
     Detector detector;
-    if (stage == "teacher")
+    if (stage == kGatTeacher)
       detector.gat =
           given_gat_ ? std::make_unique<GATWithJK>(*given_gat_, seed) : make_gat(teachers_, *in_.source);
     else
@@ -242,7 +244,7 @@ class Pipeline {
     if (is_cached())
       return TeacherState(
           CachedTeacher(*in_.source, {.values = column, .width = 2}, all_graphs_, in_.shapes));
-    return teaching("teacher", *in_.split, models, run);
+    return teaching(kGatTeacher, *in_.split, models, run);
   }
   TeacherState of_vgae(std::span<const float> column, Models models, const RunOptions& run) const {
     const int64_t width = teacher_latent() + in_.source->node_features() - 1;
@@ -256,7 +258,7 @@ class Pipeline {
   // A teacher that is evaluated while its student trains: live, or offloaded.
   TeacherState teaching(const std::string& stage, const TrainingSplit& split, Models models,
                         const RunOptions& run) const {
-    if (in_.recipe.distillation.teacher_outputs == "live")
+    if (in_.recipe.distillation.teacher_outputs == TeacherOutputMode::live)
       return TeacherState(model(stage, models, run).detector);
     const auto offloaded = [&](Detector teacher, std::function<void()> release) {
       return TeacherState(std::move(teacher), std::move(release), in_.shapes, split, in_.recipe.training);
@@ -311,7 +313,7 @@ class Pipeline {
   const TrainingSplit benign_;
   const GraphList all_graphs_;
   const GraphList benign_graphs_;
-  std::optional<GATWithJKOptions> given_gat_;
+  std::optional<GatOptions> given_gat_;
   std::optional<VgaeOptions> given_vgae_;
 };
 
@@ -342,9 +344,9 @@ std::vector<Stage> distillation_stages(DistillOptions options) {
   if (p->is_cached())
     add_column("teacher_encodings", "outputs",
                [p](Run run, Models models, const auto& use) { return p->with_encodings(run, models, use); });
-  if (p->trains("teacher"))
+  if (p->trains(kGatTeacher))
     add(
-        "teacher", [p](Run run) { return p->plan_teacher(run); },
+        kGatTeacher, [p](Run run) { return p->plan_teacher(run); },
         [p](Run run) { return p->train_teacher(run); });
   if (p->is_cached())
     add_column("teacher_logits", "outputs",
@@ -354,7 +356,7 @@ std::vector<Stage> distillation_stages(DistillOptions options) {
       "student_vgae", [p](Run run) { return p->with_student_vgae(run, true, plan_vgae); },
       [p, train](Run run) { return p->with_student_vgae(run, false, train); });
   add(
-      "student_gat", [p](Run run) { return p->with_student_gat(run, true, plan_gat); },
+      kStudentGat, [p](Run run) { return p->with_student_gat(run, true, plan_gat); },
       [p, train](Run run) { return p->with_student_gat(run, false, train); });
   add(
       "student_gat_alone", [p](Run run) { return plan_gat(p->student_gat_alone(run)); },

@@ -23,6 +23,10 @@ struct DistillOptions {
   std::filesystem::path teacher;  ///< A detector that replaces a trained teacher; empty: none.
 };
 
+/// Stages that others ask for by name.
+inline constexpr const char* kGatTeacher = "teacher";
+inline constexpr const char* kStudentGat = "student_gat";
+
 /// The stages, in this order; each stage that trains a detector writes it to its folder.
 ///
 /// - autoencoder: the teacher's VGAE, on benign windows.

@@ -31,13 +31,13 @@ class DistillationTraining final : public DetectorTraining {
   }
 
  private:
-  bool is_fused(const std::string& stage) const override { return stage == "student_gat"; }
+  bool is_fused(const std::string& stage) const override { return stage == kStudentGat; }
 
   // Chooses the distilled GAT with the best validation result.
   const TrainedStage* chosen(const std::vector<TrainedStage>& stages) const override {
     const TrainedStage* best = nullptr;
     for (const TrainedStage& stage : stages)
-      if (stage.report.stage == "student_gat" &&
+      if (stage.report.stage == kStudentGat &&
           (best == nullptr || stage.report.fit.best_loss < best->report.fit.best_loss))
         best = &stage;
     return best;

@@ -12,20 +12,12 @@
 namespace plimsoll {
 namespace {
 
-GATWithJKOptions model_options(const Recipe& recipe, const BlockSource& source) {
-  const Recipe::Gat& gat = recipe.gat;
-  return {.num_ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1,
-          .in_features = source.node_features(),
-          .embedding = gat.embedding,
-          .layers = gat.layers,
-          .hidden = gat.hidden,
-          .heads = gat.heads,
-          .dropout = gat.dropout,
-          .fc_layers = gat.fc_layers,
-          .attention = gat.attention,
-          .edge_features = gat.edge_features ? source.edge_features() : 0,
-          .jk = gat.jk,
-          .pooling = gat.pooling};
+GatOptions model_options(const Recipe& recipe, const BlockSource& source) {
+  GatOptions gat = recipe.gat;
+  gat.num_ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1;
+  gat.in_features = source.node_features();
+  gat.edge_features = gat.use_edge_features ? source.edge_features() : 0;
+  return gat;
 }
 
 struct GatStage : DetectorStage {

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <string_view>
+#include <utility>
 
 #include "base/error.h"
+#include "can/frames/frames.h"
 #include "can/score/profile_statistics.h"
 #include "can/tasks/attention.h"
 #include "can/tasks/detector_training.h"
@@ -58,15 +62,20 @@ DetectorScores odd_timing(const WindowData& data, const DetectorFacts& facts,
 }
 
 // The part of a fused score that a detector of a run provides; teachers and others provide none.
-std::string part_of(const std::string& name) {
-  if (name == "gat" || name == "gat_student") return "gat";
-  return name == "vgae_student" ? "vgae" : "";
+enum class ModelPart : uint8_t { none, gat, vgae };
+
+ModelPart part_of(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, ModelPart>, 3> kParts = {
+      {{"gat", ModelPart::gat}, {"gat_student", ModelPart::gat}, {"vgae_student", ModelPart::vgae}}};
+  for (const auto& [detector, part] : kParts)
+    if (name == detector) return part;
+  return ModelPart::none;
 }
 
 // Number of columns of scores that fusing makes in addition to those of the models.
 int64_t fused_columns(const std::vector<RunDetector>& files, bool calibrated, bool ablation) {
   const auto fused = std::ranges::count_if(
-      files, [](const RunDetector& run_detector) { return part_of(run_detector.name) == "gat"; });
+      files, [](const RunDetector& run_detector) { return part_of(run_detector.name) == ModelPart::gat; });
   if (!calibrated) return fused;
   // There are two for each model: on calibration windows, and alone.
   return 2 * std::ssize(files) + fused * (ablation ? 3 + static_cast<int64_t>(kFusedParts) : 2);
@@ -113,19 +122,20 @@ struct DetectorEvaluation {
     // The detectors' own scores, those of both rules and the fused ones, and the memory for fusing and
     // evaluating.
     const bool calibrated = folds.has_value();
-    const int64_t columns =
-        3 + (recipe.data.features == "behaviour" ? fused_columns(files, calibrated, options.ablation) : 0);
+    const int64_t columns = 3 + (recipe.data.features == WindowFeatures::behaviour
+                                     ? fused_columns(files, calibrated, options.ablation)
+                                     : 0);
     scorer.later = columns * source.graphs() * static_cast<int64_t>(sizeof(float)) + judging_bytes(longest);
     if (gat() != nullptr && shows_attention(options))
       scorer.later += AttendedWindows::bytes(gat()->file, !options.attention.empty());
-    if (recipe.data.features == "behaviour")
+    if (recipe.data.features == WindowFeatures::behaviour)
       scorer.later += FusedScores::bytes(data.windows(), longest, calibrated);
   }
   DetectorEvaluation(const DetectorEvaluation&) = delete;
   DetectorEvaluation& operator=(const DetectorEvaluation&) = delete;
 
   static const std::filesystem::path& require_frames(const std::filesystem::path& data) {
-    if (const std::string kind = kind_of(data); kind != "frames")
+    if (const std::string kind = kind_of(data); kind != kFramesKind)
       throw UsageError("a detector is judged on frames; this is a " + kind);
     return data;
   }
@@ -214,10 +224,10 @@ void add_calibrated(const DetectorEvaluation& inputs, const FusedScores& fused, 
     const char* const as = model.name.starts_with("vgae") ? "vgae" : "gat";
     const ModelScores by_itself{as, model.scores, calibration[i]};
     alone.push_back(fused.calibrated(model.name, model.seed, {&by_itself, 1}, statistics));
-    if (part_of(model.name) != "gat") continue;
+    if (part_of(model.name) != ModelPart::gat) continue;
     std::vector<ModelScores> models = {by_itself};
     for (size_t j = 0; j < detectors.size(); ++j)
-      if (part_of(detectors[j].name) == "vgae" && detectors[j].seed == model.seed)
+      if (part_of(detectors[j].name) == ModelPart::vgae && detectors[j].seed == model.seed)
         models.push_back({"vgae", detectors[j].scores, calibration[j]});
     const auto add = [&](const std::string& name, const std::vector<std::string>& without) {
       rows.push_back(fused.calibrated(name, model.seed, models, without));
@@ -238,12 +248,13 @@ void add_calibrated(const DetectorEvaluation& inputs, const FusedScores& fused, 
 // Adds the fused scores of the models and profile statistics, by the levels of the trained detector of the
 // same seed.
 void add_fused(const DetectorEvaluation& inputs, bool ablation, std::vector<DetectorScores>& detectors) {
-  if (inputs.data.windows().tables().node_features != feature_tables("behaviour").node_features) return;
+  if (inputs.data.windows().tables().node_features != feature_tables(WindowFeatures::behaviour).node_features)
+    return;
   const FusedScores fused(inputs.data, inputs.folds ? &*inputs.folds : nullptr, inputs.lists);
   if (inputs.folds) return add_calibrated(inputs, fused, ablation, detectors);
   std::vector<DetectorScores> rows;
   for (size_t i = 0; i < detectors.size(); ++i) {
-    if (part_of(detectors[i].name) != "gat") continue;
+    if (part_of(detectors[i].name) != ModelPart::gat) continue;
     const auto fusion = Fusion::from_tensors(*load_detector(inputs.files[i].file).facts.benign);
     if (!fusion) continue;
     const ModelScores model{"gat", detectors[i].scores, {}};

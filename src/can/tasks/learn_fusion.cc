@@ -30,13 +30,13 @@ GraphList enough_of(std::span<const int64_t> graphs) {
 
 void learn_fusion(const std::filesystem::path& model, const WindowData& data, const Recipe& recipe,
                   const RunOptions& run) {
-  if (recipe.data.features != "behaviour") return;
+  if (recipe.data.features != WindowFeatures::behaviour) return;
   const auto shapes = read_shapes(data.source(), run.memory.threads);
   const TrainingSplit split = detection_split(recipe, data);
   const GraphList benign = enough_of(benign_of(split.validation, shapes));
   const int64_t windows = std::ssize(benign);
   Detector detector = load_detector(model);
-  const Recipe::Training::Block& block = recipe.training.block;
+  const BlockSection& block = recipe.training.block;
   ScorerOptions options{.source = &data.source(),
                         .shapes = shapes,
                         .limits = {block.graphs, block.nodes, block.edges},

@@ -23,7 +23,7 @@ void raise(std::vector<Threshold>& thresholds, const std::vector<Threshold>& oth
 void set_thresholds(Detector& detector, const BlockSource& source, std::span<const GraphShape> shapes,
                     const Recipe& recipe, const TrainingSplit& split, const RunOptions& run) {
   const GraphList benign = benign_of(split.validation, shapes);
-  const Recipe::Training::Block& block = recipe.training.block;
+  const BlockSection& block = recipe.training.block;
   ScorerOptions options{.source = &source,
                         .shapes = shapes,
                         .limits = {block.graphs, block.nodes, block.edges},
@@ -45,7 +45,7 @@ int64_t bytes_of_thresholds(std::span<const GraphShape> shapes, const Recipe& re
   const int64_t benign = validation - count_attacks(split.validation, shapes);
   const auto lists = static_cast<int64_t>(benign * sizeof(int64_t));
   const auto scores = static_cast<int64_t>(4 * benign * sizeof(float));
-  if (recipe.data.features != "behaviour") return lists + scores;
+  if (recipe.data.features != WindowFeatures::behaviour) return lists + scores;
   const int64_t windows = (recipe.gat.id_dropout > 0 ? 2 : 1) * std::min(benign, FurtherLevels::kMaxWindows);
   return lists + std::max(scores, windows * FurtherLevels::kWindowBytes);
 }

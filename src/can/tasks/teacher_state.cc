@@ -19,7 +19,7 @@ TeacherState::TeacherState(Detector teacher) : model_(std::move(teacher)), says_
 
 TeacherState::TeacherState(Detector teacher, std::function<void()> release,
                            std::span<const GraphShape> shapes, const TrainingSplit& split,
-                           const Recipe::Training& training)
+                           const TrainingSection& training)
     : TeacherState(std::move(teacher)) {
   batches_.emplace(*says_, std::move(release), shapes, split, training);
 }

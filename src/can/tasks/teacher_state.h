@@ -19,7 +19,7 @@ class TeacherState {
   explicit TeacherState(Detector teacher);
   /// For an offloaded teacher of the student of this split; other parameters are as for OffloadedTeacher.
   TeacherState(Detector teacher, std::function<void()> release, std::span<const GraphShape> shapes,
-               const TrainingSplit& split, const Recipe::Training& training);
+               const TrainingSplit& split, const TrainingSection& training);
   TeacherState(const TeacherState&) = delete;
   TeacherState& operator=(const TeacherState&) = delete;
 

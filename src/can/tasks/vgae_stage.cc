@@ -51,19 +51,13 @@ struct VgaeStage : DetectorStage {
 }  // namespace
 
 std::unique_ptr<GraphAutoencoderNeighborhood> make_vgae(const Recipe& recipe, const BlockSource& source) {
-  const Recipe::Vgae& vgae = recipe.vgae;
-  return std::make_unique<GraphAutoencoderNeighborhood>(
-      VgaeOptions{.num_ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1,
-                  .in_features = source.node_features(),
-                  .embedding = vgae.embedding,
-                  .hidden = vgae.hidden,
-                  .latent = vgae.latent,
-                  .heads = vgae.heads,
-                  .dropout = vgae.dropout,
-                  // compat features are in [0, 1], behaviour features in [-1, 1].
-                  .output = recipe.data.features == "compat" ? "sigmoid" : "tanh",
-                  .edge_features = vgae.edge_features ? source.edge_features() : 0},
-      static_cast<uint64_t>(recipe.seed));
+  VgaeOptions vgae = recipe.vgae;
+  vgae.num_ids = static_cast<int64_t>(source.tables().vocabulary.size()) + 1;
+  vgae.in_features = source.node_features();
+  // compat features are in [0, 1], behaviour features in [-1, 1].
+  vgae.output = recipe.data.features == WindowFeatures::compat ? VgaeOutput::sigmoid : VgaeOutput::tanh;
+  vgae.edge_features = vgae.use_edge_features ? source.edge_features() : 0;
+  return std::make_unique<GraphAutoencoderNeighborhood>(vgae, static_cast<uint64_t>(recipe.seed));
 }
 
 TrainingSplit benign_split(const TrainingSplit& split, std::span<const GraphShape> shapes) {

@@ -30,7 +30,7 @@ void require_labels(const FramesView& frames) {
 // The index of an ID means nothing if each recording has a vocabulary of its own.
 void require_no_identity(const Recipe& recipe) {
   const auto& hidden = recipe.data.without;
-  if (recipe.data.calibration == 0 || recipe.data.features != "behaviour") return;
+  if (recipe.data.calibration == 0 || recipe.data.features != WindowFeatures::behaviour) return;
   if (std::ranges::find(hidden, "id_index") != hidden.end()) return;
   throw UsageError(
       "calibration compares each recording with its own IDs, and the model knows IDs by index; train it with "

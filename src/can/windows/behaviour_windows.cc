@@ -46,7 +46,10 @@ int64_t BehaviourWindows::count(int64_t length, int64_t window, int64_t stride) 
 
 BehaviourWindows::BehaviourWindows(const FramesView& frames, const WindowOptions& options,
                                    BehaviourProfile profile)
-    : frames_(frames), options_(options), profile_(std::move(profile)), tables_(feature_tables("behaviour")) {
+    : frames_(frames),
+      options_(options),
+      profile_(std::move(profile)),
+      tables_(feature_tables(WindowFeatures::behaviour)) {
   for (const Recording& recording : frames.recordings()) {
     const int64_t graphs = options.unit == WindowUnit::nanoseconds
                                ? cut_by_time(recording)

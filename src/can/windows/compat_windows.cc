@@ -15,7 +15,7 @@ CompatWindows::CompatWindows(const FramesView& frames, const WindowOptions& opti
     : frames_(frames),
       options_(options),
       vocabulary_(std::move(vocabulary)),
-      tables_(feature_tables("compat")) {
+      tables_(feature_tables(WindowFeatures::compat)) {
   for (const Recording& recording : frames.recordings()) {
     const int64_t graphs = count(recording.frames, options);
     if (tables_.splits.empty() || tables_.splits.back().name != recording.split)

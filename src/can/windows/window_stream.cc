@@ -29,7 +29,7 @@ WindowStream::WindowStream(const WindowOptions& options, LearnedBefore known)
       profile_(std::move(known.profile)),
       tables_(feature_tables(options.features)) {
   check_window_options(options);
-  if (options.features == "behaviour" && !profile_)
+  if (options.features == WindowFeatures::behaviour && !profile_)
     throw InputError(
         "the model has no benign profile, which the features behaviour compare with; train it again");
   if (vocabulary_.size() == 0) throw InputError("the model has no vocabulary of CAN IDs; train it again");

@@ -47,11 +47,8 @@ struct BlockRefused {
 }  // namespace
 
 void check_window_options(const WindowOptions& options) {
-  if (options.features != "behaviour" && options.features != "compat")
-    throw UsageError(
-        fmt::format("features '{}' are not known; expected compat or behaviour", options.features));
   const bool time = options.unit == WindowUnit::nanoseconds;
-  if (time && options.features == "compat")
+  if (time && options.features == WindowFeatures::compat)
     throw UsageError("compat counts frames: windows by time need the features behaviour");
   if (!time && (options.window < 2 || options.window > 65535))
     throw UsageError(fmt::format("a window of {} frames is not between 2 and 65535", options.window));
@@ -61,16 +58,16 @@ void check_window_options(const WindowOptions& options) {
   if (!time && options.stride > WindowLength::kMaxStride)
     throw UsageError(
         fmt::format("a stride of {} frames is above {}", options.stride, WindowLength::kMaxStride));
-  if (options.calibration.windows > 0 && options.features == "compat")
+  if (options.calibration.windows > 0 && options.features == WindowFeatures::compat)
     throw UsageError("compat has no benign profile to calibrate; set the features behaviour");
   if (options.stride < 1 || (time && options.stride > WindowLength::kMaxTime))
     throw UsageError(fmt::format("a stride of {} {}", options.stride,
                                  time ? "ns is not between 1us and 3600s" : "frames is not above 0"));
 }
 
-GraphSetTables feature_tables(const std::string& features) {
+GraphSetTables feature_tables(WindowFeatures features) {
   GraphSetTables tables;
-  if (features == "behaviour") {
+  if (features == WindowFeatures::behaviour) {
     tables.node_features = BehaviourGraph::node_feature_names();
     tables.edge_features = BehaviourGraph::edge_feature_names();
     tables.of_known_ids = BehaviourGraph::known_id_feature_names();
@@ -87,7 +84,7 @@ GraphSetTables feature_tables(const std::string& features) {
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
                                            LearnedBefore known) {
   check_window_options(options);
-  const bool behaviour = options.features == "behaviour";
+  const bool behaviour = options.features == WindowFeatures::behaviour;
   if (!behaviour && !frames.frames().channel.empty())
     throw UsageError(frames.set().folder().string() +
                      ": has merged channels, which compat, the published graphs, knows nothing of; set the "

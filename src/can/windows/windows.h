@@ -9,6 +9,7 @@
 #include "can/frames/frames.h"
 #include "can/profile/vocabulary.h"
 #include "can/score/frame_judges.h"
+#include "config/sections/data.h"
 #include "config/window_length.h"
 #include "sample/block/block.h"
 #include "store/shard.h"
@@ -30,7 +31,7 @@ struct Calibration {
 
 /// How frames are cut into windows and described.
 struct WindowOptions {
-  std::string features = "compat";
+  WindowFeatures features = WindowFeatures::compat;
   int64_t window = 100;
   int64_t stride = 100;
   WindowUnit unit = WindowUnit::frames;  ///< Unit of window and stride; compat only supports frames.
@@ -42,7 +43,7 @@ struct WindowOptions {
 void check_window_options(const WindowOptions& options);
 
 /// The names of node and edge features of such graphs, without anything that depends on data.
-GraphSetTables feature_tables(const std::string& features);
+GraphSetTables feature_tables(WindowFeatures features);
 
 /// Graphs of windows, made on the fly from a `frames` set: one graph per window, in the order of recordings
 /// and time.

@@ -10,6 +10,7 @@
 #include "cli/made_set.h"
 #include "cli/number_checks.h"
 #include "cli/verbs.h"
+#include "cli/word_option.h"
 #include "telemetry/progress.h"
 
 namespace plimsoll {
@@ -58,10 +59,9 @@ void add_windows(CLI::App& app) {
   verb->add_option("--out", options->windows.out, "Write the graph_set to this folder")
       ->required()
       ->type_name("DIR");
-  verb->add_option("--features", options->windows.windows.features,
-                   "Choose the features: compat, the published KD-GAT graphs, bit for bit; behaviour, every "
-                   "frame, with time and length")
-      ->capture_default_str();
+  add_word_option(*verb, "--features", options->windows.windows.features,
+                  "Choose the features: compat, the published KD-GAT graphs, bit for bit; behaviour, every "
+                  "frame, with time and length");
   verb->add_option("--window", options->window, "Length of a window in frames, or time: 50ms (behaviour)")
       ->capture_default_str();
   verb->add_option(

@@ -8,7 +8,7 @@ namespace plimsoll {
 
 OffloadedTeacher::OffloadedTeacher(const Objective& objective, std::function<void()> release,
                                    std::span<const GraphShape> shapes, const TrainingSplit& split,
-                                   const Recipe::Training& training)
+                                   const TrainingSection& training)
     : objective_(objective),
       release_(std::move(release)),
       shapes_(shapes),

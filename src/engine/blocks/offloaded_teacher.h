@@ -27,7 +27,7 @@ class OffloadedTeacher {
   /// arguments but `split` must outlive the object. `shapes` has one entry per graph of the source.
   OffloadedTeacher(const Objective& objective, std::function<void()> release,
                    std::span<const GraphShape> shapes, const TrainingSplit& split,
-                   const Recipe::Training& training);
+                   const TrainingSection& training);
 
   const Objective& objective() const { return objective_; }
   /// Adds the width of the teacher's outputs to a source's widths.

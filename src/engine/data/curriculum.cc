@@ -7,11 +7,11 @@
 
 namespace plimsoll {
 
-Curriculum::Curriculum(const std::string& schedule, std::span<const int64_t> training,
+Curriculum::Curriculum(CurriculumKind schedule, std::span<const int64_t> training,
                        std::span<const GraphShape> shapes, std::span<const float> difficulty, int64_t epochs)
-    : moves_(schedule == "kdgat"), known_(!difficulty.empty()), epochs_(std::max<int64_t>(epochs, 1)) {
-  if (schedule != "kdgat" && schedule != "hard_4to1")
-    throw UsageError("no schedule '" + schedule + "'; expected kdgat or hard_4to1");
+    : moves_(schedule == CurriculumKind::kdgat),
+      known_(!difficulty.empty()),
+      epochs_(std::max<int64_t>(epochs, 1)) {
   for (const int64_t g : training)
     (shapes[static_cast<size_t>(g)].label == 0 ? hardest_ : attacks_).push_back(g);
   // Unknown difficulties become zeros, so that they take the same memory.

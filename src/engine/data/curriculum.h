@@ -2,8 +2,8 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 
+#include "config/sections/distillation.h"
 #include "sample/block/batches.h"
 #include "sample/block/block.h"
 
@@ -19,9 +19,9 @@ namespace plimsoll {
 class Curriculum {
  public:
   /// `difficulty` has a number for each graph of the source, which is used for the benign graphs of
-  /// `training`; empty: not known yet. Errors: UsageError for another schedule.
-  Curriculum(const std::string& schedule, std::span<const int64_t> training,
-             std::span<const GraphShape> shapes, std::span<const float> difficulty, int64_t epochs);
+  /// `training`; empty: not known yet. `schedule` is not `none`.
+  Curriculum(CurriculumKind schedule, std::span<const int64_t> training, std::span<const GraphShape> shapes,
+             std::span<const float> difficulty, int64_t epochs);
 
   bool known() const { return known_; }
   /// Writes the graphs of an epoch, counted from 1, in the order of the data set, to memory that is used

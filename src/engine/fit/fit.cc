@@ -27,7 +27,7 @@ namespace {
 // Throws UsageError if there are more ranks than can share a step.
 void require_enough_work(const FitOptions& options) {
   if (options.run.ranks == 1) return;
-  const Recipe::Training& training = options.recipe->training;
+  const TrainingSection& training = options.recipe->training;
   GraphList order(options.split->training);
   const EpochOrder first{options.split->training, options.curriculum,
                          static_cast<uint64_t>(options.recipe->seed), options.split->fresh_epochs};
@@ -50,7 +50,7 @@ std::unique_ptr<DeviceRun> device_of(const FitOptions& options) {
 }
 
 bool has_loss_scale(const Recipe& recipe) {
-  return recipe.training.precision == "16-mixed";
+  return recipe.training.precision == Precision::fp16_mixed;
 }
 
 // The options with an objective of the recipe's training.precision. Errors: UsageError for a precision that
@@ -58,10 +58,10 @@ bool has_loss_scale(const Recipe& recipe) {
 class Precise {
  public:
   explicit Precise(const FitOptions& given) : options_(given) {
-    if (given.recipe->training.precision == "32") return;
+    if (given.recipe->training.precision == Precision::full) return;
     if (given.run.device == nullptr && !given.run.device_budget)
       throw UsageError(
-          given.recipe->training.precision +
+          std::string(word_of(given.recipe->training.precision)) +
           " is a training.precision for a GPU: add --device cuda, or set it to 32, which is faster on the "
           "CPU; training.block saves memory");
     mixed_.emplace(*given.objective, has_loss_scale(*given.recipe) ? at::kHalf : at::kBFloat16);
@@ -416,7 +416,7 @@ class Fit {
   }
 
   const FitOptions& options_;
-  const Recipe::Training& training_;
+  const TrainingSection& training_;
   const ParameterList& parameters_;
   const Schedule schedule_{training_};
   TrainerState held_;
@@ -441,9 +441,10 @@ class Fit {
 
 }  // namespace
 
-int64_t lanes_of(const Recipe::Training& training, const ParameterList& parameters) {
+int64_t lanes_of(const TrainingSection& training, const ParameterList& parameters) {
   constexpr int64_t kFewParameters = 4'000'000;
-  if (training.lanes != "auto") return std::stoll(training.lanes);
+  if (training.lanes != LaneCount::automatic)
+    return parse_number<int64_t>(word_of(training.lanes)).value();  // The other words are numbers.
   return parameters.count() <= kFewParameters ? 4 : 1;
 }
 
@@ -479,7 +480,7 @@ FitResult fit(const FitOptions& given) {
   // A checkpoint overwrites the weights that this loads.
   if (!options.recipe->init_from.empty())
     initial = init_from(options.recipe->init_from, options.objective->parameters(),
-                        options.recipe->init_target_scale == "data");
+                        options.recipe->init_target_scale == TargetScaleSource::data);
   Fit run(options);
   options.run.observer->on_started();
   FitResult result = run.run();

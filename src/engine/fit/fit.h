@@ -61,13 +61,13 @@ inline std::optional<PlannedDevice> device_without_data(const RunOptions& run,
 }
 
 /// The limits of blocks in the recipe.
-inline BlockLimits limits_of(const Recipe::Training& training) {
+inline BlockLimits limits_of(const TrainingSection& training) {
   return {training.block.graphs, training.block.nodes, training.block.edges};
 }
 
 /// Number of lanes of a batch. If `training.lanes` is auto: four for models of up to 4 million parameters,
 /// else one.
-int64_t lanes_of(const Recipe::Training& training, const ParameterList& parameters);
+int64_t lanes_of(const TrainingSection& training, const ParameterList& parameters);
 
 struct FitOptions {
   const BlockSource* source = nullptr;

@@ -236,14 +236,15 @@ std::vector<at::Tensor> Optimizer::add_state(const std::string& name,
 
 std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
                                           const OptimizerOptions& options) {
-  if (options.kind == "adam") return std::make_unique<Adam>(std::move(parameters), options, false);
-  if (options.kind == "adamw") return std::make_unique<Adam>(std::move(parameters), options, true);
-  if (options.kind == "sgd") return std::make_unique<Sgd>(std::move(parameters), options);
-  throw UsageError("optimizer '" + options.kind + "': expected adam, adamw or sgd");
+  if (options.kind == OptimizerKind::adam)
+    return std::make_unique<Adam>(std::move(parameters), options, false);
+  if (options.kind == OptimizerKind::adamw)
+    return std::make_unique<Adam>(std::move(parameters), options, true);
+  return std::make_unique<Sgd>(std::move(parameters), options);
 }
 
 int64_t state_tensors(const OptimizerOptions& options) {
-  if (options.kind != "sgd") return 2;
+  if (options.kind != OptimizerKind::sgd) return 2;
   return options.momentum == 0 ? 0 : 1;
 }
 

@@ -8,13 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "config/sections/training.h"
 #include "engine/blocks/exchange.h"
 #include "engine/blocks/slices.h"
 
 namespace plimsoll {
 
 struct OptimizerOptions {
-  std::string kind = "adam";  ///< adam | adamw | sgd
+  OptimizerKind kind = OptimizerKind::adam;
   double learning_rate = 1e-3;
   /// Added to the gradient; adamw: subtracted from the weights (Loshchilov & Hutter, 2019).
   double weight_decay = 1e-4;
@@ -54,7 +55,7 @@ class Optimizer {
   std::vector<std::pair<std::string, at::Tensor>> state_;
 };
 
-/// `parameters` are f32 and contiguous, and are updated in place. Errors: UsageError for an unknown kind.
+/// `parameters` are f32 and contiguous, and are updated in place.
 std::unique_ptr<Optimizer> make_optimizer(std::vector<at::Tensor> parameters,
                                           const OptimizerOptions& options);
 

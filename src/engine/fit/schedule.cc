@@ -5,8 +5,6 @@
 #include <limits>
 #include <numbers>
 
-#include "base/error.h"
-
 namespace plimsoll {
 namespace {
 
@@ -31,21 +29,17 @@ int64_t plateaus(std::span<const EpochMetrics> epochs, int64_t patience) {
 
 }  // namespace
 
-Schedule::Schedule(const Recipe::Training& training) : training_(training) {
-  for (const char* const known : {"constant", "step", "cosine", "plateau"})
-    if (training.schedule == known) return;
-  throw UsageError("training.schedule '" + training.schedule +
-                   "': expected constant, step, cosine or plateau");
-}
+Schedule::Schedule(const TrainingSection& training) : training_(training) {}
 
 double Schedule::factor(std::span<const EpochMetrics> epochs) const {
   const auto done = static_cast<int64_t>(epochs.size());
   const auto reduced = [&](int64_t times) {
     return std::pow(training_.schedule_factor, static_cast<double>(times));
   };
-  if (training_.schedule == "step") return reduced(done / training_.schedule_epochs);
-  if (training_.schedule == "plateau") return reduced(plateaus(epochs, training_.schedule_epochs));
-  if (training_.schedule == "constant") return 1;
+  if (training_.schedule == ScheduleKind::step) return reduced(done / training_.schedule_epochs);
+  if (training_.schedule == ScheduleKind::plateau)
+    return reduced(plateaus(epochs, training_.schedule_epochs));
+  if (training_.schedule == ScheduleKind::constant) return 1;
   const int64_t all = std::max<int64_t>(training_.max_epochs - training_.warm_up_epochs, 1);
   return (1 + std::cos(std::numbers::pi * static_cast<double>(done) / static_cast<double>(all))) / 2;
 }

@@ -20,8 +20,7 @@ namespace plimsoll {
 /// a ten-thousandth (ReduceLROnPlateau).
 class Schedule {
  public:
-  /// Errors: UsageError for an unknown schedule.
-  explicit Schedule(const Recipe::Training& training);
+  explicit Schedule(const TrainingSection& training);
 
   /// `done` are the metrics of the completed epochs. `progress` is the share of the next epoch that will be
   /// done after the step, above 0.
@@ -30,7 +29,7 @@ class Schedule {
  private:
   double factor(std::span<const EpochMetrics> after_warm_up) const;
 
-  const Recipe::Training& training_;
+  const TrainingSection& training_;
 };
 
 }  // namespace plimsoll

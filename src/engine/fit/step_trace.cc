@@ -4,7 +4,7 @@
 
 namespace plimsoll {
 
-StepTrace::StepTrace(const Recipe::Run::Profile& profile) : profile_(profile) {
+StepTrace::StepTrace(const ProfileSection& profile) : profile_(profile) {
   if (profile.active > 0) trace_ = std::make_unique<Trace>();
 }
 
@@ -13,7 +13,7 @@ StepTrace::~StepTrace() {
   if (trace_) trace_->close();
 }
 
-int64_t StepTrace::bytes(const Recipe::Run::Profile& profile) {
+int64_t StepTrace::bytes(const ProfileSection& profile) {
   return profile.active > 0 ? Trace::kBufferBytes + 1 : 0;  // Includes the terminating zero of the string.
 }
 

@@ -17,13 +17,13 @@ namespace plimsoll {
 /// does nothing and holds no memory. Not thread-safe.
 class StepTrace {
  public:
-  explicit StepTrace(const Recipe::Run::Profile& profile);
+  explicit StepTrace(const ProfileSection& profile);
   ~StepTrace();
   StepTrace(const StepTrace&) = delete;
   StepTrace& operator=(const StepTrace&) = delete;
 
   /// Bytes in the ledger.
-  static int64_t bytes(const Recipe::Run::Profile& profile);
+  static int64_t bytes(const ProfileSection& profile);
 
   /// Starts after `steps` steps of the run. `runner` must live while step() is called, and be destroyed
   /// before the trace.
@@ -49,7 +49,7 @@ class StepTrace {
  private:
   void end();
 
-  const Recipe::Run::Profile profile_;
+  const ProfileSection profile_;
   std::unique_ptr<Trace> trace_;  // Null if nothing is traced, or no longer.
   SpanSink* sink_ = nullptr;      // The current sink: trace_, or null.
   BlockRunner* runner_ = nullptr;

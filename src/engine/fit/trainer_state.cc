@@ -9,7 +9,7 @@
 namespace plimsoll {
 namespace {
 
-OptimizerOptions optimizer_options(const Recipe::Training& training) {
+OptimizerOptions optimizer_options(const TrainingSection& training) {
   return {.kind = training.optimizer,
           .learning_rate = training.learning_rate,
           .weight_decay = training.weight_decay,
@@ -73,14 +73,13 @@ TrainerState::TrainerState(const FitOptions& options)
 // parameter, while memory is freed in the order of the block's own stream: the two must be the same.
 int max_streams_of(const FitOptions& options) {
   const Recipe& recipe = *options.recipe;
-  const bool uses_one_twice =
-      recipe.gat.jk == "lstm" || recipe.gnn.jk == "lstm" || !options.source->prefix_shapes().empty();
+  const bool uses_one_twice = recipe.gat.jk == JkMode::lstm || !options.source->prefix_shapes().empty();
   return uses_one_twice ? 1 : PlannedDevice::kMaxStreams;
 }
 
 MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
-  const Recipe::Training& training = options.recipe->training;
-  const bool tries = options.recipe->memory.estimation == "trial";
+  const TrainingSection& training = options.recipe->training;
+  const bool tries = options.recipe->memory.estimation == Estimation::trial;
   PlanInput input{
       .source = options.source,
       .shapes = options.shapes,
@@ -100,9 +99,9 @@ MemoryPlan plan_with(const FitOptions& options, DeviceRun* device) {
       .batch_size = training.batch_size,
       .predicted = {options.split->validation},
       .recompute = training.gradient_checkpointing,
-      .estimation = options.run.without_data     ? "static"
-                    : tries && device == nullptr ? "trial"
-                                                 : "measured",
+      .estimation = options.run.without_data     ? Estimation::from_shapes
+                    : tries && device == nullptr ? Estimation::trial
+                                                 : Estimation::measured,
       .later = extra_bytes_after_fit(options),
       .optimizer_tensors = state_tensors(optimizer_options(training)),
       .device =

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "base/error.h"
+#include "config/sections/task.h"
 #include "engine/model_file/model_options.h"
 #include "engine/model_file/tensor_file.h"
 #include "nn/sgmp.h"
@@ -15,16 +17,16 @@ namespace plimsoll {
 namespace {
 
 std::unique_ptr<GraphModel> model_of(const SafetensorsView& file) {
-  const std::string kind = file.meta("plimsoll.model");
-  if (kind == "gnn")
+  const std::string word = file.meta("plimsoll.model");
+  const std::optional<ModelKind> kind = find_word<ModelKind>(word);
+  if (!kind)
+    throw InputError(
+        fmt::format("{}: holds a model '{}', expected 'gnn', 'sgmp' or 'gtmp'", file.path(), word));
+  if (kind == ModelKind::gnn)
     return read_model(file, [options = gnn_options(file)] { return std::make_unique<Gnn>(options, 0); });
-  if (kind == "sgmp" || kind == "gtmp") {
-    SgmpOptions options = sgmp_options(file);
-    options.gtmp = kind == "gtmp";
-    return read_model(file, [&] { return std::make_unique<Sgmp>(options, 0); });
-  }
-  throw InputError(
-      fmt::format("{}: holds a model '{}', expected 'gnn', 'sgmp' or 'gtmp'", file.path(), kind));
+  SgmpOptions options = sgmp_options(file);
+  options.gtmp = kind == ModelKind::gtmp;
+  return read_model(file, [&] { return std::make_unique<Sgmp>(options, 0); });
 }
 
 constexpr const char* kTrainedGraphs = "trained.graphs";

@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <concepts>
+#include <optional>
 
 #include "base/error.h"
+#include "base/words.h"
+#include "config/checks.h"
 #include "store/metadata_json.h"
 
 namespace plimsoll {
@@ -21,7 +22,6 @@ struct Real {
   double min;
   double max;
 };
-using Words = std::initializer_list<const char*>;
 
 constexpr int64_t kMaxSize =
     // Must equal the limit in src/can/detector/gat_network.cc, which reads such files, too.
@@ -34,13 +34,9 @@ constexpr Real kDropout{0, 1};
 constexpr Real kCutoff{1e-30, 1e30};
 constexpr size_t kMaxWidths = 64;
 
-// Options that are read or written.
-template <typename T, typename Options>
-concept Either = std::same_as<std::remove_const_t<T>, Options>;
-
 // Lists the options by name, with the range of each: both reading and writing use it. Options in `later` may
 // be missing in older files.
-void visit_options(Either<GATWithJKOptions> auto& options, const auto& visit, const auto& later) {
+void visit_options(EitherOf<GatOptions> auto& options, const auto& visit, const auto& later) {
   visit("num_ids", options.num_ids, kSize);
   visit("in_features", options.in_features, kSize);
   visit("embedding", options.embedding, kSize);
@@ -49,13 +45,13 @@ void visit_options(Either<GATWithJKOptions> auto& options, const auto& visit, co
   visit("heads", options.heads, kSize);
   visit("dropout", options.dropout, kDropout);
   visit("fc_layers", options.fc_layers, kLayers);
-  later("attention", options.attention, Words{"gat", "gatv2"});
+  later("attention", options.attention);
   later("edge_features", options.edge_features, kSizeOrNone);
-  later("jk", options.jk, Words{"cat", "max", "lstm"});
-  later("pooling", options.pooling, Words{"mean", "sum", "max"});
+  later("jk", options.jk);
+  later("pooling", options.pooling);
 }
 
-void visit_options(Either<VgaeOptions> auto& options, const auto& visit, const auto&) {
+void visit_options(EitherOf<VgaeOptions> auto& options, const auto& visit, const auto&) {
   visit("num_ids", options.num_ids, kSize);
   visit("in_features", options.in_features, kSize);
   visit("embedding", options.embedding, kSize);
@@ -64,12 +60,12 @@ void visit_options(Either<VgaeOptions> auto& options, const auto& visit, const a
   visit("heads", options.heads, kSize);
   visit("decoder_heads", options.decoder_heads, kSize);
   visit("dropout", options.dropout, kDropout);
-  visit("output", options.output, Words{"sigmoid", "tanh"});
+  visit("output", options.output);
   visit("edge_features", options.edge_features, kSizeOrNone);
 }
 
-void visit_options(Either<GnnOptions> auto& options, const auto& visit, const auto& later) {
-  visit("conv", options.conv, Words{"gat", "gatv2", "gcn", "gin", "sage"});
+void visit_options(EitherOf<GnnOptions> auto& options, const auto& visit, const auto& later) {
+  visit("conv", options.conv);
   visit("in_features", options.in_features, kSize);
   visit("edge_features", options.edge_features, kSizeOrNone);
   later("edge_weight", options.edge_weight);
@@ -78,28 +74,28 @@ void visit_options(Either<GnnOptions> auto& options, const auto& visit, const au
   visit("layers", options.layers, kLayers);
   visit("hidden", options.hidden, kSize);
   visit("heads", options.heads, kSize);
-  visit("norm", options.norm, Words{"none", "batch", "graph"});
-  visit("jk", options.jk, Words{"last", "cat", "max"});
-  visit("pooling", options.pooling, Words{"mean", "sum", "max"});
+  visit("norm", options.norm);
+  visit("jk", options.jk);
+  visit("pooling", options.pooling);
   visit("dropout", options.dropout, kDropout);
   visit("classes", options.classes, kSize);
   visit("node_head", options.node_head);
   later("values", options.values);
 }
 
-void visit_options(Either<SgmpOptions> auto& options, const auto& visit, const auto& later) {
+void visit_options(EitherOf<SgmpOptions> auto& options, const auto& visit, const auto& later) {
   visit("in_features", options.in_features, kSize);
   visit("hidden", options.hidden, kSize);
   visit("layers", options.layers, kLayers);
-  visit("mode", options.mode, Words{"corrected", "reference"});
+  visit("mode", options.mode);
   visit("cutoff", options.cutoff, kCutoff);
   visit("tile", options.tile, kSize);
-  visit("direction", options.direction, Words{"both", "ancestor", "descendant"});
+  visit("direction", options.direction);
   visit("distances_only", options.distances_only);
-  later("aggregate", options.aggregate, Words{"sum", "mean"});
+  later("aggregate", options.aggregate);
   later("spanning_trees", options.spanning_trees, kSpanningTrees);
-  later("readout", options.readout, Words{"sum", "mean"});
-  later("norm", options.norm, Words{"none", "batch"});
+  later("readout", options.readout);
+  later("norm", options.norm);
   visit("classes", options.classes, kSize);
   visit("node_head", options.node_head);
   later("values", options.values);
@@ -138,10 +134,12 @@ void set(double& value, const Json& json, const Real& range) {
     throw UsageError(fmt::format("found {}, expected a number from {} to {}", value, range.min, range.max));
 }
 
-void set(std::string& value, const Json& json, Words words) {
-  value = json.get<std::string>();
-  if (std::ranges::find(words, value) == words.end())
-    throw UsageError(fmt::format("found '{}', expected {}", value, fmt::join(words, ", ")));
+template <Worded Enum>
+void set(Enum& value, const Json& json) {
+  const auto word = json.get<std::string>();
+  const std::optional<Enum> found = find_word<Enum>(word);
+  if (!found) throw UsageError(fmt::format("found '{}', expected {}", word, fmt::join(kWords<Enum>, ", ")));
+  value = *found;
 }
 
 void set(bool& value, const Json& json) {
@@ -173,7 +171,7 @@ Options read(const SafetensorsView& file) {
 
 }  // namespace
 
-Json options_json(const GATWithJKOptions& options) {
+Json options_json(const GatOptions& options) {
   return written(options);
 }
 Json options_json(const VgaeOptions& options) {
@@ -186,8 +184,8 @@ Json options_json(const SgmpOptions& options) {
   return written(options);
 }
 
-GATWithJKOptions gat_options(const SafetensorsView& file) {
-  return read<GATWithJKOptions>(file);
+GatOptions gat_options(const SafetensorsView& file) {
+  return read<GatOptions>(file);
 }
 
 VgaeOptions vgae_options(const SafetensorsView& file) {

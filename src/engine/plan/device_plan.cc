@@ -64,13 +64,13 @@ class DevicePlanner {
     std::optional<DevicePlan> best;
     const int64_t of_predictions = unplanned_;
     for (const bool recompute : {false, true}) {
-      if (in_.recompute == (recompute ? "off" : "on")) continue;
+      if (in_.recompute == (recompute ? GradientCheckpointing::off : GradientCheckpointing::on)) continue;
       unplanned_ = of_predictions;
       std::optional<PlannedWork> training;
       try {
         training.emplace(measured(PlannedWork(in_, WorkKind::training), recompute));
       } catch (const DeviceRegionFull&) {
-        if (recompute || in_.recompute == "off") throw;
+        if (recompute || in_.recompute == GradientCheckpointing::off) throw;
         continue;  // There is no memory to measure it, and so none to run it.
       }
       DevicePlan plan = divide(&*training, recompute);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "config/sections/memory.h"
+#include "config/sections/training.h"
 #include "engine/blocks/block_engine.h"
 #include "engine/blocks/block_terms.h"
 #include "engine/data/epoch_order.h"
@@ -45,11 +47,11 @@ struct PlanInput {
   int64_t batch_size = 0;
   std::vector<std::span<const int64_t>> predicted = {};  ///< Lists to predict, each in its order.
 
-  std::string recompute = "auto";  ///< Value of training.gradient_checkpointing: auto | on | off.
+  GradientCheckpointing recompute = GradientCheckpointing::automatic;
   /// How the need is found: static (nothing is run, and the objective's parameters have no data), measured
   /// (runs probes and the worst training block), or trial (runs the worst block of each kind and a whole
   /// step).
-  std::string estimation = "measured";
+  Estimation estimation = Estimation::measured;
   int64_t later = 0;  ///< Bytes that the caller takes during the run, such as scores.
   PendingAllocation missing = {};
   /// Number of tensors that the optimizer keeps per parameter, each of the parameter's shape.

@@ -54,7 +54,8 @@ class Planner {
           std::max(plan.peak, in_.memory.outside_ledger +
                                   std::max({peak_before_, probes_peak_, Ledger::process().recent_peak()}) +
                                   heap_per_block_);
-    if (in_.estimation == "trial" && plan.feasible) try_out(in_, plan.execution, prediction.worst, plan);
+    if (in_.estimation == Estimation::trial && plan.feasible)
+      try_out(in_, plan.execution, prediction.worst, plan);
     plan.exact = plan.exact && !without_data();
     if (without_data() && plan.why_inexact.empty())
       plan.why_inexact = "nothing was run: needs are upper bounds";
@@ -68,13 +69,13 @@ class Planner {
  private:
   MemoryPlan with_training(PlannedWork& training, const PlannedWork& prediction) {
     const AllWork work{&training, prediction, teaching()};
-    if (in_.recompute == "on") {
+    if (in_.recompute == GradientCheckpointing::on) {
       measure(training, true);
       return divide(work, true);
     }
     measure(training, false);
     MemoryPlan whole = divide(work, false);
-    if (in_.recompute == "off") return whole;
+    if (in_.recompute == GradientCheckpointing::off) return whole;
     measure(training, true);
     MemoryPlan again = divide(work, true);
     whole.speed.insert(whole.speed.end(), again.speed.begin(), again.speed.end());
@@ -94,7 +95,7 @@ class Planner {
   }
 
   const PlannedWork* teaching() const { return teaching_ ? &*teaching_ : nullptr; }
-  bool without_data() const { return in_.estimation == "static"; }
+  bool without_data() const { return in_.estimation == Estimation::from_shapes; }
   // The device on which blocks run, so that the host is planned for what remains there; null for the CPU.
   DeviceBlocks* device() const { return in_.device ? in_.device->blocks : nullptr; }
 
@@ -312,7 +313,7 @@ MemoryPlan make_plan(const PlanInput& input) {
   if (input.device->blocks != nullptr) {
     require_feasible(device);
     host.memory.threads = std::min(input.memory.threads, device.blocks);
-    host.recompute = device.recompute ? "on" : "off";
+    host.recompute = device.recompute ? GradientCheckpointing::on : GradientCheckpointing::off;
     host.later += device.staging;
     host.device->training = device.training;
     host.device->prediction = device.prediction;

@@ -47,9 +47,9 @@ PlanInput input_for(const ColumnOptions& options) {
           .memory = options.run.memory,
           .prefetch = options.run.prefetch,
           .predicted = {options.graphs},
-          .estimation = options.run.without_data ? "static"
+          .estimation = options.run.without_data ? Estimation::from_shapes
                         : tries_out              ? options.recipe->memory.estimation
-                                                 : "measured",
+                                                 : Estimation::measured,
           .later = kWriterBytes + bytes_on_ranks(options),
           .device = device_without_data(options.run)};
 }

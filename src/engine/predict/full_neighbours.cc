@@ -93,7 +93,7 @@ class Layers {
         options_(options),
         pieces_(cut_pieces(topology)),
         needed_(static_cast<size_t>(model.options().layers)) {
-    if (model.options().conv != "gcn") return;
+    if (model.options().conv != ConvKind::gcn) return;
     if (options.rehearsal != nullptr)
       degrees_.resize(static_cast<size_t>(topology.nodes()));
     else

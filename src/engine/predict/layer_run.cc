@@ -45,7 +45,7 @@ struct LayerScope {
 Batch make_batch(const Gnn& model, int64_t layer, const GraphBlock& block, const RowWidths& widths,
                  std::span<const int64_t> nodes, std::span<const float> degrees) {
   Batch batch = collate(block, widths, collate_options(model));
-  if (model.options().conv == "gcn") {
+  if (model.options().conv == ConvKind::gcn) {
     batch.degrees = at::ones({batch.nodes()}, at::kFloat);
     auto* degree = batch.degrees.mutable_data_ptr<float>();
     for (const int64_t node : nodes) *degree++ = degrees[static_cast<size_t>(node)];

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/words.h"
 #include "kernels/bfloat16.h"
 #include "kernels/edge_order.h"
 #include "kernels/level.h"
@@ -10,6 +11,8 @@ namespace plimsoll {
 
 /// The edge features of self-loops that attention adds.
 enum class LoopFill : uint8_t { zero, mean, value };
+template <>
+inline constexpr auto kWords<LoopFill> = std::to_array<std::string_view>({"zero", "mean", "value"});
 
 /// Dropout of attention weights. Whether a weight is dropped depends only on (seed, layer, epoch, item of the
 /// target's graph, number of the edge, head), so no mask is stored. Edges are numbered from the first of

@@ -2,12 +2,15 @@
 
 #include <cstdint>
 
+#include "base/words.h"
 #include "kernels/level.h"
 
 namespace plimsoll {
 
 /// The reduction of a segment. Mean and max of an empty segment are 0, as in PyG.
 enum class Reduce : uint8_t { sum, mean, max };
+template <>
+inline constexpr auto kWords<Reduce> = std::to_array<std::string_view>({"sum", "mean", "max"});
 
 /// Reductions over segments of consecutive rows, such as the nodes of a graph or the edges of a target. x is
 /// [N, F] in C order; segment g has the rows ptr[g] .. ptr[g+1]-1. Each call computes the segments begin ..

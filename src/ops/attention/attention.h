@@ -2,8 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <string>
-
+#include "kernels/attention/attention.h"
 #include "kernels/edge_order.h"
 
 namespace plimsoll {
@@ -25,9 +24,9 @@ Size edges_of_order(const Size& order_size, const Size& targets) {
 /// The options of a layer of attention.
 struct AttentionOptions {
   int64_t heads = 1;
-  double slope = 0.2;         ///< Slope of LeakyReLU.
-  bool loops = false;         ///< Add a self-loop to every target.
-  std::string fill = "mean";  ///< Edge features of added self-loops: zero | mean | value.
+  double slope = 0.2;              ///< Slope of LeakyReLU.
+  bool loops = false;              ///< Add a self-loop to every target.
+  LoopFill fill = LoopFill::mean;  ///< Edge features of added self-loops.
   double fill_value = 0;
   double dropout = 0;           ///< Dropout probability of attention weights.
   bool keep_projection = true;  ///< Keep z for backward; else it is computed again from x.

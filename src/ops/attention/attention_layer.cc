@@ -13,8 +13,6 @@ int64_t alpha_rows(const AttentionSizes& sizes, const AttentionOptions& options)
 }
 
 void check_options(const AttentionTensors& in, const AttentionOptions& options, const AttentionSizes& sizes) {
-  if (options.fill != "zero" && options.fill != "mean" && options.fill != "value")
-    throw UsageError("attention: fill '" + options.fill + "' is not zero, mean or value");
   if (options.loops && sizes.sources < sizes.targets)
     throw UsageError("attention: self-loops need a source for every target");
   if (!(options.dropout >= 0 && options.dropout < 1))

@@ -74,9 +74,7 @@ void fill_options(Attention<T, Stored>& layer, const AttentionTensors& in, const
   layer.edge_features = sizes.edge_features;
   layer.slope = static_cast<T>(options.slope);
   layer.loops = options.loops;
-  layer.fill = options.fill == "zero"   ? LoopFill::zero
-               : options.fill == "mean" ? LoopFill::mean
-                                        : LoopFill::value;
+  layer.fill = options.fill;
   layer.fill_value = static_cast<T>(options.fill_value);
   layer.dropout.p = options.dropout;
   if (options.dropout > 0) {

@@ -26,8 +26,8 @@
   "int heads, float slope, bool loops, str fill, float fill_value, float dropout, bool keep_projection, " \
   "bool return_attention"
 /// The arguments, taken from AttentionOptions.
-#define PLIMSOLL_ATTENTION_MEMBERS(options)                                                \
-  (options).heads, (options).slope, (options).loops, (options).fill, (options).fill_value, \
+#define PLIMSOLL_ATTENTION_MEMBERS(options)                                                         \
+  (options).heads, (options).slope, (options).loops, word_of((options).fill), (options).fill_value, \
       (options).dropout, (options).keep_projection, (options).return_attention
 
 /// Registers forward_any, forward_meta, forward_autograd and forward_autocast of a file as operator `name`,
@@ -62,7 +62,7 @@ inline AttentionOptions options_of(PLIMSOLL_ATTENTION_PARAMETERS) {
   return {.heads = heads,
           .slope = slope,
           .loops = loops,
-          .fill = std::string(fill),
+          .fill = parse_word<LoopFill>(fill, "attention: fill"),
           .fill_value = fill_value,
           .dropout = dropout,
           .keep_projection = keep_projection,
@@ -74,7 +74,7 @@ inline void save_options(torch::autograd::AutogradContext* context, const Attent
   data["heads"] = options.heads;
   data["slope"] = options.slope;
   data["loops"] = options.loops;
-  data["fill"] = options.fill;
+  data["fill"] = static_cast<int64_t>(options.fill);
   data["fill_value"] = options.fill_value;
   data["dropout"] = options.dropout;
   data["keep_projection"] = options.keep_projection;
@@ -85,7 +85,7 @@ inline AttentionOptions saved_options(torch::autograd::AutogradContext* context)
   return {.heads = data["heads"].toInt(),
           .slope = data["slope"].toDouble(),
           .loops = data["loops"].toBool(),
-          .fill = data["fill"].toStringRef(),
+          .fill = static_cast<LoopFill>(data["fill"].toInt()),
           .fill_value = data["fill_value"].toDouble(),
           .dropout = data["dropout"].toDouble(),
           .keep_projection = data["keep_projection"].toBool(),

@@ -6,22 +6,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "kernels/path_message/path_words.h"
 #include "ops/path_message/path_memory.h"
 
 namespace plimsoll {
-
-/// The edges that third-order paths walk.
-enum class PathDirection {
-  both,        ///< Edges as they are stored. If a graph stores both directions of each edge, both are walked.
-  descendant,  ///< Each edge once, from its lower to its higher node, however it is stored: away from the
-               ///< root if parents are numbered before their children.
-  ancestor,    ///< Each edge once, from its higher to its lower node: towards the root.
-};
-
-/// `reference` is the layer of SGMP's code: torsions from -pi to pi over Gaussians on [0, 2 pi], and one path
-/// (i, i, i, i) for each node, whose lengths and angles are 0. `corrected` has no such path, and a periodic
-/// basis for torsions: n functions exp((cos(phi - 2 pi m / n) - 1) / (2 pi / n)^2).
-enum class PathMode { corrected, reference };
 
 struct PathOptions {
   int64_t tile = 256;  ///< Paths that are in memory at once, 16 to 65536. The result depends on it, because

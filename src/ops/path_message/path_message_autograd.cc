@@ -37,16 +37,8 @@ using Gradients = std::tuple<Tensor, List>;
 using Forward = Tensor(PLIMSOLL_PATH_PARAMETERS);
 using Backward = Gradients(const Tensor& grad, PLIMSOLL_PATH_PARAMETERS);
 
-std::string_view name_of(PathMode mode) {
-  return mode == PathMode::reference ? "reference" : "corrected";
-}
-
 PathOptions options_of(int64_t tile, double cutoff, c10::string_view mode, bool distances_only, bool planar) {
-  if (mode != "reference" && mode != "corrected")
-    throw UsageError(fmt::format("path_message: mode '{}', expected 'corrected' or 'reference'",
-                                 std::string_view(mode.data(), mode.size())));
-  return {tile, cutoff, mode == "reference" ? PathMode::reference : PathMode::corrected, distances_only,
-          planar};
+  return {tile, cutoff, parse_word<PathMode>(mode, "path_message: mode"), distances_only, planar};
 }
 
 PathWeights plain_weights(at::TensorList weights) {
@@ -192,11 +184,7 @@ Tensor forward_autocast(PLIMSOLL_PATH_PARAMETERS) {
 }
 
 PathDirection direction_of(c10::string_view direction) {
-  if (direction == "both") return PathDirection::both;
-  if (direction == "ancestor") return PathDirection::ancestor;
-  if (direction == "descendant") return PathDirection::descendant;
-  throw UsageError(fmt::format("path_edges: direction '{}', expected 'both', 'ancestor' or 'descendant'",
-                               std::string_view(direction.data(), direction.size())));
+  return parse_word<PathDirection>(direction, "path_edges: direction");
 }
 
 std::tuple<Tensor, Tensor> path_edges_of(const Tensor& edge_index, int64_t nodes,
@@ -223,7 +211,8 @@ std::tuple<Tensor, Tensor> spanning_edges_meta(const Tensor& edge_index, const T
   if (MetaTensors::active()) return spanning_edges_of(edge_index, node_keys, seed, epoch, tree, direction);
   const c10::SymInt nodes = node_keys.sym_size(1);
   return {at::empty_symint({nodes + 1}, edge_index.options()),
-          at::empty_symint({direction == "both" ? nodes * 2 : nodes}, edge_index.options().dtype(at::kInt))};
+          at::empty_symint({direction_of(direction) == PathDirection::both ? nodes * 2 : nodes},
+                           edge_index.options().dtype(at::kInt))};
 }
 Tensor path_counts_of(const Tensor& row_begin, const Tensor& target) {
   return path_counts({row_begin, target});
@@ -237,7 +226,7 @@ Tensor path_counts_meta(const Tensor& row_begin, const Tensor&) {
 Tensor path_message(const Tensor& x, const Tensor& pos, const PathEdges& edges, const PathWeights& weights,
                     const PathOptions& options) {
   return forward_operator().call(x, pos, edges.row_begin, edges.target, weights, options.tile, options.cutoff,
-                                 name_of(options.mode), options.distances_only, options.planar);
+                                 word_of(options.mode), options.distances_only, options.planar);
 }
 
 TORCH_LIBRARY_FRAGMENT(plimsoll, m) {

@@ -2,7 +2,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <string>
+#include "kernels/segment/segment.h"
 
 namespace plimsoll {
 
@@ -11,8 +11,8 @@ namespace plimsoll {
 /// same names. Errors: UsageError for shapes, dtypes, or a ptr that does not rise from 0 to N. Thread-safe;
 /// the bits are the same for any number of threads.
 
-/// torch_scatter's segment_csr with `reduce` sum | mean | max. Returns [G, F].
-at::Tensor segment_reduce(const at::Tensor& x, const at::Tensor& ptr, const std::string& reduce);
+/// torch_scatter's segment_csr. Returns [G, F].
+at::Tensor segment_reduce(const at::Tensor& x, const at::Tensor& ptr, Reduce reduce);
 /// Returns the softmax over the rows of each segment, [N, F].
 at::Tensor segment_softmax(const at::Tensor& x, const at::Tensor& ptr);
 /// Returns GraphNorm, [N, F]. weight, bias and mean_scale are [F].

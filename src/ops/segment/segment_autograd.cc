@@ -193,7 +193,7 @@ Four norm_backward_autograd(const Tensor& grad, const Tensor& x, const Tensor& p
 template <c10::DeviceType kDevice>
 Tensor reduce_autocast(const Tensor& x, const Tensor& ptr, std::string_view reduce) {
   const Autocast autocast(kDevice);
-  return segment_reduce(autocast.full(x), ptr, std::string(reduce));
+  return segment_reduce(autocast.full(x), ptr, parse_word<Reduce>(reduce, "segment_reduce"));
 }
 template <c10::DeviceType kDevice>
 Tensor softmax_autocast(const Tensor& x, const Tensor& ptr) {
@@ -225,9 +225,9 @@ void register_autocast(torch::Library& m) {
 
 }  // namespace
 
-Tensor segment_reduce(const Tensor& x, const Tensor& ptr, const std::string& reduce) {
+Tensor segment_reduce(const Tensor& x, const Tensor& ptr, Reduce reduce) {
   static const auto op = find_operator<decltype(segment_reduce_cpu)>("plimsoll::segment_reduce");
-  return op.call(x, ptr, reduce);
+  return op.call(x, ptr, word_of(reduce));
 }
 
 Tensor segment_softmax(const Tensor& x, const Tensor& ptr) {

@@ -14,7 +14,6 @@
 #include "ops/check.h"
 #include "ops/meta_tensors.h"
 #include "ops/numbers.h"
-#include "ops/segment/reduce_kind.h"
 
 namespace plimsoll {
 namespace {
@@ -63,7 +62,7 @@ void over_segments(const Tensor& x, const Tensor& ptr, const Work& work) {
 
 Tensor segment_reduce_cpu(const Tensor& input, const Tensor& ptr, std::string_view reduce) {
   check(input, ptr);
-  const Reduce kind = reduce_kind(reduce);
+  const Reduce kind = parse_word<Reduce>(reduce, "segment_reduce");
   const Tensor out = at::empty({ptr.numel() - 1, input.size(1)}, input.options());
   const WorkspaceScope workspace;
   const Tensor x = input.contiguous();
@@ -77,7 +76,7 @@ Tensor segment_reduce_cpu(const Tensor& input, const Tensor& ptr, std::string_vi
 Tensor segment_reduce_backward_cpu(const Tensor& grad, const Tensor& input, const Tensor& out,
                                    const Tensor& ptr, std::string_view reduce) {
   check(input, ptr);
-  const Reduce kind = reduce_kind(reduce);
+  const Reduce kind = parse_word<Reduce>(reduce, "segment_reduce");
   const Tensor dx = empty_rows_like(input);
   const WorkspaceScope workspace;
   const Tensor x = input.contiguous();

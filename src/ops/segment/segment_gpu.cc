@@ -6,7 +6,6 @@
 #include "ops/check.h"
 #include "ops/device_layer.h"
 #include "ops/numbers.h"
-#include "ops/segment/reduce_kind.h"
 
 namespace plimsoll {
 namespace {
@@ -38,7 +37,7 @@ Tensor per_segment(const Tensor& x, const Tensor& ptr) {
 
 Tensor segment_reduce_on_device(const Tensor& input, const Tensor& ptr, std::string_view reduce) {
   check(input, ptr);
-  const Reduce kind = reduce_kind(reduce);
+  const Reduce kind = parse_word<Reduce>(reduce, "segment_reduce");
   const Tensor x = input.contiguous();
   const Tensor out = per_segment(x, ptr);
   over_segments(x, ptr, [&](auto zero, int64_t segments, int64_t features, const int64_t* p, void* stream) {
@@ -51,7 +50,7 @@ Tensor segment_reduce_on_device(const Tensor& input, const Tensor& ptr, std::str
 Tensor segment_reduce_backward_on_device(const Tensor& grad, const Tensor& input, const Tensor& out,
                                          const Tensor& ptr, std::string_view reduce) {
   check(input, ptr);
-  const Reduce kind = reduce_kind(reduce);
+  const Reduce kind = parse_word<Reduce>(reduce, "segment_reduce");
   const Tensor x = input.contiguous();
   const Tensor dout = grad.contiguous();
   require_like(x, out, {ptr.numel() - 1, x.size(1)}, "the output of forward [G, F]");

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/number_text.h"
 #include "engine/fit/edge_distances.h"
 #include "engine/fit/target_scale.h"
 #include "nn/classification.h"
@@ -59,9 +58,9 @@ int64_t outputs_of(const GnnStageOptions& options) {
 // The distance at which the Gaussians end. Points that all coincide, and graphs without edges, have no
 // distance.
 double cutoff_of(const GnnStageOptions& options) {
-  const Recipe::Paths& paths = options.recipe->paths;
-  if (paths.cutoff != "auto") return *parse_number<double>(paths.cutoff);  // The recipe was checked before.
-  if (paths.mode == "reference") return 10;
+  const SgmpOptions& paths = options.recipe->paths;
+  if (!paths.asked_cutoff.is_auto()) return paths.asked_cutoff.number<double>();
+  if (paths.mode == PathMode::reference) return 10;
   constexpr double kShare = 0.99;
   const GraphList& measured = options.measured != nullptr ? *options.measured : options.split->training;
   const double distance = distance_percentile(*options.source, measured, kShare).value_or(0);
@@ -69,23 +68,14 @@ double cutoff_of(const GnnStageOptions& options) {
 }
 
 SgmpOptions sgmp_options(const GnnStageOptions& options) {
-  const Recipe::Paths& paths = options.recipe->paths;
-  return {.in_features = options.source->node_features(),
-          .hidden = paths.hidden,
-          .layers = paths.layers,
-          .mode = paths.mode,
-          .cutoff = cutoff_of(options),
-          .tile = paths.tile,
-          .direction = paths.direction,
-          .distances_only = paths.distances_only,
-          .aggregate = paths.aggregate,
-          .spanning_trees = paths.spanning_trees,
-          .readout = paths.readout,
-          .norm = paths.norm,
-          .gtmp = options.recipe->model == "gtmp",
-          .classes = outputs_of(options),
-          .node_head = options.head != GnnHead::graphs,
-          .values = options.source->widths().targets.width > 0};
+  SgmpOptions paths = options.recipe->paths;
+  paths.in_features = options.source->node_features();
+  paths.cutoff = cutoff_of(options);
+  paths.gtmp = options.recipe->model == ModelKind::gtmp;
+  paths.classes = outputs_of(options);
+  paths.node_head = options.head != GnnHead::graphs;
+  paths.values = options.source->widths().targets.width > 0;
+  return paths;
 }
 
 std::unique_ptr<GraphModel> make_model(const GnnStageOptions& options) {
@@ -133,40 +123,24 @@ FitOptions fit_options(const GnnStageOptions& options, const Objective& objectiv
 }  // namespace
 
 GnnOptions gnn_options(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs) {
-  const Recipe::Gnn& gnn = recipe.gnn;
   const auto ids = static_cast<int64_t>(source.tables().vocabulary.size());
-  return {.conv = gnn.conv,
-          .in_features = source.node_features(),
-          .edge_features = source.edge_features(),
-          .edge_weight = gnn.edge_weight,
-          .num_ids = ids == 0 ? 0 : ids + 1,
-          .embedding = gnn.embedding,
-          .layers = gnn.layers,
-          .hidden = gnn.hidden,
-          .heads = gnn.heads,
-          .norm = gnn.norm,
-          .jk = gnn.jk,
-          .pooling = gnn.pooling,
-          .dropout = gnn.dropout,
-          .classes = outputs,
-          .node_head = head != GnnHead::graphs,
-          .values = source.widths().targets.width > 0};
+  GnnOptions gnn = recipe.gnn;
+  gnn.in_features = source.node_features();
+  gnn.edge_features = source.edge_features();
+  gnn.num_ids = ids == 0 ? 0 : ids + 1;
+  gnn.classes = outputs;
+  gnn.node_head = head != GnnHead::graphs;
+  gnn.values = source.widths().targets.width > 0;
+  return gnn;
 }
 
 std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphModel& model, bool baseline) {
   const auto* sgmp = dynamic_cast<const Sgmp*>(&model);
   if (sgmp == nullptr)
     throw UsageError("task tree_pretraining is for models of paths; set model: sgmp or gtmp");
-  const Recipe::Pretraining& asked = recipe.pretraining;
+  const AutoOrNumber& range = recipe.pretraining.range;
   return std::make_unique<TreePretraining>(
-      model, TreePretrainingOptions{
-                 .range = asked.range == "auto" ? sgmp->options().cutoff : *parse_number<double>(asked.range),
-                 .angle_bins = asked.angle_bins,
-                 .leaves = asked.leaves,
-                 .order = asked.order,
-                 .order_weight = asked.order_weight,
-                 .margin = asked.margin,
-                 .baseline = baseline});
+      model, recipe.pretraining, range.is_auto() ? sgmp->options().cutoff : range.number<double>(), baseline);
 }
 
 MemoryPlan plan_gnn(const GnnStageOptions& options) {

@@ -27,7 +27,7 @@ struct GnnStageOptions {
 GnnOptions gnn_options(const Recipe& recipe, const BlockSource& source, GnnHead head, int64_t outputs);
 
 /// The objective that learns from unlabelled trees, by the recipe's `pretraining`; `baseline` is as in
-/// TreePretrainingOptions. Errors: UsageError for a model that is not one of paths.
+/// TreePretraining. Errors: UsageError for a model that is not one of paths.
 std::unique_ptr<Objective> make_pretraining(const Recipe& recipe, const GraphModel& model, bool baseline);
 
 struct GnnStageResult {

@@ -121,11 +121,14 @@ TrainedGnn::TrainedGnn(const std::filesystem::path& file, const Recipe& recipe,
 
 void require_no_detector_options(const RunEvaluation& asked) {
   if (!asked.compare.empty() || !asked.scores.empty())
-    throw UsageError("--compare and --scores are for detectors; this run's task is " + asked.recipe.task);
+    throw UsageError("--compare and --scores are for detectors; this run's task is " +
+                     std::string(word_of(asked.recipe.task)));
   if (!asked.attention.empty())
-    throw UsageError("--attention is for detectors; this run's task is " + asked.recipe.task);
+    throw UsageError("--attention is for detectors; this run's task is " +
+                     std::string(word_of(asked.recipe.task)));
   if (asked.calibrate > 0 || asked.ablation)
-    throw UsageError("--calibrate and --ablation are for detectors; this run's task is " + asked.recipe.task);
+    throw UsageError("--calibrate and --ablation are for detectors; this run's task is " +
+                     std::string(word_of(asked.recipe.task)));
 }
 
 }  // namespace plimsoll

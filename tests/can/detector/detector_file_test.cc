@@ -47,7 +47,7 @@ TEST_F(ADetectorFile, OfAnyKindJudges) {
   EXPECT_EQ(windows_judged(), 6);
   MadeDetector{.without = {}}.write(path_);
   EXPECT_EQ(windows_judged(), 6);
-  MadeDetector{.features = "compat", .without = {}, .profile = {}, .fused = false}.write(path_);
+  MadeDetector{.features = WindowFeatures::compat, .without = {}, .profile = {}, .fused = false}.write(path_);
   EXPECT_EQ(windows_judged(), 5) << "one that ends where the stream does is no window of compat";
 }
 
@@ -78,7 +78,7 @@ TEST_F(ADetectorFile, DoesNotAlarmAboutWhatIsLeftAtTheEnd) {
 TEST_F(ADetectorFile, ThatIsCalibratedAndKnowsIdsByIndexIsRefused) {
   EXPECT_THAT(refusal({.without = {}, .profile = {0x100, 0x200, 0x300, 0x777}, .calibrated = true}),
               HasSubstr("'plimsoll.calibrated'"));
-  EXPECT_THAT(refusal({.features = "compat",
+  EXPECT_THAT(refusal({.features = WindowFeatures::compat,
                        .without = {},
                        .profile = {0x100, 0x200, 0x300, 0x777},
                        .calibrated = true,
@@ -99,6 +99,20 @@ TEST_F(ADetectorFile, GivesNoEmbeddingOfAnIdThatIsOutOfRange) {
   for (const float index : {3.0F, -1.0F, 1e30F, std::numeric_limits<float>::quiet_NaN()}) {
     graph.x[features] = index;
     EXPECT_THAT(error_text<Failure>([&] { network.score(graph); }), HasSubstr("expected one of 3"));
+  }
+}
+
+TEST_F(ADetectorFile, WithAnUnknownWordIsRefusedWithTheKnownOnes) {
+  EXPECT_THAT(refusal({.more = {{"plimsoll.data", R"({"features":"other","window":"10","stride":"10"})"}}}),
+              HasSubstr("found 'other', expected compat or behaviour"));
+  const Json config = {{"num_ids", 3}, {"in_features", 3}, {"embedding", 1}, {"layers", 1},
+                       {"hidden", 1},  {"heads", 1},       {"fc_layers", 1}};
+  for (const char* const key : {"attention", "jk", "pooling"}) {
+    Json changed = config;
+    changed[key] = "other";
+    MadeDetector{.more = {{"plimsoll.config", changed.dump()}}}.write(path_);
+    EXPECT_THAT(error_text<InputError>([&] { GatNetwork network(SafetensorsView{path_}); }),
+                HasSubstr(std::string(key) + " 'other', expected "));
   }
 }
 

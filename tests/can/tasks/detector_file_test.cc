@@ -15,16 +15,18 @@
 namespace plimsoll {
 namespace {
 
-Detector make_gat(const GATWithJKOptions& options = {.num_ids = 20}) {
+Detector make_gat(const GatOptions& options = {.num_ids = 20}) {
   return {
       std::make_unique<GATWithJK>(options, 5), nullptr, {{{1, 2, 0x80000123}}, {{1}}, {{0.01, 0.009, 1.5F}}}};
 }
 
 Detector make_vgae() {
-  return {nullptr,
-          std::make_unique<GraphAutoencoderNeighborhood>(
-              VgaeOptions{.num_ids = 20, .hidden = {24, 12, 16}, .output = "tanh", .edge_features = 3}, 5),
-          {{{1, 2, 0x80000123}}, {{1}}, {{0.01, 0.009, 1.5F}}}};
+  return {
+      nullptr,
+      std::make_unique<GraphAutoencoderNeighborhood>(
+          VgaeOptions{.num_ids = 20, .hidden = {24, 12, 16}, .output = VgaeOutput::tanh, .edge_features = 3},
+          5),
+      {{{1, 2, 0x80000123}}, {{1}}, {{0.01, 0.009, 1.5F}}}};
 }
 
 class DetectorFile : public testing::Test {
@@ -71,21 +73,21 @@ TEST_F(DetectorFile, AGatKeepsEveryBit) {
 TEST_F(DetectorFile, AGatKeepsEveryOption) {
   const Detector loaded = saved_and_loaded(make_gat({.num_ids = 20,
                                                      .layers = 3,
-                                                     .attention = "gatv2",
+                                                     .attention = AttentionKind::gatv2,
                                                      .edge_features = 5,
-                                                     .jk = "lstm",
-                                                     .pooling = "max"}));
-  EXPECT_EQ(loaded.gat->options().attention, "gatv2");
+                                                     .jk = JkMode::lstm,
+                                                     .pooling = Reduce::max}));
+  EXPECT_EQ(loaded.gat->options().attention, AttentionKind::gatv2);
   EXPECT_EQ(loaded.gat->options().edge_features, 5);
-  EXPECT_EQ(loaded.gat->options().jk, "lstm");
-  EXPECT_EQ(loaded.gat->options().pooling, "max");
+  EXPECT_EQ(loaded.gat->options().jk, JkMode::lstm);
+  EXPECT_EQ(loaded.gat->options().pooling, Reduce::max);
 }
 
 TEST_F(DetectorFile, AnAutoencoderKeepsEveryBitAndOption) {
   const Detector loaded = saved_and_loaded(make_vgae());
   EXPECT_EQ(loaded.gat, nullptr);
   EXPECT_EQ(loaded.vgae->options().hidden, (std::vector<int64_t>{24, 12}));
-  EXPECT_EQ(loaded.vgae->options().output, "tanh");
+  EXPECT_EQ(loaded.vgae->options().output, VgaeOutput::tanh);
   EXPECT_EQ(loaded.vgae->options().edge_features, 3);
 }
 

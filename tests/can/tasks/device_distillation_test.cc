@@ -18,8 +18,8 @@ class DeviceDistillationTest : public OnEachDevice {
     recipe_.training.max_epochs = 1;
     recipe_.training.batch_size = 16;
     recipe_.training.block.graphs = 4;
-    for (Recipe::Vgae* vgae : {&recipe_.vgae, &recipe_.teacher.vgae}) vgae->hidden = {12}, vgae->latent = 4;
-    for (Recipe::Gat* gat : {&recipe_.gat, &recipe_.teacher.gat})
+    for (VgaeOptions* vgae : {&recipe_.vgae, &recipe_.teacher.vgae}) vgae->hidden = {12}, vgae->latent = 4;
+    for (GatOptions* gat : {&recipe_.gat, &recipe_.teacher.gat})
       gat->hidden = 4, gat->heads = 2, gat->layers = 2;
   }
 
@@ -54,11 +54,11 @@ INSTANTIATE_TEST_SUITE_P(, DeviceDistillationTest, testing::Values(On::stand_in,
 
 // A stage finds the columns that an earlier one wrote, in all modes of teacher outputs.
 TEST_P(DeviceDistillationTest, EveryStageFindsWhatOthersLeft) {
-  for (const char* outputs : {"cached", "live"}) {
+  for (const TeacherOutputMode outputs : {TeacherOutputMode::cached, TeacherOutputMode::live}) {
     recipe_.distillation.teacher_outputs = outputs;
-    const auto found = train(&device(kRoomy), folder_ / outputs);
+    const auto found = train(&device(kRoomy), folder_ / word_of(outputs));
     if (GetParam() == On::stand_in) {
-      EXPECT_EQ(found, train(nullptr, folder_ / (std::string("host ") + outputs)));
+      EXPECT_EQ(found, train(nullptr, folder_ / ("host " + std::string(word_of(outputs)))));
     }
   }
 }

@@ -30,7 +30,7 @@ struct Models {
   GraphAutoencoderNeighborhood vgae{
       {.num_ids = 6, .in_features = kFeatures, .hidden = {12, 8}, .latent = 4, .edge_features = kFeatures},
       3};
-  GATWithJK gat{{.num_ids = 6, .in_features = kFeatures, .layers = 2, .hidden = 6, .jk = "lstm"}, 3};
+  GATWithJK gat{{.num_ids = 6, .in_features = kFeatures, .layers = 2, .hidden = 6, .jk = JkMode::lstm}, 3};
 
   std::unique_ptr<Objective> make(const std::string& name) const {
     if (name == "reconstruction") return std::make_unique<Reconstruction>(vgae);

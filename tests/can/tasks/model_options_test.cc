@@ -37,24 +37,25 @@ void load_as_detector(const std::filesystem::path& path) {
 
 std::vector<Kind> kinds() {
   const auto gat = [](const std::filesystem::path& path) {
-    save_detector(path, {std::make_unique<GATWithJK>(GATWithJKOptions{.num_ids = 20}, 5), nullptr, {}});
+    save_detector(path, {std::make_unique<GATWithJK>(GatOptions{.num_ids = 20}, 5), nullptr, {}});
   };
   const auto vgae = [](const std::filesystem::path& path) {
     const VgaeOptions options{.num_ids = 20, .hidden = {24, 12}};
     save_detector(path, {nullptr, std::make_unique<GraphAutoencoderNeighborhood>(options, 5), {}});
   };
   const auto gnn = [](const std::filesystem::path& path) {
-    const GnnOptions options{.conv = "gat",
+    const GnnOptions options{.conv = ConvKind::gat,
                              .in_features = 3,
                              .edge_features = 2,
                              .num_ids = 20,
                              .hidden = 8,
-                             .norm = "graph",
+                             .norm = NormKind::graph,
                              .values = true};
     save_gnn(path, {.model = std::make_unique<Gnn>(options, 5)});
   };
   const auto sgmp = [](const std::filesystem::path& path) {
-    save_gnn(path, {.model = std::make_unique<Sgmp>(SgmpOptions{.in_features = 3, .norm = "batch"}, 5)});
+    save_gnn(path,
+             {.model = std::make_unique<Sgmp>(SgmpOptions{.in_features = 3, .norm = PathNorm::batch}, 5)});
   };
   const auto gtmp = [](const std::filesystem::path& path) {
     save_gnn(path, {.model = std::make_unique<Sgmp>(SgmpOptions{.in_features = 3, .gtmp = true}, 5)});

@@ -30,7 +30,7 @@ class ScorerTest : public testing::Test {
   }
   void SetUp() override {
     shapes_ = read_shapes(source_, 1);
-    gat_.gat = std::make_unique<GATWithJK>(GATWithJKOptions{.num_ids = 20, .dropout = 0.5}, 3);
+    gat_.gat = std::make_unique<GATWithJK>(GatOptions{.num_ids = 20, .dropout = 0.5}, 3);
     vgae_.vgae = std::make_unique<GraphAutoencoderNeighborhood>(
         VgaeOptions{.num_ids = 20, .hidden = {12}, .latent = 4, .dropout = 0.5}, 3);
   }
@@ -99,7 +99,7 @@ TEST_F(ScorerTest, NoGraphsHaveNoScores) {
 TEST_F(ScorerTest, OtherFeaturesAreRefused) {
   vgae_.vgae =
       std::make_unique<GraphAutoencoderNeighborhood>(VgaeOptions{.num_ids = 20, .in_features = 12}, 3);
-  gat_.gat = std::make_unique<GATWithJK>(GATWithJKOptions{.num_ids = 20, .edge_features = 9}, 3);
+  gat_.gat = std::make_unique<GATWithJK>(GatOptions{.num_ids = 20, .edge_features = 9}, 3);
   EXPECT_THAT(error_text<InputError>([&] { scores(vgae_, some_); }),
               AllOf(HasSubstr("trained on 12 node features and 0 edge features, the data has 11 and 11"),
                     HasSubstr("data.without")));

@@ -28,11 +28,11 @@ class SplitForTest : public BehaviourTest {
     for (int i = 0; i < 2000; ++i) frames.push_back({i * kMs, static_cast<uint32_t>(1 + i % 2)});
     frames_ = make({{"train", frames}}).set().folder();
   }
-  static Recipe recipe(int64_t stride, const std::string& embargo = kAuto) {
+  static Recipe recipe(int64_t stride, const std::string& embargo = AutoOrNumber::kAuto) {
     Recipe recipe;
     recipe.data.window = {kWindow, WindowUnit::frames};
     recipe.data.stride = {stride, WindowUnit::frames};
-    recipe.split.embargo = embargo;
+    recipe.split.embargo.text = embargo;
     return recipe;
   }
   static TrainingSplit split(const std::filesystem::path& set, const Recipe& recipe) {
@@ -86,7 +86,7 @@ TEST_F(SplitForTest, SoItIsOfWindowsThatWereMadeBefore) {
   const auto windows = folder_ / "windows";
   make_windows_set({.frames = frames_,
                     .out = windows,
-                    .windows = {.features = "behaviour", .window = kWindow, .stride = 10}},
+                    .windows = {.features = WindowFeatures::behaviour, .window = kWindow, .stride = 10}},
                    [](int64_t, int64_t) {});
   EXPECT_EQ(shared_frames(split(windows, Recipe()), 10), 0);
   EXPECT_THAT(error_text<UsageError>([&] { split(windows, recipe(kWindow, "1")); }),

@@ -160,7 +160,7 @@ class TeacherStateTest : public testing::TestWithParam<const char*> {
 // Uses plain gradient steps: Adam makes steps from any gradient that is zero up to rounding, such as those of
 // biases before a normalisation.
 TEST_P(TeacherStateTest, LossesAreThoseOfTheColumn) {
-  recipe_.training.optimizer = "sgd";
+  recipe_.training.optimizer = OptimizerKind::sgd;
   recipe_.training.learning_rate = 0.05;
   const StageResult cached = train("cached");
   for (const char* const mode : {"live", "offload"}) {

@@ -86,7 +86,8 @@ TEST_F(VgaeStageTest, TrainsADetectorWhoseThresholdsAreThoseOfValidation) {
   ASSERT_TRUE(loaded.vgae);
   EXPECT_EQ(loaded.parameters().hash(), result.weights_hash);
   EXPECT_EQ(loaded.facts.benign_ids.keys, MessageKeys{7});
-  EXPECT_EQ(loaded.vgae->options().output, "sigmoid");  // This is the activation for compat features.
+  EXPECT_EQ(loaded.vgae->options().output,
+            VgaeOutput::sigmoid);  // This is the activation for compat features.
 
   Scorer scorer(loaded, {.source = &source_, .shapes = shapes_, .limits = {4, 4096, 16384}},
                 {benign_.validation});

@@ -42,9 +42,11 @@ std::vector<Frame> with_attack(std::vector<Frame> frames) {
 
 class Behaviour : public BehaviourTest {
  protected:
-  static WindowOptions frames_each(int64_t window, int64_t stride) { return {"behaviour", window, stride}; }
+  static WindowOptions frames_each(int64_t window, int64_t stride) {
+    return {WindowFeatures::behaviour, window, stride};
+  }
   static WindowOptions time_each(int64_t window_ns, int64_t stride_ns) {
-    return {"behaviour", window_ns, stride_ns, WindowUnit::nanoseconds};
+    return {WindowFeatures::behaviour, window_ns, stride_ns, WindowUnit::nanoseconds};
   }
 
   // The place of each window in the set, and its number of frames.
@@ -368,7 +370,7 @@ TEST_F(Behaviour, TheVocabularyIsTakenFromTheSplitsNamed) {
   EXPECT_EQ(open_windows(frames, options)->tables().vocabulary.keys, (MessageKeys{8}));
   options.learn_from.splits = {"garage"};
   EXPECT_EQ(open_windows(frames, options)->tables().vocabulary.keys, (MessageKeys{5}));
-  options.features = "compat";
+  options.features = WindowFeatures::compat;
   EXPECT_EQ(open_windows(frames, options)->tables().vocabulary.keys, (MessageKeys{5, 6, 7}));
   options.learn_from.splits = {"garage", "elsewhere"};
   EXPECT_THROW(open_windows(frames, options), UsageError);
@@ -426,7 +428,7 @@ TEST_F(Behaviour, NothingIsLearnedFromAttacksLeftOut) {
     differs |= from_all.at(name).data != tensor.data;
   }
   EXPECT_TRUE(differs);
-  options.features = "compat";
+  options.features = WindowFeatures::compat;
   EXPECT_EQ(open_windows(frames, options)->tables().vocabulary,
             open_windows(without, options)->tables().vocabulary);
   EXPECT_NE(open_windows(frames, {})->tables().vocabulary, open_windows(without, {})->tables().vocabulary);
@@ -437,7 +439,8 @@ TEST_F(Behaviour, WhatMakesNoSenseIsRefused) {
   EXPECT_THROW(open_windows(frames, frames_each(1, 1)), UsageError);
   EXPECT_THROW(open_windows(frames, frames_each(100, 0)), UsageError);
   EXPECT_THROW(open_windows(frames, time_each(10, 50 * kMs)), UsageError);
-  EXPECT_THROW(open_windows(frames, {"compat", 50 * kMs, 50 * kMs, WindowUnit::nanoseconds}), UsageError);
+  EXPECT_THROW(open_windows(frames, {WindowFeatures::compat, 50 * kMs, 50 * kMs, WindowUnit::nanoseconds}),
+               UsageError);
   const FramesView attacks = make({{"train", {{0, 1, {}, 1}}}});
   EXPECT_THROW(open_windows(attacks, frames_each(100, 100)), InputError);
   EXPECT_THROW(open_windows(attacks, frames_each(100, 100), {.vocabulary = {{1}}}), InputError);

@@ -31,7 +31,10 @@ class Calibrated : public BehaviourTest {
     return frames;
   }
   static WindowOptions calibrated(int64_t max, CalibrationFold fold = CalibrationFold::all) {
-    return {.features = "behaviour", .window = kWindow, .stride = kWindow, .calibration = {max, fold}};
+    return {.features = WindowFeatures::behaviour,
+            .window = kWindow,
+            .stride = kWindow,
+            .calibration = {max, fold}};
   }
   static std::vector<double> column(const GraphBlock& block, const std::string& name) {
     std::vector<double> values;
@@ -172,7 +175,8 @@ TEST_F(Calibrated, RunsAreWindowsThatFollowEachOther) {
     runs.emplace_back(run.first, run.count);
   }
   EXPECT_THAT(runs, ElementsAre(std::pair(20, 20), std::pair(50, 10), std::pair(70, 30)));
-  const auto half = open_windows(frames, {.features = "behaviour", .window = kWindow, .stride = 5});
+  const auto half =
+      open_windows(frames, {.features = WindowFeatures::behaviour, .window = kWindow, .stride = 5});
   const int64_t first = half->tables().recordings[1].first_graph;
   const auto overlapping =
       runs_of(frames, *half, recording, std::vector<int64_t>{first, first + 1, first + 4});
@@ -210,7 +214,7 @@ TEST_F(Calibrated, WindowsByTimeToo) {
 TEST_F(Calibrated, CompatIsNot) {
   const FramesView frames = make({{"train", windows(1, 9)}});
   WindowOptions options = calibrated(3);
-  options.features = "compat";
+  options.features = WindowFeatures::compat;
   EXPECT_THROW(open_windows(frames, options), UsageError);
 }
 

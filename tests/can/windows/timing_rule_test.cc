@@ -46,7 +46,7 @@ class Timing : public ::testing::Test {
   TempFolder folder_;
 };
 
-const WindowOptions kTens{"behaviour", 10, 10};
+const WindowOptions kTens{WindowFeatures::behaviour, 10, 10};
 
 TEST_F(Timing, AWindowIsAsSuspectAsItsWorstId) {
   // 10A is sent every 8.192 ms, a bin's edge: at most 10 frames in a window of 10. Then come half the gap and

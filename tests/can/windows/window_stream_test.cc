@@ -72,7 +72,7 @@ class AWindowStream : public testing::Test {
           const int64_t graphs[] = {graph};
           source->read(graphs, expected);
           expect_equal(stream.graph(), expected);
-          if (options.features == "behaviour") {
+          if (options.features == WindowFeatures::behaviour) {
             ASSERT_EQ(std::ssize(stream.node_ids()), expected.nodes());
             expect_equal(stream.frame_statistics(), source->frame_statistics(graphs, judges)[0]);
           }
@@ -107,27 +107,33 @@ class AWindowStream : public testing::Test {
 
 TEST_F(AWindowStream, GivesTheCompatGraphsOfARecording) {
   const FramesView frames = make({1, 2, 99, 100, 101, 5000, 5001, 5102, 12'345});
-  compare(frames, {.features = "compat"});
-  compare(frames, {.features = "compat", .window = 64, .stride = 7});
-  compare(frames, {.features = "compat", .window = 30, .stride = 250});
+  compare(frames, {.features = WindowFeatures::compat});
+  compare(frames, {.features = WindowFeatures::compat, .window = 64, .stride = 7});
+  compare(frames, {.features = WindowFeatures::compat, .window = 30, .stride = 250});
 }
 
 TEST_F(AWindowStream, GivesTheBehaviourGraphsOfARecording) {
   const FramesView frames = make({1, 99, 100, 101, 150, 2100, 9'500});
-  compare(frames, {.features = "behaviour"});
-  compare(frames, {.features = "behaviour", .window = 70, .stride = 13});
-  compare(frames, {.features = "behaviour", .window = 50, .stride = 170});
+  compare(frames, {.features = WindowFeatures::behaviour});
+  compare(frames, {.features = WindowFeatures::behaviour, .window = 70, .stride = 13});
+  compare(frames, {.features = WindowFeatures::behaviour, .window = 50, .stride = 170});
 }
 
 TEST_F(AWindowStream, GivesTheGraphsOfWindowsByTime) {
   const FramesView frames = make({1, 2, 100, 9'500});
   constexpr int64_t kMs = 1'000'000;
-  compare(frames,
-          {.features = "behaviour", .window = 50 * kMs, .stride = 50 * kMs, .unit = WindowUnit::nanoseconds});
-  compare(frames,
-          {.features = "behaviour", .window = 60 * kMs, .stride = 25 * kMs, .unit = WindowUnit::nanoseconds});
-  compare(frames,
-          {.features = "behaviour", .window = 5 * kMs, .stride = 30 * kMs, .unit = WindowUnit::nanoseconds});
+  compare(frames, {.features = WindowFeatures::behaviour,
+                   .window = 50 * kMs,
+                   .stride = 50 * kMs,
+                   .unit = WindowUnit::nanoseconds});
+  compare(frames, {.features = WindowFeatures::behaviour,
+                   .window = 60 * kMs,
+                   .stride = 25 * kMs,
+                   .unit = WindowUnit::nanoseconds});
+  compare(frames, {.features = WindowFeatures::behaviour,
+                   .window = 5 * kMs,
+                   .stride = 30 * kMs,
+                   .unit = WindowUnit::nanoseconds});
 }
 
 // Some added frames are only revealed by frames of the next window.
@@ -150,9 +156,12 @@ TEST_F(AWindowStream, LooksAheadAsFarAsARecordingThatIsRead) {
   const FrameWindow run{&benign, benign.first_frame, benign.frames};
   LearnedBefore known{{}, BehaviourProfile::learn(frames.frames(), {&run, 1})};
   known.vocabulary = known.profile->vocabulary().ids();
-  compare(frames, {.features = "behaviour", .window = 50, .stride = 50}, known, 9);
+  compare(frames, {.features = WindowFeatures::behaviour, .window = 50, .stride = 50}, known, 9);
   compare(frames,
-          {.features = "behaviour", .window = 50 * kMs, .stride = 50 * kMs, .unit = WindowUnit::nanoseconds},
+          {.features = WindowFeatures::behaviour,
+           .window = 50 * kMs,
+           .stride = 50 * kMs,
+           .unit = WindowUnit::nanoseconds},
           known, 9);
 }
 
@@ -174,34 +183,35 @@ TEST_F(AWindowStream, GivesTheGraphsOfMergedChannels) {
              [](int64_t, int64_t) {});
   const FramesView frames(folder_ / "frames");
   ASSERT_EQ(frames.recordings()[0].channels, (std::vector<std::string>{"can1", "can0", "can2"}));
-  const WindowOptions options{.features = "behaviour", .window = 100, .stride = 70};
+  const WindowOptions options{.features = WindowFeatures::behaviour, .window = 100, .stride = 70};
   compare(frames, options);
-  compare(
-      frames,
-      {.features = "behaviour", .window = 50'000'000, .stride = 20'000'000, .unit = WindowUnit::nanoseconds});
+  compare(frames, {.features = WindowFeatures::behaviour,
+                   .window = 50'000'000,
+                   .stride = 20'000'000,
+                   .unit = WindowUnit::nanoseconds});
   const auto source = open_windows(frames, options);
   EXPECT_EQ(source->tables().vocabulary.channels, (std::vector<std::string>{"can0", "can1"}));
   EXPECT_EQ(source->tables().vocabulary.size(), 60);
-  EXPECT_THROW(open_windows(frames, {.features = "compat"}), UsageError);
+  EXPECT_THROW(open_windows(frames, {.features = WindowFeatures::compat}), UsageError);
 }
 
 TEST_F(AWindowStream, RefusesFramesThatTellNoChannelWhereTheyAreMergedAndTheOtherWayRound) {
   const FramesView frames = make({500});
-  const auto source = open_windows(frames, {.features = "behaviour"});
+  const auto source = open_windows(frames, {.features = WindowFeatures::behaviour});
   const BehaviourProfile profile = *BehaviourProfile::from_tensors(source->learned());
   const std::vector<uint8_t> channel(500, 0);
   FrameSpans merged = frames.frames();
   merged.channel = channel;
-  WindowStream of_one({.features = "behaviour"}, {source->tables().vocabulary, profile});
+  WindowStream of_one({.features = WindowFeatures::behaviour}, {source->tables().vocabulary, profile});
   of_one.begin({});
   EXPECT_THROW(of_one.add(merged, {"can0"}), InputError);
   const LearnedBefore known{{source->tables().vocabulary.keys, {"can0"}},
                             BehaviourProfile::from_tensors(source->learned(), {"can0"})};
-  WindowStream of_merged({.features = "behaviour"}, known);
+  WindowStream of_merged({.features = WindowFeatures::behaviour}, known);
   of_merged.begin({});
   EXPECT_THROW(of_merged.add(frames.frames()), InputError);
   EXPECT_EQ(of_merged.add(merged, {"can0"}), 500);
-  EXPECT_THROW(open_windows(frames, {.features = "behaviour"}, known), InputError);
+  EXPECT_THROW(open_windows(frames, {.features = WindowFeatures::behaviour}, known), InputError);
 }
 
 // IDs are sent every 10 ms; some fall silent for a while, and come back.
@@ -218,12 +228,13 @@ TEST_F(AWindowStream, GivesTheIdsThatAreOverdue) {
   }
   ingest_can({.sources = {folder_ / "in"}, .out = folder_ / "frames"}, [](int64_t, int64_t) {});
   const FramesView frames(folder_ / "frames");
-  for (const WindowOptions& options : {WindowOptions{.features = "behaviour", .window = 100, .stride = 70},
-                                       WindowOptions{.features = "behaviour", .window = 50, .stride = 170},
-                                       WindowOptions{.features = "behaviour",
-                                       .window = 50'000'000,
-                                       .stride = 20'000'000,
-                                       .unit = WindowUnit::nanoseconds}}) {
+  for (const WindowOptions& options :
+       {WindowOptions{.features = WindowFeatures::behaviour, .window = 100, .stride = 70},
+        WindowOptions{.features = WindowFeatures::behaviour, .window = 50, .stride = 170},
+        WindowOptions{.features = WindowFeatures::behaviour,
+        .window = 50'000'000,
+        .stride = 20'000'000,
+        .unit = WindowUnit::nanoseconds}}) {
     compare(frames, options);
     const auto source = open_windows(frames, options);
     GraphBlock block;
@@ -239,8 +250,10 @@ TEST_F(AWindowStream, GivesTheIdsThatAreOverdue) {
 
 TEST_F(AWindowStream, LeavesFramesOfAnotherRecordingToTheCaller) {
   const FramesView frames = make({3'000});
-  const WindowOptions options{
-      .features = "behaviour", .window = 50'000'000, .stride = 50'000'000, .unit = WindowUnit::nanoseconds};
+  const WindowOptions options{.features = WindowFeatures::behaviour,
+                              .window = 50'000'000,
+                              .stride = 50'000'000,
+                              .unit = WindowUnit::nanoseconds};
   const auto source = open_windows(frames, options);
   const BehaviourProfile profile = *BehaviourProfile::from_tensors(source->learned());
   WindowStream stream(options, {source->tables().vocabulary, profile});
@@ -264,7 +277,7 @@ TEST_F(AWindowStream, LeavesFramesOfAnotherRecordingToTheCaller) {
 TEST_F(AWindowStream, BeginsAnotherRecordingAfterALongSilenceAndAClockSetBack) {
   constexpr int64_t kS = 1'000'000'000;
   const FramesView frames = make({200});
-  const WindowOptions options{"behaviour", 10, 10, WindowUnit::frames, {}, {}};
+  const WindowOptions options{WindowFeatures::behaviour, 10, 10, WindowUnit::frames, {}, {}};
   const auto source = open_windows(frames, options);
   const auto taken = [&](int64_t pause, bool has_time = true) {
     WindowStream stream(options,
@@ -289,12 +302,13 @@ TEST_F(AWindowStream, BeginsAnotherRecordingAfterALongSilenceAndAClockSetBack) {
 }
 
 TEST_F(AWindowStream, RefusesWhatItCannotCompareWith) {
-  EXPECT_THROW(WindowStream({.features = "behaviour"}, {{{1, 2}}, {}}), InputError);
-  EXPECT_THROW(WindowStream({.features = "compat"}, {}), InputError);
-  EXPECT_THROW(WindowStream({.features = "other"}, {{{1, 2}}, {}}), UsageError);
+  EXPECT_THROW(WindowStream({.features = WindowFeatures::behaviour}, {{{1, 2}}, {}}), InputError);
+  EXPECT_THROW(WindowStream({.features = WindowFeatures::compat}, {}), InputError);
   const FramesView frames = make({500});
-  const WindowOptions options{
-      .features = "behaviour", .window = 50'000'000, .stride = 50'000'000, .unit = WindowUnit::nanoseconds};
+  const WindowOptions options{.features = WindowFeatures::behaviour,
+                              .window = 50'000'000,
+                              .stride = 50'000'000,
+                              .unit = WindowUnit::nanoseconds};
   const auto source = open_windows(frames, options);
   WindowStream stream(options,
                       {source->tables().vocabulary, BehaviourProfile::from_tensors(source->learned())});

@@ -29,7 +29,7 @@ class Times : public ::testing::Test {
 
 TEST_F(Times, AreThoseOfTheFramesOfEachWindow) {
   const FramesView frames(folder_ / "frames");
-  for (const char* features : {"compat", "behaviour"}) {
+  for (const WindowFeatures features : {WindowFeatures::compat, WindowFeatures::behaviour}) {
     const auto source = open_windows(frames, {.features = features});
     const WindowTimes times = window_times(*source, frames);
     const GraphRange& second = source->tables().recordings[1];
@@ -44,7 +44,7 @@ TEST_F(Times, AreThoseOfTheFramesOfEachWindow) {
       EXPECT_GE(g, second.first_graph);
       EXPECT_LE(times.last_frame[at] - times.first_attack[at], 101);
     }
-    EXPECT_EQ(attacked, 1) << features;
+    EXPECT_EQ(attacked, 1) << word_of(features);
     EXPECT_EQ(times.timed, (std::vector<bool>{true, true}));
     EXPECT_EQ(times.last_of, (std::vector<int64_t>{6999, 13'999}));
   }
@@ -52,9 +52,10 @@ TEST_F(Times, AreThoseOfTheFramesOfEachWindow) {
 
 TEST_F(Times, AnEmptyWindowEndsWithTheFrameBeforeIt) {
   const FramesView frames(folder_ / "frames");
-  const auto source = open_windows(
-      frames,
-      {.features = "behaviour", .window = 400'000, .stride = 400'000, .unit = WindowUnit::nanoseconds});
+  const auto source = open_windows(frames, {.features = WindowFeatures::behaviour,
+                                            .window = 400'000,
+                                            .stride = 400'000,
+                                            .unit = WindowUnit::nanoseconds});
   const WindowTimes times = window_times(*source, frames);
   int64_t empty = 0;
   for (int64_t g = 1; g < source->tables().recordings[0].graphs; ++g) {

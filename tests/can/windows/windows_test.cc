@@ -111,7 +111,7 @@ class LargeWindows : public Windows {
   }
 
   FramesView frames_ = make({16'000});
-  std::unique_ptr<WindowSource> source_ = open_windows(frames_, {"behaviour", 2000, 20});
+  std::unique_ptr<WindowSource> source_ = open_windows(frames_, {WindowFeatures::behaviour, 2000, 20});
   int64_t done_ = 0;
 };
 
@@ -193,7 +193,8 @@ class UnsoundFrames : public ::testing::Test {
       writer.end_recording(recording);
       writer.publish(Json::object());
     }
-    WindowsSetOptions options{.frames = set, .out = folder_ / "graphs", .windows = {"behaviour"}};
+    WindowsSetOptions options{
+        .frames = set, .out = folder_ / "graphs", .windows = {WindowFeatures::behaviour}};
     const std::string error =
         error_text<InputError>([&] { make_windows_set(options, [](int64_t, int64_t) {}); });
     EXPECT_FALSE(std::filesystem::exists(options.out));
@@ -210,9 +211,8 @@ TEST_F(UnsoundFrames, AreRefusedBeforeASetIsMadeOfThem) {
 
 TEST_F(Windows, WhatMakesNoSenseIsRefused) {
   const FramesView frames = make({1000});
-  EXPECT_THROW(open_windows(frames, {"compat", 1, 1}), UsageError);
-  EXPECT_THROW(open_windows(frames, {"compat", 100, 0}), UsageError);
-  EXPECT_THROW(open_windows(frames, {"other", 100, 100}), UsageError);
+  EXPECT_THROW(open_windows(frames, {WindowFeatures::compat, 1, 1}), UsageError);
+  EXPECT_THROW(open_windows(frames, {WindowFeatures::compat, 100, 0}), UsageError);
 }
 
 }  // namespace

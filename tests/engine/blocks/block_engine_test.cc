@@ -20,6 +20,7 @@
 #include "nn/gnn.h"
 #include "ops/allocator.h"
 #include "ops/segment/segment.h"
+#include "support/all_values.h"
 #include "support/errors.h"
 #include "support/fixed_ranges.h"
 #include "support/random_graphs.h"
@@ -55,7 +56,7 @@ class BlockEngineTest : public ::testing::Test {
                                                        .training = ranges,
                                                        .prediction = ranges});
   }
-  MemoryPlan plan(int threads, const std::string& recompute = "off") {
+  MemoryPlan plan(int threads, bool recompute = false) {
     return make_plan({.source = &source_,
                       .shapes = shapes_,
                       .objective = &objective_,
@@ -65,15 +66,13 @@ class BlockEngineTest : public ::testing::Test {
                       .epochs = 1,
                       .batch_size = 64,
                       .predicted = {batch_},
-                      .recompute = recompute});
+                      .recompute = recompute ? GradientCheckpointing::on : GradientCheckpointing::off});
   }
   // Slab bytes of the largest block.
-  int64_t range_bytes(bool recompute = false) {
-    return plan(1, recompute ? "on" : "off").execution.slab_bytes;
-  }
+  int64_t range_bytes(bool recompute = false) { return plan(1, recompute).execution.slab_bytes; }
   std::unique_ptr<BlockEngine> planned(int threads, bool recompute = false) {
     return std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits,
-                                         require_feasible(plan(threads, recompute ? "on" : "off")));
+                                         require_feasible(plan(threads, recompute)));
   }
   static std::vector<float> bits(const BlockEngine& engine) {
     std::vector<float> values;
@@ -188,7 +187,7 @@ TEST_P(AShortBudget, ChangesNoBit) {
   single->gradient(batch_, kTraining);
   const std::vector<float> expected = bits(*single);
   // The slab is too small for some blocks, which need the rest of the ledger.
-  ExecutionPlan execution = plan(4, GetParam() ? "on" : "off").execution;
+  ExecutionPlan execution = plan(4, GetParam()).execution;
   execution.slab_bytes = execution.min_bytes / 2;
   const auto engine4 = std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits, execution);
   engine4->gradient(batch_, kTraining);
@@ -286,7 +285,7 @@ class MeanFeature : public Objective {
   CollateOptions collate_options() const override { return {}; }
   int64_t outputs() const override { return 1; }
   at::Tensor forward(const Batch& batch, const DropoutKey&) const override {
-    return segment_reduce(at::mm(batch.x, weight_), batch.graph_ptr, "mean");
+    return segment_reduce(at::mm(batch.x, weight_), batch.graph_ptr, Reduce::mean);
   }
   at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override {
     return (outputs.squeeze(1) - batch.y).square();
@@ -300,8 +299,9 @@ class MeanFeature : public Objective {
 TEST_F(BlockEngineTest, AnyObjectiveTrains) {
   const MeanFeature objective;
   BlockEngine two(source_, shapes_, objective, kLimits, {.blocks = 2});
-  const auto optimizer = make_optimizer({objective.parameters().entries()[0].value},
-                                        {.kind = "sgd", .learning_rate = 1e-4, .weight_decay = 0});
+  const auto optimizer =
+      make_optimizer({objective.parameters().entries()[0].value},
+                     {.kind = OptimizerKind::sgd, .learning_rate = 1e-4, .weight_decay = 0});
   const double before = two.gradient(batch_, kTraining);
   for (int step = 0; step < 20; ++step) {
     two.gradient(batch_, kTraining);
@@ -327,15 +327,15 @@ TEST_F(BlockEngineTest, OddGraphsTrainThroughEveryConvolutionAndNorm) {
   make(source_.graph(6), 2, {0, 1, 0, 1, 1, 1});
   const auto shapes = read_shapes(source_, 1);
   const std::vector<int64_t> odd = {0, 1, 2, 4, 6};
-  for (const char* conv : {"gat", "gatv2", "gcn", "gin", "sage"})
-    for (const char* norm : {"none", "batch", "graph"})
+  for (const ConvKind conv : all_values<ConvKind>())
+    for (const NormKind norm : all_values<NormKind>())
       for (const int64_t graphs : {1, 100}) {
         const Gnn model({.conv = conv, .in_features = 11, .edge_features = 11, .hidden = 8, .norm = norm}, 1);
         const Classification objective(model);
         BlockEngine two(source_, shapes, objective, {graphs, 1000, 1000}, {.blocks = 2});
-        EXPECT_TRUE(std::isfinite(two.gradient(odd, kTraining))) << conv << " " << norm;
+        EXPECT_TRUE(std::isfinite(two.gradient(odd, kTraining))) << word_of(conv) << " " << word_of(norm);
         std::vector<float> logits(2 * odd.size());
-        EXPECT_TRUE(std::isfinite(two.predict(odd, logits))) << conv << " " << norm;
+        EXPECT_TRUE(std::isfinite(two.predict(odd, logits))) << word_of(conv) << " " << word_of(norm);
         two.gradient(std::span(odd).first(1), kTraining);  // A batch without nodes.
       }
 }

@@ -73,7 +73,7 @@ class DeviceRowsTest : public OnEachDevice {
     FitResult fit;
   };
   // Trains on the host, without a device.
-  Trained train(TrainingDevice* device, const std::string& conv, bool pairs = false, int64_t stop_after = 0) {
+  Trained train(TrainingDevice* device, ConvKind conv, bool pairs = false, int64_t stop_after = 0) {
     const NeighbourSource source = open(device != nullptr, pairs);
     recipe_.training.batch_size = source.blocks().per_batch();
     const auto shapes = read_shapes(source, 1);
@@ -84,7 +84,7 @@ class DeviceRowsTest : public OnEachDevice {
                      .in_features = kFeatures,
                      .layers = 2,
                      .hidden = 8,
-                     .norm = "batch",
+                     .norm = NormKind::batch,
                      .classes = pairs ? 8 : 3,
                      .node_head = true},
                     1);
@@ -133,8 +133,8 @@ class DeviceRowsTest : public OnEachDevice {
 
 TEST_P(DeviceRowsTest, BitsAreTheSameForAnyNumberOfThem) {
   for (const auto& [conv, pairs] :
-       {std::pair("sage", false), std::pair("gat", false), std::pair("gcn", true)}) {
-    SCOPED_TRACE(conv);
+       {std::pair(ConvKind::sage, false), std::pair(ConvKind::gat, false), std::pair(ConvKind::gcn, true)}) {
+    SCOPED_TRACE(word_of(conv));
     const Trained all = train(&device(kRoomy), conv, pairs);
     const DeviceUse& with_all = *all.fit.device;
     EXPECT_EQ(with_all.rows, kNodes);
@@ -173,14 +173,14 @@ TEST_P(DeviceRowsTest, BitsAreTheSameForAnyNumberOfThem) {
 // Whatever memory is refused, the run ends with an error or has the same bits.
 TEST_P(DeviceRowsTest, ARefusalChangesNoBit) {
   if (GetParam() == On::cuda) GTEST_SKIP() << "refusals are the stand-in's";
-  const Trained expected = train(&device(kRoomy), "sage");
+  const Trained expected = train(&device(kRoomy), ConvKind::sage);
   const int64_t asked = asked_;
   // The rows make the last requests before the run starts, for their memory and for pinned memory. If
   // refused, the run continues without them.
   for (const int64_t refused : {asked_at_begin_ - 1, asked_at_begin_}) {
     TrainingDevice& opened = device(kRoomy);
     refused_ = refused;
-    const Trained found = train(&opened, "sage");
+    const Trained found = train(&opened, ConvKind::sage);
     refused_ = 0;
     EXPECT_EQ(found.weights, expected.weights);
     EXPECT_EQ(found.fit.device->rows, 0);
@@ -190,7 +190,7 @@ TEST_P(DeviceRowsTest, ARefusalChangesNoBit) {
     TrainingDevice& opened = device(kRoomy);
     refused_ = asked_ + refused;
     try {
-      EXPECT_EQ(train(&opened, "sage").weights, expected.weights) << refused;
+      EXPECT_EQ(train(&opened, ConvKind::sage).weights, expected.weights) << refused;
     } catch (const Failure&) {
     } catch (const BudgetTooSmall&) {
     } catch (const BudgetExceeded&) {

@@ -52,7 +52,7 @@ class OffloadedTeacherTest : public testing::Test {
 
   std::vector<GraphShape> shapes_;
   TrainingSplit split_;
-  Recipe::Training training_;
+  TrainingSection training_;
 };
 
 TEST_F(OffloadedTeacherTest, EachBlockHasRowsToItself) {

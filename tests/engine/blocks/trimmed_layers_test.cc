@@ -11,13 +11,13 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
-#include <array>
 
 #include "engine/blocks/collate.h"
 #include "nn/classification.h"
 #include "nn/gnn.h"
 #include "ops/aggregate/aggregate.h"
 #include "ops/attention/attention.h"
+#include "support/all_values.h"
 #include "support/errors.h"
 #include "support/sample_source.h"
 
@@ -25,7 +25,6 @@ namespace plimsoll {
 namespace {
 
 constexpr DropoutKey kTraining{.training = true, .seed = 9, .epoch = 2};
-constexpr std::array kConvs = {"gat", "gatv2", "gcn", "gin", "sage"};
 
 GraphBlock block_of(const SampleSource& source, int64_t graph, bool trimmed) {
   GraphBlock block;
@@ -65,7 +64,7 @@ void expect_same(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>
   for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(at::equal(a[i], b[i])) << "tensor " << i;
 }
 
-GnnOptions options_of(const char* conv, int64_t layers, const char* norm, const char* jk) {
+GnnOptions options_of(ConvKind conv, int64_t layers, NormKind norm, LayerJoin jk) {
   return {.conv = conv,
           .in_features = SampleSource::kFeatures,
           .layers = layers,
@@ -87,12 +86,12 @@ TEST_F(TrimmedLayersTest, SeedsAndGradientsAreThoseOfAllNodes) {
   for (const int64_t hops : {1, 2, 3}) {
     const SampleSource source(static_cast<uint64_t>(hops), 4, hops, 20);
     for (const int64_t layers : {1, 2, 3, 4})
-      for (const char* conv : kConvs)
-        for (const char* jk : {"last", "cat", "max"}) {
-          const Gnn model(options_of(conv, layers, "none", jk), 5);
+      for (const ConvKind conv : all_values<ConvKind>())
+        for (const LayerJoin jk : all_values<LayerJoin>()) {
+          const Gnn model(options_of(conv, layers, NormKind::none, jk), 5);
           for (int64_t graph = 0; graph < source.graphs(); ++graph) {
-            SCOPED_TRACE(testing::Message() << conv << ", jk " << jk << ", " << layers << " layers, " << hops
-                                            << " hops, sample " << graph);
+            SCOPED_TRACE(testing::Message() << word_of(conv) << ", jk " << word_of(jk) << ", " << layers
+                                            << " layers, " << hops << " hops, sample " << graph);
             const Step trimmed = step(model, source, graph, true);
             const Step whole = step(model, source, graph, false);
             expect_close(trimmed.outputs, whole.outputs);
@@ -104,10 +103,11 @@ TEST_F(TrimmedLayersTest, SeedsAndGradientsAreThoseOfAllNodes) {
 
 TEST_F(TrimmedLayersTest, RecomputedLayersGiveTheSameBits) {
   const SampleSource source(7, 3, 3, 20);
-  for (const char* conv : kConvs)
-    for (const char* norm : {"none", "batch", "graph"})
-      for (const char* jk : {"last", "cat", "max"}) {
-        SCOPED_TRACE(testing::Message() << conv << ", norm " << norm << ", jk " << jk);
+  for (const ConvKind conv : all_values<ConvKind>())
+    for (const NormKind norm : all_values<NormKind>())
+      for (const LayerJoin jk : all_values<LayerJoin>()) {
+        SCOPED_TRACE(testing::Message()
+                     << word_of(conv) << ", norm " << word_of(norm) << ", jk " << word_of(jk));
         const Gnn model(options_of(conv, 3, norm, jk), 5);
         for (int64_t graph = 0; graph < source.graphs(); ++graph) {
           const Step kept = step(model, source, graph, true, false);
@@ -126,7 +126,7 @@ TEST_F(TrimmedLayersTest, NormalisationIsOverTheNodesThatALayerMakes) {
   ASSERT_GT(seeds, 1);
   ASSERT_GT(sample.nodes_per_hop[1], 0);
   ASSERT_GT(sample.nodes_per_hop[2], 0);
-  const Gnn model(options_of("sage", 2, "batch", "last"), 5);
+  const Gnn model(options_of(ConvKind::sage, 2, NormKind::batch, LayerJoin::last), 5);
   const Step trimmed = step(model, source, 0, true);
   ASSERT_EQ(trimmed.statistics.size(), 2U);
   const int64_t made = seeds + sample.nodes_per_hop[1];
@@ -158,7 +158,7 @@ TEST_F(TrimmedLayersTest, EachLayerHasTheNodesAndEdgesOfItsHops) {
       return sum;
     };
     for (const int64_t layers : {1, 2, 3, 4}) {
-      const Gnn model(options_of("sage", layers, "none", "last"), 5);
+      const Gnn model(options_of(ConvKind::sage, layers, NormKind::none, LayerJoin::last), 5);
       const Batch batch = collate(block, source.widths(), model.collate_options());
       ASSERT_EQ(batch.layers.size(), static_cast<size_t>(layers));
       EXPECT_EQ(batch.nodes(), nodes(static_cast<size_t>(layers))) << "hops that no layer needs are read";
@@ -178,7 +178,7 @@ TEST_F(TrimmedLayersTest, TwoSamplesInABlockAreRefused) {
   const SampleSource source(3, 2, 2, 20);
   GraphBlock block;
   source.read(std::vector<int64_t>{0, 1}, block);
-  const Gnn model(options_of("sage", 2, "none", "last"), 5);
+  const Gnn model(options_of(ConvKind::sage, 2, NormKind::none, LayerJoin::last), 5);
   EXPECT_THAT(error_text<Failure>([&] { collate(block, source.widths(), model.collate_options()); }),
               ::testing::HasSubstr("block of 2 samples"));
 }

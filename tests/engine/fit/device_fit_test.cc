@@ -168,7 +168,7 @@ TEST_P(DeviceFitTest, ClassificationWithDroppedIds) {
 
 TEST_P(DeviceFitTest, ClassificationByGatv2) {
   expect_same_bits([](const Fitted& fit) -> Trained {
-    const GATWithJK model({.num_ids = 50, .attention = "gatv2", .edge_features = 11}, 3);
+    const GATWithJK model({.num_ids = 50, .attention = AttentionKind::gatv2, .edge_features = 11}, 3);
     const Classification objective(model);
     FitResult found = fit(objective, nullptr);
     return {model.parameters().hash(), std::move(found)};
@@ -201,7 +201,8 @@ TEST_P(DeviceFitTest, ClassificationOverPaths) {
   const PlacedGraphs placed(source_);
   of_graphs_ = &placed;
   expect_same_bits([&](const Fitted& fit) -> Trained {
-    const Sgmp model({.in_features = 11, .hidden = 8, .layers = 2, .tile = 64, .aggregate = "mean"}, 3);
+    const Sgmp model({.in_features = 11, .hidden = 8, .layers = 2, .tile = 64, .aggregate = PathReduce::mean},
+                     3);
     const Classification objective(model);
     FitResult found = fit(objective, nullptr);
     return {model.parameters().hash(), std::move(found)};
@@ -212,16 +213,16 @@ TEST_P(DeviceFitTest, ClassificationOverPaths) {
 // in flight and resumption.
 class MixedPrecisionTest : public DeviceFitTest {
  protected:
-  void expect_same_bits(const std::string& precision, const std::vector<std::string>& recompute);
+  void expect_same_bits(Precision precision, const std::vector<GradientCheckpointing>& recompute);
   void expect_refused_on_the_host();
 };
 INSTANTIATE_TEST_SUITE_P(, MixedPrecisionTest, testing::Values(On::stand_in, On::cuda), name_of_on);
 
-void MixedPrecisionTest::expect_same_bits(const std::string& precision,
-                                          const std::vector<std::string>& recompute) {
+void MixedPrecisionTest::expect_same_bits(Precision precision,
+                                          const std::vector<GradientCheckpointing>& recompute) {
   recipe_.training.precision = precision;
   std::string classified;  // Hash of the weights.
-  for (const std::string& checkpointing : recompute)
+  for (const GradientCheckpointing checkpointing : recompute)
     for (const bool rebuilds : {false, true}) {
       recipe_.training.gradient_checkpointing = checkpointing;
       const auto make = [&](const Fitted& fit) -> Trained {
@@ -242,7 +243,7 @@ void MixedPrecisionTest::expect_same_bits(const std::string& precision,
           << "stopped and resumed";
       const int64_t min = single.fit.plan.device->min_budget - device(kRoomy).context();
       EXPECT_EQ(run(make, &device(min), kThreads).weights, single.weights) << "as little as it takes";
-      recipe_.training.precision = "32";
+      recipe_.training.precision = Precision::full;
       const Trained full = run(make, &device(kRoomy), 1);
       recipe_.training.precision = precision;
       EXPECT_NE(full.weights, single.weights);
@@ -267,12 +268,12 @@ void MixedPrecisionTest::expect_refused_on_the_host() {
 }
 
 TEST_P(MixedPrecisionTest, Bfloat16) {
-  expect_same_bits("bf16-mixed", {"off", "on"});
+  expect_same_bits(Precision::bf16_mixed, {GradientCheckpointing::off, GradientCheckpointing::on});
   expect_refused_on_the_host();
 }
 
 TEST_P(MixedPrecisionTest, Float16) {
-  expect_same_bits("16-mixed", {"off"});
+  expect_same_bits(Precision::fp16_mixed, {GradientCheckpointing::off});
   expect_refused_on_the_host();
 }
 
@@ -286,7 +287,7 @@ class Steep : public Classification {
 };
 
 TEST_P(MixedPrecisionTest, TooLargeAScaleCostsStepsAndChangesNoBitsOfAResumedRun) {
-  recipe_.training.precision = "16-mixed";
+  recipe_.training.precision = Precision::fp16_mixed;
   recipe_.training.gradient_clip_val = 1;
   const auto make = [&](const Fitted& fit) -> Trained {
     const GATWithJK model({.num_ids = 50}, 3);
@@ -343,7 +344,7 @@ TEST_P(DeviceFitTest, TheJournalHasWhatNvmlSaysAndNothingWithoutIt) {
 // Plans without a step: the plan equals that of fit(). With `trial` the blocks of a step run in flight
 // together, which changes no bits.
 TEST_P(DeviceFitTest, PlansAsItTrainsAndTriesThePlanOut) {
-  const auto trained = [&](const std::string& estimation) {
+  const auto trained = [&](Estimation estimation) {
     recipe_.memory.estimation = estimation;
     return run(
         [](const Fitted& fit) -> Trained {
@@ -353,10 +354,10 @@ TEST_P(DeviceFitTest, PlansAsItTrainsAndTriesThePlanOut) {
         },
         &device(kRoomy), kThreads);
   };
-  const Trained measured = trained("measured"), tried = trained("trial");
+  const Trained measured = trained(Estimation::measured), tried = trained(Estimation::trial);
   EXPECT_EQ(tried.weights, measured.weights);
   EXPECT_EQ(tried.fit.device->reruns, 0);
-  const auto planned = [&](const std::string& estimation, TrainingDevice& on) {
+  const auto planned = [&](Estimation estimation, TrainingDevice& on) {
     recipe_.memory.estimation = estimation;
     const GraphAutoencoderNeighborhood model({.num_ids = 50}, 3);
     const Reconstruction objective(model, {});
@@ -367,13 +368,13 @@ TEST_P(DeviceFitTest, PlansAsItTrainsAndTriesThePlanOut) {
                      .split = &split_,
                      .run = {.memory = {.threads = kThreads}, .device = &on}});
   };
-  for (const std::string estimation : {"measured", "trial"}) {
+  for (const Estimation estimation : {Estimation::measured, Estimation::trial}) {
     const MemoryPlan plan = planned(estimation, device(kRoomy));
     const DevicePlan& expected = *measured.fit.plan.device;
-    EXPECT_EQ(plan.device->min_budget, expected.min_budget) << estimation;
-    EXPECT_EQ(plan.device->peak, expected.peak) << estimation;
-    EXPECT_EQ(plan.device->blocks, expected.blocks) << estimation;
-    EXPECT_EQ(plan.device->exact, expected.exact) << estimation << ": " << plan.device->why_inexact;
+    EXPECT_EQ(plan.device->min_budget, expected.min_budget) << word_of(estimation);
+    EXPECT_EQ(plan.device->peak, expected.peak) << word_of(estimation);
+    EXPECT_EQ(plan.device->blocks, expected.blocks) << word_of(estimation);
+    EXPECT_EQ(plan.device->exact, expected.exact) << word_of(estimation) << ": " << plan.device->why_inexact;
     TrainingDevice& opened = device(kRoomy);
     EXPECT_THROW(planned(estimation, device(expected.min_budget - opened.context() - opened.unit())),
                  BudgetTooSmall);

@@ -66,11 +66,12 @@ TEST_P(DeviceModelsTest, AnyBudgetFromTheSmallestTrainsToTheSameBits) {
     const auto sizes = odd_sizes(random, 40 + random() % 60);
     const AnyGraphs graphs(random, sizes, any.teacher);
     Recipe recipe;
-    recipe.gat.jk = any.what == "gat lstm" ? "lstm" : recipe.gat.jk;
+    recipe.gat.jk = any.what == "gat lstm" ? JkMode::lstm : recipe.gat.jk;
     recipe.training.max_epochs = 1;
     recipe.training.batch_size = 24;
     recipe.training.block.graphs = 1 + static_cast<int64_t>(random() % 12);
-    recipe.training.gradient_checkpointing = random() % 3 == 0 ? "on" : "auto";
+    recipe.training.gradient_checkpointing =
+        random() % 3 == 0 ? GradientCheckpointing::on : GradientCheckpointing::automatic;
     const auto validated = graphs.all.size() / 5;
     split_.validation.assign(graphs.all.begin(), graphs.all.begin() + static_cast<std::ptrdiff_t>(validated));
     split_.training.assign(graphs.all.begin() + static_cast<std::ptrdiff_t>(validated), graphs.all.end());

@@ -78,7 +78,7 @@ class FitTest : public ::testing::Test {
   // Trains a new model of the same seed; calls `step` after each step.
   FitResult run(const std::string& name, const std::function<void(int64_t)>& step,
                 Pressure* pressure = nullptr, bool resume = false) {
-    model_ = std::make_unique<GATWithJK>(GATWithJKOptions{.num_ids = 50}, 3);
+    model_ = std::make_unique<GATWithJK>(GatOptions{.num_ids = 50}, 3);
     const RefusedClassification refused(*model_, refuses_);
     const SteepClassification steep(*model_, is_steep_);
     const Objective& objective = trains_steep_ ? static_cast<const Objective&>(steep) : refused;

@@ -110,7 +110,7 @@ class Training {
                                        .training = batch_,
                                        .epochs = 1,
                                        .batch_size = static_cast<int64_t>(batch_.size()),
-                                       .recompute = recompute ? "on" : "off"}));
+                                       .recompute = recompute ? GradientCheckpointing::on : GradientCheckpointing::off}));
   }
   void begin(const ExecutionPlan& execution) {
     engine_ = std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits, execution);
@@ -128,14 +128,14 @@ class Training {
   const BlockSource& source_;
   std::span<const GraphShape> shapes_;
   std::span<const int64_t> batch_;
-  Gnn model_{{.conv = "gat",
+  Gnn model_{{.conv = ConvKind::gat,
               .in_features = 11,
               .edge_features = 11,
               .layers = 2,
               .hidden = 8,
               .heads = 2,
-              .norm = "batch",
-              .jk = "cat",
+              .norm = NormKind::batch,
+              .jk = LayerJoin::cat,
               .dropout = 0.2},
              1};
   Classification objective_{model_};

@@ -27,7 +27,7 @@ class ModuleObjective : public Objective {
   int64_t outputs() const override { return 1; }
   at::Tensor forward(const Batch& batch, const DropoutKey&) const override {
     torch::nn::Sequential module = module_;  // A handle; forward() is not const.
-    return module->forward(segment_reduce(batch.x, batch.graph_ptr, "mean"));
+    return module->forward(segment_reduce(batch.x, batch.graph_ptr, Reduce::mean));
   }
   at::Tensor losses(const at::Tensor& outputs, const Batch& batch) const override {
     return (outputs.squeeze(1) - batch.y).square();

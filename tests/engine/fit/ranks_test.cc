@@ -68,7 +68,7 @@ class RanksTest : public ::testing::Test {
     std::set<std::string> hashes;
     ThreadRanks others(ranks);
     const auto train = [&](Exchange* exchange) {
-      const GATWithJK model(GATWithJKOptions{.num_ids = 50}, 3);
+      const GATWithJK model(GatOptions{.num_ids = 50}, 3);
       std::atomic<bool> interrupt = false;
       std::atomic<int64_t> blocks = 0;
       const EndedClassification objective(model, [&] {
@@ -124,15 +124,15 @@ TEST_F(RanksTest, WeightsAndLossesAreTheSameBitsForAnyNumberOfRanks) {
 }
 
 TEST_F(RanksTest, EightLanesAreThoseOfEightRanksToo) {
-  recipe_.training.lanes = "8";
+  recipe_.training.lanes = LaneCount::eight;
   const std::string alone = run(1, "1");
   for (const int ranks : {2, 4, 8}) EXPECT_EQ(run(ranks, std::to_string(ranks)), alone) << ranks << " ranks";
 }
 
 TEST_F(RanksTest, LanesNeedNotBeAMultipleOfRanks) {
   recipe_.training.max_epochs = 1;
-  recipe_.training.optimizer = "sgd";
-  recipe_.training.lanes = "8";
+  recipe_.training.optimizer = OptimizerKind::sgd;
+  recipe_.training.lanes = LaneCount::eight;
   const std::string alone = run(1, "1");
   for (const int ranks : {3, 7}) EXPECT_EQ(run(ranks, std::to_string(ranks)), alone) << ranks << " ranks";
 }
@@ -146,7 +146,7 @@ TEST_F(RanksTest, ACheckpointIsReadByAnyNumberOfRanks) {
 }
 
 TEST_F(RanksTest, AnyScheduleOfRanksStopsAndKillsEndsInTheSameBits) {
-  recipe_.training.lanes = "8";
+  recipe_.training.lanes = LaneCount::eight;
   const std::string whole = run(1, "whole");
   constexpr std::array kRanks = {1, 2, 3, 4, 8};
   const int schedules = std::getenv("PLIMSOLL_SLOW") != nullptr ? 50 : 5;
@@ -173,7 +173,7 @@ TEST_F(RanksTest, AnyScheduleOfRanksStopsAndKillsEndsInTheSameBits) {
 }
 
 TEST_F(RanksTest, APredictionIsThatOfOneProcessOnEveryRank) {
-  const GATWithJK model(GATWithJKOptions{.num_ids = 50}, 3);
+  const GATWithJK model(GatOptions{.num_ids = 50}, 3);
   const Classification objective(model);
   GraphList graphs(120);
   std::iota(graphs.begin(), graphs.end(), int64_t{0});
@@ -227,7 +227,7 @@ TEST_F(RanksTest, MoreRanksThanCanShareAStepAreRefused) {
 }
 
 TEST_F(RanksTest, ThePlanHasExchangeAndSliceToTheByte) {
-  const GATWithJK model(GATWithJKOptions{.num_ids = 50}, 3);
+  const GATWithJK model(GatOptions{.num_ids = 50}, 3);
   const ParameterList& parameters = model.parameters();
   const int64_t bytes = parameters.count() * 4;
   for (const int ranks : {2, 3, 4}) {

@@ -19,6 +19,7 @@
 #include "nn/gat_with_jk.h"
 #include "nn/gnn.h"
 #include "ops/attention/attention_layer.h"
+#include "support/all_values.h"
 #include "support/allocation_tape.h"
 #include "support/odd_graphs.h"
 
@@ -110,14 +111,14 @@ class AllocationSequence : public ::testing::TestWithParam<bool> {
 TEST_P(AllocationSequence, IsTheSameForEveryBlockOfAGnn) {
   const std::vector<Block> all = blocks(GetParam(), 16);
   int next = 0;
-  for (const char* conv : {"gat", "gatv2", "gcn", "gin", "sage"})
-    for (const char* norm : {"none", "batch", "graph"})
-      for (const char* jk : {"last", "cat", "max"})
-        for (const char* pooling : {"mean", "sum", "max"})
+  for (const ConvKind conv : all_values<ConvKind>())
+    for (const NormKind norm : all_values<NormKind>())
+      for (const LayerJoin jk : all_values<LayerJoin>())
+        for (const Reduce pooling : {Reduce::mean, Reduce::sum, Reduce::max})
           for (const bool node_head : {false, true}) {
             // Each option is combined with many others; all combinations take a minute.
             if (++next % (GetParam() ? 7 : 17) != 0 && !slow()) continue;
-            if (node_head && std::string(pooling) != "mean") continue;
+            if (node_head && pooling != Reduce::mean) continue;
             const Gnn model({.conv = conv,
                              .in_features = kFeatures,
                              .edge_features = next % 2 == 0 ? kFeatures : 0,
@@ -133,8 +134,9 @@ TEST_P(AllocationSequence, IsTheSameForEveryBlockOfAGnn) {
                              .classes = 3,
                              .node_head = node_head},
                             1);
-            SCOPED_TRACE(testing::Message() << conv << ", norm " << norm << ", jk " << jk << ", " << pooling
-                                            << (node_head ? ", nodes" : "") << ", number " << next);
+            SCOPED_TRACE(testing::Message()
+                         << word_of(conv) << ", norm " << word_of(norm) << ", jk " << word_of(jk) << ", "
+                         << word_of(pooling) << (node_head ? ", nodes" : "") << ", number " << next);
             expect_planned(all, model);
           }
 }
@@ -152,7 +154,7 @@ TEST(OddBlocks, TakeTheSamePiecesWithoutEdgesAndForOneGraph) {
   // A block of one node is a special case: torch then takes rows for columns, and a norm has no variance.
   for (const std::vector<int64_t>& odd :
        std::vector<std::vector<int64_t>>{{-3, -4}, {50}, {2}, {1, 1}, {5, 1, 7}})
-    for (const char* conv : {"gat", "gatv2", "gcn", "gin", "sage"}) {
+    for (const ConvKind conv : all_values<ConvKind>()) {
       std::vector<Block> all = blocks(true, 14);
       all.emplace_back(99, odd);
       const Gnn model({.conv = conv,
@@ -160,12 +162,13 @@ TEST(OddBlocks, TakeTheSamePiecesWithoutEdgesAndForOneGraph) {
                        .edge_features = kFeatures,
                        .layers = 2,
                        .hidden = 8,
-                       .norm = "graph",
-                       .jk = "cat",
+                       .norm = NormKind::graph,
+                       .jk = LayerJoin::cat,
                        .dropout = 0.3,
                        .classes = 3},
                       1);
-      SCOPED_TRACE(testing::Message() << conv << ", a block of " << odd.size() << ", first " << odd[0]);
+      SCOPED_TRACE(testing::Message()
+                   << word_of(conv) << ", a block of " << odd.size() << ", first " << odd[0]);
       expect_planned(all, model);
     }
 }

@@ -20,6 +20,7 @@
 #include "nn/classification.h"
 #include "nn/gnn.h"
 #include "ops/allocator.h"
+#include "support/all_values.h"
 #include "support/any_model.h"
 
 namespace plimsoll {
@@ -126,11 +127,11 @@ TEST_F(PlannerTest, PredictsThePeakOfRandomModelsOnRandomBlocksToTheByte) {
     const GraphList training = any.trains ? graphs.all : GraphList();
     const BlockLimits limits = random_limits(random);
     PlanInput input = input_for(graphs, any, training, limits);
-    input.recompute = random() % 3 == 0 ? "on" : "off";
+    input.recompute = random() % 3 == 0 ? GradientCheckpointing::on : GradientCheckpointing::off;
     const MemoryPlan plan = make_plan(input);
     EXPECT_TRUE(plan.exact) << plan.why_inexact;
     BlockEngine engine(graphs.source(), graphs.shapes, *any.objective, limits,
-                       {.recompute = input.recompute == "on"});
+                       {.recompute = input.recompute == GradientCheckpointing::on});
     GraphBlock block;
     RandomBlocks(graphs, limits, random)
         .visit_some(any.trains, random, [&](const GraphList& of_block, bool in_training) {
@@ -179,8 +180,8 @@ MemoryPlan plan_without_data(PlanInput input, bool recompute) {
   const Ledger& ledger = Ledger::process();
   const int64_t held = ledger.held(Tag::activations);
   Ledger::process().begin_recent();
-  input.recompute = recompute ? "on" : "off";
-  input.estimation = "static";
+  input.recompute = recompute ? GradientCheckpointing::on : GradientCheckpointing::off;
+  input.estimation = Estimation::from_shapes;
   MemoryPlan plan = make_plan(input);
   EXPECT_EQ(ledger.held(Tag::activations), held);
   EXPECT_LT(ledger.recent_peak() - ledger.held(), 1 << 20);
@@ -242,9 +243,9 @@ TEST_F(PlannerTest, IsNotUnderThePeakOfALargeGraphWithoutRunningIt) {
   const OddGraphs source(5, std::vector<int64_t>{9000, 30, 2});
   const auto shapes = read_shapes(source, 1);
   const GraphList all{0, 1, 2};
-  for (const char* conv : {"gat", "gatv2", "gcn", "gin", "sage"})
+  for (const ConvKind conv : all_values<ConvKind>())
     for (const bool recompute : {false, true}) {
-      SCOPED_TRACE(conv);
+      SCOPED_TRACE(word_of(conv));
       const GnnOptions options{.conv = conv,
                                .in_features = OddGraphs::kFeatures,
                                .edge_features = OddGraphs::kFeatures,
@@ -282,7 +283,7 @@ TEST_F(PlannerTest, NeedsNothingForMoreGraphsThanThereAre) {
   const Gnn model({.in_features = OddGraphs::kFeatures, .edge_features = OddGraphs::kFeatures, .classes = 3},
                   1);
   const Classification objective(model);
-  const Curriculum unknown("kdgat", all, shapes, {}, 1);
+  const Curriculum unknown(CurriculumKind::kdgat, all, shapes, {}, 1);
   const auto min = [&](int64_t batch_size) {
     return make_plan({.source = &source,
                       .shapes = shapes,
@@ -292,7 +293,7 @@ TEST_F(PlannerTest, NeedsNothingForMoreGraphsThanThereAre) {
                       .epochs = 1,
                       .batch_size = batch_size,
                       .predicted = {all},
-                      .recompute = "off"})
+                      .recompute = GradientCheckpointing::off})
         .min_budget;
   };
   min(4);  // On some machines the first plan of a process includes memory that libraries allocate once.
@@ -319,7 +320,7 @@ TEST_F(PlannerTest, NamesWhatCannotBePlannedWithoutData) {
                .shapes = shapes,
                .objective = &objective,
                .predicted = {all},
-               .estimation = "static"});
+               .estimation = Estimation::from_shapes});
     FAIL() << "planned";
   } catch (const UsageError& error) {
     const std::string text = error.what();

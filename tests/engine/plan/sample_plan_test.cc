@@ -34,8 +34,6 @@ int64_t max_seeds(int model) {
   return large(model) ? 2500 : 40;
 }
 
-constexpr std::array kConvs = {"gat", "gatv2", "gcn", "gin", "sage"};
-
 // Every third model predicts pairs of seeds.
 bool of_pairs(int model) {
   return model % 3 == 2;
@@ -52,13 +50,13 @@ GnnOptions any_options(std::mt19937_64& random, int64_t layers, int model) {
     const std::vector list{values...};
     return list[random() % list.size()];
   };
-  return {.conv = kConvs[static_cast<size_t>(large(model) ? model / 10 % 5 : random() % 5)],
+  return {.conv = static_cast<ConvKind>(large(model) ? model / 10 % 5 : random() % 5),
           .in_features = SampleSource::kFeatures,
           .layers = layers,
           .hidden = large(model) ? 64 : pick(8, 16, 32),
           .heads = pick(1, 2, 4),
-          .norm = pick("none", "batch", "graph"),
-          .jk = pick("last", "cat", "max"),
+          .norm = pick(NormKind::none, NormKind::batch, NormKind::graph),
+          .jk = pick(LayerJoin::last, LayerJoin::cat, LayerJoin::max),
           .dropout = random() % 2 == 0 ? 0.3 : 0.0,
           .classes = 3,
           .node_head = true};
@@ -69,7 +67,7 @@ struct Samples {
       : source(random(), 24, hops, max_seeds, pairs), shapes(read_shapes(source, 1)), all(shapes.size()) {
     std::iota(all.begin(), all.end(), int64_t{0});
   }
-  PlanInput input(const Objective& objective, bool recompute, const char* estimation) const {
+  PlanInput input(const Objective& objective, bool recompute, Estimation estimation) const {
     return {.source = &source,
             .shapes = shapes,
             .objective = &objective,
@@ -79,7 +77,7 @@ struct Samples {
             .epochs = 2,
             .batch_size = 4,
             .predicted = {all},
-            .recompute = recompute ? "on" : "off",
+            .recompute = recompute ? GradientCheckpointing::on : GradientCheckpointing::off,
             .estimation = estimation};
   }
   SampleSource source;
@@ -107,9 +105,10 @@ TEST_F(SamplePlanTest, PredictsThePeakOfRandomModelsToTheByte) {
     const std::unique_ptr<Objective> objective_there = objective_of(model, of_pairs(m));
     const Objective& objective = *objective_there;
     const bool recompute = random() % 3 == 0;
-    SCOPED_TRACE(testing::Message() << options.conv << ", norm " << options.norm << ", jk " << options.jk
-                                    << ", " << layers << " layers, " << hops << " hops, model " << m);
-    const MemoryPlan plan = make_plan(samples.input(objective, recompute, "measured"));
+    SCOPED_TRACE(testing::Message() << word_of(options.conv) << ", norm " << word_of(options.norm) << ", jk "
+                                    << word_of(options.jk) << ", " << layers << " layers, " << hops
+                                    << " hops, model " << m);
+    const MemoryPlan plan = make_plan(samples.input(objective, recompute, Estimation::measured));
     EXPECT_TRUE(plan.exact) << plan.why_inexact;
     BlockEngine engine(samples.source, samples.shapes, objective, kOneSample, {.recompute = recompute});
     GraphBlock block;
@@ -151,9 +150,10 @@ TEST_F(SamplePlanTest, IsNeverUnderThePeakWithoutRunningAnything) {
     const std::unique_ptr<Objective> objective_bare = objective_of(bare, of_pairs(m));
     const Objective& without_data = *objective_bare;
     const bool recompute = random() % 3 == 0;
-    SCOPED_TRACE(testing::Message() << options.conv << ", norm " << options.norm << ", jk " << options.jk
-                                    << ", " << layers << " layers, " << hops << " hops, model " << m);
-    const MemoryPlan plan = make_plan(samples.input(without_data, recompute, "static"));
+    SCOPED_TRACE(testing::Message() << word_of(options.conv) << ", norm " << word_of(options.norm) << ", jk "
+                                    << word_of(options.jk) << ", " << layers << " layers, " << hops
+                                    << " hops, model " << m);
+    const MemoryPlan plan = make_plan(samples.input(without_data, recompute, Estimation::from_shapes));
     BlockEngine engine(samples.source, samples.shapes, objective, kOneSample, {.recompute = recompute});
     GraphBlock block;
     for (const int64_t graph : samples.all) {

@@ -44,7 +44,7 @@ class FullNeighboursTest : public testing::Test {
   ~FullNeighboursTest() override { Ledger::process().set_cap(Ledger::kUnlimited); }
 
   std::filesystem::path folder() const { return folder_ / "graph"; }
-  static Gnn model(const std::string& conv) {
+  static Gnn model(ConvKind conv) {
     return Gnn(
         {.conv = conv, .in_features = kFeatures, .layers = 2, .hidden = 8, .classes = 3, .node_head = true},
         1);
@@ -71,7 +71,7 @@ class FullNeighboursTest : public testing::Test {
 
 TEST_F(FullNeighboursTest, SaysTheSameWhetherEdgesFitIntoMemoryOrNot) {
   const GraphView graph(folder());
-  for (const char* conv : {"gcn", "sage"}) {
+  for (const ConvKind conv : {ConvKind::gcn, ConvKind::sage}) {
     const Gnn gnn = model(conv);
     DiskTopology roomy(graph);
     const std::vector<float> expected = judge(gnn, graph, roomy);
@@ -95,7 +95,7 @@ int64_t named_in(const std::string& text) {
 
 TEST_F(FullNeighboursTest, AsManyThreadsWorkAsTheBudgetHasRoomFor) {
   const GraphView graph(folder());
-  const Gnn gnn = model("sage");
+  const Gnn gnn = model(ConvKind::sage);
   DiskTopology topology(graph);
   const std::vector<float> expected = judge(gnn, graph, topology);
   Ledger& ledger = Ledger::process();
@@ -129,8 +129,8 @@ int64_t file_bytes(const std::filesystem::path& folder) {
 
 TEST_F(FullNeighboursTest, FilesTakeTheBytesThatAreSaid) {
   const GraphView graph(folder());
-  for (const char* const jk : {"last", "cat"}) {
-    const Gnn gnn({.conv = "sage",
+  for (const LayerJoin jk : {LayerJoin::last, LayerJoin::cat}) {
+    const Gnn gnn({.conv = ConvKind::sage,
                    .in_features = kFeatures,
                    .layers = 3,
                    .hidden = 8,
@@ -143,12 +143,12 @@ TEST_F(FullNeighboursTest, FilesTakeTheBytesThatAreSaid) {
     const auto look = [&](int64_t, int64_t) { max_bytes = std::max(max_bytes, file_bytes(folder_.path())); };
     predict_all_nodes(graph, topology, gnn, {.scratch = folder_.path(), .progress = look});
     look(0, 0);
-    EXPECT_EQ(max_bytes, layer_bytes(gnn, kNodes)) << jk;
+    EXPECT_EQ(max_bytes, layer_bytes(gnn, kNodes)) << word_of(jk);
   }
 }
 
 TEST_F(FullNeighboursTest, FileCutShortMeanwhileIsAnErrorAndNoSignal) {
-  const Gnn gnn = model("sage");
+  const Gnn gnn = model(ConvKind::sage);
   for (const std::string name : {"indices.npy", "indptr.npy"}) {
     const std::filesystem::path column = folder() / name;
     std::filesystem::copy_file(column, folder_ / name);

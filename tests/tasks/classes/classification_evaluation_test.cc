@@ -25,7 +25,7 @@ TEST(ClassificationEvaluation, ALargerBudgetIsNeverRefusedWhereASmallerOneJudges
   std::vector<NamedGraphList> lists(1, {"test", GraphList(kGraphs)});
   std::iota(lists[0].graphs.begin(), lists[0].graphs.end(), int64_t{0});
   GnnModel model;
-  model.model = std::make_unique<GATWithJK>(GATWithJKOptions{.num_ids = 20, .hidden = 4, .heads = 1}, 3);
+  model.model = std::make_unique<GATWithJK>(GatOptions{.num_ids = 20, .hidden = 4, .heads = 1}, 3);
   const auto is_judged = [&](int64_t bytes) {
     const LedgerCap cap(bytes);
     try {

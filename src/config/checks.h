@@ -1,0 +1,66 @@
+#pragma once
+
+#include <concepts>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/number_text.h"
+
+namespace plimsoll {
+
+// The kinds of values that the keys of a recipe may have. Each section lists its keys in visit_keys(), which
+// calls visit(key, value, check) with one of these checks.
+
+/// A number; for the lengths of windows, of frames.
+struct Range {
+  double min;
+  double max;
+};
+/// A word of an enum (base/words.h).
+template <typename Enum>
+struct Choice {};
+/// "true" or "false".
+struct Flag {};
+/// A list of whole numbers.
+struct EachInRange {
+  double min;
+  double max;
+};
+/// The name of a preset, which sets the later keys of its section.
+template <typename Section>
+struct Preset {
+  Section& section;
+};
+struct Names {};  ///< Names that occur in the data.
+struct Text {};   ///< Any text.
+/// "auto", or a number in range.
+struct AutoOr {
+  double min;
+  double max;
+  bool whole = false;
+};
+inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+inline constexpr Range kCount{1, 1e12};
+
+/// A section that is read or written.
+template <typename T, typename Section>
+concept EitherOf = std::same_as<std::remove_const_t<T>, Section>;
+
+/// `auto`, or a number that was checked when the recipe was read. It stays text, because the identity of a
+/// run has it as it was written.
+struct AutoOrNumber {
+  static constexpr const char* kAuto = "auto";
+
+  std::string text = kAuto;
+
+  bool is_auto() const { return text == kAuto; }
+  /// The number; call it only if is_auto() is false.
+  template <typename Number>
+  Number number() const {
+    return parse_number<Number>(text).value();
+  }
+};
+
+}  // namespace plimsoll

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "base/words.h"
+#include "config/checks.h"
+#include "config/sections/gat.h"
+#include "config/sections/vgae.h"
+
+namespace plimsoll {
+
+/// Teachers of gat and vgae in task distillation.
+struct TeacherSection {
+  GatOptions gat;
+  VgaeOptions vgae;
+  TeacherSection();
+};
+
+enum class CurriculumKind : uint8_t { none, kdgat, hard_4to1 };
+template <>
+inline constexpr auto kWords<CurriculumKind> = std::to_array<std::string_view>({"none", "kdgat",
+                                                                                "hard_4to1"});
+
+struct CurriculumSection {
+  CurriculumKind schedule = CurriculumKind::kdgat;
+};
+
+template <EitherOf<CurriculumSection> Section, typename Visit>
+void visit_keys(Section& curriculum, Visit&& visit) {
+  visit("schedule", curriculum.schedule, Choice<CurriculumKind>{});
+}
+
+/// Where a student's stage gets the outputs of its teacher from: a column that was computed before, the
+/// teacher in each block, or the teacher for a batch at a time.
+enum class TeacherOutputMode : uint8_t { cached, live, offload };
+template <>
+inline constexpr auto kWords<TeacherOutputMode> = std::to_array<std::string_view>({"cached", "live",
+                                                                                   "offload"});
+
+struct DistillationSection {
+  double temperature = 4;
+  double alpha = 0.7;
+  TeacherOutputMode teacher_outputs = TeacherOutputMode::cached;
+};
+
+template <EitherOf<DistillationSection> Section, typename Visit>
+void visit_keys(Section& distillation, Visit&& visit) {
+  visit("temperature", distillation.temperature, Range{0.01, 1e3});
+  visit("alpha", distillation.alpha, Range{0, 1});
+  visit("teacher_outputs", distillation.teacher_outputs, Choice<TeacherOutputMode>{});
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/words.h"
+#include "config/checks.h"
+#include "kernels/segment/segment.h"
+
+namespace plimsoll {
+
+enum class ConvKind : uint8_t { gat, gatv2, gcn, gin, sage };
+template <>
+inline constexpr auto kWords<ConvKind> = std::to_array<std::string_view>({"gat", "gatv2", "gcn", "gin",
+                                                                          "sage"});
+
+constexpr bool is_attention(ConvKind conv) {
+  return conv == ConvKind::gat || conv == ConvKind::gatv2;
+}
+
+/// The normalisation after a convolution: `batch` over a block, `graph` is GraphNorm.
+enum class NormKind : uint8_t { none, batch, graph };
+template <>
+inline constexpr auto kWords<NormKind> = std::to_array<std::string_view>({"none", "batch", "graph"});
+
+/// The layers whose outputs are used (Xu et al., ICML 2018).
+enum class LayerJoin : uint8_t { last, cat, max };
+template <>
+inline constexpr auto kWords<LayerJoin> = std::to_array<std::string_view>({"last", "cat", "max"});
+
+/// The options of a Gnn: a section of the recipe, and what a model file holds.
+struct GnnOptions {
+  ConvKind conv = ConvKind::gin;
+  int64_t in_features = 0;
+  int64_t edge_features = 0;  ///< Number of edge features, which gat and gatv2 read.
+  /// The first feature of an edge is its weight; the other convolutions multiply by it.
+  bool edge_weight = false;
+  int64_t num_ids = 0;  ///< If above 0, the first feature is an index below it, which is embedded.
+  int64_t embedding = 8;
+  int64_t layers = 3;
+  int64_t hidden = 64;  ///< Channels of a layer; for gat and gatv2, of all heads together.
+  int64_t heads = 1;
+  NormKind norm = NormKind::none;
+  LayerJoin jk = LayerJoin::last;
+  Reduce pooling = Reduce::mean;  ///< Pooling of a graph's nodes.
+  double dropout = 0;
+  int64_t classes = 2;     ///< Number of classes, or of values.
+  bool node_head = false;  ///< Evaluate nodes, not graphs.
+  bool values = false;     ///< Return values, not logits of classes.
+};
+
+template <EitherOf<GnnOptions> Section, typename Visit>
+void visit_keys(Section& gnn, Visit&& visit) {
+  visit("conv", gnn.conv, Choice<ConvKind>{});
+  visit("edge_weight", gnn.edge_weight, Flag{});
+  visit("embedding", gnn.embedding, Range{1, 65536});
+  visit("layers", gnn.layers, Range{1, 64});
+  visit("hidden", gnn.hidden, Range{1, 65536});
+  visit("heads", gnn.heads, Range{1, 1024});
+  visit("norm", gnn.norm, Choice<NormKind>{});
+  visit("jk", gnn.jk, Choice<LayerJoin>{});
+  visit("pooling", gnn.pooling, Choice<Reduce>{});
+  visit("dropout", gnn.dropout, Range{0, 0.99});
+}
+
+}  // namespace plimsoll

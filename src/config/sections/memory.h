@@ -1,0 +1,23 @@
+#pragma once
+
+#include "base/words.h"
+#include "config/checks.h"
+
+namespace plimsoll {
+
+/// How a plan finds the memory of blocks: from shapes alone, by running small made-up blocks, or by running a
+/// whole step in addition.
+enum class Estimation : uint8_t { from_shapes, measured, trial };
+template <>
+inline constexpr auto kWords<Estimation> = std::to_array<std::string_view>({"static", "measured", "trial"});
+
+struct MemorySection {
+  Estimation estimation = Estimation::measured;
+};
+
+template <EitherOf<MemorySection> Section, typename Visit>
+void visit_keys(Section& memory, Visit&& visit) {
+  visit("estimation", memory.estimation, Choice<Estimation>{});
+}
+
+}  // namespace plimsoll

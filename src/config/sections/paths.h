@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/words.h"
+#include "config/checks.h"
+#include "kernels/path_message/path_words.h"
+
+namespace plimsoll {
+
+/// A reduction of messages, or of a graph's nodes.
+enum class PathReduce : uint8_t { sum, mean };
+template <>
+inline constexpr auto kWords<PathReduce> = std::to_array<std::string_view>({"sum", "mean"});
+
+/// The normalisation of the nodes after each interaction.
+enum class PathNorm : uint8_t { none, batch };
+template <>
+inline constexpr auto kWords<PathNorm> = std::to_array<std::string_view>({"none", "batch"});
+
+/// The options of a model of messages along paths of three edges between nodes with coordinates, SGMP or
+/// GTMP: the section `paths` of the recipe, and what a model file holds.
+struct SgmpOptions {
+  int64_t in_features = 0;
+  int64_t hidden = 64;
+  int64_t layers = 3;
+  PathMode mode = PathMode::corrected;
+  double cutoff = 10;  ///< Largest distance that Gaussians cover.
+  int64_t tile = 256;  ///< Paths that are in memory at once.
+  PathDirection direction = PathDirection::both;
+  bool distances_only = false;  ///< Use no angles and torsions.
+  PathReduce aggregate = PathReduce::sum;
+  int64_t spanning_trees = 0;  ///< 0: use all paths. N: use paths of random spanning trees, one in training
+                               ///< and the mean over N in evaluation.
+  PathReduce readout = PathReduce::sum;
+  PathNorm norm = PathNorm::none;
+  bool gtmp = false;       ///< GTMP: pool the outputs of nodes, not their embeddings.
+  int64_t classes = 2;     ///< Number of classes, or of values.
+  bool node_head = false;  ///< Evaluate nodes, not graphs.
+  bool values = false;     ///< Return values, not logits of classes.
+
+  // A key of the recipe alone.
+  AutoOrNumber asked_cutoff = {};  ///< The key `cutoff`.
+};
+
+template <EitherOf<SgmpOptions> Section, typename Visit>
+void visit_keys(Section& paths, Visit&& visit) {
+  visit("hidden", paths.hidden, Range{2, 4096});
+  visit("layers", paths.layers, Range{1, 64});
+  visit("mode", paths.mode, Choice<PathMode>{});
+  visit("cutoff", paths.asked_cutoff, AutoOr{1e-30, 1e30});
+  visit("tile", paths.tile, Range{16, 65536});
+  visit("direction", paths.direction, Choice<PathDirection>{});
+  visit("distances_only", paths.distances_only, Flag{});
+  visit("aggregate", paths.aggregate, Choice<PathReduce>{});
+  visit("spanning_trees", paths.spanning_trees, Range{0, 65535});
+  visit("readout", paths.readout, Choice<PathReduce>{});
+  visit("norm", paths.norm, Choice<PathNorm>{});
+}
+
+}  // namespace plimsoll

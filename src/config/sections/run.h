@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/checks.h"
+
+namespace plimsoll {
+
+/// Steps of each stage, as in torch.profiler.schedule. None are traced if `active` is 0.
+struct ProfileSection {
+  int64_t wait = 1;
+  int64_t warmup = 1;
+  int64_t active = 0;
+  bool operators = false;  ///< Also trace torch's operators, which costs time.
+};
+
+/// How a run is monitored. It does not change the result, so it is not part of the run's identity.
+struct RunSection {
+  std::vector<std::string> trackers = {};  ///< "tensorboard", "mlflow", "mlflow:URI".
+  ProfileSection profile;
+};
+
+/// Lists all keys but those of the profile.
+template <EitherOf<RunSection> Section, typename Visit>
+void visit_keys(Section& run, Visit&& visit) {
+  visit("trackers", run.trackers, Names{});
+}
+
+template <EitherOf<ProfileSection> Section, typename Visit>
+void visit_keys(Section& profile, Visit&& visit) {
+  visit("wait", profile.wait, Range{0, 1e9});
+  visit("warmup", profile.warmup, Range{0, 1e9});
+  visit("active", profile.active, Range{0, 1e9});
+  visit("operators", profile.operators, Flag{});
+}
+
+}  // namespace plimsoll

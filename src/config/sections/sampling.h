@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "config/checks.h"
+
+namespace plimsoll {
+
+/// What is sampled for a seed of one giant graph.
+struct SamplingSection {
+  std::vector<int64_t> fan_outs = {15, 10, 5};  ///< Neighbours per node, hop by hop; -1 for all.
+  bool replace = false;
+  bool weighted = false;
+  int64_t negatives = 1;        ///< Pairs without an edge per pair with an edge.
+  bool exclude_targets = true;  ///< Do not sample the edges that a block predicts, in either direction.
+};
+
+template <EitherOf<SamplingSection> Section, typename Visit>
+void visit_keys(Section& sampling, Visit&& visit) {
+  visit("fan_outs", sampling.fan_outs, EachInRange{-1, 65536});
+  visit("replace", sampling.replace, Flag{});
+  visit("weighted", sampling.weighted, Flag{});
+  visit("negatives", sampling.negatives, Range{1, 1024});
+  visit("exclude_targets", sampling.exclude_targets, Flag{});
+}
+
+}  // namespace plimsoll

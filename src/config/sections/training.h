@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/words.h"
+#include "config/checks.h"
+#include "config/sections/block.h"
+
+namespace plimsoll {
+
+enum class OptimizerKind : uint8_t { adam, adamw, sgd };
+template <>
+inline constexpr auto kWords<OptimizerKind> = std::to_array<std::string_view>({"adam", "adamw", "sgd"});
+
+/// The schedule of the learning rate (engine/fit/schedule.h).
+enum class ScheduleKind : uint8_t { constant, step, cosine, plateau };
+template <>
+inline constexpr auto kWords<ScheduleKind> = std::to_array<std::string_view>({"constant", "step", "cosine",
+                                                                              "plateau"});
+
+enum class Precision : uint8_t { full, bf16_mixed, fp16_mixed };
+template <>
+inline constexpr auto kWords<Precision> = std::to_array<std::string_view>({"32", "bf16-mixed", "16-mixed"});
+
+/// Whether backward computes the values of layers again. `automatic` decides by the budget.
+enum class GradientCheckpointing : uint8_t { automatic, on, off };
+template <>
+inline constexpr auto kWords<GradientCheckpointing> = std::to_array<std::string_view>({"auto", "on", "off"});
+
+/// Blocks of a step whose gradients are summed apart. `automatic` decides by the number of parameters.
+enum class LaneCount : uint8_t { automatic, one, two, four, eight, sixteen, thirty_two, sixty_four };
+template <>
+inline constexpr auto kWords<LaneCount> = std::to_array<std::string_view>({"auto", "1", "2", "4", "8", "16",
+                                                                           "32", "64"});
+
+struct TrainingSection {
+  int64_t max_epochs = 30;
+  int64_t batch_size = 256;
+  double learning_rate = 1e-3;
+  OptimizerKind optimizer = OptimizerKind::adam;
+  double weight_decay = 1e-4;
+  double momentum = 0;
+  ScheduleKind schedule = ScheduleKind::constant;
+  int64_t schedule_epochs = 10;
+  double schedule_factor = 0.1;
+  int64_t warm_up_epochs = 0;
+  double gradient_clip_val = 1.0;
+  int64_t patience = 10;
+  Precision precision = Precision::full;
+  GradientCheckpointing gradient_checkpointing = GradientCheckpointing::automatic;
+  LaneCount lanes = LaneCount::automatic;
+  double checkpoint_every_s = 300;
+  BlockSection block;
+};
+
+/// Lists all keys but those of the block.
+template <EitherOf<TrainingSection> Section, typename Visit>
+void visit_keys(Section& training, Visit&& visit) {
+  visit("max_epochs", training.max_epochs, Range{1, 1e6});
+  visit("batch_size", training.batch_size, kCount);
+  visit("learning_rate", training.learning_rate, Range{0, 1e3});
+  visit("optimizer", training.optimizer, Choice<OptimizerKind>{});
+  visit("weight_decay", training.weight_decay, Range{0, 1e3});
+  visit("momentum", training.momentum, Range{0, 0.9999});
+  visit("schedule", training.schedule, Choice<ScheduleKind>{});
+  visit("schedule_epochs", training.schedule_epochs, Range{1, 1e6});
+  visit("schedule_factor", training.schedule_factor, Range{0, 1});
+  visit("warm_up_epochs", training.warm_up_epochs, Range{0, 1e6});
+  visit("gradient_clip_val", training.gradient_clip_val, Range{0, kUnbounded});
+  visit("patience", training.patience, kCount);
+  visit("precision", training.precision, Choice<Precision>{});
+  visit("gradient_checkpointing", training.gradient_checkpointing, Choice<GradientCheckpointing>{});
+  visit("lanes", training.lanes, Choice<LaneCount>{});
+  visit("checkpoint_every_s", training.checkpoint_every_s, Range{0, 1e9});
+}
+
+}  // namespace plimsoll

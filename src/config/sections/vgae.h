@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/words.h"
+#include "config/checks.h"
+#include "config/sections/model_preset.h"
+
+namespace plimsoll {
+
+/// The last function of the decoder: sigmoid for features in [0, 1], tanh for features in [-1, 1].
+enum class VgaeOutput : uint8_t { sigmoid, tanh };
+template <>
+inline constexpr auto kWords<VgaeOutput> = std::to_array<std::string_view>({"sigmoid", "tanh"});
+
+/// The options of a GraphAutoencoderNeighborhood: a section of the recipe, and what a model file holds. The
+/// defaults are the published small preset, 85,908 parameters at 2,049 IDs.
+struct VgaeOptions {
+  /// Rows of the embedding and classes of the ID heads: the vocabulary, and one for unknown IDs.
+  int64_t num_ids = 2049;
+  int64_t in_features = 11;  ///< Number of node features, of which the first is the ID index.
+  int64_t embedding = 4;
+  /// Widths of the encoder; a last one equal to `latent` is dropped.
+  std::vector<int64_t> hidden = {80, 40};
+  int64_t latent = 16;
+  /// Heads of the encoder's first layer, if they divide its width; the other layers have one.
+  int64_t heads = 1;
+  /// Heads of the decoder's first layer, if they divide its width and it is not the last.
+  int64_t decoder_heads = 4;
+  double dropout = 0.1;
+  VgaeOutput output = VgaeOutput::sigmoid;
+  int64_t edge_features = 0;  ///< Number of edge features that attention reads; 0 for none.
+
+  // Keys of the recipe alone.
+  ModelPreset preset = ModelPreset::small;
+  bool use_edge_features = false;  ///< The key `edge_features`.
+  double learning_rate = 0;        ///< 0 for training.learning_rate.
+};
+
+/// Sets the sizes and the preset; the other options get their defaults.
+void apply_preset(VgaeOptions& vgae, ModelPreset preset);
+
+template <EitherOf<VgaeOptions> Section, typename Visit>
+void visit_keys(Section& vgae, Visit&& visit) {
+  visit("preset", vgae.preset, Preset<Section>{vgae});
+  visit("edge_features", vgae.use_edge_features, Flag{});
+  visit("embedding", vgae.embedding, Range{1, 65536});
+  visit("hidden", vgae.hidden, EachInRange{1, 65536});
+  visit("latent", vgae.latent, Range{1, 65536});
+  visit("heads", vgae.heads, Range{1, 1024});
+  visit("dropout", vgae.dropout, Range{0, 0.99});
+  visit("learning_rate", vgae.learning_rate, Range{0, 1e3});
+}
+
+}  // namespace plimsoll
