@@ -19,8 +19,10 @@ double seconds_for(double amount, double rate) {
 
 // Nothing if the disk's or the processors' part is not known.
 std::optional<double> seconds_of(const MemoryPlan::Reading& reading, const DiskSpeed& disk) {
-  const double reads =
-      reading.pieces > 0 ? seconds_for(reading.pieces, disk.rows) : seconds_for(reading.read, disk.read);
+  // A scattered read takes the time of a piece and that of its bytes. Long reads of a short file have no
+  // rate.
+  const double bytes = reading.pieces > 0 && disk.read == 0 ? 0 : seconds_for(reading.read, disk.read);
+  const double reads = seconds_for(reading.pieces, disk.rows) + bytes;
   const double seconds = reads + seconds_for(reading.written, disk.write);
   if (reading.seconds == 0 || !std::isfinite(seconds)) return std::nullopt;
   return std::max(reading.seconds, seconds);

@@ -99,6 +99,16 @@ def test_a_plan_says_what_memory_buys(bin_dir, recipe, graph):
     assert shares[3]["budget_bytes"] == pytest.approx(half, rel=0.02)
 
 
+def test_seconds_of_an_epoch_count_bytes_and_scattered_reads(bin_dir, recipe, large):
+    """Neither is left out where there are both."""
+    reading = plan_of(bin_dir, recipe, large[large.index("--data") + 1])["reading"]
+    rates = {"bytes_read": "disk_reads_per_s", "bytes_written": "disk_writes_per_s", "pieces": "disk_rows_per_s"}
+    assert reading["disk_reads_per_s"] > 0
+    for part in reading["shares"]:
+        seconds = sum(part[what] / reading[rate] for what, rate in rates.items() if part[what] > 0)
+        assert part["epoch_seconds"] >= 0.999 * seconds
+
+
 def test_blocks_that_wait_on_the_disk_change_no_bit(large, tmp_path):
     """Neither do kills; and the file in which they wait leaves nothing behind."""
     in_memory = summary_of(large, "--run", tmp_path / "memory", "--scratch", 0)
