@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -198,6 +200,12 @@ DiskSpeed disk_of(const std::filesystem::path& graph) {
   }
 }
 
+// The folder of the file in which samples of a giant graph are made: TMPDIR, or /var/tmp, which is on a disk.
+std::filesystem::path folder_for_samples() {
+  const char* const given = std::getenv("TMPDIR");
+  return given != nullptr && *given != '\0' ? given : "/var/tmp";
+}
+
 Json stages_json(const StagePlans& plans) {
   Json stages = Json::array();
   for (const auto& [stage, plan] : plans) {
@@ -280,6 +288,7 @@ void run_verb(const PlanOptions& options, Exchange*) {
   Budget budget(resources, 0, kHeapSlack, /*may_be_below=*/true, /*for_elsewhere=*/true);
   request.memory = budget.share(threads);
   request.data = nearest_copy(options.data);
+  request.scratch = {.temporary = folder_for_samples()};
   if (!budgets.empty()) return print_settings(plan_settings(request), budgets, options.json);
   const StagePlans plans = plan_within(request);
   if (request.is_on_device() && (options.profile || !options.snapshot.empty()))

@@ -14,6 +14,8 @@ struct ScratchSpace {
   std::filesystem::path folder = {};  ///< An existing folder; empty for no scratch files.
   /// Maximum bytes of all files together; nullopt for as many as are useful.
   std::optional<int64_t> bytes = {};
+  /// Used instead of an empty `folder` for files that are gone before the first block is read.
+  std::filesystem::path temporary = {};
 };
 
 /// A file without a name that is deleted with its scope, or with the process however it ends. It bypasses the

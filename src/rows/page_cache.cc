@@ -180,17 +180,36 @@ void PageCache::read_missed(const std::function<void(int32_t, const std::byte*)>
 
 // Reads the whole file in one pass, which costs less than reading pages one by one.
 void PageCache::load() {
+  read_pages(0, pages());
+  loaded_ = true;
+}
+
+// Reads some pages into the first slots.
+void PageCache::read_pages(int64_t first, int64_t count) {
   const WaitTimer waiting(counters_.waited_seconds);
   const auto together = static_cast<int64_t>(wanted_.capacity());
-  for (int64_t first = 0; first < pages(); first += together) {
-    if (interrupt_requested) throw Interrupted("interrupted while a column was read into memory");
+  for (int64_t slot = 0; slot < count; slot += together) {
+    throw_if_interrupted("a column was read into memory");
     wanted_.clear();
-    for (int64_t page = first; page < std::min(first + together, pages()); ++page)
-      wanted_.push_back({page, data_.data() + page * page_bytes_});
+    for (int64_t next = slot; next < std::min(slot + together, count); ++next)
+      wanted_.push_back({first + next, data_.data() + next * page_bytes_});
     reader_.read(wanted_);
   }
-  counters_.pages_read += pages();
-  loaded_ = true;
+  counters_.pages_read += count;
+}
+
+void PageCache::hold(int64_t first, int64_t count) {
+  const std::lock_guard lock(mutex_);
+  if (holds_all()) {
+    if (!loaded_) load();
+    return;
+  }
+  count = std::min(count, std::ssize(page_of_));
+  read_pages(first, count);
+  for (int64_t slot = 0; slot < count; ++slot) {
+    page_of_[static_cast<size_t>(slot)] = static_cast<int32_t>(first + slot);
+    slot_of_[static_cast<size_t>(first + slot)] = static_cast<int32_t>(slot);
+  }
 }
 
 PageCounters PageCache::counters() const {

@@ -63,6 +63,10 @@ class PageCache {
   /// Drops all pages. From now on the cache holds as many pages as fit into `bytes`. Errors: UsageError for
   /// less than min_bytes(); BudgetExceeded (Tag::cache), after which it holds nothing.
   void resize(int64_t bytes);
+  /// Reads the pages first .. first+count-1 in long reads and keeps them until a page that is used more needs
+  /// the space. Called after resize(); pages beyond the space are left out. Errors: those of
+  /// RowReader::read(), Interrupted.
+  void hold(int64_t first, int64_t count);
 
   /// Calls use(i, p) for each places[i], where p points to the number at that place and to those after it on
   /// its page. The order is unspecified, and several threads may call `use` at once; p is valid during the
@@ -97,6 +101,7 @@ class PageCache {
   void read_missed(const std::function<void(int32_t, const std::byte*)>& use) PLIMSOLL_REQUIRES(mutex_);
   void choose_slots() PLIMSOLL_REQUIRES(mutex_);
   void load() PLIMSOLL_REQUIRES(mutex_);
+  void read_pages(int64_t first, int64_t count) PLIMSOLL_REQUIRES(mutex_);
 
   RowReader reader_;
   int64_t page_bytes_;

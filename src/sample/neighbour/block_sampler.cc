@@ -50,6 +50,13 @@ void BlockSample::choose_rows(const RowSet* left_out) {
                        [&](int64_t node) { return !left_out->has(node); });
 }
 
+void BlockSample::reserve(int64_t nodes, int64_t edges, int64_t edge_width) {
+  batch.node.reserve(static_cast<size_t>(nodes));
+  batch.in.reserve(static_cast<size_t>(nodes));
+  batch.source.reserve(static_cast<size_t>(edges));
+  batch.values.reserve(static_cast<size_t>(edges * edge_width));
+}
+
 int64_t BlockSample::bytes() const {
   return batch.bytes() + (some_rows ? static_cast<int64_t>(some_rows->capacity() * sizeof(int64_t)) : 0);
 }

@@ -31,6 +31,8 @@ struct BlockSample {
   /// Feature rows that are read for the block, in the order of its nodes.
   std::span<const int64_t> rows() const { return some_rows ? std::span(*some_rows) : std::span(batch.node); }
   int64_t bytes() const;  ///< Bytes held for the batch and rows.
+  /// Allocates memory for a sample of up to this size.
+  void reserve(int64_t nodes, int64_t edges, int64_t edge_width);
   /// Number of pairs that are edges to predict.
   int64_t targets() const { return std::ranges::count(pair_y, 1.0F); }
 

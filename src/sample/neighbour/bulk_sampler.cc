@@ -27,6 +27,21 @@ int64_t SampledBatch::bytes() const {
   return bytes_of(node) + bytes_of(in) + bytes_of(source) + bytes_of(values);
 }
 
+void begin_batch(std::span<const int64_t> seeds, NodeIdMap& table, NodeIdMap::Column& tree,
+                 SampledBatch& batch) {
+  batch.node.clear();  // This keeps its capacity, which the plan of a run includes.
+  tree.clear();
+  table.begin(batch.node, tree, false);
+  for (size_t i = 0; i < seeds.size(); ++i)
+    if (table.find_or_add(seeds[i], static_cast<int64_t>(i)) != static_cast<int64_t>(i))
+      throw UsageError(fmt::format("seed {} stands twice in a batch; expected seeds that differ", seeds[i]));
+  batch.in.clear();
+  batch.source.clear();
+  batch.values.clear();
+  batch.nodes_per_hop = {batch.nodes()};
+  batch.edges_per_hop.clear();
+}
+
 BulkSampler::BulkSampler(const Topology& topology, NeighbourOptions options, uint64_t seed)
     : topology_(topology), options_(std::move(options)), seed_(seed) {
   const NeighbourSampler refuses_wrong_options(topology_, options_, seed_);
@@ -65,21 +80,8 @@ void BulkSampler::begin(std::span<SampledBatch> batches) {
   trees_.resize(std::max(trees_.size(), batches.size()));
   first_of_.resize(batches.size());
   for (size_t b = 0; b < batches.size(); ++b) {
-    SampledBatch& batch = batches[b];
-    seeds_.assign(batch.node.begin(), batch.node.end());
-    batch.node.clear();  // This keeps its capacity, which the plan of a run includes.
-    NodeIdMap::Column& tree = trees_[b];
-    tree.clear();
-    table_.begin(batch.node, tree, false);
-    for (size_t i = 0; i < seeds_.size(); ++i)
-      if (table_.find_or_add(seeds_[i], static_cast<int64_t>(i)) != static_cast<int64_t>(i))
-        throw UsageError(
-            fmt::format("seed {} stands twice in a batch; expected seeds that differ", seeds_[i]));
-    batch.in.clear();
-    batch.source.clear();
-    batch.values.clear();
-    batch.nodes_per_hop = {batch.nodes()};
-    batch.edges_per_hop.clear();
+    seeds_.assign(batches[b].node.begin(), batches[b].node.end());
+    begin_batch(seeds_, table_, trees_[b], batches[b]);
   }
 }
 

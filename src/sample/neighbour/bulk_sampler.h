@@ -39,6 +39,11 @@ struct SampledBatch {
   int64_t bytes() const;
 };
 
+/// Empties a batch and gives it these seeds. `table` numbers its nodes from then on, and `tree` has the seed
+/// that reached each node first. Errors: UsageError for a seed that occurs twice.
+void begin_batch(std::span<const int64_t> seeds, NodeIdMap& table, NodeIdMap::Column& tree,
+                 SampledBatch& batch);
+
 /// Samples neighbours for many batches at once (in bulk: Tripathy, Yelick and Buluc, "Distributed
 /// matrix-based sampling for graph neural network training", MLSys 2024). The lists that a hop needs for all
 /// batches are read together and in node order, so that a topology on disk sees few long reads instead of

@@ -136,6 +136,7 @@ SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, const RowWidths&
     sizes.max_bytes =
         std::max(sizes.max_bytes, BulkSampler::bytes_for(shape.nodes, shape.edges, edge_width) + of_rows);
     sizes.max_nodes = std::max<int64_t>(sizes.max_nodes, shape.nodes);
+    sizes.max_edges = std::max<int64_t>(sizes.max_edges, shape.edges);
     sizes.max_note = std::max(sizes.max_note, BlockSample::max_bytes(shape, widths.hops, edge_width));
     sizes.nodes += static_cast<double>(shape.nodes) / blocks;
     sizes.edges += static_cast<double>(shape.edges) / blocks;

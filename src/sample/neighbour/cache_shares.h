@@ -12,6 +12,7 @@ namespace plimsoll {
 struct SampleSizes {
   int64_t max_bytes = 0;  ///< Maximum bytes of a block while it is sampled (BulkSampler::bytes_for).
   int64_t max_nodes = 0;  ///< Maximum nodes of a block.
+  int64_t max_edges = 0;  ///< Maximum edges of a block.
   int64_t max_note = 0;   ///< Maximum bytes of a written sample (BlockSample::max_bytes).
   double nodes = 0;       ///< Average nodes of a block.
   double edges = 0;

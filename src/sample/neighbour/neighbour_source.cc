@@ -100,15 +100,18 @@ void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& 
   const bool keeps = kept_ && left >= kMinMemoryPerBuffer * SampleFile::kBuffer;
   try {
     if (keeps) kept_->begin();
-    sample_all(SamplingShares::of(left, topology_, first.max_bytes, threads), keeps, shapes);
+    const StreamSpace space = stream_space(first);
+    const auto shares = SamplingShares::of(left, topology_, first.max_bytes, threads,
+                                           can_sample_in_ranges(sampled_from(), space) ? first.max_bytes : 0);
+    sample_all(shares, space, keeps, shapes);
     if (keeps) kept_->finish();
   } catch (const BudgetExceeded&) {
     if (keeps) kept_->finish();  // Samples written so far stay.
-    sample_all(SamplingShares::min(topology_), /*keeps=*/false, shapes);
+    sample_all(SamplingShares::min(topology_), {}, /*keeps=*/false, shapes);
   }
 }
 
-void NeighbourSource::sample_all(const SamplingShares& shares, bool keeps,
+void NeighbourSource::sample_all(const SamplingShares& shares, const StreamSpace& space, bool keeps,
                                  Vector<GraphShape, Tag::columns>& shapes) const {
   std::ranges::fill(uses_, uint8_t{0});
   int64_t counted = kCountedUses * graph_.nodes();
@@ -139,7 +142,18 @@ void NeighbourSource::sample_all(const SamplingShares& shares, bool keeps,
   };
   // Validation blocks are read in each epoch, so their samples are stored first.
   const BlockNumbers all[] = {{blocks_.training_blocks(), graphs()}, {0, blocks_.training_blocks()}};
-  sample_blocks(sampled_from(), topology_, shares, all, use);
+  const StreamBytes streams = sample_blocks(sampled_from(), topology_, shares, all, space, use);
+  earlier_counters_.bytes_read += streams.read;
+  earlier_counters_.bytes_written += streams.written;
+}
+
+// Returns the disk space that samples may take while they are made, next to the file that keeps them.
+StreamSpace NeighbourSource::stream_space(const SampleSizes& sizes) const {
+  const ScratchSpace& scratch = options_.scratch;
+  return {.folder = scratch.folder.empty() ? scratch.temporary : scratch.folder,
+          .bytes = scratch_bytes() - (kept_ ? kept_->file_bytes() : 0),
+          .nodes = sizes.nodes,
+          .edges = sizes.edges};
 }
 
 // Makes the file for samples, after guess_sizes(). Makes none if it would not hold a part of an epoch.
@@ -322,6 +336,7 @@ RunCache::Options NeighbourSource::cache_options(int64_t bytes) const {
           .threads = threads_,
           .uses = options_.row_places ? host_uses_ : uses_,
           .counted_blocks = counted_blocks_,
+          .all_kept = kept_ && kept_->end_of(0) == blocks_.training_blocks() && kept_->has(graphs() - 1),
           .left_out = left_out()};
 }
 
@@ -333,9 +348,10 @@ std::optional<ReadingCost> NeighbourSource::reading_cost(int64_t cache_bytes) co
     options.folder = graph_.set().folder();
     const int64_t samples = sample_file_bytes(sizes_.max_note, ScratchFile::room(options.folder));
     kept = samples > 0;
+    options.all_kept = samples >= sizes_.max_note * graphs();
     options.scratch_bytes -= samples;
   }
-  const CacheShares shares = RunCache::shares(rows_, topology_, kept, options);
+  const CacheShares shares = RunCache::shares(rows_, sampled_from(), topology_, kept, options);
   const auto blocks = static_cast<double>(blocks_.per_epoch() + validating);
   return ReadingCost{.read = blocks * shares.bytes_read,
                      .written = blocks * shares.bytes_written,
@@ -360,6 +376,7 @@ SampleSizes NeighbourSource::guess_sizes() const {
   SampleSizes sizes = sizes_of(std::span(&shape, 1));
   sizes.max_bytes *= 2;
   sizes.max_nodes *= 2;
+  sizes.max_edges *= 2;
   sizes.max_note *= 2;
   return sizes;
 }

@@ -96,7 +96,8 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   int64_t hops() const { return static_cast<int64_t>(options_.neighbours.fan_outs.size()); }
   BlockSampler::From sampled_from() const;
   void sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const;
-  void sample_all(const SamplingShares& shares, bool keeps, Vector<GraphShape, Tag::columns>& shapes) const;
+  void sample_all(const SamplingShares& shares, const StreamSpace& space, bool keeps,
+                  Vector<GraphShape, Tag::columns>& shapes) const;
   void append(int64_t number, GraphBlock& block) const PLIMSOLL_REQUIRES_SHARED(cache_mutex_);
   std::byte* append_graph(int64_t number, const BlockSample& sample, GraphBlock& block) const;
   void append_places(std::span<const int64_t> nodes, GraphBlock& block) const;
@@ -110,6 +111,7 @@ class NeighbourSource : public BlockSource, private FeatureRows {
   RunCache::Options cache_options(int64_t bytes) const;
   SampleSizes sizes_of(std::span<const GraphShape> shapes) const;
   SampleSizes guess_sizes() const PLIMSOLL_REQUIRES(mutex_);
+  StreamSpace stream_space(const SampleSizes& sizes) const;
   void keep_samples(const SampleSizes& guessed) const PLIMSOLL_REQUIRES(mutex_);
 
   GraphView graph_;

@@ -9,6 +9,7 @@
 #include "memory/c_heap.h"
 #include "sample/neighbour/in_memory_prefetcher.h"
 #include "sample/neighbour/on_disk_prefetcher.h"
+#include "sample/neighbour/range_sampler.h"
 #include "sample/neighbour/sample_blocks.h"
 
 namespace plimsoll {
@@ -19,9 +20,30 @@ int64_t with_holes(int64_t bytes) {
   return bytes + bytes / 2;
 }
 
-bool has_room_to_sample(const RunCache::Options& options) {
+StreamSpace stream_space_of(const RunCache::Options& options) {
+  return {.folder = options.folder,
+          .bytes = options.scratch_bytes,
+          .nodes = options.sizes.nodes,
+          .edges = options.sizes.edges,
+          .max_nodes = options.sizes.max_nodes,
+          .max_edges = options.sizes.max_edges};
+}
+
+// Bytes of a thread that samples in ranges; 0 if that is not possible.
+int64_t range_bytes_of(const BlockSampler::From& from, const RunCache::Options& options) {
+  const SampleSizes& sizes = options.sizes;
+  if (!can_sample_in_ranges(from, stream_space_of(options))) return 0;
+  return RangeSampler::bytes_for(sizes.max_nodes, sizes.max_edges, sizes.edge_width);
+}
+
+// Returns whether samples that the sample file lacks can be made when they are due.
+bool has_room_to_sample(const BlockSampler::From& from, const RunCache::Options& options) {
+  if (options.all_kept) return true;
+  constexpr int64_t kMinRest = int64_t{2} << 20;  // For the lists and the streams.
   const int64_t fixed = SampleFile::kBuffer + SampleFile::kPage + options.sizes.max_note;
-  return options.bytes >= fixed + 4 * with_holes(options.sizes.max_bytes);
+  const int64_t in_ranges = range_bytes_of(from, options);
+  const int64_t in_groups = 4 * with_holes(options.sizes.max_bytes);
+  return options.bytes >= fixed + (in_ranges > 0 ? std::min(in_ranges + kMinRest, in_groups) : in_groups);
 }
 
 CacheInput cache_input(const FeatureFile& rows, const DiskTopology& topology, bool sampled,
@@ -47,7 +69,7 @@ RunCache::RunCache(const FeatureFile& rows, const BlockSampler::From& from, Disk
                    SampleFile* kept, const Options& options)
     : rows_(rows), from_(from), topology_(topology), options_(options), kept_(kept) {
   topology_.resize(topology_.min_bytes());
-  if (!has_room_to_sample(options_)) kept_ = nullptr;
+  if (!has_room_to_sample(from_, options_)) kept_ = nullptr;
   if (kept_ != nullptr) kept_end_ = kept_->end_of(0);
   // Otherwise the first block that is read decides which are sampled.
   if (kept_ == nullptr || kept_end_ > 0) begin();
@@ -57,14 +79,14 @@ RunCache::~RunCache() {
   end();
 }
 
-CacheShares RunCache::shares(const FeatureFile& rows, const DiskTopology& topology, bool kept,
-                             const Options& options) {
-  return divide_cache(cache_input(rows, topology, kept && has_room_to_sample(options), options));
+CacheShares RunCache::shares(const FeatureFile& rows, const BlockSampler::From& from,
+                             const DiskTopology& topology, bool kept, const Options& options) {
+  return divide_cache(cache_input(rows, topology, kept && has_room_to_sample(from, options), options));
 }
 
 bool RunCache::is_missing(int64_t number) const {
   if (kept_ == nullptr) return false;
-  if (prefetcher_ == nullptr) return true;
+  if (prefetcher_ == nullptr) return !stored_samples_;
   return !kept_->has(number) && number >= kept_end_ && from_.blocks.block(number).list <= 1;
 }
 
@@ -105,15 +127,17 @@ bool RunCache::sample_from(int64_t number) {
   const SeedBlocks& blocks = from_.blocks;
   const int64_t first = blocks.block(number).list == 0 ? number : 0;
   // Validation blocks are read in each epoch.
+  const auto max = static_cast<int64_t>(static_cast<double>(kept_->file_bytes()) /
+                                        (4 * options_.sizes.nodes + options_.sizes.edge_bytes()));
   const BlockNumbers numbers[] = {{blocks.training_blocks(), blocks.blocks()},
-                                  {first, blocks.training_blocks()}};
+                                  {first, std::min(first + max + 1, blocks.training_blocks())}};
   SampleFile& file = *kept_;  // Used by the threads that sample while this one holds the lock.
   file.begin();
   Vector<std::byte, Tag::blocks> sample;
   sample.reserve(static_cast<size_t>(options_.sizes.max_note));
   const int64_t bytes = options_.bytes - SampleFile::kBuffer - SampleFile::kPage - options_.sizes.max_note;
-  const auto shares =
-      SamplingShares::of(bytes, topology_, with_holes(options_.sizes.max_bytes), options_.threads);
+  const auto shares = SamplingShares::of(bytes, topology_, with_holes(options_.sizes.max_bytes),
+                                         options_.threads, range_bytes_of(from_, options_));
   const auto keep = [&](std::span<const BlockSample> group, Turn& turn) {
     turn.wait();
     return std::ranges::all_of(group, [&](const BlockSample& block) {
@@ -121,7 +145,10 @@ bool RunCache::sample_from(int64_t number) {
       return file.add(block.number, sample);
     });
   };
-  sample_blocks(from_, topology_, shares, numbers, keep);
+  const StreamBytes streams =
+      sample_blocks(from_, topology_, shares, numbers, stream_space_of(options_), keep);
+  earlier_counters_.bytes_read += streams.read;
+  earlier_counters_.bytes_written += streams.written;
   topology_.resize(topology_.min_bytes());
   file.finish();
   give_back_freed_memory();
@@ -144,6 +171,10 @@ void RunCache::begin() {
   const int64_t of_rows = divided.bytes - ahead - (shares.topology ? divided.topology_bytes : 0);
   const int64_t min = topology_.min_bytes();
   if (!scratch && of_rows < SharedScan::min_bytes(rows_.layout())) {
+    if (kept_ != nullptr && options_.bytes >= KeptSamples::bytes_for(sizes.max_note)) {
+      stored_samples_.emplace(*kept_, sizes.max_note);  // Readers of blocks read rows by themselves.
+      return;
+    }
     kept_ = nullptr;
     return topology_.resize(std::min(min + options_.bytes, topology_.max_bytes()));
   }

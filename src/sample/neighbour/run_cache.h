@@ -33,6 +33,7 @@ class RunCache {
     int threads = 1;                     ///< Threads that sample.
     std::span<const uint8_t> uses = {};  ///< Uses of each row in some blocks; must outlive this object.
     int64_t counted_blocks = 0;          ///< Number of these blocks.
+    bool all_kept = false;               ///< All blocks of the run are in the sample file.
     /// Rows that blocks come without, null if there are none; must outlive this object.
     const RowSet* left_out = nullptr;
   };
@@ -44,8 +45,8 @@ class RunCache {
 
   /// Returns how the memory would be divided, and the estimated reads and writes per block; `kept` tells
   /// whether there is a sample file.
-  static CacheShares shares(const FeatureFile& rows, const DiskTopology& topology, bool kept,
-                            const Options& options);
+  static CacheShares shares(const FeatureFile& rows, const BlockSampler::From& from,
+                            const DiskTopology& topology, bool kept, const Options& options);
 
   /// Same as SamplePrefetcher::read(). Errors: those, and those of sample_blocks().
   bool read(int64_t number, const SamplePrefetcher::Place& place);

@@ -3,15 +3,58 @@
 #include <algorithm>
 #include <atomic>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "sample/neighbour/range_sampler.h"
 
 namespace plimsoll {
+namespace {
+
+constexpr int64_t kMaxStreamBytes = int64_t{32} << 20;
+
+// Returns nothing, with nothing done, if the memory or the disk does not suffice.
+std::optional<StreamBytes> sample_in_ranges(const BlockSampler::From& from, DiskTopology& topology,
+                                            const SamplingShares& shares,
+                                            std::span<const BlockNumbers> numbers, const StreamSpace& space,
+                                            const SampledGroup& use) {
+  topology.resize(topology.min_bytes());
+  RangeSampler sampler(
+      from, topology,
+      {shares.threads, shares.topology_bytes, shares.stream_bytes, space.max_nodes, space.max_edges});
+  if (!sampler.is_possible()) return std::nullopt;
+  Vector<int64_t, Tag::blocks> all;
+  for (const BlockNumbers& range : numbers)
+    for (int64_t number = range.first; number < range.end; ++number) all.push_back(number);
+  const int64_t max = std::min(space.bytes, ScratchFile::room(space.folder));
+  int64_t at_once = std::ssize(all);
+  const auto bytes = [&] { return sampler.file_bytes(at_once, space.nodes, space.edges); };
+  while (at_once > 1 && bytes() > max) at_once = (at_once + 1) / 2;
+  auto file = ScratchFile::make(space.folder, bytes());
+  if (!file) return std::nullopt;
+  bool enough = false;
+  for (int64_t first = 0; first < std::ssize(all) && !enough;) {
+    const auto some = std::span(all).subspan(static_cast<size_t>(first),
+                                             static_cast<size_t>(std::min(at_once, std::ssize(all) - first)));
+    try {
+      enough = !sampler.sample(some, *file, [&](const BlockSample& sample, Turn& turn) {
+        return use({&sample, 1}, turn);
+      });
+      first += std::ssize(some);
+    } catch (const ScratchStreamsFull&) {  // The blocks are larger than expected; none was used yet.
+      if (at_once == 1) throw;
+      at_once /= 2;
+    }
+  }
+  return StreamBytes{sampler.bytes_read(), sampler.bytes_written()};
+}
+
+}  // namespace
 
 SamplingShares SamplingShares::of(int64_t bytes, const DiskTopology& topology, int64_t block_bytes,
-                                  int threads) {
+                                  int threads, int64_t range_bytes) {
   const int64_t all = topology.max_bytes();
   const int64_t min = topology.min_bytes();
   for (int some = threads; some > 0; --some) {
@@ -22,12 +65,25 @@ SamplingShares SamplingShares::of(int64_t bytes, const DiskTopology& topology, i
   // The larger part of the rest stays free: later blocks may be larger than earlier ones, and leave holes in
   // the heap.
   const int64_t left = std::max<int64_t>(bytes, 0);
+  if (range_bytes > 0 && left > range_bytes) {
+    const auto some = static_cast<int>(std::clamp<int64_t>(left / 2 / range_bytes, 1, threads));
+    const int64_t rest = left - some * range_bytes;
+    const int64_t streams = std::min(rest / 4, kMaxStreamBytes);
+    return {some, std::clamp(min + rest - rest / 8 - streams, min, all), 0, 1, streams};
+  }
   const auto some = static_cast<int>(std::clamp<int64_t>(left / 2 / block_bytes, 1, threads));
   return {some, std::clamp(min + left / 2, min, all), left / 8 / some, kLargestGroup};
 }
 
-void sample_blocks(const BlockSampler::From& from, DiskTopology& topology, const SamplingShares& shares,
-                   std::span<const BlockNumbers> numbers, const SampledGroup& use) {
+bool can_sample_in_ranges(const BlockSampler::From& from, const StreamSpace& space) {
+  return !space.folder.empty() && !from.negatives;
+}
+
+StreamBytes sample_blocks(const BlockSampler::From& from, DiskTopology& topology,
+                          const SamplingShares& shares, std::span<const BlockNumbers> numbers,
+                          const StreamSpace& space, const SampledGroup& use) {
+  if (shares.stream_bytes > 0)
+    if (const auto bytes = sample_in_ranges(from, topology, shares, numbers, space, use)) return *bytes;
   topology.resize(shares.topology_bytes);
   struct Own {
     BlockSampler sampler;
@@ -69,6 +125,7 @@ void sample_blocks(const BlockSampler::From& from, DiskTopology& topology, const
     if (!use(group, turn)) enough = true;
   };
   Workers(shares.threads).run_stream(take, work);
+  return {};
 }
 
 }  // namespace plimsoll

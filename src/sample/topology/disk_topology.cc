@@ -84,6 +84,57 @@ void DiskTopology::resize(int64_t bytes) {
   if (features_) give(*features_, spare);
 }
 
+// Returns the pages of each column that hold the lists of the nodes first .. end-1.
+std::array<DiskTopology::PageRange, 4> DiskTopology::pages_of(int64_t first, int64_t end,
+                                                              bool weights) const {
+  const std::array<int64_t, 2> ends = {first, end - 1};
+  std::array<EdgeRange, 2> lists;
+  read_lists(ends, lists);
+  const int64_t begin = lists[0].first;
+  const int64_t last = lists[1].first + lists[1].degree;
+  const auto pages = [](const std::unique_ptr<PageCache>& column, int64_t from, int64_t to) -> PageRange {
+    if (!column || from == to) return {0, 0};
+    const int64_t page = from / column->numbers_per_page();
+    return {page, (to - 1) / column->numbers_per_page() + 1 - page};
+  };
+  return {pages(lists_, first, end + 1), pages(neighbours_, begin, last),
+          weights ? pages(weights_, begin, last) : PageRange{0, 0},
+          pages(features_, begin * feature_width_, last * feature_width_)};
+}
+
+int64_t DiskTopology::bytes_for(const std::array<PageRange, 4>& pages) const {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < pages.size(); ++i)
+    if (const PageCache* const column = columns()[i])
+      bytes += std::max(column->min_bytes(), column->bytes_for(pages[i].second));
+  return bytes;
+}
+
+std::vector<int64_t> DiskTopology::ranges(int64_t bytes, bool weights) const {
+  std::vector<int64_t> firsts = {0};
+  while (firsts.back() < nodes_) {
+    int64_t fits = firsts.back() + 1;
+    for (int64_t too_far = nodes_ + 1; too_far - fits > 1;) {
+      const int64_t middle = fits + (too_far - fits) / 2;
+      (bytes_for(pages_of(firsts.back(), middle, weights)) <= bytes ? fits : too_far) = middle;
+    }
+    firsts.push_back(fits);
+  }
+  return firsts;
+}
+
+void DiskTopology::hold(int64_t first, int64_t end, int64_t bytes, bool weights) {
+  const auto pages = pages_of(first, end, weights);
+  if (bytes_for(pages) > bytes) return resize(bytes);
+  resize(min_bytes());
+  for (size_t i = 0; i < pages.size(); ++i) {
+    PageCache* const column = columns()[i];
+    if (column == nullptr || pages[i].second == 0) continue;
+    column->resize(std::max(column->min_bytes(), column->bytes_for(pages[i].second)));
+    column->hold(pages[i].first, pages[i].second);
+  }
+}
+
 void DiskTopology::read_lists(std::span<const int64_t> nodes, std::span<EdgeRange> lists) const {
   require_nodes(nodes, nodes_);
   const int64_t within = lists_->numbers_per_page() - 1;

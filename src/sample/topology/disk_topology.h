@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "rows/page_cache.h"
 #include "sample/topology/topology.h"
@@ -51,12 +53,23 @@ class DiskTopology final : public Topology {
   /// Continues with `bytes` bytes and empty caches. Other threads may be reading. Errors: UsageError for less
   /// than min_bytes(); BudgetExceeded, after which nothing is kept in memory.
   void resize(int64_t bytes);
+
+  /// Divides the nodes into ranges whose lists fit into `bytes` in total, which is more than min_bytes(),
+  /// each at a time. Returns the first node of each range, followed by nodes(). A list that does not fit has
+  /// a range of its own. `weights`: whether weights are needed, too. Errors: those of read_lists().
+  std::vector<int64_t> ranges(int64_t bytes, bool weights) const;
+  /// Does the same as resize(), and reads the lists of the nodes first .. end-1, in long reads, as far as
+  /// they fit.
+  void hold(int64_t first, int64_t end, int64_t bytes, bool weights);
   TopologyCounters counters() const;
 
  private:
   std::array<PageCache*, 4> columns() const {
     return {lists_.get(), neighbours_.get(), weights_.get(), features_.get()};
   }
+  using PageRange = std::pair<int64_t, int64_t>;  // The first page, and the number of pages.
+  std::array<PageRange, 4> pages_of(int64_t first, int64_t end, bool weights) const;
+  int64_t bytes_for(const std::array<PageRange, 4>& pages) const;
   template <typename T>
   void find_in(std::span<const EdgeRange> lists, std::span<const int64_t> nodes,
                std::span<uint8_t> found) const;

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/error.h"
+#include "io/scratch_file.h"
+#include "memory/mapped_bytes.h"
+
+namespace plimsoll {
+
+/// Thrown when a scratch file has no extent left.
+class ScratchStreamsFull : public Failure {
+ public:
+  using Failure::Failure;
+};
+
+/// Streams of bytes in one scratch file. Each is written from start to end, and then read from start to end,
+/// any number of times. They grow by extents of the file, so their lengths need not be known. Different
+/// streams may be used by different threads.
+class ScratchStreams {
+ public:
+  class Writer;
+  class Reader;
+  struct Stream {
+    std::vector<int64_t> extents = {};  // Offsets in the file.
+    int64_t bytes = 0;
+  };
+
+  /// `extent` is the length of an extent and of the buffer of a reader or writer, a multiple of
+  /// ScratchFile::kAlignment.
+  ScratchStreams(ScratchFile& file, int64_t extent) : file_(file), extent_(extent) {}
+  int64_t bytes_read() const { return read_; }
+  int64_t bytes_written() const { return written_; }
+
+ private:
+  int64_t take();
+  void give_back(int64_t extent);
+
+  ScratchFile& file_;
+  const int64_t extent_;
+  std::atomic<int64_t> read_ = 0;
+  std::atomic<int64_t> written_ = 0;
+  std::mutex mutex_;  // Guards the members below.
+  int64_t end_ = 0;   // End of the extents that were ever taken.
+  std::vector<int64_t> free_;
+};
+
+/// Appends to a stream, which is complete after finish(). Both must outlive this object.
+class ScratchStreams::Writer {
+ public:
+  /// Errors: BudgetExceeded.
+  Writer(ScratchStreams& streams, Stream& stream)
+      : streams_(&streams), stream_(&stream), buffer_(Tag::blocks, streams.extent_) {}
+  /// Errors: ScratchStreamsFull; those of ScratchFile.
+  void put(std::span<const std::byte> bytes);
+  void finish();
+
+ private:
+  void flush();
+
+  ScratchStreams* streams_;
+  Stream* stream_;
+  MappedBytes buffer_;
+  int64_t filled_ = 0;
+};
+
+/// Reads a stream from its start. Both must outlive this object.
+class ScratchStreams::Reader {
+ public:
+  /// `frees`: each extent is used again once it is read, so the stream can be read only once. Errors:
+  /// BudgetExceeded.
+  Reader(ScratchStreams& streams, Stream& stream, bool frees)
+      : streams_(&streams), stream_(&stream), frees_(frees), buffer_(Tag::blocks, streams.extent_) {}
+  bool at_end() const { return next_byte_ == stream_->bytes && at_ == filled_; }
+  /// Reads the next bytes. Errors: those of ScratchFile; Failure past the end of the stream.
+  void get(std::span<std::byte> to) {
+    if (filled_ - at_ < static_cast<int64_t>(to.size())) return get_across(to);
+    std::memcpy(to.data(), buffer_.data() + at_, to.size());
+    at_ += static_cast<int64_t>(to.size());
+  }
+
+ private:
+  void get_across(std::span<std::byte> to);
+  void fill();
+
+  ScratchStreams* streams_;
+  Stream* stream_;
+  bool frees_;
+  MappedBytes buffer_;
+  int64_t at_ = 0;
+  int64_t filled_ = 0;
+  int64_t next_byte_ = 0;  // Byte of the stream that is read from the file next.
+};
+
+}  // namespace plimsoll
