@@ -6,6 +6,19 @@
 #include "base/seconds.h"
 
 namespace plimsoll {
+namespace {
+
+// A batch of one giant graph wants a row of each few kilobytes. Longer reads then take less time, although
+// they read more bytes.
+constexpr int64_t kLongestDirectGap = 8 * 1024;
+constexpr int64_t kLongestDirectRead = 32 * 1024;
+
+}  // namespace
+
+DirectRows::DirectRows(const FeatureFile& file)
+    : file_(file),
+      reader_(file.path, file.layout(),
+              {.way = {}, .longest_gap = kLongestDirectGap, .longest_piece = kLongestDirectRead}) {}
 
 void DirectRows::read(std::span<const int64_t> rows, float* out) {
   const std::span wide(out, rows.size() * static_cast<size_t>(file_.width));

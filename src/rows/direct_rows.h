@@ -15,7 +15,7 @@ namespace plimsoll {
 class DirectRows {
  public:
   /// Errors: those of RowReader.
-  explicit DirectRows(const FeatureFile& file) : file_(file), reader_(file.path, file.layout()) {}
+  explicit DirectRows(const FeatureFile& file);
 
   int64_t width() const { return file_.width; }
   /// Calls of read() for up to `rows` rows allocate no more memory (Tag::cache).

@@ -167,8 +167,7 @@ void SpilledFeatures::end_packs_far_before(int64_t batch) {
   if (changed) release();  // Other waiting callers check again then.
 }
 
-bool SpilledFeatures::read(int64_t generation, int64_t batch,
-                           const std::function<Place(std::span<const std::byte>)>& place) {
+bool SpilledFeatures::read(int64_t generation, int64_t batch, const Placing& place) {
   MutexLock lock(mutex_);
   LoadedPack* from = nullptr;
   const auto is_decided = [&]() PLIMSOLL_REQUIRES(mutex_) {

@@ -19,6 +19,7 @@
 #include "memory/mapped_bytes.h"
 #include "rows/feature_file.h"
 #include "rows/pack_round.h"
+#include "rows/packed_batches.h"
 #include "rows/pinned_rows.h"
 #include "rows/row_copy.h"
 #include "rows/row_counters.h"
@@ -31,10 +32,7 @@ namespace plimsoll {
 /// hundred batches into packs. A pack serves a few consecutive batches and is read as a whole when they are
 /// due. So the disk only sees long reads and writes, and every byte of them is needed (Liu et al., "DiskGNN",
 /// SIGMOD 2025, which packs once what is the same in every epoch).
-///
-/// One thread makes rounds: begin_round(), add() until it returns false, write(). Any number of threads may
-/// read the previous round meanwhile.
-class SpilledFeatures {
+class SpilledFeatures final : public PackedBatches {
  public:
   struct Options {
     /// Approximate total memory (Tag::cache); pinned rows get what the packs leave.
@@ -64,34 +62,17 @@ class SpilledFeatures {
   SpilledFeatures(const FeatureFile& rows, const Options& options, ScratchFile scratch,
                   std::span<const uint8_t> uses)
       : SpilledFeatures(rows.path, rows.layout(), RowCopy(rows.values), options, std::move(scratch), uses) {}
-  ~SpilledFeatures();
+  ~SpilledFeatures() override;
   SpilledFeatures(const SpilledFeatures&) = delete;
   SpilledFeatures& operator=(const SpilledFeatures&) = delete;
 
-  /// Waits until there is space for a round. Returns false if it was stopped. Errors: those of the scratch
-  /// file.
-  bool begin_round(const std::stop_token& stop);
-  /// Same as in PackRound. Batches of a round can be read once it is written.
-  bool add(std::span<const int64_t> rows, std::span<const std::byte> note);
-  bool write(const std::stop_token& stop);
-  /// Makes read() throw this error from now on.
-  void fail(std::exception_ptr error);
-  /// Drops all rounds. Batches are counted from 0 again and belong to this generation (the first is 0).
-  void forget(int64_t generation);
-
-  /// Destination of the rows of a batch: [rows, row_bytes] or f32 [rows, F].
-  struct Place {
-    std::span<const int64_t> rows;
-    std::byte* out = nullptr;
-  };
-  /// Waits for batch number `batch` of a generation, counted from 0 in the order of add(), and returns it
-  /// once: `place` gets its note, which is then deleted. Returns false if the generation has changed, or if
-  /// batches too far after this one were read already. Errors: those given to fail() and those of the scratch
-  /// file.
-  bool read(int64_t generation, int64_t batch,
-            const std::function<Place(std::span<const std::byte> note)>& place);
-
-  RowCounters counters() const;
+  bool begin_round(const std::stop_token& stop) override;
+  bool add(std::span<const int64_t> rows, std::span<const std::byte> note) override;
+  bool write(const std::stop_token& stop) override;
+  void fail(std::exception_ptr error) override;
+  void forget(int64_t generation) override;
+  bool read(int64_t generation, int64_t batch, const Placing& place) override;
+  RowCounters counters() const override;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "memory/ledger.h"
+#include "rows/spilled_features.h"
 #include "sample/neighbour/neighbour_source.h"
 #include "support/errors.h"
 #include "support/graph_folder.h"
@@ -50,22 +51,20 @@ class OnDiskPrefetcherTest : public testing::Test {
   OnDiskPrefetcher open(int64_t group) const {
     BlockSampler sampler(from());
     BlockSample sample;
-    OnDiskPrefetcher::Options options{.packs = {.bytes = 0, .scratch_bytes = 6 << 20}, .group = group};
+    SpilledFeatures::Options packs{.bytes = 0, .scratch_bytes = 6 << 20};
     for (int64_t number = 0; number < source_->graphs(); ++number) {
       sampler.sample(number, sample);
-      options.packs.max_rows = std::max(options.packs.max_rows, sample.batch.nodes());
-      options.packs.max_note = std::max(options.packs.max_note,
-                                        BlockSample::max_bytes(sample.shape({}), source_->widths().hops, 0));
+      packs.max_rows = std::max(packs.max_rows, sample.batch.nodes());
+      packs.max_note =
+          std::max(packs.max_note, BlockSample::max_bytes(sample.shape({}), source_->widths().hops, 0));
     }
-    while (SpilledFeatures::kept_rows(rows_.layout(), options.packs) < rows_.rows / 10)
-      options.packs.bytes += 4096;
-    return {rows_,
+    while (SpilledFeatures::kept_rows(rows_.layout(), packs) < rows_.rows / 10) packs.bytes += 4096;
+    auto scratch = ScratchFile::make(folder_.path(), packs.scratch_bytes);
+    return {std::make_unique<SpilledFeatures>(rows_, packs, std::move(*scratch), uses_),
             std::make_unique<SampledNow>(from()),
             nullptr,
             RunOrder(source_->blocks()),
-            *ScratchFile::make(folder_.path(), options.packs.scratch_bytes),
-            uses_,
-            options};
+            {.max_note = packs.max_note, .group = group}};
   }
   // Expected content of a block; empty if it was not prefetched.
   ReadBlock expected(int64_t number) const {

@@ -6,6 +6,7 @@
 
 #include "rows/shared_scan.h"
 #include "rows/spilled_features.h"
+#include "rows/whole_batches.h"
 #include "sample/neighbour/block_sampler.h"
 #include "sample/neighbour/row_uses.h"
 
@@ -122,7 +123,27 @@ Division by_packs(const CacheInput& input, const RowUses& uses, int64_t scratch,
                                                  : static_cast<double>(input.topology_bytes * input.hops) /
                                                        static_cast<double>(group);
   const double read = row_bytes + note + pass / blocks + lists;
-  return {{scratch, topology, ahead, group, read, block}, read + block};
+  return {{scratch, false, topology, ahead, group, read, block}, read + block};
+}
+
+// The rows of a block are written once and read once, with a list of them, and a pass over all rows serves a
+// round.
+Division by_whole_batches(const CacheInput& input, const RowUses& uses, int64_t scratch) {
+  const SampleSizes& sizes = input.sizes;
+  const int64_t ahead = (1 + WholeBatches::kReaders) * sizes.max_reserved();
+  const RowLayout layout = input.rows.layout();
+  const WholeBatches::Options options{.bytes = input.bytes + input.bytes_of_reader - ahead,
+                                      .scratch_bytes = scratch,
+                                      .max_rows = sizes.max_nodes};
+  if (options.bytes <= 0) return {};
+  const int64_t kept = WholeBatches::kept_rows(layout, options);
+  if (kept < 0) return {};
+  const double rows = input.counted_blocks == 0 ? sizes.nodes : uses.without_most_used(kept).distinct(1);
+  const auto [written, read_back] = WholeBatches::bytes_of_batch(layout, options, rows);
+  const double blocks = std::max(static_cast<double>(WholeBatches::round_bytes(options)) / written, 1.0);
+  const auto pass = static_cast<double>(input.rows.rows * layout.row_bytes);
+  const double read = read_back + 2 * note_bytes(sizes) + pass / blocks;
+  return {{scratch, true, false, ahead, 1, read, written}, read + written};
 }
 
 }  // namespace
@@ -144,6 +165,12 @@ SampleSizes SampleSizes::of(std::span<const GraphShape> shapes, const RowWidths&
   return sizes;
 }
 
+int64_t SampleSizes::max_reserved() const {
+  const int64_t of_edges = max_edges * 4 * (1 + edge_width);
+  const int64_t others = std::max<int64_t>(max_note - 16 * max_nodes - of_edges, 0);  // Pairs.
+  return (row_places ? 20 : 12) * max_nodes + of_edges + others + 16 * 1024;
+}
+
 CacheShares divide_cache(const CacheInput& input) {
   const RowUses uses(input.uses, input.counted_blocks, input.sizes.nodes);
   Division best = by_sweeps(input, uses);
@@ -163,7 +190,10 @@ CacheShares divide_cache(const CacheInput& input) {
   // Packs of a smaller file need less memory.
   for (int64_t scratch = input.scratch_bytes; scratch > input.scratch_bytes / kMinScratch; scratch /= 2) {
     consider(by_packs(input, uses, scratch, !input.sampled, CacheShares::kGroupInMemory));
-    if (input.sampled) continue;
+    if (input.sampled) {
+      consider(by_whole_batches(input, uses, scratch));
+      continue;
+    }
     for (int64_t group = 1; group <= kLargestPackedGroup; group *= 2)
       consider(by_packs(input, uses, scratch, false, group));
   }

@@ -24,6 +24,8 @@ struct SampleSizes {
   double edge_bytes() const { return edges * static_cast<double>(4 * (1 + edge_width)); }
   /// Maximum bytes of a sample in memory.
   int64_t max_kept() const { return max_note + (row_places ? 12 : 4) * max_nodes; }
+  /// Maximum bytes of a sample in memory that was reserved (BlockSample::reserve()).
+  int64_t max_reserved() const;
 };
 
 /// Division of the memory of a RunCache; the remaining bytes are for rows.
@@ -34,6 +36,7 @@ struct CacheShares {
 
   /// Size of the scratch file of an OnDiskPrefetcher; with 0 an InMemoryPrefetcher is used.
   int64_t scratch_bytes = 0;
+  bool whole = false;       ///< Each block is stored by itself (WholeBatches), else in packs.
   bool topology = false;    ///< The whole topology stays in memory.
   int64_t ahead_bytes = 0;  ///< Bytes for samples of future blocks.
   int64_t group = 1;        ///< Number of blocks that are sampled or read together.
@@ -44,6 +47,8 @@ struct CacheShares {
 
 struct CacheInput {
   int64_t bytes = 0;  ///< Bytes to divide.
+  /// Further bytes if samples that are stored have one reader (WholeBatches) instead of two.
+  int64_t bytes_of_reader = 0;
   SampleSizes sizes;
   FeatureFile rows;
   int64_t hops = 0;

@@ -16,19 +16,25 @@ constexpr int64_t kRead = -1;
 
 }  // namespace
 
-OnDiskPrefetcher::OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> origin,
-                                   BlockSamples* stored_samples, const RunOrder& order, ScratchFile scratch,
-                                   std::span<const uint8_t> uses, const Options& options)
+OnDiskPrefetcher::OnDiskPrefetcher(std::unique_ptr<PackedBatches> packs, std::unique_ptr<BlockSamples> origin,
+                                   BlockSamples* stored_samples, const RunOrder& order,
+                                   const Options& options)
     : group_(options.group),
       left_out_(options.left_out),
-      packs_(rows, options.packs, std::move(scratch), uses),
+      packs_(std::move(packs)),
       origin_(std::move(origin)),
       stored_samples_(stored_samples),
       order_(order) {
   samples_.resize(static_cast<size_t>(group_));
   sampling_.reserve(static_cast<size_t>(group_));
   announced_.reserve(static_cast<size_t>(group_));
-  note_.reserve(static_cast<size_t>(options.packs.max_note));
+  note_.reserve(static_cast<size_t>(options.max_note));
+  if (options.readers > 0) {
+    spare_.resize(static_cast<size_t>(options.readers));
+    for (BlockSample& sample : spare_)
+      sample.reserve(options.max_nodes, options.max_edges, options.edge_width);
+    samples_.front().reserve(options.max_nodes, options.max_edges, options.edge_width);
+  }
   thread_ = start_thread([this](const std::stop_token& stop) { pack_ahead(stop); });
 }
 
@@ -63,7 +69,7 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
     spare_.pop_back();
   }
   lock.unlock();
-  const bool given = packs_.read(generation, batch, [&](std::span<const std::byte> note) {
+  const bool given = packs_->read(generation, batch, [&](std::span<const std::byte> note) {
     if (stored_samples_ == nullptr)
       sample.read(note);
     else
@@ -72,7 +78,7 @@ bool OnDiskPrefetcher::read(int64_t number, const Place& place) {
       throw Failure(fmt::format("block {} is read where {} is wanted; this is an error of the program",
                                 sample.number, number));
     sample.choose_rows(left_out_);
-    return SpilledFeatures::Place{sample.rows(), place(sample)};
+    return PackedBatches::Place{sample.rows(), place(sample)};
   });
   lock.lock();
   spare_.push_back(std::move(sample));
@@ -139,7 +145,8 @@ bool OnDiskPrefetcher::sample_group(const std::stop_token& stop) {
   lock.unlock();
   packed_ = sampled_ = 0;
   try {
-    if (!origin_->get(sampling_, samples_, stop)) return false;
+    BlockSamples& origin = origin_ ? *origin_ : *stored_samples_;
+    if (!origin.get(sampling_, samples_, stop)) return false;
   } catch (const std::exception&) {
     give_up();
     return false;
@@ -149,15 +156,15 @@ bool OnDiskPrefetcher::sample_group(const std::stop_token& stop) {
 }
 
 void OnDiskPrefetcher::pack_round(const std::stop_token& stop) {
-  if (!packs_.begin_round(stop)) return;
+  if (!packs_->begin_round(stop)) return;
   while (!stop.stop_requested() && (packed_ < sampled_ || sample_group(stop))) {
     BlockSample& sample = samples_[packed_];
     if (stored_samples_ == nullptr) sample.write(note_);
     sample.choose_rows(left_out_);
-    if (!packs_.add(sample.rows(), note_)) break;
+    if (!packs_->add(sample.rows(), note_)) break;
     ++packed_;
   }
-  packs_.write(stop);
+  packs_->write(stop);
 }
 
 void OnDiskPrefetcher::pack_ahead(const std::stop_token& stop) {
@@ -170,7 +177,7 @@ void OnDiskPrefetcher::pack_ahead(const std::stop_token& stop) {
     if (const int64_t generation = restarts_; generation != restarts_done_) {
       making_ = {};
       lock.unlock();
-      packs_.forget(generation);
+      packs_->forget(generation);
       packed_ = sampled_ = 0;
       lock.lock();
       if (generation == restarts_) restarts_done_ = generation;
@@ -186,7 +193,7 @@ void OnDiskPrefetcher::pack_ahead(const std::stop_token& stop) {
     } catch (const std::bad_alloc&) {
       give_up();
     } catch (const std::exception&) {
-      packs_.fail(std::current_exception());
+      packs_->fail(std::current_exception());
       lock.lock();
       error_ = std::current_exception();
       changed_.notify_all();

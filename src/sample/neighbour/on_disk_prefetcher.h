@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "rows/feature_file.h"
-#include "rows/spilled_features.h"
+#include "rows/packed_batches.h"
+#include "rows/row_set.h"
 #include "sample/neighbour/block_samples.h"
 #include "sample/neighbour/run_order.h"
 #include "sample/neighbour/sample_prefetcher.h"
@@ -21,26 +21,29 @@ namespace plimsoll {
 
 /// Prefetcher whose blocks wait on the disk, as many as fit into a scratch file, which are far more than fit
 /// into memory. A block is stored with its rows, except for rows that are in memory anyway
-/// (rows/spilled_features.h), and with its sample unless that is in a file already.
+/// (rows/packed_batches.h), and with its sample unless that is in a file already.
 class OnDiskPrefetcher final : public SamplePrefetcher {
  public:
   struct Options {
-    SpilledFeatures::Options packs;
+    int64_t max_note = 0;              ///< Maximum bytes of a sample that is stored with the rows.
     int64_t group = 1;                 ///< Number of blocks whose samples are requested together.
     const RowSet* left_out = nullptr;  ///< Rows that blocks come without; null if there are none.
+    int64_t readers = 0;    ///< Number of samples whose memory is reserved for readers, and one for a group.
+    int64_t max_nodes = 0;  ///< Maximum size of a sample that memory is reserved for.
+    int64_t max_edges = 0;
+    int64_t edge_width = 0;
   };
   /// `stored_samples` is the source from which samples are read again when their blocks are read, by any
-  /// number of threads; it must outlive this object. With null the samples are stored with the rows. `uses`
-  /// is the number of uses of each row in some blocks. Errors: those of SpilledFeatures.
-  OnDiskPrefetcher(const FeatureFile& rows, std::unique_ptr<BlockSamples> origin,
-                   BlockSamples* stored_samples, const RunOrder& order, ScratchFile scratch,
-                   std::span<const uint8_t> uses, const Options& options);
+  /// number of threads; it must outlive this object. With null the samples are stored with the rows. With
+  /// null for `origin` all samples come from `stored_samples`.
+  OnDiskPrefetcher(std::unique_ptr<PackedBatches> packs, std::unique_ptr<BlockSamples> origin,
+                   BlockSamples* stored_samples, const RunOrder& order, const Options& options);
   ~OnDiskPrefetcher() override;
 
   void expect(int64_t number) override;
   bool read(int64_t number, const Place& place) override;
   int64_t planned() const override;
-  RowCounters counters() const override { return packs_.counters(); }
+  RowCounters counters() const override { return packs_->counters(); }
 
  private:
   void restart_at(std::optional<int64_t> number) PLIMSOLL_REQUIRES(mutex_);
@@ -53,7 +56,7 @@ class OnDiskPrefetcher final : public SamplePrefetcher {
 
   int64_t group_;
   const RowSet* const left_out_;
-  SpilledFeatures packs_;
+  const std::unique_ptr<PackedBatches> packs_;
   std::unique_ptr<BlockSamples> origin_;     // Used by the thread only, like the members up to the mutex.
   Vector<BlockSample, Tag::cache> samples_;  // Samples of a group; some of them are in packs_ already.
   std::vector<int64_t> sampling_;            // Block numbers of samples_.

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "memory/c_heap.h"
+#include "rows/spilled_features.h"
+#include "rows/whole_batches.h"
 #include "sample/neighbour/in_memory_prefetcher.h"
 #include "sample/neighbour/on_disk_prefetcher.h"
 #include "sample/neighbour/range_sampler.h"
@@ -59,7 +61,10 @@ CacheInput cache_input(const FeatureFile& rows, const DiskTopology& topology, bo
                    .sampled = sampled,
                    .uses = options.uses,
                    .counted_blocks = options.counted_blocks};
-  if (sampled) input.bytes -= 2 * KeptSamples::bytes_for(options.sizes.max_note);
+  if (sampled) {
+    input.bytes_of_reader = KeptSamples::bytes_for(options.sizes.max_note);
+    input.bytes -= 2 * input.bytes_of_reader;
+  }
   return input;
 }
 
@@ -180,19 +185,25 @@ void RunCache::begin() {
   }
   if (shares.topology) topology_.resize(topology_.max_bytes());
   std::unique_ptr<BlockSamples> samples;
-  if (kept_ == nullptr) {
+  if (kept_ == nullptr)
     samples = std::make_unique<SampledNow>(from_);
-  } else {
-    samples = std::make_unique<KeptSamples>(*kept_, sizes.max_note);
+  else
     stored_samples_.emplace(*kept_, sizes.max_note);
-  }
+  if (kept_ != nullptr && !shares.whole) samples = std::make_unique<KeptSamples>(*kept_, sizes.max_note);
   const RunOrder order(from_.blocks, kept_ != nullptr ? kept_end_ : from_.blocks.blocks());
   if (scratch) {
-    const SpilledFeatures::Options packs{of_rows, scratch->bytes(), sizes.max_nodes,
-                                         kept_ != nullptr ? 0 : sizes.max_note};
+    const int64_t max_note = kept_ != nullptr ? 0 : sizes.max_note;
     prefetcher_ = std::make_unique<OnDiskPrefetcher>(
-        rows_, std::move(samples), stored_samples_ ? &*stored_samples_ : nullptr, order, std::move(*scratch),
-        options_.uses, OnDiskPrefetcher::Options{packs, shares.group, options_.left_out});
+        packs_for(shares, of_rows + (shares.whole ? divided.bytes_of_reader : 0), max_note,
+                  std::move(*scratch)),
+        std::move(samples), stored_samples_ ? &*stored_samples_ : nullptr, order,
+        OnDiskPrefetcher::Options{.max_note = max_note,
+                                  .group = shares.group,
+                                  .left_out = options_.left_out,
+                                  .readers = shares.whole ? WholeBatches::kReaders : 0,
+                                  .max_nodes = sizes.max_nodes,
+                                  .max_edges = sizes.max_edges,
+                                  .edge_width = sizes.edge_width});
   } else {
     const int64_t of_sweep = std::min(of_rows, SharedScan::max_bytes(rows_.layout()));
     const int64_t max_group = std::min(SamplingShares::kLargestGroup, ahead / of_block);
@@ -201,6 +212,18 @@ void RunCache::begin() {
         InMemoryPrefetcher::Options{of_sweep, ahead, of_block,
                                     std::clamp<int64_t>(shares.group, 1, max_group), options_.left_out});
   }
+}
+
+std::unique_ptr<PackedBatches> RunCache::packs_for(const CacheShares& shares, int64_t bytes, int64_t max_note,
+                                                   ScratchFile scratch) const {
+  const int64_t scratch_bytes = scratch.bytes();
+  const int64_t max_rows = options_.sizes.max_nodes;
+  if (shares.whole)
+    return std::make_unique<WholeBatches>(rows_, WholeBatches::Options{bytes, scratch_bytes, max_rows},
+                                          std::move(scratch), options_.uses);
+  return std::make_unique<SpilledFeatures>(rows_,
+                                           SpilledFeatures::Options{bytes, scratch_bytes, max_rows, max_note},
+                                           std::move(scratch), options_.uses);
 }
 
 void RunCache::end() {

@@ -8,6 +8,7 @@
 
 #include "base/shared_mutex.h"
 #include "rows/feature_file.h"
+#include "rows/packed_batches.h"
 #include "sample/neighbour/block_sampler.h"
 #include "sample/neighbour/cache_shares.h"
 #include "sample/neighbour/sample_file.h"
@@ -60,6 +61,8 @@ class RunCache {
   void fill(int64_t number) PLIMSOLL_REQUIRES(mutex_);
   bool sample_from(int64_t number) PLIMSOLL_REQUIRES(mutex_);
   void begin() PLIMSOLL_REQUIRES(mutex_);
+  std::unique_ptr<PackedBatches> packs_for(const CacheShares& shares, int64_t bytes, int64_t max_note,
+                                           ScratchFile scratch) const PLIMSOLL_REQUIRES(mutex_);
   void end() PLIMSOLL_REQUIRES(mutex_);
 
   const FeatureFile& rows_;

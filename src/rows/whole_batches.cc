@@ -1,0 +1,421 @@
+#include "rows/whole_batches.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "base/seconds.h"
+
+namespace plimsoll {
+namespace {
+
+constexpr int64_t kBatchPage = ScratchFile::kAlignment;
+constexpr int64_t kMinBatchesOfRound = 2;
+constexpr int64_t kMaxBatchesOfRound = 2048;
+constexpr int64_t kFirstShare = 8;  // The first round is 1/kFirstShare of a full one.
+// Reads of a batch wait for each other, writes do not.
+constexpr int64_t kBatchReadShare = 10;
+constexpr int64_t kMinRead = 64 * 1024;
+constexpr int64_t kMaxRead = 1024 * 1024;
+constexpr int64_t kWriteShare = 40;
+constexpr int64_t kMinWrite = 32 * 1024;
+constexpr int64_t kMaxWrite = 512 * 1024;
+constexpr int64_t kWriteBuffers = 6;
+// Share of the memory left for ranges and rows that stay. It is larger, up to kMaxRangeShare, if the file
+// would have more than kFewRanges ranges: each range costs each batch a read and a write.
+constexpr double kRangeShare = 0.25;
+constexpr double kMaxRangeShare = 0.7;
+constexpr int64_t kFewRanges = 24;
+constexpr int64_t kMinRange = 256 * 1024;
+constexpr int64_t kMaxRange = int64_t{8} << 20;
+constexpr int64_t kReadBuffers = 256 * 1024;
+constexpr int64_t kLongestRangeRead = 64 * 1024;
+constexpr int64_t kFixed = 32 * 1024;
+// After this wait, batches of the earlier round are considered abandoned.
+constexpr auto kBatchPatience = std::chrono::milliseconds(50);
+
+int64_t to_pages(int64_t bytes) {
+  return (bytes + kBatchPage - 1) / kBatchPage * kBatchPage;
+}
+
+// Sets the index of the first row of each range in a list.
+void set_begins(std::span<uint32_t> begins, std::span<const uint32_t> counts) {
+  uint32_t begin = 0;
+  for (size_t range = 0; range < counts.size(); ++range) {
+    begins[range] = begin;
+    begin += counts[range];
+  }
+}
+
+}  // namespace
+
+WholeBatches::Sizes WholeBatches::sizes_for(const RowLayout& layout, const Options& options) {
+  Sizes sizes;
+  const int64_t row = layout.row_bytes;
+  if (layout.rows == 0 || layout.rows > std::numeric_limits<uint32_t>::max()) return sizes;
+  sizes.list = to_pages(options.max_rows * static_cast<int64_t>(sizeof(uint32_t)));
+  sizes.read = to_pages(std::clamp(options.bytes / kBatchReadShare, kMinRead, kMaxRead));
+  sizes.write = to_pages(std::clamp(options.bytes / kWriteShare, kMinWrite, kMaxWrite));
+  const int64_t of_reader = sizes.read + to_pages(row) + sizes.list;
+  const int64_t fixed = sizes.list + kBatchPage + kWriteBuffers * sizes.write + kReadBuffers +
+                        kReadBuffers / 4 + kReaders * of_reader + PinnedRows::bytes_for(layout, 0) + kFixed;
+  const int64_t left = options.bytes - fixed;
+  if (left < kMinRange) return sizes;
+  const auto of_row = row + static_cast<int64_t>(sizeof(WantedRow));
+  const double share =
+      std::max(kRangeShare * static_cast<double>(left),
+               std::min(kMaxRangeShare * static_cast<double>(left),
+                        static_cast<double>(layout.rows * of_row) / static_cast<double>(kFewRanges)));
+  const int64_t range = std::clamp(static_cast<int64_t>(share), kMinRange, kMaxRange);
+  sizes.range_rows = std::clamp<int64_t>(range / of_row, 1, layout.rows);
+  sizes.ranges = (layout.rows + sizes.range_rows - 1) / sizes.range_rows;
+  const int64_t max_batch = sizes.list + options.max_rows * row + sizes.ranges * kBatchPage;
+  const int64_t batches = round_bytes(options) / max_batch;
+  if (batches < kMinBatchesOfRound) return sizes;
+  sizes.max_batches = std::min(2 * batches, kMaxBatchesOfRound);
+  const int64_t counts =
+      2 * sizes.max_batches *
+      (sizes.ranges * static_cast<int64_t>(sizeof(uint32_t)) + static_cast<int64_t>(sizeof(Batch)));
+  const int64_t next = (1 + kReaders) * sizes.ranges * static_cast<int64_t>(sizeof(uint32_t));
+  const int64_t kept = left - sizes.range_rows * of_row - counts - next;
+  sizes.kept = kept < 0 ? -1 : std::min(kept / row, layout.rows);
+  return sizes;
+}
+
+int64_t WholeBatches::kept_rows(const RowLayout& layout, const Options& options) {
+  return sizes_for(layout, options).kept;
+}
+
+std::pair<double, double> WholeBatches::bytes_of_batch(const RowLayout& layout, const Options& options,
+                                                       double rows) {
+  constexpr double kHalfPage = static_cast<double>(kBatchPage) / 2;
+  const auto ranges = static_cast<double>(sizes_for(layout, options).ranges);
+  // Each list and each range ends within a page. The part of a list for a range begins within one, too.
+  const double lists = rows * static_cast<double>(sizeof(uint32_t));
+  const double padded = rows * static_cast<double>(layout.row_bytes) + ranges * kHalfPage;
+  return {padded + lists + kHalfPage, padded + lists + ranges * 2 * kHalfPage};
+}
+
+WholeBatches::WholeBatches(const FeatureFile& rows, const Options& options, ScratchFile scratch,
+                           std::span<const uint8_t> uses)
+    : row_bytes_(rows.layout().row_bytes),
+      copy_(rows.values),
+      sizes_(sizes_for(rows.layout(), options)),
+      round_bytes_(round_bytes(options)),
+      scratch_(std::move(scratch)),
+      kept_(rows.layout(), uses, std::max<int64_t>(sizes_.kept, 0)),
+      reader_(rows.path, rows.layout(),
+              {.way = {},
+               .buffer_bytes = kReadBuffers,
+               .longest_gap = 0,
+               .longest_piece = std::max(kLongestRangeRead, row_bytes_)}),
+      writes_(scratch_, kWriteBuffers, sizes_.write, kWriteBuffers - 1),
+      range_(Tag::cache, sizes_.range_rows * row_bytes_),
+      list_(Tag::cache, sizes_.list + kBatchPage),
+      next_kept_(kept_.next(0)) {
+  if (sizes_.kept < 0)
+    throw UsageError(fmt::format("{} bytes and {} of the disk for batches of {} rows; expected more",
+                                 options.bytes, options.scratch_bytes, options.max_rows));
+  wanted_.reserve(static_cast<size_t>(sizes_.range_rows));
+  next_.resize(static_cast<size_t>(sizes_.ranges));
+  for (Round& round : rounds_) {
+    round.batches.reserve(static_cast<size_t>(sizes_.max_batches));
+    round.counts.reserve(static_cast<size_t>(sizes_.max_batches * sizes_.ranges));
+  }
+  for (Reader& reader : readers_) {
+    reader.buffer = MappedBytes(Tag::cache, to_pages(row_bytes_) + sizes_.read);
+    reader.order.resize(static_cast<size_t>(options.max_rows));
+    reader.next.resize(static_cast<size_t>(sizes_.ranges));
+  }
+}
+
+// Bytes of the rows of a range in the scratch file.
+int64_t WholeBatches::bytes_of(uint32_t rows) const {
+  return to_pages(int64_t{rows} * row_bytes_);
+}
+
+std::span<const uint32_t> WholeBatches::counts_of(const Round& round, int64_t batch) const {
+  return std::span(round.counts)
+      .subspan(static_cast<size_t>((batch - round.first_batch) * sizes_.ranges),
+               static_cast<size_t>(sizes_.ranges));
+}
+
+bool WholeBatches::begin_round(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  Round& next = rounds_[1 - making_];
+  if (!changed_.wait(lock, stop, [&] { return next.left == 0; })) return false;
+  making_ = 1 - making_;
+  next.is_ready = false;
+  next.batches.clear();
+  next.counts.clear();
+  next.first_batch = added_;
+  // The first round is short, so that readers wait less for it. The next is made while it is read.
+  limit_ = added_ == 0 ? round_bytes_ / kFirstShare : std::min(round_bytes_, 2 * limit_);
+  used_ = 0;
+  return true;
+}
+
+bool WholeBatches::add(std::span<const int64_t> rows, std::span<const std::byte> /*note*/) {
+  Round& round = rounds_[making_];
+  const auto ranges = static_cast<size_t>(sizes_.ranges);
+  if (std::ssize(round.batches) == sizes_.max_batches) return false;
+  const size_t first = round.counts.size();
+  round.counts.resize(first + ranges, 0);
+  const auto counts = std::span(round.counts).subspan(first);
+  const auto range_of = [&](int64_t row) { return static_cast<size_t>(row / sizes_.range_rows); };
+  int64_t missed = 0;
+  for (const int64_t row : rows) {
+    if (kept_.has(row)) continue;
+    ++counts[range_of(row)];
+    ++missed;
+  }
+  if (missed * static_cast<int64_t>(sizeof(uint32_t)) > sizes_.list)
+    throw Failure(fmt::format("a batch of {} rows is packed, longer than the longest that was told", missed));
+  const int64_t list = to_pages(missed * static_cast<int64_t>(sizeof(uint32_t)));
+  int64_t bytes = list;
+  for (const uint32_t count : counts) bytes += bytes_of(count);
+  const bool is_first = round.batches.empty();
+  if (used_ + bytes > (is_first ? round_bytes_ : limit_)) {
+    round.counts.resize(first);
+    return false;
+  }
+  // The list in the order of ranges, and within each in that of the batch.
+  auto* const to = reinterpret_cast<uint32_t*>(list_.data());
+  set_begins(next_, counts);
+  for (const int64_t row : rows)
+    if (!kept_.has(row)) to[next_[range_of(row)]++] = static_cast<uint32_t>(row);
+  const int64_t at = static_cast<int64_t>(making_) * round_bytes_ + used_;
+  scratch_.write(at, {list_.data(), static_cast<size_t>(list)});
+  round.batches.push_back({.at = at, .rows_at = at + list, .next_at = at + list});
+  used_ += bytes;
+  ++added_;
+  const std::lock_guard lock(mutex_);
+  counters_.hits += std::ssize(rows) - missed;
+  counters_.misses += missed;
+  counters_.bytes_useful += missed * row_bytes_;
+  counters_.bytes_written += bytes;
+  return true;
+}
+
+bool WholeBatches::write(const std::stop_token& stop) {
+  Round& round = rounds_[making_];
+  for (int64_t range = 0; range < sizes_.ranges; ++range) {
+    if (stop.stop_requested()) {
+      writes_.finish();
+      return false;
+    }
+    const int64_t first = range * sizes_.range_rows;
+    read_range(first, std::min(first + sizes_.range_rows, reader_.layout().rows));
+    for (int64_t b = 0; b < std::ssize(round.batches); ++b) {
+      const uint32_t count = counts_of(round, round.first_batch + b)[static_cast<size_t>(range)];
+      if (count > 0) write_range(round.batches[static_cast<size_t>(b)], count, first);
+    }
+  }
+  writes_.finish();
+  const std::lock_guard lock(mutex_);
+  round.is_ready = true;
+  round.left = std::ssize(round.batches);
+  changed_.notify_all();
+  return true;
+}
+
+// Reads all rows of a range, and keeps those that stay in memory.
+void WholeBatches::read_range(int64_t first, int64_t end) {
+  const int64_t before = reader_.counts().bytes_read;
+  wanted_.clear();
+  for (int64_t row = first; row < end; ++row)
+    wanted_.push_back({row, range_.data() + (row - first) * row_bytes_});
+  reader_.read(wanted_);
+  for (; next_kept_ != RowSet::kNone && next_kept_ < end; next_kept_ = kept_.next(next_kept_ + 1))
+    kept_.put(next_kept_, range_.data() + (next_kept_ - first) * row_bytes_);
+  const std::lock_guard lock(mutex_);
+  counters_.bytes_read += reader_.counts().bytes_read - before;
+}
+
+// Returns the next rows of a batch.
+std::span<const uint32_t> WholeBatches::read_list(const Batch& batch, int64_t count) {
+  constexpr auto kRow = static_cast<int64_t>(sizeof(uint32_t));
+  const int64_t begin = batch.at + batch.written * kRow;
+  const int64_t first_page = begin / kBatchPage * kBatchPage;
+  const int64_t bytes = to_pages(begin + count * kRow - first_page);
+  scratch_.read(first_page, {list_.data(), static_cast<size_t>(bytes)});
+  {
+    const std::lock_guard lock(mutex_);
+    counters_.bytes_read += bytes;
+  }
+  return {reinterpret_cast<const uint32_t*>(list_.data() + (begin - first_page)), static_cast<size_t>(count)};
+}
+
+// Writes the rows of a batch that are in range_.
+void WholeBatches::write_range(Batch& batch, int64_t count, int64_t first_row) {
+  std::byte* buffer = nullptr;
+  int64_t filled = 0;
+  const auto flush = [&] {
+    const int64_t bytes = to_pages(filled);
+    writes_.write(std::exchange(buffer, nullptr), batch.next_at, bytes);
+    batch.next_at += bytes;
+    filled = 0;
+  };
+  for (const uint32_t row : read_list(batch, count)) {
+    const std::byte* from = range_.data() + (row - first_row) * row_bytes_;
+    for (int64_t left = row_bytes_; left > 0;) {
+      if (buffer == nullptr) buffer = writes_.take();
+      const int64_t some = std::min(left, sizes_.write - filled);
+      std::memcpy(buffer + filled, from, static_cast<size_t>(some));
+      filled += some;
+      from += some;
+      left -= some;
+      if (filled == sizes_.write) flush();
+    }
+  }
+  if (buffer != nullptr) flush();
+  batch.written += count;
+}
+
+void WholeBatches::fail(std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  error_ = std::move(error);
+  changed_.notify_all();
+}
+
+void WholeBatches::forget(int64_t generation) {
+  std::unique_lock lock(mutex_);
+  generation_ = generation;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return std::ranges::all_of(readers_, &Reader::is_free); });
+  for (Round& round : rounds_) {
+    round.is_ready = false;
+    round.left = 0;
+  }
+  added_ = ended_ = 0;
+}
+
+WholeBatches::Round* WholeBatches::round_of(int64_t batch) {
+  for (Round& round : rounds_)
+    if (round.is_ready && round.first_batch <= batch && batch < round.end_batch()) return &round;
+  return nullptr;
+}
+
+void WholeBatches::end(Round& round, Batch& batch) {
+  if (std::exchange(batch.is_over, true)) return;
+  if (--round.left == 0) {
+    ended_ = std::max(ended_, round.end_batch());
+    round.is_ready = false;
+  }
+  changed_.notify_all();
+}
+
+// A caller waits for a batch of a round that cannot be made, as no half of the file is free: nobody reads the
+// remaining batches of the earlier round any more, unless a caller waits for them.
+void WholeBatches::end_round_before(int64_t batch) {
+  if (round_of(batch) != nullptr || rounds_[0].left == 0 || rounds_[1].left == 0) return;
+  Round& earlier = rounds_[rounds_[0].first_batch < rounds_[1].first_batch ? 0 : 1];
+  const bool is_read = std::ranges::any_of(readers_, [](const Reader& reader) { return !reader.is_free; });
+  if (is_read || earlier.first_batch > batch) return;
+  for (int64_t b = 0; b < std::ssize(earlier.batches) && earlier.is_ready; ++b)
+    if (std::ranges::find(awaited_, earlier.first_batch + b) == awaited_.end())
+      end(earlier, earlier.batches[static_cast<size_t>(b)]);
+}
+
+bool WholeBatches::read(int64_t generation, int64_t batch, const Placing& place) {
+  const auto start = std::chrono::steady_clock::now();
+  std::unique_lock lock(mutex_);
+  Round* round = nullptr;
+  Reader* reader = nullptr;
+  const auto is_decided = [&] {
+    round = nullptr;
+    if (error_ || generation_ != generation || batch < ended_) return true;
+    round = round_of(batch);
+    if (round == nullptr) return false;
+    const auto found = std::ranges::find_if(readers_, &Reader::is_free);
+    reader = found == readers_.end() ? nullptr : &*found;
+    return reader != nullptr;
+  };
+  awaited_.push_back(batch);
+  while (!changed_.wait_for(lock, kBatchPatience, is_decided)) end_round_before(batch);
+  awaited_.erase(std::ranges::find(awaited_, batch));
+  if (error_) std::rethrow_exception(error_);
+  if (generation_ != generation || round == nullptr) return false;
+  Batch& wanted = round->batches[static_cast<size_t>(batch - round->first_batch)];
+  if (wanted.is_over) return false;
+  reader->is_free = false;
+  counters_.waited_seconds += seconds_since(start);
+  lock.unlock();
+  std::exception_ptr error;
+  RowCounters read;
+  try {
+    read = copy(*reader, wanted, counts_of(*round, batch), place({}));
+  } catch (...) {
+    error = std::current_exception();
+  }
+  lock.lock();
+  counters_ = sum(counters_, read);
+  reader->is_free = true;
+  if (generation_ == generation) end(*round, wanted);
+  changed_.notify_all();
+  if (error) std::rethrow_exception(error);
+  return true;
+}
+
+// Copies the rows that stay in memory, and sorts the places of the others by range.
+void WholeBatches::sort_places(Reader& reader, std::span<const uint32_t> counts, const Place& place) const {
+  const auto out_bytes = static_cast<size_t>(copy_.out_bytes());
+  set_begins(reader.next, counts);
+  for (size_t i = 0; i < place.rows.size(); ++i) {
+    const int64_t row = place.rows[i];
+    if (const std::byte* const kept = kept_.find(row))
+      copy_.copy(kept, place.out + i * out_bytes);
+    else
+      reader.order[reader.next[static_cast<size_t>(row / sizes_.range_rows)]++] = static_cast<uint32_t>(i);
+  }
+}
+
+// Reads the rows of a batch from the scratch file to their places. Returns what was read.
+RowCounters WholeBatches::copy(Reader& reader, const Batch& batch, std::span<const uint32_t> counts,
+                               const Place& place) const {
+  sort_places(reader, counts, place);
+  const auto out_bytes = static_cast<size_t>(copy_.out_bytes());
+  std::byte* const pages = reader.buffer.data() + to_pages(row_bytes_);
+  int64_t bytes = 0;
+  for (const uint32_t count : counts) bytes += bytes_of(count);
+  RowCounters read;
+  int64_t end = 0;              // End of the bytes that were read, from batch.rows_at on.
+  const std::byte* at = pages;  // The next row; `left` bytes were read from there on.
+  int64_t left = 0;
+  const auto read_more = [&] {
+    std::memmove(pages - left, at, static_cast<size_t>(left));
+    at = pages - left;
+    const int64_t some = std::min(sizes_.read, bytes - end);
+    const auto start = std::chrono::steady_clock::now();
+    scratch_.read(batch.rows_at + end, {pages, static_cast<size_t>(some)});
+    read.waited_seconds += seconds_since(start);
+    read.bytes_read += some;
+    end += some;
+    left += some;
+  };
+  const uint32_t* order = reader.order.data();
+  for (const uint32_t count : counts) {
+    for (uint32_t i = 0; i < count; ++i) {
+      if (left < row_bytes_) read_more();
+      copy_.copy(at, place.out + *order++ * out_bytes);
+      at += row_bytes_;
+      left -= row_bytes_;
+    }
+    const int64_t padding = bytes_of(count) - int64_t{count} * row_bytes_;
+    at += padding;
+    left -= padding;
+  }
+  return read;
+}
+
+RowCounters WholeBatches::counters() const {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+}  // namespace plimsoll

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include "io/row_reader.h"
+#include "io/scratch_file.h"
+#include "io/write_behind.h"
+#include "memory/mapped_bytes.h"
+#include "memory/vector.h"
+#include "rows/feature_file.h"
+#include "rows/packed_batches.h"
+#include "rows/pinned_rows.h"
+#include "rows/row_copy.h"
+
+namespace plimsoll {
+
+/// Rows of batches, each batch by itself in the scratch file, for memory in which not even the rows of one
+/// batch fit. A batch is read in long pieces straight to its destination. To write a round, the rows of the
+/// file are read in ranges that fit into memory, one range after the other, and each batch gets its rows of
+/// the range, in the order in which it has them. So a reader that goes through its rows range by range finds
+/// them in the order of the file. The most used rows stay in memory.
+///
+/// In the scratch file a batch is a list of its rows, uint32, range by range, and then the rows of each
+/// range, each list and range starting at a multiple of ScratchFile::kAlignment. There are no notes.
+class WholeBatches final : public PackedBatches {
+ public:
+  static constexpr int kReaders = 2;  ///< Number of threads that can read at the same time.
+  struct Options {
+    int64_t bytes = 0;          ///< Total memory (Tag::cache); pinned rows get what the rest leaves.
+    int64_t scratch_bytes = 0;  ///< Disk space for two rounds.
+    int64_t max_rows = 0;       ///< Maximum number of rows in a batch.
+  };
+  /// Returns the number of rows that stay in memory with these options; negative if there is too little
+  /// space.
+  static int64_t kept_rows(const RowLayout& layout, const Options& options);
+  /// Bytes of the scratch file per batch of `rows` rows that do not stay: written, and read.
+  static std::pair<double, double> bytes_of_batch(const RowLayout& layout, const Options& options,
+                                                  double rows);
+  /// Bytes of a round's half of the scratch file.
+  static int64_t round_bytes(const Options& options) {
+    return options.scratch_bytes / 2 / ScratchFile::kAlignment * ScratchFile::kAlignment;
+  }
+
+  /// `uses` [rows] is how often each row is used in some batches; the most used rows stay in memory. Errors:
+  /// those of RowReader, BudgetExceeded, UsageError (kept_rows() is negative).
+  WholeBatches(const FeatureFile& rows, const Options& options, ScratchFile scratch,
+               std::span<const uint8_t> uses);
+
+  bool begin_round(const std::stop_token& stop) override;
+  bool add(std::span<const int64_t> rows, std::span<const std::byte> note) override;
+  bool write(const std::stop_token& stop) override;
+  void fail(std::exception_ptr error) override;
+  void forget(int64_t generation) override;
+  bool read(int64_t generation, int64_t batch, const Placing& place) override;
+  RowCounters counters() const override;
+
+ private:
+  struct Sizes {
+    int64_t kept = -1;       // Rows that stay in memory.
+    int64_t range_rows = 0;  // Rows of a range.
+    int64_t ranges = 0;
+    int64_t max_batches = 0;  // Maximum number of batches in a round.
+    int64_t list = 0;         // Bytes of a list of rows.
+    int64_t read = 0;         // Bytes of a buffer for reading.
+    int64_t write = 0;        // Bytes of a buffer for writing.
+  };
+  struct Batch {
+    int64_t at = 0;        // Offset of its list in the scratch file.
+    int64_t rows_at = 0;   // Offset of its rows.
+    bool is_over = false;  // It is read, or will not be.
+    // While the round is made: the rows that are written, and the offset of the next.
+    int64_t written = 0;
+    int64_t next_at = 0;
+  };
+  struct Round {
+    bool is_ready = false;
+    int64_t first_batch = 0;
+    Vector<Batch, Tag::cache> batches = {};
+    Vector<uint32_t, Tag::cache> counts = {};  // [batches, ranges], the number of rows.
+    int64_t left = 0;                          // Batches that are not over.
+    int64_t end_batch() const { return first_batch + std::ssize(batches); }
+  };
+  // Memory of a thread that reads a batch.
+  struct Reader {
+    bool is_free = true;
+    MappedBytes buffer;                      // The end of a row that was cut, then a part of the file.
+    Vector<uint32_t, Tag::cache> order;      // Places of the rows, range by range.
+    Vector<uint32_t, Tag::cache> next = {};  // [ranges], the next index in `order`.
+  };
+  static Sizes sizes_for(const RowLayout& layout, const Options& options);
+
+  int64_t bytes_of(uint32_t rows) const;
+  std::span<const uint32_t> counts_of(const Round& round, int64_t batch) const;
+  void read_range(int64_t first, int64_t end);
+  void write_range(Batch& batch, int64_t count, int64_t first_row);
+  std::span<const uint32_t> read_list(const Batch& batch, int64_t count);
+  Round* round_of(int64_t batch);
+  void end_round_before(int64_t batch);
+  void end(Round& round, Batch& batch);
+  void sort_places(Reader& reader, std::span<const uint32_t> counts, const Place& place) const;
+  RowCounters copy(Reader& reader, const Batch& batch, std::span<const uint32_t> counts,
+                   const Place& place) const;
+
+  int64_t row_bytes_;
+  RowCopy copy_;
+  Sizes sizes_;
+  int64_t round_bytes_;
+  ScratchFile scratch_;
+  PinnedRows kept_;
+
+  // Used only by the thread that makes rounds, down to the mutex.
+  RowReader reader_;
+  WriteBehind writes_;
+  Vector<WantedRow, Tag::cache> wanted_;
+  MappedBytes range_;                  // Rows of a range.
+  MappedBytes list_;                   // A list of rows, or a part of one.
+  Vector<uint32_t, Tag::cache> next_;  // [ranges], the next index in list_.
+  int64_t next_kept_ = 0;              // First kept row that has not been read; RowSet::kNone after the last.
+  size_t making_ = 1;                  // Index of the round being made in rounds_.
+  int64_t added_ = 0;                  // Number of batches added so far.
+  int64_t used_ = 0;                   // Bytes of the round that are used.
+  int64_t limit_ = 0;                  // Maximum bytes of the round.
+
+  mutable std::mutex mutex_;  // Guards the members below.
+  std::condition_variable_any changed_;
+  std::array<Round, 2> rounds_;  // The round being made is not guarded.
+  std::array<Reader, kReaders> readers_;
+  int64_t ended_ = 0;  // Batches before this one are released.
+  int64_t generation_ = 0;
+  std::exception_ptr error_;
+  std::vector<int64_t> awaited_;  // Batches for which calls of read() wait.
+  RowCounters counters_;
+};
+
+}  // namespace plimsoll
