@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/units.h"
+#include "engine/plan/start_up.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
@@ -41,6 +42,7 @@ void print_reading(const MemoryPlan& plan, const DiskSpeed& disk) {
     table.add({fmt::format("{:.0f} %", 100 * at.share), format_bytes(at.budget), bytes_of(at.read),
                bytes_of(at.written), seconds ? fmt::format("{:.1f}", *seconds) : "-"});
   }
+  if (plan.start_up) fmt::print("{}\n", start_up_in_words(*plan.start_up));
   fmt::print("what memory buys, estimated for this disk (reads {}/s or {} scattered rows/s, writes {}/s)\n{}",
              bytes_of(disk.read), format_count(static_cast<int64_t>(disk.rows)), bytes_of(disk.write),
              table.text());
@@ -58,7 +60,8 @@ Json reading_plan_json(const MemoryPlan& plan, const DiskSpeed& disk) {
                      {"compute_seconds", at.seconds},
                      {"epoch_seconds", seconds ? Json(*seconds) : Json()}});
   }
-  return {{"disk_reads_per_s", disk.read},
+  return {{"start_up", plan.start_up ? start_up_json(*plan.start_up) : Json()},
+          {"disk_reads_per_s", disk.read},
           {"disk_rows_per_s", disk.rows},
           {"disk_writes_per_s", disk.write},
           {"shares", std::move(parts)}};

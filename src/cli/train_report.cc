@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "engine/plan/start_up.h"
 #include "run/run_manifest.h"
 #include "telemetry/table.h"
 
@@ -47,6 +48,7 @@ void print_one(const StageReport& stage, const TrainReport& report, Budget& budg
   fmt::print("{} with {} parameters: best of {} epochs is {}, loss {:.5f}, validation {:.5f}\n",
              report.trained->model, format_count(stage.parameters), fit.epochs.size(), fit.best_epoch,
              best.training_loss, best.validation_loss);
+  if (fit.plan.start_up) fmt::print("{}\n", start_up_in_words(*fit.plan.start_up));
   if (fit.reading) fmt::print("{}\n", reading_in_words(*fit.reading));
   if (fit.device) fmt::print("{}\n", device_in_words(*fit.device));
   fmt::print("{} ({} {}/s in epochs), {} of {} blocks in flight at once, each in {}\n{}\n",
@@ -133,6 +135,7 @@ Json report_json(const TrainReport& report, Budget& budget) {
                   {"planned_peak_bytes", fit.plan.peak},
                   {"planned_heap_bytes", fit.plan.heap},
                   {"cache_bytes", fit.plan.execution.cache_bytes}});
+  if (fit.plan.start_up) summary["start_up"] = start_up_json(*fit.plan.start_up);
   if (fit.reading) summary["reading"] = reading_json(*fit.reading);
   if (fit.device) summary["device"] = device_json(*fit.device);
   if (fit.initial)

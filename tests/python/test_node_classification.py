@@ -92,6 +92,8 @@ def test_a_plan_says_what_memory_buys(bin_dir, recipe, graph):
         assert less["bytes_read"] + less["bytes_written"] >= more["bytes_read"] + more["bytes_written"]
     assert all(part["compute_seconds"] > 0 for part in shares)
     assert reading["disk_rows_per_s"] > 0
+    assert reading["start_up"]["blocks"] > 0
+    assert reading["start_up"]["bytes_read"] > 0
     nodes, features = np.load(graph / "x.npy", mmap_mode="r").shape
     columns = sum(np.load(graph / f"{name}.npy", mmap_mode="r").nbytes for name in ("indptr", "indices")) + 4 * nodes * features
     without = plan["peak_bytes"] - plan["breakdown"].get("cache", 0)

@@ -17,6 +17,7 @@
 #include "engine/fit/trainer_state.h"
 #include "engine/fit/whole_state.h"
 #include "engine/plan/planner.h"
+#include "engine/plan/start_up.h"
 #include "io/file.h"
 #include "nn/mixed_precision.h"
 #include "telemetry/journal.h"
@@ -210,6 +211,7 @@ class Fit {
                      cap == Ledger::kUnlimited ? Json() : Json(cap + options_.run.memory.outside_ledger)},
                     {"planned_bytes", plan_.peak},
                     {"min_budget_bytes", plan_.min_budget},
+                    {"start_up", plan_.start_up ? start_up_json(*plan_.start_up) : Json()},
                     {"device", device_ ? device_json(device_->use(*plan_.device)) : Json()}});
   }
 

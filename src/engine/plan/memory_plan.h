@@ -64,6 +64,7 @@ struct MemoryPlan {
     double pieces = 0;  ///< Same meaning as in ReadingCost.
   };
   std::vector<Reading> reading;
+  std::optional<StartUpCost> start_up;  ///< What it took to learn the sizes of all blocks.
   int ranks = 1;
   int64_t parameter_bytes = 0;  ///< Bytes of all parameters; set if there are several ranks.
   int64_t bytes_sent = 0;       ///< Bytes that a rank sends to others in a step, without losses and the norm.

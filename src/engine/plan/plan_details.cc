@@ -96,6 +96,7 @@ void find_too_large(MemoryPlan& plan, const PlanInput& input, const AllWork& wor
 // Adds the cost of reading for several shares of the data. `mean` is the mean range divided by the largest,
 // whose time is known.
 void add_reading(MemoryPlan& plan, const PlanInput& input, double mean) {
+  plan.start_up = input.source->start_up_cost();
   constexpr double kForward = 1.0 / 3;  // Approximate share of the forward pass in a step.
   const int64_t max = input.source->max_cache_bytes();
   const auto all = input.source->reading_cost(max);

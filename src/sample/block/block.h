@@ -121,6 +121,14 @@ struct ReadingCost {
   int64_t validating = 0;  ///< Number of validation graphs.
 };
 
+/// What it took to compute the shapes of all graphs, if that is work: to sample them.
+struct StartUpCost {
+  int64_t graphs = 0;
+  double seconds = 0;
+  int64_t bytes_read = 0;
+  int64_t bytes_written = 0;
+};
+
 /// Source of blocks: graphs by index, 0 .. graphs()-1. Any number of threads may call it at once.
 class BlockSource {
  public:
@@ -141,6 +149,9 @@ class BlockSource {
   /// Computes the shape of every graph, by index, on `threads` threads. Errors: InputError for counts or
   /// labels beyond 32 bits.
   virtual Vector<GraphShape, Tag::columns> shapes(int threads) const;
+
+  /// Returns the cost of the last call of shapes(); nothing if the source does not count it.
+  virtual std::optional<StartUpCost> start_up_cost() const { return std::nullopt; }
 
   /// For sources of samples: shapes of the parts within 0 .. hops-1 hops of a graph's seeds, without labels.
   /// [graphs(), hops], computed by shapes() and valid until its next call.

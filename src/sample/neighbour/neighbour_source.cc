@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -10,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/seconds.h"
 #include "base/workers.h"
 #include "memory/c_heap.h"
 #include "memory/ledger.h"
@@ -181,6 +183,8 @@ int64_t NeighbourSource::sample_file_bytes(int64_t of_block, int64_t room) const
 }
 
 Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
+  const auto start = std::chrono::steady_clock::now();
+  const RowCounters before = counters_of_sampling();
   Vector<GraphShape, Tag::columns> shapes(static_cast<size_t>(graphs()));
   uses_.assign(static_cast<size_t>(graph_.nodes()), 0);
   if (options_.row_places) host_uses_.resize(uses_.size());
@@ -199,7 +203,20 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   sample_.choose_rows(left_out());
   if (sample_.some_rows) sample_.some_rows->reserve(sample_.batch.node.capacity());
   overhead_ = Charge(Tag::blocks, kSampleOverhead + sample_.bytes());
+  const RowCounters after = counters_of_sampling();
+  start_up_ = {graphs(), seconds_since(start), after.bytes_read - before.bytes_read,
+               after.bytes_written - before.bytes_written};
   return shapes;
+}
+
+// Bytes of lists, of streams, and of samples that are stored, so far.
+RowCounters NeighbourSource::counters_of_sampling() const {
+  RowCounters counters = earlier_counters_;
+  const TopologyCounters edges = topology_.counters();
+  for (const PageCounters& column : {edges.lists, edges.neighbours, edges.weights, edges.features})
+    counters.bytes_read += column.bytes_read;
+  if (kept_) counters.bytes_written += kept_->bytes_written();
+  return counters;
 }
 
 void NeighbourSource::read(std::span<const int64_t> graphs, GraphBlock& block) const {
