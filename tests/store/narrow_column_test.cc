@@ -126,14 +126,15 @@ TEST_F(NarrowColumnTest, AManifestThatSaysSomethingElseIsRefused) {
              manifest["narrow"] = {{"x", nullptr}};
            },
            [](Json& manifest) { manifest["narrow"] = 7; },
+           [](Json& manifest) { manifest["format_version"] = 3; },
            [](Json& manifest) { manifest["format_version"] = 1; }}) {
     write({0, 1, 2, 3, 4, 0.5F}, "auto");
     change_manifest(change);
     EXPECT_THAT(error_text<InputError>([&] { GraphView{folder_}; }), HasSubstr("damaged"));
   }
   write({0, 1, 2, 3, 4, 0.5F}, "auto");
-  change_manifest([](Json& manifest) { manifest["format_version"] = 3; });
-  EXPECT_THAT(error_text<InputError>([&] { GraphView{folder_}; }), HasSubstr("which reads 1 to 2"));
+  change_manifest([](Json& manifest) { manifest["format_version"] = 4; });
+  EXPECT_THAT(error_text<InputError>([&] { GraphView{folder_}; }), HasSubstr("which reads 1 to 3"));
 }
 
 TEST_F(NarrowColumnTest, TheProofIsVerified) {
