@@ -128,9 +128,10 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
                    "Value of node features that are empty, NA or NaN; default: refuse them")
       ->type_name("NUMBER");
   group
-      ->add_option("--features", nodes.feature_array,
-                   "Read node features from .npy or .npz, numbers [V, F], or with --dtype and --shape from a "
-                   "file without a header")
+      ->add_option(
+          "--features", nodes.feature_array,
+          "Read node features from .npy or .npz, numbers [V, F]; from a text, a node a line; or with "
+          "--dtype and --shape from a file without a header")
       ->type_name("FILE");
   group->add_flag("--link", nodes.link,
                   "Link --features into the graph instead of copying them; the file must then not change");
@@ -152,7 +153,8 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
       ->capture_default_str();
   group
       ->add_option("--labels", nodes.label_array,
-                   "Read classes from .npy or .npz: whole numbers [V], -1 or NaN unlabelled")
+                   "Read classes from .npy or .npz: whole numbers [V], -1 or NaN unlabelled; or from a text, "
+                   "one a line")
       ->type_name("FILE");
   for (size_t split = 0; split < kGraphSplits.size(); ++split)
     group

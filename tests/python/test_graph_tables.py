@@ -277,3 +277,71 @@ def test_limits_of_the_shell_leave_room_for_threads(bin_dir, line, tmp_path, lim
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True,
                           env={"PLIMSOLL": bin_dir / "plimsoll", "OUT": tmp_path / "out", "PATH": "/bin"})
     assert done.returncode == 0, done.stderr
+
+
+def pack(path, rows):
+    """Writes rows as OGB does: CSV in gzip, without a header."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savetxt(path, rows, fmt="%s", delimiter=",")
+    return path
+
+
+def test_a_folder_of_ogb_is_read_as_it_is(ingest, tmp_path):
+    """The layout of ogbn-arxiv; with OGB and pandas installed, its own reader is asked too."""
+    dice = np.random.default_rng(2)
+    edges, x, y = dice.integers(0, 20, (50, 2)), dice.random((20, 4)).astype(np.float32), dice.integers(0, 5, (20, 1))
+    raw, split = tmp_path / "ogbn_arxiv" / "raw", tmp_path / "ogbn_arxiv" / "split" / "time"
+    pack(raw / "edge.csv.gz", edges)
+    pack(raw / "node-feat.csv.gz", x)
+    pack(raw / "node-label.csv.gz", y)
+    pack(raw / "num-node-list.csv.gz", [20])
+    pack(raw / "num-edge-list.csv.gz", [50])
+    parts = np.split(dice.permutation(20), [10, 15])
+    files = [pack(split / f"{name}.csv.gz", ids) for name, ids in zip(("train", "valid", "test"), parts, strict=True)]
+    _, columns, error = ingest("--edges", raw / "edge.csv.gz", "--features", raw / "node-feat.csv.gz", "--labels",
+                               raw / "node-label.csv.gz", "--train", files[0], "--valid", files[1], "--test", files[2])
+    assert error == ""
+    assert edges_of(columns) == sorted(map(tuple, edges.tolist()))
+    np.testing.assert_array_equal(columns["x"], x)
+    np.testing.assert_array_equal(columns["y"], y.ravel())
+    for name, ids in zip(("train", "valid", "test"), parts, strict=True):
+        assert columns[f"{name}_idx"].tolist() == sorted(ids)
+    try:
+        from ogb.io.read_graph_raw import read_csv_graph_raw
+    except ImportError:
+        return
+    (graph,) = read_csv_graph_raw(str(raw))
+    assert edges_of(columns) == sorted(map(tuple, graph["edge_index"].T.tolist()))
+    np.testing.assert_array_equal(columns["x"], graph["node_feat"])
+
+
+def test_folders_of_igb_and_mag240m_are_read_as_they_are(ingest, tmp_path):
+    """The layouts of IGB (edges [E, 2], f32) and MAG240M (edges [2, E], f16, labels with NaN)."""
+    dice = np.random.default_rng(3)
+    edges, x = dice.integers(0, 20, (50, 2)), dice.integers(0, 50, (20, 8))
+    labels = np.where(np.arange(20) % 3 > 0, dice.integers(0, 4, 20), np.nan).astype(np.float32)
+    for cites, dtype, label in (("paper__cites__paper", np.float32, "node_label_19.npy"),
+                                ("paper___cites___paper", np.float16, "node_label.npy")):
+        folder = tmp_path / cites / "processed"
+        (folder / "paper").mkdir(parents=True)
+        (folder / cites).mkdir()
+        np.save(folder / cites / "edge_index.npy", edges.T if dtype == np.float16 else edges)
+        np.save(folder / "paper" / "node_feat.npy", x.astype(dtype))
+        np.save(folder / "paper" / label, labels)
+        _, columns, _ = ingest("--edges", folder / cites / "edge_index.npy", "--features", folder / "paper" / "node_feat.npy",
+                               "--link", "--labels", folder / "paper" / label)
+        assert edges_of(columns) == sorted(map(tuple, edges.tolist()))
+        np.testing.assert_array_equal(columns["x"], x.astype(dtype))
+        np.testing.assert_array_equal(columns["y"], np.nan_to_num(labels, nan=-1))
+
+
+def test_texts_of_features_and_labels_that_do_not_fit_are_refused(ingest, line, tmp_path):
+    for text, found in (("1,2\n3\n5,6\n", "x.csv:2:1: found '3', expected 2 fields"), ("1\n2\n", "x.csv:3:"),
+                        ("1\n\n3\n", "blank line"), ("1\nx\n3\n", "x.csv:2:1: found 'x'"), ("1\nNA\n3\n", "--missing")):
+        error = ingest(*line, "--node-count", 3, "--features", write(tmp_path / "x.csv", text), code=3)
+        assert found in error or (found == "x.csv:3:" and "has 2 rows, expected 3" in error)
+    assert "a class" in ingest(*line, "--labels", write(tmp_path / "y.csv", "0\nred\n1\n"), code=3)
+    assert "has 2 fields a line" in ingest(*line, "--labels", write(tmp_path / "y.csv", "0,1\n"), code=3)
+    x, y = write(tmp_path / "x.csv", "1\nNA\n3\n"), write(tmp_path / "y.csv", "1\nnan\n0\n")
+    _, columns, _ = ingest(*line, "--features", x, "--labels", y, "--missing", 9)
+    assert columns["x"].ravel().tolist() == [1, 9, 3] and columns["y"].tolist() == [1, -1, 0]

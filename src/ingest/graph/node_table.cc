@@ -65,7 +65,7 @@ std::vector<std::filesystem::path> NodeTable::files() const {
 
 std::vector<std::string> NodeTable::notes() const {
   std::vector<std::string> notes;
-  if (!options_.feature_array.empty()) note_rounding(features_, notes);
+  if (!options_.feature_array.empty() && !text_features_) note_rounding(features_, notes);
   return notes;
 }
 
@@ -135,31 +135,49 @@ void NodeTable::require_linkable() const {
 
 void NodeTable::open_arrays() {
   if (options_.link) require_linkable();
-  const auto require_rows = [&](const NumberArray& array, const std::filesystem::path& path) {
-    const int64_t found = array.rows();
-    if (rows_ >= 0 && found != rows_)
-      throw InputError(fmt::format("{}: has {} rows, expected {}, one for each node; make it again",
-                                   path.string(), found, rows_));
-    rows_ = found;
-  };
-  if (!options_.feature_array.empty()) {
-    if (!options_.features.empty())
-      throw UsageError("give node features as columns of the table or as an array, not both");
-    features_ = NumberArray(options_.feature_array, options_.feature_layout);
-    if (features_.shape().size() != 2 || features_.columns() == 0)
-      throw InputError(options_.feature_array.string() + ": expected two axes, [V, F]");
-    require_rows(features_, options_.feature_array);
-    names_.add_numbers(features_.columns(), options_.feature_array.string());
+  if (!options_.feature_array.empty()) open_features();
+  if (!options_.label_array.empty()) open_labels();
+}
+
+void NodeTable::require_rows(int64_t rows, const std::filesystem::path& path) {
+  if (rows_ >= 0 && rows != rows_)
+    throw InputError(fmt::format("{}: has {} rows, expected {}, one for each node; make it again",
+                                 path.string(), rows, rows_));
+  rows_ = rows;
+}
+
+void NodeTable::open_features() {
+  const std::filesystem::path& path = options_.feature_array;
+  if (!options_.features.empty())
+    throw UsageError("give node features as columns of the table or as an array, not both");
+  text_features_ = !names_array(path) && options_.feature_layout.dtype.empty();
+  if (text_features_) {
+    names_.add_numbers(static_cast<int64_t>(TextRows(path).columns()), path.string());
+    return;
   }
-  if (!options_.label_array.empty()) {
-    if (!options_.label.empty())
-      throw UsageError("give labels as a column of the table or as an array, not both");
-    labels_ = NumberArray(options_.label_array);
-    if (labels_.shape().empty() || labels_.shape().size() > 2 || labels_.columns() != 1)
-      throw InputError(fmt::format("{}: has the shape {}, expected [V] or [V, 1], a label for each node",
-                                   options_.label_array.string(), fmt::join(labels_.shape(), " x ")));
-    require_rows(labels_, options_.label_array);
+  features_ = NumberArray(path, options_.feature_layout);
+  if (features_.shape().size() != 2 || features_.columns() == 0)
+    throw InputError(path.string() + ": expected two axes, [V, F]");
+  require_rows(features_.rows(), path);
+  names_.add_numbers(features_.columns(), path.string());
+}
+
+void NodeTable::open_labels() {
+  const std::filesystem::path& path = options_.label_array;
+  if (!options_.label.empty())
+    throw UsageError("give labels as a column of the table or as an array, not both");
+  text_labels_ = !names_array(path);
+  if (text_labels_) {
+    if (const size_t columns = TextRows(path).columns(); columns != 1)
+      throw InputError(fmt::format("{}: has {} fields a line, expected one, a label for each node",
+                                   path.string(), columns));
+    return;
   }
+  labels_ = NumberArray(path);
+  if (labels_.shape().empty() || labels_.shape().size() > 2 || labels_.columns() != 1)
+    throw InputError(fmt::format("{}: has the shape {}, expected [V] or [V, 1], a label for each node",
+                                 path.string(), fmt::join(labels_.shape(), " x ")));
+  require_rows(labels_.rows(), path);
 }
 
 bool NodeTable::is_unlabelled(std::string_view label) const {
@@ -204,7 +222,26 @@ void NodeTable::scan(const std::function<void(std::string_view, const LineReader
     rows_ = rows;
     number_classes();
   }
-  for (int64_t r = 0; r < (options_.label_array.empty() ? 0 : rows_); ++r) {
+  scan_text_arrays();
+  if (!options_.label_array.empty() && !text_labels_) scan_labels();
+}
+
+// Counts the rows of texts, and the classes of one of labels.
+void NodeTable::scan_text_arrays() {
+  for (const bool labels : {false, true}) {
+    if (!(labels ? text_labels_ : text_features_)) continue;
+    const std::filesystem::path& path = labels ? options_.label_array : options_.feature_array;
+    TextRows text(path);
+    int64_t rows = 0;
+    for (; text.next(); ++rows)
+      if (labels) classes_ = std::max(classes_, text_label(text) + 1);
+    require_rows(rows, path);
+  }
+}
+
+// Counts the classes of an array of labels.
+void NodeTable::scan_labels() {
+  for (int64_t r = 0; r < rows_; ++r) {
     const int64_t label = label_at(r);
     if (label < -1 || label >= int64_t{1} << 32)
       throw InputError(fmt::format("{}: row {}: found {}, expected a class from 0, or -1 for none",
@@ -251,6 +288,9 @@ void NodeTable::number_classes() {
 void NodeTable::read(const std::function<void(const Row&)>& take) const {
   std::optional<LineReader> lines;
   if (has_ids()) lines.emplace(InputStream::open(options_.table), options_.table.string());
+  std::optional<TextRows> features, labels;
+  if (text_features_) features.emplace(options_.feature_array);
+  if (text_labels_) labels.emplace(options_.label_array);
   std::vector<std::string_view> fields;
   Row row;
   for (int64_t r = 0; r < rows_; ++r) {
@@ -259,6 +299,8 @@ void NodeTable::read(const std::function<void(const Row&)>& take) const {
     row.split = -1;
     if (lines) read_text_row(*lines, fields, row);
     read_array_row(r, row);
+    if (features) read_text_features(*features, row);
+    if (labels && labels->next()) row.y = text_label(*labels);
     take(row);
   }
 }
@@ -282,27 +324,41 @@ void NodeTable::read_text_row(LineReader& lines, std::vector<std::string_view>& 
   row.split = found->second;
 }
 
+// Returns a feature, or the value that stands for a missing one.
+float NodeTable::feature(std::string_view word, const LineReader& at) const {
+  if (!is_missing(word)) return at.real(word, "a feature of the node");
+  if (!options_.missing)
+    at.refuse(word,
+              "a feature of the node, a finite number of single precision; --missing NUMBER is the value of "
+              "features that are empty, NA or NaN");
+  return *options_.missing;
+}
+
+void NodeTable::read_text_features(TextRows& rows, Row& row) const {
+  if (!rows.next()) rows.at().refuse_end("as many rows as when it was read before");
+  for (size_t column = 0; column < names_.size(); ++column)
+    row.x.push_back(feature(rows.field(column), rows.at()));
+}
+
+// Returns the label of a row of a text, -1 for none.
+int64_t NodeTable::text_label(const TextRows& rows) const {
+  const std::string_view label = rows.field(0);
+  if (is_missing(label) || is_unlabelled(label)) return -1;
+  return rows.at().whole(label, 0, (int64_t{1} << 32) - 1, "a class");
+}
+
 void NodeTable::read_features(const LineReader& lines, const std::vector<std::string_view>& fields,
                               Row& row) const {
-  const auto number = [&](std::string_view word) {
-    if (!is_missing(word)) return lines.real(word, "a feature of the node");
-    if (!options_.missing)
-      lines.refuse(
-          word,
-          "a feature of the node, a finite number of single precision; --missing NUMBER is the value "
-          "of features that are empty, NA or NaN");
-    return *options_.missing;
-  };
   for (size_t i = 0; i < columns_.features.size(); ++i) {
     const std::string_view field = fields[columns_.features[i]];
     const size_t before = row.x.size();
     for_each_word(field, [&](std::string_view word) {
       if (row.x.size() == names_.size())
         lines.refuse(word, fmt::format("{} features of the node, as in the first row", names_.size()));
-      row.x.push_back(number(word));
+      row.x.push_back(feature(word, lines));
     });
     const size_t width = columns_.widths[i];
-    if (row.x.size() == before && width > 0) row.x.resize(before + width, number(field));
+    if (row.x.size() == before && width > 0) row.x.resize(before + width, feature(field, lines));
     if (row.x.size() != before + width)
       lines.refuse(field, fmt::format("{} features of the node in this column, as in the first row; found {}",
                                       width, row.x.size() - before));
@@ -310,7 +366,7 @@ void NodeTable::read_features(const LineReader& lines, const std::vector<std::st
 }
 
 void NodeTable::read_array_row(int64_t r, Row& row) const {
-  if (!options_.feature_array.empty() && !options_.link) {
+  if (!options_.feature_array.empty() && !text_features_ && !options_.link) {
     row.x.resize(names_.size());
     features_.copy_row(r, row.x);
     if (options_.missing)
@@ -325,7 +381,7 @@ void NodeTable::read_array_row(int64_t r, Row& row) const {
           options_.feature_array.string(), r, odd - row.x.begin(), *odd,
           std::isnan(*odd) ? ", or give --missing NUMBER" : ""));
   }
-  if (!options_.label_array.empty()) row.y = label_at(r);
+  if (!options_.label_array.empty() && !text_labels_) row.y = label_at(r);
 }
 
 // Returns the label of a row of the array, -1 for NaN.

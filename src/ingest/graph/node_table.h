@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ingest/graph/feature_names.h"
+#include "ingest/graph/text_rows.h"
 #include "ingest/text/delimited.h"
 #include "ingest/text/line_reader.h"
 #include "io/number_array.h"
@@ -28,11 +29,13 @@ struct NodeTableOptions {
   std::vector<std::string> features = {};
   /// Value of features that are empty, NA or NaN; nullopt: these are refused.
   std::optional<float> missing = std::nullopt;
-  std::string unlabelled = {};               ///< Additional label that means none, like empty fields and -1.
-  std::filesystem::path feature_array = {};  ///< Numbers [V, F] (number_array.h).
-  RawArray feature_layout = {};              ///< Type and shape of feature_array if it has no header.
-  bool link = false;                         ///< Features are linked, not read as rows.
-  std::filesystem::path label_array = {};    ///< Whole numbers [V] or [V, 1], -1 or NaN for unlabelled.
+  std::string unlabelled = {};  ///< Additional label that means none, like empty fields and -1.
+  /// Numbers [V, F] (number_array.h), or a text of as many rows and fields without a header.
+  std::filesystem::path feature_array = {};
+  RawArray feature_layout = {};  ///< Type and shape of feature_array if it has no header.
+  bool link = false;             ///< Features are linked, not read as rows.
+  /// Whole numbers [V] or [V, 1], -1 or NaN for unlabelled; or a text of one a line.
+  std::filesystem::path label_array = {};
 };
 
 /// Nodes row by row. Not thread-safe. Errors of all functions: InputError with file and line, or row.
@@ -42,10 +45,10 @@ class NodeTable {
   explicit NodeTable(NodeTableOptions options);
 
   /// Whether there is any node data.
-  bool exists() const { return has_ids() || rows_ >= 0; }
+  bool exists() const { return has_ids() || rows_ >= 0 || text_features_ || text_labels_; }
   /// Whether rows have IDs; otherwise row r belongs to node r.
   bool has_ids() const { return !options_.table.empty(); }
-  /// Number of rows; for a text known after scan().
+  /// Number of rows; for texts known after scan().
   int64_t rows() const { return rows_; }
   /// Features per node, F.
   size_t width() const { return names_.size(); }
@@ -91,13 +94,21 @@ class NodeTable {
   bool next_row(LineReader& lines, std::string_view& line) const;
   void read_features(const LineReader& lines, const std::vector<std::string_view>& fields, Row& row) const;
   void open_arrays();
+  void open_features();
+  void open_labels();
+  void require_rows(int64_t rows, const std::filesystem::path& path);
   void require_linkable() const;
+  void scan_text_arrays();
+  void scan_labels();
   void add_label(std::string label);
   void number_classes();
   bool is_unlabelled(std::string_view label) const;
   void cut(std::string_view line, const LineReader& at, std::vector<std::string_view>& fields) const;
   void read_text_row(LineReader& lines, std::vector<std::string_view>& fields, Row& row) const;
   void read_array_row(int64_t r, Row& row) const;
+  void read_text_features(TextRows& rows, Row& row) const;
+  int64_t text_label(const TextRows& rows) const;
+  float feature(std::string_view word, const LineReader& at) const;
   int64_t label_at(int64_t r) const;
 
   NodeTableOptions options_;
@@ -105,6 +116,7 @@ class NodeTable {
   Columns columns_;
   FeatureNames names_;
   NumberArray features_, labels_;
+  bool text_features_ = false, text_labels_ = false;  // These are texts.
   int64_t rows_ = -1;
   int64_t first_line_ = 2;
   Charge charge_{Tag::ingest};  // Memory of the labels and names of classes.
