@@ -199,7 +199,7 @@ void PageCache::read_pages(int64_t first, int64_t count) {
 }
 
 void PageCache::hold(int64_t first, int64_t count) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (holds_all()) {
     if (!loaded_) load();
     return;

@@ -146,9 +146,9 @@ std::span<const uint32_t> WholeBatches::counts_of(const Round& round, int64_t ba
 }
 
 bool WholeBatches::begin_round(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   Round& next = rounds_[1 - making_];
-  if (!changed_.wait(lock, stop, [&] { return next.left == 0; })) return false;
+  if (!changed_.wait(mutex_, stop, [&] { return next.left == 0; })) return false;
   making_ = 1 - making_;
   next.is_ready = false;
   next.batches.clear();
@@ -194,7 +194,7 @@ bool WholeBatches::add(std::span<const int64_t> rows, std::span<const std::byte>
   round.batches.push_back({.at = at, .rows_at = at + list, .next_at = at + list});
   used_ += bytes;
   ++added_;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   counters_.hits += std::ssize(rows) - missed;
   counters_.misses += missed;
   counters_.bytes_useful += missed * row_bytes_;
@@ -217,7 +217,7 @@ bool WholeBatches::write(const std::stop_token& stop) {
     }
   }
   writes_.finish();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   round.is_ready = true;
   round.left = std::ssize(round.batches);
   changed_.notify_all();
@@ -233,7 +233,7 @@ void WholeBatches::read_range(int64_t first, int64_t end) {
   reader_.read(wanted_);
   for (; next_kept_ != RowSet::kNone && next_kept_ < end; next_kept_ = kept_.next(next_kept_ + 1))
     kept_.put(next_kept_, range_.data() + (next_kept_ - first) * row_bytes_);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   counters_.bytes_read += reader_.counts().bytes_read - before;
 }
 
@@ -245,7 +245,7 @@ std::span<const uint32_t> WholeBatches::read_list(const Batch& batch, int64_t co
   const int64_t bytes = to_pages(begin + count * kRow - first_page);
   scratch_.read(first_page, {list_.data(), static_cast<size_t>(bytes)});
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     counters_.bytes_read += bytes;
   }
   return {reinterpret_cast<const uint32_t*>(list_.data() + (begin - first_page)), static_cast<size_t>(count)};
@@ -278,16 +278,16 @@ void WholeBatches::write_range(Batch& batch, int64_t count, int64_t first_row) {
 }
 
 void WholeBatches::fail(std::exception_ptr error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   error_ = std::move(error);
   changed_.notify_all();
 }
 
 void WholeBatches::forget(int64_t generation) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   generation_ = generation;
   changed_.notify_all();
-  changed_.wait(lock, [&] { return std::ranges::all_of(readers_, &Reader::is_free); });
+  changed_.wait(mutex_, [&] { return std::ranges::all_of(readers_, &Reader::is_free); });
   for (Round& round : rounds_) {
     round.is_ready = false;
     round.left = 0;
@@ -324,10 +324,10 @@ void WholeBatches::end_round_before(int64_t batch) {
 
 bool WholeBatches::read(int64_t generation, int64_t batch, const Placing& place) {
   const auto start = std::chrono::steady_clock::now();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   Round* round = nullptr;
   Reader* reader = nullptr;
-  const auto is_decided = [&] {
+  const auto is_decided = [&]() PLIMSOLL_REQUIRES(mutex_) {
     round = nullptr;
     if (error_ || generation_ != generation || batch < ended_) return true;
     round = round_of(batch);
@@ -337,7 +337,7 @@ bool WholeBatches::read(int64_t generation, int64_t batch, const Placing& place)
     return reader != nullptr;
   };
   awaited_.push_back(batch);
-  while (!changed_.wait_for(lock, kBatchPatience, is_decided)) end_round_before(batch);
+  while (!changed_.wait_for(mutex_, kBatchPatience, is_decided)) end_round_before(batch);
   awaited_.erase(std::ranges::find(awaited_, batch));
   if (error_) std::rethrow_exception(error_);
   if (generation_ != generation || round == nullptr) return false;
@@ -414,7 +414,7 @@ RowCounters WholeBatches::copy(Reader& reader, const Batch& batch, std::span<con
 }
 
 RowCounters WholeBatches::counters() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return counters_;
 }
 

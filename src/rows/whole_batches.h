@@ -1,16 +1,15 @@
 #pragma once
 
 #include <array>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 #include <span>
 #include <stop_token>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "io/row_reader.h"
 #include "io/scratch_file.h"
 #include "io/write_behind.h"
@@ -103,9 +102,9 @@ class WholeBatches final : public PackedBatches {
   void read_range(int64_t first, int64_t end);
   void write_range(Batch& batch, int64_t count, int64_t first_row);
   std::span<const uint32_t> read_list(const Batch& batch, int64_t count);
-  Round* round_of(int64_t batch);
-  void end_round_before(int64_t batch);
-  void end(Round& round, Batch& batch);
+  Round* round_of(int64_t batch) PLIMSOLL_REQUIRES(mutex_);
+  void end_round_before(int64_t batch) PLIMSOLL_REQUIRES(mutex_);
+  void end(Round& round, Batch& batch) PLIMSOLL_REQUIRES(mutex_);
   void sort_places(Reader& reader, std::span<const uint32_t> counts, const Place& place) const;
   RowCounters copy(Reader& reader, const Batch& batch, std::span<const uint32_t> counts,
                    const Place& place) const;
@@ -130,15 +129,17 @@ class WholeBatches final : public PackedBatches {
   int64_t used_ = 0;                   // Bytes of the round that are used.
   int64_t limit_ = 0;                  // Maximum bytes of the round.
 
-  mutable std::mutex mutex_;  // Guards the members below.
-  std::condition_variable_any changed_;
-  std::array<Round, 2> rounds_;  // The round being made is not guarded.
+  mutable Mutex mutex_;
+  StoppableConditionVariable changed_;
+  // The mutex guards the round that is read and which readers are free, not the round being made nor the
+  // memory of a reader in use.
+  std::array<Round, 2> rounds_;
   std::array<Reader, kReaders> readers_;
-  int64_t ended_ = 0;  // Batches before this one are released.
-  int64_t generation_ = 0;
-  std::exception_ptr error_;
-  std::vector<int64_t> awaited_;  // Batches for which calls of read() wait.
-  RowCounters counters_;
+  int64_t ended_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // Batches before this one are released.
+  int64_t generation_ PLIMSOLL_GUARDED_BY(mutex_) = 0;
+  std::exception_ptr error_ PLIMSOLL_GUARDED_BY(mutex_);
+  std::vector<int64_t> awaited_ PLIMSOLL_GUARDED_BY(mutex_);  // Batches for which calls of read() wait.
+  RowCounters counters_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 }  // namespace plimsoll

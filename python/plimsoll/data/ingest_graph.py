@@ -49,9 +49,10 @@ def graph(
     - `undirected`: store each edge both ways. `dedup`: keep only the first of edges with the same ends.
       `self_loops`: `keep`, `drop` or `add`.
     - `nodes`: a `NodeTable` with one row per node.
-    - `features`: a .npy or .npz file, numbers [V, F]; with `dtype` ("f32", ...) and `shape` a file without a header.
+    - `features`: a .npy or .npz file, numbers [V, F], or a text without a header with one node per line; with `dtype`
+      ("f32", ...) and `shape` a file without a header.
       `link`: link a .npy file into the graph instead of copying it; the file must then not change.
-      `labels`: a .npy or .npz file, whole numbers [V], -1 or NaN for none.
+      `labels`: a .npy or .npz file, whole numbers [V], -1 or NaN for none, or a text with one per line.
     - `splits`: files of IDs, or masks of bool [V], by split: `{"train": file, "valid": file, "test": file}`, or fewer.
     - `layout`: a `GraphLayout`: IDs, direction, order of nodes and type of features.
     - `force`, `budget`, `threads`: as in `plimsoll.ingest`.

@@ -15,7 +15,7 @@ size_t whole_pages(int64_t bytes) {
 }  // namespace
 
 int64_t ScratchStreams::take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!free_.empty()) {
     const int64_t extent = free_.back();
     free_.pop_back();
@@ -29,7 +29,7 @@ int64_t ScratchStreams::take() {
 }
 
 void ScratchStreams::give_back(int64_t extent) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   free_.push_back(extent);
 }
 

@@ -4,11 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "io/scratch_file.h"
 #include "memory/mapped_bytes.h"
 
@@ -46,9 +46,9 @@ class ScratchStreams {
   const int64_t extent_;
   std::atomic<int64_t> read_ = 0;
   std::atomic<int64_t> written_ = 0;
-  std::mutex mutex_;  // Guards the members below.
-  int64_t end_ = 0;   // End of the extents that were ever taken.
-  std::vector<int64_t> free_;
+  Mutex mutex_;
+  int64_t end_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // End of the extents that were ever taken.
+  std::vector<int64_t> free_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 /// Appends to a stream, which is complete after finish(). Both must outlive this object.
