@@ -105,7 +105,13 @@ void bind_graph_options(nb::module_& module) {
       .def_rw("weight", &EdgeListOptions::weight)
       .def_rw("features", &EdgeListOptions::features)
       .def_rw("header", &EdgeListOptions::header, nb::arg().none())
-      .def_rw("layout", &EdgeListOptions::layout);
+      .def_prop_rw(
+          "layout",
+          [](const EdgeListOptions& self) { return self.layout ? std::string(word_of(*self.layout)) : ""; },
+          [](EdgeListOptions& self, const std::string& word) {
+            self.layout.reset();
+            if (!word.empty()) self.layout = parse_word<EdgeArrayLayout>(word, "layout");
+          });
   def_word(edges, "comments", &EdgeListOptions::comments);
   nb::class_<NodeTableOptions>(module, "NodeTableOptions")
       .def_rw("table", &NodeTableOptions::table)

@@ -96,6 +96,46 @@ void add_yes_or_no(CLI::App& app, const char* name, std::optional<bool>& choice,
       ->type_name("yes|no");
 }
 
+void add_node_arrays(CLI::App& group, GraphIngestOptions& options) {
+  NodeTableOptions& nodes = options.nodes;
+  group
+      .add_option("--features", nodes.feature_array,
+                  "Read node features from .npy or .npz, numbers [V, F]; from a text, a node a line; or with "
+                  "--dtype and --shape from a file without a header")
+      ->type_name("FILE");
+  group.add_flag("--link", nodes.link,
+                 "Link --features into the graph instead of copying them; the file must then not change");
+  CLI::Option* const dtype = group
+                                 .add_option("--dtype", nodes.feature_layout.dtype,
+                                             "Type of the numbers in --features: f32, f16, ...")
+                                 ->type_name("TYPE");
+  CLI::Option* const shape =
+      group.add_option("--shape", nodes.feature_layout.shape, "Shape of --features: nodes and features")
+          ->delimiter(',')
+          ->type_name("V,F");
+  dtype->needs(shape);
+  shape->needs(dtype);
+  group
+      .add_option("--features-dtype", options.features_dtype,
+                  "Type to store features in: auto (the fewest bits that keep every value), f32, or rounded "
+                  "to f16, bf16 or i8")
+      ->check(CLI::IsMember({"auto", "f32", "f16", "bf16", "i8"}))
+      ->capture_default_str();
+  group
+      .add_option("--labels", nodes.label_array,
+                  "Read classes from .npy or .npz: whole numbers [V], -1 or NaN unlabelled; or from a text, "
+                  "one a line")
+      ->type_name("FILE");
+  for (size_t split = 0; split < kGraphSplits.size(); ++split)
+    group
+        .add_option(
+            fmt::format("--{}", kGraphSplits[split]), options.splits[split],
+            fmt::format(
+                "Read IDs of the {} split from a text, one per line, or .npy or .npz; or a mask of bool",
+                kGraphSplits[split]))
+        ->type_name("FILE");
+}
+
 void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
   NodeTableOptions& nodes = options.nodes;
   CLI::App* group = graph.add_option_group("nodes", "Data of nodes");
@@ -127,46 +167,33 @@ void add_node_options(CLI::App& graph, GraphIngestOptions& options) {
       ->add_option("--missing", nodes.missing,
                    "Value of node features that are empty, NA or NaN; default: refuse them")
       ->type_name("NUMBER");
-  group
-      ->add_option(
-          "--features", nodes.feature_array,
-          "Read node features from .npy or .npz, numbers [V, F]; from a text, a node a line; or with "
-          "--dtype and --shape from a file without a header")
-      ->type_name("FILE");
-  group->add_flag("--link", nodes.link,
-                  "Link --features into the graph instead of copying them; the file must then not change");
-  CLI::Option* const dtype = group
-                                 ->add_option("--dtype", nodes.feature_layout.dtype,
-                                              "Type of the numbers in --features: f32, f16, ...")
-                                 ->type_name("TYPE");
-  CLI::Option* const shape =
-      group->add_option("--shape", nodes.feature_layout.shape, "Shape of --features: nodes and features")
-          ->delimiter(',')
-          ->type_name("V,F");
-  dtype->needs(shape);
-  shape->needs(dtype);
-  group
-      ->add_option("--features-dtype", options.features_dtype,
-                   "Type to store features in: auto (the fewest bits that keep every value), f32, or rounded "
-                   "to f16, bf16 or i8")
-      ->check(CLI::IsMember({"auto", "f32", "f16", "bf16", "i8"}))
-      ->capture_default_str();
-  group
-      ->add_option("--labels", nodes.label_array,
-                   "Read classes from .npy or .npz: whole numbers [V], -1 or NaN unlabelled; or from a text, "
-                   "one a line")
-      ->type_name("FILE");
-  for (size_t split = 0; split < kGraphSplits.size(); ++split)
-    group
-        ->add_option(
-            fmt::format("--{}", kGraphSplits[split]), options.splits[split],
-            fmt::format(
-                "Read IDs of the {} split from a text, one per line, or .npy or .npz; or a mask of bool",
-                kGraphSplits[split]))
-        ->type_name("FILE");
+  add_node_arrays(*group, options);
   group->add_option("--node-count", options.node_count, "Number of nodes; all IDs are below it")
       ->check(at_least(1))
       ->type_name("V");
+}
+
+void add_edge_options(CLI::App& graph, EdgeListOptions& edges) {
+  graph
+      .add_option("--edges", edges.files,
+                  "Read edges from texts (fields between tabs, commas, semicolons, bars or blanks), plain, "
+                  "zstd or gzip, from MatrixMarket files, or from .npy arrays")
+      ->required()
+      ->type_name("FILE...");
+  graph.add_option("--source", edges.source, "Column of sources: a name, or a number from 0")
+      ->type_name("COLUMN")
+      ->capture_default_str();
+  graph.add_option("--target", edges.target, "Column of targets")->type_name("COLUMN")->capture_default_str();
+  graph.add_option("--weight", edges.weight, "Column of weights, or a .npy file")->type_name("COLUMN");
+  graph.add_option("--edge-features", edges.features, "Columns of edge features, or a .npy file")
+      ->delimiter(',')
+      ->type_name("COLUMN,...");
+  add_yes_or_no(graph, "--header", edges.header,
+                "Whether the first line names columns; default: detected from its contents");
+  add_word_option(graph, "--comments", edges.comments,
+                  "Skip lines that begin with # or %: leading, those before the first edge; all; or none");
+  add_word_option(graph, "--layout", edges.layout,
+                  "Layout of an array of edges: rows, [E, 2], or columns, [2, E]; default: by its shape");
 }
 
 }  // namespace
@@ -175,31 +202,8 @@ void add_ingest_graph(CLI::App& ingest) {
   auto options = std::make_shared<IngestGraphVerbOptions>();
   GraphIngestOptions& made = options->graph;
   CLI::App* graph = ingest.add_subcommand("graph", "Read one giant graph from lists of edges");
-  graph
-      ->add_option("--edges", made.edges.files,
-                   "Read edges from texts (fields between tabs, commas, semicolons, bars or blanks), plain, "
-                   "zstd or gzip, from MatrixMarket files, or from .npy arrays")
-      ->required()
-      ->type_name("FILE...");
+  add_edge_options(*graph, made.edges);
   graph->add_option("--out", made.out, "Write the graph to this folder")->required()->type_name("DIR");
-  graph->add_option("--source", made.edges.source, "Column of sources: a name, or a number from 0")
-      ->type_name("COLUMN")
-      ->capture_default_str();
-  graph->add_option("--target", made.edges.target, "Column of targets")
-      ->type_name("COLUMN")
-      ->capture_default_str();
-  graph->add_option("--weight", made.edges.weight, "Column of weights, or a .npy file")->type_name("COLUMN");
-  graph->add_option("--edge-features", made.edges.features, "Columns of edge features, or a .npy file")
-      ->delimiter(',')
-      ->type_name("COLUMN,...");
-  add_yes_or_no(*graph, "--header", made.edges.header,
-                "Whether the first line names columns; default: detected from its contents");
-  add_word_option(*graph, "--comments", made.edges.comments,
-                  "Skip lines that begin with # or %: leading, those before the first edge; all; or none");
-  graph
-      ->add_option("--layout", made.edges.layout,
-                   "Layout of an array of edges: rows, [E, 2], or columns, [2, E]; default: by its shape")
-      ->check(words({"rows", "columns"}));
   add_word_option(*graph, "--ids", made.ids,
                   "Kind of IDs: dense (0 .. V-1), sparse (any numbers), text, or auto");
   add_word_option(*graph, "--direction", made.direction,

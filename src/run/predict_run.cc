@@ -24,7 +24,7 @@ int64_t rehearse(PredictionRequest request, Rehearsal& rehearsal) {
 int64_t predict_run(PredictionRequest request) {
   const std::filesystem::path copy = nearest_copy(request.data);
   require_free(request.out, request.force, {request.data, copy, request.folder.root});
-  if (!request.nodes.empty() && kind_of(request.data) != "graph")
+  if (!request.nodes.empty() && kind_of(request.data) != kGraphKind)
     throw UsageError(fmt::format("--nodes is for one giant graph, and {} is a {}; leave --nodes out",
                                  request.data.string(), kind_of(request.data)));
   request.data = copy;

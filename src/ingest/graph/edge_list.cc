@@ -52,7 +52,7 @@ struct ArrayPair {
   int64_t edges = 0;
   bool rows = true;  // An edge is a row of `first`, or a column; without a `second`.
 
-  ArrayPair(const std::vector<fs::path>& paths, const std::string& layout) : first(paths[0]) {
+  ArrayPair(const std::vector<fs::path>& paths, std::optional<EdgeArrayLayout> layout) : first(paths[0]) {
     const std::vector<int64_t>& shape = first.shape();
     if (paths.size() == 2) {
       second.emplace(paths[1]);
@@ -62,8 +62,8 @@ struct ArrayPair {
                                      Json(second->shape()).dump(), paths[0].string(), Json(shape).dump()));
       return;
     }
-    const bool may_be_rows = shape.size() == 2 && shape[1] == 2 && layout != "columns";
-    const bool may_be_columns = shape.size() == 2 && shape[0] == 2 && layout != "rows";
+    const bool may_be_rows = shape.size() == 2 && shape[1] == 2 && layout != EdgeArrayLayout::columns;
+    const bool may_be_columns = shape.size() == 2 && shape[0] == 2 && layout != EdgeArrayLayout::rows;
     if (may_be_rows && may_be_columns)
       throw UsageError(paths[0].string() +
                        ": has the shape [2,2]: say whether an edge is a row (--layout rows) or a column "
@@ -71,9 +71,9 @@ struct ArrayPair {
     if (!may_be_rows && !may_be_columns)
       throw InputError(fmt::format("{}: has the shape {}, expected {}, or two arrays of [E]",
                                    paths[0].string(), Json(shape).dump(),
-                                   layout == "rows"      ? "[E, 2], as --layout says"
-                                   : layout == "columns" ? "[2, E], as --layout says"
-                                                         : "[E, 2] or [2, E]"));
+                                   layout == EdgeArrayLayout::rows      ? "[E, 2], as --layout says"
+                                   : layout == EdgeArrayLayout::columns ? "[2, E], as --layout says"
+                                                                        : "[E, 2] or [2, E]"));
     rows = may_be_rows;
     edges = rows ? shape[0] : shape[1];
   }

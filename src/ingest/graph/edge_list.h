@@ -9,12 +9,18 @@
 #include <string_view>
 #include <vector>
 
+#include "base/words.h"
 #include "ingest/graph/feature_names.h"
 #include "ingest/graph/matrix_market.h"
 #include "ingest/text/delimited.h"
 #include "memory/vector.h"
 
 namespace plimsoll {
+
+/// The layout of an array of edges with two axes: rows for [E, 2], columns for [2, E].
+enum class EdgeArrayLayout : uint8_t { rows, columns };
+template <>
+inline constexpr auto kWords<EdgeArrayLayout> = std::to_array<std::string_view>({"rows", "columns"});
 
 /// Roles of the columns of edge files.
 struct EdgeListOptions {
@@ -26,8 +32,7 @@ struct EdgeListOptions {
   /// Whether texts have a header; nullopt: detected from their contents.
   std::optional<bool> header = std::nullopt;
   Comments comments = Comments::leading;
-  /// Layout of an array with two axes: "rows" for [E, 2], "columns" for [2, E]; empty: by its shape.
-  std::string layout = {};
+  std::optional<EdgeArrayLayout> layout = {};  ///< Unset: by the shape of the array.
 };
 
 /// Edges that were read: n edges with W values each.

@@ -358,7 +358,7 @@ void GraphBuild::write_rows() {
 GraphIngestResult GraphBuild::run(const Json& provenance) {
   for (const Json& source : provenance.at("sources"))
     result_.source_bytes += source.at("bytes").get<int64_t>();
-  if (options_.nodes.link && (!in_order() || options_.features_dtype != "auto"))
+  if (options_.nodes.link && (!in_order() || StoredAs::parse(options_.features_dtype).type))
     throw UsageError(
         "--link: keeps the rows and type of --features, which need --order none, --features-dtype auto and "
         "IDs "

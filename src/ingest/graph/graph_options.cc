@@ -42,7 +42,7 @@ Json to_json(const GraphIngestOptions& options, const Shown& shown) {
   // Options that came later are listed only if they are used, so that older data sets are still the same.
   if (edges.header == false) json["header"] = "no";
   if (edges.comments != Comments::leading) json["comments"] = edges.comments;
-  if (!edges.layout.empty()) json["layout"] = edges.layout;
+  if (edges.layout) json["layout"] = *edges.layout;
   if (nodes.header) json["nodes_header"] = *nodes.header;
   if (!nodes.feature_layout.dtype.empty())
     json["feature_layout"] = {{"dtype", nodes.feature_layout.dtype}, {"shape", nodes.feature_layout.shape}};
@@ -97,7 +97,8 @@ GraphIngestOptions read_graph_inputs(const Json& inputs) {
   read("edge_features", edges.features);
   edges.header = read_header(inputs.at("header"));
   edges.comments = parse_word<Comments>(inputs.value("comments", "leading"), "comments");
-  edges.layout = inputs.value("layout", "");
+  if (inputs.contains("layout"))
+    edges.layout = parse_word<EdgeArrayLayout>(inputs.at("layout").get<std::string>(), "layout");
   NodeTableOptions& nodes = options.nodes;
   read_path("nodes", nodes.table);
   read("id", nodes.id);

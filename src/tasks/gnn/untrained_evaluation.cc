@@ -25,7 +25,7 @@ int64_t classes_of(const GraphView& graph) {
 
 bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsal& rehearsal,
                         const EvaluateGiantGraph& evaluate) {
-  if (kind_of(request.data) != "graph") return false;
+  if (kind_of(request.data) != kGraphKind) return false;
   const TrainingData data(request.data, request.recipe, {.seeds = false});
   const NeighbourSource& giant = *data.neighbours();
   const int64_t outputs = task.head == GnnHead::pairs ? request.recipe.gnn.hidden : classes_of(giant.graph());
@@ -34,10 +34,7 @@ bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsa
                                       static_cast<uint64_t>(request.recipe.seed));
   // The files of a rehearsal are sparse and take no space.
   const NewFolder scratch(std::filesystem::temp_directory_path() / "plimsoll-rehearsal", /*replace=*/false);
-  evaluate(model, giant,
-           {.scratch = scratch.path(),
-            .memory = request.memory,
-            .rehearsal = &rehearsal});
+  evaluate(model, giant, {.scratch = scratch.path(), .memory = request.memory, .rehearsal = &rehearsal});
   return true;
 }
 

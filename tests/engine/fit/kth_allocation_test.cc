@@ -102,15 +102,16 @@ class Training {
   }
 
   ExecutionPlan plan(int threads, bool recompute) const {
-    return require_feasible(make_plan({.source = &source_,
-                                       .shapes = shapes_,
-                                       .objective = &objective_,
-                                       .limits = kLimits,
-                                       .memory = {.threads = threads},
-                                       .training = batch_,
-                                       .epochs = 1,
-                                       .batch_size = static_cast<int64_t>(batch_.size()),
-                                       .recompute = recompute ? GradientCheckpointing::on : GradientCheckpointing::off}));
+    return require_feasible(
+        make_plan({.source = &source_,
+                   .shapes = shapes_,
+                   .objective = &objective_,
+                   .limits = kLimits,
+                   .memory = {.threads = threads},
+                   .training = batch_,
+                   .epochs = 1,
+                   .batch_size = static_cast<int64_t>(batch_.size()),
+                   .recompute = recompute ? GradientCheckpointing::on : GradientCheckpointing::off}));
   }
   void begin(const ExecutionPlan& execution) {
     engine_ = std::make_unique<BlockEngine>(source_, shapes_, objective_, kLimits, execution);
