@@ -139,7 +139,7 @@ TEST_F(GraphIngest, IsTheOldOneOrTheNewWhateverFails) {
 
 TEST_F(GraphIngest, CommentsStandBeforeTheFirstEdgeUnlessOptionsSayOtherwise) {
   GraphIngestOptions made = options("# one\n% two\n#a b\n\n#c d\n");
-  made.ids = "text";
+  made.ids = NodeIds::text;
   EXPECT_THAT(error_text<InputError>([&] { run(made); }), HasSubstr("found no line but comments"));
   made.edges.comments = Comments::none;
   EXPECT_EQ(run(made).edges, 4);
@@ -198,11 +198,11 @@ TEST_F(GraphIngest, NumbersWithLeadingZerosAreTextsUnlessTheyAreSaidToBeNumbers)
   GraphIngestOptions made = options("1 2\n007 7\n");
   std::vector<std::string> notes;
   made.note = [&](const std::string& note) { notes.push_back(note); };
-  EXPECT_EQ(run(made).ids, "text");
+  EXPECT_EQ(run(made).ids, NodeIds::text);
   EXPECT_EQ(GraphView(out_).nodes(), 4);
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_THAT(notes[0], HasSubstr("edges.txt:2:1: found the ID '007'"));
-  made.ids = "sparse";
+  made.ids = NodeIds::sparse;
   EXPECT_EQ(run(made).nodes, 3);
   EXPECT_EQ(notes.size(), 1U);
   // A zero in the table of nodes counts as well.
@@ -210,13 +210,13 @@ TEST_F(GraphIngest, NumbersWithLeadingZerosAreTextsUnlessTheyAreSaidToBeNumbers)
   write_bytes(folder_ / "nodes.csv", "id\n1\n007\n7\n");
   made.nodes.table = folder_ / "nodes.csv";
   EXPECT_EQ(run(made).nodes, 3);
-  made.ids = "sparse";
+  made.ids = NodeIds::sparse;
   EXPECT_THAT(error_text<InputError>([&] { run(made); }), HasSubstr("again"));
 }
 
 TEST_F(GraphIngest, AFarIdIsAnnouncedBeforeItsRowsAreWritten) {
   GraphIngestOptions made = options("0 1\n1 300000\n");
-  made.ids = "dense";
+  made.ids = NodeIds::dense;
   std::string note;
   made.note = [&](const std::string& text) {
     note = text;
@@ -236,7 +236,7 @@ TEST_F(GraphIngest, AFarIdIsAnnouncedBeforeItsRowsAreWritten) {
 
 TEST_F(GraphIngest, EmptyRowsCanBeInterrupted) {
   GraphIngestOptions made = options("0 1\n1 300000000\n");
-  made.ids = "dense";
+  made.ids = NodeIds::dense;
   struct Stop {};
   int calls = 0;
   const auto stop = [&](const char* what, int64_t, int64_t) {
@@ -328,10 +328,10 @@ TEST_F(GraphIngest, ASquareArrayOfTwoEdgesNeedsItsLayout) {
   writer.finish();
   made.edges.files = {folder_ / "edges.npy"};
   EXPECT_THAT(error_text<UsageError>([&] { run(made); }), HasSubstr("--layout rows"));
-  made.edges.layout = "rows";
+  made.edges.layout = EdgeArrayLayout::rows;
   run(made);
   EXPECT_THAT(GraphView(out_).indices(), ElementsAre(0, 5));
-  made.edges.layout = "columns";
+  made.edges.layout = EdgeArrayLayout::columns;
   run(made);
   EXPECT_THAT(GraphView(out_).indices(), ElementsAre(0, 1));
 }

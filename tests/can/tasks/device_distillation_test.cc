@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(, DeviceDistillationTest, testing::Values(On::stand_in,
 TEST_P(DeviceDistillationTest, EveryStageFindsWhatOthersLeft) {
   for (const TeacherOutputMode outputs : {TeacherOutputMode::cached, TeacherOutputMode::live}) {
     recipe_.distillation.teacher_outputs = outputs;
-    const auto found = train(&device(kRoomy), folder_ / word_of(outputs));
+    const auto found = train(&device(kRoomy), folder_ / std::string(word_of(outputs)));
     if (GetParam() == On::stand_in) {
       EXPECT_EQ(found, train(nullptr, folder_ / ("host " + std::string(word_of(outputs)))));
     }
