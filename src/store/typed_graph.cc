@@ -37,7 +37,16 @@ void require_rows(const DataSetView& set, const std::string& column, int64_t row
 void require_column(const DataSetView& set, const Json& column, int64_t nodes) {
   text_of(set, column, "name");
   text_of(set, column, "meaning");
-  require_rows(set, text_of(set, column, "column"), nodes);
+  const std::string values = text_of(set, column, "column");
+  if (column.contains("ptr")) {
+    require_rows(set, text_of(set, column, "ptr"), nodes + 1);
+    const auto ptr = set.column<int64_t>(text_of(set, column, "ptr"));
+    if (ptr.front() != 0)
+      throw damaged_types(set, fmt::format("names '{}', whose first list is cut", values));
+    require_rows(set, values, ptr.back());
+  } else {
+    require_rows(set, values, nodes);
+  }
   if (column.contains("valid")) require_rows(set, text_of(set, column, "valid"), nodes);
   if (!column.contains("vocabulary")) return;
   static_cast<void>(set.column<uint8_t>(text_of(set, column, "vocabulary")));

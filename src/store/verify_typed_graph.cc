@@ -74,6 +74,9 @@ void verify_categories(const TypedGraphView& graph, const std::string& type, con
 
 void verify_columns(const TypedGraphView& graph, const Json& type, TypeFindings& findings) {
   for (const Json& column : type["columns"]) {
+    if (column.contains("ptr") && !std::ranges::is_sorted(graph.set().column<int64_t>(column["ptr"])))
+      findings.push_back(fmt::format("node type '{}', column '{}': a list ends before it begins",
+                                     type["name"].get<std::string>(), column["name"].get<std::string>()));
     if (column.contains("vocabulary")) verify_categories(graph, type["name"], column, findings);
     int64_t missing = 0;
     if (column.contains("valid"))

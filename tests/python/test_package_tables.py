@@ -49,6 +49,21 @@ def test_gives_types_columns_and_edges(tmp_path):
         users["zip"]
 
 
+def test_multi_categories_and_vectors(tmp_path):
+    pytest.importorskip("torch_geometric")
+    table = pa.table({"tags": [["b", "a"], None, [], ["b"]],
+                      "embedding": pa.FixedSizeListArray.from_arrays(pa.array(np.arange(8, dtype=np.float32)), 2)})
+    graph = plimsoll.ingest.tables({"t": table}, tmp_path / "graph")
+    nodes = graph["t"]
+    assert (nodes.meaning("tags"), nodes.vocabulary("tags")) == ("multi-category", ["a", "b"])
+    assert nodes["tags"].tolist() == [1, 0, 1] and nodes.ptr("tags").tolist() == [0, 2, 2, 2, 3]
+    assert nodes["embedding"].tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    data = graph.to_pyg()
+    assert data["t"]["tags_ptr"].tolist() == [0, 2, 2, 2, 3] and data["t"]["embedding"].shape == (4, 2)
+    with pytest.raises(plimsoll.UsageError, match="expected a multi-category"):
+        nodes.ptr("embedding")
+
+
 def test_to_pyg(tmp_path):
     torch_geometric = pytest.importorskip("torch_geometric")
     data = ingest(tmp_path / "graph").to_pyg()

@@ -144,6 +144,8 @@ def to_hetero_data(graph: TypedColumns) -> HeteroData:
             values = nodes[column]
             is_vector = nodes.meaning(column) == "vector"
             store[column] = torch.from_numpy(values.copy() if is_vector else values.astype(np.int64))
+            if nodes.meaning(column) == "multi-category":
+                store[f"{column}_ptr"] = torch.from_numpy(nodes.ptr(column).copy())
     for edge_name in graph.edge_types:
         edges, edge_store = graph[edge_name], data[edge_name]
         edge_store.edge_index = torch.from_numpy(edges.edge_index)

@@ -30,12 +30,13 @@ class NodeType:
         return list(self._columns)
 
     def meaning(self, column: str) -> str:
-        """Returns "number", "boolean", "category", "time" or "vector"."""
+        """Returns "number", "boolean", "category", "multi-category", "time" or "vector"."""
         meaning: str = self._column(column)["meaning"]
         return meaning
 
     def __getitem__(self, column: str) -> NDArray[Any]:
-        """Returns the values [N], or [N, D] for vectors, as they are stored; times as datetime64, categories as codes.
+        """Returns the values [N], or [N, D] for vectors, as they are stored; times as datetime64, categories as codes. Codes
+        of multi-categories are those of all nodes, one after the other; `ptr` says where each node's begin.
 
         Missing values are NaN, NaT, or -1 for categories; among other numbers 0, where `valid` is False. Errors:
         `UsageError` for an unknown column.
@@ -43,6 +44,13 @@ class NodeType:
         entry = self._column(column)
         values = self._graph._column(entry["column"])
         return values.view(f"datetime64[{entry['unit']}]") if entry["meaning"] == "time" else values
+
+    def ptr(self, column: str) -> NDArray[np.int64]:
+        """Returns [N+1]: node v has the codes ptr[v] .. ptr[v+1]-1 of a multi-category. Errors: `UsageError`."""
+        entry = self._column(column)
+        if "ptr" not in entry:
+            raise UsageError(f"column {column!r} of {self.name!r} is a {entry['meaning']}, expected a multi-category")
+        return self._graph._column(entry["ptr"])
 
     def valid(self, column: str) -> NDArray[np.bool_]:
         """Returns [N]: whether each node has a value."""

@@ -11,6 +11,8 @@
 namespace plimsoll {
 namespace {
 
+constexpr int64_t kMaxWidth = 1 << 20;  // Maximum elements of a vector, and bytes of a binary value.
+
 int64_t number_at(std::string_view text, const std::string& where) {
   int64_t number = -1;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -55,8 +57,7 @@ void set_decimal(ArrowType& type, std::string_view format, const std::string& wh
   type.scale = static_cast<int>(number_at(scale, where));
 }
 
-void set_plain(ArrowType& type, const ArrowSchema& schema, std::string_view format,
-               const std::string& where) {
+void set_plain(ArrowType& type, std::string_view format, const std::string& where) {
   type.storage = format[0];
   switch (format[0]) {
     case 'n':
@@ -92,6 +93,7 @@ void set_plain(ArrowType& type, const ArrowSchema& schema, std::string_view form
     case 'w':
       type.kind = ValueKind::text;
       type.width = number_at(format.substr(std::min<size_t>(2, format.size())), where);
+      if (type.width > kMaxWidth) type.kind = ValueKind::other;
       break;
     case 'd':
       set_decimal(type, format, where);
@@ -102,14 +104,28 @@ void set_plain(ArrowType& type, const ArrowSchema& schema, std::string_view form
     default:
       break;
   }
-  if (!format.starts_with("+w:") || schema.n_children != 1 || schema.children == nullptr) return;
-  const ArrowType element = parse_arrow_type(*schema.children[0], where);
-  if (element.layout != ArrowType::Layout::plain ||
-      (element.kind != ValueKind::real && element.kind != ValueKind::integer) || element.storage == 'd')
-    return;
-  type.kind = ValueKind::vector;
-  type.width = number_at(format.substr(3), where);
-  type.element = element.storage;
+}
+
+// Lists: of a fixed number of reals, which are vectors, or of any number of texts or integers.
+void set_list(ArrowType& type, const ArrowSchema& schema, std::string_view format, const std::string& where) {
+  if (schema.n_children != 1 || schema.children == nullptr || schema.children[0] == nullptr) return;
+  const ArrowType item = parse_arrow_type(*schema.children[0], where);
+  const bool is_whole = item.kind == ValueKind::integer || item.kind == ValueKind::boolean;
+  if (format.starts_with("+w:")) {
+    const int64_t width = number_at(format.substr(3), where);
+    const bool is_number = item.kind == ValueKind::real || item.kind == ValueKind::integer;
+    if (item.layout != ArrowType::Layout::plain || !is_number || item.storage == 'd' || width < 1 ||
+        width > kMaxWidth)
+      return;
+    type.kind = ValueKind::vector;
+    type.width = width;
+    type.element = item.storage;
+  } else if ((format == "+l" || format == "+L") &&
+             (is_whole || (item.kind == ValueKind::text && item.is_utf8))) {
+    type.kind = ValueKind::list;
+    type.index_bytes = format == "+l" ? 4 : 8;
+    type.item = {item};
+  }
 }
 
 void set_index(ArrowType& type, char storage, const std::string& where) {
@@ -130,19 +146,22 @@ ArrowType parse_arrow_type(const ArrowSchema& schema, const std::string& where) 
   ArrowType type;
   if (schema.dictionary != nullptr) {
     if (schema.dictionary->dictionary != nullptr || schema.dictionary->format == nullptr) return type;
-    set_plain(type, *schema.dictionary, schema.dictionary->format, where);
+    set_plain(type, schema.dictionary->format, where);
     type.layout = ArrowType::Layout::dictionary;
     set_index(type, format[0], where);
-  } else if (format == "+r" && schema.n_children == 2 && schema.children != nullptr) {
+  } else if (format == "+r" && schema.n_children == 2 && schema.children != nullptr &&
+             schema.children[0] != nullptr && schema.children[1] != nullptr) {
     const ArrowType values = parse_arrow_type(*schema.children[1], where);
     if (values.layout != ArrowType::Layout::plain) return type;
     type = values;
     type.layout = ArrowType::Layout::runs;
     set_index(type, schema.children[0]->format == nullptr ? '\0' : schema.children[0]->format[0], where);
   } else {
-    set_plain(type, schema, format, where);
+    set_plain(type, format, where);
+    if (format[0] == '+') set_list(type, schema, format, where);
   }
-  if (type.kind == ValueKind::vector && type.layout != ArrowType::Layout::plain) type.kind = ValueKind::other;
+  const bool is_nested = type.kind == ValueKind::vector || type.kind == ValueKind::list;
+  if (is_nested && type.layout != ArrowType::Layout::plain) type.kind = ValueKind::other;
   type.format = format;
   return type;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "io/arrow_stream.h"
 
@@ -16,6 +17,7 @@ enum class ValueKind : uint8_t {
   text,    ///< Bytes of any length; texts are among them.
   time,    ///< A count of `unit` since 1970-01-01, as Arrow stores it.
   vector,  ///< A fixed number of reals.
+  list,    ///< Any number of texts or integers.
   other,   ///< A type that no meaning is known for, such as a struct.
 };
 
@@ -32,9 +34,10 @@ struct ArrowType {
   int scale = 0;         ///< Decimal digits after the point.
   bool is_view = false;  ///< Texts as views, "vu" and "vz".
   bool is_utf8 = false;
-  char element = 0;         ///< Storage of the elements of a vector.
-  std::string unit = {};    ///< Unit of a time: D, ms (of dates), s, us or ns.
-  std::string format = {};  ///< As the schema has it, for messages.
+  char element = 0;                  ///< Storage of the elements of a vector.
+  std::vector<ArrowType> item = {};  ///< The type of the items of a list.
+  std::string unit = {};             ///< Unit of a time: D, ms (of dates), s, us or ns.
+  std::string format = {};           ///< As the schema has it, for messages.
 };
 
 /// Parses the type of a column. A type that is not understood is ValueKind::other. Errors: InputError for a

@@ -159,6 +159,34 @@ void decode_vectors(const ArrowType& type, const ArrowBuffers& buffers, int64_t 
       [&](int64_t i, auto value) { values.reals[static_cast<size_t>(i)] = static_cast<double>(value); });
 }
 
+// Reads the items of all lists at once, and drops those of lists that are missing, which may have some.
+void decode_lists(const ArrowType& type, const ArrowBuffers& buffers, int64_t begin, int64_t rows,
+                  Values& values) {
+  values.lengths.assign(values.rows, 0);
+  values.items.resize(1);
+  Values& items = values.items[0];
+  if (rows == 0) return items.keep({}, 1);
+  const std::byte* const ends = buffers.data(1, "its offsets");
+  const auto end_at = [&](int64_t at) {
+    return type.index_bytes == 8 ? load<int64_t>(ends + at * 8)
+                                 : static_cast<int64_t>(load<int32_t>(ends + at * 4));
+  };
+  for (int64_t row = begin; row < begin + rows; ++row)
+    if (end_at(row) < 0 || end_at(row + 1) < end_at(row)) throw buffers.broken("offsets that fall");
+  const int64_t first = end_at(begin);
+  decode_arrow(type.item[0], buffers.child(0), first, end_at(begin + rows) - first, buffers.where(), items);
+  Vector<uint8_t, Tag::ingest> kept(items.rows, 1);
+  for (size_t row = 0; row < values.rows; ++row) {
+    const int64_t from = end_at(begin + static_cast<int64_t>(row));
+    const int64_t length = end_at(begin + static_cast<int64_t>(row) + 1) - from;
+    if (values.valid[row] != 0)
+      values.lengths[row] = length;
+    else
+      std::fill_n(kept.begin() + (from - first), length, uint8_t{0});
+  }
+  items.keep(kept, 1);
+}
+
 void set_missing_nan(Values& values) {
   for (size_t row = 0; row < values.rows; ++row)
     if (std::isnan(values.reals[row])) values.valid[row] = 0;
@@ -201,6 +229,9 @@ void decode_plain(const ArrowType& type, const ArrowArray& array, int64_t first,
     case ValueKind::vector:
       values.reals.resize(values.rows * static_cast<size_t>(type.width));
       decode_vectors(type, buffers, begin, rows, values);
+      break;
+    case ValueKind::list:
+      decode_lists(type, buffers, begin, rows, values);
       break;
     case ValueKind::nothing:
     case ValueKind::other:

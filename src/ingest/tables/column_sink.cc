@@ -39,6 +39,8 @@ std::unique_ptr<ColumnSink> make_inferred(ColumnFiles files, const ArrowType& ty
     case ValueKind::text:
       if (!type.is_utf8) return left_out("bytes that are no text");
       return make_category_sink(std::move(files), false);
+    case ValueKind::list:
+      return make_multi_category_sink(std::move(files), false);
     case ValueKind::nothing:
       return left_out("a column without a value");
     case ValueKind::other:
@@ -57,6 +59,8 @@ std::unique_ptr<ColumnSink> make_column_sink(DataSetWriter& set, const std::stri
   if (meaning == "skip") return std::make_unique<LeftOut>(name, "the user says so");
   if (meaning == "category" && (is_whole || (type.kind == ValueKind::text && type.is_utf8)))
     return make_category_sink(std::move(files), true);
+  if (meaning == "category" && type.kind == ValueKind::list)
+    return make_multi_category_sink(std::move(files), true);
   if (meaning == "number" && (is_whole || type.kind == ValueKind::time))
     return make_integer_sink(std::move(files), "number", "");
   for (const char* unit : {"s", "ms", "us", "ns"})

@@ -24,6 +24,7 @@ std::string key_type(const ArrowTable& table, size_t column) {
     case ValueKind::nothing:
       return "nothing";
     case ValueKind::vector:
+    case ValueKind::list:
     case ValueKind::other:
       break;
   }

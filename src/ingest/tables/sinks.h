@@ -18,5 +18,7 @@ std::unique_ptr<ColumnSink> make_real_sink(ColumnFiles files, const char* meanin
 /// Categories, of texts or of whole numbers as texts. If `is_forced`, however many there are; else a column
 /// with more texts than TextVocabulary allows, or with hardly any that occurs twice, is left out.
 std::unique_ptr<ColumnSink> make_category_sink(ColumnFiles files, bool is_forced);
+/// Lists of categories, with the same rule.
+std::unique_ptr<ColumnSink> make_multi_category_sink(ColumnFiles files, bool is_forced);
 
 }  // namespace plimsoll

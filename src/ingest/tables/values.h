@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "memory/vector.h"
 
@@ -16,6 +17,8 @@ struct Values {
   Vector<int64_t, Tag::ingest> integers;        ///< [rows] integers, booleans and times.
   Vector<double, Tag::ingest> reals;            ///< [rows], or [rows, width] for vectors.
   Vector<std::string_view, Tag::ingest> texts;  ///< [rows]
+  Vector<int64_t, Tag::ingest> lengths;  ///< [rows] number of items of each list; 0 where it is missing.
+  std::vector<Values> items;             ///< The items of all lists, one after the other; one or none.
 
   /// Keeps the rows at which `kept` is 1.
   void keep(std::span<const uint8_t> kept, size_t width);

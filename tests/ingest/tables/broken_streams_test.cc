@@ -23,7 +23,7 @@ MadeUpColumn whole_column(Random& random, const std::string& name) {
   const std::vector<std::optional<std::string>> texts = {"a", "b", std::nullopt, "", "longer than twelve",
                                                          "a", "b", "c"};
   MadeUpColumn column = made_up_texts(name, texts);
-  switch (below(random, 6)) {
+  switch (below(random, 7)) {
     case 0:
       return column;
     case 1:
@@ -43,6 +43,12 @@ MadeUpColumn whole_column(Random& random, const std::string& name) {
       runs.children = {made_up_numbers<int32_t>("run_ends", "i", {3, 8}),
                        made_up_numbers<int64_t>("values", "l", {1, 2})};
       return runs;
+    }
+    case 5: {
+      MadeUpColumn lists{.name = name, .format = "+l", .length = 8};
+      lists.buffers = {std::nullopt, bytes_of_values<int32_t>({0, 1, 1, 2, 3, 5, 5, 5, 8})};
+      lists.children = {made_up_texts("item", texts)};
+      return lists;
     }
     default:
       return made_up_numbers<int64_t>(name, "w:8", numbers);

@@ -148,6 +148,46 @@ TEST_F(Tables, ReadsDictionariesRunsAndBooleans) {
   EXPECT_THAT(column<uint8_t>("t.values.flags"), ElementsAre(0, 1, 1, 0));
 }
 
+TEST_F(Tables, ReadsListsAsMultiCategories) {
+  MadeUpColumn lists{.name = "tags", .format = "+l", .length = 4, .offset = 1};
+  const std::vector<std::optional<std::string>> items = {"x", "b", "a", "x", "b", std::nullopt, "a"};
+  lists.children = {made_up_texts("item", items)};
+  // The lists [b, a], missing with one item, [], [b, missing, a].
+  lists.buffers = {std::vector<std::byte>{std::byte{0b11011}}, bytes_of_values<int32_t>({0, 1, 3, 4, 4, 7})};
+  const MadeUpColumn times = made_up_numbers<int64_t>("at", "tsn:", {std::nullopt, 1, 2, 3});
+  ingest({made_up_table("t", {{lists}})});
+  EXPECT_THAT(column<int8_t>("t.values.tags"), ElementsAre(1, 0, 1, -1, 0));
+  EXPECT_THAT(column<int64_t>("t.ptr.tags"), ElementsAre(0, 2, 2, 2, 5));
+  EXPECT_THAT(column<uint8_t>("t.valid.tags"), ElementsAre(1, 0, 1, 1));
+  EXPECT_EQ(entry("tags")["meaning"], "multi-category");
+  TableSpec timed = made_up_table("t", {{lists, times}});
+  timed.time = "at";
+  ingest({timed});
+  EXPECT_THAT(column<int8_t>("t.values.tags"), ElementsAre(1, -1, 0));
+  EXPECT_THAT(column<int64_t>("t.ptr.tags"), ElementsAre(0, 0, 0, 3));
+}
+
+TEST_F(Tables, LeavesOutTextsThatHardlyOccurTwice) {
+  std::vector<std::optional<std::string>> often;
+  std::vector<std::optional<std::string>> seldom;
+  std::vector<std::optional<std::string>> many;
+  for (int row = 0; row < 70000; ++row) {
+    often.emplace_back(std::to_string(row % 300));
+    seldom.emplace_back(std::to_string(row % 40000));
+    many.emplace_back(row % 7 == 0 ? std::nullopt : std::optional(std::to_string(row)));
+  }
+  TableSpec table = made_up_table(
+      "t", {{made_up_texts("often", often), made_up_texts("seldom", seldom), made_up_texts("many", many)}});
+  EXPECT_THAT(
+      ingest({table}).left_out,
+      ElementsAre(HasSubstr("t.seldom: 40000 different texts in 70000 rows"), HasSubstr("t.many: 6")));
+  EXPECT_EQ(entry("often")["distinct"], 300);
+  table.meanings = {{"many", "category"}};
+  EXPECT_THAT(ingest({table}).left_out, ElementsAre(HasSubstr("t.seldom")));
+  EXPECT_EQ(entry("many")["distinct"], 60000);
+  EXPECT_EQ(graph().set().columns().at("t.values.many").shape().dtype, "<i4");
+}
+
 TEST_F(Tables, FindsKeysOfSeveralColumns) {
   TableSpec stock = made_up_table(
       "stock", {{made_up_column<int64_t>("part", {1, 1, 2}), made_up_texts("place", {"a", "b", "a"})}});

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "ingest/tables/column_files.h"
+#include "ingest/tables/values.h"
+#include "ingest/tables/vocabulary.h"
+
+namespace plimsoll {
+
+/// The codes of the texts of a column, and their vocabulary. Dropped, unless it is forced, if there are more
+/// texts than TextVocabulary allows, or hardly any that occurs twice. Not thread-safe. Errors of all members:
+/// Failure (disk), BudgetExceeded.
+class CodeColumn {
+ public:
+  CodeColumn(const ColumnFiles& files, bool is_forced);
+
+  /// Whether its file was removed, so that nothing more is added.
+  bool is_dropped() const { return writer_ == nullptr; }
+  /// Appends the code of each value, -1 for a missing one.
+  void add(const Values& values);
+  /// Completes the files, or drops them, and adds to `entry` what the manifest says about them: the
+  /// vocabulary, or the reason.
+  void finish(Json& entry);
+
+ private:
+  void drop(std::string reason);
+  int32_t code_of(const Values& values, size_t row);
+  void write_vocabulary(const Vector<int32_t, Tag::ingest>& order);
+
+  const ColumnFiles& files_;
+  bool is_forced_;
+  NpyWriter* writer_;
+  TextVocabulary vocabulary_;
+  int64_t there_ = 0;  // Number of values that are not missing.
+  Vector<int32_t, Tag::ingest> codes_;
+  std::string reason_;
+};
+
+}  // namespace plimsoll
