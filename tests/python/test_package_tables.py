@@ -149,3 +149,38 @@ def test_too_small_a_budget_is_refused(tmp_path):
     with pytest.raises(plimsoll.BudgetExceeded):
         ingest(tmp_path / "graph", budget="1MiB")
     assert not list(tmp_path.iterdir())
+
+
+def test_flights_equal_pyarrow(tmp_path, data_dir):
+    yaml, pq = pytest.importorskip("yaml"), pytest.importorskip("pyarrow.parquet")
+    folder = data_dir / "relational-nycflights13"
+    if not folder.is_dir():
+        pytest.skip(f"no tables at {folder} (set PLIMSOLL_DATA)")
+    about = yaml.safe_load((folder / "manifest.yaml").read_text())["tables"]
+    tables = {name: pq.read_table(folder / "db" / f"{name}.parquet") for name in about}
+    graph = plimsoll.ingest.tables(
+        tables, tmp_path / "graph", reverse=True, budget="64MiB",
+        keys={name: table["pkey"] for name, table in about.items() if table["pkey"]},
+        times={name: table["time_col"] for name, table in about.items() if table["time_col"]},
+        foreign_keys={name: table["fkeys"] for name, table in about.items()})
+    assert plimsoll.verify(graph.path) == []
+    for name, table in tables.items():
+        nodes = graph[name]
+        expected = [table[column].cast(pa.float64()).to_numpy(zero_copy_only=False) if table[column].type != pa.bool_()
+                    else table[column].to_numpy() for column in nodes.x_names]
+        if expected:
+            assert np.array_equal(nodes.x, np.stack(expected, 1).astype(np.float32), equal_nan=True)
+        for column in (column for column in nodes.columns if nodes.meaning(column) == "category"):
+            texts = [*nodes.vocabulary(column), None]
+            assert [texts[code] for code in nodes[column]] == table[column].to_pylist()
+    data = graph.to_pyg()
+    for name, about_table in about.items():
+        for column, target in about_table["fkeys"].items():
+            foreign = tables[name][column].to_numpy(zero_copy_only=False).astype(float)
+            rows = np.flatnonzero(~np.isnan(foreign))
+            order = np.lexsort((rows, graph[name].time[rows], foreign[rows]))
+            sources, targets = data[name, f"f2p_{column}", target].edge_index.numpy()
+            assert np.array_equal(sources, rows[order]) and np.array_equal(targets, foreign[rows[order]])
+            assert np.array_equal(data[name, f"f2p_{column}", target].time, graph[name].time[sources])
+            back = data[target, f"rev_f2p_{column}", name].edge_index.numpy()
+            assert np.array_equal(back, [foreign[rows], rows])
