@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <set>
@@ -80,6 +81,27 @@ TEST(NeighbourSampler, AFullFanOutIsTheNeighbourhood) {
   }
   EXPECT_EQ(std::vector<int64_t>(out.node.begin(), out.node.end()), nodes);
   EXPECT_EQ(std::vector<int64_t>(out.edge.begin(), out.edge.end()), edges);
+}
+
+TEST(NeighbourSampler, PartsOfAListAreTheWholeList) {
+  const GiantGraph graph = skewed_graph(kNodes, 1);
+  const CsrTopology topology = graph.topology();
+  NeighbourSampler sampler(topology, {.fan_outs = {-1}}, 7);
+  SampledSubgraph out;
+  const int64_t first = graph.indptr[1];
+  const int64_t degree = graph.degree(1);
+  ASSERT_GT(degree, 100);
+  std::vector<int64_t> edges;
+  for (int64_t begin = 0; begin < degree; begin += 64) {
+    const int64_t count = std::min<int64_t>(64, degree - begin);
+    sampler.sample_part(1, {first + begin, count}, out);
+    expect_true_edges(graph, out);
+    EXPECT_EQ(out.node.front(), 1);
+    EXPECT_THAT(out.nodes_per_hop, ElementsAre(1, std::ssize(out.node) - 1));
+    EXPECT_THAT(out.edges_per_hop, ElementsAre(count));
+    edges.insert(edges.end(), out.edge.begin(), out.edge.end());
+  }
+  EXPECT_EQ(edges, numbers(first, first + degree));
 }
 
 TEST(NeighbourSampler, SampledEdgesAreTrueAndDistinctAndCountedByHop) {

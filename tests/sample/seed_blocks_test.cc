@@ -70,6 +70,12 @@ TEST(SeedBlocks, ListsThatDoNotTrainKeepTheirOrder) {
   EXPECT_EQ(blocks.block(25).epoch, 0U);
 }
 
+TEST(SeedBlocks, NoListsMakeNoBlocks) {
+  const SeedBlocks blocks({}, {.epochs = 3});
+  EXPECT_EQ(blocks.blocks(), 0);
+  EXPECT_EQ(blocks.per_epoch(), 0);
+}
+
 TEST(SeedBlocks, RefusesAnEmptySplit) {
   EXPECT_THAT(error_text<InputError>([] {
                 SeedBlocks({list("train", 0, 3), list("valid", 0, 0)}, {});
