@@ -19,7 +19,8 @@ int main(int, char** argv) {
   const FramesView frames(argv[1]);
   const WindowLength window = WindowLength::parse(argv[3]);
   const WindowLength stride = WindowLength::parse(argv[4]);
-  const auto windows = open_windows(frames, {parse_word<WindowFeatures>(argv[2], "features"), window.value, stride.value, window.unit});
+  const auto windows = open_windows(
+      frames, {parse_word<WindowFeatures>(argv[2], "features"), window.value, stride.value, window.unit});
   std::vector<int64_t> graphs;
   std::set<std::string> seen;
   for (const GraphRange& recording : windows->tables().recordings)
