@@ -46,16 +46,21 @@ function(plimsoll_target out prefix module suffix)
   set(${out} ${prefix}${name}${suffix} PARENT_SCOPE)
 endfunction()
 
+# The files of a module below FOLDER/NAME. A folder below may be a module of its own.
+function(plimsoll_sources out folder module pattern)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/${module}/${pattern})
+  foreach(other IN LISTS PLIMSOLL_TORCH_FREE_MODULES PLIMSOLL_TORCH_MODULES)
+    if(other MATCHES "^${module}/")
+      list(FILTER sources EXCLUDE REGEX "/${folder}/${other}/")
+    endif()
+  endforeach()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
 # A module is one static library made of all .cc below src/NAME.
 function(plimsoll_module module)
   plimsoll_target(target plimsoll_ ${module} "")
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${module}/*.cc)
-  # A folder below may be a module of its own.
-  foreach(other IN LISTS PLIMSOLL_TORCH_FREE_MODULES PLIMSOLL_TORCH_MODULES)
-    if(other MATCHES "^${module}/")
-      list(FILTER sources EXCLUDE REGEX "/src/${other}/")
-    endif()
-  endforeach()
+  plimsoll_sources(sources src ${module} *.cc)
   add_library(${target} STATIC ${sources})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${PLIMSOLL_UNITY} UNITY_BUILD_BATCH_SIZE 16)
   # A file that another includes looks like a header to g++, in which anonymous namespaces would be a mistake.
@@ -81,7 +86,7 @@ endfunction()
 # The tests of a module are one program, NAME_test, made of all *_test.cc below tests/NAME. A second argument names another library
 # than the module's.
 function(plimsoll_test module)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${module}/*_test.cc)
+  plimsoll_sources(sources tests ${module} *_test.cc)
   if(NOT sources)
     return()
   endif()

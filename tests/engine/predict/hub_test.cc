@@ -42,10 +42,10 @@ GiantGraph graph_with_hubs() {
 }
 
 struct HubCase {
-  std::string conv;
+  ConvKind conv = ConvKind::gcn;
   bool edge_weight = false;
   int64_t edge_features = 0;
-  std::string norm = "none";
+  NormKind norm = NormKind::none;
 };
 
 class HubTest : public testing::TestWithParam<HubCase> {
@@ -74,7 +74,7 @@ class HubTest : public testing::TestWithParam<HubCase> {
     writer.append_x(block_.x, kHubFeatures);
     if (GetParam().edge_weight) writer.append_edge_weight(block_.edge_attr);
     if (GetParam().edge_features > 0) writer.append_edge_attr(block_.edge_attr, GetParam().edge_features);
-    writer.publish({.direction = "in"}, make_provenance("made up", {}));
+    writer.publish({.direction = EdgeDirection::in}, make_provenance("made up", {}));
   }
   ~HubTest() override { Ledger::process().set_cap(Ledger::kUnlimited); }
 
@@ -110,7 +110,7 @@ class HubTest : public testing::TestWithParam<HubCase> {
     const Batch batch =
         collate(block_, {.node_features = kHubFeatures, .edge_features = edge_width()}, options);
     Batch whole = batch;
-    if (GetParam().conv == "gcn") whole.degrees = degrees();
+    if (GetParam().conv == ConvKind::gcn) whole.degrees = degrees();
     return model_.apply_head(model_.embed(whole, {}));
   }
   at::Tensor degrees() const {
@@ -128,7 +128,8 @@ class HubTest : public testing::TestWithParam<HubCase> {
                           {.weight = GetParam().edge_weight, .features = GetParam().edge_features > 0});
     std::vector<int64_t> nodes = {0, 1, 17, 20'000, kFirstHub - 1, kFirstHub, kFirstHub + 1, kLastHub};
     std::vector<float> logits(nodes.size() * 3);
-    predict_nodes(graph, topology, model_, nodes, {.scratch = folder_.path(), .threads = threads}, logits);
+    predict_nodes(graph, topology, model_, nodes, {.scratch = folder_.path(), .memory = {.threads = threads}},
+                  logits);
     return logits;
   }
 
@@ -181,14 +182,17 @@ TEST_P(HubTest, LargestPieceHasNoMoreEdgesThanAChunk) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Convs, HubTest,
-                         testing::Values(HubCase{"gcn"}, HubCase{"gcn", true}, HubCase{"gin"},
-                                         HubCase{"gin", true}, HubCase{"sage"}, HubCase{"sage", true},
-                                         HubCase{"gat"}, HubCase{"gat", false, 3}, HubCase{"gatv2"},
-                                         HubCase{"gatv2", false, 3}, HubCase{"sage", false, 0, "batch"}),
+                         testing::Values(HubCase{ConvKind::gcn}, HubCase{ConvKind::gcn, true},
+                                         HubCase{ConvKind::gin}, HubCase{ConvKind::gin, true},
+                                         HubCase{ConvKind::sage}, HubCase{ConvKind::sage, true},
+                                         HubCase{ConvKind::gat}, HubCase{ConvKind::gat, false, 3},
+                                         HubCase{ConvKind::gatv2}, HubCase{ConvKind::gatv2, false, 3},
+                                         HubCase{ConvKind::sage, false, 0, NormKind::batch}),
                          [](const auto& tested) {
-                           return tested.param.conv + (tested.param.edge_weight ? "Weighted" : "") +
+                           return std::string(word_of(tested.param.conv)) +
+                                  (tested.param.edge_weight ? "Weighted" : "") +
                                   (tested.param.edge_features > 0 ? "EdgeFeatures" : "") +
-                                  (tested.param.norm == "batch" ? "BatchNorm" : "");
+                                  (tested.param.norm == NormKind::batch ? "BatchNorm" : "");
                          });
 
 }  // namespace

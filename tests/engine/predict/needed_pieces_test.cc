@@ -84,7 +84,7 @@ TEST(NeededPieces, AllIfTheSetsDoNotFit) {
   for (const NeededPieces& layer : needed) EXPECT_FALSE(layer.has_value());
 }
 
-class SomeNodesTest : public testing::TestWithParam<std::string> {
+class SomeNodesTest : public testing::TestWithParam<ConvKind> {
  protected:
   static void SetUpTestSuite() { warm_up_torch(2); }
 
@@ -97,7 +97,7 @@ class SomeNodesTest : public testing::TestWithParam<std::string> {
     std::vector<float> x(kRingNodes * kRingFeatures);
     for (float& value : x) value = static_cast<float>(random() % 1000) / 500 - 1;
     writer.append_x(x, kRingFeatures);
-    writer.publish({.direction = "in"}, make_provenance("made up", {}));
+    writer.publish({.direction = EdgeDirection::in}, make_provenance("made up", {}));
   }
   ~SomeNodesTest() override { Ledger::process().set_cap(Ledger::kUnlimited); }
 
@@ -108,12 +108,13 @@ class SomeNodesTest : public testing::TestWithParam<std::string> {
                      .in_features = kRingFeatures,
                      .layers = 2,
                      .hidden = 8,
-                     .jk = "cat",
+                     .jk = LayerJoin::cat,
                      .classes = 3,
                      .node_head = true},
                     1);
     std::vector<float> logits(nodes.size() * 3);
-    predict_nodes(graph, topology, model, nodes, {.scratch = folder_.path(), .threads = 2}, logits);
+    predict_nodes(graph, topology, model, nodes, {.scratch = folder_.path(), .memory = {.threads = 2}},
+                  logits);
     return logits;
   }
 
@@ -137,7 +138,8 @@ TEST_P(SomeNodesTest, HaveTheBitsOfAllNodes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Convs, SomeNodesTest, testing::Values("gcn", "sage", "gatv2"));
+INSTANTIATE_TEST_SUITE_P(Convs, SomeNodesTest,
+                         testing::Values(ConvKind::gcn, ConvKind::sage, ConvKind::gatv2));
 
 }  // namespace
 }  // namespace plimsoll
