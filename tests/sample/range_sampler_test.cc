@@ -169,6 +169,7 @@ TEST_F(RangeSamplerTest, ARunReadsListsOnceAHop) {
   const LedgerCap cap(5 << 20);
   const auto shapes = source->shapes(2);
   EXPECT_EQ(std::memcmp(shapes.data(), in_memory.data(), shapes.size() * sizeof(GraphShape)), 0);
+  EXPECT_GT(source->start_up_cost()->bytes_written, 0) << "ranges write streams, groups nothing";
   constexpr int64_t kAlone = 3;
   const int64_t column = source->graph().edges() * static_cast<int64_t>(sizeof(uint32_t));
   EXPECT_LE(topology.counters().neighbours.bytes_read, (1 + kAlone) * 3 * column * 21 / 20);

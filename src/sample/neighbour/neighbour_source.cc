@@ -90,15 +90,15 @@ BlockSampler::From NeighbourSource::sampled_from() const {
 // Nothing else needs the memory yet. If blocks are larger than the division of memory expects, all are
 // sampled again with the minimum, so the division does not decide whether a budget is enough.
 void NeighbourSource::sample_all(int threads, Vector<GraphShape, Tag::columns>& shapes) const {
-  const Ledger& ledger = Ledger::process();
-  const bool unlimited = ledger.cap() == Ledger::kUnlimited;
-  const int64_t left = unlimited ? std::numeric_limits<int64_t>::max() / 2 : ledger.cap() - ledger.held();
   SampleSizes first;
   {
     const MutexLock lock(mutex_);
     first = guess_sizes();
     keep_samples(first);
   }
+  const Ledger& ledger = Ledger::process();
+  const bool unlimited = ledger.cap() == Ledger::kUnlimited;
+  const int64_t left = unlimited ? std::numeric_limits<int64_t>::max() / 2 : ledger.cap() - ledger.held();
   const bool keeps = kept_ && left >= kMinMemoryPerBuffer * SampleFile::kBuffer;
   try {
     if (keeps) kept_->begin();
@@ -145,6 +145,7 @@ void NeighbourSource::sample_all(const SamplingShares& shares, const StreamSpace
   // Validation blocks are read in each epoch, so their samples are stored first.
   const BlockNumbers all[] = {{blocks_.training_blocks(), graphs()}, {0, blocks_.training_blocks()}};
   const StreamBytes streams = sample_blocks(sampled_from(), topology_, shares, all, space, use);
+  const ExclusiveLock lock(cache_mutex_);
   earlier_counters_.bytes_read += streams.read;
   earlier_counters_.bytes_written += streams.written;
 }
