@@ -194,6 +194,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   if (options_.row_places) clear_left_out();
   resize_topology(0);
   give_back_freed_memory();
+  const RowCounters after = counters_of_sampling();
   // Reading needs memory that does not grow after the run is planned.
   const MutexLock lock(mutex_);
   sizes_ = sizes_of(shapes);
@@ -204,7 +205,6 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
   sample_.choose_rows(left_out());
   if (sample_.some_rows) sample_.some_rows->reserve(sample_.batch.node.capacity());
   overhead_ = Charge(Tag::blocks, kSampleOverhead + sample_.bytes());
-  const RowCounters after = counters_of_sampling();
   start_up_ = {graphs(), seconds_since(start), after.bytes_read - before.bytes_read,
                after.bytes_written - before.bytes_written};
   return shapes;
@@ -212,6 +212,7 @@ Vector<GraphShape, Tag::columns> NeighbourSource::shapes(int threads) const {
 
 // Bytes of lists, of streams, and of samples that are stored, so far.
 RowCounters NeighbourSource::counters_of_sampling() const {
+  const SharedLock lock(cache_mutex_);
   RowCounters counters = earlier_counters_;
   const TopologyCounters edges = topology_.counters();
   for (const PageCounters& column : {edges.lists, edges.neighbours, edges.weights, edges.features})
