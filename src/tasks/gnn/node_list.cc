@@ -63,9 +63,11 @@ template <typename Key, typename KeyOf>
 NodeColumn find_nodes(NodeLines<Key>& lines, size_t rows, const GraphView& graph, const KeyOf& key_of) {
   std::ranges::sort(lines, {}, &NodeLine<Key>::key);
   NodeColumn found(rows, kNoNode);
-  for (int64_t node = 0; node < graph.nodes(); ++node)
-    for (const NodeLine<Key>& line : std::ranges::equal_range(lines, key_of(node), {}, &NodeLine<Key>::key))
-      found[line.row] = node;
+  for (int64_t node = 0; node < graph.nodes(); ++node) {
+    const Key key = key_of(node);
+    auto line = std::ranges::lower_bound(lines, key, {}, &NodeLine<Key>::key);
+    for (; line != lines.end() && line->key == key; ++line) found[line->row] = node;
+  }
   return found;
 }
 
