@@ -18,19 +18,19 @@ KeyIndex::KeyIndex(const TableScratch& scratch, std::string name, std::string wh
   if (!is_number_) sorted_ = scratch_.sort(name_, payload_bytes(is_number_));
 }
 
-// Adds the keys of all rows up to now, which are their numbers.
-void KeyIndex::leave_row_numbers() {
+// Adds the keys of all rows up to now, which count up.
+void KeyIndex::start_sort() {
   sorted_ = scratch_.sort(name_, payload_bytes(is_number_));
   const int64_t rows = std::exchange(rows_, 0);
-  constexpr uint64_t kZero = uint64_t{1} << 63;  // The key 0 as it sorts.
-  while (rows_ < rows) add({.sort = kZero + static_cast<uint64_t>(rows_)});
+  while (rows_ < rows) add({.sort = first_ + static_cast<uint64_t>(rows_)});
 }
 
 void KeyIndex::add(const KeyValue& key) {
   if (key.missing)
     throw InputError(fmt::format(
         "{}: row {}, counted from 0, has no key; leave the row out, or do without the key", where_, rows_));
-  if (sorted_ == nullptr && KeyColumns::number(key.sort) != rows_) leave_row_numbers();
+  if (rows_ == 0) first_ = key.sort;
+  if (is_consecutive() && key.sort != first_ + static_cast<uint64_t>(rows_)) start_sort();
   if (sorted_ != nullptr) {
     const KeyRecord record{.row = static_cast<uint32_t>(rows_), .check = key.check};
     sorted_->add(key.sort, record.payload().data());

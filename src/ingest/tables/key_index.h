@@ -15,8 +15,9 @@
 
 namespace plimsoll {
 
-/// Maps the keys of a table to its rows, in any memory: keys sorted on disk, or nothing at all while each key
-/// is the number of its row. Not thread-safe. Errors: Failure (disk), BudgetExceeded.
+/// Maps the keys of a table to its rows, in any memory: keys sorted on disk, or nothing at all while they
+/// count up by one from row to row, as databases number rows. Not thread-safe. Errors: Failure (disk),
+/// BudgetExceeded.
 class KeyIndex {
  public:
   /// `name` is unique in the scratch; `where` names the table in messages.
@@ -29,12 +30,14 @@ class KeyIndex {
 
   const std::string& types() const { return types_; }
   int64_t rows() const { return rows_; }
+  /// Whether each key is one more than that of the row before, so that there is no sort.
+  bool is_consecutive() const { return sorted_ == nullptr; }
   /// Whether the key of each row is the number of the row.
-  bool is_row_number() const { return sorted_ == nullptr; }
-  /// Returns the row of a key if is_row_number(), or -1.
+  bool is_row_number() const { return is_consecutive() && (rows_ == 0 || KeyColumns::number(first_) == 0); }
+  /// Returns the row of a key if is_consecutive(), or -1.
   int64_t row_of(const KeyValue& key) const {
-    const int64_t row = KeyColumns::number(key.sort);
-    return row >= 0 && row < rows_ ? row : -1;
+    const uint64_t row = key.sort - first_;
+    return row < static_cast<uint64_t>(rows_) ? static_cast<int64_t>(row) : -1;
   }
   /// Bytes of a record's payload: the row as u32, and the check of keys that are no numbers.
   static size_t payload_bytes(bool is_number) {
@@ -48,13 +51,14 @@ class KeyIndex {
   }
 
  private:
-  void leave_row_numbers();
+  void start_sort();
   void require_different() const;
 
   const TableScratch& scratch_;
   std::string name_, where_, types_;
   bool is_number_;
   int64_t rows_ = 0;
+  uint64_t first_ = 0;  // Key of the first row.
   std::unique_ptr<ExternalSort> sorted_;
 };
 
@@ -84,7 +88,7 @@ void join_keys(const ExternalSort& foreign, const KeyIndex& index, const Take& t
   const bool is_number = index.is_number();
   ExternalSort::Reader record = foreign.read();
   std::optional<ExternalSort::Reader> keys;
-  if (!index.is_row_number()) keys.emplace(index.sorted().read());
+  if (!index.is_consecutive()) keys.emplace(index.sorted().read());
   std::vector<KeyRecord>
       group;  // Records of the index with the key at hand; more than one only if hashes meet.
   uint64_t group_key = 0;

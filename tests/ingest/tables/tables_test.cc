@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -200,6 +201,31 @@ TEST_F(Tables, FindsKeysOfSeveralColumns) {
   EXPECT_EQ(view.edge_types()[0].name, "f2p_p+s");
   EXPECT_THAT(view.edge_types()[0].indptr, ElementsAre(0, 0, 1, 2));
   EXPECT_THAT(view.edge_types()[0].indices, ElementsAre(1, 0));
+}
+
+TEST_F(Tables, FindsKeysThatCountUpFromAnyNumber) {
+  constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+  constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+  for (const int64_t first : {int64_t{0}, int64_t{1}, int64_t{-2}, kMin, kMax - 2}) {
+    TableSpec users = made_up_table(
+        "users", {{made_up_column<int64_t>("id", {first, first + 1}), made_up_column<int64_t>("age", {1, 2})},
+                  {made_up_column<int64_t>("id", {first + 2}), made_up_column<int64_t>("age", {3})}});
+    users.key = {"id"};
+    TableSpec orders = made_up_table(
+        "orders", {{made_up_column<int64_t>("user", {first + 2, first, kMin, kMax, 7, first, first + 1})}});
+    orders.foreign_keys = {{{"user"}, "users"}};
+    const TablesResult result = ingest({users, orders});
+    const int64_t extra = first == kMin || first == kMax - 2 ? 1 : 0;
+    EXPECT_EQ(result.edges, 4 + extra);
+    EXPECT_EQ(result.dangling, 3 - extra);
+    const TypedGraphView view = graph();
+    EXPECT_EQ(view.set().has_column("users.key.id"), first != 0);
+    const auto& indices = view.edge_types()[0].indices;
+    if (extra == 0) {
+      EXPECT_THAT(indices, ElementsAre(1, 5, 6, 0));
+    }
+    EXPECT_EQ(std::ranges::count(indices, 6U), 1);
+  }
 }
 
 TEST_F(Tables, AllowsKeysInACycleAndToTheirOwnTable) {
