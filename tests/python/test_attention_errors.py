@@ -75,7 +75,7 @@ BAD = {
     "order of nothing": (lambda: {"order": torch.empty(0, dtype=torch.int32)}, r"order i32"),
     "order of noughts": (lambda: {"order": torch.zeros_like(path_order())}, r"edge_order\(\)"),
     "order that is strided": (lambda: {"order": path_order().repeat_interleave(2)[::2]}, r"order"),
-    "unknown fill": (lambda: {"fill": "max"}, r"fill 'max' is not"),
+    "unknown fill": (lambda: {"fill": "max"}, "fill: found 'max', expected zero, mean or value"),
     "dropout of all": (lambda: {"dropout": 1.0, "seed": torch.zeros(3, dtype=torch.long)}, r"dropout must lie in"),
     "dropout below 0": (lambda: {"dropout": -0.1, "seed": torch.zeros(3, dtype=torch.long)}, r"dropout must lie in"),
     "dropout is no number": (lambda: {"dropout": float("nan")}, r"dropout must lie in"),

@@ -386,7 +386,7 @@ def test_wrong_arguments(graph):
     Loader = plimsoll.NeighborLoader
     with pytest.raises(plimsoll.UsageError, match="expected a plimsoll.Graph"):
         Loader([as_data(graph)], [3])
-    for options, text in (({"subgraph_type": "both"}, "subgraph_type 'both'"), ({"weight_attr": "w"}, "weight_attr='w'"),
+    for options, text in (({"subgraph_type": "both"}, "subgraph_type: found 'both'"), ({"weight_attr": "w"}, "weight_attr='w'"),
                           ({"input_nodes": [3, NODES]}, f"node {NODES} of {NODES}"), ({"input_nodes": "valid"}, "valid"),
                           ({"input_nodes": [0.5]}, "float64"), ({"cache_bytes": 10}, "cache_bytes: found 10 B, expected"),
                           ({"batch_size": 0}, "batch_size=0"), ({"rank": 1}, "rank=1")):
