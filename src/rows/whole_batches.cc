@@ -401,7 +401,7 @@ RowCounters WholeBatches::copy(Reader& reader, const Batch& batch, std::span<con
   const uint32_t* order = reader.order.data();
   for (const uint32_t count : counts) {
     for (uint32_t i = 0; i < count; ++i) {
-      if (left < row_bytes_) read_more();
+      while (left < row_bytes_) read_more();
       copy_.copy(at, place.out + *order++ * out_bytes);
       at += row_bytes_;
       left -= row_bytes_;

@@ -122,6 +122,31 @@ TEST_F(WholeBatchesTest, NarrowRowsAreWidened) {
   }
 }
 
+TEST_F(WholeBatchesTest, RowsMayBeWiderThanABufferForReading) {
+  constexpr int64_t kWide = 300'000;  // Numbers in a row, of more than 1 MiB.
+  constexpr int64_t kFew = 12;
+  std::vector<float> numbers(static_cast<size_t>(kFew * kWide));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i % 9973);
+  const FeatureFile wide{folder_ / "wide", 0, kFew, kWide};
+  write_bytes(wide.path, {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float)});
+  WholeBatches::Options options{.bytes = 0, .scratch_bytes = 64 << 20, .max_rows = 3};
+  while (WholeBatches::kept_rows(wide.layout(), options) < 0) options.bytes += 4096;
+  const std::vector<uint8_t> uses(kFew, 1);
+  WholeBatches store(wide, options, *ScratchFile::make(folder_.path(), options.scratch_bytes), uses);
+  const std::vector<Rows> batches = {{0, 5, 11}, {7, 2}};
+  make(store, batches);
+  for (size_t b = 0; b < batches.size(); ++b) {
+    std::vector<float> out(batches[b].size() * kWide);
+    ASSERT_TRUE(store.read(0, static_cast<int64_t>(b), [&](std::span<const std::byte>) {
+      return PackedBatches::Place{batches[b], reinterpret_cast<std::byte*>(out.data())};
+    }));
+    for (size_t i = 0; i < batches[b].size(); ++i)
+      EXPECT_TRUE(std::equal(out.begin() + static_cast<int64_t>(i) * kWide,
+                             out.begin() + static_cast<int64_t>(i + 1) * kWide,
+                             numbers.begin() + batches[b][i] * kWide));
+  }
+}
+
 TEST_F(WholeBatchesTest, ManyThreadsReadAtOnce) {
   const std::vector<Rows> batches = random_batches(200);
   const auto store = open(options(200));

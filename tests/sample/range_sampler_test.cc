@@ -144,6 +144,41 @@ TEST_F(RangeSamplerTest, AFullFileIsAnErrorBeforeTheFirstSample) {
   EXPECT_TRUE(sampler.sample(all_blocks(*source), enough, use));
 }
 
+TEST_F(RangeSamplerTest, SamplesAfterAFullFileAreThoseOfTheBlockSampler) {
+  const NeighbourSourceOptions asked = options();
+  const auto source = open(asked);
+  const std::vector<int64_t> all = all_blocks(*source);
+  const auto some = std::span(all).first(8);
+  int64_t full = 0;
+  for (const int64_t mebibytes : {1, 4, 8, 9}) {
+    RangeSampler sampler(from(*source, asked), source->topology(),
+                         {2, source->topology().min_bytes() + (1 << 20), 256 << 10});
+    ScratchFile small = *ScratchFile::make(folder_.path(), mebibytes << 20);
+    try {
+      sampler.sample(all, small, [](const BlockSample&, Turn&) { return true; });
+    } catch (const ScratchStreamsFull&) {
+      ++full;
+    }
+    ScratchFile enough = *ScratchFile::make(folder_.path(), 64 << 20);
+    std::vector<BlockSample> samples;
+    sampler.sample(some, enough, [&](const BlockSample& sample, Turn& turn) {
+      turn.wait();
+      samples.push_back(sample);
+      return true;
+    });
+    source->topology().resize(source->topology().max_bytes());
+    BlockSampler alone(from(*source, asked));
+    BlockSample expected;
+    ASSERT_EQ(samples.size(), some.size());
+    for (size_t i = 0; i < some.size(); ++i) {
+      alone.sample(some[i], expected);
+      expect_same_sample(samples[i], expected);
+    }
+    source->topology().resize(source->topology().min_bytes());
+  }
+  EXPECT_GE(full, 2);
+}
+
 TEST_F(RangeSamplerTest, ItEndsWhenItIsTold) {
   const NeighbourSourceOptions asked = options();
   const auto source = open(asked);

@@ -33,7 +33,7 @@ RangeSampler::RangeSampler(const BlockSampler::From& from, DiskTopology& topolog
     : from_(from),
       topology_(topology),
       options_(options),
-      firsts_(topology.ranges(options.topology_bytes, reads_weights())),
+      firsts_(topology.ranges(options.topology_bytes, reads_weights(), kMaxRanges)),
       workers_(options.threads),
       lanes_(static_cast<size_t>(options.threads)),
       worker_(static_cast<size_t>(options.threads)) {
@@ -149,6 +149,8 @@ void RangeSampler::answer(ScratchStreams& streams, Lane& lane, Worker& worker, s
   const int64_t fan_out = from_.neighbours.fan_outs[hop];
   ScratchStreams::Reader requests(streams, lane.requests[range], /*frees=*/true);
   ScratchStreams::Writer answers(streams, lane.answers[hop][range]);
+  worker.edges.clear();  // A full file may have left some.
+  worker.counts.clear();
   while (take_requests(requests, worker)) {
     throw_if_interrupted("the blocks of the run were sampled");
     topology_.read_lists(worker.nodes, worker.lists);

@@ -123,6 +123,7 @@ void RunCache::fill(int64_t number) {
   } catch (const std::bad_alloc&) {
     kept_ = nullptr;
   }
+  topology_.resize(topology_.min_bytes());  // What sampling held, if it was refused more.
   begin();
   if (kept_ != nullptr) prefetcher_->expect(number);
 }

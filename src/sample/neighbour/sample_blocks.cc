@@ -15,16 +15,23 @@ namespace {
 
 constexpr int64_t kMaxStreamBytes = int64_t{32} << 20;
 
-// Returns nothing, with nothing done, if the memory or the disk does not suffice.
-std::optional<StreamBytes> sample_in_ranges(const BlockSampler::From& from, DiskTopology& topology,
-                                            const SamplingShares& shares,
-                                            std::span<const BlockNumbers> numbers, const StreamSpace& space,
-                                            const SampledGroup& use) {
+// The result of sampling in ranges: how many blocks were sampled, and whether no more are wanted.
+struct InRanges {
+  int64_t blocks = 0;
+  bool enough = false;
+  StreamBytes bytes = {};
+};
+
+// Samples as many blocks as memory and disk allow; none if they are not enough.
+InRanges sample_in_ranges(const BlockSampler::From& from, DiskTopology& topology,
+                          const SamplingShares& shares, std::span<const BlockNumbers> numbers,
+                          const StreamSpace& space, const SampledGroup& use) {
+  InRanges done;
   topology.resize(topology.min_bytes());
   RangeSampler sampler(
       from, topology,
       {shares.threads, shares.topology_bytes, shares.stream_bytes, space.max_nodes, space.max_edges});
-  if (!sampler.is_possible()) return std::nullopt;
+  if (!sampler.is_possible()) return done;
   Vector<int64_t, Tag::blocks> all;
   for (const BlockNumbers& range : numbers)
     for (int64_t number = range.first; number < range.end; ++number) all.push_back(number);
@@ -32,58 +39,39 @@ std::optional<StreamBytes> sample_in_ranges(const BlockSampler::From& from, Disk
   int64_t at_once = std::ssize(all);
   const auto bytes = [&] { return sampler.file_bytes(at_once, space.nodes, space.edges); };
   while (at_once > 1 && bytes() > max) at_once = (at_once + 1) / 2;
+  if (bytes() > max) return done;
   auto file = ScratchFile::make(space.folder, bytes());
-  if (!file) return std::nullopt;
-  bool enough = false;
-  for (int64_t first = 0; first < std::ssize(all) && !enough;) {
-    const auto some = std::span(all).subspan(static_cast<size_t>(first),
-                                             static_cast<size_t>(std::min(at_once, std::ssize(all) - first)));
+  if (!file) return done;
+  while (done.blocks < std::ssize(all) && !done.enough && at_once > 0) {
+    const auto some =
+        std::span(all).subspan(static_cast<size_t>(done.blocks),
+                               static_cast<size_t>(std::min(at_once, std::ssize(all) - done.blocks)));
     try {
-      enough = !sampler.sample(some, *file, [&](const BlockSample& sample, Turn& turn) {
+      done.enough = !sampler.sample(some, *file, [&](const BlockSample& sample, Turn& turn) {
         return use({&sample, 1}, turn);
       });
-      first += std::ssize(some);
+      done.blocks += std::ssize(some);
     } catch (const ScratchStreamsFull&) {  // The blocks are larger than expected; none was used yet.
-      if (at_once == 1) throw;
       at_once /= 2;
     }
   }
-  return StreamBytes{sampler.bytes_read(), sampler.bytes_written()};
+  done.bytes = {sampler.bytes_read(), sampler.bytes_written()};
+  return done;
 }
 
-}  // namespace
-
-SamplingShares SamplingShares::of(int64_t bytes, const DiskTopology& topology, int64_t block_bytes,
-                                  int threads, int64_t range_bytes) {
-  const int64_t all = topology.max_bytes();
-  const int64_t min = topology.min_bytes();
-  for (int some = threads; some > 0; --some) {
-    const int64_t left = bytes - (all - min);
-    if (left >= some * CacheShares::kGroupInMemory * block_bytes)
-      return {some, all, left / some, CacheShares::kGroupInMemory};
+// Returns what follows the first `count` numbers.
+std::vector<BlockNumbers> after(std::span<const BlockNumbers> numbers, int64_t count) {
+  std::vector<BlockNumbers> rest;
+  for (const auto& [first, end] : numbers) {
+    const int64_t skipped = std::min(count, end - first);
+    if (first + skipped < end) rest.push_back({first + skipped, end});
+    count -= skipped;
   }
-  // The larger part of the rest stays free: later blocks may be larger than earlier ones, and leave holes in
-  // the heap.
-  const int64_t left = std::max<int64_t>(bytes, 0);
-  if (range_bytes > 0 && left > range_bytes) {
-    const auto some = static_cast<int>(std::clamp<int64_t>(left / 2 / range_bytes, 1, threads));
-    const int64_t rest = left - some * range_bytes;
-    const int64_t streams = std::min(rest / 4, kMaxStreamBytes);
-    return {some, std::clamp(min + rest - rest / 8 - streams, min, all), 0, 1, streams};
-  }
-  const auto some = static_cast<int>(std::clamp<int64_t>(left / 2 / block_bytes, 1, threads));
-  return {some, std::clamp(min + left / 2, min, all), left / 8 / some, kLargestGroup};
+  return rest;
 }
 
-bool can_sample_in_ranges(const BlockSampler::From& from, const StreamSpace& space) {
-  return !space.folder.empty() && !from.negatives;
-}
-
-StreamBytes sample_blocks(const BlockSampler::From& from, DiskTopology& topology,
-                          const SamplingShares& shares, std::span<const BlockNumbers> numbers,
-                          const StreamSpace& space, const SampledGroup& use) {
-  if (shares.stream_bytes > 0)
-    if (const auto bytes = sample_in_ranges(from, topology, shares, numbers, space, use)) return *bytes;
+void sample_in_groups(const BlockSampler::From& from, DiskTopology& topology, const SamplingShares& shares,
+                      std::span<const BlockNumbers> numbers, const SampledGroup& use) {
   topology.resize(shares.topology_bytes);
   struct Own {
     BlockSampler sampler;
@@ -125,7 +113,52 @@ StreamBytes sample_blocks(const BlockSampler::From& from, DiskTopology& topology
     if (!use(group, turn)) enough = true;
   };
   Workers(shares.threads).run_stream(take, work);
-  return {};
+}
+
+}  // namespace
+
+SamplingShares SamplingShares::of(int64_t bytes, const DiskTopology& topology, int64_t block_bytes,
+                                  int threads, int64_t range_bytes) {
+  const int64_t all = topology.max_bytes();
+  const int64_t min = topology.min_bytes();
+  for (int some = threads; some > 0; --some) {
+    const int64_t left = bytes - (all - min);
+    if (left >= some * CacheShares::kGroupInMemory * block_bytes)
+      return {some, all, left / some, CacheShares::kGroupInMemory};
+  }
+  // The larger part of the rest stays free: later blocks may be larger than earlier ones, and leave holes in
+  // the heap.
+  const int64_t left = std::max<int64_t>(bytes, 0);
+  if (range_bytes > 0 && left > range_bytes) {
+    const auto some = static_cast<int>(std::clamp<int64_t>(left / 2 / range_bytes, 1, threads));
+    const int64_t rest = left - some * range_bytes;
+    const int64_t streams = std::min(rest / 4, kMaxStreamBytes);
+    return {some, std::clamp(min + rest - rest / 8 - streams, min, all), 0, 1, streams};
+  }
+  const auto some = static_cast<int>(std::clamp<int64_t>(left / 2 / block_bytes, 1, threads));
+  return {some, std::clamp(min + left / 2, min, all), left / 8 / some, kLargestGroup};
+}
+
+SamplingShares SamplingShares::without_ranges(const DiskTopology& topology) const {
+  const int64_t of_topology = (topology_bytes - topology.min_bytes()) / 2;
+  return {threads, topology.min_bytes() + of_topology, of_topology / 4 / threads, kLargestGroup};
+}
+
+bool can_sample_in_ranges(const BlockSampler::From& from, const StreamSpace& space) {
+  return !space.folder.empty() && space.bytes > 0 && !from.negatives;
+}
+
+StreamBytes sample_blocks(const BlockSampler::From& from, DiskTopology& topology,
+                          const SamplingShares& shares, std::span<const BlockNumbers> numbers,
+                          const StreamSpace& space, const SampledGroup& use) {
+  if (shares.stream_bytes == 0) {
+    sample_in_groups(from, topology, shares, numbers, use);
+    return {};
+  }
+  const InRanges done = sample_in_ranges(from, topology, shares, numbers, space, use);
+  if (const auto rest = after(numbers, done.blocks); !rest.empty() && !done.enough)
+    sample_in_groups(from, topology, shares.without_ranges(topology), rest, use);
+  return done.bytes;
 }
 
 }  // namespace plimsoll

@@ -28,6 +28,8 @@ struct SamplingShares {
   /// group reads what is not in memory.
   static SamplingShares of(int64_t bytes, const DiskTopology& topology, int64_t block_bytes, int threads,
                            int64_t range_bytes);
+  /// Returns these shares for groups in place of ranges, which need a part of the memory for blocks.
+  SamplingShares without_ranges(const DiskTopology& topology) const;
   /// Returns the minimum: one thread with a page of each topology column, and one block at a time.
   static SamplingShares min(const DiskTopology& topology) { return {1, topology.min_bytes(), 0, 1}; }
 };

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <vector>
 
 #include "base/error.h"
 #include "base/mutex.h"
 #include "io/scratch_file.h"
 #include "memory/mapped_bytes.h"
+#include "memory/vector.h"
 
 namespace plimsoll {
 
@@ -28,7 +28,7 @@ class ScratchStreams {
   class Writer;
   class Reader;
   struct Stream {
-    std::vector<int64_t> extents = {};  // Offsets in the file.
+    Vector<int64_t, Tag::blocks> extents = {};  // Offsets in the file.
     int64_t bytes = 0;
   };
 
@@ -48,7 +48,7 @@ class ScratchStreams {
   std::atomic<int64_t> written_ = 0;
   Mutex mutex_;
   int64_t end_ PLIMSOLL_GUARDED_BY(mutex_) = 0;  // End of the extents that were ever taken.
-  std::vector<int64_t> free_ PLIMSOLL_GUARDED_BY(mutex_);
+  Vector<int64_t, Tag::blocks> free_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
 /// Appends to a stream, which is complete after finish(). Both must outlive this object.

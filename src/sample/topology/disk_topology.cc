@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "memory/vector.h"
 #include "sample/topology/damaged_topology.h"
 #include "sample/topology/list_search.h"
@@ -110,9 +111,10 @@ int64_t DiskTopology::bytes_for(const std::array<PageRange, 4>& pages) const {
   return bytes;
 }
 
-std::vector<int64_t> DiskTopology::ranges(int64_t bytes, bool weights) const {
+std::vector<int64_t> DiskTopology::ranges(int64_t bytes, bool weights, int64_t max) const {
   std::vector<int64_t> firsts = {0};
-  while (firsts.back() < nodes_) {
+  while (firsts.back() < nodes_ && std::ssize(firsts) <= max + 1) {
+    throw_if_interrupted("the lists of a graph were divided into ranges");
     int64_t fits = firsts.back() + 1;
     for (int64_t too_far = nodes_ + 1; too_far - fits > 1;) {
       const int64_t middle = fits + (too_far - fits) / 2;

@@ -56,8 +56,9 @@ class DiskTopology final : public Topology {
 
   /// Divides the nodes into ranges whose lists fit into `bytes` in total, which is more than min_bytes(),
   /// each at a time. Returns the first node of each range, followed by nodes(). A list that does not fit has
-  /// a range of its own. `weights`: whether weights are needed, too. Errors: those of read_lists().
-  std::vector<int64_t> ranges(int64_t bytes, bool weights) const;
+  /// a range of its own. `weights`: whether weights are needed, too. Ends early, with the first max + 1
+  /// ranges, if there are more than `max`. Errors: those of read_lists(), Interrupted.
+  std::vector<int64_t> ranges(int64_t bytes, bool weights, int64_t max) const;
   /// Does the same as resize(), and reads the lists of the nodes first .. end-1, in long reads, as far as
   /// they fit.
   void hold(int64_t first, int64_t end, int64_t bytes, bool weights);

@@ -1,5 +1,7 @@
 #include "tasks/gnn/untrained_evaluation.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -33,7 +35,11 @@ bool rehearse_untrained(const RunRequest& request, const GnnTask& task, Rehearsa
   model.model = std::make_unique<Gnn>(gnn_options(request.recipe, giant, task.head, outputs),
                                       static_cast<uint64_t>(request.recipe.seed));
   // The files of a rehearsal are sparse and take no space.
-  const NewFolder scratch(std::filesystem::temp_directory_path() / "plimsoll-rehearsal", /*replace=*/false);
+  std::error_code none;
+  std::filesystem::path place = request.scratch.temporary;
+  if (place.empty()) place = std::filesystem::temp_directory_path(none);
+  if (::access(place.c_str(), W_OK) != 0) return false;
+  const NewFolder scratch(place / "plimsoll-rehearsal", /*replace=*/false);
   evaluate(model, giant, {.scratch = scratch.path(), .memory = request.memory, .rehearsal = &rehearsal});
   return true;
 }
