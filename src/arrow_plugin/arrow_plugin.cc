@@ -89,7 +89,7 @@ class ParquetBatches final : public arrow::RecordBatchReader {
   std::shared_ptr<arrow::RecordBatchReader> batches_;
 };
 
-// The batches of an Arrow IPC file, one after the other.
+// The batches of an Arrow IPC file, one after the other, checked as CheckedBatches does.
 class IpcBatches final : public arrow::RecordBatchReader {
  public:
   explicit IpcBatches(std::shared_ptr<arrow::ipc::RecordBatchFileReader> file) : file_(std::move(file)) {}
@@ -98,12 +98,28 @@ class IpcBatches final : public arrow::RecordBatchReader {
   arrow::Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
     batch->reset();
     if (next_ == file_->num_record_batches()) return arrow::Status::OK();
-    return file_->ReadRecordBatch(next_++).Value(batch);
+    ARROW_RETURN_NOT_OK(file_->ReadRecordBatch(next_++).Value(batch));
+    return (*batch)->ValidateFull();
   }
 
  private:
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> file_;
   int next_ = 0;
+};
+
+// The batches of an Arrow IPC stream. Arrow checks neither lengths nor offsets when it reads IPC.
+class CheckedBatches final : public arrow::RecordBatchReader {
+ public:
+  explicit CheckedBatches(std::shared_ptr<arrow::RecordBatchReader> from) : from_(std::move(from)) {}
+
+  std::shared_ptr<arrow::Schema> schema() const override { return from_->schema(); }
+  arrow::Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
+    ARROW_RETURN_NOT_OK(from_->ReadNext(batch));
+    return *batch == nullptr ? arrow::Status::OK() : (*batch)->ValidateFull();
+  }
+
+ private:
+  std::shared_ptr<arrow::RecordBatchReader> from_;
 };
 
 using Batches = std::shared_ptr<arrow::RecordBatchReader>;
@@ -129,7 +145,10 @@ arrow::Result<Batches> open_ipc(const Source& source, arrow::MemoryPool* pool, b
   arrow::ipc::IpcReadOptions options = arrow::ipc::IpcReadOptions::Defaults();
   options.memory_pool = pool;
   options.use_threads = false;
-  if (!is_file) return arrow::ipc::RecordBatchStreamReader::Open(source, options);
+  if (!is_file) {
+    ARROW_ASSIGN_OR_RAISE(auto stream, arrow::ipc::RecordBatchStreamReader::Open(source, options));
+    return std::make_shared<CheckedBatches>(std::move(stream));
+  }
   ARROW_ASSIGN_OR_RAISE(auto file, arrow::ipc::RecordBatchFileReader::Open(source, options));
   return std::make_shared<IpcBatches>(std::move(file));
 }

@@ -157,6 +157,10 @@ void decode_vectors(const ArrowType& type, const ArrowBuffers& buffers, int64_t 
   each_number(
       type.element, data, child.offset + begin * type.width, rows * type.width,
       [&](int64_t i, auto value) { values.reals[static_cast<size_t>(i)] = static_cast<double>(value); });
+  Vector<uint8_t, Tag::ingest> valid(static_cast<size_t>(rows * type.width));
+  elements.copy_validity(false, child.offset + begin * type.width, rows * type.width, valid);
+  for (size_t i = 0; i < valid.size(); ++i)
+    if (valid[i] == 0) values.reals[i] = std::numeric_limits<double>::quiet_NaN();
 }
 
 // Reads the items of all lists at once, and drops those of lists that are missing, which may have some.
@@ -333,6 +337,10 @@ void decode_arrow(const ArrowType& type, const ArrowArray& array, int64_t first,
   values.integers.clear();
   values.reals.clear();
   values.texts.clear();
+  if (type.kind != ValueKind::list) {  // The values may be those of a list column before.
+    values.items.clear();
+    values.lengths.clear();
+  }
   switch (type.layout) {
     case ArrowType::Layout::plain:
       return decode_plain(type, array, first, rows, where, values);

@@ -12,10 +12,11 @@ class CategorySink final : public ColumnSink {
   CategorySink(ColumnFiles files, bool is_forced) : files_(std::move(files)), codes_(files_, is_forced) {}
 
   void add(const Values& values) override {
-    if (codes_.is_dropped()) return;
     files_.add_validity({values.valid.data(), values.rows});
     codes_.add(values);
   }
+
+  bool is_left_out() const override { return codes_.is_dropped(); }
 
   Json finish() override {
     Json entry = files_.finish("category");
@@ -40,13 +41,14 @@ class MultiCategorySink final : public ColumnSink {
   }
 
   void add(const Values& values) override {
-    if (codes_.is_dropped()) return;
     files_.add_validity({values.valid.data(), values.rows});
     codes_.add(values.items[0]);
     Appender<int64_t> ends(ptr_);
     for (size_t row = 0; row < values.rows; ++row) ends.add(end_ += values.lengths[row]);
     ends.flush();
   }
+
+  bool is_left_out() const override { return codes_.is_dropped(); }
 
   Json finish() override {
     Json entry = files_.finish("multi-category");

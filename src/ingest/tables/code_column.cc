@@ -24,12 +24,14 @@ int32_t CodeColumn::code_of(const Values& values, size_t row) {
 
 void CodeColumn::add(const Values& values) {
   codes_.resize(values.rows);
-  for (size_t row = 0; row < values.rows; ++row) codes_[row] = code_of(values, row);
+  for (size_t row = 0; row < values.rows; ++row) {
+    codes_[row] = code_of(values, row);
+    if (!is_forced_ && vocabulary_.exceeds_limits())
+      return drop(fmt::format(
+          "more than {} different texts or {} MiB of them; give it the meaning category to keep it",
+          TextVocabulary::kMaxTexts, TextVocabulary::kMaxBytes >> 20));
+  }
   writer_->append(std::span<const int32_t>(codes_));
-  if (!is_forced_ && vocabulary_.exceeds_limits())
-    drop(
-        fmt::format("more than {} different texts or {} MiB of them; give it the meaning category to keep it",
-                    TextVocabulary::kMaxTexts, TextVocabulary::kMaxBytes >> 20));
 }
 
 void CodeColumn::drop(std::string reason) {

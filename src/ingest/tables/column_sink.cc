@@ -15,6 +15,7 @@ class LeftOut final : public ColumnSink {
  public:
   LeftOut(std::string name, std::string reason) : name_(std::move(name)), reason_(std::move(reason)) {}
   void add(const Values& /*values*/) override {}
+  bool is_left_out() const override { return true; }
   Json finish() override { return {{"name", name_}, {"reason", reason_}}; }
 
  private:

@@ -16,6 +16,8 @@ class ColumnSink {
  public:
   virtual ~ColumnSink() = default;
   virtual void add(const Values& values) = 0;
+  /// Whether the column is left out, so that its values need not be read.
+  virtual bool is_left_out() const { return false; }
   /// Completes the files of the column in the narrowest type that keeps every value, and returns its entry in
   /// the manifest: {"name", "meaning", "column", ...}, or {"name", "reason"} if it is left out.
   virtual Json finish() = 0;

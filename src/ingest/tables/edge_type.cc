@@ -32,7 +32,8 @@ EdgeType::EdgeType(const TableScratch& scratch, int number, const ForeignKey& ke
       types_(columns.types()),
       source_(source),
       target_(target),
-      is_direct_(target.is_read && target.index->is_consecutive() && columns.is_number()),
+      is_direct_(target.is_read && target.index->is_consecutive() && columns.is_number() &&
+                 columns.types() == target.index->types()),
       is_number_(columns.is_number()) {
   if (is_direct_)
     by_target_ = sort("by-target", 0);

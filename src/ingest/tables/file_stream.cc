@@ -18,6 +18,14 @@ namespace {
 
 constexpr int64_t kBatchRows = 8192;
 
+// Returns the format of a column with those of its children and of its dictionary.
+std::string format_of(const ArrowSchema& schema) {
+  std::string text = schema.format == nullptr ? "" : schema.format;
+  for (int64_t i = 0; i < schema.n_children; ++i) text += fmt::format("<{}>", format_of(*schema.children[i]));
+  if (schema.dictionary != nullptr) text += " of " + format_of(*schema.dictionary);
+  return text;
+}
+
 // Returns the names and formats of the columns of a stream.
 std::string columns_of(ArrowArrayStream& stream) {
   ArrowSchema schema{};
@@ -25,7 +33,7 @@ std::string columns_of(ArrowArrayStream& stream) {
   std::string columns;
   for (int64_t i = 0; i < schema.n_children; ++i)
     columns += fmt::format("{}{} ({})", columns.empty() ? "" : ", ", schema.children[i]->name,
-                           schema.children[i]->format);
+                           format_of(*schema.children[i]));
   schema.release(&schema);
   return columns;
 }

@@ -103,6 +103,7 @@ void TablePass::read_chunk(int64_t first, int64_t rows) {
   read_keys(first, rows, kept);
   read_foreign_keys(first, rows, kept);
   for (const Sink& sink : sinks_) {
+    if (sink.sink->is_left_out()) continue;
     table_.read(sink.column, first, rows, values_);
     const ArrowType& type = table_.columns()[sink.column].type;
     if (!kept.empty())

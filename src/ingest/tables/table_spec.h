@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -23,6 +24,7 @@ struct TableSpec {
   std::string name;
   /// Opens the rows as a stream that the caller releases. Called once.
   std::function<void(ArrowArrayStream&)> open;
+  int64_t files = 0;                  ///< Number of files that it has; 0 for a stream of a program.
   std::vector<std::string> key = {};  ///< Columns of its key; empty without one.
   std::string time = {};              ///< Column of the time at which a row is known; empty without one.
   std::string time_unit = {};         ///< Unit of a time column of integers: s, ms, us or ns.

@@ -77,6 +77,7 @@ void add_table(const std::string& words, TablesOptions& options) {
       add_word(word, words, table);
   const std::vector<std::filesystem::path> files = find_table_files(pattern);
   options.files.insert(options.files.end(), files.begin(), files.end());
+  table.files = std::ssize(files);
   table.open = [files](ArrowArrayStream& stream) { stream = stream_files(files); };
   options.tables.push_back(std::move(table));
 }

@@ -28,6 +28,7 @@ Json options_json(const TablesOptions& options) {
     Json meanings = Json::object();
     for (const auto& [column, meaning] : table.meanings) meanings[column] = meaning;
     tables.push_back({{"name", table.name},
+                      {"files", table.files},
                       {"key", table.key},
                       {"time", table.time},
                       {"time_unit", table.time_unit},
