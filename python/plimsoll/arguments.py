@@ -41,6 +41,15 @@ def instance_of(name: str, value: object, kind: type[T]) -> T:
     return value
 
 
+def column(name: str, value: object) -> str:
+    """Returns a column, a name or a number from 0, as the builder takes it. Errors: `UsageError`."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < 0:
+        raise UsageError(f"{name}={value!r}: expected the name of a column, or its number from 0")
+    return str(int(value))
+
+
 def texts(name: str, values: Iterable[str]) -> list[str]:
     """Returns `values` as a list. Errors: `UsageError` for a single string."""
     if isinstance(values, str):

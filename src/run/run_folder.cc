@@ -86,7 +86,9 @@ NewRun::~NewRun() {
 
 void NewRun::refuse_existing_run() const {
   require_no_trainer(root_, files_);
-  throw Failure(root_.string() + " holds a run already; name another --run, or give --force");
+  throw Failure(
+      root_.string() +
+      " holds a run already; continue it with --resume, name another --run, or replace it with --force");
 }
 
 // Exchanges the names in one step, so that no other trainer finds the name free. Returns false if the file

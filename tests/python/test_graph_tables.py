@@ -174,7 +174,7 @@ def test_splits_of_any_type_and_masks(ingest, line, tmp_path):
     np.save(tmp_path / "train.npy", np.array([True, False]))
     assert "has 2 rows, expected 3" in ingest(*line, "--train", tmp_path / "train.npy", code=3)
     np.save(tmp_path / "train.npy", np.array([1, 0, 1], np.uint8))
-    assert "save a mask as bool" in ingest(*line, "--train", tmp_path / "train.npy", code=3)
+    assert "save a mask as an array of bool" in ingest(*line, "--train", tmp_path / "train.npy", code=3)
     np.save(tmp_path / "train.npy", np.array([True, False, True]))
     nodes = write(tmp_path / "nodes.csv", "id\n2\n1\n0\n")
     assert "is a mask" in ingest(*line, "--nodes", nodes, "--train", tmp_path / "train.npy", code=3)

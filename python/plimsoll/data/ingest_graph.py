@@ -63,7 +63,7 @@ def graph(
     Errors: `InputError` naming file, line and column; `UsageError`; `BudgetExceeded`; `Failure`.
     """
     options = _core.GraphOptions()
-    options.edges.files = [Path(edges)] if isinstance(edges, str | os.PathLike) else [Path(file) for file in edges]
+    options.edges.files = _files(edges)
     instance_of("columns", columns, EdgeColumns).set_options(options)
     options.undirected, options.dedup = undirected, dedup
     options.self_loops = one_of("self_loops", self_loops, ("keep", "drop", "add"))
@@ -81,6 +81,13 @@ def graph(
     for note in _core.make_graph(options, budget_text(budget), progress):
         warnings.warn(note, stacklevel=2)
     return Graph(out)
+
+
+def _files(edges: PathLike | Iterable[PathLike]) -> list[Path]:
+    files = [edges] if isinstance(edges, str | os.PathLike) else list(edges)
+    if not files or not all(isinstance(file, str | os.PathLike) for file in files):
+        raise UsageError(f"edges={edges!r}: expected a path, or a list of one path or more; numpy.save writes an array")
+    return [Path(file) for file in files]
 
 
 def _path(path: PathLike | None) -> str:

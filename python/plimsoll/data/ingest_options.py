@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from plimsoll import _core
-from plimsoll.arguments import PathLike, one_of, texts, whole
+from plimsoll.arguments import PathLike, column, one_of, whole
+from plimsoll.errors import UsageError
 
 Column: TypeAlias = str | int
 FEATURE_DTYPES = ("auto", "f32", "f16", "bf16", "i8")
@@ -38,6 +40,14 @@ class EdgeColumns:
     layout: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("source", "target"):
+            column(name, getattr(self, name))
+        if self.weight is not None and not isinstance(self.weight, os.PathLike):
+            column("weight", self.weight)
+        if not isinstance(self.features, str | os.PathLike):
+            for feature in self.features:
+                column("features", feature)
+        _yes_no_or_none("header", self.header)
         one_of("comments", self.comments, ("leading", "all", "none"))
         one_of("layout", self.layout, ("", "rows", "columns"))
 
@@ -55,7 +65,7 @@ class EdgeColumns:
 
 @dataclass(frozen=True)
 class NodeTable:
-    """A table with one row per node, and the names of its columns.
+    """A table with one row per node, and its columns, by name or by number from 0.
 
     - `path`: text, plain, zstd or gzip.
     - `id`: the column of IDs, by default the first.
@@ -67,20 +77,32 @@ class NodeTable:
     """
 
     path: PathLike
-    id: str = ""
-    label: str = ""
-    split: str = ""
-    features: Sequence[str] = ()
+    id: Column = ""
+    label: Column = ""
+    split: Column = ""
+    features: Sequence[Column] = ()
     unlabelled: str = ""
     missing: float | None = None
     header: bool | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("id", "label", "split"):
+            column(name, getattr(self, name))
+        if isinstance(self.features, str):
+            raise UsageError(f"features={self.features!r}: expected a list of columns")
+        for feature in self.features:
+            column("features", feature)
+        _yes_no_or_none("header", self.header)
+        if self.missing is not None and (isinstance(self.missing, str) or not math.isfinite(self.missing)):
+            raise UsageError(f"missing={self.missing!r}: expected a finite number")
+
     def set_options(self, options: _core.GraphOptions) -> None:
-        """Writes table and columns into the options of the builder. Errors: `UsageError`."""
+        """Writes table and columns into the options of the builder."""
         nodes = options.nodes
         nodes.table = os.fspath(self.path)
-        nodes.id, nodes.label, nodes.split, nodes.unlabelled = self.id, self.label, self.split, self.unlabelled
-        nodes.features = texts("features", self.features)
+        nodes.id, nodes.label, nodes.split = str(self.id), str(self.label), str(self.split)
+        nodes.unlabelled = self.unlabelled
+        nodes.features = [str(feature) for feature in self.features]
         nodes.header, nodes.missing = self.header, self.missing
 
 
@@ -109,10 +131,15 @@ class GraphLayout:
         one_of("order", self.order, ("none", "degree", "frequency", "partition"))
         one_of("features_dtype", self.features_dtype, FEATURE_DTYPES)
         if self.node_count is not None:
-            whole("node_count", self.node_count, 0)
+            whole("node_count", self.node_count, 1)
 
     def set_options(self, options: _core.GraphOptions) -> None:
         """Writes the layout into the options of the builder."""
         options.ids, options.direction, options.order = self.ids, self.direction, self.order
         options.features_dtype = self.features_dtype
         options.node_count = -1 if self.node_count is None else int(self.node_count)
+
+
+def _yes_no_or_none(name: str, value: object) -> None:
+    if value is not None and not isinstance(value, bool):
+        raise UsageError(f"{name}={value!r}: expected True, False or None")

@@ -66,7 +66,10 @@ def tables(
         spec.time = (times or {}).get(name, "")
         spec.time_unit = (time_units or {}).get(name, "")
         spec.meanings = dict((meanings or {}).get(name, {}))
-        for columns, target in (foreign_keys or {}).get(name, {}).items():
+        targets = (foreign_keys or {}).get(name, {})
+        if not isinstance(targets, Mapping):
+            raise UsageError(f"foreign_keys[{name!r}]={targets!r}: expected a mapping from columns to tables")
+        for columns, target in targets.items():
             spec.add_foreign_key(_columns(columns), target)
         spec.set_stream(table.__arrow_c_stream__())
         specs.append(spec)

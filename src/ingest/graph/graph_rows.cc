@@ -140,12 +140,27 @@ void require_ids(const NumberArray& array, const IdRules& rules, int64_t nodes) 
             ? fmt::format("{}: has {} rows, expected {}, one for each node; make it again", path,
                           array.rows(), nodes)
             : path + ": is a mask, expected IDs: rows of a mask are the IDs 0 .. V-1, and these are others");
-  if (array.rows() != nodes || array.type() > NumberArray::Type::u8 || mask || nodes <= 2) return;
-  for (int64_t row = 0; row < nodes; ++row)
-    if (array.whole(row) > 1 || array.whole(row) < 0) return;
-  throw InputError(fmt::format(
-      "{}: holds {} numbers that are 0 or 1, which may be a mask or IDs; save a mask as bool", path, nodes));
 }
+
+// Finds lists that are masks, as all of their IDs are 0 or 1 and there are as many as nodes.
+class LooksLikeMask {
+ public:
+  void add(uint64_t id) {
+    ++count_;
+    bits_ = bits_ && id <= 1;
+  }
+  void refuse(const std::filesystem::path& path, int64_t nodes) const {
+    if (!bits_ || count_ != nodes || nodes <= 2) return;
+    throw InputError(fmt::format(
+        "{}: holds {} numbers that are 0 or 1, one for each node, expected IDs of nodes; save a mask "
+        "as an array of bool",
+        path.string(), nodes));
+  }
+
+ private:
+  int64_t count_ = 0;
+  bool bits_ = true;
+};
 
 }  // namespace
 
@@ -179,7 +194,12 @@ void write_split(size_t split, const std::filesystem::path& path, const IdRules&
            [&] { return fmt::format("{}:{}", path.string(), lines.line()); });
   };
   ExternalSort ids(ids_options);
-  read([&](uint64_t id, const auto&) { ids.add(id); });
+  LooksLikeMask mask;
+  read([&](uint64_t id, const auto&) {
+    mask.add(id);
+    ids.add(id);
+  });
+  if (!rules.texts) mask.refuse(path, index.nodes());
   ids.seal();
   ExternalSort nodes(options);
   try {
