@@ -23,7 +23,7 @@ Input input_of(std::string_view line) {
     if (line.starts_with(word_of(ids))) input.options.ids = ids;
   const std::string_view flags = line.substr(std::min(line.find(' '), line.size()));
   const auto flag = [&](char c) { return flags.find(c) != std::string_view::npos; };
-  if (flag('w')) input.options.edges.weight = "2";
+  if (flag('w')) input.options.edges.weight = std::string(1, '2');  // g++ 12 warns of "2" without reason.
   input.options.undirected = flag('u');
   input.options.dedup = flag('d');
   if (flag('o')) input.options.order = NodeOrderKind::degree;

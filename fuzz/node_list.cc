@@ -18,7 +18,7 @@ std::filesystem::path make_graph(const std::string& name, bool names) {
                               : std::vector<int64_t>{-5, 7, 70, 1LL << 60});
   if (names)
     for (const char* text : {"a", "b c", "7", "\xC3\xA9"}) writer.append_node_name(text);
-  writer.publish({.direction = "in"}, make_provenance("made up", {}));
+  writer.publish({.direction = EdgeDirection::in}, make_provenance("made up", {}));
   return Scratch::folder() / name;
 }
 
