@@ -51,12 +51,18 @@ void refuse_empty(const std::vector<std::string>& arguments) {
 // The system may kill a run whose budget exceeds the available memory.
 void warn_of(const std::vector<Limit>& limits, int64_t budget) {
   const Limit& min = *std::ranges::min_element(limits, {}, &Limit::usable);
+  if (min.usable() <= 0)
+    return fmt::print(
+        stderr,
+        "plimsoll: {} leaves no memory: others, such as stacks of threads, hold {} of {}; raise it, with "
+        "ulimit -v if it is RLIMIT_AS, or give fewer --threads\n",
+        min.source, format_bytes(min.others), format_bytes(min.bytes));
   fmt::print(
       stderr,
       "plimsoll: the budget of {} is above what {} leaves: {} of {}, others hold {}; the system may end this "
       "run, give --budget {} or less\n",
       format_bytes(budget), min.source, format_bytes(min.usable()), format_bytes(min.bytes),
-      format_bytes(min.others), format_bytes(std::max<int64_t>(min.usable(), 0)));
+      format_bytes(min.others), format_bytes(min.usable()));
 }
 
 // Returns the exit code after flushing the output: on a full device the result is lost.

@@ -73,8 +73,8 @@ def test_walks_end_where_leaves_reject_nearly_all_and_at_a_signal(run, bin_dir, 
     np.save(tmp_path / "star.npy", edges)
     np.save(tmp_path / "path.npy", [[0, 1], [1, 2]])
     for name in ("star", "path"):
-        run("plimsoll", "ingest", "graph", "--edges", tmp_path / f"{name}.npy", "--undirected", "--dedup", "--out",
-            tmp_path / name)
+        run("plimsoll", "ingest", "graph", "--edges", tmp_path / f"{name}.npy", "--layout", "rows", "--undirected", "--dedup",
+            "--out", tmp_path / name)
     run("plimsoll", "walks", tmp_path / "path", "--p", "1e9", "--length", 5, "--walks", 1, "--out", tmp_path / "walks",
         *resources)
     assert np.load(tmp_path / "walks/walks.npy").tolist()[0] == [0, 1, 2, 1, 0, 1]
