@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const FormatOptions options{.name = "ctat-csv"};
   succeeds([&] {
     CapturePieces pieces(captures, options);
-    CapturePiece piece;
+    CaptureChunk piece;
     for (size_t capture = 0; capture < captures.size(); ++capture) {
       std::string_view rest = texts[capture];
       for (bool first = true; first || !piece.last; first = false) {

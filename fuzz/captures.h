@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "can/capture/capture_pieces.h"
+#include "can/capture/capture_chunks.h"
 #include "can/capture/fields.h"
 #include "fuzz/property.h"
 
@@ -16,15 +16,15 @@ namespace plimsoll {
 using Format = std::shared_ptr<const CaptureFormat>;
 
 /// Parses a part of a capture. The buffer has exactly the size of the text, so reading past it is detected.
-inline ParsedPiece parse(const Format& format, int64_t width, std::string_view text, bool first, bool last,
+inline ParsedChunk parse(const Format& format, int64_t width, std::string_view text, bool first, bool last,
                          bool skip) {
-  CapturePiece piece;
+  CaptureChunk piece;
   piece.buffer.assign(text.begin(), text.end());
   piece.text_bytes = text.size();
   piece.first = first;
   piece.last = last;
   piece.format = format;
-  ParsedPiece parsed;
+  ParsedChunk parsed;
   parsed.frames.width = width;
   parse_piece(piece, skip, parsed);
   return parsed;
@@ -92,7 +92,7 @@ inline void expect_sound(const FrameBatch& frames) {
 }
 
 /// Parsing line by line without skipping must give the same frames as parse_piece(), which has faster paths.
-inline void expect_as_line_by_line(const Format& format, const ParsedPiece& whole, std::string_view text,
+inline void expect_as_line_by_line(const Format& format, const ParsedChunk& whole, std::string_view text,
                                    int64_t width) {
   FrameBatch frames;
   frames.width = width;
@@ -144,7 +144,7 @@ inline void expect_text_round_trip(const FrameBatch& frames) {
     // The lines after it make it an ordinary line, as it is not near the end of the text.
     const bool attack = frames.label[i] == 1;
     line = fmt::format("{},{},{},{}\n{:\n<64}", time, id_text, payload, attack ? 1 : 0, "");
-    const ParsedPiece parsed = parse(csv, kPayloadBytes, line, false, true, false);
+    const ParsedChunk parsed = parse(csv, kPayloadBytes, line, false, true, false);
     expect(!parsed.error && parsed.frames.frames() == 1 && parsed.frames.time_ns[0] == time_ns &&
                parsed.frames.can_id[0] == id && parsed.frames.length[0] == length &&
                parsed.frames.label[0] == attack &&
@@ -156,8 +156,8 @@ inline void expect_text_round_trip(const FrameBatch& frames) {
 
 /// Checks everything that holds for any text in any format.
 inline void expect_parsed_well(const Format& format, int64_t width, std::string_view text) {
-  const ParsedPiece strict = parse(format, width, text, true, true, false);
-  const ParsedPiece skipping = parse(format, width, text, true, true, true);
+  const ParsedChunk strict = parse(format, width, text, true, true, false);
+  const ParsedChunk skipping = parse(format, width, text, true, true, true);
   expect_sound(strict.frames);
   expect_sound(skipping.frames);
   expect_as_line_by_line(format, strict, text, width);
@@ -187,8 +187,8 @@ inline void expect_parsed_well(const Format& format, int64_t width, std::string_
   // Split between two lines, a text has the same frames.
   const size_t newline = text.find('\n', text.size() / 2);
   if (newline == std::string_view::npos) return;
-  ParsedPiece front = parse(format, width, text.substr(0, newline + 1), true, false, true);
-  ParsedPiece back = parse(format, width, text.substr(newline + 1), false, true, true);
+  ParsedChunk front = parse(format, width, text.substr(0, newline + 1), true, false, true);
+  ParsedChunk back = parse(format, width, text.substr(newline + 1), false, true, true);
   if (format->has_differences()) {
     // This is an error of the capture.
     if (back.notes.elapsed_ns > kMaxTime - front.notes.elapsed_ns) return;

@@ -33,8 +33,8 @@ std::vector<SharedFrame> read_again(const std::filesystem::path& path, const Wri
   captures[0].path = path;
   const FormatOptions options{.payload = 64};
   CapturePieces pieces(captures, options);
-  CapturePiece piece;
-  ParsedPiece parsed;
+  CaptureChunk piece;
+  ParsedChunk parsed;
   parsed.frames.width = 64;
   std::vector<SharedFrame> shared;
   while (pieces.next(piece)) {

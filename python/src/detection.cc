@@ -35,9 +35,9 @@ class Detector {
     detector_.begin(facts_);
   }
 
-  std::vector<Verdict> add(const Array<int64_t, 1>& time_ns, const Array<uint32_t, 1>& can_id,
-                           const Array<uint8_t, 1>& length, const Array<uint8_t, 2>& data,
-                           const Array<uint8_t, 1>& label, std::optional<Array<uint8_t, 1>> channel) {
+  std::vector<WindowResult> add(const Array<int64_t, 1>& time_ns, const Array<uint32_t, 1>& can_id,
+                                const Array<uint8_t, 1>& length, const Array<uint8_t, 2>& data,
+                                const Array<uint8_t, 1>& label, std::optional<Array<uint8_t, 1>> channel) {
     const size_t count = time_ns.size();
     for (const size_t other :
          {can_id.size(), length.size(), data.shape(0), label.size(), channel ? channel->size() : count})
@@ -54,25 +54,25 @@ class Detector {
                       .label = {label.data(), count},
                       .width = facts_.width};
     if (channel) frames.channel = {channel->data(), count};
-    std::vector<Verdict> verdicts;
+    std::vector<WindowResult> results;
     for (;;) {
       const int64_t taken = detector_.add(frames, channels_);
-      gather(verdicts);
-      if (taken == frames.size()) return verdicts;
+      gather(results);
+      if (taken == frames.size()) return results;
       detector_.end();
-      gather(verdicts);
+      gather(results);
       detector_.begin(facts_);
       frames = frames.part(taken, frames.size() - taken);
     }
   }
 
-  std::vector<Verdict> end() {
+  std::vector<WindowResult> end() {
     const nb::gil_scoped_release unlocked;
     const MutexLock lock(mutex_);
-    std::vector<Verdict> verdicts;
+    std::vector<WindowResult> results;
     detector_.end();
-    gather(verdicts);
-    return verdicts;
+    gather(results);
+    return results;
   }
 
   float threshold() {
@@ -92,8 +92,8 @@ class Detector {
     return options;
   }
 
-  void gather(std::vector<Verdict>& verdicts) PLIMSOLL_REQUIRES(mutex_) {
-    for (Verdict verdict; detector_.next(verdict);) verdicts.push_back(verdict);
+  void gather(std::vector<WindowResult>& results) PLIMSOLL_REQUIRES(mutex_) {
+    for (WindowResult result; detector_.next(result);) results.push_back(result);
   }
 
   Mutex mutex_;  // Needed because the interpreter lock is released during calls.
@@ -102,27 +102,27 @@ class Detector {
   std::vector<std::string> channels_ PLIMSOLL_GUARDED_BY(mutex_);
 };
 
-std::map<std::string, float> parts_of(const Verdict& verdict) {
+std::map<std::string, float> parts_of(const WindowResult& result) {
   std::map<std::string, float> parts;
-  if (verdict.by_part)
+  if (result.by_part)
     for (size_t i = 0; i < kFusedParts; ++i)
-      if (std::isfinite((*verdict.by_part)[i])) parts[fused_parts()[i].name] = (*verdict.by_part)[i];
+      if (std::isfinite((*result.by_part)[i])) parts[fused_parts()[i].name] = (*result.by_part)[i];
   return parts;
 }
 
 }  // namespace
 
 void bind_detection(nb::module_& module) {
-  nb::class_<Verdict>(module, "Verdict")
-      .def_prop_ro("number", [](const Verdict& v) { return v.window.number; })
-      .def_prop_ro("first_frame", [](const Verdict& v) { return v.window.first_frame; })
-      .def_prop_ro("frames", [](const Verdict& v) { return v.window.frames; })
-      .def_prop_ro("time_ns", [](const Verdict& v) { return v.window.time_ns; })
-      .def_ro("score", &Verdict::score)
-      .def_ro("alarm", &Verdict::alarm)
+  nb::class_<WindowResult>(module, "Verdict")
+      .def_prop_ro("number", [](const WindowResult& v) { return v.window.number; })
+      .def_prop_ro("first_frame", [](const WindowResult& v) { return v.window.first_frame; })
+      .def_prop_ro("frames", [](const WindowResult& v) { return v.window.frames; })
+      .def_prop_ro("time_ns", [](const WindowResult& v) { return v.window.time_ns; })
+      .def_ro("score", &WindowResult::score)
+      .def_ro("alarm", &WindowResult::alarm)
       .def_prop_ro("parts", &parts_of)
       .def_prop_ro("attack",
-                   [](const Verdict& v) { return v.labelled ? std::optional(v.attack) : std::nullopt; });
+                   [](const WindowResult& v) { return v.labelled ? std::optional(v.attack) : std::nullopt; });
   nb::class_<Detector>(module, "Detector")
       .def(nb::init<const std::filesystem::path&, const std::string&, const std::string&,
                     std::optional<float>, std::optional<double>, const std::vector<std::string>&>())

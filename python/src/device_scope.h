@@ -11,7 +11,7 @@ namespace plimsoll {
 /// A GPU that holds torch's tensors of this process, or its stand-in.
 class PythonDevice {
  public:
-  static constexpr PieceRooms kRooms{.header = 0, .alignment = DeviceRegion::kAlignment};
+  static constexpr AllocationSizes kRooms{.header = 0, .alignment = DeviceRegion::kAlignment};
 
   explicit PythonDevice(std::unique_ptr<TrainingDevice> device, int64_t total);
 

@@ -120,8 +120,8 @@ std::string evaluate(EvaluateRequest request, const nb::object& progress, const 
     const std::unique_ptr<Exchange> exchange = join(group, "");
     request.asked.exchange = exchange.get();
     request.asked.progress = note;
-    const Findings findings = evaluate_run(request);
-    const Unsaved unsaved = save_findings(request.asked, findings);
+    const EvaluationResult findings = evaluate_run(request);
+    const Unsaved unsaved = save_evaluation(request.asked, findings);
     report = {
         {"findings", findings.json}, {"table", findings.table + findings.notes}, {"unsaved", unsaved.text()}};
   });

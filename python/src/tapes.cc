@@ -75,7 +75,7 @@ class Recording {
   }
 
   const Tape& tape() const { return tape_; }
-  PieceRooms rooms() const { return on_device_ ? PythonDevice::kRooms : PieceRooms(); }
+  AllocationSizes rooms() const { return on_device_ ? PythonDevice::kRooms : AllocationSizes(); }
   /// Bytes of a BlockMemory that holds all tensors.
   int64_t packed() const { return packed_as_they_come(tape_); }
   std::pair<int64_t, std::string> peak() const {
@@ -117,8 +117,8 @@ class Recording {
 class Model {
  public:
   Model(const std::vector<const Recording*>& recordings, const std::vector<Terms>& terms)
-      : model_(tapes_of(recordings), terms, recordings.empty() ? PieceRooms() : recordings.front()->rooms()) {
-  }
+      : model_(tapes_of(recordings), terms,
+               recordings.empty() ? AllocationSizes() : recordings.front()->rooms()) {}
 
   /// Bytes at the peak, and the operation in which it occurs. If the tapes are not one sequence: the bytes
   /// that were enough so far, and no operation.
@@ -132,7 +132,7 @@ class Model {
   int64_t packed(const Terms& terms) const {
     if (!model_.same_sequence()) return model_.envelope(terms);
     Tape tape = model_.tape();
-    std::vector<PlannedPiece> rooms(tape.pieces.size());
+    std::vector<PlannedAllocation> rooms(tape.pieces.size());
     model_.rooms(terms, rooms);
     for (size_t i = 0; i < rooms.size(); ++i) tape.pieces[i].room = rooms[i].bytes;
     return packed_as_they_come(tape);

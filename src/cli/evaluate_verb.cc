@@ -20,7 +20,7 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
   if (options.enforce) session.enforce(options.data);
   const RunFolder folder{options.run};
   if (const auto trainer = holder_of_run(folder.root); trainer && is_rank_zero)
-    fmt::print(stderr, "plimsoll: {} trains in {}; this judges what it has finished so far\n", *trainer,
+    fmt::print(stderr, "plimsoll: {} trains in {}; this evaluates what it has finished so far\n", *trainer,
                folder.root.string());
   std::optional<Progress> progress;
   const auto show = [&](int64_t done, int64_t total) {
@@ -46,7 +46,7 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
                                           .progress = show},
                                 .verify_all = options.verify == "full",
                                 .release = [&] { session.release(); }};
-  const Findings findings = stopped_in_order([&] { return evaluate_run(request); });
+  const EvaluationResult findings = stopped_in_order([&] { return evaluate_run(request); });
   progress.reset();
   if (!is_rank_zero) return;
   if (options.json)
@@ -56,7 +56,7 @@ void run_verb(const EvaluateOptions& options, Exchange* exchange) {
                format_seconds(watch.seconds()), session.budget().report());
   std::fflush(stdout);
   stop_in_order();  // Files are written as a whole.
-  require_saved(save_findings(request.asked, findings));
+  require_saved(save_evaluation(request.asked, findings));
   throw_if_stopped();
   if (!options.json && options.split.empty())
     fmt::print("{}\n{}\n", folder.evaluation().string(), folder.report().string());

@@ -49,7 +49,7 @@ void DeviceRegion::give(Stretch piece) noexcept {
   give_back(packing_, memory_->stretch(), piece);
 }
 
-DeviceRange::DeviceRange(Stretch stretch, DeviceStream& stream, std::span<const PlannedPiece> plan)
+DeviceRange::DeviceRange(Stretch stretch, DeviceStream& stream, std::span<const PlannedAllocation> plan)
     : stretch_(stretch), stream_(stream), packing_(stretch.bytes, plan) {}
 
 DeviceRange::~DeviceRange() {
@@ -89,7 +89,7 @@ void DeviceRange::begin_workspace() {
 }
 
 void DeviceRange::end_workspace() noexcept {
-  const PlannedPiece workspace = std::exchange(workspace_, {});
+  const PlannedAllocation workspace = std::exchange(workspace_, {});
   if (workspace.bytes > 0 && short_lived_.in_use() == 0) packing_.give(workspace.place, workspace.bytes);
 }
 

@@ -44,7 +44,7 @@ class DeviceRegion {
 class DeviceRange {
  public:
   /// `plan` has the pieces of one block, in their order. It must outlive the range.
-  DeviceRange(Stretch stretch, DeviceStream& stream, std::span<const PlannedPiece> plan = {});
+  DeviceRange(Stretch stretch, DeviceStream& stream, std::span<const PlannedAllocation> plan = {});
   ~DeviceRange();
   DeviceRange(const DeviceRange&) = delete;
   DeviceRange& operator=(const DeviceRange&) = delete;
@@ -68,7 +68,7 @@ class DeviceRange {
   Stretch stretch_;
   DeviceStream& stream_;
   Packing packing_;
-  PlannedPiece workspace_;            // Without bytes outside of a workspace.
+  PlannedAllocation workspace_;       // Without bytes outside of a workspace.
   Packing short_lived_ = Packing(0);  // Places in the workspace.
 };
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "io/file.h"
-#include "io/read_way.h"
+#include "io/read_method.h"
 
 namespace plimsoll {
 

@@ -16,7 +16,7 @@ struct Placed {
 };
 
 // Sets the places of pieces that are placed in this order. Returns the bytes that hold all.
-int64_t place_greedily(const Tape& tape, std::span<const PlannedPiece> pieces,
+int64_t place_greedily(const Tape& tape, std::span<const PlannedAllocation> pieces,
                        const std::vector<int32_t>& order, std::vector<int64_t>& places) {
   places.assign(pieces.size(), 0);
   std::vector<Placed> placed;  // Sorted by begin.
@@ -50,10 +50,10 @@ int64_t place_greedily(const Tape& tape, std::span<const PlannedPiece> pieces,
 // Searches for an order of placing pieces that needs few bytes.
 class Search {
  public:
-  Search(const Tape& tape, std::span<const PlannedPiece> pieces, std::vector<int32_t> order)
+  Search(const Tape& tape, std::span<const PlannedAllocation> pieces, std::vector<int32_t> order)
       : tape_(tape), pieces_(pieces), order_(std::move(order)) {
     std::vector<int64_t> rooms;
-    for (const PlannedPiece& piece : pieces) rooms.push_back(piece.bytes);
+    for (const PlannedAllocation& piece : pieces) rooms.push_back(piece.bytes);
     bound_ = peak_of(tape, rooms).bytes;
   }
 
@@ -126,7 +126,7 @@ class Search {
 
   static constexpr int kRounds = 3000;
   const Tape& tape_;
-  std::span<const PlannedPiece> pieces_;
+  std::span<const PlannedAllocation> pieces_;
   std::vector<int32_t> order_;
   int64_t bound_ = 0;
   int64_t min_ = INT64_MAX;
@@ -137,7 +137,7 @@ class Search {
 
 }  // namespace
 
-Layout::Layout(const Tape& tape, std::span<const PlannedPiece> pieces) {
+Layout::Layout(const Tape& tape, std::span<const PlannedAllocation> pieces) {
   // A piece without bytes at the maximum sizes has none at others, so it needs no place.
   for (size_t i = 0; i < pieces.size(); ++i)
     if (pieces[i].bytes > 0) order_.push_back(static_cast<int32_t>(i));
@@ -163,13 +163,13 @@ Layout::Layout(const Tape& tape, std::span<const PlannedPiece> pieces) {
   }
 }
 
-int64_t Layout::place(std::span<PlannedPiece> pieces) const {
+int64_t Layout::place(std::span<PlannedAllocation> pieces) const {
   int64_t high = 0;
   for (size_t i = 0; i < order_.size(); ++i) {
-    PlannedPiece& piece = pieces[static_cast<size_t>(order_[i])];
+    PlannedAllocation& piece = pieces[static_cast<size_t>(order_[i])];
     piece.place = 0;
     for (int32_t b = below_ptr_[i]; b < below_ptr_[i + 1]; ++b) {
-      const PlannedPiece& below = pieces[static_cast<size_t>(below_[static_cast<size_t>(b)])];
+      const PlannedAllocation& below = pieces[static_cast<size_t>(below_[static_cast<size_t>(b)])];
       piece.place = std::max(piece.place, below.place + below.bytes);
     }
     high = std::max(high, piece.place + piece.bytes);

@@ -20,10 +20,10 @@ class Layout {
   Layout() = default;
   /// `pieces` has the sizes to optimise for, one for each piece of the tape, as multiples of
   /// Packing::kAlignment.
-  Layout(const Tape& tape, std::span<const PlannedPiece> pieces);
+  Layout(const Tape& tape, std::span<const PlannedAllocation> pieces);
 
   /// Sets the places for other sizes and returns the bytes that hold all pieces. Thread-safe.
-  int64_t place(std::span<PlannedPiece> pieces) const;
+  int64_t place(std::span<PlannedAllocation> pieces) const;
 
  private:
   std::vector<int32_t> order_;      // Pieces from the lowest to the highest.

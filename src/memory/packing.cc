@@ -39,7 +39,7 @@ int64_t Packing::take(int64_t bytes) {
   const int64_t size = round_up(bytes);
   make_room_for_holes();
   if (next_ < plan_.size()) {
-    const PlannedPiece& planned = plan_[next_];
+    const PlannedAllocation& planned = plan_[next_];
     const bool as_planned = !planned.workspace && size <= planned.bytes && (size > 0 || planned.bytes == 0);
     if (as_planned && (size == 0 || occupy(planned.place, size))) {
       ++next_;
@@ -71,9 +71,9 @@ int64_t Packing::take(int64_t bytes) {
   return place;
 }
 
-PlannedPiece Packing::take_workspace() {
+PlannedAllocation Packing::take_workspace() {
   if (next_ >= plan_.size()) return {};
-  const PlannedPiece planned = plan_[next_];
+  const PlannedAllocation planned = plan_[next_];
   if (!planned.workspace) {
     leave_plan();
     return {};

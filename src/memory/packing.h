@@ -7,7 +7,7 @@
 namespace plimsoll {
 
 /// Planned place of one piece of memory (memory/layout.h).
-struct PlannedPiece {
+struct PlannedAllocation {
   int64_t place = 0;
   int64_t bytes = 0;
   bool workspace = false;  ///< A stretch for many short-lived pieces.
@@ -25,7 +25,7 @@ class Packing {
   }
 
   /// `plan` has the pieces in the order in which they will be taken. It must outlive all takes.
-  explicit Packing(int64_t capacity, std::span<const PlannedPiece> plan = {})
+  explicit Packing(int64_t capacity, std::span<const PlannedAllocation> plan = {})
       : capacity_(capacity), plan_(plan), planned_(!plan.empty()) {}
 
   /// Returns the place of `bytes`, a multiple of kAlignment, or -1 if they do not fit. A take of 0 bytes
@@ -33,7 +33,7 @@ class Packing {
   int64_t take(int64_t bytes);
   /// Returns the planned stretch for short-lived pieces, if that is the next step of the plan and it is free;
   /// else a piece without bytes.
-  PlannedPiece take_workspace();
+  PlannedAllocation take_workspace();
   /// Returns a piece with the bytes it was taken with. Allocates nothing.
   void give(int64_t place, int64_t bytes) noexcept;
   /// Stops following the plan.
@@ -58,7 +58,7 @@ class Packing {
   void make_room_for_holes();
 
   int64_t capacity_;
-  std::span<const PlannedPiece> plan_;
+  std::span<const PlannedAllocation> plan_;
   bool planned_;
   size_t next_ = 0;    // Next step of the plan.
   size_t pieces_ = 0;  // Number of pieces taken and not given back, except those without bytes.

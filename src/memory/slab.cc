@@ -35,7 +35,7 @@ struct SlabRing {
 
 struct SlabRange::State {
   State(Slab* owner, std::shared_ptr<SlabRing> its_ring, char* first_byte, int64_t bytes, bool may_grow,
-        std::span<const PlannedPiece> plan)
+        std::span<const PlannedAllocation> plan)
       : slab(owner), ring(std::move(its_ring)), base(first_byte), grows(may_grow), packing(bytes, plan) {}
 
   Slab* slab PLIMSOLL_GUARDED_BY(mutex);  // Null if the slab is gone and pieces remain.
@@ -45,7 +45,7 @@ struct SlabRange::State {
   Mutex mutex;
   Packing packing PLIMSOLL_GUARDED_BY(mutex);
   // The stretch of the running operator; no bytes outside one.
-  PlannedPiece workspace PLIMSOLL_GUARDED_BY(mutex);
+  PlannedAllocation workspace PLIMSOLL_GUARDED_BY(mutex);
   Packing short_lived PLIMSOLL_GUARDED_BY(mutex) = Packing(0);  // Places in the workspace.
   std::unique_ptr<TapeRecorder> recorder PLIMSOLL_GUARDED_BY(mutex);
   bool ended PLIMSOLL_GUARDED_BY(mutex) = false;
@@ -270,7 +270,7 @@ void Slab::end_range(SlabRange::State* state) noexcept {
   let_go(state, ring);
 }
 
-SlabPiece Slab::take_piece(int64_t bytes) {
+SlabAllocation Slab::take_piece(int64_t bytes) {
   SlabRange::State* const state = current_range;
   if (state == nullptr) return {};
   const int64_t room = bytes == 0 ? 0 : bytes + kTensorHeader;
@@ -294,7 +294,7 @@ SlabPiece Slab::take_piece(int64_t bytes) {
   return {state->base + place, room, state};
 }
 
-void Slab::give_piece(const SlabPiece& piece) noexcept {
+void Slab::give_piece(const SlabAllocation& piece) noexcept {
   SlabRange::State* const state = piece.owner;
   // Keeps the ring alive, because the slab may end on another thread once the state is unlocked.
   std::shared_ptr<SlabRing> ring;
@@ -334,7 +334,7 @@ WorkspaceScope::~WorkspaceScope() {
   if (range_ == nullptr) return;
   const MutexLock lock(range_->mutex);
   if (range_->recorder) range_->recorder->end_workspace();
-  const PlannedPiece workspace = std::exchange(range_->workspace, {});
+  const PlannedAllocation workspace = std::exchange(range_->workspace, {});
   if (workspace.bytes > 0 && range_->short_lived.in_use() == 0)
     range_->packing.give(workspace.place, workspace.bytes);
 }

@@ -45,11 +45,11 @@ class SlabRange {
 /// Size of a block's range and places of its pieces. Without pieces, each goes wherever it fits.
 struct RangePlan {
   int64_t bytes = 0;
-  Vector<PlannedPiece, Tag::blocks> pieces;
+  Vector<PlannedAllocation, Tag::blocks> pieces;
 };
 
 /// A piece of a range.
-struct SlabPiece {
+struct SlabAllocation {
   void* data = nullptr;
   int64_t bytes = 0;
   SlabRange::State* owner = nullptr;
@@ -85,8 +85,8 @@ class Slab {
   /// Takes a piece for `bytes` and a header of kTensorHeader, 64-byte aligned, from the current range of this
   /// thread. Its data is null if `bytes` is 0, if there is no such range, or if the range is full and cannot
   /// grow. Errors: BudgetExceeded if the ledger refuses to let the range grow.
-  static SlabPiece take_piece(int64_t bytes);
-  static void give_piece(const SlabPiece& piece) noexcept;
+  static SlabAllocation take_piece(int64_t bytes);
+  static void give_piece(const SlabAllocation& piece) noexcept;
 
   /// Number of pieces that found their range full since the slab was made.
   int64_t overflows() const { return overflows_.load(std::memory_order_relaxed); }

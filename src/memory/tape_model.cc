@@ -97,7 +97,7 @@ int64_t whole(double bytes) {
 
 }  // namespace
 
-TapeModel::TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms, const PieceRooms& rooms)
+TapeModel::TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms, const AllocationSizes& rooms)
     : rooms_(rooms) {
   if (tapes.empty() || tapes.size() != terms.size()) throw UsageError("a tape's model needs probes");
   tape_ = tapes.front();
@@ -176,7 +176,7 @@ int64_t TapeModel::room_of(size_t piece, double bytes, double pieces) const {
   return asked == 0 ? 0 : round_up(asked + rooms_.header);
 }
 
-void TapeModel::rooms(const Terms& terms, std::span<PlannedPiece> pieces) const {
+void TapeModel::rooms(const Terms& terms, std::span<PlannedAllocation> pieces) const {
   for (size_t i = 0; i < pieces.size(); ++i) {
     pieces[i].workspace = tape_.pieces[i].workspace;
     pieces[i].bytes = room_of(i, sum_of(&bytes_[i * terms_], terms),
@@ -185,7 +185,7 @@ void TapeModel::rooms(const Terms& terms, std::span<PlannedPiece> pieces) const 
 }
 
 void TapeModel::highest_rooms(const Terms& lowest, const Terms& highest,
-                              std::span<PlannedPiece> pieces) const {
+                              std::span<PlannedAllocation> pieces) const {
   const auto max = [&](const double* coefficients) {
     double sum = 0;
     for (size_t t = 0; t < terms_; ++t)

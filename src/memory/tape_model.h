@@ -14,7 +14,7 @@ namespace plimsoll {
 using Terms = std::vector<int64_t>;
 
 /// Bytes that a piece takes in addition to those requested: the header before its data, and rounding up.
-struct PieceRooms {
+struct AllocationSizes {
   int64_t header = kTensorHeader;
   int64_t alignment = Packing::kAlignment;
 };
@@ -29,7 +29,7 @@ class TapeModel {
   TapeModel() = default;
   /// `terms` has one entry for each tape. The first tape's sequence is the model's. Errors: UsageError
   /// without tapes.
-  TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms, const PieceRooms& rooms = {});
+  TapeModel(std::span<const Tape> tapes, std::span<const Terms> terms, const AllocationSizes& rooms = {});
 
   bool empty() const { return tape_.pieces.empty(); }
   bool exact() const { return difference_.empty(); }
@@ -43,10 +43,10 @@ class TapeModel {
   std::vector<int64_t> sizes(const Terms& terms) const;
   /// Sets the bytes that each piece takes in a range, but not its place: header and alignment included, and
   /// in workspaces the loss between pieces. `pieces` has an entry for each of the tape's.
-  void rooms(const Terms& terms, std::span<PlannedPiece> pieces) const;
+  void rooms(const Terms& terms, std::span<PlannedAllocation> pieces) const;
   /// Sets the maximum bytes that each piece takes for any terms within the box lowest .. highest, as rooms()
   /// does.
-  void highest_rooms(const Terms& lowest, const Terms& highest, std::span<PlannedPiece> pieces) const;
+  void highest_rooms(const Terms& lowest, const Terms& highest, std::span<PlannedAllocation> pieces) const;
   /// Returns the bytes of a range that sufficed in all probes, for tapes whose sequences differ.
   int64_t envelope(const Terms& terms) const;
 
@@ -63,7 +63,7 @@ class TapeModel {
   // Maximum bytes that each piece of a workspace may lose to its header and to alignment.
   int64_t lost_per_piece() const { return rooms_.header + rooms_.alignment; }
 
-  PieceRooms rooms_;
+  AllocationSizes rooms_;
   Tape tape_;
   bool same_sequence_ = true;
   std::string difference_;

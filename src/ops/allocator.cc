@@ -28,9 +28,9 @@ constexpr size_t kAlignment = 64;
 
 // The header in front of each tensor's data. A tensor is a piece of a slab's range, or of the heap.
 struct alignas(kAlignment) Header {
-  SlabPiece in_slab;  // Its data is null if the tensor is in the heap.
-  void* in_heap;      // The pointer that malloc returned.
-  int64_t bytes;      // Bytes in the heap, as entered in the ledger.
+  SlabAllocation in_slab;  // Its data is null if the tensor is in the heap.
+  void* in_heap;           // The pointer that malloc returned.
+  int64_t bytes;           // Bytes in the heap, as entered in the ledger.
   Tag tag;
   bool mapped = false;  // True if in_heap comes from CachingAllocator.
 };
@@ -168,7 +168,7 @@ class LedgerCpuAllocator final : public c10::Allocator {
  private:
   static c10::DataPtr take(size_t bytes) {
     const c10::Device cpu(c10::DeviceType::CPU);
-    const SlabPiece piece = Slab::take_piece(static_cast<int64_t>(bytes));
+    const SlabAllocation piece = Slab::take_piece(static_cast<int64_t>(bytes));
     if (bytes == 0) {
       write_down(0, 0);
       return {nullptr, nullptr, &release, cpu};

@@ -69,7 +69,7 @@ Facts facts_of_use(const Recipe& recipe, const std::filesystem::path& folder) {
 void require_one_process(const Exchange* exchange) {
   if (exchange != nullptr)
     throw UsageError(fmt::format(
-        "{} ranks, but one process judges all nodes of a giant graph, layer by layer; leave --ranks out",
+        "{} ranks, but one process evaluates all nodes of a giant graph, layer by layer; leave --ranks out",
         exchange->ranks()));
 }
 

@@ -13,12 +13,12 @@
 namespace plimsoll {
 namespace {
 
-Findings rehearse(RunEvaluation asked, Rehearsal& rehearsal) {
+EvaluationResult rehearse(RunEvaluation asked, Rehearsal& rehearsal) {
   asked.rehearsal = &rehearsal;
   return find_task(asked.recipe.task).evaluate(asked);
 }
 
-Findings evaluate_within_budget(const EvaluateRequest& request) {
+EvaluationResult evaluate_within_budget(const EvaluateRequest& request) {
   const RunEvaluation& asked = request.asked;
   return do_within(
       {.purpose = "to evaluate " + asked.folder.root.string(),
@@ -40,7 +40,7 @@ int64_t budget_to_evaluate(EvaluateRequest request) {
   return budget_of([&](Rehearsal& rehearsal) { rehearse(asked, rehearsal); }, asked.memory);
 }
 
-Findings evaluate_run(EvaluateRequest request) {
+EvaluationResult evaluate_run(EvaluateRequest request) {
   const RunFolder& folder = request.asked.folder;
   request.asked.recipe = load_run_recipe(folder.recipe());
   RunEvaluation& asked = request.asked;
@@ -60,7 +60,7 @@ Findings evaluate_run(EvaluateRequest request) {
   return evaluate_within_budget(request);
 }
 
-Unsaved save_findings(const RunEvaluation& asked, const Findings& findings) {
+Unsaved save_evaluation(const RunEvaluation& asked, const EvaluationResult& findings) {
   Unsaved unsaved = findings.unsaved;
   if (!asked.split.empty() || rank_of(asked.exchange) != 0) return unsaved;
   const Markup& report = findings.report;

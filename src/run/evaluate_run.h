@@ -16,11 +16,11 @@ struct EvaluateRequest {
 
 /// Evaluates a run. Errors: UsageError, InputError, Failure; BudgetTooSmall, which names the smallest budget
 /// that works.
-Findings evaluate_run(EvaluateRequest request);
+EvaluationResult evaluate_run(EvaluateRequest request);
 
 /// Writes evaluation.json and report.html into the run's folder if all splits were evaluated; ranks other
 /// than 0 write nothing. Returns what could not be saved, by this function or by evaluate_run().
-Unsaved save_findings(const RunEvaluation& asked, const Findings& findings);
+Unsaved save_evaluation(const RunEvaluation& asked, const EvaluationResult& findings);
 
 /// The smallest budget with which evaluate_run() works, in bytes; nothing is evaluated. Errors: those of
 /// evaluate_run(); BudgetExceeded if the cap of the ledger is too low to find out.

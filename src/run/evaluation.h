@@ -39,7 +39,7 @@ struct RunEvaluation {
 };
 
 /// The results of an evaluation.
-struct Findings {
+struct EvaluationResult {
   Json json;
   std::string table;
   std::string notes;

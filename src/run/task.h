@@ -48,7 +48,7 @@ class Task {
   virtual std::unique_ptr<Training> open(RunRequest request) const = 0;
   /// Evaluates what a run has trained. In a rehearsal the result is meaningless. Errors: UsageError,
   /// InputError, BudgetTooSmall.
-  virtual Findings evaluate(const RunEvaluation& asked) const = 0;
+  virtual EvaluationResult evaluate(const RunEvaluation& asked) const = 0;
   /// Rehearses evaluate() for a run that is not trained yet, on the data that will train it. Returns false if
   /// the task cannot. Errors: those of open().
   virtual bool rehearse_evaluation(const RunRequest& /*request*/, Rehearsal& /*rehearsal*/) const {

@@ -44,7 +44,7 @@ class SeenGraphsTest : public ::testing::Test {
   EvaluatedGraphs judged_on(const std::string& data, bool old_file = false, const std::string& only = {}) {
     TrainedGnn gnn(RunFolder{folder_ / "run"}, recipe_, folder_ / data, kClasses);
     if (old_file) gnn.model.contents = {};
-    return lists_to_judge(gnn.data, read_shapes(gnn.data.source(), 1), recipe_, gnn.model, only);
+    return lists_to_evaluate(gnn.data, read_shapes(gnn.data.source(), 1), recipe_, gnn.model, only);
   }
   TrainingSplit split_that_trained() {
     const TrainingData data(folder_ / "data", recipe_);
@@ -76,7 +76,7 @@ TEST_F(SeenGraphsTest, OneGraphMoreBringsBackNoneThatTrained) {
 TEST_F(SeenGraphsTest, TheTableAndTheFileSayWhatWasLeftOut) {
   train("split: {by: graph, validation: 0.2, test: 0}\n", two_splits(30, 10));
   write_trees(folder_ / "more", kGraphs + 1, 1, two_splits(30, 11));
-  const Findings findings =
+  const EvaluationResult findings =
       evaluate_run({.asked = {.folder = {folder_ / "run"}, .recipe = {}, .data = folder_ / "more"}});
   ASSERT_EQ(findings.json["splits"].size(), 1U);
   EXPECT_EQ(findings.json["splits"][0]["name"], "later");
@@ -88,7 +88,7 @@ TEST_F(SeenGraphsTest, TheTableAndTheFileSayWhatWasLeftOut) {
 TEST_F(SeenGraphsTest, NothingIsLeftOfACopy) {
   train("split: {by: graph, validation: 0.2, test: 0}\n");
   write_trees(folder_ / "copy", kGraphs, 1, two_splits(20, 20));
-  EXPECT_THAT(error_text<InputError>([&] { judged_on("copy"); }), HasSubstr("nothing to judge"));
+  EXPECT_THAT(error_text<InputError>([&] { judged_on("copy"); }), HasSubstr("nothing to evaluate"));
 }
 
 TEST_F(SeenGraphsTest, AnOlderFileIsJudgedAsBeforeAndSaysSo) {

@@ -29,7 +29,7 @@ TEST(Slab, StandsInTheLedgerAsAWhole) {
     EXPECT_EQ(ledger.held(Tag::activations), before + 3 * kMiB);
     const SlabRange range = slab.take(kMiB);
     const RangeScope scope(range);
-    const SlabPiece piece = Slab::take_piece(1000);
+    const SlabAllocation piece = Slab::take_piece(1000);
     EXPECT_EQ(ledger.held(Tag::activations), before + 3 * kMiB);
     Slab::give_piece(piece);
   }
@@ -42,7 +42,7 @@ TEST(Slab, GivesItsPagesBackWhenItShrinks) {
   {
     const SlabRange range = slab.take(64 * kMiB);
     const RangeScope scope(range);
-    const SlabPiece piece = Slab::take_piece(60 * kMiB);
+    const SlabAllocation piece = Slab::take_piece(60 * kMiB);
     std::memset(piece.data, 1, 60 * kMiB);
     Slab::give_piece(piece);
   }
@@ -68,7 +68,7 @@ TEST(Slab, PiecesComeFromTheThreadsRangeAlone) {
   EXPECT_EQ(Slab::take_piece(64).data, nullptr);
   const SlabRange range = slab.take(1024 + kTensorHeader);
   const RangeScope scope(range);
-  const SlabPiece piece = Slab::take_piece(1000);
+  const SlabAllocation piece = Slab::take_piece(1000);
   EXPECT_NE(piece.data, nullptr);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(piece.data) % 64, 0U);
   std::jthread([] { EXPECT_EQ(Slab::take_piece(64).data, nullptr); });
@@ -84,7 +84,7 @@ TEST(Slab, RangesAreARingInTheirOrder) {
   const int64_t third = kMiB / 3 / 64 * 64;
   const auto first_byte = [](const SlabRange& range) {
     const RangeScope scope(range);
-    const SlabPiece piece = Slab::take_piece(64);
+    const SlabAllocation piece = Slab::take_piece(64);
     Slab::give_piece(piece);
     return static_cast<char*>(piece.data);
   };
@@ -126,7 +126,7 @@ TEST(Slab, ARangeLargerThanTheSlabIsRefusedAtOnce) {
 TEST(Slab, APieceThatOutlivesItsBlockStaysValidAndIsAnErrorNotADeadlock) {
   Slab slab;
   slab.resize(kMiB);
-  SlabPiece piece;
+  SlabAllocation piece;
   {
     const SlabRange range = slab.take(kMiB);
     const RangeScope scope(range);
@@ -141,7 +141,7 @@ TEST(Slab, APieceThatOutlivesItsBlockStaysValidAndIsAnErrorNotADeadlock) {
 
 TEST(Slab, APieceMayOutliveTheSlabWhoseMemoryGoesBackWithIt) {
   const int64_t before = Ledger::process().held(Tag::activations);
-  SlabPiece piece;
+  SlabAllocation piece;
   {
     Slab slab;
     slab.resize(kMiB);
@@ -158,7 +158,7 @@ TEST(Slab, APieceMayOutliveTheSlabWhoseMemoryGoesBackWithIt) {
 TEST(Slab, ARangeMayOutliveTheSlab) {
   const int64_t before = Ledger::process().held(Tag::activations);
   for (const bool has_piece : {false, true}) {
-    SlabPiece piece;
+    SlabAllocation piece;
     SlabRange range;
     {
       Slab slab;
@@ -181,7 +181,7 @@ TEST(Slab, MayEndWhilePiecesAreGivenBackOnOtherThreads) {
   for (int round = 0; round < 100; ++round) {
     auto slab = std::make_unique<Slab>();
     slab->resize(kMiB);
-    std::vector<SlabPiece> pieces;
+    std::vector<SlabAllocation> pieces;
     for (int64_t i = 0; i < kRanges; ++i) {
       const SlabRange range = slab->take(kMiB / kRanges);
       const RangeScope scope(range);
@@ -217,7 +217,7 @@ TEST(Slab, AWholeSlabGrowsAsFarAsTheLedgerAllows) {
   const LedgerCap cap(4 * kMiB);
   const SlabRange range = slab.take_all();
   const RangeScope scope(range);
-  std::vector<SlabPiece> pieces;
+  std::vector<SlabAllocation> pieces;
   EXPECT_THROW(
       for (;;) {
         pieces.push_back(Slab::take_piece(kMiB / 2 - kTensorHeader));
@@ -228,7 +228,7 @@ TEST(Slab, AWholeSlabGrowsAsFarAsTheLedgerAllows) {
   EXPECT_EQ(slab.bytes(), 4 * kMiB);
   EXPECT_EQ(range.high(), 4 * kMiB);
   EXPECT_LE(ledger.held(), ledger.cap());
-  for (const SlabPiece& piece : pieces) Slab::give_piece(piece);
+  for (const SlabAllocation& piece : pieces) Slab::give_piece(piece);
 }
 
 // Runs blocks of many sizes on four threads. Each finds its memory as it left it.
@@ -247,13 +247,13 @@ TEST(Slab, BlocksOnManyThreadsNeverShareMemory) {
       [&](int64_t item, Turn& turn) {
         const SlabRange range = std::move(taken[static_cast<size_t>(turn.worker())]);
         const RangeScope scope(range);
-        std::vector<SlabPiece> pieces;
+        std::vector<SlabAllocation> pieces;
         for (int i = 0; i < 10; ++i) {
           pieces.push_back(Slab::take_piece(900));
           std::memset(pieces.back().data, static_cast<int>(item % 251), 900);
         }
         turn.wait();
-        for (const SlabPiece& piece : pieces) {
+        for (const SlabAllocation& piece : pieces) {
           const auto* const bytes = static_cast<const unsigned char*>(piece.data);
           for (int i = 0; i < 900; ++i) wrong += bytes[i] != item % 251;
           Slab::give_piece(piece);

@@ -132,7 +132,7 @@ def test_what_gives_no_window_to_judge_is_an_error(detector, detect, tmp_path, t
     (tmp_path / "capture").write_bytes(text)
     for source, given in (("-", text), (tmp_path / "capture", b"")):
         lines, summary, error = detect(model, source, "--all", input=given, code=3)
-        assert lines == [] and ("no window was judged" in error or "no known capture format" in error)
+        assert lines == [] and ("no window was evaluated" in error or "no known capture format" in error)
         assert summary is None or (summary["windows"] == 0 and summary["latency_ns"]["p99"] == 0)
 
 

@@ -55,7 +55,7 @@ class FakeModel {
     ~Tensor() {
       if (piece.data != nullptr) Slab::give_piece(piece);
     }
-    SlabPiece piece;
+    SlabAllocation piece;
     Vector<float, Tag::activations> heap;
     float* values;
   };
@@ -239,7 +239,7 @@ TEST_F(BlockRunnerTest, ABlockThatIsRefusedRunsAloneWithAllBytesWhileYoungerOnes
         if (first == 50 && refusals++ == 0) throw BudgetExceeded(Tag::activations, 1, 0, 0);
         if (first == 50) {
           EXPECT_EQ(running, 1) << "it is not alone";
-          const SlabPiece piece = Slab::take_piece(3 << 16);
+          const SlabAllocation piece = Slab::take_piece(3 << 16);
           EXPECT_NE(piece.data, nullptr) << "it has not got the whole slab";
           Slab::give_piece(piece);
         }
@@ -412,7 +412,7 @@ TEST_F(BlockRunnerTest, ABlockThatIsRefusedEvenAloneSaysWhatItNeeds) {
         batch_,
         [&](const GraphBlock&, int64_t first) -> BlockRunner::Commit {
           if (first < 20) return [] {};
-          const SlabPiece piece = Slab::take_piece((1 << 16) - kTensorHeader);
+          const SlabAllocation piece = Slab::take_piece((1 << 16) - kTensorHeader);
           const std::shared_ptr<int> give(nullptr, [&](int*) { Slab::give_piece(piece); });
           throw BudgetExceeded(Tag::activations, 1 << 20, 5, 100);
         },

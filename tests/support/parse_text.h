@@ -5,18 +5,18 @@
 #include <string>
 
 #include "base/error.h"
-#include "can/capture/capture_pieces.h"
+#include "can/capture/capture_chunks.h"
 
 namespace plimsoll {
 
 /// Parses the text of a capture as the only part of a file.
-inline ParsedPiece parse_text(const std::string& text, const FormatOptions& options = {}, bool skip = false) {
-  CapturePiece piece;
+inline ParsedChunk parse_text(const std::string& text, const FormatOptions& options = {}, bool skip = false) {
+  CaptureChunk piece;
   piece.buffer.assign(text.begin(), text.end());
   piece.text_bytes = text.size();
   piece.first = piece.last = true;
   piece.format = CaptureFormat::make(options, text, "capture");
-  ParsedPiece parsed;
+  ParsedChunk parsed;
   parsed.frames.width = options.payload;
   parse_piece(piece, skip, parsed);
   return parsed;
@@ -24,7 +24,7 @@ inline ParsedPiece parse_text(const std::string& text, const FormatOptions& opti
 
 /// Returns "LINE:COLUMN: found '...', expected ..." or "no error".
 inline std::string error_of(const std::string& text, const FormatOptions& options = {}) {
-  const ParsedPiece parsed = parse_text(text, options);
+  const ParsedChunk parsed = parse_text(text, options);
   if (!parsed.error) return "no error";
   return fmt::format("{}:{}: found '{}', expected {}{}", parsed.error->line, parsed.error->column,
                      parsed.error->found, parsed.error->expected, parsed.error->cut_off ? " (cut off)" : "");

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/workers.h"
-#include "can/capture/capture_pieces.h"
+#include "can/capture/capture_chunks.h"
 #include "can/capture/channel_spill.h"
 #include "can/frames/frames.h"
 #include "io/source_reader.h"
@@ -79,7 +79,7 @@ class RecordingAssembler {
         all_(std::move(all)),
         writer_(options.out, options.force, options.format.payload) {}
 
-  void add(const CapturePiece& piece, ParsedPiece& parsed) {
+  void add(const CaptureChunk& piece, ParsedChunk& parsed) {
     const CaptureFile& capture = captures_[piece.capture];
     require_sound(capture, lines_, parsed);
     if (parsed.skipped_too_long && may_be_wider_)
@@ -106,7 +106,7 @@ class RecordingAssembler {
   }
 
  private:
-  void add_notes(const CaptureFile& capture, const ParsedPiece& parsed) {
+  void add_notes(const CaptureFile& capture, const ParsedChunk& parsed) {
     notes_.add(parsed.notes);
     for (const auto& [reason, count] : parsed.skipped) {
       skipped_[reason] += count;
@@ -210,7 +210,7 @@ class RecordingAssembler {
     return channels_.size() - 1;
   }
 
-  void end(const CapturePiece& piece, const CaptureFile& capture,
+  void end(const CaptureChunk& piece, const CaptureFile& capture,
            const std::optional<Truncation>& truncation) {
     if (frames_ == 0 && !truncation)
       throw InputError(capture.path.string() +
@@ -323,7 +323,7 @@ IngestResult ingest_with(const IngestOptions& options, bool may_be_wider, const 
   RecordingAssembler assembler(captures, options, all, may_be_wider);
   int64_t done = 0;  // Bytes of the files before the current one.
   for_each_piece(captures, options.format, options.threads, options.skip_errors,
-                 [&](const CapturePiece& piece, ParsedPiece& parsed) {
+                 [&](const CaptureChunk& piece, ParsedChunk& parsed) {
                    assembler.add(piece, parsed);
                    result.text_bytes += piece.unpacked_bytes;
                    progress(done + piece.bytes_read, result.source_bytes);

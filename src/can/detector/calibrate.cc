@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/word_text.h"
-#include "can/detector/window_judge.h"
+#include "can/detector/window_scorer.h"
 #include "can/frames/verify_frames.h"
 #include "can/profile/profile_sums.h"
 #include "can/windows/behaviour_windows.h"
@@ -57,16 +57,16 @@ BehaviourProfile profile_of(const FramesView& frames, const WindowSource& window
 }
 
 // Appends the parts of these windows, compared with a profile that was not learned from them.
-void judge(const DetectorFile& model, const FramesView& frames, const BehaviourProfile& profile,
+void score(const DetectorFile& model, const FramesView& frames, const BehaviourProfile& profile,
            std::span<const int64_t> graphs, const std::function<void()>& progress, FusedRows& rows) {
   const BehaviourWindows windows(frames, model.windows, profile);
-  WindowJudge judge(model, windows.tables());
-  FrameJudges judges{.benign_only = true};
+  WindowScorer scorer(model, windows.tables());
+  FrameScorers scorers{.benign_only = true};
   GraphBlock block;
   for (const int64_t graph : graphs) {
     progress();
     windows.read(std::span(&graph, 1), block);
-    rows.add(judge.parts(block, windows.frame_statistics(std::span(&graph, 1), judges).front(), true));
+    rows.add(scorer.parts(block, windows.frame_statistics(std::span(&graph, 1), scorers).front(), true));
   }
 }
 
@@ -177,8 +177,8 @@ CalibrationResult calibrate_detector(const DetectorFile& model, const std::files
   const auto first = learned_in_fold(all, CalibrationFold::first_half, gap);
   const auto second = learned_in_fold(all, CalibrationFold::second_half, gap);
   FusedRows rows;
-  judge(model, frames, profile_of(frames, windows, second), first, progress, rows);
-  judge(model, frames, profile_of(frames, windows, first), second, progress, rows);
+  score(model, frames, profile_of(frames, windows, second), first, progress, rows);
+  score(model, frames, profile_of(frames, windows, first), second, progress, rows);
   ProfileSums sums;
   BehaviourProfile profile = profile_of(frames, windows, all, &sums);
   return write(model, {std::move(profile), std::move(sums)}, rows, result, out);

@@ -29,7 +29,7 @@ WindowOptions windows_of(const SafetensorsView& file) {
   });
 }
 
-LearnedBefore learned_of(const SafetensorsView& file) {
+TrainedContext learned_of(const SafetensorsView& file) {
   const NamedTensors ids = own_tensors(file, "vocabulary.ids");
   const std::vector<std::string> channels = channel_names(file);
   return {Vocabulary::from_tensor(ids, "vocabulary.ids", channels).ids(),

@@ -20,7 +20,7 @@ struct AlarmThreshold {
 struct DetectorFile {
   SafetensorsView file;
   WindowOptions windows;             ///< The windows that it was trained on.
-  LearnedBefore known;               ///< Vocabulary of its windows, and benign profile.
+  TrainedContext known;              ///< Vocabulary of its windows, and benign profile.
   int64_t ids = 0;                   ///< Rows of its embedding.
   std::vector<std::string> without;  ///< Features that are hidden from it.
   bool unknown_ids_apart =

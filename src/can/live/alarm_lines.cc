@@ -42,10 +42,10 @@ double rate(int64_t count, double seconds) {
 }
 
 // The score of each part of a fused score that counts.
-Json parts_json(const Verdict& verdict) {
+Json parts_json(const WindowResult& result) {
   Json parts = Json::object();
   for (size_t p = 0; p < kFusedParts; ++p)
-    if (const float score = (*verdict.by_part)[p]; std::isfinite(score))
+    if (const float score = (*result.by_part)[p]; std::isfinite(score))
       parts[fused_parts()[p].name] = shortest_double(score);
   return parts;
 }
@@ -62,10 +62,10 @@ std::vector<std::string> unknown_ids(const StreamDetector& detector) {
 }
 
 // The reason why a window is an alarm; empty if it is none.
-std::string why(const Verdict& verdict, const StreamDetector& detector) {
-  if (!verdict.alarm) return "";
+std::string why(const WindowResult& result, const StreamDetector& detector) {
+  if (!result.alarm) return "";
   const std::vector<std::string> unknown = unknown_ids(detector);
-  return reason_text(reason_of(verdict, detector.threshold(), !unknown.empty()).part, unknown);
+  return reason_text(reason_of(result, detector.threshold(), !unknown.empty()).part, unknown);
 }
 
 }  // namespace
@@ -91,20 +91,20 @@ std::string AlarmLines::strangeness_of(const StreamDetector& detector, MessageKe
   return unnamed ? " (not in the DBC)" : "";
 }
 
-void AlarmLines::add(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place,
+void AlarmLines::add(const WindowResult& result, const StreamDetector& detector, const StreamPlace& place,
                      Clock::time_point arrived) {
   if (windows_++ == 0) first_verdict_s_ = watch_.seconds();
-  alarms_ += verdict.alarm;
-  labelled_ |= verdict.labelled;
-  attacks_ += verdict.attack;
-  found_ += verdict.attack && verdict.alarm;
-  const auto [traffic, first] = traffic_.try_emplace(place.channel, Traffic{verdict.window.time_ns, 0});
-  const auto passed = static_cast<int64_t>(gap_ns(traffic->second.last_ns, verdict.window.time_ns));
+  alarms_ += result.alarm;
+  labelled_ |= result.labelled;
+  attacks_ += result.attack;
+  found_ += result.attack && result.alarm;
+  const auto [traffic, first] = traffic_.try_emplace(place.channel, Traffic{result.window.time_ns, 0});
+  const auto passed = static_cast<int64_t>(gap_ns(traffic->second.last_ns, result.window.time_ns));
   if (!first && passed <= WindowStream::kMaxPause) traffic->second.total_ns += passed;
-  traffic->second.last_ns = verdict.window.time_ns;
-  if (!options_.incidents && (verdict.alarm || options_.all)) {
+  traffic->second.last_ns = result.window.time_ns;
+  if (!options_.incidents && (result.alarm || options_.all)) {
     const std::string line =
-        options_.json ? json_text(line_json(verdict, detector, place)) : line_text(verdict, detector, place);
+        options_.json ? json_text(line_json(result, detector, place)) : line_text(result, detector, place);
     std::puts(line.c_str());
     flush_output();
   }
@@ -135,7 +135,7 @@ void AlarmLines::add(const Silence& silence, const StreamDetector& detector, con
   flush_output();
 }
 
-Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detector,
+Json AlarmLines::line_json(const WindowResult& result, const StreamDetector& detector,
                            const StreamPlace& place) const {
   const MessageKeys ids = detector.node_ids();
   const Focus focus = detector.focus(kMaxShown);
@@ -158,31 +158,31 @@ Json AlarmLines::line_json(const Verdict& verdict, const StreamDetector& detecto
                      {"target", text_of(detector, ids[static_cast<size_t>(ends[1])])},
                      {"share", shortest_double(share)}});
   }
-  Json line = {{"window", place.first_window + verdict.window.number},
-               {"first_frame", place.first_frame + verdict.window.first_frame},
-               {"frames", verdict.window.frames},
-               {"time_ns", verdict.window.time_ns},
-               {"score", shortest_double(verdict.score)},
+  Json line = {{"window", place.first_window + result.window.number},
+               {"first_frame", place.first_frame + result.window.first_frame},
+               {"frames", result.window.frames},
+               {"time_ns", result.window.time_ns},
+               {"score", shortest_double(result.score)},
                {"threshold", shortest_double(detector.threshold())},
-               {"alarm", verdict.alarm},
+               {"alarm", result.alarm},
                {"unknown_ids", unknown_ids(detector)},
                {"nodes", nodes},
                {"edges", edges}};
-  if (verdict.alarm) line["reason"] = why(verdict, detector);
-  if (verdict.by_part) line["parts"] = parts_json(verdict);
-  if (verdict.labelled) line["attack"] = verdict.attack;
+  if (result.alarm) line["reason"] = why(result, detector);
+  if (result.by_part) line["parts"] = parts_json(result);
+  if (result.labelled) line["attack"] = result.attack;
   if (!place.channel.empty()) line["channel"] = place.channel;
   return line;
 }
 
-std::string AlarmLines::line_text(const Verdict& verdict, const StreamDetector& detector,
+std::string AlarmLines::line_text(const WindowResult& result, const StreamDetector& detector,
                                   const StreamPlace& place) const {
   const MessageKeys ids = detector.node_ids();
-  std::string text = fmt::format(
-      "{}{} window {} at {:.6f} s: score {:.3f}", verdict.alarm ? "ALARM" : "  ok ",
-      place.channel.empty() ? "" : " " + place.channel, place.first_window + verdict.window.number,
-      static_cast<double>(verdict.window.time_ns) / 1e9, verdict.score);
-  if (const std::string reason = why(verdict, detector); !reason.empty()) text += " by " + reason;
+  std::string text =
+      fmt::format("{}{} window {} at {:.6f} s: score {:.3f}", result.alarm ? "ALARM" : "  ok ",
+                  place.channel.empty() ? "" : " " + place.channel, place.first_window + result.window.number,
+                  static_cast<double>(result.window.time_ns) / 1e9, result.score);
+  if (const std::string reason = why(result, detector); !reason.empty()) text += " by " + reason;
   const Focus focus = detector.focus(3);
   for (const auto& [index, share] : focus.nodes) {
     const MessageKey id = ids[static_cast<size_t>(index)];
@@ -273,7 +273,7 @@ void AlarmLines::print_summary(const Json& summary) const {
   }
   fmt::print(
       "latency of a window: p50 {:.0f} us, p99 {:.0f} us, p99.9 {:.0f} us, most {:.0f} us; {} windows/s of a "
-      "core; first verdict after {:.0f} ms\n",
+      "core; first result after {:.0f} ms\n",
       us("p50"), us("p99"), us("p99_9"), us("max"),
       format_count(static_cast<int64_t>(summary.at("windows_per_s").get<double>())), 1e3 * first_verdict_s_);
   for (const auto& [expected, count] : summary.at("malformed").items())

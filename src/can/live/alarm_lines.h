@@ -38,7 +38,7 @@ class AlarmLines {
 
   /// Adds an evaluated window and prints it if it is to be shown. `arrived` is when the last of its frames,
   /// and of the frames it waits for, arrived. Errors: Failure if standard output cannot be written.
-  void add(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place,
+  void add(const WindowResult& result, const StreamDetector& detector, const StreamPlace& place,
            Clock::time_point arrived);
   /// Adds an alarm: the bus was silent for too long.
   void add(const Silence& silence, const StreamDetector& detector, const StreamPlace& place);
@@ -54,8 +54,8 @@ class AlarmLines {
  private:
   std::string name_of(const StreamDetector& detector, MessageKey key) const;
   std::string strangeness_of(const StreamDetector& detector, MessageKey key) const;
-  Json line_json(const Verdict& verdict, const StreamDetector& detector, const StreamPlace& place) const;
-  std::string line_text(const Verdict& verdict, const StreamDetector& detector,
+  Json line_json(const WindowResult& result, const StreamDetector& detector, const StreamPlace& place) const;
+  std::string line_text(const WindowResult& result, const StreamDetector& detector,
                         const StreamPlace& place) const;
   Json summary_json(const FeedLosses& losses, const Json& memory) const;
   void print_summary(const Json& summary) const;

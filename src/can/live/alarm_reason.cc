@@ -42,12 +42,12 @@ float strength_of(float score, float threshold) {
 
 }  // namespace
 
-AlarmReason reason_of(const Verdict& verdict, float threshold, bool has_unknown_ids) {
-  if (std::isnan(verdict.score)) return {"", verdict.score};
+AlarmReason reason_of(const WindowResult& result, float threshold, bool has_unknown_ids) {
+  if (std::isnan(result.score)) return {"", result.score};
   AlarmReason reason{"", 1};
-  if (verdict.by_part)
+  if (result.by_part)
     for (size_t p = 0; p < kStatistics; ++p) {
-      const float strength = strength_of((*verdict.by_part)[p], threshold);
+      const float strength = strength_of((*result.by_part)[p], threshold);
       if (strength > reason.strength) reason = {fused_parts()[p].name, strength};
     }
   if (reason.part.empty()) reason.part = has_unknown_ids ? kUnknown : fused_parts()[FusedRows::kGat].name;

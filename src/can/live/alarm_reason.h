@@ -17,7 +17,7 @@ struct AlarmReason {
   float strength = 0;
 };
 
-AlarmReason reason_of(const Verdict& verdict, float threshold, bool has_unknown_ids);
+AlarmReason reason_of(const WindowResult& result, float threshold, bool has_unknown_ids);
 
 /// Describes a part: "unknown ID 0x18EAFF0B", or "wrong checksum". `unknown` are the texts of the IDs that
 /// the detector does not know; the first ones are named.

@@ -35,8 +35,9 @@ struct Metric {
   std::atomic<int64_t> DetectCounts::*value;
 };
 constexpr std::array<Metric, 13> kMetrics = {{
-    {"plimsoll_frames_total", "counter", "Frames judged or waiting for their window.", &DetectCounts::frames},
-    {"plimsoll_windows_total", "counter", "Windows judged.", &DetectCounts::windows},
+    {"plimsoll_frames_total", "counter", "Frames evaluated or waiting for their window.",
+     &DetectCounts::frames},
+    {"plimsoll_windows_total", "counter", "Windows evaluated.", &DetectCounts::windows},
     {"plimsoll_alarms_total", "counter", "Windows above the threshold.", &DetectCounts::alarms},
     {"plimsoll_events_total", "counter", "Events of incidents told.", &DetectCounts::events},
     {"plimsoll_events_over_rate_total", "counter", "Events held back by the limit of their number.",

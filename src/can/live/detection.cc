@@ -24,8 +24,8 @@ Detection::Detection(Options options, FrameFeed& feed, AlarmLines& lines, Detect
   if (options_.tick_ns > 0) watch_of(*first_);
   for (const auto& [channel, model] : options_.models)
     if (!StreamDetector(model, options_.detect).channels().empty())
-      throw UsageError(fmt::format("--detector {}={}: was made on merged channels, and is asked to judge one",
-                                   channel, model));
+      throw UsageError(fmt::format(
+          "--detector {}={}: was made on merged channels, and is asked to evaluate one", channel, model));
 }
 
 void Detection::run() {
@@ -33,7 +33,7 @@ void Detection::run() {
   while (read(batch)) {
     if (reload_.exchange(false)) reload_detectors();
     if (batch.frames() > 0) take(batch);
-    if (options_.tick_ns > 0) judge_silences(batch);
+    if (options_.tick_ns > 0) evaluate_silences(batch);
     count(batch);
   }
   for (const auto& lane : lanes_) {
@@ -42,7 +42,7 @@ void Detection::run() {
       lane->detector->stop_waiting();
     else
       lane->detector->end();
-    judge(*lane);
+    evaluate(*lane);
     if (lane->incidents) lane->incidents->end();
   }
 }
@@ -171,36 +171,36 @@ void Detection::take(Lane& lane, FrameSpans frames) {
   for (;;) {
     const int64_t until_silence = lane.silence ? lane.silence->add(frames, channels_) : frames.size();
     const int64_t taken = lane.detector->add(frames.part(0, until_silence), channels_);
-    judge(lane);
+    evaluate(lane);
     lane.frames += taken;
     lines_.count_frames(taken);
     if (taken == frames.size()) return;
     frames = frames.part(taken, frames.size() - taken);
     if (taken == until_silence) {
-      judge_silence(lane, frames.time_ns.front());
+      evaluate_silence(lane, frames.time_ns.front());
       continue;
     }
     lane.detector->end();
-    judge(lane);
+    evaluate(lane);
     if (lane.incidents) lane.incidents->end();
     begin(lane);
   }
 }
 
-void Detection::judge_silence(Lane& lane, int64_t now_ns) {
+void Detection::evaluate_silence(Lane& lane, int64_t now_ns) {
   const std::optional<Silence> silence = lane.silence->until(now_ns);
   if (!silence) return;
   // No frame after the silence can reveal an added frame before it, and results are reported in the order of
   // time.
   lane.detector->stop_waiting();
-  judge(lane);
+  evaluate(lane);
   lines_.add(*silence, *lane.detector, lane.place);
   if (lane.incidents) lane.incidents->add(*silence, lane.detector->threshold());
 }
 
 // Evaluates the silence of channels that have no frame in the batch. If the batch is empty, the feed has
 // waited for an interface since the last frames arrived.
-void Detection::judge_silences(const FrameBatch& batch) {
+void Detection::evaluate_silences(const FrameBatch& batch) {
   for (const int64_t time : batch.time_ns)
     if (!latest_ns_ || time > *latest_ns_ ||
         gap_ns(time, *latest_ns_) > static_cast<uint64_t>(WindowStream::kMaxBack))
@@ -211,15 +211,15 @@ void Detection::judge_silences(const FrameBatch& batch) {
     const auto waited = std::chrono::steady_clock::now() - feed_.arrived();
     now_ns += std::chrono::duration_cast<std::chrono::nanoseconds>(waited).count();
   }
-  for (const auto& lane : lanes_) judge_silence(*lane, now_ns);
+  for (const auto& lane : lanes_) evaluate_silence(*lane, now_ns);
 }
 
-void Detection::judge(Lane& lane) {
-  Verdict verdict;
-  while (lane.detector->next(verdict)) {
+void Detection::evaluate(Lane& lane) {
+  WindowResult result;
+  while (lane.detector->next(result)) {
     ++lane.windows;
-    lines_.add(verdict, *lane.detector, lane.place, feed_.arrived());
-    if (lane.incidents) lane.incidents->add(verdict, *lane.detector);
+    lines_.add(result, *lane.detector, lane.place, feed_.arrived());
+    if (lane.incidents) lane.incidents->add(result, *lane.detector);
   }
 }
 

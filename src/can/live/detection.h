@@ -69,11 +69,11 @@ class Detection {
   void begin(Lane& lane);
   void take(const FrameBatch& batch);
   void take(Lane& lane, FrameSpans frames);
-  void judge(Lane& lane);
+  void evaluate(Lane& lane);
   void listen(Lane& lane) const;
   SilenceWatch watch_of(const StreamDetector& detector) const;
-  void judge_silence(Lane& lane, int64_t now_ns);
-  void judge_silences(const FrameBatch& batch);
+  void evaluate_silence(Lane& lane, int64_t now_ns);
+  void evaluate_silences(const FrameBatch& batch);
   void reload_detectors();
   bool read(FrameBatch& batch);
   void count(const FrameBatch& batch);

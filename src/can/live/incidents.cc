@@ -53,14 +53,14 @@ const char* state_name(Incident::State state) {
   }
 }
 
-void Incidents::add(const Verdict& verdict, const StreamDetector& detector) {
-  const int64_t time_ns = verdict.window.time_ns;
+void Incidents::add(const WindowResult& result, const StreamDetector& detector) {
+  const int64_t time_ns = result.window.time_ns;
   close_before(time_ns);
-  if (!verdict.alarm || !passes()) return;
+  if (!result.alarm || !passes()) return;
   const bool has_unknown_ids =
       std::ranges::any_of(detector.node_ids(), [&](MessageKey key) { return !detector.is_known(key); });
-  put_alarm(time_ns, verdict.score, detector.threshold(),
-            reason_of(verdict, detector.threshold(), has_unknown_ids));
+  put_alarm(time_ns, result.score, detector.threshold(),
+            reason_of(result, detector.threshold(), has_unknown_ids));
   name_ids(detector);
   if (options_.interval_ns > 0) return;
   const bool enough = is_enough(time_ns, 1);

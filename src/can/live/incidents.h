@@ -82,7 +82,7 @@ class Incidents {
         report_(std::move(report)) {}
 
   /// Adds an evaluated window.
-  void add(const Verdict& verdict, const StreamDetector& detector);
+  void add(const WindowResult& result, const StreamDetector& detector);
   /// Adds a silence of the bus that was too long.
   void add(const Silence& silence, float threshold);
   /// Closes the open incident, at another recording or at the end.

@@ -35,8 +35,8 @@ float threshold_of(const DetectorFile& model, const DetectOptions& options) {
   return level;
 }
 
-LearnedBefore with_adopted(const DetectorFile& model, const std::vector<uint32_t>& can_ids) {
-  LearnedBefore known = model.known;
+TrainedContext with_adopted(const DetectorFile& model, const std::vector<uint32_t>& can_ids) {
+  TrainedContext known = model.known;
   if (can_ids.empty()) return known;
   require_calibratable(model);
   known.profile->adopt(can_ids);
@@ -63,28 +63,28 @@ StreamDetector::StreamDetector(const DetectorFile& model, const DetectOptions& o
       silence_(model.known.profile ? model.known.profile->silence() : BusSilence{}),
       adopted_(options.adopted),
       stream_(windows_, with_adopted(model, options.adopted)),
-      judge_(model, stream_.tables()),
+      scorer_(model, stream_.tables()),
       fusion_(model.fusion),
       threshold_(threshold_of(model, options)) {}
 
-bool StreamDetector::next(Verdict& verdict) {
-  if (!stream_.next(verdict.window)) return false;
+bool StreamDetector::next(WindowResult& result) {
+  if (!stream_.next(result.window)) return false;
   GraphBlock& graph = stream_.graph();
   const FrameSpans frames = stream_.frames();
-  verdict.labelled = frames.size() > 0 && frames.label.front() != kUnlabelled;
-  verdict.attack = graph.y.front() == 1;
+  result.labelled = frames.size() > 0 && frames.label.front() != kUnlabelled;
+  result.attack = graph.y.front() == 1;
   if (fusion_) {
-    const auto parts = judge_.parts(graph, stream_.frame_statistics(), fusion_->is_by_id());
-    verdict.score = fusion_->score(parts);
-    verdict.by_part = fusion_->scores_by_part(parts);
+    const auto parts = scorer_.parts(graph, stream_.frame_statistics(), fusion_->is_by_id());
+    result.score = fusion_->score(parts);
+    result.by_part = fusion_->scores_by_part(parts);
   } else {
-    verdict.score = judge_.log_odds(graph);
+    result.score = scorer_.log_odds(graph);
   }
   // NaN must not pass for benign. Levels are those of whole windows: in a window of a few frames each frame
   // is a great share.
-  const bool whole = !verdict.window.partial || first_;
+  const bool whole = !result.window.partial || first_;
   first_ = false;
-  verdict.alarm = whole && !(verdict.score <= threshold_);
+  result.alarm = whole && !(result.score <= threshold_);
   return true;
 }
 

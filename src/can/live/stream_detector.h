@@ -8,13 +8,13 @@
 
 #include "can/detector/detector_file.h"
 #include "can/detector/focus.h"
-#include "can/detector/window_judge.h"
+#include "can/detector/window_scorer.h"
 #include "can/windows/window_stream.h"
 
 namespace plimsoll {
 
 /// The result of a detector for a window.
-struct Verdict {
+struct WindowResult {
   StreamedWindow window;
   float score =
       0;  ///< The fused score, with the line of alarms at 1; log-odds for a detector without a fused score.
@@ -60,13 +60,13 @@ class StreamDetector {
   void stop_waiting() { stream_.stop_waiting(); }
   /// Evaluates the next window that has all frames that it needs (WindowStream::next()); false if more are
   /// needed.
-  bool next(Verdict& verdict);
+  bool next(WindowResult& result);
 
   /// The frames that another detector needs to continue from here without losing one.
   FrameSpans pending() const { return stream_.pending(); }
 
   // Focus, graph and messages of the last window that next() returned.
-  Focus focus(size_t max) const { return focus_of(judge_.network(), stream_.graph(), max); }
+  Focus focus(size_t max) const { return focus_of(scorer_.network(), stream_.graph(), max); }
   const GraphBlock& graph() const { return stream_.graph(); }
   /// The message of each node, known or not.
   MessageKeys node_ids() const;
@@ -99,7 +99,7 @@ class StreamDetector {
   BusSilence silence_;
   std::vector<uint32_t> adopted_;
   WindowStream stream_;
-  WindowJudge judge_;
+  WindowScorer scorer_;
   std::optional<Fusion> fusion_;
   float threshold_;
   bool first_ = true;  // No window has been evaluated yet.

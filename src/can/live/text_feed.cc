@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "can/capture/capture_pieces.h"
+#include "can/capture/capture_chunks.h"
 #include "can/capture/fields.h"
 #include "can/live/frame_feed.h"
 #include "can/live/wait_for_input.h"
@@ -225,8 +225,8 @@ class TextFeed : public FrameFeed {
   std::string name_;
   bool is_pipe_;
   LiveBytes bytes_;
-  CapturePiece piece_;
-  ParsedPiece parsed_;
+  CaptureChunk piece_;
+  ParsedChunk parsed_;
   size_t held_ = 0;           // Bytes in the piece's buffer; the first text_bytes of them are whole lines.
   size_t before_format_ = 0;  // Bytes skipped before the format was known.
   std::string no_format_;     // The error of the last line skipped so.

@@ -15,10 +15,10 @@ class LoneIds {
   static int64_t bytes(int64_t ids) { return ids * static_cast<int64_t>(sizeof(IdDeviation)); }
   /// Forgets everything and prepares for IDs 0 .. ids-1.
   void begin(int32_t ids) { all_.assign(static_cast<size_t>(ids), {}); }
-  /// Records a frame of an ID. `any` is what counts against other IDs, `judged` is what is evaluated, at most
-  /// `any`.
-  void put(int32_t id, int64_t frame, float any, float judged) {
-    all_[static_cast<size_t>(id)] = {frame, any, judged};
+  /// Records a frame of an ID. `any` is what counts against other IDs, `evaluated` is what is evaluated, at
+  /// most `any`.
+  void put(int32_t id, int64_t frame, float any, float evaluated) {
+    all_[static_cast<size_t>(id)] = {frame, any, evaluated};
   }
   /// The maximum over IDs that have a frame at or after `first_frame`; 0 if no ID exceeds another.
   float worst(int64_t first_frame) const {
@@ -39,7 +39,7 @@ class LoneIds {
     for (const IdDeviation& id : all_) {
       if (id.frame < first_frame) continue;
       const IdDeviation* const other = &id == max ? second : max;
-      worst = std::max(worst, id.judged - (other == nullptr ? 0 : other->any));
+      worst = std::max(worst, id.evaluated - (other == nullptr ? 0 : other->any));
     }
     return worst;
   }
@@ -48,7 +48,7 @@ class LoneIds {
   struct IdDeviation {
     int64_t frame = -1;
     float any = 0;
-    float judged = 0;
+    float evaluated = 0;
   };
   Vector<IdDeviation, Tag::blocks> all_;  // Indexed by ID.
 };

@@ -34,7 +34,7 @@ const std::array<std::string, kStatistics>& statistic_names();
 /// Values indexed by Statistic.
 using ProfileStatistics = std::array<float, kStatistics>;
 
-/// Statistics that come from a window's frames, not from its behaviour graph (FrameJudges).
+/// Statistics that come from a window's frames, not from its behaviour graph (FrameScorers).
 struct FrameStatistics {
   float steps = 0;
   float extra = 0;

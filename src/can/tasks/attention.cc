@@ -185,16 +185,16 @@ AttendedWindows::AttendedWindows(const std::filesystem::path& model, const Windo
     : AttendedWindows(DetectorFile(model), windows) {}
 
 AttendedWindows::AttendedWindows(const DetectorFile& model, const WindowSource& windows)
-    : windows_(windows), vocabulary_(model.known.vocabulary), judge_(model, windows.tables()) {}
+    : windows_(windows), vocabulary_(model.known.vocabulary), scorer_(model, windows.tables()) {}
 
 void AttendedWindows::read(int64_t graph) {
   windows_.read(std::span(&graph, 1), block_);
   ids_ = windows_.node_ids(graph);
-  score_ = judge_.log_odds(block_);
+  score_ = scorer_.log_odds(block_);
 }
 
 Focus AttendedWindows::focus() const {
-  return focus_of(judge_.network(), block_, std::numeric_limits<size_t>::max());
+  return focus_of(scorer_.network(), block_, std::numeric_limits<size_t>::max());
 }
 
 int64_t AttendedWindows::bytes(const std::filesystem::path& model, bool written) {
@@ -204,14 +204,14 @@ int64_t AttendedWindows::bytes(const std::filesystem::path& model, bool written)
 }
 
 void write_attention(const std::filesystem::path& out, AttendedWindows& attended,
-                     std::span<const JudgedList> lists, const DetectorScores& detector, const Json& data,
+                     std::span<const EvaluatedList> lists, const DetectorScores& detector, const Json& data,
                      const std::function<void(int64_t, int64_t)>& progress) {
   int64_t expected = 0;
-  for (const JudgedList& list : lists) expected += std::ssize(list.graphs);
+  for (const EvaluatedList& list : lists) expected += std::ssize(list.graphs);
   AttentionWriter writer(out, attended.network().config(), !attended.channels().empty());
   std::vector<GraphRange> splits;
   int64_t done = 0;
-  for (const JudgedList& list : lists) {
+  for (const EvaluatedList& list : lists) {
     splits.push_back({list.name, "", done, std::ssize(list.graphs), {}, {}});
     for (const int64_t graph : list.graphs) {
       attended.read(graph);
@@ -224,7 +224,7 @@ void write_attention(const std::filesystem::path& out, AttendedWindows& attended
   writer.publish(splits, attended, detector, data);
 }
 
-std::vector<Report::Figure> suspicious_windows(AttendedWindows& attended, const JudgedList& list,
+std::vector<Report::Figure> suspicious_windows(AttendedWindows& attended, const EvaluatedList& list,
                                                std::span<const float> scores) {
   std::vector<int64_t> highest(std::min(kDrawnWindows, list.graphs.size()));
   const auto score_of = [&](int64_t graph) { return scores[static_cast<size_t>(graph)]; };

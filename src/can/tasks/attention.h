@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "can/detector/focus.h"
-#include "can/detector/window_judge.h"
+#include "can/detector/window_scorer.h"
 #include "can/tasks/evaluation.h"
 #include "can/windows/windows.h"
 #include "telemetry/report.h"
@@ -26,7 +26,7 @@ class AttendedWindows {
   float score() const { return score_; }
   const GraphBlock& graph() const { return block_; }
   const MessageKeys& ids() const { return ids_; }
-  const GatNetwork& network() const { return judge_.network(); }
+  const GatNetwork& network() const { return scorer_.network(); }
   Focus focus() const;
   bool is_known(MessageKey key) const { return vocabulary_.index(key) < vocabulary_.size(); }
   const std::vector<std::string>& channels() const { return vocabulary_.ids().channels; }
@@ -40,7 +40,7 @@ class AttendedWindows {
 
   const WindowSource& windows_;
   Vocabulary vocabulary_;
-  WindowJudge judge_;
+  WindowScorer scorer_;
   GraphBlock block_;
   MessageKeys ids_;
   float score_ = 0;
@@ -51,11 +51,11 @@ class AttendedWindows {
 /// the number of windows written and the total; it may throw to end the work. Errors: Failure (the output is
 /// something else, disk), BudgetExceeded.
 void write_attention(const std::filesystem::path& out, AttendedWindows& attended,
-                     std::span<const JudgedList> lists, const DetectorScores& detector, const Json& data,
+                     std::span<const EvaluatedList> lists, const DetectorScores& detector, const Json& data,
                      const std::function<void(int64_t, int64_t)>& progress);
 
 /// Draws the graphs of the windows of a list with the highest scores, with what attention points at.
-std::vector<Report::Figure> suspicious_windows(AttendedWindows& attended, const JudgedList& list,
+std::vector<Report::Figure> suspicious_windows(AttendedWindows& attended, const EvaluatedList& list,
                                                std::span<const float> scores);
 
 }  // namespace plimsoll

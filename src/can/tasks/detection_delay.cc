@@ -21,11 +21,11 @@ void DetectionDelay::add(const WindowTimes& times, size_t recording, std::span<c
     ++detected;
     frames_sum += static_cast<double>(verdict - attack);
     const int64_t began_ns = times.time_ns[static_cast<size_t>(attack)];
-    const int64_t judged_ns = times.time_ns[static_cast<size_t>(verdict)];
-    if (!times.timed[recording] || judged_ns < began_ns) return;
+    const int64_t evaluated_ns = times.time_ns[static_cast<size_t>(verdict)];
+    if (!times.timed[recording] || evaluated_ns < began_ns) return;
     ++timed;
     // The subtraction is unsigned so that no pair of times overflows and no digit of the difference is lost.
-    const uint64_t passed_ns = static_cast<uint64_t>(judged_ns) - static_cast<uint64_t>(began_ns);
+    const uint64_t passed_ns = static_cast<uint64_t>(evaluated_ns) - static_cast<uint64_t>(began_ns);
     milliseconds_sum += static_cast<double>(passed_ns) / 1e6;
     return;
   }

@@ -8,7 +8,7 @@
 #include "can/profile/behaviour_profile.h"
 #include "can/profile/vocabulary.h"
 #include "can/tasks/detection_labels.h"
-#include "can/tasks/judge_detector.h"
+#include "can/tasks/evaluate_detector.h"
 #include "can/tasks/learn_fusion.h"
 #include "engine/plan/stage_memory.h"
 #include "io/file.h"
@@ -24,7 +24,7 @@ void publish_detector(const std::filesystem::path& model, const RunFolder& folde
 
 }  // namespace
 
-LearnedBefore known_of(const DetectorFacts& facts) {
+TrainedContext known_of(const DetectorFacts& facts) {
   return {facts.vocabulary, BehaviourProfile::from_tensors(*facts.benign, facts.vocabulary.channels)};
 }
 
@@ -34,8 +34,8 @@ TrainingSplit detection_split(const Recipe& recipe, const WindowData& data) {
   return split_for(recipe, data, {});
 }
 
-Findings DetectorTask::evaluate(const RunEvaluation& options) const {
-  if (options.rehearsal == nullptr) return judge_detector(options);
+EvaluationResult DetectorTask::evaluate(const RunEvaluation& options) const {
+  if (options.rehearsal == nullptr) return evaluate_detector(options);
   options.rehearsal->need(budget_to_judge(options));
   return {};
 }

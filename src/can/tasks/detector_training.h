@@ -42,12 +42,12 @@ class DetectorTraining : public Training {
 /// A task whose runs are evaluated as detectors.
 class DetectorTask : public Task {
  public:
-  Findings evaluate(const RunEvaluation& options) const override;
+  EvaluationResult evaluate(const RunEvaluation& options) const override;
   int64_t predict(const PredictionRequest& request) const override;
 };
 
 /// The vocabulary and profile with which a trained detector's windows are made.
-LearnedBefore known_of(const DetectorFacts& facts);
+TrainedContext known_of(const DetectorFacts& facts);
 
 /// The windows of a detector's data and how they are split. Errors: UsageError if the recipe's split is not
 /// by time or recording.

@@ -20,7 +20,7 @@ struct Part {
 };
 
 std::vector<Part> parts_of(const GraphSetTables& tables, std::span<const int64_t> graphs) {
-  if (!std::ranges::is_sorted(graphs)) throw Failure("graphs to judge are not in ascending order");
+  if (!std::ranges::is_sorted(graphs)) throw Failure("graphs to evaluate are not in ascending order");
   std::vector<Part> parts;
   for (size_t r = 0; r < tables.recordings.size(); ++r) {
     const GraphRange& recording = tables.recordings[r];
@@ -55,12 +55,12 @@ struct Gathered {
   }
 };
 
-DetectorFigures figures_at(const Threshold& threshold, const JudgedData& data, std::span<const Part> parts,
+DetectorFigures figures_at(const Threshold& threshold, const EvaluatedData& data, std::span<const Part> parts,
                            const DetectorScores& detector, const Gathered& gathered) {
   DetectorFigures figures{
       detector.name, detector.seed, detector.rule, threshold, {}, std::nullopt, std::nullopt, {}, 0};
   for (size_t i = 0; i < gathered.scores.size(); ++i)
-    figures.verdicts.add(gathered.truth[i] != 0, gathered.scores[i] > threshold.level);
+    figures.confusion.add(gathered.truth[i] != 0, gathered.scores[i] > threshold.level);
   for (const Part& part : parts)
     figures.delay.add(
         *data.times, part.recording, part.graphs,
@@ -70,9 +70,10 @@ DetectorFigures figures_at(const Threshold& threshold, const JudgedData& data, s
 }
 
 // Fills `curves` if it is not null.
-JudgedGroup judge_parts(std::string name, const JudgedData& data, std::span<const Part> parts,
-                        std::span<const DetectorScores> detectors, std::vector<DetectorCurves>* curves) {
-  JudgedGroup group{std::move(name), std::nullopt, static_cast<int64_t>(parts.size()), 0, 0, {}};
+EvaluatedGroup evaluate_parts(std::string name, const EvaluatedData& data, std::span<const Part> parts,
+                              std::span<const DetectorScores> detectors,
+                              std::vector<DetectorCurves>* curves) {
+  EvaluatedGroup group{std::move(name), std::nullopt, static_cast<int64_t>(parts.size()), 0, 0, {}};
   double hours = 0;
   for (const Part& part : parts) {
     hours += benign_hours(*data.times, part.recording, data.tables->recordings[part.recording].first_graph,
@@ -101,30 +102,30 @@ JudgedGroup judge_parts(std::string name, const JudgedData& data, std::span<cons
   return group;
 }
 
-JudgedSplit judge_list(const JudgedData& data, const JudgedList& list,
-                       std::span<const DetectorScores> detectors) {
+EvaluatedSplit evaluate_list(const EvaluatedData& data, const EvaluatedList& list,
+                             std::span<const DetectorScores> detectors) {
   const std::vector<Part> parts = parts_of(*data.tables, list.graphs);
-  JudgedSplit split;
+  EvaluatedSplit split;
   split.left_out = list.left_out;
-  split.all = judge_parts(list.name, data, parts, detectors, &split.curves);
+  split.all = evaluate_parts(list.name, data, parts, detectors, &split.curves);
   std::map<std::string, std::vector<Part>> by_attack;
   for (const Part& part : parts) {
     const GraphRange& recording = data.tables->recordings[part.recording];
     by_attack[recording.attack.value_or(kAttackFree)].push_back(part);
-    split.recordings.push_back(judge_parts(recording.name, data, {&part, 1}, detectors, nullptr));
+    split.recordings.push_back(evaluate_parts(recording.name, data, {&part, 1}, detectors, nullptr));
     split.recordings.back().attack = recording.attack;
   }
   for (const auto& [attack, its_parts] : by_attack)
-    split.attacks.push_back(judge_parts(attack, data, its_parts, detectors, nullptr));
+    split.attacks.push_back(evaluate_parts(attack, data, its_parts, detectors, nullptr));
   return split;
 }
 
 }  // namespace
 
-Evaluation judge(const JudgedData& data, std::span<const JudgedList> lists,
-                 std::span<const DetectorScores> detectors) {
+Evaluation evaluate(const EvaluatedData& data, std::span<const EvaluatedList> lists,
+                    std::span<const DetectorScores> detectors) {
   Evaluation evaluation;
-  for (const JudgedList& list : lists) evaluation.splits.push_back(judge_list(data, list, detectors));
+  for (const EvaluatedList& list : lists) evaluation.splits.push_back(evaluate_list(data, list, detectors));
   return evaluation;
 }
 
@@ -137,11 +138,11 @@ int64_t judging_bytes(int64_t longest) {
 }
 
 DetectorScores score_lists(
-    std::string name, int64_t seed, int64_t graphs, std::span<const JudgedList> lists,
+    std::string name, int64_t seed, int64_t graphs, std::span<const EvaluatedList> lists,
     const std::function<Vector<float, Tag::columns>(std::span<const int64_t>)>& score) {
   DetectorScores detector{std::move(name), seed, {}, {}, false};
   detector.scores.assign(static_cast<size_t>(graphs), std::numeric_limits<float>::quiet_NaN());
-  for (const JudgedList& list : lists) {
+  for (const EvaluatedList& list : lists) {
     const auto scores = score(list.graphs);
     for (size_t i = 0; i < scores.size(); ++i)
       detector.scores[static_cast<size_t>(list.graphs[i])] = scores[i];

@@ -29,15 +29,15 @@ struct DetectorScores {
 };
 
 /// Graphs to evaluate together, in ascending order: a split.
-struct JudgedList {
+struct EvaluatedList {
   std::string name;
   GraphList graphs;
   std::vector<std::string>
       left_out;  ///< Recordings that are not evaluated because their content was trained on.
 };
 
-/// What judge() knows about the graphs.
-struct JudgedData {
+/// What evaluate() knows about the graphs.
+struct EvaluatedData {
   const GraphSetTables* tables = nullptr;
   std::span<const uint8_t> truth;  ///< [G] 1 for an attack, 0 for none.
   const WindowTimes* times = nullptr;
@@ -49,7 +49,7 @@ struct DetectorFigures {
   int64_t seed = 0;
   bool rule = false;
   Threshold threshold;
-  Verdicts verdicts;
+  ConfusionCounts confusion;
   std::optional<double> auc;     ///< Depends on the ranking, not on the threshold.
   std::optional<double> pr_auc;  ///< Average precision; does not depend on the threshold.
   DetectionDelay delay;
@@ -59,12 +59,12 @@ struct DetectorFigures {
   /// False alarms per hour of benign traffic; undefined if its duration is 0.
   std::optional<double> false_alarms_per_hour() const {
     if (benign_hours == 0) return std::nullopt;
-    return static_cast<double>(verdicts.false_positives) / benign_hours;
+    return static_cast<double>(confusion.false_positives) / benign_hours;
   }
 };
 
 /// All detectors at all thresholds, on graphs that have something in common.
-struct JudgedGroup {
+struct EvaluatedGroup {
   std::string name;                   ///< Name of the split, the attack or the recording.
   std::optional<std::string> attack;  ///< The attack, if the group is a recording.
   int64_t recordings = 0;
@@ -90,30 +90,31 @@ struct DetectorCurves {
   static constexpr int kBins = 48;
 };
 
-struct JudgedSplit {
-  JudgedGroup all;
+struct EvaluatedSplit {
+  EvaluatedGroup all;
   std::vector<std::string> left_out;
-  std::vector<JudgedGroup> attacks;     ///< The recordings of each attack together, benign windows included.
-  std::vector<JudgedGroup> recordings;  ///< In the order of the data set.
+  std::vector<EvaluatedGroup> attacks;  ///< The recordings of each attack together, benign windows included.
+  std::vector<EvaluatedGroup> recordings;  ///< In the order of the data set.
   std::vector<DetectorCurves> curves;
 };
 
 struct Evaluation {
-  std::vector<JudgedSplit> splits;
+  std::vector<EvaluatedSplit> splits;
 };
 
 /// Evaluates detectors on lists of graphs: overall, by attack and by recording. Scores are given, not
 /// computed. Errors: InputError for a NaN score, as of a model whose training diverged.
-Evaluation judge(const JudgedData& data, std::span<const JudgedList> lists,
-                 std::span<const DetectorScores> detectors);
+Evaluation evaluate(const EvaluatedData& data, std::span<const EvaluatedList> lists,
+                    std::span<const DetectorScores> detectors);
 
-/// Bytes that the ledger needs free for judge() and for computing scores, in addition to the columns of
+/// Bytes that the ledger needs free for evaluate() and for computing scores, in addition to the columns of
 /// scores. `longest` is the length of the longest list.
 int64_t judging_bytes(int64_t longest);
 
 /// Computes the scores of all graphs on the lists, without thresholds. `score` returns the scores of some
 /// graphs, in their order; `graphs` is the number of graphs of the source.
-DetectorScores score_lists(std::string name, int64_t seed, int64_t graphs, std::span<const JudgedList> lists,
+DetectorScores score_lists(std::string name, int64_t seed, int64_t graphs,
+                           std::span<const EvaluatedList> lists,
                            const std::function<Vector<float, Tag::columns>(std::span<const int64_t>)>& score);
 
 /// Thresholds at 1 % and 0.1 % of the benign graphs of `validation`. Errors: InputError if there is none.

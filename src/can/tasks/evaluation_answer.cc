@@ -48,14 +48,14 @@ std::string range_text(double min, double max) {
 }  // namespace
 
 EvaluationAnswer answer_of(const Evaluation& evaluation) {
-  const auto is_test = [](const JudgedSplit& split) { return split.all.name != "validation"; };
+  const auto is_test = [](const EvaluatedSplit& split) { return split.all.name != "validation"; };
   const bool any_test = std::ranges::any_of(evaluation.splits, is_test);
   EvaluationAnswer answer;
   std::vector<std::string> names;
   std::string model_name, rule_text;
   double min_recall = 1, max_recall = 0, max_fpr = 0, lowest = 2;
   std::optional<double> max_hourly;
-  for (const JudgedSplit& split : evaluation.splits) {
+  for (const EvaluatedSplit& split : evaluation.splits) {
     if (any_test && !is_test(split)) continue;
     const auto detectors = summarise_strictest(split.all.detectors);
     const DetectorSummary* const model = model_of(detectors);

@@ -12,7 +12,7 @@ namespace plimsoll {
 struct EvaluationAnswer {
   std::string text;  ///< Empty if no split has both classes.
   /// The split where the model's F1 is lowest; points into the evaluation.
-  const JudgedSplit* hardest = nullptr;
+  const EvaluatedSplit* hardest = nullptr;
 };
 
 /// Summarises the splits other than validation, or validation if there is no other. Metrics are means over

@@ -20,10 +20,10 @@ Json detector_json(const DetectorFigures& figures) {
        {Figure::fpr, Figure::false_alarms_per_hour, Figure::f1, Figure::precision, Figure::recall,
         Figure::auc, Figure::pr_auc, Figure::mcc, Figure::balanced_accuracy})
     json[figure_key(figure)] = figure_json(value_of(figure, figures));
-  json["confusion"] = {{"tp", figures.verdicts.true_positives},
-                       {"fp", figures.verdicts.false_positives},
-                       {"tn", figures.verdicts.true_negatives},
-                       {"fn", figures.verdicts.false_negatives}};
+  json["confusion"] = {{"tp", figures.confusion.true_positives},
+                       {"fp", figures.confusion.false_positives},
+                       {"tn", figures.confusion.true_negatives},
+                       {"fn", figures.confusion.false_negatives}};
   json["delay"] = {{"frames", figure_json(figures.delay.frames())},
                    {"milliseconds", figure_json(figures.delay.milliseconds())},
                    {"recordings", figures.delay.recordings},
@@ -31,7 +31,7 @@ Json detector_json(const DetectorFigures& figures) {
   return json;
 }
 
-Json detectors_json(const JudgedGroup& group, bool rules) {
+Json detectors_json(const EvaluatedGroup& group, bool rules) {
   Json list = Json::array();
   for (const DetectorFigures& figures : group.detectors)
     if (figures.rule == rules) list.push_back(detector_json(figures));
@@ -39,9 +39,9 @@ Json detectors_json(const JudgedGroup& group, bool rules) {
 }
 
 // `attack` says whether the groups are recordings, which have an attack.
-Json groups_json(const std::vector<JudgedGroup>& groups, bool attack) {
+Json groups_json(const std::vector<EvaluatedGroup>& groups, bool attack) {
   Json list = Json::array();
-  for (const JudgedGroup& group : groups) {
+  for (const EvaluatedGroup& group : groups) {
     Json json = {{"name", group.name}};
     if (attack) json["attack"] = group.attack ? Json(*group.attack) : Json();
     if (!attack) json["recordings"] = group.recordings;
@@ -76,7 +76,7 @@ Json summary_json(const std::vector<DetectorSummary>& summaries) {
 
 Json evaluation_json(const Evaluation& evaluation) {
   Json splits = Json::array();
-  for (const JudgedSplit& split : evaluation.splits) {
+  for (const EvaluatedSplit& split : evaluation.splits) {
     Json json = {{"name", split.all.name},
                  {"graphs", split.all.graphs},
                  {"attack_graphs", split.all.attack_graphs},

@@ -29,7 +29,7 @@ Report::Table::Row report_row(const DetectorSummary& summary) {
   return row;
 }
 
-void add_rows(Report::Table& table, const std::string& title, const JudgedGroup& group) {
+void add_rows(Report::Table& table, const std::string& title, const EvaluatedGroup& group) {
   table.rows.push_back({{title}, Kind::group});
   const std::vector<DetectorSummary> summaries = summarise(group.detectors);
   const DetectorSummary* const deployed = find_deployed(summaries);
@@ -40,7 +40,7 @@ void add_rows(Report::Table& table, const std::string& title, const JudgedGroup&
 }
 
 bool has_deployed(const Evaluation& evaluation) {
-  return std::ranges::any_of(evaluation.splits, [](const JudgedSplit& split) {
+  return std::ranges::any_of(evaluation.splits, [](const EvaluatedSplit& split) {
     return find_deployed(summarise(split.all.detectors)) != nullptr;
   });
 }
@@ -51,7 +51,7 @@ std::string where_thresholds_are_from(int64_t calibration) {
            "above; no test label was used.";
   return fmt::format(
       "Thresholds were set for each recording on its first benign windows, at most {} or a third of it, "
-      "which are not judged. Labels chose these windows: those with a frame labelled an attack were left "
+      "which are not evaluated. Labels chose these windows: those with a frame labelled an attack were left "
       "out. No other test label was used.",
       calibration);
 }
@@ -71,7 +71,7 @@ void add_headline(Report& report, const Evaluation& evaluation, const Published*
       "flags a window that holds an ID never seen in benign training traffic, timing one in which IDs come "
       "sooner or more often than they do there.");
   Report::Table table{kHeadings, {}};
-  for (const JudgedSplit& split : evaluation.splits) {
+  for (const EvaluatedSplit& split : evaluation.splits) {
     add_rows(table, title_of(split.all, published), split.all);
     if (published == nullptr) continue;
     for (const Published::Model& model : published->models(split.all.name)) {
@@ -103,7 +103,7 @@ void add_thresholds(Report& report, const Evaluation& evaluation) {
 }
 
 // Maps a detector's name to its place among the names of the split, which selects its colour.
-class Names {
+class RowNames {
  public:
   int place(const std::string& name, bool& is_new) {
     const auto found = std::ranges::find(names_, name);
@@ -124,13 +124,13 @@ std::vector<ChartPoint> chart_points(const std::vector<CurvePoint>& curve) {
 }
 
 // Marks a detector's thresholds on its curves.
-void mark_thresholds(LineChart& roc, LineChart& pr, const DetectorCurves& curves, const JudgedGroup& group,
+void mark_thresholds(LineChart& roc, LineChart& pr, const DetectorCurves& curves, const EvaluatedGroup& group,
                      int colour) {
   for (const DetectorFigures& figures : group.detectors) {
     if (figures.name != curves.name || figures.seed != curves.seed) continue;
-    const auto rate = figures.verdicts.false_positive_rate();
-    const auto recall = figures.verdicts.recall();
-    const auto precision = figures.verdicts.precision();
+    const auto rate = figures.confusion.false_positive_rate();
+    const auto recall = figures.confusion.recall();
+    const auto precision = figures.confusion.precision();
     const double target = figures.threshold.target_rate;
     const std::string text =
         target > 0 ? fmt::format("{} at {:g} %", figures.name, target * 100) : figures.name;
@@ -148,7 +148,7 @@ struct Curves {
   LineChart pr;
 };
 
-Curves curves_of(const JudgedSplit& split) {
+Curves curves_of(const EvaluatedSplit& split) {
   LineChart roc{{"false-positive rate, from 0.01 %", DetectorCurves::kMinRate, 1, Axis::Scale::log, true},
                 {"recall", 0, 1, Axis::Scale::linear, true},
                 {},
@@ -156,7 +156,7 @@ Curves curves_of(const JudgedSplit& split) {
   LineChart pr{
       {"recall", 0, 1, Axis::Scale::linear, true}, {"precision", 0, 1, Axis::Scale::linear, true}, {}, {}};
   const auto summaries = summarise(split.all.detectors);
-  Names names;
+  RowNames names;
   for (const DetectorCurves& curves : split.curves) {
     if (curves.roc.empty()) continue;
     bool first = false;
@@ -180,7 +180,7 @@ Curves curves_of(const JudgedSplit& split) {
   return {std::move(roc), std::move(pr)};
 }
 
-void add_curves(Report& report, const JudgedSplit& split) {
+void add_curves(Report& report, const EvaluatedSplit& split) {
   const auto [roc, pr] = curves_of(split);
   if (roc.series.empty()) {
     report.paragraph("One class is absent: there are no curves.");
@@ -193,9 +193,9 @@ void add_curves(Report& report, const JudgedSplit& split) {
                                  split.curves.front().seed));
 }
 
-void add_histograms(Report& report, const JudgedSplit& split) {
+void add_histograms(Report& report, const EvaluatedSplit& split) {
   std::vector<Report::Figure> figures;
-  Names names;
+  RowNames names;
   for (const DetectorCurves& curves : split.curves) {
     bool first = false;
     names.place(curves.name, first);
@@ -219,12 +219,12 @@ void add_histograms(Report& report, const JudgedSplit& split) {
 }
 
 // Confusion at each detector's lowest rate, for the first of several seeds.
-void add_confusions(Report& report, const JudgedSplit& split) {
+void add_confusions(Report& report, const EvaluatedSplit& split) {
   std::vector<Report::Figure> figures;
   for (const DetectorSummary& summary : summarise_strictest(split.all.detectors)) {
     const auto first = std::ranges::find_if(
         split.all.detectors, [&](const DetectorFigures& detector) { return summary.is_of(detector); });
-    const Verdicts& v = first->verdicts;
+    const ConfusionCounts& v = first->confusion;
     figures.push_back(
         {label_of(summary),
          draw(Confusion{v.true_positives, v.false_positives, v.true_negatives, v.false_negatives}), true});
@@ -232,9 +232,9 @@ void add_confusions(Report& report, const JudgedSplit& split) {
   report.figures(figures);
 }
 
-void add_groups(Report& report, const std::vector<JudgedGroup>& groups, const std::string& title) {
+void add_groups(Report& report, const std::vector<EvaluatedGroup>& groups, const std::string& title) {
   Report::Table table{kHeadings, {}};
-  for (const JudgedGroup& group : groups)
+  for (const EvaluatedGroup& group : groups)
     add_rows(table, title_of(group, nullptr) + (group.attack ? " (" + *group.attack + ")" : ""), group);
   report.begin_details(fmt::format("{} ({})", title, groups.size()));
   report.table(table);
@@ -242,12 +242,12 @@ void add_groups(Report& report, const std::vector<JudgedGroup>& groups, const st
 }
 
 // Adds the only table by attack that is always open.
-void add_attacks(Report& report, const JudgedSplit& split) {
+void add_attacks(Report& report, const EvaluatedSplit& split) {
   if (split.attacks.empty()) return;
   Report::Table table{{"<F1 at the lowest rate", "windows", "with attacks"}, {}};
   for (const DetectorSummary& summary : summarise_strictest(split.all.detectors))
     table.headings.push_back(summary.name);
-  for (const JudgedGroup& attack : split.attacks) {
+  for (const EvaluatedGroup& attack : split.attacks) {
     Report::Table::Row row{{attack.name, format_count(attack.graphs), format_count(attack.attack_graphs)},
                            Kind::plain};
     for (const DetectorSummary& summary : summarise_strictest(attack.detectors))
@@ -285,12 +285,12 @@ void add_answer(Report& report, const Evaluation& evaluation) {
 
 Markup evaluation_report(const Evaluation& evaluation, const Published* published, const RunRecord& run,
                          const std::vector<std::vector<Report::Figure>>& suspicious, int64_t calibration) {
-  Report report(run.name, "Detection of attacks, judged by plimsoll evaluate");
+  Report report(run.name, "Detection of attacks, evaluated by plimsoll evaluate");
   add_answer(report, evaluation);
   add_headline(report, evaluation, published, calibration);
   add_thresholds(report, evaluation);
   for (size_t s = 0; s < evaluation.splits.size(); ++s) {
-    const JudgedSplit& split = evaluation.splits[s];
+    const EvaluatedSplit& split = evaluation.splits[s];
     report.section(split.all.name);
     report.paragraph(fmt::format("{} windows of {} recordings, {} with attacks.",
                                  format_count(split.all.graphs), split.all.recordings,

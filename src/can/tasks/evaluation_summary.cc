@@ -40,21 +40,21 @@ const char* figure_key(Figure figure) {
 std::optional<double> value_of(Figure figure, const DetectorFigures& figures) {
   switch (figure) {
     case Figure::f1:
-      return figures.verdicts.f1();
+      return figures.confusion.f1();
     case Figure::precision:
-      return figures.verdicts.precision();
+      return figures.confusion.precision();
     case Figure::recall:
-      return figures.verdicts.recall();
+      return figures.confusion.recall();
     case Figure::fpr:
-      return figures.verdicts.false_positive_rate();
+      return figures.confusion.false_positive_rate();
     case Figure::auc:
       return figures.auc;
     case Figure::pr_auc:
       return figures.pr_auc;
     case Figure::mcc:
-      return figures.verdicts.mcc();
+      return figures.confusion.mcc();
     case Figure::balanced_accuracy:
-      return figures.verdicts.balanced_accuracy();
+      return figures.confusion.balanced_accuracy();
     case Figure::delay_frames:
       return figures.delay.frames();
     case Figure::delay_milliseconds:

@@ -60,15 +60,15 @@ std::vector<std::string> row_of(const DetectorSummary& summary) {
 
 std::string attacks_table(const Evaluation& evaluation) {
   std::vector<std::string> headings = {"<F1 at the lowest rate", "windows", "attack"};
-  for (const JudgedSplit& split : evaluation.splits) {
+  for (const EvaluatedSplit& split : evaluation.splits) {
     if (headings.size() > 3) break;
     for (const DetectorSummary& summary : summarise_strictest(split.all.detectors))
       headings.push_back(summary.name);
   }
   Stretches table(std::move(headings));
-  for (const JudgedSplit& split : evaluation.splits) {
+  for (const EvaluatedSplit& split : evaluation.splits) {
     table.begin(split.all.name);
-    for (const JudgedGroup& attack : split.attacks) {
+    for (const EvaluatedGroup& attack : split.attacks) {
       std::vector<std::string> row = {"  " + attack.name, format_count(attack.graphs),
                                       format_count(attack.attack_graphs)};
       for (const DetectorSummary& summary : summarise_strictest(attack.detectors))
@@ -93,7 +93,7 @@ std::string thresholds_table(const Evaluation& evaluation) {
 
 }  // namespace
 
-std::string title_of(const JudgedGroup& group, const Published* published) {
+std::string title_of(const EvaluatedGroup& group, const Published* published) {
   std::string title = fmt::format("{}: {} windows, {} with attacks", group.name, format_count(group.graphs),
                                   format_count(group.attack_graphs));
   if (published == nullptr) return title;
@@ -131,7 +131,7 @@ std::string missed_cell(const DetectorSummary& summary) {
 std::string evaluation_table(const Evaluation& evaluation, const Published* published) {
   Stretches table(
       {"<detector", "F1", "precision", "recall", "FPR", "FP/h", "AUC", "PR-AUC", "delay", "missed"});
-  for (const JudgedSplit& split : evaluation.splits) {
+  for (const EvaluatedSplit& split : evaluation.splits) {
     table.begin(title_of(split.all, published));
     std::vector<DetectorSummary> summaries = summarise(split.all.detectors);
     std::ranges::stable_sort(summaries, {}, [](const DetectorSummary& s) { return s.rule; });

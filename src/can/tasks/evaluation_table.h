@@ -14,7 +14,7 @@ std::string evaluation_table(const Evaluation& evaluation, const Published* publ
 
 /// A title such as "test_01: 3,994 windows, 1,928 with attacks", with the number of windows of published
 /// metrics if that differs.
-std::string title_of(const JudgedGroup& group, const Published* published);
+std::string title_of(const EvaluatedGroup& group, const Published* published);
 /// Formats a metric: "0.9987", "0.999±0.001" over seeds, "-" if undefined.
 std::string figure_cell(const std::optional<Spread>& spread);
 /// Formats false alarms per hour of benign traffic: "1.3".

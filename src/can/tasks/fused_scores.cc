@@ -22,8 +22,8 @@ std::span<const int64_t> of_recording(std::span<const int64_t> graphs, const Gra
 }
 
 // The windows that the other fold's profiles are learned from.
-JudgedList learned_in(const WindowData& data, CalibrationFold fold) {
-  JudgedList list{"calibration", {}, {}};
+EvaluatedList learned_in(const WindowData& data, CalibrationFold fold) {
+  EvaluatedList list{"calibration", {}, {}};
   for (const GraphRange& recording : data.source().tables().recordings) {
     const auto windows = of_recording(data.windows().calibration(), recording);
     const auto half = learned_in_fold(windows, fold, data.calibration_gap());
@@ -33,12 +33,12 @@ JudgedList learned_in(const WindowData& data, CalibrationFold fold) {
 }
 
 void put_statistics(const WindowData& data, std::span<const int64_t> graphs,
-                    Vector<float, Tag::columns>& by_graph, bool own_profile, FrameJudges judges) {
+                    Vector<float, Tag::columns>& by_graph, bool own_profile, FrameScorers scorers) {
   const auto put = [&](int64_t place, const ProfileStatistics& statistics) {
     std::ranges::copy(statistics,
                       by_graph.begin() + graphs[static_cast<size_t>(place)] * std::ssize(statistics));
   };
-  read_statistics(data.windows(), graphs, own_profile, put, std::move(judges));
+  read_statistics(data.windows(), graphs, own_profile, put, std::move(scorers));
 }
 
 // The calibration windows of a recording that are compared with a profile of the other half, ascending.
@@ -50,7 +50,7 @@ Vector<int64_t, Tag::columns> compared_windows(const WindowData& data, const Gra
   if (first.empty() || second.empty())
     throw InputError(fmt::format(
         "{}: {}/{} begins with {} windows to calibrate on, of its {}, expected {} without attacks at least; "
-        "leave the recording out of the data, or judge with --calibrate 0",
+        "leave the recording out of the data, or evaluate with --calibrate 0",
         data.frames().set().folder().string(), recording.split, recording.name, windows.size(),
         recording.graphs, 2 + 2 * gap));
   Vector<int64_t, Tag::columns> both(first.begin(), first.end());
@@ -61,13 +61,14 @@ Vector<int64_t, Tag::columns> compared_windows(const WindowData& data, const Gra
 }  // namespace
 
 void read_statistics(const WindowSource& windows, std::span<const int64_t> graphs, bool own_profile,
-                     const std::function<void(int64_t, const ProfileStatistics&)>& take, FrameJudges judges) {
+                     const std::function<void(int64_t, const ProfileStatistics&)>& take,
+                     FrameScorers scorers) {
   constexpr size_t kChunk = 64;
   GraphBlock block;
   for (size_t first = 0; first < graphs.size(); first += kChunk) {
     const auto chunk = graphs.subspan(first, std::min(kChunk, graphs.size() - first));
     windows.read(chunk, block);
-    const auto frames = windows.frame_statistics(chunk, judges);
+    const auto frames = windows.frame_statistics(chunk, scorers);
     for (int64_t g = 0; g < std::ssize(chunk); ++g)
       take(static_cast<int64_t>(first) + g,
            profile_statistics(block, g, frames[static_cast<size_t>(g)], own_profile));
@@ -75,28 +76,28 @@ void read_statistics(const WindowSource& windows, std::span<const int64_t> graph
 }
 
 CalibrationFolds::CalibrationFolds(const std::filesystem::path& data, const Recipe& recipe,
-                                   const LearnedBefore& known)
+                                   const TrainedContext& known)
     : first(data, recipe, {.known = known, .fold = CalibrationFold::first_half}),
       second(data, recipe, {.known = known, .fold = CalibrationFold::second_half}),
       by_first(learned_in(first, CalibrationFold::second_half)),
       by_second(learned_in(second, CalibrationFold::first_half)) {}
 
 FusedScores::FusedScores(const WindowData& data, const CalibrationFolds* folds,
-                         std::span<const JudgedList> lists)
+                         std::span<const EvaluatedList> lists)
     : data_(data),
       folds_(folds),
       lists_(lists),
-      judged_(static_cast<size_t>(data.source().graphs()) * kStatistics, kNaN) {
-  for (const JudgedList& list : lists) put_statistics(data, list.graphs, judged_, folds != nullptr, {});
+      evaluated_(static_cast<size_t>(data.source().graphs()) * kStatistics, kNaN) {
+  for (const EvaluatedList& list : lists) put_statistics(data, list.graphs, evaluated_, folds != nullptr, {});
   if (folds == nullptr) return;
-  calibration_.assign(judged_.size(), kNaN);
+  calibration_.assign(evaluated_.size(), kNaN);
   put_statistics(folds->first, folds->by_first.graphs, calibration_, true, {.benign_only = true});
   put_statistics(folds->second, folds->by_second.graphs, calibration_, true, {.benign_only = true});
 }
 
 int64_t FusedScores::bytes(const WindowSource& windows, int64_t longest, bool calibrated) {
   const auto statistics = windows.graphs() * static_cast<int64_t>(sizeof(ProfileStatistics));
-  return (calibrated ? 2 : 1) * statistics + FusedRows::bytes(longest) + windows.judges_bytes();
+  return (calibrated ? 2 : 1) * statistics + FusedRows::bytes(longest) + windows.scorer_bytes();
 }
 
 FusedRows FusedScores::rows(const Statistics& statistics, std::span<const int64_t> graphs,
@@ -110,7 +111,7 @@ FusedRows FusedScores::rows(const Statistics& statistics, std::span<const int64_
     std::copy_n(statistics.begin() + graph * static_cast<int64_t>(kStatistics), kStatistics, row.begin());
     for (const ModelScores& model : models) {
       const auto place = std::ranges::find(parts, model.part, &FusedPart::name) - parts.begin();
-      const auto scores = calibration ? model.calibration : model.judged;
+      const auto scores = calibration ? model.calibration : model.evaluated;
       row[static_cast<size_t>(place)] = scores[static_cast<size_t>(graph)];
     }
     rows.add(row);
@@ -126,9 +127,9 @@ DetectorScores FusedScores::empty(std::string name, int64_t seed) const {
 
 void FusedScores::score(DetectorScores& into, std::span<const int64_t> graphs,
                         std::span<const ModelScores> models, const Fusion& fusion) const {
-  const FusedRows judged = rows(judged_, graphs, models, false);
+  const FusedRows evaluated = rows(evaluated_, graphs, models, false);
   for (size_t i = 0; i < graphs.size(); ++i)
-    into.scores[static_cast<size_t>(graphs[i])] = fusion.score(judged.row(static_cast<int64_t>(i)));
+    into.scores[static_cast<size_t>(graphs[i])] = fusion.score(evaluated.row(static_cast<int64_t>(i)));
 }
 
 DetectorScores FusedScores::calibrated(std::string name, int64_t seed, std::span<const ModelScores> models,
@@ -141,7 +142,7 @@ DetectorScores FusedScores::calibrated(std::string name, int64_t seed, std::span
   double rate = 0;
   for (const GraphRange& recording : data_.source().tables().recordings) {
     const bool is_requested = std::ranges::any_of(
-        lists_, [&](const JudgedList& list) { return !of_recording(list.graphs, recording).empty(); });
+        lists_, [&](const EvaluatedList& list) { return !of_recording(list.graphs, recording).empty(); });
     if (!is_requested) continue;
     const FusedRows benign = rows(calibration_, compared_windows(data_, recording), models, true);
     const Fusion fusion = Fusion::learn(benign, without, Fusion::Timing::by_id);
@@ -149,7 +150,8 @@ DetectorScores FusedScores::calibrated(std::string name, int64_t seed, std::span
     rate = line.target_rate;
     above += line.realised_rate * static_cast<double>(benign.size());
     windows += static_cast<double>(benign.size());
-    for (const JudgedList& list : lists_) score(scores, of_recording(list.graphs, recording), models, fusion);
+    for (const EvaluatedList& list : lists_)
+      score(scores, of_recording(list.graphs, recording), models, fusion);
   }
   scores.thresholds = {{rate, windows > 0 ? above / windows : 0, 1.0F}};
   return scores;
@@ -158,7 +160,7 @@ DetectorScores FusedScores::calibrated(std::string name, int64_t seed, std::span
 DetectorScores FusedScores::trained(std::string name, int64_t seed, std::span<const ModelScores> models,
                                     const Fusion& fusion) const {
   DetectorScores scores = empty(std::move(name), seed);
-  for (const JudgedList& list : lists_) score(scores, list.graphs, models, fusion);
+  for (const EvaluatedList& list : lists_) score(scores, list.graphs, models, fusion);
   for (const Fusion::Line& line : fusion.lines())
     scores.thresholds.push_back({line.target_rate, line.realised_rate, line.level});
   return scores;

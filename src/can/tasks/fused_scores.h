@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "can/detector/fusion.h"
-#include "can/score/frame_judges.h"
+#include "can/score/frame_scorers.h"
 #include "can/tasks/evaluation.h"
 #include "can/tasks/window_data.h"
 
@@ -15,19 +15,19 @@ namespace plimsoll {
 
 /// The halves of the calibration windows of all recordings, each compared with a profile of the other half.
 struct CalibrationFolds {
-  CalibrationFolds(const std::filesystem::path& data, const Recipe& recipe, const LearnedBefore& known);
+  CalibrationFolds(const std::filesystem::path& data, const Recipe& recipe, const TrainedContext& known);
 
-  WindowData first;     ///< Windows with profiles of the first halves.
-  WindowData second;    ///< Windows with profiles of the second halves.
-  JudgedList by_first;  ///< The windows evaluated by `first`: the second halves.
-  JudgedList by_second;
+  WindowData first;        ///< Windows with profiles of the first halves.
+  WindowData second;       ///< Windows with profiles of the second halves.
+  EvaluatedList by_first;  ///< The windows evaluated by `first`: the second halves.
+  EvaluatedList by_second;
 };
 
 /// A model's scores of the evaluated windows, and of calibration windows by the profile of the other half;
 /// both by graph, NaN if not requested.
 struct ModelScores {
   std::string part;  ///< Part of a fused score: "gat" or "vgae".
-  std::span<const float> judged;
+  std::span<const float> evaluated;
   std::span<const float> calibration = {};
 };
 
@@ -35,7 +35,7 @@ struct ModelScores {
 class FusedScores {
  public:
   /// `folds` is null if nothing is calibrated. Both must outlive the object.
-  FusedScores(const WindowData& data, const CalibrationFolds* folds, std::span<const JudgedList> lists);
+  FusedScores(const WindowData& data, const CalibrationFolds* folds, std::span<const EvaluatedList> lists);
 
   /// Bytes that an object enters in the ledger; `longest` is the length of the longest list to evaluate.
   static int64_t bytes(const WindowSource& windows, int64_t longest, bool calibrated);
@@ -59,15 +59,15 @@ class FusedScores {
 
   const WindowData& data_;
   const CalibrationFolds* folds_;
-  std::span<const JudgedList> lists_;
-  Statistics judged_;
+  std::span<const EvaluatedList> lists_;
+  Statistics evaluated_;
   Statistics calibration_;
 };
 
-/// Reads the statistics of the windows of an ascending list, in its order, those of frames by `judges`.
+/// Reads the statistics of the windows of an ascending list, in its order, those of frames by `scorers`.
 /// `take` gets the place in the list. `own_profile` is defined at profile_statistics().
 void read_statistics(const WindowSource& windows, std::span<const int64_t> graphs, bool own_profile,
                      const std::function<void(int64_t place, const ProfileStatistics&)>& take,
-                     FrameJudges judges = {});
+                     FrameScorers scorers = {});
 
 }  // namespace plimsoll

@@ -19,8 +19,8 @@ const GraphRange& recording_of(const GraphSetTables& tables, int64_t graph) {
 
 }  // namespace
 
-void write_scores(const std::filesystem::path& path, const JudgedData& data,
-                  std::span<const JudgedList> lists, std::span<const DetectorScores> detectors) {
+void write_scores(const std::filesystem::path& path, const EvaluatedData& data,
+                  std::span<const EvaluatedList> lists, std::span<const DetectorScores> detectors) {
   replace_file(path, [&](File& file) {
     std::string lines = "split,recording,window,label,detector,seed,score\n";
     const auto write_lines = [&] {
@@ -28,7 +28,7 @@ void write_scores(const std::filesystem::path& path, const JudgedData& data,
       lines.clear();
     };
     constexpr size_t kChunk = 3072;
-    for (const JudgedList& list : lists)
+    for (const EvaluatedList& list : lists)
       for (const DetectorScores& detector : detectors) {
         const GraphRange* recording = nullptr;
         std::string leading_fields;

@@ -11,7 +11,7 @@ namespace plimsoll {
 /// How windows are made from a data set of frames.
 struct WindowDataOptions {
   /// Vocabulary and profile of a trained model; absent ones are learned from the data.
-  LearnedBefore known = {};
+  TrainedContext known = {};
   CalibrationFold fold = CalibrationFold::all;
   bool labels = false;  ///< Require labels: unlabelled frames would pass for benign.
 };

@@ -139,21 +139,21 @@ FrameSpans BehaviourWindows::frames(int64_t graph) const {
 }
 
 std::vector<FrameStatistics> BehaviourWindows::frame_statistics(std::span<const int64_t> graphs,
-                                                                FrameJudges& judges) const {
+                                                                FrameScorers& scorers) const {
   std::vector<FrameStatistics> all;
   for (const int64_t graph : graphs) {
     const FrameWindow frames = window(graph);
-    all.push_back(judges.judge(frames_.frames(), frames, profile_of(*frames.recording)));
+    all.push_back(scorers.score(frames_.frames(), frames, profile_of(*frames.recording)));
   }
   return all;
 }
 
-int64_t BehaviourWindows::judges_bytes() const {
+int64_t BehaviourWindows::scorer_bytes() const {
   int64_t longest = cuts_.empty() ? options_.window : 0;
   for (const Cut& cut : cuts_) longest = std::max(longest, cut.end - cut.first);
-  int64_t max = FrameJudges::bytes(profile_, longest);
+  int64_t max = FrameScorers::bytes(profile_, longest);
   for (const auto& profile : own_profiles_)
-    if (profile) max = std::max(max, FrameJudges::bytes(*profile, longest));
+    if (profile) max = std::max(max, FrameScorers::bytes(*profile, longest));
   return max;
 }
 

@@ -29,11 +29,11 @@ class BehaviourWindows : public WindowSource {
   void read(std::span<const int64_t> graphs, GraphBlock& block) const override;
   FrameSpans frames(int64_t graph) const override;
   std::vector<FrameStatistics> frame_statistics(std::span<const int64_t> graphs,
-                                                FrameJudges& judges) const override;
+                                                FrameScorers& scorers) const override;
   int64_t look_ahead(const Recording& recording) const override {
     return ExtraFrames::look_ahead(profile_of(recording), recording);
   }
-  int64_t judges_bytes() const override;
+  int64_t scorer_bytes() const override;
   MessageKeys node_ids(int64_t graph) const override;
 
   std::span<const int64_t> calibration() const override { return calibration_; }

@@ -23,7 +23,7 @@ void append(Vector<T, kTag>& column, std::span<const T> more, int64_t count) {
 
 }  // namespace
 
-WindowStream::WindowStream(const WindowOptions& options, LearnedBefore known)
+WindowStream::WindowStream(const WindowOptions& options, TrainedContext known)
     : options_(options),
       vocabulary_(std::move(known.vocabulary)),
       profile_(std::move(known.profile)),
@@ -54,7 +54,7 @@ void WindowStream::begin(const StreamFacts& facts) {
   recording_.has_time = facts.has_time;
   recording_.has_payload = facts.has_payload;
   recording_.channels.clear();
-  judges_.reset();
+  scorers_.reset();
   held_.clear();
   held_.width = facts.width;
   clock_.clear();

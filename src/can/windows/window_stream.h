@@ -42,7 +42,7 @@ class WindowStream {
 
   /// Windows are compared with `known.vocabulary`, and for behaviour features with `known.profile`. Errors:
   /// UsageError as in open_windows(); InputError if there is no profile, or no vocabulary.
-  WindowStream(const WindowOptions& options, LearnedBefore known);
+  WindowStream(const WindowOptions& options, TrainedContext known);
 
   /// Starts another recording. Errors: InputError for windows by time of frames without times.
   void begin(const StreamFacts& facts);
@@ -71,7 +71,7 @@ class WindowStream {
   FrameStatistics frame_statistics() {
     recording_.frames = total();
     const FrameWindow window{&recording_, window_first_ - dropped_, window_frames_};
-    return judges_.judge(spans_, window, *profile_, dropped_);
+    return scorers_.score(spans_, window, *profile_, dropped_);
   }
   FrameSpans frames() const { return held_.merged_spans().part(window_first_ - dropped_, window_frames_); }
   /// The frames that no window returned by next() contained yet, and those that the next window shares with
@@ -101,7 +101,7 @@ class WindowStream {
   Recording recording_;  // The fields that BehaviourGraph reads.
   std::optional<BehaviourGraph> behaviour_;
   std::optional<CompatGraph> compat_;
-  FrameJudges judges_;
+  FrameScorers scorers_;
   GraphBlock block_;
 
   // State of the recording.

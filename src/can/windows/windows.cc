@@ -82,7 +82,7 @@ GraphSetTables feature_tables(WindowFeatures features) {
 }
 
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
-                                           LearnedBefore known) {
+                                           TrainedContext known) {
   check_window_options(options);
   const bool behaviour = options.features == WindowFeatures::behaviour;
   if (!behaviour && !frames.frames().channel.empty())

@@ -8,7 +8,7 @@
 
 #include "can/frames/frames.h"
 #include "can/profile/vocabulary.h"
-#include "can/score/frame_judges.h"
+#include "can/score/frame_scorers.h"
 #include "config/sections/data.h"
 #include "config/window_length.h"
 #include "sample/block/block.h"
@@ -56,23 +56,23 @@ class WindowSource : public BlockSource {
   /// The consecutive frames that a window looks at.
   virtual FrameSpans frames(int64_t graph) const = 0;
   /// Statistics of the frames of these windows, ascending; 0 if the profile that the windows are compared
-  /// with has no levels for them. `judges` continues from the windows before.
+  /// with has no levels for them. `scorers` continues from the windows before.
   virtual std::vector<FrameStatistics> frame_statistics(std::span<const int64_t> graphs,
-                                                        FrameJudges& /*judges*/) const {
+                                                        FrameScorers& /*scorers*/) const {
     return std::vector<FrameStatistics>(graphs.size());
   }
   /// Number of frames after a window of this recording that are looked at, if the recording has them. The
   /// result for the window waits for these.
   virtual int64_t look_ahead(const Recording& /*recording*/) const { return 0; }
-  /// Maximum bytes that one FrameJudges keeps.
-  virtual int64_t judges_bytes() const { return 0; }
+  /// Maximum bytes that one FrameScorers keeps.
+  virtual int64_t scorer_bytes() const { return 0; }
   /// The message of each node of a window's graph. The single node of unknown IDs in a compat graph gets the
   /// first of them.
   virtual MessageKeys node_ids(int64_t graph) const = 0;
 };
 
 /// What a trained model knows of the data it was trained on.
-struct LearnedBefore {
+struct TrainedContext {
   MessageIds vocabulary = {};
   std::optional<BehaviourProfile> profile =
       {};  ///< For behaviour features; its vocabulary is that of the windows.
@@ -85,7 +85,7 @@ struct LearnedBefore {
 /// InputError (no vocabulary or profile can be learned, channels merged in the set and not in `known` or vice
 /// versa, or as BehaviourWindows says).
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
-                                           LearnedBefore known = {});
+                                           TrainedContext known = {});
 
 /// Writes the graphs of a source, or those of a shard, to a `graph_set`, in blocks on `threads` threads. Uses
 /// smaller blocks and fewer threads if the budget is too small; the bytes written do not depend on them.

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
-#include "can/capture/capture_pieces.h"
+#include "can/capture/capture_chunks.h"
 #include "can/write/convert.h"
 #include "io/file_ending.h"
 #include "io/new_folder.h"
@@ -19,7 +19,7 @@ class Conversion {
   ConvertResult run(const std::function<void(int64_t, int64_t)>& progress) {
     const auto bytes = static_cast<int64_t>(std::filesystem::file_size(capture_.path));
     for_each_piece({capture_}, options_.format, options_.threads, false,
-                   [&](const CapturePiece& piece, ParsedPiece& parsed) {
+                   [&](const CaptureChunk& piece, ParsedChunk& parsed) {
                      add(piece, parsed);
                      progress(piece.bytes_read, bytes);
                    });
@@ -27,7 +27,7 @@ class Conversion {
   }
 
  private:
-  void add(const CapturePiece& piece, ParsedPiece& parsed) {
+  void add(const CaptureChunk& piece, ParsedChunk& parsed) {
     require_sound(capture_, lines_, parsed);
     lines_ += parsed.lines;
     result_.truncation = parsed.truncation;

@@ -86,7 +86,7 @@ void run(const CheckVerbOptions& options) {
   feed_options.stop = &stop;
   const std::unique_ptr<FrameFeed> feed = open_feed(options.sources, feed_options);
   Channels channels;
-  std::exception_ptr damage;  // Findings before the damage are reported before it.
+  std::exception_ptr damage;  // EvaluationResult before the damage are reported before it.
   try {
     for (FrameBatch batch; feed->read(batch);) take(batch, feed_options.format, dbc, channels);
   } catch (const InputError&) {
@@ -114,13 +114,14 @@ void run(const CheckVerbOptions& options) {
     fmt::print("{} of {} frames break what {} says\n", format_count(broken), format_count(frames),
                options.dbc);
     if (losses.lines + losses.frames > 0)
-      fmt::print("{} malformed lines and {} frames that the system dropped were not judged\n",
+      fmt::print("{} malformed lines and {} frames that the system dropped were not evaluated\n",
                  format_count(losses.lines), format_count(losses.frames));
   }
   if (losses.truncation)
     feed_options.format.warn(truncation_text(options.sources.front(), *losses.truncation, frames));
   if (damage) std::rethrow_exception(damage);
-  if (frames == 0 && !stop) throw InputError(fmt::format("{}: no frame was judged", options.sources.front()));
+  if (frames == 0 && !stop)
+    throw InputError(fmt::format("{}: no frame was evaluated", options.sources.front()));
   if (options.fail && broken > 0) throw AlarmsRaised{};
 }
 

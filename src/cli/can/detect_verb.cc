@@ -129,7 +129,7 @@ void report_dropped_alarms(const DetectCounts& counts) {
 void require_windows(const std::string& source, const AlarmLines& lines, const FeedLosses& losses) {
   if (lines.windows() > 0) return;
   throw InputError(
-      fmt::format("{}: no window was judged: found {} frames, {} malformed lines and {} frames of other "
+      fmt::format("{}: no window was evaluated: found {} frames, {} malformed lines and {} frames of other "
                   "channels, expected "
                   "the frames of a window at least",
                   source, lines.frames(), losses.lines, losses.other_channels));

@@ -19,7 +19,7 @@ std::string describe(const Tape& tape, int64_t piece) {
 
 void BlockPlan::lay_out(bool closed, const Terms& lowest, const Terms& highest) {
   Kind& planned = kind(closed);
-  std::vector<PlannedPiece> pieces(planned.model.tape().pieces.size());
+  std::vector<PlannedAllocation> pieces(planned.model.tape().pieces.size());
   if (!planned.model.same_sequence()) return;
   planned.model.highest_rooms(lowest, highest, pieces);
   planned.layout = Layout(planned.model.tape(), pieces);
@@ -29,7 +29,7 @@ void BlockPlan::lay_out(bool closed, const Terms& lowest, const Terms& highest) 
 void BlockPlan::lay_out(const BlockTerms& block) {
   Kind& planned = kind(block.closed);
   if (!planned.model.same_sequence()) return;
-  std::vector<PlannedPiece> pieces(planned.model.tape().pieces.size());
+  std::vector<PlannedAllocation> pieces(planned.model.tape().pieces.size());
   planned.model.rooms(block.terms, pieces);
   Layout layout(planned.model.tape(), pieces);
   if (planned.laid_out && planned.layout.place(pieces) <= layout.place(pieces)) return;
@@ -75,7 +75,7 @@ int64_t BlockPlan::bytes(const BlockTerms& block) const {
 int64_t BlockPlan::highest_bytes(bool closed, const Terms& lowest, const Terms& highest) const {
   const Kind& planned = kind(closed);
   if (!planned.model.same_sequence()) return planned.model.envelope(highest);
-  std::vector<PlannedPiece> pieces(planned.model.tape().pieces.size());
+  std::vector<PlannedAllocation> pieces(planned.model.tape().pieces.size());
   planned.model.highest_rooms(lowest, highest, pieces);
   return planned.layout.place(pieces);
 }

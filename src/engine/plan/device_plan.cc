@@ -19,7 +19,7 @@
 namespace plimsoll {
 namespace {
 
-constexpr PieceRooms kDeviceRooms{.header = 0, .alignment = DeviceRegion::kAlignment};
+constexpr AllocationSizes kDeviceRooms{.header = 0, .alignment = DeviceRegion::kAlignment};
 
 int64_t bytes_of(const std::vector<ParameterList::Entry>& entries) {
   int64_t bytes = 0;
@@ -43,10 +43,10 @@ int64_t max_copied(std::span<const Tape> tapes, std::span<const Terms> terms, co
   }
   const TapeModel model(batches, terms, kDeviceRooms);
   if (!model.same_sequence()) return model.envelope(box.highest);
-  std::vector<PlannedPiece> pieces(model.tape().pieces.size());
+  std::vector<PlannedAllocation> pieces(model.tape().pieces.size());
   model.highest_rooms(box.lowest, box.highest, pieces);
   int64_t bytes = 0;
-  for (const PlannedPiece& piece : pieces) bytes += piece.bytes;
+  for (const PlannedAllocation& piece : pieces) bytes += piece.bytes;
   return bytes;
 }
 

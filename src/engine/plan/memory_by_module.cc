@@ -65,7 +65,7 @@ Json snapshot_of(const MemoryPlan::Block& worst) {
   if (range.pieces.empty())
     throw UsageError("a snapshot shows where tensors go, which is not planned for one row");
   std::vector<int64_t> places;
-  for (const PlannedPiece& piece : range.pieces) places.push_back(piece.place);
+  for (const PlannedAllocation& piece : range.pieces) places.push_back(piece.place);
   return memory_snapshot(model->tape(), model->sizes(worst.terms.terms), places);
 }
 

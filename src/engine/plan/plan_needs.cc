@@ -51,7 +51,7 @@ PlanNeeds needs_of(const PlanInput& input, const AllWork& work) {
   const size_t pieces =
       std::max({main.plan->max_pieces(), work.prediction.plan->max_pieces(), teaching.plan->max_pieces()});
   needs.graphs = GraphBlock::bytes_for(work.largest_block(), input.source->room()) +
-                 static_cast<int64_t>(pieces * sizeof(PlannedPiece));
+                 static_cast<int64_t>(pieces * sizeof(PlannedAllocation));
   needs.heap = heap_slack_per_block(pieces);
   const Ledger& ledger = Ledger::process();
   needs.gradients = gradient_bytes(input);

@@ -110,7 +110,7 @@ class Layers {
   // Returns the file of each layer's outputs for all nodes. The files of layers that the head does not read
   // are removed.
   std::vector<FeatureFile> run() {
-    const std::vector<int64_t> judged = model_.embedding_layers();
+    const std::vector<int64_t> evaluated = model_.embedding_layers();
     std::vector<FeatureFile> files;
     FeatureFile from = FeatureFile::column(graph_.set(), "x");
     measure(from.width);
@@ -119,7 +119,7 @@ class Layers {
       run(layer, from, path);
       from = {path, 0, graph_.nodes(), model_.options().hidden};
       files.push_back(from);
-      if (layer > 0 && std::ranges::find(judged, layer - 1) == judged.end())
+      if (layer > 0 && std::ranges::find(evaluated, layer - 1) == evaluated.end())
         std::filesystem::remove(files[static_cast<size_t>(layer) - 1].path);
     }
     topology_.resize(topology_.min_bytes());  // Edges are not needed any more.
@@ -196,10 +196,10 @@ class Layers {
     const int64_t missing = refusal.bytes_missing();
     const int64_t budget = budget_for(std::max(needed, Ledger::process().cap() + grown_ + missing));
     const PieceSize& largest = pieces_.largest;
-    throw BudgetTooSmall(
-        fmt::format("nodes are judged from all their neighbours, up to {} nodes with {} edges at a time: the "
-                    "smallest budget that works is {} bytes ({}); raise --budget",
-                    largest.targets, largest.edges, budget, format_bytes(budget)));
+    throw BudgetTooSmall(fmt::format(
+        "nodes are evaluated from all their neighbours, up to {} nodes with {} edges at a time: the "
+        "smallest budget that works is {} bytes ({}); raise --budget",
+        largest.targets, largest.edges, budget, format_bytes(budget)));
   }
 
   const GraphView& graph_;
@@ -217,12 +217,13 @@ class Layers {
 }  // namespace
 
 int64_t layer_bytes(const Gnn& model, int64_t nodes) {
-  const std::vector<int64_t> judged = model.embedding_layers();
+  const std::vector<int64_t> evaluated = model.embedding_layers();
   int64_t width = 0, max_width = 0;
   for (int64_t layer = 0; layer < model.options().layers; ++layer) {
     width += model.options().hidden;
     max_width = std::max(max_width, width);
-    if (layer > 0 && std::ranges::find(judged, layer - 1) == judged.end()) width -= model.options().hidden;
+    if (layer > 0 && std::ranges::find(evaluated, layer - 1) == evaluated.end())
+      width -= model.options().hidden;
   }
   return std::max(max_width, width + model.classes()) * nodes * static_cast<int64_t>(sizeof(float));
 }

@@ -16,7 +16,7 @@ namespace {
 std::vector<ClassificationResult> evaluate_graphs(const RunEvaluation& asked, const TrainedGnn& gnn,
                                                   EvaluatedGraphs& evaluated) {
   const auto shapes = read_shapes(gnn.data.source(), asked.memory.threads);
-  evaluated = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
+  evaluated = lists_to_evaluate(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
   return evaluate_classifier({.source = gnn.data.source(),
                               .shapes = shapes,
                               .model = gnn.model,
@@ -45,7 +45,7 @@ std::vector<std::string> splits_to_evaluate(const std::string& only, const std::
     if (has(split) && (only.empty() || only == kGraphSplits[split])) splits.emplace_back(kGraphSplits[split]);
   if (splits.empty())
     throw UsageError(
-        fmt::format("no split '{}' to judge; there are valid and test, as the graph has them", only));
+        fmt::format("no split '{}' to evaluate; there are valid and test, as the graph has them", only));
   return splits;
 }
 
@@ -63,14 +63,14 @@ Markup table_report(const std::string& title, std::vector<std::string> columns,
   return report.html();
 }
 
-Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn) {
+EvaluationResult evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn) {
   EvaluatedGraphs evaluated;
   const auto results = gnn.data.neighbours() != nullptr ? evaluate_giant_graph(asked, gnn)
                                                         : evaluate_graphs(asked, gnn, evaluated);
   const Recipe& recipe = asked.recipe;
   Table table(classification_columns());
   std::vector<std::vector<std::string>> rows;
-  Findings findings{classification_json(results, recipe.model_name(), recipe.seed), {}, {}, 0, {}};
+  EvaluationResult findings{classification_json(results, recipe.model_name(), recipe.seed), {}, {}, 0, {}};
   add_left_out(findings, evaluated);
   for (const ClassificationResult& result : results) {
     findings.graphs += result.graphs;
@@ -79,7 +79,7 @@ Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn) {
   }
   findings.table = table.text();
   if (asked.split.empty())
-    findings.report = table_report("Classes, judged by plimsoll evaluate", classification_columns(), rows,
+    findings.report = table_report("Classes, evaluated by plimsoll evaluate", classification_columns(), rows,
                                    asked.folder, findings.notes);
   return findings;
 }

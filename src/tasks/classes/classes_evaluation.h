@@ -15,7 +15,7 @@ namespace plimsoll {
 
 /// Evaluates the classes that a run's model predicts for graphs or nodes, on every split that did not train
 /// it. Errors: UsageError, InputError, BudgetTooSmall.
-Findings evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn);
+EvaluationResult evaluate_classes(const RunEvaluation& asked, const TrainedGnn& gnn);
 
 /// The splits of one giant graph that do not train, and that exist by `has`. If `only` is not empty, only
 /// that one. Errors: UsageError if there is none.

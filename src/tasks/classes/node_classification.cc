@@ -15,7 +15,7 @@ class NodeClassification final : public Task {
   std::unique_ptr<Training> open(RunRequest request) const override {
     return open_gnn_training(std::move(request), kNodes);
   }
-  Findings evaluate(const RunEvaluation& asked) const override {
+  EvaluationResult evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);
     return evaluate_classes(asked, TrainedGnn(asked.folder, asked.recipe, asked.data, kNodes));
   }

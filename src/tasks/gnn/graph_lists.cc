@@ -67,8 +67,8 @@ void report_left_out(const GraphSetTables& tables, EvaluatedGraphs& evaluated) {
 
 }  // namespace
 
-EvaluatedGraphs lists_to_judge(const TrainingData& data, std::span<const GraphShape> shapes,
-                               const Recipe& recipe, const GnnModel& model, const std::string& only) {
+EvaluatedGraphs lists_to_evaluate(const TrainingData& data, std::span<const GraphShape> shapes,
+                                  const Recipe& recipe, const GnnModel& model, const std::string& only) {
   EvaluatedGraphs evaluated;
   std::vector<NamedGraphList>& lists = evaluated.lists;
   std::vector<std::string> trained = model.contents.recordings;
@@ -92,21 +92,21 @@ EvaluatedGraphs lists_to_judge(const TrainingData& data, std::span<const GraphSh
   for (const NamedGraphList& list : lists) known += " " + list.name;
   if (!only.empty()) std::erase_if(lists, [&](const NamedGraphList& list) { return list.name != only; });
   if (lists.empty() && !only.empty())
-    throw UsageError(fmt::format("no split '{}' to judge; there are:{}", only, known));
+    throw UsageError(fmt::format("no split '{}' to evaluate; there are:{}", only, known));
   if (is_the_data) return evaluated;
   if (model.contents.empty())
     evaluated.notes =
-        "the model's file does not say which graphs trained it; those that are in this data are judged, "
+        "the model's file does not say which graphs trained it; those that are in this data are evaluated, "
         "too\n";
   leave_out_seen(data.source(), model.contents, evaluated);
   report_left_out(tables, evaluated);
   std::erase_if(lists, [](const NamedGraphList& list) { return list.graphs.empty(); });
   if (lists.empty() && !evaluated.left_out.empty())
-    throw InputError("nothing to judge: all graphs of this data trained or validated the model");
+    throw InputError("nothing to evaluate: all graphs of this data trained or validated the model");
   return evaluated;
 }
 
-void add_left_out(Findings& findings, const EvaluatedGraphs& evaluated) {
+void add_left_out(EvaluationResult& findings, const EvaluatedGraphs& evaluated) {
   findings.notes += evaluated.notes;
   if (!evaluated.left_out.empty()) findings.json["left_out"] = evaluated.left_out;
 }

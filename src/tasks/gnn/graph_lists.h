@@ -23,10 +23,10 @@ struct EvaluatedGraphs {
 /// validation and test graphs, and the splits that do not train; for other data all splits, without graphs
 /// that trained or validated the model, by content. If `only` is not empty, only the list with that name.
 /// Errors: UsageError if there is no such list; InputError if everything was left out.
-EvaluatedGraphs lists_to_judge(const TrainingData& data, std::span<const GraphShape> shapes,
-                               const Recipe& recipe, const GnnModel& model, const std::string& only);
+EvaluatedGraphs lists_to_evaluate(const TrainingData& data, std::span<const GraphShape> shapes,
+                                  const Recipe& recipe, const GnnModel& model, const std::string& only);
 
 /// Adds to the results what was left out.
-void add_left_out(Findings& findings, const EvaluatedGraphs& evaluated);
+void add_left_out(EvaluationResult& findings, const EvaluatedGraphs& evaluated);
 
 }  // namespace plimsoll

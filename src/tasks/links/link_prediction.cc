@@ -17,7 +17,7 @@ class LinkPredictionTask final : public Task {
     return open_gnn_training(std::move(request), kPairs);
   }
 
-  Findings evaluate(const RunEvaluation& asked) const override {
+  EvaluationResult evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kPairs);
     const GraphView& graph = gnn.data.neighbours()->graph();
@@ -33,14 +33,14 @@ class LinkPredictionTask final : public Task {
       rows.push_back(link_row(result));
       table.add(rows.back());
     }
-    Findings findings{links_json(results, asked.recipe.model_name(), asked.recipe.seed),
-                      table.text(),
-                      {},
-                      std::ssize(results),
-                      {}};
+    EvaluationResult findings{links_json(results, asked.recipe.model_name(), asked.recipe.seed),
+                              table.text(),
+                              {},
+                              std::ssize(results),
+                              {}};
     if (asked.split.empty())
       findings.report =
-          table_report("Edges, judged by plimsoll evaluate", link_columns(), rows, asked.folder);
+          table_report("Edges, evaluated by plimsoll evaluate", link_columns(), rows, asked.folder);
     return findings;
   }
   bool rehearse_evaluation(const RunRequest& request, Rehearsal& rehearsal) const override {

@@ -17,33 +17,33 @@ std::optional<double> share(int64_t part, int64_t whole) {
 
 }  // namespace
 
-void Verdicts::add(bool truth, bool verdict) {
+void ConfusionCounts::add(bool truth, bool verdict) {
   ++(truth ? (verdict ? true_positives : false_negatives) : (verdict ? false_positives : true_negatives));
 }
 
-std::optional<double> Verdicts::precision() const {
+std::optional<double> ConfusionCounts::precision() const {
   if (true_positives + false_negatives == 0) return std::nullopt;
   return share(true_positives, true_positives + false_positives);
 }
-std::optional<double> Verdicts::recall() const {
+std::optional<double> ConfusionCounts::recall() const {
   return share(true_positives, true_positives + false_negatives);
 }
-std::optional<double> Verdicts::false_positive_rate() const {
+std::optional<double> ConfusionCounts::false_positive_rate() const {
   return share(false_positives, false_positives + true_negatives);
 }
-std::optional<double> Verdicts::f1() const {
+std::optional<double> ConfusionCounts::f1() const {
   if (true_positives + false_negatives == 0) return std::nullopt;
   return share(2 * true_positives, 2 * true_positives + false_positives + false_negatives);
 }
 
-std::optional<double> Verdicts::balanced_accuracy() const {
+std::optional<double> ConfusionCounts::balanced_accuracy() const {
   const auto hits = recall();
   const auto false_alarms = false_positive_rate();
   if (!hits || !false_alarms) return std::nullopt;
   return (*hits + 1 - *false_alarms) / 2;
 }
 
-std::optional<double> Verdicts::mcc() const {
+std::optional<double> ConfusionCounts::mcc() const {
   const auto tp = static_cast<double>(true_positives);
   const auto fp = static_cast<double>(false_positives);
   const auto tn = static_cast<double>(true_negatives);

@@ -8,7 +8,7 @@
 namespace plimsoll {
 
 /// Counts of predictions by truth. A figure that needs an absent class is undefined, not zero.
-struct Verdicts {
+struct ConfusionCounts {
   int64_t true_positives = 0;
   int64_t false_positives = 0;
   int64_t true_negatives = 0;

@@ -5,7 +5,7 @@
 #include "engine/blocks/shared_file.h"
 #include "tasks/gnn/gnn_predictions.h"
 #include "tasks/trees/tasks.h"
-#include "tasks/trees/tree_verdicts.h"
+#include "tasks/trees/tree_classes.h"
 
 namespace plimsoll {
 namespace {
@@ -126,7 +126,7 @@ class TreeClassificationTask final : public Task {
   std::unique_ptr<Training> open(RunRequest request) const override {
     return std::make_unique<TreeClassificationTraining>(std::move(request));
   }
-  Findings evaluate(const RunEvaluation& asked) const override {
+  EvaluationResult evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);
     return evaluate_tree_classes(asked);
   }

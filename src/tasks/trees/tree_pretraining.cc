@@ -7,7 +7,6 @@
 #include "tasks/metrics/undefined_figures.h"
 #include "tasks/trees/tasks.h"
 #include "tasks/trees/tree_evaluation.h"
-#include "tasks/trees/tree_verdicts.h"
 #include "telemetry/table.h"
 
 namespace plimsoll {
@@ -21,11 +20,12 @@ class TreePretrainingTask final : public Task {
     return open_gnn_training(std::move(request), kTrees);
   }
 
-  Findings evaluate(const RunEvaluation& asked) const override {
+  EvaluationResult evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, kTrees);
     const auto shapes = read_shapes(gnn.data.source(), asked.memory.threads);
-    const EvaluatedGraphs evaluated = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
+    const EvaluatedGraphs evaluated =
+        lists_to_evaluate(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
     const auto results = evaluate_trees({.source = gnn.data.source(),
                                          .shapes = shapes,
                                          .model = gnn.model,
@@ -40,7 +40,8 @@ class TreePretrainingTask final : public Task {
                                               "growth", "parent edge", "order", "angle"};
     Table table(columns);
     std::vector<std::vector<std::string>> rows;
-    Findings findings{trees_json(results, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
+    EvaluationResult findings{
+        trees_json(results, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
     add_forests(findings, gnn.data);
     add_left_out(findings, evaluated);
     for (const TreeResult& result : results) {
@@ -53,7 +54,7 @@ class TreePretrainingTask final : public Task {
     }
     findings.table = table.text();
     if (asked.split.empty())
-      findings.report = table_report("Growth of trees, judged by plimsoll evaluate", columns, rows,
+      findings.report = table_report("Growth of trees, evaluated by plimsoll evaluate", columns, rows,
                                      asked.folder, findings.notes);
     return findings;
   }

@@ -17,11 +17,12 @@ class RegressionTask final : public Task {
     return open_gnn_training(std::move(request), task_);
   }
 
-  Findings evaluate(const RunEvaluation& asked) const override {
+  EvaluationResult evaluate(const RunEvaluation& asked) const override {
     require_no_detector_options(asked);
     const TrainedGnn gnn(asked.folder, asked.recipe, asked.data, task_);
     const auto shapes = read_shapes(gnn.data.source(), asked.memory.threads);
-    const EvaluatedGraphs evaluated = lists_to_judge(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
+    const EvaluatedGraphs evaluated =
+        lists_to_evaluate(gnn.data, shapes, asked.recipe, gnn.model, asked.split);
     const auto results = evaluate_values({.source = gnn.data.source(),
                                           .shapes = shapes,
                                           .model = gnn.model,
@@ -33,7 +34,8 @@ class RegressionTask final : public Task {
                                           .lists = evaluated.lists});
     Table table(regression_columns());
     std::vector<std::vector<std::string>> rows;
-    Findings findings{regression_json(results, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
+    EvaluationResult findings{
+        regression_json(results, asked.recipe.model_name(), asked.recipe.seed), {}, {}, 0, {}};
     add_left_out(findings, evaluated);
     for (const RegressionResult& result : results) {
       findings.graphs += result.graphs;
@@ -42,7 +44,7 @@ class RegressionTask final : public Task {
     }
     findings.table = table.text();
     if (asked.split.empty())
-      findings.report = table_report("Values, judged by plimsoll evaluate", regression_columns(), rows,
+      findings.report = table_report("Values, evaluated by plimsoll evaluate", regression_columns(), rows,
                                      asked.folder, findings.notes);
     return findings;
   }

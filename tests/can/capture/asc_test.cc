@@ -15,7 +15,7 @@ constexpr int64_t kStart = 1'646'659'311'500'000'000;
 
 FrameBatch frames_of(const std::string& lines, int64_t payload = 64) {
   const std::string text = kHeader + lines;
-  const ParsedPiece parsed = parse_text(text, {.payload = payload});
+  const ParsedChunk parsed = parse_text(text, {.payload = payload});
   EXPECT_FALSE(parsed.error) << error_of(text, {.payload = payload});
   return parsed.frames;
 }
@@ -89,7 +89,7 @@ TEST(Asc, TimesMayBeNegative) {
   EXPECT_EQ(frames_of("  -0.000250 1  123 Rx d 1 00\n").time_ns[0], kStart - 250'000);
   EXPECT_EQ(frames_of("-1.5 1 ErrorFrame\n").time_ns[0], kStart - kSecond * 3 / 2);
   // Without a date, times count from the earliest.
-  const ParsedPiece parsed =
+  const ParsedChunk parsed =
       parse_text("base hex\n-0.5 1 123 Rx d 1 00\n-0.25 1 123 Rx d 1 00\n0.1 1 123 Rx d 1 00\n");
   EXPECT_EQ(std::vector<int64_t>(parsed.frames.time_ns.begin(), parsed.frames.time_ns.end()),
             (std::vector<int64_t>{0, kSecond / 4, kSecond * 6 / 10}));
@@ -144,14 +144,14 @@ TEST(Asc, BytesAfterTheEighthAreReadOrCounted) {
             std::string::npos);
   EXPECT_EQ(frames_of("0.1 1 123 Rx d D 12 34 56 78 90 AB CD EF  Length = 1 BitCount = 2 ID = 3\n").length[0],
             8);
-  const ParsedPiece parsed =
+  const ParsedChunk parsed =
       parse_text(kHeader + ("0.1 1 123 Rx d 8 " + twelve) + "\n0.2 1 123 Rx d 1 12 34\n");
   EXPECT_EQ(parsed.notes.extra_bytes, 2);
   EXPECT_EQ(parsed.frames.length[0], 8);
 }
 
 TEST(Asc, OnlyAnXMakesAnIdExtended) {
-  const ParsedPiece parsed =
+  const ParsedChunk parsed =
       parse_text(kHeader + std::string("0.1 1 00000123 Rx d 1 00\n0.2 1 00000123x Rx d 1 00\n"
                                        "0.3 1 18FEF100 Rx d 1 00\n"));
   EXPECT_EQ(parsed.frames.can_id[0], 0x123U);

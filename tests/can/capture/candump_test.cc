@@ -23,7 +23,7 @@ struct Warnings {
 };
 
 ParsedFrame only(const std::string& line, const FormatOptions& options = {.payload = 64}) {
-  const ParsedPiece parsed = parse_text(line + "\n", options);
+  const ParsedChunk parsed = parse_text(line + "\n", options);
   EXPECT_FALSE(parsed.error) << error_of(line + "\n", options);
   EXPECT_EQ(parsed.frames.frames(), 1) << line;
   return frame_at(parsed.frames, 0);
@@ -49,7 +49,7 @@ TEST(CandumpTimes, DifferencesAreAddedUp) {
   const std::string text =
       "(000.000000) can0 123#00\n(000.200074) can0 123#01\n(000.200082) can0 123#02\n(000.100000) can0 "
       "123#03\n";
-  const ParsedPiece parsed = parse_text(text, collected.options());
+  const ParsedChunk parsed = parse_text(text, collected.options());
   EXPECT_EQ(times_of(parsed.frames), (Times{0, 200'074'000, 400'156'000, 500'156'000}));
   EXPECT_EQ(parsed.notes.added_time, 4);
   ASSERT_EQ(collected.warnings.size(), 1);
@@ -97,7 +97,7 @@ TEST(Candump, LinesThatAreNoFramesAreCounted) {
       "# logged on a ship\n\n(1.0) can0 20000004#0004000000000000\n\tcontroller-problem{rx-error-warning}\n"
       "\tprotocol-violation{{tx-recessive-bit-error,error-on-tx}{acknowledge-slot}}\n\tbus-error\n"
       "\terror-counter-tx-rx{{8}{0}}\nDROPCOUNT: dropped 1 CAN frame on 'can0' socket (total drops 1)\n";
-  const ParsedPiece parsed = parse_text(text);
+  const ParsedChunk parsed = parse_text(text);
   EXPECT_EQ(parsed.frames.frames(), 1);
   EXPECT_EQ(parsed.notes.other_lines, 6);
   EXPECT_EQ(parsed.notes.blank_lines, 1);

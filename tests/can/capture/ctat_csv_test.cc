@@ -82,8 +82,8 @@ TEST(CtatCsv, FastWayGivesWhatALineAloneGives) {
       for (uint32_t m = random() % 3; m > 0; --m)
         line[random() % line.size()] = "0123456789abcdefABCDEF,. \t\r\ngG@/:;x-"[random() % 37];
       line = "x\n" + line + "\n";  // The first line would be taken for a header.
-      const ParsedPiece alone = parse_text(line, options, true);
-      const ParsedPiece among = parse_text(line + padding, options, true);
+      const ParsedChunk alone = parse_text(line, options, true);
+      const ParsedChunk among = parse_text(line + padding, options, true);
       const size_t frames = alone.frames.frames();
       ASSERT_EQ(among.frames.frames(), frames + 8) << line;
       ASSERT_EQ(among.lines, alone.lines + 8) << line;
@@ -104,7 +104,7 @@ TEST(CtatCsv, FastWayGivesWhatALineAloneGives) {
 }
 
 TEST(CtatCsv, TrapsAreHandledOnPurposeAndCounted) {
-  const ParsedPiece parsed = parse_text(
+  const ParsedChunk parsed = parse_text(
       "timestamp,arbitration_id,data_field,attack\r\n"
       "2.5,1ED,614008F208E870DE\t,1\n"
       "2.4,1ED,ABC,0\n"
@@ -130,7 +130,7 @@ TEST(CtatCsv, AFileWithoutAHeaderIsRead) {
 }
 
 TEST(CtatCsv, MoreThanNineDigitsAreRoundedAndNoted) {
-  const ParsedPiece parsed = parse_text("0.1234567896,110,00,0\n9e-06,110,00,0\n");
+  const ParsedChunk parsed = parse_text("0.1234567896,110,00,0\n9e-06,110,00,0\n");
   EXPECT_EQ(frame_at(parsed.frames, 0).time_ns, 123'456'790);
   EXPECT_EQ(frame_at(parsed.frames, 1).time_ns, 9'000);
   EXPECT_EQ(parsed.notes.rounded_time, 2);
@@ -159,7 +159,7 @@ TEST(CtatCsv, ALineThatTheFileEndsInIsNamedAsCutOff) {
 }
 
 TEST(CtatCsv, BadLinesMayBeSkippedAndAreCountedByReason) {
-  const ParsedPiece parsed =
+  const ParsedChunk parsed =
       parse_text(std::string(kHeader) + "1.0,110,00,0\n1.0,11G,00,0\n1.0,XX,00,0\n1.0,1,0,\n2.0,111,01,1\n",
                  kCtat, true);
   EXPECT_FALSE(parsed.error);
@@ -191,7 +191,7 @@ TEST(CtatCsv, AnyBytesGiveFramesOrAnErrorInEveryFormat) {
       text[random() % text.size()] = static_cast<char>(
           random() % 4 == 0 ? random() % 256
                             : static_cast<uint32_t>(",\n\r\t #[]()\".019aFR"[random() % 18]));
-    const ParsedPiece parsed = parse_text(text, options, random() % 2 == 0);
+    const ParsedChunk parsed = parse_text(text, options, random() % 2 == 0);
     if (parsed.error) continue;
     const size_t frames = parsed.frames.frames();
     ASSERT_EQ(parsed.frames.can_id.size(), frames);

@@ -95,7 +95,7 @@ FormatOptions options_of(const SmallCapture& capture) {
 }
 
 // Number of lines that are frames or counted.
-int64_t accounted_lines(const ParsedPiece& parsed) {
+int64_t accounted_lines(const ParsedChunk& parsed) {
   int64_t count = static_cast<int64_t>(parsed.frames.frames()) + parsed.notes.blank_lines +
                   parsed.notes.other_lines + parsed.notes.other_channels;
   for (const auto& [reason, skipped] : parsed.skipped) count += skipped;
@@ -120,7 +120,7 @@ std::vector<std::string> damaged(const std::string& line) {
 TEST(DamagedLines, AWholeFileHasNoBadLine) {
   for (const SmallCapture& capture : small_captures()) {
     const std::string text = text_of(capture.lines);
-    const ParsedPiece parsed = parse_text(text, options_of(capture));
+    const ParsedChunk parsed = parse_text(text, options_of(capture));
     EXPECT_FALSE(parsed.error) << capture.format << ": " << error_of(text, options_of(capture));
     EXPECT_EQ(accounted_lines(parsed) + (capture.has_header ? 1 : 0),
               static_cast<int64_t>(capture.lines.size()))
@@ -136,7 +136,7 @@ TEST(DamagedLines, ALineThatIsRemovedTakesItsFrameAlone) {
     for (size_t i = capture.has_header ? 1 : 0; i < capture.lines.size(); ++i) {
       std::vector<std::string> lines = capture.lines;
       lines.erase(lines.begin() + static_cast<int64_t>(i));
-      const ParsedPiece parsed = parse_text(text_of(lines), options_of(capture), true);
+      const ParsedChunk parsed = parse_text(text_of(lines), options_of(capture), true);
       EXPECT_EQ(accounted_lines(parsed) + (capture.has_header ? 1 : 0), parsed.lines) << capture.lines[i];
       if (capture.lines[i].starts_with(";$FILEVERSION")) continue;  // The columns differ without it.
       const auto left = static_cast<int64_t>(parsed.frames.frames());
@@ -153,7 +153,7 @@ TEST(DamagedLines, ALineThatIsDamagedIsAFrameOrCounted) {
       for (const std::string& line : damaged(capture.lines[i])) {
         std::vector<std::string> lines = capture.lines;
         lines[i] = line;
-        const ParsedPiece parsed = parse_text(text_of(lines), options_of(capture), true);
+        const ParsedChunk parsed = parse_text(text_of(lines), options_of(capture), true);
         ASSERT_EQ(accounted_lines(parsed) + (capture.has_header ? 1 : 0), parsed.lines)
             << capture.format << ": " << testing::PrintToString(line);
       }
@@ -165,12 +165,12 @@ TEST(DamagedLines, AFileWithoutItsHeaderLosesNoFrame) {
   for (const SmallCapture& capture : small_captures()) {
     if (!capture.has_header) continue;
     const std::vector<std::string> lines(capture.lines.begin() + 1, capture.lines.end());
-    const ParsedPiece parsed = parse_text(text_of(lines), options_of(capture), true);
+    const ParsedChunk parsed = parse_text(text_of(lines), options_of(capture), true);
     EXPECT_EQ(accounted_lines(parsed), static_cast<int64_t>(lines.size())) << capture.format;
     for (const std::string& line : damaged(lines.front())) {
       std::vector<std::string> others = lines;
       others.front() = line;
-      const ParsedPiece rest = parse_text(text_of(others), options_of(capture), true);
+      const ParsedChunk rest = parse_text(text_of(others), options_of(capture), true);
       ASSERT_EQ(accounted_lines(rest), rest.lines) << capture.format << ": " << testing::PrintToString(line);
     }
   }

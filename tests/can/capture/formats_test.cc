@@ -10,7 +10,7 @@ namespace {
 using Bytes = std::vector<uint8_t>;
 
 ParsedFrame only(const std::string& line, const FormatOptions& options = {}) {
-  const ParsedPiece parsed = parse_text(line + "\n", options);
+  const ParsedChunk parsed = parse_text(line + "\n", options);
   EXPECT_FALSE(parsed.error) << line << ": " << error_of(line + "\n", options);
   EXPECT_EQ(parsed.frames.frames(), 1) << line;
   return frame_at(parsed.frames, 0);
@@ -82,7 +82,7 @@ TEST(Candump, FramesTellTheirChannels) {
   const FrameBatch all = parse_text(two).frames;
   EXPECT_EQ(all.channels, (std::vector<std::string>{"can0", "can1"}));
   EXPECT_EQ(std::vector<int>(all.channel.begin(), all.channel.end()), (std::vector<int>{0, 1, 0}));
-  const ParsedPiece parsed = parse_text(two, {.channel = "can1"});
+  const ParsedChunk parsed = parse_text(two, {.channel = "can1"});
   EXPECT_EQ(parsed.frames.frames(), 1);
   EXPECT_EQ(parsed.notes.other_channels, 2);
 }

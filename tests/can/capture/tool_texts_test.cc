@@ -16,15 +16,15 @@ Times times_of(const FrameBatch& frames) {
   return {frames.time_ns.begin(), frames.time_ns.end()};
 }
 
-ParsedPiece parsed(const std::string& text, FormatOptions options = {.payload = 64}) {
+ParsedChunk parsed(const std::string& text, FormatOptions options = {.payload = 64}) {
   options.warn = nullptr;
-  ParsedPiece piece = parse_text(text, options);
+  ParsedChunk piece = parse_text(text, options);
   EXPECT_FALSE(piece.error) << error_of(text, options);
   return piece;
 }
 
 TEST(Gvret, NegativeTimesCountFromTheEarliest) {
-  const ParsedPiece negative = parsed(kGvret + std::string("-1769872318259854,141,false,Rx,0,1,1A,\n"
+  const ParsedChunk negative = parsed(kGvret + std::string("-1769872318259854,141,false,Rx,0,1,1A,\n"
                                                            "-1769872318259852,142,false,Rx,0,1,55,\n"
                                                            "5,143,false,Rx,0,1,C0,\n"));
   EXPECT_EQ(times_of(negative.frames), (Times{0, 2'000, 1'769'872'318'259'859'000}));
@@ -37,7 +37,7 @@ TEST(Gvret, FilesThatASpreadsheetSavedAreRead) {
               0x123U | kCanExtended);
   for (const char* truth : {"FALSE", "0", "FALSCH", "FAUX", "FALSO"})
     EXPECT_EQ(parsed(kGvret + fmt::format("973,123,{},Tx,0,2,0,1,,\n", truth)).frames.can_id[0], 0x123U);
-  const ParsedPiece semicolons =
+  const ParsedChunk semicolons =
       parsed("Time Stamp;ID;Extended;Dir;Bus;LEN;D1;D2\r\n973;0000013B;FALSCH;Tx;3;2;0;1\r\n");
   EXPECT_EQ(semicolons.frames.can_id[0], 0x13BU);
   EXPECT_EQ(semicolons.frames.channels[0], "3");
@@ -45,20 +45,20 @@ TEST(Gvret, FilesThatASpreadsheetSavedAreRead) {
 }
 
 TEST(Gvret, BytesOverTheLengthAreCountedUnlessTheyAreZeros) {
-  const ParsedPiece rows =
+  const ParsedChunk rows =
       parsed(kGvret + std::string("973,123,false,Rx,0,1,02,00,00,A2\n974,123,false,Rx,0,1,02,00,,\n"));
   EXPECT_EQ(rows.notes.extra_bytes, 1);
   EXPECT_EQ(rows.frames.length[0], 1);
 }
 
 TEST(Cabana, OldAndNewFilesAreRead) {
-  const ParsedPiece old =
+  const ParsedChunk old =
       parsed("time,addr,bus,data\n240.479,53,0,0acc\n240.489,419361024,128,01\n240.5,53,2,\n");
   EXPECT_EQ(old.frames.channels, (std::vector<std::string>{"0", "128", "2"}));
   EXPECT_EQ(old.frames.can_id[0], 53U);
   EXPECT_EQ(old.frames.can_id[1], 0x18FEF100U | kCanExtended);
   EXPECT_EQ(old.frames.flags[1], kFrameSent);
-  const ParsedPiece now = parsed("time,addr,bus,data\n240.479,0x35,0,0x0acc\n240.489,0x18fef100,1,0x01\n");
+  const ParsedChunk now = parsed("time,addr,bus,data\n240.479,0x35,0,0x0acc\n240.489,0x18fef100,1,0x01\n");
   EXPECT_EQ(now.frames.can_id[0], 53U);
   EXPECT_EQ(frame_at(now.frames, 0).payload, (std::vector<uint8_t>{0x0a, 0xcc}));
   EXPECT_EQ(now.frames.can_id[1], 0x18FEF100U | kCanExtended);
@@ -72,14 +72,14 @@ constexpr const char* kBusmaster =
     "***<Time><Tx/Rx><Channel><CAN ID><Type><DLC><DataBytes>***\n";
 constexpr int64_t kStart = 1'443'046'648'928'000'000;  // 2015-09-23 22:17:28.928
 
-ParsedPiece busmaster(const char* base, const char* mode, const std::string& lines) {
+ParsedChunk busmaster(const char* base, const char* mode, const std::string& lines) {
   return parsed(fmt::format(kBusmaster, base, mode) + lines);
 }
 
 TEST(Busmaster, TimesAreThoseOfTheDayOrSinceTheStartOrSinceTheLineBefore) {
   constexpr int64_t kDay = kStart - (22 * 3600 + 17 * 60 + 28) * int64_t{1'000'000'000} - 928'000'000;
   constexpr int64_t kLine = (22 * 3600 + 20 * 60 + 15) * int64_t{1'000'000'000};
-  const ParsedPiece system = busmaster("HEX", "SYSTEM",
+  const ParsedChunk system = busmaster("HEX", "SYSTEM",
                                        "22:20:15:2 Rx 0 21A s 1 FE\n22:20:15:9420 Rx 0 21A s 1 FE\n"
                                        "00:00:01:0000 Rx 0 21A s 1 FE\n");
   EXPECT_EQ(times_of(system.frames), (Times{kDay + kLine + 2'000'000, kDay + kLine + 942'000'000,
@@ -141,7 +141,7 @@ TEST(Table, ChannelsExtendedIdsAndNegativeTimesAreColumns) {
                               .columns = {"time", "id", "extended", "channel", "payload"},
                               .decimal_id = true,
                               .time = TimeUnit::microseconds};
-  const ParsedPiece rows = parsed("t,id,ext,bus,data\n-100,53,TRUE,0,0x0acc\n-98,53,FALSE,128,01\n", options);
+  const ParsedChunk rows = parsed("t,id,ext,bus,data\n-100,53,TRUE,0,0x0acc\n-98,53,FALSE,128,01\n", options);
   EXPECT_EQ(rows.frames.can_id[0], 53U | kCanExtended);
   EXPECT_EQ(rows.frames.can_id[1], 53U);
   EXPECT_EQ(rows.frames.channels, (std::vector<std::string>{"0", "128"}));
@@ -159,7 +159,7 @@ TEST(Table, TimesOfBusmasterAndDifferences) {
                           .columns = {"time", "-", "channel", "id", "extended", "length", "bytes"},
                           .separator = "space",
                           .time = TimeUnit::time_of_day};
-  const ParsedPiece rows = parsed("00:00:01:992 Rx 0 0000021A s 2 FE 36 \n00:00:02:2 Rx 0 21A x 1 FE\n", day);
+  const ParsedChunk rows = parsed("00:00:01:992 Rx 0 0000021A s 2 FE 36 \n00:00:02:2 Rx 0 21A x 1 FE\n", day);
   EXPECT_EQ(times_of(rows.frames), (Times{1'992'000'000, 2'002'000'000}));
   EXPECT_EQ(rows.frames.can_id[0], 0x21AU);
   EXPECT_EQ(rows.frames.can_id[1], 0x21AU | kCanExtended);

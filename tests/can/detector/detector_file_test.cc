@@ -32,7 +32,7 @@ class ADetectorFile : public testing::Test {
     EXPECT_EQ(detector.add(frames.spans()), 60);
     detector.end();
     int64_t windows = 0;
-    for (Verdict verdict; detector.next(verdict);) ++windows;
+    for (WindowResult result; detector.next(result);) ++windows;
     return windows;
   }
 
@@ -59,19 +59,19 @@ TEST_F(ADetectorFile, OfAnotherVehiclesIdsJudgesWhereItKnowsNone) {
 // In a window of a few frames each is a great share, for which there are no levels.
 TEST_F(ADetectorFile, DoesNotAlarmAboutWhatIsLeftAtTheEnd) {
   MadeDetector{}.write(path_);
-  const auto verdicts = [&](int known, int strange) {
+  const auto results = [&](int known, int strange) {
     StreamDetector detector(path_, {.threshold = -1e30F});  // All windows are above it.
     detector.begin({});
     const FrameBatch frames = batch_of(together({every(kMs, 0x100, known), every(kMs, 0x777, strange)}));
     detector.add(frames.spans());
     detector.end();
     std::vector<bool> alarms;
-    for (Verdict verdict; detector.next(verdict);) alarms.push_back(verdict.alarm);
+    for (WindowResult result; detector.next(result);) alarms.push_back(result.alarm);
     return alarms;
   };
-  EXPECT_EQ(verdicts(20, 0), (std::vector<bool>{true, true}));
-  EXPECT_EQ(verdicts(20, 3), (std::vector<bool>{true, true, false}));
-  EXPECT_EQ(verdicts(3, 0), std::vector<bool>{true}) << "there is nothing else to judge";
+  EXPECT_EQ(results(20, 0), (std::vector<bool>{true, true}));
+  EXPECT_EQ(results(20, 3), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(results(3, 0), std::vector<bool>{true}) << "there is nothing else to evaluate";
 }
 
 // The IDs of its profile would be rows that the embedding does not have.

@@ -23,7 +23,7 @@ struct Made {
   std::vector<uint8_t> truth;
   WindowTimes times;
   std::vector<int64_t> time_ns;
-  std::vector<JudgedList> lists;
+  std::vector<EvaluatedList> lists;
   std::vector<DetectorScores> detectors;
 
   Made() {
@@ -87,7 +87,7 @@ RunRecord made_run() {
 
 TEST(EvaluationReport, AnswersInTwoSentencesBeforeItsTables) {
   const Made made;
-  const Evaluation evaluation = judge({&made.tables, made.truth, &made.times}, made.lists, made.detectors);
+  const Evaluation evaluation = evaluate({&made.tables, made.truth, &made.times}, made.lists, made.detectors);
   const EvaluationAnswer answer = answer_of(evaluation);
   // test_02 has no attacks that could be found.
   ASSERT_NE(answer.hardest, nullptr);
@@ -108,7 +108,8 @@ TEST(EvaluationReport, MarksTheDetectorThatDetectRuns) {
   Made made;
   std::mt19937 random(6);
   const auto bold = [&made] {
-    const Evaluation evaluation = judge({&made.tables, made.truth, &made.times}, made.lists, made.detectors);
+    const Evaluation evaluation =
+        evaluate({&made.tables, made.truth, &made.times}, made.lists, made.detectors);
     const Markup report = evaluation_report(evaluation, nullptr, made_run());
     const std::string page(report.begin(), report.end());
     const std::string row = "<tr class=\"chosen\"><td class=\"left\">";
@@ -124,7 +125,7 @@ TEST(EvaluationReport, MarksTheDetectorThatDetectRuns) {
 
 TEST(EvaluationReport, SaysWhetherLabelsChoseCalibrationWindows) {
   const Made made;
-  const Evaluation evaluation = judge({&made.tables, made.truth, &made.times}, made.lists, made.detectors);
+  const Evaluation evaluation = evaluate({&made.tables, made.truth, &made.times}, made.lists, made.detectors);
   const auto page = [&](int64_t calibration) {
     const Markup report = evaluation_report(evaluation, nullptr, made_run(), {}, calibration);
     return std::string(report.begin(), report.end());
@@ -132,12 +133,12 @@ TEST(EvaluationReport, SaysWhetherLabelsChoseCalibrationWindows) {
   EXPECT_THAT(page(0), HasSubstr("no test label was used"));
   EXPECT_THAT(page(200), Not(HasSubstr("no test label was used")));
   EXPECT_THAT(page(200),
-              HasSubstr("at most 200 or a third of it, which are not judged. Labels chose these windows"));
+              HasSubstr("at most 200 or a third of it, which are not evaluated. Labels chose these windows"));
 }
 
 TEST(EvaluationReport, ShowsEveryDetectorSplitAndStageAndNeedsNoOtherFile) {
   const Made made;
-  const Evaluation evaluation = judge({&made.tables, made.truth, &made.times}, made.lists, made.detectors);
+  const Evaluation evaluation = evaluate({&made.tables, made.truth, &made.times}, made.lists, made.detectors);
   const TempFolder folder;
   write_text(
       folder / "published.json",

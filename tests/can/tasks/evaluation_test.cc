@@ -6,10 +6,10 @@
 #include <optional>
 
 #include "base/error.h"
+#include "can/tasks/evaluated_lists.h"
 #include "can/tasks/evaluation_json.h"
 #include "can/tasks/evaluation_summary.h"
 #include "can/tasks/evaluation_table.h"
-#include "can/tasks/judged_lists.h"
 #include "support/errors.h"
 
 namespace plimsoll {
@@ -22,7 +22,7 @@ struct Made {
   std::vector<uint8_t> truth = {0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 0, 0};
   WindowTimes times;
   std::vector<int64_t> time_ns;
-  JudgedData data;
+  EvaluatedData data;
 
   Made() {
     tables.recordings = {
@@ -37,7 +37,7 @@ struct Made {
     times.look_ahead = {0, 0, 0};
     data = {&tables, truth, &times};
   }
-  JudgedList list() const { return {"test", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {}}; }
+  EvaluatedList list() const { return {"test", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {}}; }
 };
 
 DetectorScores detector(std::vector<float> scores, int64_t seed = 1) {
@@ -50,36 +50,36 @@ const std::vector<float> kScores = {.9F, .1F, .8F, .2F, .1F, .3F, .2F, .1F, .7F,
 
 TEST(Judge, CountsOverallByAttackAndByRecording) {
   const Made made;
-  const std::vector<JudgedList> lists = {made.list()};
+  const std::vector<EvaluatedList> lists = {made.list()};
   const std::vector<DetectorScores> detectors = {detector(kScores)};
-  const Evaluation evaluation = judge(made.data, lists, detectors);
+  const Evaluation evaluation = evaluate(made.data, lists, detectors);
   ASSERT_EQ(evaluation.splits.size(), 1U);
-  const JudgedSplit& split = evaluation.splits[0];
+  const EvaluatedSplit& split = evaluation.splits[0];
   EXPECT_EQ(split.all.graphs, 12);
   EXPECT_EQ(split.all.attack_graphs, 6);
   EXPECT_EQ(split.all.recordings, 3);
-  const Verdicts& verdicts = split.all.detectors[0].verdicts;
-  EXPECT_EQ(verdicts.true_positives, 1);
-  EXPECT_EQ(verdicts.false_positives, 2);
-  EXPECT_EQ(verdicts.true_negatives, 4);
-  EXPECT_EQ(verdicts.false_negatives, 5);
+  const ConfusionCounts& confusion = split.all.detectors[0].confusion;
+  EXPECT_EQ(confusion.true_positives, 1);
+  EXPECT_EQ(confusion.false_positives, 2);
+  EXPECT_EQ(confusion.true_negatives, 4);
+  EXPECT_EQ(confusion.false_negatives, 5);
   ASSERT_EQ(split.attacks.size(), 3U);
   EXPECT_EQ(split.attacks[0].name, "DoS");
-  EXPECT_EQ(split.attacks[0].detectors[0].verdicts.f1(), 2.0 / 4);
+  EXPECT_EQ(split.attacks[0].detectors[0].confusion.f1(), 2.0 / 4);
   EXPECT_EQ(split.attacks[1].name, kAttackFree);
-  EXPECT_EQ(split.attacks[1].detectors[0].verdicts.f1(), std::nullopt);
+  EXPECT_EQ(split.attacks[1].detectors[0].confusion.f1(), std::nullopt);
   EXPECT_EQ(split.attacks[1].detectors[0].auc, std::nullopt);
-  EXPECT_EQ(split.attacks[1].detectors[0].verdicts.false_positive_rate(), 0.25);
+  EXPECT_EQ(split.attacks[1].detectors[0].confusion.false_positive_rate(), 0.25);
   ASSERT_EQ(split.recordings.size(), 3U);
   EXPECT_EQ(split.recordings[1].name, "b");
-  EXPECT_EQ(split.recordings[1].detectors[0].verdicts.recall(), 0);
+  EXPECT_EQ(split.recordings[1].detectors[0].confusion.recall(), 0);
 }
 
 TEST(Judge, DelayRunsFromTheFirstAttackFrameToTheEndOfAFlaggedWindow) {
   Made made;
-  const std::vector<JudgedList> lists = {made.list()};
+  const std::vector<EvaluatedList> lists = {made.list()};
   const std::vector<DetectorScores> detectors = {detector(kScores)};
-  const JudgedSplit split = judge(made.data, lists, detectors).splits[0];
+  const EvaluatedSplit split = evaluate(made.data, lists, detectors).splits[0];
   // In "a" window 0 is flagged before the attack, which is not a detection; window 2 ends with frame 29.
   EXPECT_EQ(split.recordings[0].detectors[0].delay.frames(), 29 - 15);
   EXPECT_EQ(split.recordings[0].detectors[0].delay.milliseconds(), 29 - 15);
@@ -90,19 +90,19 @@ TEST(Judge, DelayRunsFromTheFirstAttackFrameToTheEndOfAFlaggedWindow) {
   EXPECT_EQ(split.all.detectors[0].delay.frames(), 14);
 
   made.times.timed[0] = false;
-  const JudgedSplit untimed = judge(made.data, lists, detectors).splits[0];
+  const EvaluatedSplit untimed = evaluate(made.data, lists, detectors).splits[0];
   EXPECT_EQ(untimed.all.detectors[0].delay.frames(), 14);
   EXPECT_EQ(untimed.all.detectors[0].delay.milliseconds(), std::nullopt);
 }
 
 TEST(Judge, DelayRunsOnAsFarAsTheDetectorLooksAheadAndTheRecordingGoes) {
   Made made;
-  const std::vector<JudgedList> lists = {made.list()};
+  const std::vector<EvaluatedList> lists = {made.list()};
   std::vector<DetectorScores> detectors = {detector(kScores)};
   detectors[0].looks_ahead = true;
   const auto frames = [&](int64_t look_ahead) {
     made.times.look_ahead[0] = look_ahead;
-    return judge(made.data, lists, detectors).splits[0].all.detectors[0].delay.frames();
+    return evaluate(made.data, lists, detectors).splits[0].all.detectors[0].delay.frames();
   };
   EXPECT_EQ(frames(4), 33 - 15);
   EXPECT_EQ(frames(100), 39 - 15);
@@ -112,19 +112,19 @@ TEST(Judge, DelayRunsOnAsFarAsTheDetectorLooksAheadAndTheRecordingGoes) {
 
 TEST(Judge, DelayOfAPartOfARecordingBeginsThere) {
   const Made made;
-  const std::vector<JudgedList> lists = {{"validation", {6, 7}, {}}};
+  const std::vector<EvaluatedList> lists = {{"validation", {6, 7}, {}}};
   const std::vector<DetectorScores> detectors = {detector({0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0})};
-  const JudgedSplit split = judge(made.data, lists, detectors).splits[0];
+  const EvaluatedSplit split = evaluate(made.data, lists, detectors).splits[0];
   EXPECT_EQ(split.all.detectors[0].delay.frames(), 79 - 60);
 }
 
 TEST(Judge, FalseAlarmsAreCountedByTheHourOfBenignTraffic) {
   Made made;
-  const std::vector<JudgedList> lists = {made.list()};
+  const std::vector<EvaluatedList> lists = {made.list()};
   const std::vector<DetectorScores> detectors = {detector(kScores)};
   constexpr double kHour = 3.6e6;  // Milliseconds in an hour.
   const auto hourly = [&](auto recording) {
-    return judge(made.data, lists, detectors)
+    return evaluate(made.data, lists, detectors)
         .splits[0]
         .recordings[recording]
         .detectors[0]
@@ -134,11 +134,11 @@ TEST(Judge, FalseAlarmsAreCountedByTheHourOfBenignTraffic) {
   EXPECT_NEAR(hourly(0U).value(), 1 / (10 / kHour), 1e-6);
   EXPECT_EQ(hourly(1U), std::nullopt);
   EXPECT_NEAR(hourly(2U).value(), 1 / (30 / kHour), 1e-6);
-  const JudgedGroup all = judge(made.data, lists, detectors).splits[0].all;
+  const EvaluatedGroup all = evaluate(made.data, lists, detectors).splits[0].all;
   EXPECT_NEAR(all.detectors[0].false_alarms_per_hour().value(), 2 / (40 / kHour), 1e-6);
   EXPECT_EQ(
-      evaluation_json(judge(made.data, lists,
-                            detectors))["splits"][0]["recordings"][1]["models"][0]["false_alarms_per_hour"],
+      evaluation_json(evaluate(
+          made.data, lists, detectors))["splits"][0]["recordings"][1]["models"][0]["false_alarms_per_hour"],
       nullptr);
   // A bus that sleeps and a clock that is set back do not count as traffic.
   for (size_t frame = 100; frame < 110; ++frame) made.time_ns[frame] += 61'000'000'000;
@@ -149,16 +149,16 @@ TEST(Judge, FalseAlarmsAreCountedByTheHourOfBenignTraffic) {
 
 TEST(Judge, AScoreThatIsNoNumberIsRefused) {
   const Made made;
-  const std::vector<JudgedList> lists = {made.list()};
+  const std::vector<EvaluatedList> lists = {made.list()};
   std::vector<float> scores = kScores;
   scores[3] = std::numeric_limits<float>::quiet_NaN();
   const std::vector<DetectorScores> detectors = {detector(scores)};
-  EXPECT_THROW(judge(made.data, lists, detectors), InputError);
+  EXPECT_THROW(evaluate(made.data, lists, detectors), InputError);
 }
 
 TEST(Judge, ScoresStandAtTheirGraphsAndThresholdsComeFromBenignOnes) {
   const Made made;
-  const std::vector<JudgedList> lists = {{"validation", {1, 3, 8}, {}}};
+  const std::vector<EvaluatedList> lists = {{"validation", {1, 3, 8}, {}}};
   const DetectorScores scores = score_lists("gat", 7, 12, lists, [](std::span<const int64_t> graphs) {
     return Vector<float, Tag::columns>(graphs.begin(), graphs.end());
   });
@@ -172,12 +172,12 @@ TEST(Judge, ScoresStandAtTheirGraphsAndThresholdsComeFromBenignOnes) {
 
 TEST(Summary, IsTheMeanAndSpreadOverSeedsAtWhichAFigureIsDefined) {
   const Made made;
-  const std::vector<JudgedList> lists = {made.list()};
+  const std::vector<EvaluatedList> lists = {made.list()};
   std::vector<DetectorScores> detectors;
   detectors.push_back(detector(kScores, 1));
   detectors.push_back(detector({.9F, .9F, .9F, .1F, .1F, .1F, .1F, .1F, .1F, .1F, .1F, .1F}, 2));
   detectors.push_back(detector(std::vector<float>(12, 0), 3));
-  const Evaluation evaluation = judge(made.data, lists, detectors);
+  const Evaluation evaluation = evaluate(made.data, lists, detectors);
   const auto summaries = summarise(evaluation.splits[0].all.detectors);
   ASSERT_EQ(summaries.size(), 1U);
   EXPECT_EQ(summaries[0].seeds, (std::vector<int64_t>{1, 2, 3}));
@@ -206,15 +206,15 @@ TEST(ListsToJudge, LeaveOutWhatTrainedAndNameIt) {
                        {"y", "test", 5, 2, {}, {}, "Y"}};
   std::optional<TrainingSplit> split(std::in_place);
   split->validation = {2};
-  const auto lists = lists_to_judge(tables, {"X"}, split, "");
+  const auto lists = lists_to_evaluate(tables, {"X"}, split, "");
   ASSERT_EQ(lists.size(), 2U);
   EXPECT_EQ(lists[0].name, "validation");
   EXPECT_EQ(lists[1].graphs, (GraphList{5, 6}));
   EXPECT_EQ(lists[1].left_out, std::vector<std::string>{"copy"});
-  EXPECT_EQ(lists_to_judge(tables, {"X"}, split, "test").size(), 1U);
-  EXPECT_THROW(lists_to_judge(tables, {"X"}, split, "tset"), UsageError);
+  EXPECT_EQ(lists_to_evaluate(tables, {"X"}, split, "test").size(), 1U);
+  EXPECT_THROW(lists_to_evaluate(tables, {"X"}, split, "tset"), UsageError);
   tables.recordings.resize(1);
-  EXPECT_THROW(lists_to_judge(tables, {"X"}, std::nullopt, ""), InputError);
+  EXPECT_THROW(lists_to_evaluate(tables, {"X"}, std::nullopt, ""), InputError);
 }
 
 }  // namespace

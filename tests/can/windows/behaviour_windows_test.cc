@@ -381,7 +381,7 @@ TEST_F(Behaviour, AProfileFromItsTensorsGivesTheSameGraphsOfAnyData) {
   const auto source = open_windows(frames, frames_each(100, 100));
   const GraphBlock learned = all(*source);
   const NamedTensors tensors = source->learned();
-  const auto known = [&] { return LearnedBefore{.profile = BehaviourProfile::from_tensors(tensors)}; };
+  const auto known = [&] { return TrainedContext{.profile = BehaviourProfile::from_tensors(tensors)}; };
   EXPECT_EQ(all(*open_windows(frames, frames_each(100, 100), known())).x, learned.x);
   // The calibrated profile does not depend on training data: `alone` has none to learn from, the other set
   // has different data.

@@ -52,7 +52,7 @@ class AWindowStream : public testing::Test {
     EXPECT_EQ(found.silence, expected.silence);
   }
 
-  void compare(const FramesView& frames, const WindowOptions& options, const LearnedBefore& known = {},
+  void compare(const FramesView& frames, const WindowOptions& options, const TrainedContext& known = {},
                unsigned max = 900) {
     const auto source = open_windows(frames, options, known);
     WindowStream stream(
@@ -65,7 +65,7 @@ class AWindowStream : public testing::Test {
       const int64_t first_graph = graph;
       GraphBlock expected;
       StreamedWindow window;
-      FrameJudges judges;
+      FrameScorers scorers;
       const auto take = [&] {
         while (stream.next(window)) {
           ASSERT_LT(graph, source->graphs());
@@ -74,7 +74,7 @@ class AWindowStream : public testing::Test {
           expect_equal(stream.graph(), expected);
           if (options.features == WindowFeatures::behaviour) {
             ASSERT_EQ(std::ssize(stream.node_ids()), expected.nodes());
-            expect_equal(stream.frame_statistics(), source->frame_statistics(graphs, judges)[0]);
+            expect_equal(stream.frame_statistics(), source->frame_statistics(graphs, scorers)[0]);
           }
           const FrameSpans seen = source->frames(graph);
           ASSERT_EQ(window.number, graph - first_graph);
@@ -154,7 +154,7 @@ TEST_F(AWindowStream, LooksAheadAsFarAsARecordingThatIsRead) {
   constexpr int64_t kMs = 1'000'000;
   const Recording& benign = *std::ranges::find(frames.recordings(), "train", &Recording::split);
   const FrameWindow run{&benign, benign.first_frame, benign.frames};
-  LearnedBefore known{{}, BehaviourProfile::learn(frames.frames(), {&run, 1})};
+  TrainedContext known{{}, BehaviourProfile::learn(frames.frames(), {&run, 1})};
   known.vocabulary = known.profile->vocabulary().ids();
   compare(frames, {.features = WindowFeatures::behaviour, .window = 50, .stride = 50}, known, 9);
   compare(frames,
@@ -205,8 +205,8 @@ TEST_F(AWindowStream, RefusesFramesThatTellNoChannelWhereTheyAreMergedAndTheOthe
   WindowStream of_one({.features = WindowFeatures::behaviour}, {source->tables().vocabulary, profile});
   of_one.begin({});
   EXPECT_THROW(of_one.add(merged, {"can0"}), InputError);
-  const LearnedBefore known{{source->tables().vocabulary.keys, {"can0"}},
-                            BehaviourProfile::from_tensors(source->learned(), {"can0"})};
+  const TrainedContext known{{source->tables().vocabulary.keys, {"can0"}},
+                             BehaviourProfile::from_tensors(source->learned(), {"can0"})};
   WindowStream of_merged({.features = WindowFeatures::behaviour}, known);
   of_merged.begin({});
   EXPECT_THROW(of_merged.add(frames.frames()), InputError);

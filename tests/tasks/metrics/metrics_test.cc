@@ -55,40 +55,40 @@ TEST(RocAuc, IsTheShareOfPairsInOrderTiesHalf) {
 TEST(Metrics, OfAnAbsentClassAreUndefined) {
   EXPECT_EQ(roc_auc(std::vector<float>{1, 2}, std::vector<uint8_t>{0, 0}), std::nullopt);
   EXPECT_EQ(roc_auc(std::vector<float>{1, 2}, std::vector<uint8_t>{1, 1}), std::nullopt);
-  Verdicts benign_only;
+  ConfusionCounts benign_only;
   benign_only.add(false, true);
   EXPECT_EQ(benign_only.f1(), std::nullopt);
   EXPECT_EQ(benign_only.recall(), std::nullopt);
   EXPECT_EQ(benign_only.precision(), std::nullopt);
   EXPECT_EQ(benign_only.false_positive_rate(), 1.0);
-  Verdicts attacks_only;
+  ConfusionCounts attacks_only;
   attacks_only.add(true, false);
   EXPECT_EQ(attacks_only.false_positive_rate(), std::nullopt);
   EXPECT_EQ(attacks_only.precision(), std::nullopt);
   EXPECT_EQ(attacks_only.f1(), 0.0);
-  for (const Verdicts& verdicts : {benign_only, attacks_only, Verdicts()}) {
-    EXPECT_EQ(verdicts.mcc(), std::nullopt);
-    EXPECT_EQ(verdicts.balanced_accuracy(), std::nullopt);
+  for (const ConfusionCounts& confusion : {benign_only, attacks_only, ConfusionCounts()}) {
+    EXPECT_EQ(confusion.mcc(), std::nullopt);
+    EXPECT_EQ(confusion.balanced_accuracy(), std::nullopt);
   }
 }
 
 TEST(Metrics, FollowTheirDefinitions) {
-  Verdicts verdicts;
-  verdicts.true_positives = 6;
-  verdicts.false_positives = 2;
-  verdicts.true_negatives = 10;
-  verdicts.false_negatives = 3;
-  EXPECT_DOUBLE_EQ(verdicts.precision().value(), 0.75);
-  EXPECT_DOUBLE_EQ(verdicts.recall().value(), 6.0 / 9);
-  EXPECT_DOUBLE_EQ(verdicts.f1().value(), 12.0 / 17);
-  EXPECT_DOUBLE_EQ(verdicts.false_positive_rate().value(), 2.0 / 12);
+  ConfusionCounts confusion;
+  confusion.true_positives = 6;
+  confusion.false_positives = 2;
+  confusion.true_negatives = 10;
+  confusion.false_negatives = 3;
+  EXPECT_DOUBLE_EQ(confusion.precision().value(), 0.75);
+  EXPECT_DOUBLE_EQ(confusion.recall().value(), 6.0 / 9);
+  EXPECT_DOUBLE_EQ(confusion.f1().value(), 12.0 / 17);
+  EXPECT_DOUBLE_EQ(confusion.false_positive_rate().value(), 2.0 / 12);
   // scikit-learn 1.9.1: matthews_corrcoef, balanced_accuracy_score.
-  EXPECT_DOUBLE_EQ(verdicts.mcc().value(), 0.5095246653650681);
-  EXPECT_DOUBLE_EQ(verdicts.balanced_accuracy().value(), 0.75);
+  EXPECT_DOUBLE_EQ(confusion.mcc().value(), 0.5095246653650681);
+  EXPECT_DOUBLE_EQ(confusion.balanced_accuracy().value(), 0.75);
 }
 
 TEST(Metrics, OfVerdictsThatAreAllTheSame) {
-  Verdicts silent;
+  ConfusionCounts silent;
   silent.add(true, false);
   silent.add(false, false);
   EXPECT_EQ(silent.mcc(), 0);

@@ -13,8 +13,9 @@ namespace plimsoll {
 /// was trained on, then every split that is not trained on, without recordings whose content is among
 /// `trained_on`. `only` selects one list, for other data also a training split; empty: all. Errors:
 /// UsageError (no such list; names the existing ones), InputError (no list at all).
-std::vector<JudgedList> lists_to_judge(const GraphSetTables& tables,
-                                       const std::vector<std::string>& trained_on,
-                                       const std::optional<TrainingSplit>& split, const std::string& only);
+std::vector<EvaluatedList> lists_to_evaluate(const GraphSetTables& tables,
+                                             const std::vector<std::string>& trained_on,
+                                             const std::optional<TrainingSplit>& split,
+                                             const std::string& only);
 
 }  // namespace plimsoll

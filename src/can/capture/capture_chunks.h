@@ -14,7 +14,7 @@
 namespace plimsoll {
 
 /// Whole lines of one text capture, or frames of a binary one: the unit of parsing.
-struct CapturePiece {
+struct CaptureChunk {
   Vector<char, Tag::ingest> buffer;
   size_t text_bytes = 0;
   size_t capture = 0;                           ///< Index in the list of captures.
@@ -44,11 +44,11 @@ class CapturePieces {
   /// Reads the next piece into the memory of `piece`. Returns false at the end. Every capture has at least
   /// one piece, which may be empty. Errors: InputError (damaged or unknown file, a line longer than a piece),
   /// UsageError (options).
-  bool next(CapturePiece& piece);
+  bool next(CaptureChunk& piece);
 
  private:
-  void read_lines(CapturePiece& piece, const std::string& file);
-  void read_frames(CapturePiece& piece);
+  void read_lines(CaptureChunk& piece, const std::string& file);
+  void read_frames(CaptureChunk& piece);
 
   const std::vector<CaptureFile>& captures_;
   const FormatOptions& options_;
@@ -62,7 +62,7 @@ class CapturePieces {
 };
 
 /// The result of parsing a piece, and the error at which it stopped, if any.
-struct ParsedPiece {
+struct ParsedChunk {
   FrameBatch frames;
   LineNotes notes;
   int64_t lines = 0;
@@ -84,13 +84,13 @@ struct ParsedPiece {
 
 /// Parses a piece, or takes its frames. With `skip`, bad lines are counted and left out. `parsed` is cleared
 /// first and keeps its memory.
-void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed);
+void parse_piece(CaptureChunk& piece, bool skip, ParsedChunk& parsed);
 
 /// Throws InputError if the piece has a bad line. `lines` is the number of lines of the capture before it.
-void require_sound(const CaptureFile& capture, int64_t lines, const ParsedPiece& parsed);
+void require_sound(const CaptureFile& capture, int64_t lines, const ParsedChunk& parsed);
 /// Adds `elapsed_ns`, the time of the capture's earlier pieces, to times that are differences, and adds this
 /// piece's time to it. Errors: InputError if the sum exceeds 9000000000 s.
-void add_elapsed(const std::string& file, const CapturePiece& piece, ParsedPiece& parsed,
+void add_elapsed(const std::string& file, const CaptureChunk& piece, ParsedChunk& parsed,
                  int64_t& elapsed_ns);
 /// Labels all frames 0, for --benign. Errors: InputError if a frame is labelled as an attack.
 void label_benign(const CaptureFile& capture, FrameBatch& frames);
@@ -98,6 +98,6 @@ void label_benign(const CaptureFile& capture, FrameBatch& frames);
 /// pieces, and passes the results to `take` in the order of the captures. `skip` is that of parse_piece().
 /// Errors: those of CapturePieces and `take`.
 void for_each_piece(const std::vector<CaptureFile>& captures, const FormatOptions& options, int threads,
-                    bool skip, const std::function<void(const CapturePiece&, ParsedPiece&)>& take);
+                    bool skip, const std::function<void(const CaptureChunk&, ParsedChunk&)>& take);
 
 }  // namespace plimsoll

@@ -11,10 +11,10 @@ namespace plimsoll {
 
 /// Evaluates the graph of one window at a time, with all columns of its feature set, by a trained detector.
 /// Not thread-safe.
-class WindowJudge {
+class WindowScorer {
  public:
   /// `tables` are those of the graphs. Errors: InputError if the model reads other graphs; BudgetExceeded.
-  WindowJudge(const DetectorFile& model, const GraphSetTables& tables);
+  WindowScorer(const DetectorFile& model, const GraphSetTables& tables);
 
   /// The log-odds of an attack. Removes from the graph the columns that are hidden from the model.
   float log_odds(GraphBlock& graph);

@@ -1,4 +1,4 @@
-#include "io/read_way.h"
+#include "io/read_method.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "can/tasks/judged_lists.h"
+#include "can/tasks/evaluated_lists.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,11 @@
 
 namespace plimsoll {
 
-std::vector<JudgedList> lists_to_judge(const GraphSetTables& tables,
-                                       const std::vector<std::string>& trained_on,
-                                       const std::optional<TrainingSplit>& split, const std::string& only) {
-  std::vector<JudgedList> lists;
+std::vector<EvaluatedList> lists_to_evaluate(const GraphSetTables& tables,
+                                             const std::vector<std::string>& trained_on,
+                                             const std::optional<TrainingSplit>& split,
+                                             const std::string& only) {
+  std::vector<EvaluatedList> lists;
   if (split) {
     lists.push_back({"validation", split->validation, {}});
     for (const auto& [attack, graphs] : split->left_out) lists.push_back({left_out_name(attack), graphs, {}});
@@ -29,11 +30,12 @@ std::vector<JudgedList> lists_to_judge(const GraphSetTables& tables,
   }
   if (lists.empty())
     throw InputError(
-        "nothing to judge: the data set has no split beside those that train; name one of them with --split");
+        "nothing to evaluate: the data set has no split beside those that train; name one of them with "
+        "--split");
   std::string known;
-  for (const JudgedList& list : lists) known += " " + list.name;
-  std::erase_if(lists, [&](const JudgedList& list) { return !only.empty() && only != list.name; });
-  if (lists.empty()) throw UsageError(fmt::format("no split '{}' to judge; there are:{}", only, known));
+  for (const EvaluatedList& list : lists) known += " " + list.name;
+  std::erase_if(lists, [&](const EvaluatedList& list) { return !only.empty() && only != list.name; });
+  if (lists.empty()) throw UsageError(fmt::format("no split '{}' to evaluate; there are:{}", only, known));
   return lists;
 }
 

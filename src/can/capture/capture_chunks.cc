@@ -1,4 +1,4 @@
-#include "can/capture/capture_pieces.h"
+#include "can/capture/capture_chunks.h"
 
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ int threads_for_pieces(int threads) {
 CapturePieces::CapturePieces(const std::vector<CaptureFile>& captures, const FormatOptions& options)
     : captures_(captures), options_(options) {}
 
-bool CapturePieces::next(CapturePiece& piece) {
+bool CapturePieces::next(CaptureChunk& piece) {
   if (!stream_ && !reader_ && next_capture_ == captures_.size()) return false;
   piece.first = !stream_ && !reader_;
   if (piece.first) {
@@ -54,7 +54,7 @@ bool CapturePieces::next(CapturePiece& piece) {
   return true;
 }
 
-void CapturePieces::read_frames(CapturePiece& piece) {
+void CapturePieces::read_frames(CaptureChunk& piece) {
   piece.format.reset();
   piece.text_bytes = 0;
   piece.notes = {};
@@ -73,7 +73,7 @@ void CapturePieces::read_frames(CapturePiece& piece) {
   reader_.reset();
 }
 
-void CapturePieces::read_lines(CapturePiece& piece, const std::string& file) {
+void CapturePieces::read_lines(CaptureChunk& piece, const std::string& file) {
   piece.buffer.resize(kPieceBytes);
   std::copy(carried_.begin(), carried_.end(), piece.buffer.begin());
   const size_t free_bytes = kPieceBytes - carried_.size();
@@ -105,9 +105,9 @@ void CapturePieces::read_lines(CapturePiece& piece, const std::string& file) {
 namespace {
 
 // Handles a line in which the file ends: it is left out.
-void cut_line_off(const CapturePiece& piece, std::string_view line, ParsedPiece& parsed) {
+void cut_line_off(const CaptureChunk& piece, std::string_view line, ParsedChunk& parsed) {
   if (piece.refuse_cut) {
-    parsed.error = ParsedPiece::Error{parsed.lines, 1, shown(line), "a whole line", true};
+    parsed.error = ParsedChunk::Error{parsed.lines, 1, shown(line), "a whole line", true};
     return;
   }
   const auto bytes = static_cast<int64_t>(line.size());
@@ -117,7 +117,7 @@ void cut_line_off(const CapturePiece& piece, std::string_view line, ParsedPiece&
 
 // Whether the file ends within this line. After a power failure, a file system may have zeros in place of the
 // end of a file.
-bool is_cut_line(const CapturePiece& piece, std::string_view line) {
+bool is_cut_line(const CaptureChunk& piece, std::string_view line) {
   return piece.truncation.has_value() || line.ends_with('\0');
 }
 
@@ -130,7 +130,7 @@ bool may_begin_frame(std::string_view line, const LineNotes& before, const LineN
   return is_event || after.odd_payload > before.odd_payload;
 }
 
-void clear(ParsedPiece& parsed) {
+void clear(ParsedChunk& parsed) {
   parsed.frames.clear();
   parsed.notes = {};
   parsed.lines = 0;
@@ -141,8 +141,8 @@ void clear(ParsedPiece& parsed) {
 
 // Handles a bad line. `open` is the line if it has no end, otherwise empty. Returns whether parsing goes on
 // with the next line.
-bool handle_bad_line(const CapturePiece& piece, bool skip, std::string_view line, std::string_view open,
-                     const LineError& wrong, ParsedPiece& parsed) {
+bool handle_bad_line(const CaptureChunk& piece, bool skip, std::string_view line, std::string_view open,
+                     const LineError& wrong, ParsedChunk& parsed) {
   const bool is_cut = !open.empty() && piece.may_be_cut;
   if (is_cut && !piece.refuse_cut) {
     cut_line_off(piece, open, parsed);
@@ -155,14 +155,14 @@ bool handle_bad_line(const CapturePiece& piece, bool skip, std::string_view line
   }
   const auto column = static_cast<size_t>(std::max<std::ptrdiff_t>(wrong.at - line.data(), 0));
   parsed.error =
-      ParsedPiece::Error{parsed.lines,   column + 1,    shown(line.substr(std::min(column, line.size()))),
+      ParsedChunk::Error{parsed.lines,   column + 1,    shown(line.substr(std::min(column, line.size()))),
                          wrong.expected, !open.empty(), wrong.is_too_long};
   return false;
 }
 
 }  // namespace
 
-void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
+void parse_piece(CaptureChunk& piece, bool skip, ParsedChunk& parsed) {
   constexpr size_t kUsualLine = 32;  // Approximate bytes of a usual line.
   clear(parsed);
   parsed.truncation = piece.truncation;
@@ -208,9 +208,9 @@ void parse_piece(CapturePiece& piece, bool skip, ParsedPiece& parsed) {
   }
 }
 
-void require_sound(const CaptureFile& capture, int64_t lines, const ParsedPiece& parsed) {
+void require_sound(const CaptureFile& capture, int64_t lines, const ParsedChunk& parsed) {
   if (!parsed.error) return;
-  const ParsedPiece::Error& error = *parsed.error;
+  const ParsedChunk::Error& error = *parsed.error;
   const std::string text = fmt::format(
       "{}:{}:{}: found '{}', expected {}{}", capture.path.string(), lines + error.line, error.column,
       error.found, error.expected,
@@ -219,7 +219,7 @@ void require_sound(const CaptureFile& capture, int64_t lines, const ParsedPiece&
   throw InputError(text);
 }
 
-void add_elapsed(const std::string& file, const CapturePiece& piece, ParsedPiece& parsed,
+void add_elapsed(const std::string& file, const CaptureChunk& piece, ParsedChunk& parsed,
                  int64_t& elapsed_ns) {
   if (!piece.format || !piece.format->has_differences()) return;
   if (parsed.notes.elapsed_ns > kMaxTime - elapsed_ns)
@@ -238,12 +238,12 @@ void label_benign(const CaptureFile& capture, FrameBatch& frames) {
 }
 
 void for_each_piece(const std::vector<CaptureFile>& captures, const FormatOptions& options, int threads,
-                    bool skip, const std::function<void(const CapturePiece&, ParsedPiece&)>& take) {
+                    bool skip, const std::function<void(const CaptureChunk&, ParsedChunk&)>& take) {
   CapturePieces pieces(captures, options);
   Workers workers(threads_for_pieces(threads));
   struct Slot {
-    CapturePiece piece;
-    ParsedPiece parsed;
+    CaptureChunk piece;
+    ParsedChunk parsed;
   };
   std::vector<Slot> slots(static_cast<size_t>(workers.threads()));
   for (Slot& slot : slots) slot.parsed.frames.width = options.payload;

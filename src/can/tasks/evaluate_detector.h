@@ -6,9 +6,9 @@ namespace plimsoll {
 
 /// Evaluates the detector of a run, and rules for comparison, on every split that was not trained on; writes
 /// the scores on request. Errors: UsageError, InputError, BudgetTooSmall.
-Findings judge_detector(const RunEvaluation& options);
+EvaluationResult evaluate_detector(const RunEvaluation& options);
 
-/// The smallest budget with which judge_detector() works, in bytes; nothing is evaluated. Errors: also
+/// The smallest budget with which evaluate_detector() works, in bytes; nothing is evaluated. Errors: also
 /// BudgetExceeded, if the cap of the ledger is not enough to find out.
 int64_t budget_to_judge(const RunEvaluation& options);
 

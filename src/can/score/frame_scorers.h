@@ -10,7 +10,7 @@ namespace plimsoll {
 
 /// Statistics that come from the frames of windows, not from their graphs. Each part keeps its state between
 /// windows, which come in ascending order and with one profile per recording. Not thread-safe.
-struct FrameJudges {
+struct FrameScorers {
   SignalSteps steps = {};
   ExtraFrames extra = {};
   LoneSignals lone = {};
@@ -33,7 +33,7 @@ struct FrameJudges {
   }
 
   /// `dropped` is defined at ExtraFrames::worst().
-  FrameStatistics judge(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
+  FrameStatistics score(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
                         int64_t dropped = 0) {
     const Vocabulary& vocabulary = profile.vocabulary();
     const LoneSignals::Worst alone = lone.worst(frames, window, profile, benign_only, dropped);

@@ -1,4 +1,4 @@
-#include "can/tasks/judge_detector.h"
+#include "can/tasks/evaluate_detector.h"
 
 #include <fmt/format.h>
 
@@ -13,11 +13,11 @@
 #include "can/score/profile_statistics.h"
 #include "can/tasks/attention.h"
 #include "can/tasks/detector_training.h"
+#include "can/tasks/evaluated_lists.h"
 #include "can/tasks/evaluation_json.h"
 #include "can/tasks/evaluation_report.h"
 #include "can/tasks/evaluation_table.h"
 #include "can/tasks/fused_scores.h"
-#include "can/tasks/judged_lists.h"
 #include "can/tasks/run_detectors.h"
 #include "can/tasks/score_file.h"
 #include "can/tasks/scorer.h"
@@ -100,20 +100,20 @@ struct DetectorEvaluation {
                .device = options.device} {
     const BlockSource& source = data.source();
     split = split_that_trained(data, recipe, facts);
-    lists = lists_to_judge(source.tables(), facts.trained_on, split, options.split);
+    lists = lists_to_evaluate(source.tables(), facts.trained_on, split, options.split);
     calibration = recipe.data.calibration;
     if (calibration > 0) {
       folds.emplace(options.data, recipe, known_of(facts));
       const auto begins =
           with_gaps(data.windows().calibration(), data.source().tables().recordings, data.calibration_gap());
-      for (JudgedList& list : lists)
+      for (EvaluatedList& list : lists)
         std::erase_if(list.graphs, [&](int64_t g) { return std::ranges::binary_search(begins, g); });
     } else if (options.ablation) {
       throw UsageError("--ablation learns levels without a part from calibration windows; give --calibrate");
     }
     shapes = read_shapes(source, options.memory.threads);
     int64_t longest = 0;
-    for (const JudgedList& list : lists) {
+    for (const EvaluatedList& list : lists) {
       predicted.emplace_back(list.graphs);
       longest = std::max(longest, static_cast<int64_t>(list.graphs.size()));
     }
@@ -136,7 +136,7 @@ struct DetectorEvaluation {
 
   static const std::filesystem::path& require_frames(const std::filesystem::path& data) {
     if (const std::string kind = kind_of(data); kind != kFramesKind)
-      throw UsageError("a detector is judged on frames; this is a " + kind);
+      throw UsageError("a detector is evaluated on frames; this is a " + kind);
     return data;
   }
   static const Recipe& evaluated_recipe(Recipe& recipe, const DetectorFacts& facts,
@@ -167,7 +167,7 @@ struct DetectorEvaluation {
   int64_t calibration = 0;                // Maximum windows of each recording.
   std::optional<CalibrationFolds> folds;  // Set if recordings are calibrated.
   std::optional<TrainingSplit> split;
-  std::vector<JudgedList> lists;
+  std::vector<EvaluatedList> lists;
   std::vector<std::span<const int64_t>> predicted;  // The graphs of `lists`.
   Vector<GraphShape, Tag::columns> shapes;
   ScorerOptions scorer;
@@ -176,11 +176,11 @@ struct DetectorEvaluation {
 // Scores by graph; NaN if not requested.
 DetectorScores scores_on(const RunDetector& run_detector, const DetectorEvaluation& inputs,
                          const BlockSource& source, std::span<const GraphShape> shapes,
-                         std::span<const JudgedList> lists) {
+                         std::span<const EvaluatedList> lists) {
   const StageMemory memory(inputs.scorer.memory);
   const Detector detector = load_detector(run_detector.file);
   std::vector<std::span<const int64_t>> predicted;
-  for (const JudgedList& list : lists) predicted.emplace_back(list.graphs);
+  for (const EvaluatedList& list : lists) predicted.emplace_back(list.graphs);
   ScorerOptions options = inputs.options_after(memory);
   options.source = &source;
   options.shapes = shapes;
@@ -199,7 +199,7 @@ DetectorScores scores_of(const RunDetector& run_detector, const DetectorEvaluati
 Vector<float, Tag::columns> calibration_scores(const RunDetector& run_detector,
                                                const DetectorEvaluation& inputs) {
   Vector<float, Tag::columns> all(inputs.shapes.size(), std::numeric_limits<float>::quiet_NaN());
-  const auto add = [&](const WindowData& data, const JudgedList& list) {
+  const auto add = [&](const WindowData& data, const EvaluatedList& list) {
     const auto shapes = read_shapes(data.source(), inputs.scorer.memory.threads);
     const DetectorScores scores = scores_on(run_detector, inputs, data.source(), shapes, std::span(&list, 1));
     for (const int64_t g : list.graphs) all[static_cast<size_t>(g)] = scores.scores[static_cast<size_t>(g)];
@@ -288,14 +288,14 @@ std::vector<std::vector<Report::Figure>> show_attention(const DetectorEvaluation
   }
   std::vector<std::vector<Report::Figure>> figures;
   if (options.split.empty())
-    for (const JudgedList& list : inputs.lists)
+    for (const EvaluatedList& list : inputs.lists)
       figures.push_back(suspicious_windows(attended, list, scores.scores));
   return figures;
 }
 
 }  // namespace
 
-Findings judge_detector(const RunEvaluation& options) {
+EvaluationResult evaluate_detector(const RunEvaluation& options) {
   std::optional<Published> published;
   if (!options.compare.empty()) published.emplace(options.compare);
   const DetectorEvaluation inputs(options);
@@ -314,14 +314,15 @@ Findings judge_detector(const RunEvaluation& options) {
   detectors.push_back(unknown_ids(data, facts.benign_ids));
   detectors.push_back(odd_timing(data, facts, split, truth));
 
-  const JudgedData judged{&source.tables(), truth, &times};
-  const Evaluation evaluation = judge(judged, lists, detectors);
+  const EvaluatedData evaluated{&source.tables(), truth, &times};
+  const Evaluation evaluation = evaluate(evaluated, lists, detectors);
   if (!options.scores.empty() && rank_of(options.exchange) == 0) {
     options.progress(0, 1);  // Checks for a stop before any output exists that would have to be removed.
-    unsaved.attempt([&] { write_scores(options.scores, judged, lists, detectors); });
+    unsaved.attempt([&] { write_scores(options.scores, evaluated, lists, detectors); });
   }
   const Published* const compared = published ? &*published : nullptr;
-  Findings findings{evaluation_json(evaluation), evaluation_table(evaluation, compared), {}, 0, {}, unsaved};
+  EvaluationResult findings{
+      evaluation_json(evaluation), evaluation_table(evaluation, compared), {}, 0, {}, unsaved};
   if (options.split.empty())
     findings.report =
         evaluation_report(evaluation, compared, read_run_record(options.folder), suspicious, calibration);
@@ -330,15 +331,15 @@ Findings judge_detector(const RunEvaluation& options) {
   if (calibration > 0)
     findings.notes += fmt::format(
         "each recording was compared with its own first benign windows, at most {} or a third of it; these "
-        "are not judged\n",
+        "are not evaluated\n",
         calibration);
   else if (data.windows().learned().contains("profile.ids"))
     findings.notes += "all were compared with the benign profile of the training recordings\n";
-  for (const JudgedSplit& judged_split : evaluation.splits) {
-    findings.graphs += judged_split.all.graphs;
-    for (const std::string& name : judged_split.left_out)
+  for (const EvaluatedSplit& evaluated_split : evaluation.splits) {
+    findings.graphs += evaluated_split.all.graphs;
+    for (const std::string& name : evaluated_split.left_out)
       findings.notes +=
-          fmt::format("{}: left out {}, a copy of a training recording\n", judged_split.all.name, name);
+          fmt::format("{}: left out {}, a copy of a training recording\n", evaluated_split.all.name, name);
   }
   return findings;
 }

@@ -1,4 +1,4 @@
-#include "tasks/trees/tree_verdicts.h"
+#include "tasks/trees/tree_classes.h"
 
 #include <fmt/format.h>
 
@@ -35,7 +35,7 @@ std::vector<NamedGraphList> with_classes(std::vector<NamedGraphList> lists,
   for (NamedGraphList& list : lists)
     std::erase_if(list.graphs, [&](int64_t g) { return shapes[static_cast<size_t>(g)].label < 0; });
   std::erase_if(lists, [](const NamedGraphList& list) { return list.graphs.empty(); });
-  if (lists.empty()) throw InputError("no tree that is to be judged has a class");
+  if (lists.empty()) throw InputError("no tree that is to be evaluated has a class");
   return lists;
 }
 
@@ -126,13 +126,13 @@ class TreeEvaluation {
         seeds_(trained_seeds(asked)),
         gnn_(asked.folder, asked.recipe, asked.data, kTreeClasses),
         shapes_(read_shapes(gnn_.data.source(), asked.memory.threads)),
-        judged_(lists_to_judge(gnn_.data, shapes_, asked.recipe, gnn_.model, asked.split)),
-        all_(judged_.lists),
+        evaluated_(lists_to_evaluate(gnn_.data, shapes_, asked.recipe, gnn_.model, asked.split)),
+        all_(evaluated_.lists),
         lists_(with_classes(all_, shapes_)) {}
 
-  Findings findings() {
+  EvaluationResult findings() {
     evaluate();
-    Findings found;
+    EvaluationResult found;
     Json splits = Json::array();
     for (const NamedGraphList& list : lists_) {
       const auto count = static_cast<int64_t>(list.graphs.size());
@@ -152,7 +152,7 @@ class TreeEvaluation {
       add_models(splits, trees_json(growth_[s], asked_.recipe.model_name(), seeds_[s]), "pretraining");
     found.json = {{"splits", std::move(splits)}};
     add_forests(found, gnn_.data);
-    add_left_out(found, judged_);
+    add_left_out(found, evaluated_);
     found.table = table(class_columns(), class_rows()) + "\n" + table(growth_columns(), growth_rows());
     if (asked_.split.empty()) found.report = report(found.notes);
     return found;
@@ -249,7 +249,7 @@ class TreeEvaluation {
 
   Markup report(const std::string& notes) const {
     const RunRecord run = read_run_record(asked_.folder);
-    Report report(run.name, "Classes of trees, judged by plimsoll evaluate");
+    Report report(run.name, "Classes of trees, evaluated by plimsoll evaluate");
     report.section("Results");
     add_table(report, class_columns(), class_rows());
     if (!notes.empty()) report.paragraph(notes);
@@ -272,7 +272,7 @@ class TreeEvaluation {
   const std::vector<int64_t> seeds_;
   const TrainedGnn gnn_;  // The model of the first seed.
   const Vector<GraphShape, Tag::columns> shapes_;
-  const EvaluatedGraphs judged_;
+  const EvaluatedGraphs evaluated_;
   const std::vector<NamedGraphList>& all_;
   const std::vector<NamedGraphList> lists_;  // Trees that have a class.
   std::vector<EvaluatedModel> models_;
@@ -282,14 +282,14 @@ class TreeEvaluation {
 
 }  // namespace
 
-void add_forests(Findings& findings, const TrainingData& data) {
+void add_forests(EvaluationResult& findings, const TrainingData& data) {
   const ForestCounts counts = data.forests();
   if (counts.graphs == 0) return;
   findings.json["forests"] = {{"graphs", counts.graphs}, {"edges_left_out", counts.edges_left_out}};
   findings.notes = data.forests_in_words() + "\n";
 }
 
-Findings evaluate_tree_classes(const RunEvaluation& asked) {
+EvaluationResult evaluate_tree_classes(const RunEvaluation& asked) {
   return TreeEvaluation(asked).findings();
 }
 

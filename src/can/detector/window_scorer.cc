@@ -1,4 +1,4 @@
-#include "can/detector/window_judge.h"
+#include "can/detector/window_scorer.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ KeptColumns columns_of(const std::vector<std::string>& names, const DetectorFile
 
 }  // namespace
 
-WindowJudge::WindowJudge(const DetectorFile& model, const GraphSetTables& tables)
+WindowScorer::WindowScorer(const DetectorFile& model, const GraphSetTables& tables)
     : node_columns_(columns_of(tables.node_features, model)),
       edge_columns_(columns_of(tables.edge_features, model)),
       network_(model.file),
@@ -39,7 +39,7 @@ WindowJudge::WindowJudge(const DetectorFile& model, const GraphSetTables& tables
       edge_columns_.count(), model.ids));
 }
 
-float WindowJudge::log_odds(GraphBlock& graph) {
+float WindowScorer::log_odds(GraphBlock& graph) {
   node_columns_.keep(graph.x);
   edge_columns_.keep(graph.edge_attr);
   const float score = network_.score(graph);
@@ -51,8 +51,8 @@ float WindowJudge::log_odds(GraphBlock& graph) {
   return is_stranger_among_known(nodes, unknown) ? score + kUnknownIdEvidence : score;
 }
 
-std::span<const float> WindowJudge::parts(GraphBlock& graph, const FrameStatistics& frames,
-                                          bool own_profile) {
+std::span<const float> WindowScorer::parts(GraphBlock& graph, const FrameStatistics& frames,
+                                           bool own_profile) {
   std::ranges::copy(profile_statistics(graph, 0, frames, own_profile), parts_.begin());
   parts_[FusedRows::kGat] = log_odds(graph);
   return parts_;

@@ -10,12 +10,12 @@ inline const GnnTask kTrees{.head = GnnHead::trees, .kinds = {"graph_set"}, .for
 inline const GnnTask kTreeClasses{.head = GnnHead::graphs, .kinds = {"graph_set"}, .forests = true};
 
 /// Adds to notes and JSON how many graphs were not trees and became forests (sample/block/forest_source.h).
-void add_forests(Findings& findings, const TrainingData& data);
+void add_forests(EvaluationResult& findings, const TrainingData& data);
 
 /// Evaluates a run of tree_classification. For each seed it evaluates the classes predicted by the fine-tuned
 /// model and by the one from scratch, and the growth predicted by the pretrained one. On the data that
 /// trained the run it adds guesses that need no network (tasks/trees/tree_baselines.h). Errors: UsageError,
 /// InputError, BudgetTooSmall.
-Findings evaluate_tree_classes(const RunEvaluation& asked);
+EvaluationResult evaluate_tree_classes(const RunEvaluation& asked);
 
 }  // namespace plimsoll
