@@ -30,7 +30,8 @@ Vocabulary Vocabulary::from_tensor(const NamedTensors& tensors, const std::strin
                                    std::vector<std::string> channels) {
   const auto end = static_cast<int64_t>(std::max<size_t>(channels.size(), 1)) << kChannelShift;
   MessageKeys keys;
-  for (const int64_t key : values_of<int64_t>(tensors, name, {-1})) {
+  const auto stored = values_of<int64_t>(tensors, name, {-1});
+  for (const int64_t key : stored) {
     if (key < 0 || key >= end || (!keys.empty() && static_cast<MessageKey>(key) <= keys.back()))
       throw InputError(fmt::format(
           "the model's tensor '{}' holds no ascending CAN IDs of its channels; train it again", name));

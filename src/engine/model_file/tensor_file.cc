@@ -35,7 +35,8 @@ const TensorSpan& tensor_of(const SafetensorsView& file, const std::string& path
 
 void read_tensors(const SafetensorsView& file, const std::string& path, const ParameterList& parameters) {
   for (const auto& [name, value] : parameters.all()) {
-    const TensorSpan& tensor = tensor_of(file, path, name, value.sizes().vec());
+    const std::vector<int64_t> shape = value.sizes().vec();
+    const TensorSpan& tensor = tensor_of(file, path, name, shape);
     std::memcpy(value.data_ptr<float>(), tensor.data.data(), tensor.data.size());
   }
 }
