@@ -157,7 +157,7 @@ void nearest_neighbours(std::span<const float> pos, int64_t k, Vector<int32_t, T
     const float* const place = pos.data() + size_t{kCoordinates} * self;
     const std::array<double, kCoordinates> at = {place[0], place[1], place[2]};
     Nearest nearest(self, places.points(), others, found);
-    tree.findNeighbors(nearest, at.data(), nanoflann::SearchParams());
+    tree.findNeighbors(nearest, at.data(), {});
     for (size_t number = 0; number < found.size(); ++number) made.set(self, number, found[number].second);
   }
 }
