@@ -39,6 +39,9 @@ using Tree = nanoflann::KDTreeSingleIndexAdaptor<nanoflann::L2_Simple_Adaptor<do
 // keeps the first it meets of equally distant points.
 class Nearest {
  public:
+  using DistanceType = double;  // Names that nanoflann 1.5 and later uses.
+  using IndexType = uint32_t;
+
   Nearest(uint32_t self, const Points& points, size_t k, std::vector<std::pair<double, uint32_t>>& found)
       : self_(self), points_(points), k_(k), found_(found) {
     found_.clear();
@@ -61,6 +64,7 @@ class Nearest {
     found_.insert(std::upper_bound(found_.begin(), found_.end(), entry), entry);
     return true;
   }
+  void sort() {}  // nanoflann 1.5 and later calls it; the points found are always sorted.
 
  private:
   const uint32_t self_;
