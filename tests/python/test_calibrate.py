@@ -199,7 +199,7 @@ def test_it_takes_little_memory(plimsoll, model, traffic, tmp_path):
 
 
 # What `--merge` has in the bits of one calibration on all drives: what is counted. The rest is rounded in another order, or a
-# bound (docs/detect.md#drives-that-were-calibrated-apart).
+# bound (docs/detect.md#merging-calibrations).
 COUNTED = ["ids", "has_gaps", "has_payload", "length", "byte_mean", "byte_units", "least_two_gaps_ns", "longest_gap_ns",
            "has_expectations", "fixed_bits", "fixed_value", "longest_still", "most_change", "counter_mask", "counter_step",
            "transitions", "arrival_ns"]

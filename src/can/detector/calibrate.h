@@ -38,7 +38,7 @@ CalibrationResult calibrate_detector(
     const std::function<void()>& progress = [] {});
 
 /// Merges detectors of one model, each calibrated separately, into one that is calibrated on the traffic of
-/// all (docs/detect.md#drives-that-were-calibrated-apart). The result has the same bytes in any order.
+/// all (docs/detect.md#merging-calibrations). The result has the same bytes in any order.
 /// Errors: InputError that names the file (not calibrated, or by an earlier version; of another model, or of
 /// other channels).
 CalibrationResult merge_detectors(const std::vector<std::filesystem::path>& models,

@@ -100,7 +100,7 @@ class BehaviourProfile {
   static BehaviourProfile learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                                 ProfileSums* sums = nullptr);
   /// Merges the profiles of several drives, each learned separately
-  /// (docs/detect.md#drives-that-were-calibrated-apart). The result does not depend on their order. `sums`
+  /// (docs/detect.md#merging-calibrations). The result does not depend on their order. `sums`
   /// receives the sums of all drives. Errors: InputError for drives whose channels differ or whose counts do
   /// not fit.
   static BehaviourProfile merged(std::span<const LearnedDrive> drives, ProfileSums& sums);
