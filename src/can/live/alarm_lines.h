@@ -28,16 +28,16 @@ class AlarmLines {
   struct Options {
     bool all = false;  ///< Print every window, not only alarms.
     bool json = false;
-    bool incidents = false;  ///< Alarms are reported as incidents: print no line per window.
+    bool incidents = false;  ///< Do not print windows, because alarms are reported as incidents.
     bool summary = true;
     const Dbc* dbc = nullptr;  ///< Names of messages; must outlive the lines.
     bool j1939 = false;        ///< Report 29-bit IDs split into their parts.
   };
-  /// `watch` has run since the process began its work.
+  /// `watch` was started when the process began its work.
   AlarmLines(const Options& options, const Stopwatch& watch) : options_(options), watch_(watch) {}
 
-  /// Adds an evaluated window and prints it if it is to be shown. `arrived` is when the last of its frames,
-  /// and of the frames it waits for, arrived. Errors: Failure if standard output cannot be written.
+  /// Adds an evaluated window and prints it if the options select it. `arrived` is the arrival time of the
+  /// last frame that its result needs. Errors: Failure if standard output cannot be written.
   void add(const WindowResult& result, const StreamDetector& detector, const StreamPlace& place,
            Clock::time_point arrived);
   /// Adds an alarm: the bus was silent for too long.
@@ -60,7 +60,7 @@ class AlarmLines {
   Json summary_json(const FeedLosses& losses, const Json& memory) const;
   void print_summary(const Json& summary) const;
   double traffic_hours() const;
-  // Counted in windows with labels.
+  // False alarms; valid only if the windows have labels.
   int64_t false_alarms() const { return alarms_ - silences_ - found_; }
 
   Options options_;
@@ -75,7 +75,7 @@ class AlarmLines {
   bool labelled_ = false;
   int64_t attacks_ = 0;
   int64_t found_ = 0;
-  // The time of the last window of a channel, and how long its traffic lasted.
+  // The time of the last window of a channel, and the total duration of the channel's traffic.
   struct Traffic {
     int64_t last_ns = 0;
     int64_t total_ns = 0;

@@ -10,17 +10,17 @@ namespace plimsoll {
 /// The reason why a window is an alarm.
 struct AlarmReason {
   /// The part that is furthest above the threshold (can/detector/fusion.h). The network's part is chosen only
-  /// if no other part is above and the window has no unknown ID, because its score saturates at anything that
-  /// it has not seen.
+  /// if no other part is above the threshold and the window has no unknown ID, because the network's score
+  /// saturates on anything it has not seen.
   std::string part;
-  /// The strength: 1 at the threshold, and if only the network finds the window odd; NaN if the score is NaN.
+  /// The strength: 1 at the threshold, or if only the network's part is above it; NaN if the score is NaN.
   float strength = 0;
 };
 
 AlarmReason reason_of(const WindowResult& result, float threshold, bool has_unknown_ids);
 
-/// Describes a part: "unknown ID 0x18EAFF0B", or "wrong checksum". `unknown` are the texts of the IDs that
-/// the detector does not know; the first ones are named.
+/// Describes a part, such as "unknown ID 0x18EAFF0B" or "wrong checksum". `unknown` lists the IDs that the
+/// detector does not know; only the first ones are named.
 std::string reason_text(const std::string& part, std::span<const std::string> unknown);
 
 }  // namespace plimsoll

@@ -10,17 +10,17 @@
 
 namespace plimsoll {
 
-/// Counters of a detection, written by it and read by the monitor.
+/// Counters of a running detection, which the detection writes and the monitor reads.
 struct DetectCounts {
   std::atomic<int64_t> frames = 0;
   std::atomic<int64_t> windows = 0;
   std::atomic<int64_t> alarms = 0;
   std::atomic<int64_t> events = 0;
   std::atomic<int64_t> blocked = 0;          ///< Alarms dropped while the block file exists.
-  std::atomic<int64_t> sampled_out = 0;      ///< Alarms dropped by taking every n-th.
+  std::atomic<int64_t> sampled_out = 0;      ///< Alarms dropped because only every n-th is used.
   std::atomic<int64_t> below_threshold = 0;  ///< Alarms of incidents with too few alarms.
-  std::atomic<int64_t> over_rate = 0;        ///< Events over the maximum number in a window.
-  std::atomic<int64_t> over_bytes = 0;       ///< Events over the maximum bytes in a window.
+  std::atomic<int64_t> over_rate = 0;        ///< Events dropped: over the maximum number per window.
+  std::atomic<int64_t> over_bytes = 0;       ///< Events dropped: over the maximum bytes per window.
   std::atomic<int64_t> malformed = 0;
   std::atomic<int64_t> dropped = 0;  ///< Frames that the system dropped.
   std::atomic<int64_t> reloads = 0;
@@ -28,11 +28,11 @@ struct DetectCounts {
   std::atomic<int64_t> last_frame_ns = 0;  ///< The time of the last frame, on the traffic's clock.
 };
 
-/// The number of reported events, and of those that filters and limits dropped.
+/// The numbers of events reported and of events and alarms dropped by filters and limits, as JSON.
 Json events_json(const DetectCounts& counts);
 
 /// A thread that reports on a running detection: heartbeats on standard output, and a page for Prometheus
-/// (text format 0.0.4) on 127.0.0.1, at any path. It stops with its scope.
+/// (text format 0.0.4) on 127.0.0.1, at any path. The destructor stops the thread.
 class DetectMonitor {
  public:
   struct Options {

@@ -17,23 +17,23 @@
 
 namespace plimsoll {
 
-/// Evaluates frames until the feed ends or is interrupted. Each channel has a detector, so that windows are
-/// of one bus; a detector made on merged channels serves all channels that have none of their own. Not
-/// thread-safe.
+/// Evaluates frames until the feed ends or is interrupted. Each channel has its own detector, so that a
+/// window holds frames of one bus; a detector for merged channels serves all channels that have no other
+/// detector. Not thread-safe.
 class Detection {
  public:
   struct Options {
     std::string model;                          ///< Detector for channels that have no other.
     std::map<std::string, std::string> models;  ///< Detectors by channel.
     DetectOptions detect;
-    FormatOptions format = {};  ///< Names of the feed's channels.
+    FormatOptions format = {};  ///< Provides the names of the feed's channels.
     std::optional<Incidents::Options> incidents;
     Incidents::Report report;  ///< Reports an incident.
-    int64_t tick_ns = 0;       ///< Steps in which silence is evaluated; 0: it is not.
+    int64_t tick_ns = 0;       ///< Interval at which silence is evaluated; 0: never.
   };
-  /// Set `reload` to have the files of the detectors read again; frames that are not evaluated yet go to the
-  /// new detectors. Errors: those of StreamDetector; UsageError for a channel's detector that was made on
-  /// merged channels.
+  /// Set `reload` to read the detectors' files again; the new detectors get the frames that are not evaluated
+  /// yet. Errors: those of StreamDetector; UsageError if the detector of a single channel is for merged
+  /// channels.
   Detection(Options options, FrameFeed& feed, AlarmLines& lines, DetectCounts& counts,
             const std::atomic<bool>& stop, std::atomic<bool>& reload);
 
@@ -56,7 +56,7 @@ class Detection {
     std::unique_ptr<StreamDetector> detector;
     std::optional<Incidents> incidents;
     std::optional<SilenceWatch> silence;
-    FrameBatch waiting;  // Its frames of a batch of several channels.
+    FrameBatch waiting;  // The channel's frames in the current batch, if that has several channels.
     int64_t windows = 0;
     int64_t frames = 0;
   };
@@ -86,7 +86,7 @@ class Detection {
   std::atomic<bool>& reload_;
   std::unique_ptr<StreamDetector> first_;
   bool merged_;                               // Whether first_ is a detector of merged channels.
-  std::vector<std::string> channels_;         // Names by the feed's number.
+  std::vector<std::string> channels_;         // Names, indexed by the feed's channel number.
   std::vector<std::unique_ptr<Lane>> lanes_;  // In the order of their first frames.
   int64_t incident_ = 0;                      // Number of the last incident.
   std::optional<int64_t> latest_ns_;          // Latest time of any frame.

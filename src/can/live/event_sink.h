@@ -15,7 +15,7 @@ enum class EventFormat : uint8_t { json, ocsf, syslog };
 template <>
 inline constexpr auto kWords<EventFormat> = std::to_array<std::string_view>({"json", "ocsf", "syslog"});
 
-/// Sends events to standard output and a command, within the rate and traffic limitation of AUTOSAR's
+/// Sends events to standard output and a command, subject to the rate and traffic limits of AUTOSAR's
 /// Intrusion Detection System Manager. Not thread-safe.
 class EventSink {
  public:
@@ -23,13 +23,13 @@ class EventSink {
     EventFormat format = EventFormat::json;
     std::string command;    ///< Shell command that gets each event on its standard input; empty: none.
     int64_t max = 60;       ///< Maximum events in a window of the traffic's time; 0: no limit.
-    int64_t max_bytes = 0;  ///< Maximum bytes of their lines in a window; 0: no limit.
+    int64_t max_bytes = 0;  ///< Maximum bytes of the events' lines in a window; 0: no limit.
     int64_t window_ns = 60'000'000'000;
     EventContext context;
   };
   /// `counts` receives the number of events reported and held back.
   EventSink(Options options, DetectCounts& counts) : options_(std::move(options)), counts_(counts) {}
-  /// Waits up to ten seconds for commands that still run.
+  /// Waits up to ten seconds for commands that are still running.
   ~EventSink();
   EventSink(const EventSink&) = delete;
   EventSink& operator=(const EventSink&) = delete;

@@ -15,16 +15,17 @@ struct EventContext {
   std::string detector;      ///< XXH3-64 of the detector's file.
   const Dbc* dbc = nullptr;  ///< Names of messages; must outlive the events.
   bool j1939 = false;        ///< Report 29-bit IDs split into their parts.
-  int64_t suppressed = 0;    ///< Number of events before this one that a limit held back.
-  int64_t filtered = 0;      ///< Number of alarms since the event before that a filter dropped.
+  int64_t suppressed = 0;    ///< Number of events that limits held back before this one.
+  int64_t filtered = 0;      ///< Number of alarms that filters dropped since the previous event.
 };
 
-/// "0x2C0", or "can1:0x2C0" for merged channels; an extended ID has eight digits.
+/// Formats an ID as "0x2C0", or as "can1:0x2C0" for merged channels; an extended ID has eight digits.
 std::string id_text(uint32_t can_id, const std::string& channel = {});
-/// The name of a message in the DBC; if it has none and with `j1939`, that of a group of the protocol itself;
-/// may be empty.
+/// The name of a message in the DBC. If the DBC does not define it and `j1939` is set, the name of the SAE
+/// J1939 parameter group. May be empty.
 std::string message_name(uint32_t can_id, const Dbc* dbc, bool j1939);
-/// Adds `pgn`, `source` and, for a group that is sent to one address, `destination` of a 29-bit ID.
+/// Adds the fields `pgn` and `source` of a 29-bit ID and, for a group that is sent to one address,
+/// `destination`.
 void add_j1939(uint32_t can_id, Json& json);
 /// Formats a time as "2017-12-22T05:47:51.204117Z".
 std::string iso_time(int64_t time_ns);

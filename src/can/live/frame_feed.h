@@ -17,12 +17,12 @@ namespace plimsoll {
 /// Data that was lost.
 struct FeedLosses {
   int64_t lines = 0;                        ///< Malformed lines, skipped.
-  std::map<std::string, int64_t> expected;  ///< Malformed lines by what was expected.
-  int64_t other_channels = 0;               ///< Frames of another channel than --channel, skipped.
-  int64_t other_records = 0;  ///< Records of a capture that is not text which are not frames, skipped.
-  int64_t stray_bytes = 0;    ///< Bytes between the records of such a capture, skipped.
-  std::optional<Truncation> truncation;  ///< Where the capture is cut off; known at its end.
-  int64_t frames = 0;                    ///< Frames that the system dropped because they were read too late.
+  std::map<std::string, int64_t> expected;  ///< Number of malformed lines, by what was expected.
+  int64_t other_channels = 0;               ///< Frames of channels other than --channel, skipped.
+  int64_t other_records = 0;                ///< Records of a binary capture that are not frames, skipped.
+  int64_t stray_bytes = 0;                  ///< Bytes between the records of a binary capture, skipped.
+  std::optional<Truncation> truncation;     ///< Where the capture is cut off; known at its end.
+  int64_t frames = 0;  ///< Frames that the system dropped because they were read too late.
 };
 
 /// Frames as they arrive from any source. Not thread-safe.
@@ -30,14 +30,14 @@ class FrameFeed {
  public:
   virtual ~FrameFeed() = default;
 
-  /// Replaces `frames` by those that are available, with their channels if the source records them. Waits for
-  /// at least one; interfaces wait for at most a tick. False at the end, or when the stop flag is set.
-  /// Errors: InputError (a capture of no known format, damaged compressed data, with `strict` a malformed
-  /// line), Failure.
+  /// Replaces the contents of `frames` with the available frames, and their channels if the source records
+  /// them. Waits for at least one frame, on interfaces for at most a tick. False at the end, or when the stop
+  /// flag is set. Errors: InputError (a capture of no known format, damaged compressed data, with `strict` a
+  /// malformed line), Failure.
   virtual bool read(FrameBatch& frames) = 0;
-  /// When the system delivered the last of these frames. A window's latency is counted from here.
+  /// When the system delivered the last of these frames. A window's latency is counted from this time.
   virtual std::chrono::steady_clock::time_point arrived() const = 0;
-  /// Properties of the frames; valid once read() was true.
+  /// Properties of the frames; valid once read() has returned true.
   virtual StreamFacts facts() const = 0;
   virtual const FeedLosses& losses() const = 0;
 };
@@ -58,10 +58,10 @@ inline bool is_standard_input(const std::string& source) {
 /// Errors: those of the two; UsageError for several sources that are not all interfaces.
 std::unique_ptr<FrameFeed> open_feed(const std::vector<std::string>& sources, const FeedOptions& options);
 
-/// Opens a capture in any format: text as open_text_feed() does, and other files. Errors: InputError.
+/// Opens a capture in any format: text as open_text_feed() does, and binary formats. Errors: InputError.
 std::unique_ptr<FrameFeed> open_capture_feed(const std::string& source, const FeedOptions& options);
 
-/// Opens lines of a capture: a file, also .zst or .gz, a named pipe, or standard input as "-". A damaged
+/// Opens a text capture: a file, which may be .zst or .gz, a named pipe, or standard input as "-". A damaged
 /// first line, as in a stream that is joined midway, is skipped like any other. Errors: InputError.
 std::unique_ptr<FrameFeed> open_text_feed(const std::string& source, const FeedOptions& options);
 

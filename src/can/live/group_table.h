@@ -9,8 +9,8 @@
 namespace plimsoll {
 
 /// A table of the parameter groups of the 29-bit IDs of these frames by SAE J1939: numbers, frames,
-/// priorities, addresses, and names from the DBC or of the protocol itself. The most frequent groups come
-/// first; the rest is only counted.
+/// priorities, addresses, and names from the DBC or the standard. The most frequent groups come first; the
+/// others are only counted.
 std::string group_table(const FrameSpans& frames, const Dbc& dbc);
 /// The table as JSON, with every group: [{"pgn", "name", "frames", "priorities", "sources", "destinations"}].
 /// A group that is sent to all has no destinations.

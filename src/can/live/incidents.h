@@ -25,7 +25,7 @@ struct Incident {
   enum class State : uint8_t { open, ongoing, closed };
   struct Id {
     uint32_t can_id = 0;
-    std::string channel = {};  ///< The channel of merged ones.
+    std::string channel = {};  ///< The ID's channel if channels are merged; otherwise empty.
 
     auto operator<=>(const Id&) const = default;
   };
@@ -45,11 +45,11 @@ struct Incident {
     bool known = true;    ///< Whether the detector knows the ID.
   };
   std::map<Id, Named> ids;
-  int64_t filtered = 0;  ///< Number of alarms that a filter dropped since the event before.
+  int64_t filtered = 0;  ///< Number of alarms that filters dropped since the previous event.
 
-  /// Returns the severity by the strength and the number of alarms.
+  /// The severity, which depends on the strength and the number of alarms.
   Severity severity() const;
-  /// The reason: "unknown ID 0x18EAFF0B".
+  /// The reason, such as "unknown ID 0x18EAFF0B".
   std::string reason() const;
 };
 
@@ -57,23 +57,23 @@ struct Incident {
 const char* state_name(Incident::State state);
 
 /// Turns alarms of one channel into incidents, with the filters of AUTOSAR's Intrusion Detection System
-/// Manager in its order: block state, every n-th, aggregation, threshold (docs/events.md). Intervals begin at
-/// multiples of their length, in the time of the traffic. Not thread-safe.
+/// Manager, in the order that AUTOSAR defines: block state, every n-th, aggregation, threshold
+/// (docs/events.md). Intervals start at multiples of their length, in the traffic's time. Not thread-safe.
 class Incidents {
  public:
   struct Options {
     std::filesystem::path block = {};  ///< While this file exists, alarms are dropped; empty: no file.
     int64_t every = 1;                 ///< Use every n-th alarm.
-    int64_t gap_ns = 1'000'000'000;    ///< Maximum gap within an incident, which is reported when it starts,
-                                       ///< once a minute, and when it is over.
+    int64_t gap_ns = 1'000'000'000;    ///< Maximum gap between the alarms of an incident. An incident is
+                                       ///< reported when it starts, once per minute, and when it is over.
     int64_t interval_ns =
-        0;  ///< Length of intervals that replace the gap, reported when they are over; 0: use the gap.
+        0;  ///< Length of intervals, each of which is one incident, reported when it is over; 0: use the gap.
     int64_t min_windows = 1;  ///< Minimum alarms before an incident is reported.
-    int64_t within_ns = 0;    ///< Interval in which the minimum is counted; 0: the incident.
+    int64_t within_ns = 0;    ///< Interval in which alarms count towards the minimum; 0: the whole incident.
   };
   using Report = std::function<void(const Incident&)>;
-  /// `number` is the number of the last incident of all channels and is incremented; `counts` receives what
-  /// is dropped.
+  /// `number` is the number of the last incident of all channels and is incremented; `counts` counts what is
+  /// dropped.
   Incidents(const Options& options, std::string channel, int64_t& number, DetectCounts& counts, Report report)
       : options_(options),
         channel_(std::move(channel)),
@@ -85,7 +85,7 @@ class Incidents {
   void add(const WindowResult& result, const StreamDetector& detector);
   /// Adds a silence of the bus that was too long.
   void add(const Silence& silence, float threshold);
-  /// Closes the open incident, at another recording or at the end.
+  /// Closes the open incident. Call it before another recording and at the end.
   void end();
 
  private:
@@ -106,9 +106,9 @@ class Incidents {
   DetectCounts& counts_;
   Report report_;
   int64_t sampled_ = 0;      // Number of alarms since the last one that was used.
-  int64_t interval_ = 0;     // Number of the current interval of the threshold.
+  int64_t interval_ = 0;     // Number of the current interval of Options::within_ns.
   int64_t in_interval_ = 0;  // Number of alarms in the interval.
-  int64_t filtered_ = 0;     // Number of alarms dropped since the event before.
+  int64_t filtered_ = 0;     // Number of alarms dropped since the previous event.
   bool open_ = false;
   bool reported_ = false;
   int64_t reported_ns_ = 0;

@@ -7,16 +7,16 @@
 
 namespace plimsoll {
 
-/// Counts spans of time in buckets that grow with them: any number of spans in the same few kilobytes, with
-/// quantiles accurate to 1.6 % (the idea of HdrHistogram). Not thread-safe.
+/// A histogram of time spans whose buckets widen with the spans: it holds any number of spans in the same few
+/// kilobytes and gives quantiles accurate to 1.6 % (the idea of HdrHistogram). Not thread-safe.
 class Latency {
  public:
   void add(int64_t ns);
 
   int64_t count() const { return count_; }
   int64_t max() const { return max_; }
-  /// The end of the first bucket at or below which a share `q` of all spans lies, in ns, at most max(); 0 if
-  /// there are none.
+  /// The end of the first bucket up to which a share `q` of all spans has been counted, in ns, at most max();
+  /// 0 if there are no spans.
   int64_t quantile(double q) const;
 
  private:

@@ -6,16 +6,16 @@
 
 namespace plimsoll {
 
-/// A bus without any frame for too long.
+/// A period without any frame on the bus that is too long.
 struct Silence {
   int64_t since_ns = 0;  ///< Time of the last frame.
   int64_t time_ns = 0;   ///< Time when it was noticed: some ticks later.
   float score = 0;       ///< Doublings by which it is longer than any benign silence.
 };
 
-/// Evaluates silence tick by tick: windows consist of frames, and a silent bus has none. Each silence is
-/// reported once. A bus that goes to sleep as in benign traffic is not reported (can/profile/bus_silence.h).
-/// Not thread-safe.
+/// Evaluates silence tick by tick, because windows consist of frames and a silent bus has none. Each silence
+/// is reported once. A bus that goes to sleep as in benign traffic is not reported
+/// (can/profile/bus_silence.h). Not thread-safe.
 class SilenceWatch {
  public:
   /// Reports scores above `threshold`. Errors: UsageError if the detector never learned how long its bus is
@@ -33,7 +33,7 @@ class SilenceWatch {
 
   BusSilence benign_;
   const Vocabulary vocabulary_;
-  int64_t reported_after_ns_;  // A multiple of the tick.
+  int64_t reported_after_ns_;  // Longer silence is reported; a multiple of the tick.
   float score_;                // Score of a silence of that length.
   Recording recording_;        // Channels of the frames.
   HeardIds heard_;

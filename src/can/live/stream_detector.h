@@ -17,11 +17,11 @@ namespace plimsoll {
 struct WindowResult {
   StreamedWindow window;
   float score =
-      0;  ///< The fused score, with the line of alarms at 1; log-odds for a detector without a fused score.
+      0;  ///< The fused score, whose alarm level is 1; log-odds for a detector without a fused score.
   /// The score of each part of a fused score alone (can/detector/fusion.h); absent without a fused score.
   std::optional<std::array<float, kFusedParts>> by_part = {};
-  bool alarm = false;  ///< Never true for a last window that the recording cut off, unless nothing precedes
-                       ///< it in the stream.
+  bool alarm = false;  ///< Never true for a partial window at the end of a recording, unless it is the first
+                       ///< window of the stream.
   bool labelled = false;  ///< Whether the frames have labels.
   bool attack = false;    ///< Whether one of them is labelled an attack.
 };
@@ -31,7 +31,7 @@ struct DetectOptions {
   std::optional<WindowLength> window = {};
   std::optional<WindowLength> stride = {};
   std::optional<float> threshold = {};
-  std::vector<uint32_t> adopted = {};  ///< CAN IDs that are known in addition to the detector's own.
+  std::vector<uint32_t> adopted = {};  ///< CAN IDs to treat as known in addition to the detector's own.
   std::optional<double> false_alarms =
       {};  ///< The false-alarm rate whose threshold is used; default: the lowest.
 };
@@ -39,8 +39,8 @@ struct DetectOptions {
 /// Parses a CAN ID in hex; eight digits make it a 29-bit ID. Errors: UsageError.
 uint32_t adopted_id(const std::string& text);
 
-/// Runs a trained detector on frames as they arrive. The scores of windows are those that evaluate gives the
-/// same recording, up to rounding. Needs neither torch nor a data set. Not thread-safe.
+/// Runs a trained detector on frames as they arrive. The scores of windows equal those of `plimsoll evaluate`
+/// on the same recording, up to rounding. Needs neither torch nor a data set. Not thread-safe.
 class StreamDetector {
  public:
   /// Errors: InputError (the file), UsageError (options), BudgetExceeded; for adopted IDs those of
@@ -49,7 +49,7 @@ class StreamDetector {
 
   /// Starts another recording. Errors: InputError for windows by time of frames without times.
   void begin(const StreamFacts& facts) { stream_.begin(facts); }
-  /// Continues after another detector of the same frames, whose results stay.
+  /// Continues the stream after `before`, which evaluated the windows so far.
   void follow(const StreamDetector& before) { first_ = before.first_; }
   /// Forwards to WindowStream::add() and end().
   int64_t add(const FrameSpans& frames, const std::vector<std::string>& channels = {}) {
@@ -58,11 +58,10 @@ class StreamDetector {
   void end() { stream_.end(); }
   /// Evaluates complete windows now, without waiting for the frames after them, which may never arrive.
   void stop_waiting() { stream_.stop_waiting(); }
-  /// Evaluates the next window that has all frames that it needs (WindowStream::next()); false if more are
-  /// needed.
+  /// Evaluates the next window if all frames that it needs have arrived (WindowStream::next()); false if not.
   bool next(WindowResult& result);
 
-  /// The frames that another detector needs to continue from here without losing one.
+  /// The frames that another detector needs to continue from here without losing any.
   FrameSpans pending() const { return stream_.pending(); }
 
   // Focus, graph and messages of the last window that next() returned.
