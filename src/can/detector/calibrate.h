@@ -17,34 +17,35 @@ struct CalibrationResult {
   double seconds = 0;      ///< Length of the traffic.
   int64_t ids = 0;         ///< Number of IDs that the profile knows.
   int64_t expected = 0;    ///< Number of IDs whose silence is noticed.
-  Fusion::Line line = {};  ///< The level for alarms.
+  Fusion::Line line = {};  ///< The alarm level.
   Unsaved unsaved = {};    ///< The detector, if it could not be written.
 
-  /// Number of alarms in these windows, each half compared with a profile of the other.
+  /// Number of alarms in these windows, where each half is compared with a profile of the other half.
   int64_t alarms() const { return std::llround(line.realised_rate * static_cast<double>(windows)); }
 };
 
-/// Errors: InputError for a detector of other features than behaviour, UsageError for one that knows IDs by
-/// index.
+/// Errors: InputError for a detector of other features than behaviour, UsageError for one that identifies IDs
+/// by index.
 void require_calibratable(const DetectorFile& model);
 
-/// Adapts a detector to the vehicle of `benign`, a `frames` set. The profile is learned from these frames
-/// without those labelled 1, the levels of the fused score from the same windows, each half compared with a
-/// profile of the other. Weights do not change. Writes `out`, which may be the model's file. `progress` is
-/// called now and then. Errors: those of require_calibratable() and of `progress`; InputError (`benign`;
-/// fewer windows than kMinCalibrationWindows plus twice the number that overlap with one), Failure (disk).
+/// Adapts a detector to the vehicle of `benign`, a `frames` set. The profile is learned from the frames that
+/// are not labelled 1. The levels of the fused score are learned from windows of the same frames, where each
+/// half is compared with a profile of the other half. Weights do not change. Writes `out`, which may be the
+/// model's file. `progress` is called from time to time. Errors: those of require_calibratable() and of
+/// `progress`; InputError (`benign`; fewer windows than kMinCalibrationWindows plus twice the number that
+/// overlap with one window), Failure (disk).
 CalibrationResult calibrate_detector(
     const DetectorFile& model, const std::filesystem::path& benign, const std::filesystem::path& out,
     const std::function<void()>& progress = [] {});
 
 /// Merges detectors of one model, each calibrated separately, into one that is calibrated on the traffic of
-/// all (docs/detect.md#merging-calibrations). The result has the same bytes in any order.
-/// Errors: InputError that names the file (not calibrated, or by an earlier version; of another model, or of
-/// other channels).
+/// all of them (docs/detect.md#merging-calibrations). The order of the files does not change the bytes of the
+/// result. Errors: InputError that names the file (not calibrated, calibrated by an earlier version, made
+/// from another model, or for other channels).
 CalibrationResult merge_detectors(const std::vector<std::filesystem::path>& models,
                                   const std::filesystem::path& out);
 
-/// With fewer windows there is too little to learn levels from.
+/// Minimum number of windows from which levels can be learned.
 inline constexpr int64_t kMinCalibrationWindows = 20;
 
 }  // namespace plimsoll

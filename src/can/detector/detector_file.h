@@ -9,7 +9,7 @@
 
 namespace plimsoll {
 
-/// A score above which a window is called an attack, and the share of benign windows it was chosen for.
+/// A score above which a window is called an attack, and the share of benign windows for which it was chosen.
 struct AlarmThreshold {
   double target_rate = 0;
   float level = 0;
@@ -24,14 +24,14 @@ struct DetectorFile {
   int64_t ids = 0;                   ///< Rows of its embedding.
   std::vector<std::string> without;  ///< Features that are hidden from it.
   bool unknown_ids_apart =
-      false;  ///< Whether unknown IDs are evidence of their own (can/profile/unknown_ids.h).
-  std::optional<Fusion> fusion;            ///< If absent, its log-odds are the score.
+      false;  ///< Whether unknown IDs count as separate evidence (can/profile/unknown_ids.h).
+  std::optional<Fusion> fusion;            ///< If absent, the log-odds are the score.
   std::vector<AlarmThreshold> thresholds;  ///< Thresholds for its scores.
 
   /// Errors: InputError that names the file and what is missing or wrong in it.
   explicit DetectorFile(const std::filesystem::path& path);
 
-  /// Whether the model cannot tell which ID a node is.
+  /// Whether the model gets no input that identifies a node's ID.
   bool hides_identity() const;
   /// The threshold for this false-alarm rate; 0 selects the lowest rate. Errors: UsageError that lists the
   /// rates stored.

@@ -19,7 +19,7 @@ struct Focus {
   };
   std::vector<Share> nodes;  ///< Greatest first. The shares of all nodes sum to 1.
   std::vector<Share> edges;  ///< Greatest first, without shares of 0; the mean over layers of the shares that
-                             ///< went through the edge.
+                             ///< passed through the edge.
 };
 
 /// The focus of the graph that the network scored last, which must be `graph`; at most `max` nodes and edges.

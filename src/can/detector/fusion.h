@@ -14,15 +14,16 @@
 
 namespace plimsoll {
 
-/// One of the numbers that a fused score is made of: the greater, the more a window looks like an attack.
+/// One of the numbers combined into a fused score: the greater it is, the more a window looks like an attack.
 struct FusedPart {
   std::string name;
-  /// A value that exceeds the edge by less than this raises no alarm, however little benign windows spread.
+  /// A value that exceeds the edge by less than this raises no alarm, however narrow the spread of benign
+  /// windows is.
   float min_scale;
 };
 
-/// All parts: the profile statistics (can/score/profile_statistics.h) in their order, then "gat", log-odds,
-/// and "vgae", the error of a reconstruction. Values of at most 0 are benign in all of them.
+/// All parts: the profile statistics (can/score/profile_statistics.h) in their order, then "gat" (log-odds)
+/// and "vgae" (reconstruction error). Values of at most 0 are benign in all of them.
 inline constexpr size_t kFusedParts = kStatistics + 2;
 const std::array<FusedPart, kFusedParts>& fused_parts();
 
@@ -31,7 +32,7 @@ struct FusedRows {
   Vector<float, Tag::columns> values;
 
   static constexpr size_t kGat = kStatistics;  ///< The column of "gat" in a row.
-  static int64_t bytes(int64_t windows);       ///< Bytes that `windows` rows take.
+  static int64_t bytes(int64_t windows);       ///< Bytes of `windows` rows.
 
   int64_t size() const;
   std::span<const float> row(int64_t window) const;
@@ -51,39 +52,40 @@ struct FusedRows {
 class Fusion {
  public:
   /// The parts that detect frames that come too soon. `by_id` uses `extra`, with a profile of the vehicle
-  /// itself: each ID has a level of its own, and an added frame is one event; the classifier, which was
-  /// trained on other vehicles, ranks windows and raises no alarm alone. `supported` uses `early` and
-  /// `early_share` where the classifier finds a window odd as well, with a profile learned from several
-  /// vehicles and drives.
+  /// itself: each ID has its own level, and an added frame is one event; the classifier, which was trained on
+  /// other vehicles, ranks windows but raises no alarm alone. `supported`, with a profile learned from
+  /// several vehicles and drives, uses `early` and `early_share` where the classifier also finds a window
+  /// suspicious.
   enum class Timing : uint8_t { supported, by_id };
   /// The edge is the value that this share of benign windows exceeds; the unit is the distance from their
-  /// median to it.
+  /// median to the edge.
   static constexpr double kBeyondEdge = 0.01;
 
   /// A false-alarm rate, and the score that this share of benign windows exceeds, at least 1 on the scale of
-  /// parts. Parts that have levels of their own are excluded.
+  /// parts. Parts with their own levels are excluded.
   struct Line {
     double target_rate;
-    double realised_rate;  ///< Share of the benign windows, by all parts.
+    double realised_rate;  ///< Share of the benign windows above the level, with all parts.
     float level;           ///< The level as a score.
   };
 
-  /// Learns from benign windows that the profile was not learned from. The line is at the rate of 0.1 %.
-  /// Ignores parts that no window has and those named by `without`. Errors: InputError if there is no window,
-  /// or a part is not a finite number in some of them.
+  /// Learns from benign windows that the profile was not learned from. A score of 1 is the level at the rate
+  /// of 0.1 %. Ignores parts that no window has and those named by `without`. Errors: InputError if there is
+  /// no window, or a part is not a finite number in some of them.
   static Fusion learn(const FusedRows& benign, const std::vector<std::string>& without = {},
                       Timing timing = Timing::supported);
 
   /// Whether statistics use a profile of the vehicle itself (Timing::by_id).
   bool is_by_id() const;
-  /// The score; NaN if a part that counts is NaN, or if no part counts, so that it cannot pass for benign.
+  /// The score; NaN if a part that counts is NaN, or if no part counts, so that the window cannot pass for
+  /// benign.
   float score(std::span<const float> parts) const;
-  /// The score of each part alone, by its place; NaN for parts that are ignored.
+  /// The score of each part alone, indexed as fused_parts(); NaN for parts that are ignored.
   std::array<float, kFusedParts> scores_by_part(std::span<const float> parts) const;
   /// The lines at 1 % and at 0.1 %.
   const std::vector<Line>& lines() const { return lines_; }
 
-  /// The fusion as tensors of a model file, "fusion.edge" and so on (docs/formats/safetensors.md).
+  /// The fusion as tensors of a model file: "fusion.edge" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
   /// Reads such tensors; nothing if there is no "fusion.edge". Errors: InputError that names a tensor that is
   /// missing, misshapen or holds impossible values.
@@ -101,7 +103,7 @@ class Fusion {
       std::numeric_limits<double>::quiet_NaN();  // The edge of the classifier, which may be negative.
   bool gat_ranks_ = false;  // Whether the classifier ranks windows and raises no alarm alone.
   std::vector<Line> lines_;
-  double scale_ = 1;  // Excess at a score of 1.
+  double scale_ = 1;  // The excess that gives a score of 1.
 };
 
 }  // namespace plimsoll

@@ -10,8 +10,8 @@
 
 namespace plimsoll {
 
-/// A trained GATWithJK for one graph at a time, without torch: the same scores up to rounding. Keeps its
-/// scratch memory, entered in the ledger, from graph to graph. Not thread-safe.
+/// A trained GATWithJK that scores one graph at a time without torch. Scores equal those of torch up to
+/// rounding. Keeps its scratch memory, entered in the ledger, from graph to graph. Not thread-safe.
 class GatNetwork {
  public:
   /// Errors: InputError that names the file and what is missing, misshapen or unknown; BudgetExceeded.
@@ -22,8 +22,8 @@ class GatNetwork {
   /// index that the embedding does not have; BudgetExceeded.
   float score(const GraphBlock& graph);
 
-  /// The attention of the graph that was scored last: for a layer [E + N, heads], each edge, 0 for
-  /// self-loops, then each node's own self-loop.
+  /// The attention of the graph that was scored last: [E + N, heads] for a layer. The edges come first, with
+  /// 0 for self-loops, then each node's own self-loop.
   std::span<const float> attention(int64_t layer) const;
   const GatOptions& config() const { return config_; }
 

@@ -12,8 +12,8 @@ inline size_t size(int64_t numbers) {
   return static_cast<size_t>(numbers);
 }
 
-/// The values of a tensor of a model, finite F32 of this shape. Errors: InputError that names file and
-/// tensor, its dtype and shape, and what was expected.
+/// The values of a model's tensor, which must be finite F32 of this shape. Errors: InputError that names file
+/// and tensor, its dtype and shape, and what was expected.
 std::span<const float> values_of(const SafetensorsView& file, const std::string& name,
                                  const std::vector<int64_t>& shape);
 

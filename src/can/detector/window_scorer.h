@@ -13,7 +13,8 @@ namespace plimsoll {
 /// Not thread-safe.
 class WindowScorer {
  public:
-  /// `tables` are those of the graphs. Errors: InputError if the model reads other graphs; BudgetExceeded.
+  /// `tables` are those of the graphs. Errors: InputError if the model needs graphs with other features;
+  /// BudgetExceeded.
   WindowScorer(const DetectorFile& model, const GraphSetTables& tables);
 
   /// The log-odds of an attack. Removes from the graph the columns that are hidden from the model.
