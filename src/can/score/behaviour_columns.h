@@ -6,7 +6,7 @@
 
 namespace plimsoll::behaviour {
 
-/// The places of behaviour features in a row (docs/behaviour-features.md).
+/// The columns of behaviour features in a node's row (docs/behaviour-features.md).
 enum NodeColumn : size_t {
   kIdIndex,
   kKnown,
@@ -52,7 +52,7 @@ enum NodeColumn : size_t {
   kNodeColumns
 };
 
-/// The places of behaviour features in the row of an edge.
+/// The columns of behaviour features in an edge's row.
 enum EdgeColumn : size_t {
   kEdgeCountShare,
   kSourceShare,

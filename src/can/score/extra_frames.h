@@ -18,10 +18,10 @@ class ExtraFrames {
   static constexpr int64_t kLookAhead = 100;
 
   /// The maximum by which frames of the window come too soon, in margins: above 1 the window has an extra
-  /// frame; 0 if none comes too soon. Windows come in ascending order and with the same profile; a window
-  /// that starts earlier makes its recording be read again. `frames` holds all frames since the window
-  /// before, and kLookAhead frames after this one if the recording has them; it no longer holds the first
-  /// `dropped` frames of the recording. With `benign_only`, frames labelled 1 are ignored.
+  /// frame; 0 if none comes too soon. Pass windows in ascending order and with the same profile; after a
+  /// window that starts earlier than the previous one, the recording is read again. `frames` holds all frames
+  /// since the previous window, and kLookAhead frames after this one if the recording has them; it no longer
+  /// holds the first `dropped` frames of the recording. With `benign_only`, frames labelled 1 are ignored.
   float worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,
               bool benign_only = false, int64_t dropped = 0);
   /// Number of frames after a window that worst() looks at, if the recording has them.

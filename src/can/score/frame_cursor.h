@@ -13,7 +13,7 @@ class FrameCursor {
   /// Calls read(frame, ID's index in the vocabulary, index in `frames`) for all frames up to the end of the
   /// window that have not been read. Skips frames whose ID is not in the vocabulary and, with `benign_only`,
   /// frames labelled 1. Calls begin() first if the window belongs to another recording or starts earlier than
-  /// the window before. `frames` holds all frames since the window before; it no longer holds the first
+  /// the previous one. `frames` holds all frames since the previous window; it no longer holds the first
   /// `dropped` frames of the recording.
   template <typename Begin, typename Read>
   void advance(const FrameSpans& frames, const FrameWindow& window, const Vocabulary& vocabulary,

@@ -8,14 +8,15 @@
 
 namespace plimsoll {
 
-/// Statistics that come from the frames of windows, not from their graphs. Each part keeps its state between
-/// windows, which come in ascending order and with one profile per recording. Not thread-safe.
+/// Computes the statistics of windows that come from their frames, not from their graphs. Each part keeps its
+/// state between windows, so windows must be passed in ascending order and with one profile per recording.
+/// Not thread-safe.
 struct FrameScorers {
   SignalSteps steps = {};
   ExtraFrames extra = {};
   LoneSignals lone = {};
   StateChanges states = {};
-  bool benign_only = false;  ///< Ignore frames labelled 1; set for windows that set levels.
+  bool benign_only = false;  ///< Ignore frames labelled 1; set for windows from which levels are learned.
 
   /// Prepares for another recording.
   void reset() {

@@ -7,23 +7,23 @@
 
 namespace plimsoll {
 
-/// Evaluates what each ID's signals do that they never did before, in doublings, since its last frame. When
-/// many IDs do so at once, the car is the cause; therefore the maximum of any other ID heard in the kLookBack
-/// frames before a window is subtracted from the maximum of the window.
+/// Evaluates by how many doublings each ID's signals, as of its last frame, go beyond anything that they did
+/// before. If many IDs do so at once, the car is the cause; therefore an ID's value is reduced by the maximum
+/// of all other IDs heard in the window or in the kLookBack frames before it.
 class LoneIds {
  public:
   static int64_t bytes(int64_t ids) { return ids * static_cast<int64_t>(sizeof(IdDeviation)); }
   /// Forgets everything and prepares for IDs 0 .. ids-1.
   void begin(int32_t ids) { all_.assign(static_cast<size_t>(ids), {}); }
-  /// Records a frame of an ID. `any` is what counts against other IDs, `evaluated` is what is evaluated, at
-  /// most `any`.
+  /// Records a frame of an ID. `any` is the value that is subtracted from those of other IDs; `evaluated` is
+  /// the value that is evaluated, at most `any`.
   void put(int32_t id, int64_t frame, float any, float evaluated) {
     all_[static_cast<size_t>(id)] = {frame, any, evaluated};
   }
-  /// The maximum over IDs that have a frame at or after `first_frame`; 0 if no ID exceeds another.
+  /// The maximum over IDs that have a frame at or after `first_frame`; 0 if no ID exceeds all others.
   float worst(int64_t first_frame) const {
-    // The two greatest values are enough: for the greatest the other is the second, for all others the
-    // greatest.
+    // The two greatest values are enough: the second is subtracted from the greatest, the greatest from all
+    // others.
     const IdDeviation* max = nullptr;
     const IdDeviation* second = nullptr;
     for (const IdDeviation& id : all_) {

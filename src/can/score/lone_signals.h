@@ -7,25 +7,25 @@
 
 namespace plimsoll {
 
-/// Finds signals that do for some time what they never did, while signals of other IDs do not: a value that
-/// someone overwrites with a constant, or with other values than the car would send. Frames of a recording
-/// are read once, from its first to its last. Not thread-safe.
+/// Finds signals that behave for some time as they never did before, while signals of other IDs do not:
+/// someone overwrites their values with a constant, or with values that the car would not send. Frames of a
+/// recording are read once, from its first to its last. Not thread-safe.
 class LoneSignals {
  public:
   /// Shorter signals are states and are not evaluated.
   static constexpr int kMinBits = 4;
   /// Signals that held a value for more benign frames than this may do so at any time.
   static constexpr int32_t kLongestHold = 24;
-  /// Held values within this share of the range from the minimum or maximum benign value are not evaluated: a
-  /// pedal that is not pressed, a car that does not move.
+  /// Held values within this share of the range from the minimum or maximum benign value are not evaluated:
+  /// for example, a pedal is not pressed or the car does not move.
   static constexpr double kMargin = 0.1;
-  /// The last kLast surprises must be great too, so that the finding ends with the attack.
+  /// The last kLast surprises must be large, too, so that the finding ends with the attack.
   static constexpr int kLast = 2;
 
   /// Values of the worst ID of a window minus those of the worst other ID, in doublings.
   struct Worst {
-    float held = 0;      ///< By how much longer than ever a value is held, at the window's end.
-    float restless = 0;  ///< By how much the mean surprise is greater than ever.
+    float held = 0;      ///< By how much longer than ever before a value has been held, at the window's end.
+    float restless = 0;  ///< By how much the mean surprise is greater than ever before.
   };
   /// The order of windows and the parameters are as for ExtraFrames::worst().
   Worst worst(const FrameSpans& frames, const FrameWindow& window, const BehaviourProfile& profile,

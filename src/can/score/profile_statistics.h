@@ -19,14 +19,14 @@ enum class Statistic : uint8_t {
   silence,      ///< Maximum doublings by which an ID is silent for too long.
   load,         ///< Frames per second, as doublings above one frame in 10 s.
   still,  ///< Maximum doublings by which a payload that normally changes has been constant for too long.
-  transitions,  ///< Share of steps between known IDs that benign traffic does not take.
-  steps,        ///< Maximum doublings by which a signal steps further than ever (can/score/signal_steps.h).
-  extra,        ///< Margins by which a frame comes too soon to be its sender's (can/score/extra_frames.h).
-  checksum,     ///< Number of frames whose payload has a wrong checksum (can/profile/checksum_model.h).
-  apart,        ///< Doublings by which two signals that belong together differ (can/profile/signal_pairs.h).
-  held,         ///< Doublings by which a single signal holds a value too long (can/score/lone_signals.h).
-  restless,     ///< Doublings by which a single signal departs from predictions for some time
-                ///< (can/score/lone_signals.h).
+  transitions,  ///< Share of transitions between known IDs that do not occur in benign traffic.
+  steps,  ///< Maximum doublings by which a signal steps further than ever before (can/score/signal_steps.h).
+  extra,  ///< Margins by which a frame comes too soon to be its sender's (can/score/extra_frames.h).
+  checksum,  ///< Number of frames whose payload has a wrong checksum (can/profile/checksum_model.h).
+  apart,     ///< Doublings by which two signals that belong together differ (can/profile/signal_pairs.h).
+  held,      ///< Doublings by which a single signal holds a value too long (can/score/lone_signals.h).
+  restless,  ///< Doublings by which a single signal departs from predictions for some time
+             ///< (can/score/lone_signals.h).
 };
 inline constexpr size_t kStatistics = 14;
 const std::array<std::string, kStatistics>& statistic_names();
@@ -47,9 +47,9 @@ struct FrameStatistics {
 };
 
 /// The statistics of a window, from its behaviour graph with all columns and from its frames. All are 0 for a
-/// window of another vehicle than the profile's (can/profile/unknown_ids.h). With `own_profile`, which is
-/// calibrated on the vehicle itself, there is no other vehicle: unknown IDs belong to an attacker, however
-/// many there are.
+/// window of a vehicle other than the profile's (can/profile/unknown_ids.h). If `own_profile` is set, the
+/// profile was calibrated on the vehicle itself, and unknown IDs belong to an attacker, however many there
+/// are.
 ProfileStatistics profile_statistics(const GraphBlock& block, int64_t graph, const FrameStatistics& by_frames,
                                      bool own_profile);
 

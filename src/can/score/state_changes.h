@@ -9,9 +9,9 @@
 namespace plimsoll {
 
 /// Distinguishes an ID that the car has turned off from one that someone suppresses. When a car changes its
-/// state, for example when it is switched off, bits that never changed do so in the payloads of many IDs at
-/// once. An ID whose last frame falls into such a moment is not considered missing until it is heard again.
-/// Frames of a recording are read once, from its first to its last. Not thread-safe.
+/// state, for example when it is switched off, bits that never changed before change in the payloads of many
+/// IDs at once. An ID whose last frame falls into such a moment is not considered missing until it is heard
+/// again. Frames of a recording are read once, from its first to its last. Not thread-safe.
 class StateChanges {
  public:
   /// Minimum number of IDs, other than the silent one, that change bits for the first time.
@@ -19,8 +19,8 @@ class StateChanges {
   /// Length of the moment after an ID's last frame, unless the ID's longest gap is longer.
   static constexpr int64_t kMoment = 250'000'000;  ///< Nanoseconds.
 
-  /// The statistic `silence` of a window without the IDs that were turned off; nothing if there are none. The
-  /// order of windows and the parameters are as for ExtraFrames::worst().
+  /// The statistic `silence` of a window without the IDs that were turned off; none if no ID was turned off.
+  /// The order of windows and the parameters are as for ExtraFrames::worst().
   std::optional<float> silence(const FrameSpans& frames, const FrameWindow& window,
                                const BehaviourProfile& profile, bool benign_only = false,
                                int64_t dropped = 0);
@@ -32,7 +32,7 @@ class StateChanges {
  private:
   // What is known about an ID.
   struct Seen {
-    uint64_t fixed = 0;    // Bits that never changed, the first byte lowest.
+    uint64_t fixed = 0;    // Bits that never changed; the first byte is the lowest.
     uint64_t payload = 0;  // Payload of its last frame.
     int64_t last_at = -1;
     int64_t last_ns = 0;
