@@ -15,8 +15,8 @@ namespace plimsoll {
 struct FrameWindow;
 
 /// The arrival curve of one ID in benign traffic: the minimum time that one gap, two gaps and eight gaps in a
-/// row take (Le Boudec and Thiran, "Network Calculus", 2001, section 1.2). Frames that arrive sooner by more
-/// than a margin are too many.
+/// row take (Le Boudec and Thiran, "Network Calculus", 2001, section 1.2). If frames arrive sooner by more
+/// than a margin, there are too many.
 struct Arrival {
   /// A bound of the curve. Nothing in the traffic it was learned from exceeds it.
   struct Bound {
@@ -30,10 +30,10 @@ struct Arrival {
   Bound one;
   Bound two;
   Bound eight;         ///< Set only if the ID has neither of the other bounds.
-  bool still = false;  ///< The payload rarely changes, so a frame may come early because it did.
+  bool still = false;  ///< The payload rarely changes, and a frame may come early because it did.
 };
 
-/// Counts of one ID from which its curve is computed. Counts of several drives add up.
+/// Counts of one ID from which its curve is computed. The counts of several drives can be added.
 struct ArrivalCounts {
   static constexpr int kParts = 8;
 
@@ -43,11 +43,10 @@ struct ArrivalCounts {
     int64_t count = 0;
     std::array<int64_t, kParts> min{kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever};
 
-    /// Adds the spans of another drive: keeps the smallest minima of both. Errors: InputError if the counts
-    /// do not fit.
+    /// Adds the spans of another drive and keeps the smallest minima of both. Errors: InputError if the
+    /// counts do not fit.
     void add(const Spans& other);
-    /// The minimum span. The margin is at least the distance from the second smallest minimum to it, because
-    /// the next record may be lower by as much.
+    /// The minimum span, with a margin of at least `margin` (see ArrivalModel::kParts).
     Arrival::Bound bound(double margin) const;
   };
 
@@ -81,14 +80,16 @@ class ArrivalModel {
   /// An ID with fewer spans has no bound for them.
   static constexpr int64_t kMinSpans = 24;
   /// Number of parts of the traffic, each with its minimum span. The margin is at least the distance from the
-  /// second smallest of these minima to the smallest: the next record may be lower by as much.
+  /// second smallest of these minima to the smallest: the next minimum may be lower by as much.
   static constexpr int64_t kParts = ArrivalCounts::kParts;
-  /// Default margin in doublings. An added frame halves two gaps, and one of the two gaps that it makes.
+  /// Default margin in doublings. An added frame halves the span of two gaps, and at least one of the two
+  /// gaps next to it is at most half as long as usual.
   static constexpr double kMargin = 0.6;
   /// Minimum margin: that of an ID whose period is within kMinMargin / kRegular doublings of its minimum gap.
   static constexpr double kMinMargin = 0.3;
   static constexpr double kRegular = 10;
-  /// Margin for an irregular ID, whose eight gaps may take any time: a burst is sixteen times as fast.
+  /// Margin for an irregular ID, whose eight gaps vary in length: only a burst that is sixteen times as fast
+  /// exceeds it.
   static constexpr double kBurstMargin = 4;
   /// An ID whose payload changes in a smaller share of its frames is `still`.
   static constexpr double kStillShare = 0.1;

@@ -44,17 +44,17 @@ class BehaviourProfile {
   /// Maximum number of IDs for which transitions are learned: their table grows with the square.
   static constexpr int32_t kMaxIds = 4096;
 
-  /// Minimum population deviations, so that values that never varied can be compared.
+  /// Minimum (population) standard deviations, so that values that never varied can be compared.
   static constexpr double kMinGapDeviation = 0.005;  ///< In units of scaled_log(): about 8 % of a gap.
   static constexpr double kMinByteDeviation = 0.01;
 
   /// With fewer frames, nothing is considered impossible for an ID.
   static constexpr int64_t kMinSamplesToExpect = 24;
-  /// IDs with a longer mean period send on events, so they are not expected at any time.
+  /// IDs with a longer mean period are sent on events, so they are not expected at any time.
   static constexpr double kLongestPeriod = 3e8;  ///< Nanoseconds.
   /// Share of an ID's benign time spans that may lie beyond its minimum and its maximum.
   static constexpr double kBeyond = 0.001;
-  /// Two gaps are expected to last a minimum time if it is more than this share of two mean gaps.
+  /// The minimum time of two gaps is an expectation only if it is more than this share of two mean gaps.
   static constexpr double kMinRegularity = 0.4;
   /// Silence is expected to end if the longest gap is at most this many mean gaps.
   static constexpr double kMaxIrregularity = 2;
@@ -80,18 +80,18 @@ class BehaviourProfile {
     uint64_t fixed_bits = 0;                            ///< Bits of the first eight bytes that never changed.
     uint64_t fixed_value = 0;                           ///< Values of fixed_bits.
     std::array<uint8_t, kPayloadBytes> max_change{};    ///< Maximum change of a byte from frame to frame.
-    std::array<uint8_t, kPayloadBytes> counter_mask{};  ///< Bits of a byte that count; 0 if it is no counter.
+    std::array<uint8_t, kPayloadBytes> counter_mask{};  ///< Bits that count; 0 if the byte is not a counter.
     std::array<uint8_t, kPayloadBytes> counter_step{};  ///< Step of each counter.
-    /// Maximum frames in a row with one payload; 0 if it may stand still for longer.
+    /// Maximum frames in a row with one payload; 0 if the payload is not expected to change.
     int32_t longest_still = 0;
     bool has_expectations = false;  ///< Whether the payload fields above are set.
   };
 
   explicit BehaviourProfile(Vocabulary vocabulary);
 
-  /// Learns from the frames labelled 0 of the recordings that `from` takes. Recordings with the content of an
-  /// earlier one are left out, and frames that are not labelled 0 are ignored. IDs are those of `vocabulary`.
-  /// Errors: InputError if there is no such frame.
+  /// Learns from the frames labelled 0 of the recordings that `from` selects. Recordings with the content of
+  /// an earlier one are left out, and frames that are not labelled 0 are ignored. IDs are those of
+  /// `vocabulary`. Errors: InputError if there is no such frame.
   static BehaviourProfile learn(const FramesView& frames, Vocabulary vocabulary, const LearnFrom& from = {});
 
   /// Learns the profile of a calibrated vehicle from these frames, in ascending order, and builds the
@@ -105,13 +105,13 @@ class BehaviourProfile {
   /// not fit.
   static BehaviourProfile merged(std::span<const LearnedDrive> drives, ProfileSums& sums);
 
-  /// Marks the IDs of devices that joined as known; nothing else is known of them. They are not part of
+  /// Marks the IDs of added devices as known; nothing else is known about them. They are not part of
   /// vocabulary() and tensors().
   void adopt(std::span<const uint32_t> can_ids);
 
-  /// The profile as tensors of a model file, "profile.ids" and so on (docs/formats/safetensors.md).
+  /// The profile as tensors of a model file: "profile.ids" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
-  /// Reads the result of tensors() and the names of channels by number. None if there is no "profile.ids".
+  /// Reads the result of tensors(); `channels` holds the names by number. None if there is no "profile.ids".
   /// Errors: InputError that names a tensor that is missing, has a wrong shape or holds impossible values.
   static std::optional<BehaviourProfile> from_tensors(const NamedTensors& tensors,
                                                       std::vector<std::string> channels = {});
@@ -128,7 +128,7 @@ class BehaviourProfile {
   const SignalPairs& pairs() const { return pairs_; }
   const ChecksumModel& checksums() const { return checksums_; }
   const ArrivalModel& arrivals() const { return arrivals_; }
-  /// How long the bus is silent. Not learned in files of earlier versions.
+  /// How long the bus is silent. Files of earlier versions lack it; it is then not learned.
   const BusSilence& silence() const { return silence_; }
   /// Indices of the IDs whose silence is expected to end.
   std::span<const int32_t> expected() const { return expected_; }

@@ -35,7 +35,8 @@ class BenignId {
   /// Adds the counts of the same ID in another drive. Neither drive continues the other. Errors: InputError
   /// if a sum does not fit.
   void add(const BenignId& other);
-  /// Bits of the first eight bytes that changed, and the values of the others, both as payload_bits().
+  /// Bits of the first eight bytes that changed, and the values of the other bits, in the order of
+  /// payload_bits().
   uint64_t changed_bits() const { return __builtin_bswap64(ones_ ^ always_); }
   uint64_t held_bits() const { return __builtin_bswap64(always_); }
   int64_t payloads() const { return payloads_; }

@@ -12,12 +12,12 @@ namespace plimsoll {
 
 struct FrameWindow;
 
-/// How long a bus has no frame in benign traffic, and how it goes to sleep. A pause longer than kLongestAwake
-/// is a sleep: controllers stop one after the other before it, so few IDs are heard until the end. If someone
-/// cuts off the bus, all IDs are heard until the end.
+/// How long a bus carries no frame in benign traffic, and how it goes to sleep. A pause longer than
+/// kLongestAwake is a sleep: controllers stop one after the other before it, so few IDs are heard until it
+/// starts. If someone cuts off the bus, all IDs are heard until the pause starts.
 struct BusSilence {
   static constexpr int64_t kLongestAwake = 1'000'000'000;  ///< Nanoseconds.
-  /// IDs heard in this time before a pause count as heard until the end.
+  /// IDs heard in this time before a pause count as heard until it starts.
   static constexpr int64_t kBefore = 1'000'000'000;  ///< Nanoseconds.
   /// Shorter pauses are jitter of the recording device.
   static constexpr int64_t kMin = 1'000'000;  ///< Nanoseconds.
@@ -29,7 +29,7 @@ struct BusSilence {
   /// Learns from all frames of these runs. A run does not continue the one before.
   static BusSilence learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                           const Vocabulary& vocabulary);
-  /// Extends this result by that of other traffic.
+  /// Extends this result by the result of other traffic.
   void add(const BusSilence& other);
 
   /// The result as tensor "profile.silence" (docs/formats/safetensors.md).

@@ -25,7 +25,7 @@ class ChecksumModel {
     find_places(ids);
   }
 
-  /// Learns from the frames of these runs that are not labelled 1. Takes at most 4 MiB in addition to the
+  /// Learns from the frames of these runs that are not labelled 1. Needs at most 4 MiB in addition to the
   /// model, however many IDs and frames there are.
   static ChecksumModel learn(const FrameSpans& frames, std::span<const FrameWindow> runs,
                              const Vocabulary& vocabulary);

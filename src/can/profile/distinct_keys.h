@@ -10,7 +10,7 @@
 namespace plimsoll {
 
 /// The set of distinct messages among many. Charged to the ledger, because an attacker may send as many
-/// messages as an ID has values. Not thread-safe.
+/// distinct messages as there are IDs. Not thread-safe.
 class DistinctKeys {
  public:
   /// Adds a message. Errors: BudgetExceeded.

@@ -4,8 +4,8 @@
 
 namespace plimsoll {
 
-/// The sums and extremes from which the profile of a calibrated vehicle was learned. Those of several drives
-/// add up to those of all. A model file stores them next to the profile, for `plimsoll calibrate --merge`.
+/// The sums and extremes from which the profile of a calibrated vehicle was learned. The sums of several
+/// drives can be added. A model file stores them next to the profile, for `plimsoll calibrate --merge`.
 struct ProfileSums {
   int64_t recordings = 0;  ///< Recordings with times and benign frames.
   Vector<BenignId, Tag::columns> ids = {};

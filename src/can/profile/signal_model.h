@@ -47,8 +47,8 @@ struct Signal {
   double surprise(uint64_t before_last, uint64_t last, uint64_t now) const;
 };
 
-/// Sums over pairs of consecutive steps, from which a regression line from step to step follows. Those of
-/// several drives add up.
+/// Sums over pairs of consecutive steps, from which a regression line from step to step follows. The sums of
+/// several drives can be added.
 struct SignalLine {
   static constexpr size_t kNumbers = 6;
 

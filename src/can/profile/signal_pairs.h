@@ -15,8 +15,8 @@ namespace plimsoll {
 struct FrameWindow;
 
 /// Two signals of one payload that measure the same thing, such as the speeds of two wheels. They have
-/// equally many bits and are never far apart. Values are a ring, as those of Signal, and a signal extends up
-/// to the first bit of its byte: bits there that never changed are 0 or part of the number.
+/// equally many bits and are never far apart. Values are a ring, as in Signal, and a signal extends up to the
+/// first bit of its byte: bits there that never changed are 0 or part of the number.
 struct SignalPair {
   int32_t id = 0;     ///< Index of its CAN ID.
   uint8_t first = 0;  ///< First bit of the first signal in the payload.
@@ -39,9 +39,9 @@ class SignalPairs {
   static constexpr int32_t kMinRange = 64;
   /// Maximum spread of the differences, as a share of the smaller range.
   static constexpr double kMaxSpread = 0.25;
-  /// Minimum share of steps up, and of steps down. Other signals accumulate and may start anew.
+  /// Minimum share of steps up, and of steps down. Other signals accumulate and may start again from zero.
   static constexpr double kMinTurns = 0.1;
-  static constexpr int64_t kMinFrames = 100;  ///< Minimum frames.
+  static constexpr int64_t kMinFrames = 100;  ///< Minimum frames of an ID that has pairs.
 
   SignalPairs() = default;
   /// `pairs` are sorted by ID; IDs are in [0, ids).

@@ -13,8 +13,8 @@
 
 namespace plimsoll {
 
-/// Messages by index: CAN IDs, or CAN IDs of channels. A message outside the vocabulary has the index size().
-/// Immutable, so any number of threads may look up.
+/// Messages by index: CAN IDs, or pairs of a CAN ID and a channel. A message outside the vocabulary has the
+/// index size(). Immutable, so any number of threads may look up.
 class Vocabulary {
  public:
   explicit Vocabulary(MessageIds ids);
