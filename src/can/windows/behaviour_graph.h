@@ -29,7 +29,7 @@ class BehaviourGraph {
   /// `frames` is the whole set; it must outlive the object.
   explicit BehaviourGraph(const FrameSpans& frames) : frames_(frames) {}
 
-  /// Appends the window's graph to the block, all but its index.
+  /// Appends the window's graph to the block, except its index.
   void append(const FrameWindow& window, const BehaviourProfile& profile, GraphBlock& block);
   /// The message of each node of the graph that append() made last, known or not.
   MessageKeys node_ids() const;
@@ -74,9 +74,9 @@ class BehaviourGraph {
     int32_t unfixed = 0;     // Frames in which a bit changed that never changed before.
     int32_t jumps = 0;       // Pairs in which a byte changed more than ever.
     int32_t broken = 0;      // Pairs in which a counter did not count.
-    int64_t silence = 0;     // From its last frame to the window's end.
+    int64_t silence = 0;     // Nanoseconds from its last frame to the window's end.
     int32_t still = 0;       // Number of consecutive frames with one payload, up to the last.
-    bool all_still = false;  // Since before the window's first frame.
+    bool all_still = false;  // The payload has not changed since before the window's first frame.
   };
   // An expected ID that is absent from the window and has been silent for too long at its end.
   struct Overdue {

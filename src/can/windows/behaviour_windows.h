@@ -5,7 +5,7 @@
 
 namespace plimsoll {
 
-/// Window graphs that keep every frame and describe IDs by what they do (docs/behaviour-features.md). A
+/// Window graphs that keep every frame and describe IDs by their behaviour (docs/behaviour-features.md). A
 /// window consists of consecutive frames of one recording: a fixed number, with a shorter last window if the
 /// frames are not a multiple, or all frames of a time span, possibly none. Nodes are the distinct raw IDs,
 /// edges the distinct pairs of IDs that follow each other within the window; overdue IDs are nodes too. With

@@ -10,7 +10,7 @@
 namespace plimsoll {
 
 /// The first windows of a recording that hold no frame labelled 1, ascending. The vehicle is calibrated on
-/// them. At most `max`, and at most a third of all windows of the recording.
+/// them. There are at most `max`, and at most a third of all windows of the recording.
 Vector<int64_t, Tag::columns> calibration_windows(const WindowSource& windows, const GraphRange& recording,
                                                   int64_t max);
 
@@ -23,7 +23,7 @@ std::span<const int64_t> learned_in_fold(std::span<const int64_t> windows, Calib
 Vector<int64_t, Tag::columns> with_gaps(std::span<const int64_t> calibration,
                                         std::span<const GraphRange> recordings, int64_t gap);
 
-/// Has at most as many runs as there are windows.
+/// Runs of consecutive frames, at most one per window.
 using FrameRuns = Vector<FrameWindow, Tag::columns>;
 
 /// The frames of these windows of a recording, ascending, in runs without a gap.

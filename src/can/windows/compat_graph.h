@@ -48,7 +48,7 @@ class CompatGraph {
   /// `vocabulary` must outlive the object.
   explicit CompatGraph(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
 
-  /// Appends the window's graph to the block, all but its index.
+  /// Appends the window's graph to the block, except its index.
   void append(const FrameSpans& frames, const CompatRows& window, GraphBlock& block);
 
  private:

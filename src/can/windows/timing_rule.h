@@ -13,8 +13,8 @@
 namespace plimsoll {
 
 /// The rule that looks only at timing (docs/rules.md): a frame is suspect if it comes sooner after the last
-/// one of its ID than in benign traffic; a window is suspect if an ID occurs more often in it. Immutable once
-/// learned: any number of threads may read.
+/// one of its ID than in benign traffic; a window is suspect if an ID occurs more often in it than in benign
+/// windows. Immutable once learned: any number of threads may read.
 class TimingRule {
  public:
   /// The share of an ID's benign gaps below its minimum gap.
@@ -31,12 +31,12 @@ class TimingRule {
 
   /// For each window the maximum over its known IDs of log(minimum gap / gap) over their frames and of
   /// log(count / maximum count in a benign window). Scores above 0 are outside of what was learned. Labels
-  /// are not read; a recording is read once, from its begin.
+  /// are not read; a recording is read once, from its start.
   Vector<float, Tag::columns> scores(const FramesView& frames, const WindowSource& windows) const;
 
-  /// The rule as tensors of a model file, "timing.ids" and so on (docs/formats/safetensors.md).
+  /// The rule as tensors of a model file: "timing.ids" and so on (docs/formats/safetensors.md).
   NamedTensors tensors() const;
-  /// Reads the rule from such tensors and the names of channels by number; nothing if there is no
+  /// Reads the rule from such tensors; `channels` holds the names by number. None if there is no
   /// "timing.ids". Errors: InputError that names a tensor that is missing or misshapen.
   static std::optional<TimingRule> from_tensors(const NamedTensors& tensors,
                                                 std::vector<std::string> channels = {});

@@ -30,13 +30,14 @@ struct StreamedWindow {
 /// however long the stream is. Not thread-safe.
 class WindowStream {
  public:
-  /// A frame whose time is further back than this starts another recording, and so does a longer silence than
-  /// kMaxPause: the clock was set, or the bus slept, and no frame says anything about the ones before.
+  /// A frame whose time is further back than kMaxBack starts another recording, and so does a silence longer
+  /// than kMaxPause: the clock was set, or the bus slept, so later frames cannot be compared with earlier
+  /// ones.
   static constexpr int64_t kMaxBack = int64_t{10} * 1'000'000'000;   ///< Nanoseconds.
   static constexpr int64_t kMaxPause = int64_t{60} * 1'000'000'000;  ///< Nanoseconds; for windows by frames.
   /// For windows by time, another recording starts after a silence of more than kMaxSilence strides, or after
-  /// kMaxFrames frames within a window's length. Otherwise one damaged time would make an endless number of
-  /// windows, and a clock that stands still a window without end.
+  /// kMaxFrames frames within a window's length. Otherwise one damaged time would cause an endless number of
+  /// windows, and a clock that stands still would cause an endless window.
   static constexpr int64_t kMaxSilence = 1000;
   static constexpr int64_t kMaxFrames = int64_t{1} << 18;
 
@@ -74,7 +75,7 @@ class WindowStream {
     return scorers_.score(spans_, window, *profile_, dropped_);
   }
   FrameSpans frames() const { return held_.merged_spans().part(window_first_ - dropped_, window_frames_); }
-  /// The frames that no window returned by next() contained yet, and those that the next window shares with
+  /// The frames that are not yet in a window returned by next(), and those that the next window shares with
   /// the last one.
   FrameSpans pending() const;
   /// Features and vocabulary, without splits and recordings.

@@ -20,10 +20,10 @@ namespace plimsoll {
 /// other half can be evaluated with it.
 enum class CalibrationFold : uint8_t { all, first_half, second_half };
 
-/// Whether each recording is compared with benign traffic of its own (docs/detection.md#calibration).
+/// Whether each recording is compared with its own benign traffic (docs/detection.md#calibration).
 struct Calibration {
-  int64_t windows = 0;  ///< Maximum number of windows at the begin of a recording; 0: all are compared with
-                        ///< what was learned from the training splits.
+  int64_t windows = 0;  ///< Maximum number of windows at the start of a recording; 0: every recording is
+                        ///< compared with what was learned from the training splits.
   CalibrationFold fold = CalibrationFold::all;
   /// Number of windows between the halves that belong to neither, so that the halves share no frames.
   int64_t gap = 0;
@@ -49,20 +49,20 @@ GraphSetTables feature_tables(WindowFeatures features);
 /// and time.
 class WindowSource : public BlockSource {
  public:
-  /// What the windows were compared with, as tensors of a model file.
+  /// The vocabulary or profile that windows are compared with, as tensors of a model file.
   virtual NamedTensors learned() const { return {}; }
   /// The graphs that calibrated profiles are learned from, ascending.
   virtual std::span<const int64_t> calibration() const { return {}; }
   /// The consecutive frames that a window looks at.
   virtual FrameSpans frames(int64_t graph) const = 0;
-  /// Statistics of the frames of these windows, ascending; 0 if the profile that the windows are compared
-  /// with has no levels for them. `scorers` continues from the windows before.
+  /// Statistics of the frames of these windows, which are in ascending order; 0 if the profile that the
+  /// windows are compared with has no levels for them. `scorers` continues from the previous windows.
   virtual std::vector<FrameStatistics> frame_statistics(std::span<const int64_t> graphs,
                                                         FrameScorers& /*scorers*/) const {
     return std::vector<FrameStatistics>(graphs.size());
   }
-  /// Number of frames after a window of this recording that are looked at, if the recording has them. The
-  /// result for the window waits for these.
+  /// Number of frames after a window of this recording that are also looked at, if the recording has them.
+  /// The window's result waits for these frames.
   virtual int64_t look_ahead(const Recording& /*recording*/) const { return 0; }
   /// Maximum bytes that one FrameScorers keeps.
   virtual int64_t scorer_bytes() const { return 0; }
@@ -71,7 +71,7 @@ class WindowSource : public BlockSource {
   virtual MessageKeys node_ids(int64_t graph) const = 0;
 };
 
-/// What a trained model knows of the data it was trained on.
+/// What a trained model knows about the data it was trained on.
 struct TrainedContext {
   MessageIds vocabulary = {};
   std::optional<BehaviourProfile> profile =
@@ -83,7 +83,7 @@ struct TrainedContext {
 /// vocabulary and the benign profile of the frames labelled 0. The set must outlive the source. Errors:
 /// UsageError (unknown features, window below 2, stride below 1, compat by time or of merged channels),
 /// InputError (no vocabulary or profile can be learned, channels merged in the set and not in `known` or vice
-/// versa, or as BehaviourWindows says).
+/// versa, or as for BehaviourWindows).
 std::unique_ptr<WindowSource> open_windows(const FramesView& frames, const WindowOptions& options,
                                            TrainedContext known = {});
 

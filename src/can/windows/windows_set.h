@@ -10,7 +10,7 @@
 
 namespace plimsoll {
 
-/// Makes a `graph_set` of the windows of frames: what `plimsoll windows` does.
+/// Options of make_windows_set(), which makes a `graph_set` of the windows of frames (`plimsoll windows`).
 struct WindowsSetOptions {
   std::filesystem::path frames = {};
   std::filesystem::path out = {};
@@ -19,13 +19,13 @@ struct WindowsSetOptions {
   Shard shard = {};  ///< The graphs to write.
   int threads = 1;
 
-  /// Parses window and stride as they are written ("100", "50ms"); an empty stride is 100 frames, or the
+  /// Parses the lengths of window and stride, such as "100" or "50ms"; an empty stride is 100 frames, or the
   /// window if that is a time. Errors: UsageError (not understood, or one in frames and the other in time).
   void set_lengths(const std::string& window, const std::string& stride);
 };
 
 struct WindowsSetResult {
-  bool already_there = false;  ///< The output already held the same: nothing was done.
+  bool already_there = false;  ///< The output was up to date, so nothing was done.
   int64_t graphs = 0;
 };
 
