@@ -16,7 +16,8 @@ namespace plimsoll {
 /// Shows what a trained detector's attention points at, window by window, without torch. Not thread-safe.
 class AttendedWindows {
  public:
-  /// `windows` must outlive the object. Errors: InputError if the model reads other windows; BudgetExceeded.
+  /// `windows` must outlive the object. Errors: InputError if the model needs windows with other features;
+  /// BudgetExceeded.
   AttendedWindows(const std::filesystem::path& model, const WindowSource& windows);
 
   /// Makes the graph of a window and scores it. Errors: BudgetExceeded.
@@ -32,7 +33,8 @@ class AttendedWindows {
   const std::vector<std::string>& channels() const { return vocabulary_.ids().channels; }
   const WindowSource& windows() const { return windows_; }
 
-  /// Maximum bytes entered in the ledger, except for graphs of unusual size; `written`: with write_attention.
+  /// Maximum bytes entered in the ledger, except for graphs of unusual size. `written` includes those of
+  /// write_attention().
   static int64_t bytes(const std::filesystem::path& model, bool written);
 
  private:
@@ -48,8 +50,8 @@ class AttendedWindows {
 
 /// Writes the attention of all windows on the lists as a data set of kind `attention`
 /// (docs/formats/attention.md); replaces an existing one. `detector` provides name and seed. `progress` gets
-/// the number of windows written and the total; it may throw to end the work. Errors: Failure (the output is
-/// something else, disk), BudgetExceeded.
+/// the number of windows written and the total; it may throw to end the work. Errors: Failure (the output
+/// holds something else, disk), BudgetExceeded.
 void write_attention(const std::filesystem::path& out, AttendedWindows& attended,
                      std::span<const EvaluatedList> lists, const DetectorScores& detector, const Json& data,
                      const std::function<void(int64_t, int64_t)>& progress);

@@ -9,8 +9,8 @@
 
 namespace plimsoll {
 
-/// How long attacks went on before a window was flagged. The result for a window is known with its last
-/// frame, or with the last frame that the detector looks ahead at. The delay of a recording is counted from
+/// How long attacks went on before a window was flagged. The result for a window is known after its last
+/// frame, or after the last frame that the detector looks ahead at. The delay of a recording is counted from
 /// its first attack frame within its evaluated windows to the result of the first flagged window that ends
 /// there or later.
 struct DetectionDelay {
@@ -24,7 +24,7 @@ struct DetectionDelay {
   /// the detector looks ahead.
   void add(const WindowTimes& times, size_t recording, std::span<const int64_t> windows,
            const std::function<bool(int64_t)>& is_flagged, bool looks_ahead);
-  /// Means over the recordings; undefined if none was detected, or none of them has times.
+  /// Means over the detected recordings, or over the timed ones; undefined if there are none.
   std::optional<double> frames() const;
   std::optional<double> milliseconds() const;
 };

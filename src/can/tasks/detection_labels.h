@@ -18,7 +18,7 @@ GraphList benign_of(std::span<const int64_t> graphs, std::span<const GraphShape>
 /// Errors: InputError unless one of these validation graphs is benign.
 void require_benign(std::span<const int64_t> validation, std::span<const GraphShape> shapes);
 
-/// Checks that a classifier of attacks can be trained and get thresholds. Errors: InputError unless all
+/// Checks that a classifier of attacks can be trained and its thresholds set. Errors: InputError unless all
 /// labels are 0 or 1, the training graphs are of both kinds, and a validation graph is benign.
 void require_both_kinds(const TrainingSplit& split, std::span<const GraphShape> shapes);
 

@@ -22,11 +22,11 @@ struct DetectorFacts {
   std::vector<std::string> trained_on = {};  ///< The result of content_of for each training recording.
   std::vector<std::string> without = {};     ///< Features that are hidden from it.
   std::string data = {};  ///< How its windows are made: JSON {"features", "window", "stride"}.
-  /// Whether unknown IDs are evidence of their own (can/tasks/unknown_ids_apart.h): true for a GAT trained
+  /// Whether unknown IDs count as separate evidence (can/tasks/unknown_ids_apart.h): true for a GAT trained
   /// with ID dropout.
   bool unknown_ids_apart = false;
-  /// What benign traffic does: the tensors "profile.*" and "timing.*" of can/profile and can/windows; may be
-  /// null.
+  /// The model of benign traffic: the tensors "profile.*" and "timing.*" of can/profile and can/windows; may
+  /// be null.
   std::shared_ptr<const NamedTensors> benign = {};
 };
 
@@ -45,7 +45,7 @@ struct Detector {
 /// (docs/formats/safetensors.md).
 void save_detector(const std::filesystem::path& path, const Detector& detector);
 
-/// Errors: InputError naming the file and the tensor or key that is missing or of another shape.
+/// Errors: InputError naming the file and the tensor or key that is missing or has a wrong shape.
 Detector load_detector(const std::filesystem::path& path);
 
 /// The model of a detector whose parameters and buffers are views of its mapped file: it can predict, and

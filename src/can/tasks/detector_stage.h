@@ -28,7 +28,7 @@ struct DetectorStage {
   DetectorStage(const DetectorStage&) = delete;
   DetectorStage& operator=(const DetectorStage&) = delete;
 
-  /// Trains, takes thresholds from the benign validation graphs of `source` and writes model.safetensors to
+  /// Trains, sets thresholds from the benign validation graphs of `source` and writes model.safetensors to
   /// the folder of the run. Call it once. Errors: those of fit(), set_thresholds() and save_detector().
   StageResult train(const BlockSource& source);
 

@@ -11,7 +11,7 @@
 
 namespace plimsoll {
 
-/// Common to the tasks that train detectors of attacks: labelled windows of frames, and how they are split.
+/// The common part of the tasks that train detectors of attacks: labelled windows of frames, and their split.
 class DetectorTraining : public Training {
  public:
   /// Errors: those of Task::open().
@@ -49,8 +49,7 @@ class DetectorTask : public Task {
 /// The vocabulary and profile with which a trained detector's windows are made.
 TrainedContext known_of(const DetectorFacts& facts);
 
-/// The windows of a detector's data and how they are split. Errors: UsageError if the recipe's split is not
-/// by time or recording.
+/// The split of a detector's windows. Errors: UsageError if the recipe's split is not by time or recording.
 TrainingSplit detection_split(const Recipe& recipe, const WindowData& data);
 
 }  // namespace plimsoll

@@ -23,7 +23,7 @@ struct DistillOptions {
   std::filesystem::path teacher;  ///< A detector that replaces a trained teacher; empty: none.
 };
 
-/// Stages that others ask for by name.
+/// Names of the stages that other files refer to.
 inline constexpr const char* kGatTeacher = "teacher";
 inline constexpr const char* kStudentGat = "student_gat";
 
@@ -32,18 +32,19 @@ inline constexpr const char* kStudentGat = "student_gat";
 /// - autoencoder: the teacher's VGAE, on benign windows.
 /// - difficulty: a column for all benign training windows.
 /// - teacher_encodings: a column of the autoencoder's outputs for the benign training and validation windows.
-/// - teacher: the GAT, by curriculum.
+/// - teacher: the GAT, trained by curriculum.
 /// - teacher_logits: a column of the teacher's outputs for all training and validation windows.
 /// - student_vgae, student_gat: distilled from these.
 /// - student_gat_alone: the same GAT from labels alone.
 ///
-/// A given `teacher` that is a GAT replaces the stage teacher, one that is an autoencoder the stage
+/// A given `teacher` replaces a stage: a GAT replaces the stage teacher, an autoencoder the stage
 /// autoencoder.
 ///
-/// The choice of a curriculum is not known when stages are planned: the plan is an upper bound of the
-/// teacher's need. With RunOptions::resume each stage continues where it was, and existing columns are kept.
-/// The objects that `options` points to must outlive the stages. Errors: InputError for windows that cannot
-/// train all stages, and for a `teacher` of other features or IDs.
+/// The graphs that a curriculum chooses are not known when stages are planned, so the plan is an upper bound
+/// of the memory that the teacher needs. With RunOptions::resume each stage continues where it was, and
+/// existing columns are kept. The objects that `options` points to must outlive the stages. Errors:
+/// InputError for windows on which not all stages can be trained, and for a `teacher` with other features or
+/// IDs.
 std::vector<Stage> distillation_stages(DistillOptions options);
 
 }  // namespace plimsoll

@@ -9,7 +9,7 @@ namespace plimsoll {
 EvaluationResult evaluate_detector(const RunEvaluation& options);
 
 /// The smallest budget with which evaluate_detector() works, in bytes; nothing is evaluated. Errors: also
-/// BudgetExceeded, if the cap of the ledger is not enough to find out.
+/// BudgetExceeded, if the ledger's cap is too low to find out.
 int64_t budget_to_judge(const RunEvaluation& options);
 
 }  // namespace plimsoll

@@ -24,7 +24,7 @@ struct DetectorScores {
   std::vector<Threshold> thresholds;   ///< Each is evaluated; there is at least one.
   Vector<float, Tag::columns> scores;  ///< One for each graph of the source; NaN if not requested.
   bool rule = false;                   ///< A rule that is not trained.
-  /// Whether scores depend on frames after the window, as in WindowTimes::look_ahead.
+  /// Whether scores depend on WindowTimes::look_ahead frames after the window.
   bool looks_ahead = false;
 };
 
@@ -81,7 +81,7 @@ struct DetectorCurves {
   std::string name;
   int64_t seed = 0;
   bool rule = false;
-  std::vector<CurvePoint> roc;  ///< For an axis that begins at kMinRate.
+  std::vector<CurvePoint> roc;  ///< Points for an axis that starts at kMinRate.
   std::vector<CurvePoint> precision_recall;
   ScoreHistogram histogram;
   std::vector<Threshold> thresholds;
@@ -103,12 +103,12 @@ struct Evaluation {
 };
 
 /// Evaluates detectors on lists of graphs: overall, by attack and by recording. Scores are given, not
-/// computed. Errors: InputError for a NaN score, as of a model whose training diverged.
+/// computed. Errors: InputError for a NaN score, such as that of a model whose training diverged.
 Evaluation evaluate(const EvaluatedData& data, std::span<const EvaluatedList> lists,
                     std::span<const DetectorScores> detectors);
 
-/// Bytes that the ledger needs free for evaluate() and for computing scores, in addition to the columns of
-/// scores. `longest` is the length of the longest list.
+/// Bytes that must be free in the ledger for evaluate() and for computing scores, in addition to the columns
+/// of scores. `longest` is the length of the longest list.
 int64_t judging_bytes(int64_t longest);
 
 /// Computes the scores of all graphs on the lists, without thresholds. `score` returns the scores of some

@@ -23,15 +23,15 @@ struct CalibrationFolds {
   EvaluatedList by_second;
 };
 
-/// A model's scores of the evaluated windows, and of calibration windows by the profile of the other half;
-/// both by graph, NaN if not requested.
+/// A model's scores of the evaluated windows, and those of calibration windows with the profile of the other
+/// half; both are indexed by graph, NaN if not requested.
 struct ModelScores {
   std::string part;  ///< Part of a fused score: "gat" or "vgae".
   std::span<const float> evaluated;
   std::span<const float> calibration = {};
 };
 
-/// Computes profile statistics of windows, and fuses them with models.
+/// Computes profile statistics of windows, and fuses them with the scores of models.
 class FusedScores {
  public:
   /// `folds` is null if nothing is calibrated. Both must outlive the object.
@@ -40,11 +40,11 @@ class FusedScores {
   /// Bytes that an object enters in the ledger; `longest` is the length of the longest list to evaluate.
   static int64_t bytes(const WindowSource& windows, int64_t longest, bool calibrated);
 
-  /// Fuses the scores of each recording by levels of its own calibration windows. `without` names parts to
-  /// ignore. Errors: InputError that names a recording with fewer than two of these windows.
+  /// Fuses the scores of each recording with levels learned from its own calibration windows. `without` names
+  /// parts to ignore. Errors: InputError that names a recording with fewer than two calibration windows.
   DetectorScores calibrated(std::string name, int64_t seed, std::span<const ModelScores> models,
                             const std::vector<std::string>& without) const;
-  /// Fuses the scores of all recordings by the levels of a trained detector.
+  /// Fuses the scores of all recordings with the levels of a trained detector.
   DetectorScores trained(std::string name, int64_t seed, std::span<const ModelScores> models,
                          const Fusion& fusion) const;
 
@@ -64,8 +64,8 @@ class FusedScores {
   Statistics calibration_;
 };
 
-/// Reads the statistics of the windows of an ascending list, in its order, those of frames by `scorers`.
-/// `take` gets the place in the list. `own_profile` is defined at profile_statistics().
+/// Reads the statistics of the windows of an ascending list, in its order; `scorers` computes those of
+/// frames. `take` gets a window's place in the list. `own_profile` is defined at profile_statistics().
 void read_statistics(const WindowSource& windows, std::span<const int64_t> graphs, bool own_profile,
                      const std::function<void(int64_t place, const ProfileStatistics&)>& take,
                      FrameScorers scorers = {});

@@ -27,7 +27,7 @@ struct GatStageOptions {
 /// The memory that train_gat() would need and get; nothing is written. Errors: as train_gat().
 MemoryPlan plan_gat(const GatStageOptions& options);
 
-/// Trains a GATWithJK as a detector of attacks, takes its thresholds from benign validation windows, and
+/// Trains a GATWithJK as a detector of attacks, sets its thresholds from benign validation windows, and
 /// writes it to model.safetensors. Errors: as fit() and require_both_kinds().
 StageResult train_gat(const GatStageOptions& options);
 

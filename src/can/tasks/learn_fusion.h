@@ -8,9 +8,9 @@
 namespace plimsoll {
 
 /// Adds the levels of the fused score to the file of a trained GAT. They are learned from benign validation
-/// windows, compared with the profile of all training recordings, as they are and as if they were of another
-/// vehicle. `data` is the training data, not calibrated. Does nothing for other features than behaviour.
-/// Errors: InputError, BudgetTooSmall.
+/// windows, compared with the profile of all training recordings, once as they are and once as if they were
+/// of another vehicle. `data` is the training data, not calibrated. Does nothing for other features than
+/// behaviour. Errors: InputError, BudgetTooSmall.
 void learn_fusion(const std::filesystem::path& model, const WindowData& data, const Recipe& recipe,
                   const RunOptions& run);
 

@@ -7,9 +7,9 @@
 
 namespace plimsoll {
 
-/// Zeros, f32, that use addresses but no memory: each page is the system's shared zero page. Read-only. Used
-/// for a model that is planned before there are weights to map. Errors: Failure if the system has no
-/// addresses.
+/// An f32 tensor of zeros that uses addresses but no memory: each page is the system's shared zero page.
+/// Read-only. Used for a model that is planned before there are weights to map. Errors: Failure if address
+/// space runs out.
 at::Tensor mapped_zeros(const std::vector<int64_t>& shape);
 
 }  // namespace plimsoll

@@ -25,9 +25,9 @@ class Published {
   const std::string& source() const { return source_; }
   /// Remarks on the metrics: the field `notes`, or nothing.
   const std::string& notes() const { return notes_; }
-  /// The models on a split of this name, whatever folders precede it.
+  /// The models on a split of this name, whatever folders precede the name.
   std::vector<Model> models(const std::string& split) const;
-  /// The number of windows of the metrics on that split: its field `graphs`.
+  /// The number of windows on which the split's metrics were measured: its field `graphs`.
   std::optional<int64_t> graphs(const std::string& split) const;
   /// The contents of the file.
   const Json& content() const { return content_; }

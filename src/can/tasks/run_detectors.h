@@ -9,8 +9,8 @@ namespace plimsoll {
 
 /// A trained detector of a run.
 struct RunDetector {
-  std::string name;  ///< One of gat, and for a distillation gat_student, vgae_student, gat_alone,
-                     ///< gat_teacher, vgae_teacher.
+  std::string name;  ///< gat, or for a distillation one of gat_student, vgae_student, gat_alone, gat_teacher,
+                     ///< vgae_teacher.
   int64_t seed = 0;
   std::filesystem::path file;
 };

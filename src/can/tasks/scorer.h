@@ -22,11 +22,12 @@ struct ScorerOptions {
   Exchange* exchange = nullptr;      ///< Connects the ranks that score together; null: there are none.
   bool unknown_vehicle = false;      ///< Score graphs as if all their IDs were unknown.
   TrainingDevice* device = nullptr;  ///< Device that runs blocks; null: the CPU.
-  Rehearsal* rehearsal = nullptr;  ///< Learns which budget scoring needs, and nothing is scored; null: score.
+  Rehearsal* rehearsal =
+      nullptr;  ///< Receives the budget that scoring needs; nothing is scored. Null: score.
 };
 
-/// The objective for scores: the detector's outputs, with unknown IDs as evidence of their own if the
-/// detector wants that, and graphs without known IDs if requested.
+/// The objective for scores: the detector's outputs, with unknown IDs as separate evidence if the detector
+/// needs that, and with all IDs unknown if requested.
 class ScoringObjective {
  public:
   /// Errors: InputError if the detector wants other features than the source has.
@@ -39,19 +40,19 @@ class ScoringObjective {
   std::vector<std::unique_ptr<Objective>> layers_;
 };
 
-/// Scores graphs by a detector, block by block; the greater the score, the more a graph looks like an attack.
-/// The score of a GAT is the log-odds of class 1, that of an autoencoder the error of its reconstruction from
-/// means with the weights of training: squared error of features + 0.1 cross-entropy of IDs + 0.05 binary
+/// Scores graphs with a detector, block by block; the greater the score, the more a graph looks like an
+/// attack. The score of a GAT is the log-odds of class 1, that of an autoencoder the reconstruction error
+/// from means, weighted as in training: squared error of features + 0.1 cross-entropy of IDs + 0.05 binary
 /// cross-entropy of neighbours.
 class Scorer {
  public:
   /// `lists` are the graphs to be scored. The detector and the options' spans must outlive the scorer.
-  /// Errors: BudgetTooSmall; InputError if the detector wants other features than the source has.
+  /// Errors: BudgetTooSmall; InputError if the detector needs features other than the source's.
   Scorer(const Detector& detector, const ScorerOptions& options,
          const std::vector<std::span<const int64_t>>& lists);
 
-  /// Scores in the order of the graphs, which must be one of the lists. All ranks make the same call and get
-  /// all scores.
+  /// The scores in the order of `graphs`, which must be one of the lists. All ranks make the same call and
+  /// get all scores.
   Vector<float, Tag::columns> scores(std::span<const int64_t> graphs);
   const MemoryPlan& plan() const { return engine_.plan(); }
 

@@ -8,9 +8,9 @@
 
 namespace plimsoll {
 
-/// Takes a detector's thresholds from the benign graphs of validation. For a GAT trained with ID dropout it
+/// Sets a detector's thresholds from the benign validation graphs. For a GAT trained with ID dropout it
 /// scores these graphs as they are and as if all their IDs were unknown, and takes the higher level. Errors:
-/// InputError if there is none; BudgetTooSmall.
+/// InputError if no validation graph is benign; BudgetTooSmall.
 void set_thresholds(Detector& detector, const BlockSource& source, std::span<const GraphShape> shapes,
                     const Recipe& recipe, const TrainingSplit& split, const RunOptions& run);
 

@@ -9,15 +9,17 @@
 
 namespace plimsoll {
 
-/// The form in which a student's stage keeps its teacher: a column of its outputs, or its model, which is
-/// evaluated while the student trains. A GAT provides its Classification, an autoencoder its Encodings.
+/// The form in which a student's stage keeps its teacher: a column of the teacher's outputs, or the teacher's
+/// model, which is evaluated while the student is trained. A GAT provides its Classification, an autoencoder
+/// its Encodings.
 class TeacherState {
  public:
   /// For cached outputs.
   explicit TeacherState(CachedTeacher column);
   /// For a live teacher.
   explicit TeacherState(Detector teacher);
-  /// For an offloaded teacher of the student of this split; other parameters are as for OffloadedTeacher.
+  /// For an offloaded teacher of a student that is trained on this split; other parameters are as for
+  /// OffloadedTeacher.
   TeacherState(Detector teacher, std::function<void()> release, std::span<const GraphShape> shapes,
                const TrainingSplit& split, const TrainingSection& training);
   TeacherState(const TeacherState&) = delete;

@@ -22,9 +22,9 @@ struct VgaeStageOptions {
 /// The memory that train_vgae() would need and get; nothing is written. Errors: as train_vgae().
 MemoryPlan plan_vgae(const VgaeStageOptions& options);
 
-/// Trains a GraphAutoencoderNeighborhood on benign graphs, takes its thresholds from those of validation, and
-/// writes it to model.safetensors. Errors: as fit(); InputError for a graph with an attack, or if no graph
-/// trains or validates.
+/// Trains a GraphAutoencoderNeighborhood on benign graphs, sets its thresholds from the benign validation
+/// graphs, and writes it to model.safetensors. Errors: as fit(); InputError for a graph with an attack, or if
+/// there is no training graph or no validation graph.
 StageResult train_vgae(const VgaeStageOptions& options);
 
 /// The untrained model.

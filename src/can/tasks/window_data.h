@@ -25,11 +25,11 @@ class WindowData : public TrainingData {
   const FramesView& frames() const { return *frames_; }
   /// The windows with all their features.
   const WindowSource& windows() const { return *windows_; }
-  /// What benign traffic does, for DetectorFacts::benign: the profile of behaviour windows, and the timing
+  /// The model of benign traffic for DetectorFacts::benign: the profile of behaviour windows, and the timing
   /// rule of the training windows.
   std::shared_ptr<const NamedTensors> benign(const TrainingSplit& split) const;
-  /// Number of windows after a calibration window that are neither evaluated by it nor part of the other
-  /// half: 0 with split.rule 1.
+  /// Number of windows after a calibration window that are neither evaluated with its profile nor part of the
+  /// other half: 0 with split.rule 1.
   int64_t calibration_gap() const { return calibration_gap_; }
 
  private:
