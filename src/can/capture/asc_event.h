@@ -12,7 +12,7 @@ namespace plimsoll {
 struct AscEvent {
   /// The layout of the line: "1 123 Rx d 8 ...", "CANFD 1 Rx 123 ...", "CANXL 1 Rx FBFF ...".
   enum Kind { other, classic, fd, xl, error } kind = other;
-  std::string_view first;   ///< The time, or the first word of another line.
+  std::string_view first;   ///< The time, or the first word of a line without a time.
   std::string_view layout;  ///< The word CANFD or CANXL.
   std::string_view channel;
   std::string_view id;

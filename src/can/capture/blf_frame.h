@@ -31,8 +31,8 @@ bool is_blf_frame(const uint8_t* at);
 /// frame.
 size_t blf_frame_bytes(uint32_t type);
 
-// For the next two functions, `at` points to the bytes after the header of a frame's object, which must have
-// blf_frame_bytes().
+// For the next two functions, `at` points to the bytes after the header of a frame's object; at least
+// blf_frame_bytes() bytes must follow.
 
 /// Whether it is a request to send, which was not on the bus. The frame itself follows.
 bool is_blf_request(uint32_t type, const uint8_t* at);
@@ -41,8 +41,8 @@ bool is_blf_xl(uint32_t type, const uint8_t* at);
 
 using BlfPayload = std::array<uint8_t, 64>;
 
-/// Fills in all of `frame` except its time, from the `held` bytes at `at`. Its payload points there or into
-/// `padded`. Returns the bytes from `at` to the end of the payload.
+/// Fills in all of `frame` except its time, from the `held` bytes at `at`. Its payload points into these
+/// bytes or into `padded`. Returns the bytes from `at` to the end of the payload.
 size_t fill_blf_frame(const BlfObject& object, const uint8_t* at, size_t held, BlfPayload& padded,
                       RawFrame& frame);
 

@@ -37,7 +37,7 @@ class ByteWindow {
     begin_ += bytes;
     position_ += static_cast<int64_t>(bytes);
   }
-  /// Skips any number of bytes. Returns false if the stream ends before.
+  /// Skips any number of bytes. Returns false if the stream ends before that.
   bool pass(uint64_t bytes) {
     while (bytes > 0) {
       if (!have(1)) return false;

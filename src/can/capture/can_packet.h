@@ -16,14 +16,14 @@ inline bool is_can_link(uint32_t link) {
 
 struct CanPacket {
   uint32_t link;
-  const uint8_t* at;  ///< All of its bytes, or the first 88: no payload goes beyond them.
+  const uint8_t* at;  ///< All of its bytes, or the first 88: no payload extends beyond them.
   size_t bytes;
-  bool swapped;  ///< The file has the other byte order than this machine.
+  bool swapped;  ///< The file's byte order differs from this machine's.
 };
 
 /// Fills in all of `frame` except its time and channel. Returns false if the packet has another protocol.
-/// Bytes beyond a frame are counted. Errors: InputError by `taker`, at byte `position`, for a packet that was
-/// not captured whole and for CAN XL.
+/// Bytes beyond a frame are counted. Errors: InputError through `taker`, at byte `position`, for a packet
+/// that was not captured whole and for CAN XL.
 bool read_can_packet(const CanPacket& packet, const FrameTaker& taker, int64_t position, RawFrame& frame,
                      LineNotes& notes);
 

@@ -16,8 +16,8 @@ struct CandumpTimes {
   } kind = absolute;
   std::string warning = {};  ///< Warning for the user; empty if there is none.
 
-  /// Determines the kind by the option, or by the first lines: only -t d and -t z write three digits before
-  /// the point and begin with 0, and only times of -t d run back repeatedly.
+  /// Determines the kind from the option, or from the first lines: only -t d and -t z write three digits
+  /// before the point and start at 0, and only times of -t d run back repeatedly.
   static CandumpTimes detect(const FormatOptions& options, std::string_view first_lines);
 };
 

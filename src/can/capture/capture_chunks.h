@@ -35,8 +35,8 @@ struct CaptureChunk {
   std::string_view text() const { return {buffer.data(), text_bytes}; }
 };
 
-/// Reads captures one after the other in pieces of whole lines of at most 1 MiB, or of 8,192 frames. Not
-/// thread-safe.
+/// Reads captures one after the other in pieces (CaptureChunk): whole lines of at most 1 MiB, or 8,192
+/// frames. Not thread-safe.
 class CapturePieces {
  public:
   CapturePieces(const std::vector<CaptureFile>& captures, const FormatOptions& options);
@@ -88,14 +88,14 @@ void parse_piece(CaptureChunk& piece, bool skip, ParsedChunk& parsed);
 
 /// Throws InputError if the piece has a bad line. `lines` is the number of lines of the capture before it.
 void require_sound(const CaptureFile& capture, int64_t lines, const ParsedChunk& parsed);
-/// Adds `elapsed_ns`, the time of the capture's earlier pieces, to times that are differences, and adds this
-/// piece's time to it. Errors: InputError if the sum exceeds 9000000000 s.
+/// If times are differences, adds `elapsed_ns`, the time of the capture's earlier pieces, to them, and then
+/// adds this piece's time to `elapsed_ns`. Errors: InputError if the sum exceeds 9000000000 s.
 void add_elapsed(const std::string& file, const CaptureChunk& piece, ParsedChunk& parsed,
                  int64_t& elapsed_ns);
 /// Labels all frames 0, for --benign. Errors: InputError if a frame is labelled as an attack.
 void label_benign(const CaptureFile& capture, FrameBatch& frames);
 /// Reads and parses captures on up to `threads` threads, or fewer if the budget does not allow that many
-/// pieces, and passes the results to `take` in the order of the captures. `skip` is that of parse_piece().
+/// pieces, and passes the results to `take` in the order of the captures. `skip` is as for parse_piece().
 /// Errors: those of CapturePieces and `take`.
 void for_each_piece(const std::vector<CaptureFile>& captures, const FormatOptions& options, int threads,
                     bool skip, const std::function<void(const CaptureChunk&, ParsedChunk&)>& take);

@@ -38,7 +38,7 @@ struct LineNotes {
   int64_t empty_payload = 0;    ///< No payload: the length is 0.
   int64_t time_runs_back = 0;   ///< Earlier time than the line before: the file's order is kept.
   int64_t rounded_time = 0;     ///< More than 9 digits after the point: rounded to the nanosecond.
-  int64_t float_id = 0;         ///< ID written as a number with ".0" after it: read without.
+  int64_t float_id = 0;         ///< ID written as a number with ".0" after it: read without the ".0".
   int64_t blank_lines = 0;      ///< Blank lines: skipped.
   int64_t crlf_lines = 0;       ///< Lines ended by CR LF.
   int64_t suffixes = 0;         ///< Words after a candump frame that are not a label: left out.
@@ -71,18 +71,19 @@ struct CaptureFacts {
   bool labelled = true;
 };
 
-/// Value of FormatOptions::payload that leaves the choice to Plimsoll: ingest_can() takes 64 if a frame needs
-/// them, a stream always does.
+/// Value of FormatOptions::payload that leaves the choice to Plimsoll: ingest_can() uses 64 bytes if a frame
+/// needs them, a stream always does.
 inline constexpr int64_t kChosenPayload = 0;
 inline constexpr int64_t kFdPayloadBytes = 64;  ///< Maximum payload bytes of a CAN FD frame.
 
-/// What the times of a capture are: numbers of a unit, times of day, none, or seconds since the line before.
+/// The form of a capture's times: numbers in a unit, times of day, none, or seconds since the line before.
 enum class TimeUnit : uint8_t { seconds, milliseconds, microseconds, time_of_day, none, delta };
 template <>
 inline constexpr auto kWords<TimeUnit> = std::to_array<std::string_view>({"s", "ms", "us", "timeofday",
                                                                           "none", "delta"});
 
-/// Values of FormatOptions::name that are no format: the one that fits, and columns that the user describes.
+/// Values of FormatOptions::name that are not formats: kAnyFormat detects the format, and kTableFormat reads
+/// columns that the user describes.
 inline constexpr std::string_view kAnyFormat = "auto";
 inline constexpr std::string_view kTableFormat = "table";
 /// The format whose lines may lack times and labels.
@@ -97,7 +98,7 @@ struct FormatOptions {
   std::map<std::string, std::string> channel_names = {};
   bool merge_channels = false;  ///< All channels of a capture become one recording.
   bool benign = false;          ///< Every frame is labelled 0. A frame labelled as an attack is an error.
-  /// A capture that is cut off is an error; otherwise it is read up to there.
+  /// A capture that is cut off is an error; otherwise it is read up to the cut.
   bool refuse_truncated = false;
   /// Label texts that mean an attack. If empty, these are 1, true, attack and T.
   std::vector<std::string> attack_labels = {};
@@ -109,7 +110,7 @@ struct FormatOptions {
   std::string quote = {};       ///< One character around fields that hold separators.
   bool decimal_id = false;
   bool decimal_bytes = false;
-  /// Default: seconds, or what the times of candump look like.
+  /// Default: seconds; for candump, the kind is detected from the times.
   std::optional<TimeUnit> time = {};
   bool length_in_bits = false;
 

@@ -7,7 +7,7 @@
 
 namespace plimsoll {
 
-/// Selects the channels of a text to read: all, or the one of --channel. Immutable.
+/// Selects the channels of a text to read: all, or the one given by --channel. Immutable.
 class ChannelChoice {
  public:
   explicit ChannelChoice(const FormatOptions& options) : only_(options.channel) {}

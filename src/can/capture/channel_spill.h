@@ -15,7 +15,7 @@ namespace plimsoll {
 /// disk).
 class ChannelSpill {
  public:
-  /// `beside` is a path on the disk that the frames go to. The file is unlinked there.
+  /// `beside` is a path on the disk that is to hold the frames: an unlinked file is created next to it.
   ChannelSpill(std::filesystem::path beside, int64_t width) : beside_(std::move(beside)) {
     waiting_.width = width;
   }

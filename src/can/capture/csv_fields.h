@@ -16,7 +16,7 @@ inline std::string_view take_field(std::string_view& rest, const char* expected,
   return field;
 }
 
-/// Runs `parse` and makes errors of rows that end too soon point at their end.
+/// Runs `parse`. The error of a row that ends too soon points at the row's end.
 template <typename Parse>
 bool parse_row(std::string_view line, Parse&& parse) {
   try {

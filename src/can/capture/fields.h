@@ -23,8 +23,8 @@ inline constexpr std::array<int64_t, 16> kLengthOfDlc = {0, 1,  2,  3,  4,  5,  
 /// the point are exact. More digits and "9e-06" are rounded to the nanosecond and noted.
 int64_t parse_seconds(std::string_view text, LineNotes& notes);
 /// Parses a number of ms or us ("scale" nanoseconds each), or a time of day since midnight, "14:28:27.493".
-/// After a third colon are milliseconds or, in four digits, tenths of them, as BUSMASTER writes:
-/// "14:28:27:493", "14:28:27:4930".
+/// A third colon is followed by milliseconds or, if there are four digits, tenths of milliseconds, as
+/// BUSMASTER writes them: "14:28:27:493", "14:28:27:4930".
 int64_t parse_scaled_time(std::string_view text, int64_t scale, LineNotes& notes);
 int64_t parse_time_of_day(std::string_view text);
 /// Parses "2018-12-06 09:31:30.572475", read as UTC.
@@ -32,7 +32,7 @@ int64_t parse_date_and_time(std::string_view text);
 /// Parses a number with a point, "1059.9", in ms (unit 1,000,000 ns) or us, exactly to the nanosecond. The
 /// result is not negative.
 int64_t parse_decimal_time(std::string_view text, int64_t unit);
-/// Parses a time that may have a minus sign. `parse` gets the text after it.
+/// Parses a time that may have a minus sign. `parse` gets the text after the sign.
 template <typename Parse>
 int64_t parse_signed(std::string_view text, Parse&& parse) {
   return text.starts_with('-') ? -parse(text.substr(1)) : parse(text);
@@ -69,8 +69,8 @@ LineError too_long(const char* at, int64_t width);
 /// Expected text of errors for a CAN XL frame.
 inline constexpr const char* kNoXl = "CAN or CAN FD; frames of CAN XL are not read";
 
-/// Parses a label, 0 or 1. If `attack_labels` is empty, the texts are 0, 0.0, false, normal, benign, R and 1,
-/// 1.0, true, attack, T in any case.
+/// Parses a label, 0 or 1. If `attack_labels` is empty, the texts 0, 0.0, false, normal, benign and R mean 0,
+/// and 1, 1.0, true, attack and T mean 1, in any case.
 uint8_t parse_label(std::string_view text, const std::vector<std::string>& attack_labels);
 
 }  // namespace plimsoll

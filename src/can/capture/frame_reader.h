@@ -13,7 +13,7 @@
 
 namespace plimsoll {
 
-/// A stream whose first bytes can be looked at before reading. Not thread-safe.
+/// A stream whose first bytes can be inspected before reading. Not thread-safe.
 class PeekedStream : public InputStream {
  public:
   explicit PeekedStream(std::unique_ptr<InputStream> stream) : stream_(std::move(stream)) {
@@ -42,7 +42,7 @@ struct RawFrame {
   uint8_t flags = 0;  ///< Bits kFrame*.
 };
 
-/// Takes the frames of all channels, or of the one of --channel. Not thread-safe.
+/// Takes the frames of all channels, or of the channel given by --channel. Not thread-safe.
 class FrameTaker {
  public:
   FrameTaker(const FormatOptions& options, std::string file) : options_(options), file_(std::move(file)) {}
@@ -67,8 +67,8 @@ class FrameTaker {
       refuse(position, "one more channel", "at most 64; choose one with --channel");
   }
   /// The channel whose frames may be appended to `out` without add(), because the last frame of `out` has the
-  /// same channel. Their times and lengths must be ones that add() accepts. None after a frame that was not
-  /// taken.
+  /// same channel. Their times and lengths must be ones that add() accepts. None if the previous frame was
+  /// not taken.
   std::optional<uint32_t> current_channel(const FrameBatch& out) const {
     if (!any_ || !taken_ || last_ != &out || out.channel.empty()) return std::nullopt;
     return channel_;

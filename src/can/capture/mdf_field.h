@@ -37,7 +37,7 @@ struct MdfField {
   uint32_t bits = 0;
   uint64_t mask = 0;      ///< Mask of its bits.
   uint64_t constant = 0;  ///< The number, if the record does not hold it. The field then has no bits.
-  /// Little-endian, and the record has 8 bytes from `byte` on, so they are read at once.
+  /// The number is little-endian and the record has 8 bytes from `byte` on, so they can be read at once.
   bool whole = false;
   bool by_index = false;   ///< The number is the index of the record in its group, from 0.
   bool converted = false;  ///< The value is a whole number that differs from the stored one.

@@ -40,22 +40,23 @@ class MdfFile {
 
   /// The block at this byte. Errors: also MdfEnd.
   MdfBlock block(uint64_t at) const;
-  /// A block of data, in which the file may end; `is_whole` says whether it does not. None if the file ends
-  /// before the end of the header.
+  /// A block of data, which the end of the file may cut off; `is_whole` receives whether it is complete. None
+  /// if the file ends within the header.
   std::optional<MdfBlock> data_block(uint64_t at, bool& is_whole) const;
   /// The block at this byte, which must be of this kind, such as "##CN".
   MdfBlock block(uint64_t at, std::string_view id) const;
   /// Text of a TX block; empty for 0.
   std::string text(uint64_t at) const;
   [[noreturn]] void refuse(uint64_t at, const std::string& found, const std::string& expected) const;
-  /// The byte at which the zeros begin that end a file that is not finalised; otherwise the end of the file.
+  /// The byte at which the trailing zeros of a file that is not finalised begin; otherwise the end of the
+  /// file.
   uint64_t last_zeros() const { return last_zeros_; }
 
   const MappedFile& mapped() const { return file_; }
   std::span<const uint8_t> bytes() const;
   int64_t start_ns() const { return start_ns_; }
   uint64_t first_data_group() const { return first_data_group_; }
-  /// Steps that the writer did not complete at the end of the file (id_unfin_flags); 0 if it completed all.
+  /// Steps of finalising the file that its writer did not complete (id_unfin_flags); 0 if it completed all.
   uint16_t left_undone() const { return left_undone_; }
   static constexpr uint16_t kLastLength = 4;    ///< The length of the last DT block.
   static constexpr uint16_t kVlsdOffsets = 64;  ///< The offsets of texts of variable length.

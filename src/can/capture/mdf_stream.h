@@ -12,8 +12,8 @@
 namespace plimsoll {
 
 /// The bytes of the records that an MDF data link leads to: one block, or all blocks that lists name,
-/// inflated and transposed back to rows. Memory is 128 KiB and the size of a packed block up to 4 MiB; a
-/// larger transposed block goes through a scratch file. Not thread-safe. Errors: InputError, BudgetExceeded.
+/// inflated and transposed back to rows. Uses 128 KiB plus the size of a packed block up to 4 MiB; a larger
+/// transposed block is stored in a scratch file. Not thread-safe. Errors: InputError, BudgetExceeded.
 class MdfStream {
  public:
   /// `kind` is DT, or SD for texts of variable length. A link of 0 leads to nothing. `last_block` is the
@@ -27,8 +27,8 @@ class MdfStream {
   int64_t given() const { return given_; }
   /// Whether the file ends before the data. Known at the end.
   bool is_cut_off() const { return cut_off_; }
-  /// Bytes of the data before the zeros that end a file that is not finalised. Known once their block is
-  /// reached.
+  /// Number of data bytes before the trailing zeros of a file that is not finalised. Known once their block
+  /// is reached.
   uint64_t zeros_from() const { return zeros_from_; }
 
  private:

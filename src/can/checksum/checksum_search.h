@@ -13,19 +13,20 @@
 namespace plimsoll {
 
 /// Finds the checksum of one ID from its benign payloads, which the caller passes twice: see() learns which
-/// bits change, solve() which equations hold. A result holds for all payloads seen. Takes about 10 KB,
+/// bits change, solve() learns which equations hold. A result holds for all payloads seen. Uses about 10 KB,
 /// whatever the traffic. Not thread-safe.
 class ChecksumSearch {
  public:
   /// Minimum number of check bits that a CRC must predict: the rank of the differences times the bits of the
   /// check. Of the 2^17 CRCs that are tried, one matches by chance with probability 2^-23.
   static constexpr int kCrcBits = 40;
-  /// Minimum number of different payloads whose field was predicted by a sum of everything that changes. The
-  /// second constant is for a sum of three numbers or more that is only a part of it: two numbers and their
-  /// sum may be signals that belong together.
+  /// Minimum number of different payloads whose field was predicted by a sum of all bits that change. The
+  /// second constant is for a sum of three or more numbers that covers only a part of them: two numbers and
+  /// their sum may be signals that belong together.
   static constexpr int64_t kMinPredicted = 24;
   static constexpr int64_t kMinPredictedByPart = 128;
-  /// Minimum number of values that the field takes in them. A field with fewer is a state and not a checksum.
+  /// Minimum number of different values of the field in these payloads. A field with fewer is a state and not
+  /// a checksum.
   static constexpr size_t kMinValues = 12;
 
   void see(uint64_t payload);

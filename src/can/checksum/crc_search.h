@@ -22,7 +22,7 @@ struct Crc {
   std::array<uint8_t, 64> terms{};  ///< Term that each bit of the payload adds to the check; 0 in its field.
 };
 
-/// Finds the check of `bits` bits (4 or 8) at `first_bit`, a multiple of `bits`, that all payloads have.
+/// Finds the check of `bits` bits (4 or 8) at `first_bit`, a multiple of `bits`, that holds for all payloads.
 /// `differences` are exclusive ors of pairs of payloads. Of several checks it returns the one with the
 /// smallest polynomial. Tries 9,216 checks for a byte and 576 for a nibble.
 std::optional<Crc> find_crc(int bits, int first_bit, std::span<const uint64_t> differences);

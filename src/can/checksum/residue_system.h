@@ -15,7 +15,7 @@ namespace plimsoll {
 class ResidueSystem {
  public:
   static constexpr int kMaxUnknowns = 16;
-  /// Numbers of one equation, by unknown. Those after the last unknown are 0.
+  /// The values in one equation, indexed by unknown. Entries after the last unknown are 0.
   using Row = std::array<uint8_t, kMaxUnknowns>;
 
   /// Relation of an equation to those before it.
@@ -23,7 +23,7 @@ class ResidueSystem {
 
   explicit ResidueSystem(int bits) : mask_(static_cast<uint8_t>((1U << bits) - 1)), bits_(bits) {}
 
-  /// Adds an equation. After one that contradicts, all further ones do.
+  /// Adds an equation. After an equation that contradicts, all further equations do.
   Kind add(const Row& values, uint8_t result);
   bool solvable() const { return solvable_; }
   /// The coefficient of an unknown; none if the equations leave it open.

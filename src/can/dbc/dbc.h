@@ -21,7 +21,7 @@ struct DbcRange {
 /// A signal of a DBC: `SG_ NAME m2 : 7|16@0+ (0.01,0) [0|655.35] "km/h" RECEIVER`.
 struct DbcSignal {
   std::string name;
-  /// Bit number: of the least significant bit (Intel) or the most significant bit (Motorola).
+  /// Number of the least significant bit (Intel) or the most significant bit (Motorola).
   int start = 0;
   int length = 0;  ///< Bits, 1 to 64.
   bool intel = true;

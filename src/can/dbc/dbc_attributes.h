@@ -14,7 +14,7 @@ namespace plimsoll {
 /// long names, because a DBC limits short ones to 32 characters. Not thread-safe.
 class DbcAttributes {
  public:
-  /// Reads `BA_DEF_`: the words of an enumeration.
+  /// Reads `BA_DEF_`: the values of an enumeration.
   void define(DbcWords words);
   /// Reads `BA_DEF_DEF_`: the default value.
   void set_default(DbcWords words);
@@ -36,7 +36,7 @@ class DbcAttributes {
 
  private:
   struct Attribute {
-    std::vector<std::string> words = {};  // Words of an enumeration, in lower case.
+    std::vector<std::string> words = {};  // Values of an enumeration, in lower case.
     std::string usual = {};
     std::map<uint32_t, std::string> own = {};  // Values by can_id.
 
@@ -48,7 +48,7 @@ class DbcAttributes {
 
   Attribute cycle_;
   Attribute send_type_;
-  // The words in the order of Vector's numbers, for a DBC that defines the attribute as a number.
+  // The values in the order of Vector's numbers, for a DBC that defines the attribute as a number.
   Attribute frame_format_{.words = {"standardcan", "extendedcan", "", "j1939pg"}};
   Attribute message_name_;
   std::map<std::pair<uint32_t, std::string>, std::string> signal_names_;

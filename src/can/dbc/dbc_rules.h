@@ -15,9 +15,9 @@ namespace plimsoll {
 /// Rules of a DBC that a frame can break (docs/dbc.md).
 enum class DbcRule : uint8_t {
   unknown_message,  ///< The DBC has no such ID.
-  length,           ///< The frame has another number of bytes.
-  early,            ///< The frame comes sooner than half a cycle after the last one.
-  late,             ///< The frame comes later than three cycles after the last one.
+  length,           ///< The frame's length differs from the message's.
+  early,            ///< The frame comes less than half a cycle after the last one.
+  late,             ///< The frame comes more than three cycles after the last one.
   range,            ///< A physical value is outside the range of the signal.
   counter,          ///< A counter did not increase by one.
 };
@@ -40,10 +40,10 @@ struct DbcFinding {
 /// kMaxSenders. Not thread-safe.
 class DbcRules {
  public:
-  /// Maximum number of unknown IDs with a finding. Others only count as broken.
+  /// Maximum number of unknown IDs with a finding. Frames of further IDs are only counted as broken.
   static constexpr size_t kMaxUnknown = 4096;
   /// Maximum number of senders of parameter groups that the DBC does not list. Cycles and counters of further
-  /// ones are not checked.
+  /// senders are not checked.
   static constexpr size_t kMaxSenders = 4096;
 
   /// `dbc` must outlive it.

@@ -16,7 +16,7 @@ struct DbcStatement {
   bool open_text = false;  ///< Its last text has no closing quote, so the statement ends with its first line.
 };
 
-/// Splits a DBC into statements. A statement may be indented, share its line with others or take several
+/// Splits a DBC into statements. A statement may be indented, share its line with others or span several
 /// lines. The text of a comment or an attribute may hold lines that look like statements, and quotes that
 /// should have been escaped. A backslash before the closing quote is part of the text. Not thread-safe.
 class DbcText {

@@ -12,7 +12,7 @@
 
 namespace plimsoll {
 
-/// The kind of data set that holds frames.
+/// The name of the kind of data set that holds frames.
 inline constexpr const char* kFramesKind = "frames";
 
 /// SocketCAN's flag bits of a can_id.

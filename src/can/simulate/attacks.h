@@ -17,7 +17,7 @@ enum class AttackKind : uint8_t {
   spoofing,     ///< After each frame of the target, one more with its ID and a changed payload.
   replay,       ///< Frames last heard before the burst, sent again at their pace, over and over.
   suppression,  ///< The target's frames are left out. Label 1 is set only by AttackPlan::label_silence.
-  masquerade,   ///< Suppression, and instead of each frame one of the attacker with a changed payload.
+  masquerade,   ///< Suppression; the attacker replaces each frame by one with a changed payload.
   injection,    ///< One changed payload of the target, at 1 to 10 times the target's own rate.
   flooding,     ///< One changed payload of the target, every 0.4 to 0.6 ms.
 };
@@ -99,7 +99,7 @@ class AttackedFrames : public FrameSource {
   bool more_ = false;
   int64_t clock_;        // The latest time of the source.
   int64_t previous_ns_;  // Time of the frame given last.
-  bool silent_ = false;  // The target was left out and is not back.
+  bool silent_ = false;  // With label_silence: the target was left out and has not been heard since.
 
   // The target's own frames, for injection and flooding.
   CanFrame target_;  // The target's last frame.

@@ -117,10 +117,10 @@ class VehicleFrames : public FrameSource {
   std::array<uint64_t, 2 * kLeaves> tree_;
 };
 
-/// The bus, which carries one frame at a time. When it falls free, the waiting frame with the lowest ID goes
-/// first, and of one ID the earliest. Times become the start times of frames. A controller keeps one waiting
-/// frame per ID, which a newer one replaces; frames with label 1 come from a separate controller. Not
-/// thread-safe.
+/// The bus, which carries one frame at a time. When it becomes free, the waiting frame with the lowest ID is
+/// sent, or the earliest of several with this ID. Times become the start times of frames. A controller keeps
+/// one waiting frame per ID, which a newer one replaces; frames with label 1 come from a separate controller.
+/// Not thread-safe.
 class Bus : public FrameSource {
  public:
   /// `due` gives frames in the order of their times and must outlive the bus.

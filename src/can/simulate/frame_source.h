@@ -42,7 +42,7 @@ class FrameSource {
   virtual bool next(CanFrame& frame) = 0;
 };
 
-/// Replaces the contents of `batch` by the next frames of a source, at most `max`. There are fewer only at
+/// Replaces the contents of `batch` with the next frames of a source, at most `max`. There are fewer only at
 /// its end.
 inline void read_frames(FrameSource& source, int64_t max, FrameBatch& batch) {
   static_assert(std::endian::native == std::endian::little, "payloads are copied as they lie");
@@ -105,8 +105,8 @@ class RecordedFrames : public FrameSource {
 /// The purpose of a simulation's random numbers: the `layer` of Purpose::simulation. Never renumber.
 enum class Draw : uint32_t { vehicle = 0, start = 1, frame = 2, drive = 3, attack = 4, target = 5 };
 
-/// A sequence of random numbers. Each is a function of seed, use, epoch, item and its place in the sequence.
-/// Not thread-safe.
+/// A sequence of random numbers. Each number is a function of seed, use, epoch, item and its place in the
+/// sequence. Not thread-safe.
 class SimulationDraws {
  public:
   SimulationDraws(uint64_t seed, Draw use, uint32_t epoch, uint32_t item)

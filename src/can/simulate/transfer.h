@@ -33,7 +33,7 @@ class Transfer {
   Transfer(RecordingSink& sink, int64_t expected, const SimulateProgress& progress)
       : sink_(sink), expected_(expected), progress_(progress) {}
 
-  /// Copies a recording of at most `max` frames. The rest of the source is left.
+  /// Copies a recording of at most `max` frames. The rest of the source is not read.
   void recording(FrameSource& source, int64_t max, const Recording& recording);
   const SimulateResult& result() const { return result_; }
 

@@ -27,10 +27,10 @@ struct WrittenFormat {
   bool channels = true;
 };
 
-/// The format with this name. Errors: UsageError that says which tool writes another format.
+/// The format with this name. Errors: UsageError that names a tool for other formats.
 const WrittenFormat& written_format(const std::string& name);
-/// The format whose files end like `path`; null if the ending belongs to no format. Errors: UsageError for a
-/// format that is only read, which names a tool that writes it.
+/// The format whose file name ending `path` has; null if the ending belongs to no format. Errors: UsageError
+/// for a format that is only read, which names a tool that writes it.
 const WrittenFormat* format_of_ending(const std::filesystem::path& path);
 
 /// Frames whose contents a format could not hold.
@@ -50,10 +50,10 @@ struct WriteOptions {
   std::vector<std::string> leave_out = {};  ///< Kinds of frames that may be left out: "remote", "error".
 };
 
-/// Writes the frames of a capture to a file in the order they come, so that `ingest can` reads the same
-/// frames again. Memory is 0.3 MiB for any number of frames. Channels keep their names. Not thread-safe.
-/// Errors: Failure (disk), BudgetExceeded, UsageError (options), InputError (a frame that the format cannot
-/// hold and that may not be left out, a second channel if it records none, a time before 1970).
+/// Writes the frames of a capture to a file in the given order, so that `ingest can` reads the same frames
+/// again. Needs 0.3 MiB for any number of frames. Channels keep their names. Not thread-safe. Errors: Failure
+/// (disk), BudgetExceeded, UsageError (options), InputError (a frame that the format cannot hold and that may
+/// not be left out, a second channel if it records none, a time before 1970).
 class CaptureWriter {
  public:
   /// `file` must outlive the writer. The caller syncs it.

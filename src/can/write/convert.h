@@ -25,7 +25,7 @@ struct ConvertResult {
   std::filesystem::path out;  ///< The file, or the folder of files.
   int64_t recordings = 0;
   int64_t frames = 0;
-  bool labels = false;  ///< A label is after each frame (candump).
+  bool labels = false;  ///< Each frame is followed by its label (candump).
   bool fd = false;      ///< The output is read back with --payload 64.
   bool merged = false;  ///< The output is read back with --merge-channels.
   WriteLosses losses;
@@ -35,7 +35,7 @@ struct ConvertResult {
 /// Converts a `frames` set to a folder of captures with one file SPLIT/NAME.ending per recording, which
 /// `ingest can` reads back to the same columns. `progress` receives the frames done and in total. Errors:
 /// InputError that names the recording if the format cannot represent it (no times, no payload, kinds of
-/// frames that may not be left out, in candump recordings with labels next to recordings without),
+/// frames that may not be left out, for candump, recordings with labels together with recordings without),
 /// UsageError, Failure, BudgetExceeded. On an error the output is unchanged.
 ConvertResult convert_frames(const ConvertOptions& options,
                              const std::function<void(int64_t, int64_t)>& progress);

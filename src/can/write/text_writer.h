@@ -73,7 +73,7 @@ class Pen {
   char* at_;
 };
 
-/// A text capture that is written in blocks of 256 KiB. CaptureWriter checks the frames before. Not
+/// A text capture that is written in blocks of 256 KiB. CaptureWriter checks the frames beforehand. Not
 /// thread-safe. Errors: Failure, BudgetExceeded.
 class TextWriter {
  public:
