@@ -113,7 +113,7 @@ class Asc : public CaptureFormat {
       throw LineError{
           event.rest.data(),
           "timestamps absolute: those of a file with relative ones depend on events that are left "
-          "out; export it again with absolute timestamps"};
+          "out; export the file again with absolute timestamps"};
     notes.unknown_date += has_unknown_date_ && same_word(event.first, "date");
     ++notes.other_lines;
     return false;
@@ -137,7 +137,7 @@ class Asc : public CaptureFormat {
     return is_extended || id > 0x7FF ? id | kCanExtended : id;
   }
 
-  // Reads a DLC in hex. Some tools write values over 9 in decimal, which two digits always are.
+  // Reads a DLC in hex. Some tools write values over 9 in decimal, so two digits are always decimal.
   int64_t dlc_of(std::string_view text) const {
     return parse_byte(text, decimal_ || (text.size() == 2 && text.front() == '1'));
   }

@@ -62,7 +62,7 @@ bool has_name(std::string_view names, std::string_view word) {
   return false;
 }
 
-// The month of a word, from 1; 0 if it is none or the beginning of two months, as "jui".
+// The month of a word, from 1; 0 if it is not a month, or begins two months as "jui" does.
 unsigned month_of(std::string_view word) {
   if (word.size() < 3) return 0;
   unsigned month = 0;
@@ -87,7 +87,7 @@ struct AscDate {
   unsigned month = 0;
   unsigned year = 0;
   std::string time = {};
-  char half = 0;  // 'a' or 'p' of am and pm; 0 if neither.
+  char half = 0;  // The first letter of am or pm; 0 if neither.
 
   void take(std::string_view word) {
     const std::string folded = fold(word);
@@ -99,7 +99,7 @@ struct AscDate {
     } else if (is_digit(word.front())) {
       take_numbers(word);
     } else if (const unsigned named = month_of(folded); named != 0) {
-      month = named;  // The last one counts: "mar" may be a Tuesday before it.
+      month = named;  // The last one counts, because an earlier "mar" may be a Tuesday.
     } else if (!time.empty() && (folded == "a" || folded == "am" || folded == "p" || folded == "pm")) {
       half = folded.front();
     }

@@ -20,13 +20,13 @@ namespace {
 
 constexpr size_t kFileHeader = 144;
 constexpr size_t kContainerHeader = 16;                     // Method and size, after the object header.
-constexpr size_t kWindow = 256 << 10;                       // Bytes seen at once.
+constexpr size_t kWindow = 256 << 10;                       // Bytes held at a time.
 constexpr int64_t kMaxBlfTime = 9'000'000'000'000'000'000;  // A time in the year 2255.
 constexpr int kMaxStrange = 8;                              // Maximum nonzero bytes between objects.
 constexpr int kMaxPadding = 3;   // Maximum bytes between objects that are only padding.
 constexpr size_t kChecksum = 4;  // Bytes at the end of zlib data.
 
-// Nanoseconds since 1970 of a SYSTEMTIME, read as UTC; 0 if it is none.
+// Nanoseconds since 1970 of a SYSTEMTIME, read as UTC; 0 if it is not a valid time.
 int64_t system_time_ns(const uint8_t* at) {
   std::array<uint16_t, 8> parts;  // Year, month, day of the week, day, hour, minute, second, millisecond.
   for (size_t i = 0; i < parts.size(); ++i) parts[i] = load<uint16_t>(at + 2 * i);
@@ -331,10 +331,10 @@ class BlfReader : public FrameReader {
   int64_t start_ns_ = 0;
   int64_t container_at_ = 0;
   uint64_t left_ = 0;      // Bytes left of the container.
-  size_t zeros_ = 0;       // Zero bytes at its end that are not zlib data.
-  size_t unpacked_ = 0;    // Unpacked bytes that it declares; 0 once inflate_whole() was tried.
+  size_t zeros_ = 0;       // Zero bytes at the container's end that are not zlib data.
+  size_t unpacked_ = 0;    // Unpacked bytes that the container declares; 0 once inflate_whole() was tried.
   bool deflated_ = false;  // The container is compressed.
-  bool ended_ = false;     // Its zlib data have ended.
+  bool ended_ = false;     // The container's zlib data have ended.
   int64_t stray_ = 0;      // Skipped bytes that are not in the notes yet.
 };
 

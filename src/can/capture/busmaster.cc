@@ -35,7 +35,7 @@ class Busmaster : public CaptureFormat {
   std::vector<std::string> warnings() const override {
     if (start_) return {};
     return {
-        " no date is found, and times count from 1970; the header has it as ***START DATE AND TIME "
+        " no date is found, and times count from 1970; the header states it as ***START DATE AND TIME "
         "23:9:2015 22:17:28:928***"};
   }
 

@@ -38,7 +38,7 @@ bool read_can_packet(const CanPacket& packet, const FrameTaker& taker, int64_t p
   if (protocol != kCan && protocol != kCanFd && protocol != kCanXl) return false;
   if (packet.bytes < head + kCanHeader)
     taker.refuse(position, fmt::format("a packet of {} bytes", packet.bytes),
-                 fmt::format("{} or more, those of a CAN frame", head + kCanHeader));
+                 fmt::format("{} or more, as in a CAN frame", head + kCanHeader));
   const uint8_t* const at = packet.at + head;
   const size_t bytes = packet.bytes - head;
   const size_t length = at[4];
@@ -48,7 +48,7 @@ bool read_can_packet(const CanPacket& packet, const FrameTaker& taker, int64_t p
   const auto id = load<uint32_t>(at);
   frame.can_id = sound_id(head == 0 || packet.swapped ? __builtin_bswap32(id) : id);
   if (head != 0 && big_endian(packet.at) == kOutgoing) frame.flags |= kFrameSent;
-  // The byte after the length of a classic frame does not hold flags. Newer kernels mark those of CAN FD.
+  // The byte after the length of a classic frame does not hold flags. Newer kernels mark CAN FD frames in it.
   const bool fd = (at[5] & kFrameFd) != 0 || length > kPayloadBytes || protocol == kCanFd;
   if (fd) frame.flags |= static_cast<uint8_t>((at[5] & (kFrameBrs | kFrameEsi)) | kFrameFd);
   const bool is_remote = (frame.can_id & kCanRemote) != 0;

@@ -108,7 +108,7 @@ class Candump : public CaptureFormat {
     return parse_hex_id(text);
   }
 
-  // Parses "123#AABB", "123#R4", "123##1AABB" (CAN FD, a flag digit first), "123#AA.BB" and
+  // Parses "123#AABB", "123#R4", "123##1AABB" (CAN FD; a flag digit comes first), "123#AA.BB" and
   // "123#1122334455667788_E" (the DLC after 8 bytes); refuses CAN XL, "45123#81:00:12345678#AABB".
   static uint32_t compact(std::string_view frame, size_t hash, uint8_t& flags, FrameBatch& out,
                           LineNotes& notes) {

@@ -20,10 +20,10 @@ constexpr size_t kPieceBytes = 1 << 20;
 constexpr size_t kFirstBytes = 64 << 10;  // First bytes that show the format and its header.
 constexpr size_t kPieceFrames = 8192;
 
-// Number of pieces that may be in work at once. The budget limits the speed, not whether it works.
+// Number of pieces that may be processed at once. A small budget makes parsing slower, but it does not fail.
 int threads_for_pieces(int threads) {
-  // A piece and its frames take about 2.5 MiB. The rest is left for a zstd decoder (about 16 MiB for files up
-  // to that size) and the writers.
+  // A piece and its frames need about 2.5 MiB. The rest of the budget is left for a zstd decoder (about 16
+  // MiB for files up to that size) and the writers.
   constexpr int64_t kPieceMemory = 5 * kMiB / 2;
   constexpr int64_t kOther = 18 * kMiB;
   const Ledger& ledger = Ledger::process();
@@ -104,7 +104,7 @@ void CapturePieces::read_lines(CaptureChunk& piece, const std::string& file) {
 
 namespace {
 
-// Handles a line in which the file ends: it is left out.
+// Leaves out a line within which the file ends.
 void cut_line_off(const CaptureChunk& piece, std::string_view line, ParsedChunk& parsed) {
   if (piece.refuse_cut) {
     parsed.error = ParsedChunk::Error{parsed.lines, 1, shown(line), "a whole line", true};
@@ -121,8 +121,8 @@ bool is_cut_line(const CaptureChunk& piece, std::string_view line) {
   return piece.truncation.has_value() || line.ends_with('\0');
 }
 
-// Whether a last line without an end may be the beginning of a frame: it has half a byte, or is an event that
-// begins with a time or a number.
+// Whether a last line without an end may be the beginning of a frame: it ends in half a byte, or is an event
+// that begins with a time or a number.
 bool may_begin_frame(std::string_view line, const LineNotes& before, const LineNotes& after) {
   const std::string_view text = trim(line);
   const bool is_event =
@@ -139,7 +139,7 @@ void clear(ParsedChunk& parsed) {
   parsed.error.reset();
 }
 
-// Handles a bad line. `open` is the line if it has no end, otherwise empty. Returns whether parsing goes on
+// Handles a bad line. `open` is the line if it has no end, otherwise empty. Returns whether parsing continues
 // with the next line.
 bool handle_bad_line(const CaptureChunk& piece, bool skip, std::string_view line, std::string_view open,
                      const LineError& wrong, ParsedChunk& parsed) {
@@ -251,7 +251,7 @@ void for_each_piece(const std::vector<CaptureFile>& captures, const FormatOption
       [&](int64_t, int worker) { return pieces.next(slots[static_cast<size_t>(worker)].piece); },
       [&](int64_t, Turn& turn) {
         auto& [piece, parsed] = slots[static_cast<size_t>(turn.worker())];
-        parsed.frames.channels.clear();  // Channels of this piece only.
+        parsed.frames.channels.clear();  // The channels were those of this piece only.
         parse_piece(piece, skip, parsed);
         turn.wait();
         take(piece, parsed);

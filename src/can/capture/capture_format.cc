@@ -40,11 +40,11 @@ void visit_notes(Notes& notes, Visit&& visit) {
   visit("cut_off_bytes", notes.cut_off_bytes);
 }
 
-// A text format. They are tried in the order of their list.
+// A text format. The formats are tried in the order of their list.
 struct TextCapture {
   const char* name;
   std::unique_ptr<CaptureFormat> (*make)(const FormatOptions& options, std::string_view first_lines);
-  // Recognizes the format. If null, its first frame does.
+  // Recognizes the format by its header. If null, the first frame is tried.
   bool (*has_header)(std::string_view first_lines) = nullptr;
 };
 template <std::unique_ptr<CaptureFormat> (*make)()>
@@ -71,7 +71,7 @@ std::span<const TextCapture> text_formats() {
       {"hcrl-csv", plain<make_hcrl_csv>},
       {"hcrl-text", plain<make_hcrl_text>},
       {"candump", make_candump},
-      // These may have comments before the header, or no header.
+      // The following formats may have comments before the header, or no header.
       {"asc", make_asc},
   };
   return kFormats;
@@ -136,8 +136,8 @@ void require_useful_time(const FormatOptions& options, const CaptureFormat& form
       (format.name() == kCandump && (options.time == TimeUnit::seconds || options.time == TimeUnit::delta));
   if (!is_useful)
     throw UsageError(
-        fmt::format("--time {}: {} is {}, whose lines say what their times are; --time is for "
-                    "tables, and s or delta for candump",
+        fmt::format("--time {}: {} is {}, whose lines define their times; use --time with tables, or s or "
+                    "delta with candump",
                     *options.time, file, format.name()));
 }
 

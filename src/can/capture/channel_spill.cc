@@ -67,7 +67,7 @@ void ChannelSpill::take(const std::function<void(const FrameSpans&)>& piece) {
         const ssize_t got = ::pread(file_->descriptor(), to, bytes, offset);
         if (got < 0 && errno == EINTR) continue;
         if (got <= 0)
-          throw Failure(fmt::format("{}: frames of a channel cannot be read back ({})", file_->path(),
+          throw Failure(fmt::format("{}: cannot read back the frames of a channel ({})", file_->path(),
                                     got < 0 ? std::strerror(errno) : "the file is cut off"));
         to += got;
         offset += got;

@@ -9,7 +9,7 @@ namespace plimsoll {
 namespace {
 
 // Bytes that must follow the beginning of a line: a usual line ends within 48 characters, and fields are
-// loaded up to 16 at a time.
+// loaded up to 16 characters at a time.
 constexpr size_t kReach = 64;
 constexpr size_t kLinesAtOnce = 512;
 
@@ -38,8 +38,8 @@ bool are_digits(uint64_t text) {
   return ((text & kHigh) | (((text + 0x0606060606060606) & kHigh) >> 4)) == 0x3333333333333333;
 }
 
-// The number of eight digits. Multiplications that add two neighbours join digits to pairs, pairs to fours,
-// and fours to eight (D. Lemire, "Quickly parsing eight digits", 2018).
+// The number that eight digits represent. Each multiplication adds neighbours: it joins digits to pairs,
+// pairs to fours, and fours to eight (D. Lemire, "Quickly parsing eight digits", 2018).
 uint64_t decimal8(uint64_t text) {
   text -= 0x3030303030303030;
   text = text * 10 + (text >> 8);
@@ -98,7 +98,8 @@ bool usual_time(const char* at, size_t size, int64_t& time_ns) {
   return are_digits(fraction);
 }
 
-// The line's bytes if it is usual, otherwise 0. Frame `frame` of `out` is written in either case.
+// The length of the line in bytes if it is usual, otherwise 0. Frame `frame` of `out` is written in either
+// case.
 size_t usual_line(const char* line, FrameBatch& out, size_t frame) {
   uint64_t rest = commas(line);
   const auto next_comma = [&] {

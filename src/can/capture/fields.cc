@@ -19,7 +19,7 @@ uint32_t checked_id(uint64_t id, std::string_view text, bool extended) {
   return static_cast<uint32_t>(id) | (extended || id > 0x7FF ? kCanExtended : 0);
 }
 
-// Parses numbers that have more than digits and a point.
+// Parses numbers with other characters than digits and a point.
 int64_t parse_rounded(std::string_view text, double scale, LineNotes& notes) {
   double value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -250,8 +250,9 @@ uint8_t parse_label(std::string_view text, const std::vector<std::string>& attac
     if (equal_ignoring_case(text, normal)) return 0;
   for (const char* attack : {"1.0", "true", "attack", "T"})
     if (equal_ignoring_case(text, attack)) return 1;
-  throw LineError{text.data(),
-                  "a label 0 or 1; `plimsoll ingest can --attack-label` takes the texts that mean an attack"};
+  throw LineError{
+      text.data(),
+      "a label 0 or 1; name the texts that mean an attack with `plimsoll ingest can --attack-label`"};
 }
 
 }  // namespace plimsoll

@@ -63,7 +63,7 @@ namespace {
 // Refuses databases of python-can's SqliteWriter, whose converter requires the ending .db.
 [[noreturn]] void refuse_database(const std::filesystem::path& path) {
   throw InputError(fmt::format(
-      "{}: is a database of SQLite, which is not read; make a log of it with python-can: python -m "
+      "{}: is an SQLite database, which is not supported; convert it to a log with python-can: python -m "
       "can.logconvert drive.db drive.log",
       path.string()));
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kGvretTime = "Time Stamp";
 constexpr const char* kGvretRow = "Time Stamp,ID,Extended,[Dir,]Bus,LEN,bytes";
 
-// The separator of the fields. A spreadsheet may have saved the file with another one.
+// The separator of the fields. A spreadsheet may have saved the file with another separator.
 char separator_of(std::string_view first_line) {
   const size_t found = first_line.find_first_of(",;\t");
   return found == std::string_view::npos ? ',' : first_line[found];

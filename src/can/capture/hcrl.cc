@@ -37,7 +37,7 @@ class HcrlCsv : public CaptureFormat {
     if (length > out.width) throw too_long(dlc.data(), out.width);
     std::array<uint8_t, 64> bytes{};
     for (int64_t i = 0; i < length; ++i) bytes[static_cast<size_t>(i)] = parse_byte(next(), false);
-    // Rows with fewer bytes are shorter. Some tools pad them with empty fields instead.
+    // Rows with fewer bytes have fewer fields. Some tools pad them with empty fields instead.
     std::string_view flag = next();
     while (flag.empty() && rest.data() != nullptr) flag = next();
     if ((flag != "R" && flag != "T") || rest.data() != nullptr)

@@ -22,7 +22,7 @@ Json source_json(const CaptureFile& capture, int64_t bytes, const std::string& h
   return {{"split", capture.split}, {"source", capture.source}, {"bytes", bytes}, {"hash", hash}};
 }
 
-// `all` is that of Shard::to_json().
+// `all` is as for Shard::to_json().
 Json options_json(const IngestOptions& options, const std::string& all) {
   Json json = options.format.to_json();
   json["on_error"] = options.skip_errors ? "skip" : "fail";
@@ -48,7 +48,7 @@ std::string take_shard(const Shard& shard, std::vector<CaptureFile>& captures) {
   return all.hex64();
 }
 
-// The current sources. Reads them whole, so it is called only if an output already exists.
+// The current sources. Reads whole files, so it is called only if an output already exists.
 JsonTable hash_sources(const std::vector<CaptureFile>& captures) {
   JsonTable sources;
   Vector<char, Tag::ingest> buffer(1 << 20);
@@ -283,7 +283,7 @@ void require_utf8_names(const std::vector<CaptureFile>& captures) {
   for (const CaptureFile& capture : captures) try {
       Json({capture.split, capture.source}).dump();
     } catch (const Json::exception&) {
-      throw InputError(capture.path.string() + ": its name is not UTF-8, expected one that is; rename it");
+      throw InputError(capture.path.string() + ": its name is not UTF-8; rename it");
     }
 }
 
@@ -307,7 +307,7 @@ IngestResult ingest_with(const IngestOptions& options, bool may_be_wider, const 
   if (has_pipe && exists) {
     require_replaceable(options.out);
     throw InputError(
-        fmt::format("{}: there already, and a pipe among the sources can be read only once; give "
+        fmt::format("{}: already exists, and a pipe among the sources can be read only once; give "
                     "--force to replace it",
                     options.out.string()));
   }

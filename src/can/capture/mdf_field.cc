@@ -51,7 +51,7 @@ MdfConversion conversion_of(const MdfFile& file, const MdfChannel& channel) {
       need(4);
       conversion.type = MdfConversion::Type::ranges;
       break;
-    default:  // The value itself, or a text for it.
+    default:  // The number itself is the value, or there is a text for it.
       break;
   }
   return conversion;

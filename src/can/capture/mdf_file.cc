@@ -62,7 +62,7 @@ std::optional<MdfBlock> MdfFile::data_block(uint64_t at, bool& is_whole) const {
   const uint64_t kept = std::min(stated, available);
   if (links > (stated - kBlockHeader) / 8)
     refuse(at, fmt::format("a block {} of {} bytes and {} links", id, length, links),
-           "one that has room for its links; fetch the file again");
+           "a block that is large enough for its links; fetch the file again");
   if (links > (kept - kBlockHeader) / 8) return std::nullopt;
   const uint64_t data = kBlockHeader + 8 * links;
   return MdfBlock{at, id, {header + kBlockHeader, 8 * links}, {header + data, kept - data}};

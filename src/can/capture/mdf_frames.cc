@@ -34,7 +34,7 @@ MdfFrames::MdfFrames(const MdfFile& file, const MdfDataGroup& group)
       texts_of_[text_group(texts->at)->record_id];
     } else {
       if (text_stream_)
-        file.refuse(kind.at, "two groups with payloads of variable length", "one in a data group");
+        file.refuse(kind.at, "two groups with payloads of variable length", "one per data group");
       text_stream_.emplace(file, kind.can->data_link, "SD", group.last_block);
       text_window_.emplace(kWindow,
                            [this](char* data, size_t bytes) { return text_stream_->read(data, bytes); });
@@ -49,16 +49,16 @@ bool MdfFrames::next(Frame& frame) {
       waiting_.pop_front();
       return true;
     }
-    // Most frames wait for nothing, and nothing waits before them.
+    // Most frames need not wait, and no earlier frame is waiting.
     direct_ = waiting_.empty() ? &frame : nullptr;
     given_ = false;
     if (!next_record()) {
       if (waiting_.empty()) return false;
       if (!may_end_early()) {
         const uint64_t at = waiting_.front().frame.position;
-        file_.refuse(at, "a frame whose payload is not in the file", "it");
+        file_.refuse(at, "a frame whose payload is not in the file", "the payload");
       }
-      // Frames that have their payloads are still given.
+      // Frames that have their payloads are still returned.
       end_early(0);
       ++lost_frames_;
       waiting_.pop_front();
@@ -94,11 +94,12 @@ size_t MdfFrames::take_piece(size_t max, int64_t latest_ns, const FrameTaker& ta
 const MdfGroup* MdfFrames::text_group(uint64_t at) const {
   const auto found = by_place_.find(at);
   if (found == by_place_.end() || !found->second->variable)
-    file_.refuse(at, "payloads in a group of other records", "one of variable length in the same data group");
+    file_.refuse(at, "payloads in a group of other records",
+                 "a group of variable length in the same data group");
   return found->second;
 }
 
-// Number of records that are whole or begin before the zeros at the end of the file.
+// Number of records that are complete or begin before the zeros at the end of the file.
 uint64_t MdfFrames::records_before_zeros(uint64_t bytes) const {
   const auto here = static_cast<uint64_t>(window_.position());
   if (stream_.zeros_from() <= here) return 0;
@@ -137,8 +138,8 @@ bool MdfFrames::end_within_record(uint64_t block, uint64_t passed) {
   return end_early(passed);
 }
 
-// Marks the data as cut off: the incomplete part begins `passed` bytes, and what is left of the data, before
-// the end of the file. Returns false.
+// Marks the data as cut off: the incomplete part begins before the end of the file by `passed` bytes plus the
+// remaining bytes of the data. Returns false.
 bool MdfFrames::end_early(uint64_t passed) {
   uint64_t left = passed;
   while (window_.have(1)) {
@@ -169,7 +170,7 @@ bool MdfFrames::take_text(uint64_t id, uint64_t block) {
   return true;
 }
 
-// Drops a payload that belongs to no frame.
+// Drops a payload that does not belong to any frame.
 void MdfFrames::drop_text(Texts& texts) {
   texts.held.pop_front();
   ++other_records_;
@@ -187,7 +188,7 @@ bool MdfFrames::take_frame(const MdfGroup& group, const uint8_t* record, uint64_
   }
   Waiting& waiting = waiting_.emplace_back();
   if (waiting_.size() > kMaxWaiting)
-    file_.refuse(block, "frames whose payloads do not come", "them within 4,096 frames");
+    file_.refuse(block, "frames without their payloads", "each payload within 4,096 frames");
   fill(can, record, index, block, waiting.frame);
   if (!is_elsewhere) return true;
   waiting.place = can.data_place->number(record);
@@ -205,7 +206,7 @@ void MdfFrames::fill(const MdfCanGroup& can, const uint8_t* record, uint64_t ind
   std::copy_n(frame.raw.data, frame.raw.length, frame.data.begin());
 }
 
-// The frame as far as the record itself holds it. The payload points into the record.
+// The part of a frame that the record itself holds. The payload points into the record.
 RawFrame MdfFrames::raw_frame(const MdfCanGroup& can, const uint8_t* record, uint64_t index,
                               uint64_t block) const {
   RawFrame frame;
@@ -236,7 +237,8 @@ RawFrame MdfFrames::raw_frame(const MdfCanGroup& can, const uint8_t* record, uin
   return frame;
 }
 
-// The length of the payload. Some writers store the code of the length in its place, or only the code.
+// The length of the payload. Some writers store the length's code in the place of the length, or only the
+// code.
 std::optional<uint64_t> MdfFrames::length_of(const MdfCanGroup& can, const uint8_t* record, uint64_t index,
                                              bool fd) {
   if (!can.length && !can.dlc) return std::nullopt;
@@ -256,7 +258,7 @@ bool MdfFrames::take_place(const MdfCanGroup& can, Waiting& waiting, uint64_t bl
     if (!is_found && waiting.place >= here && text_stream_->is_cut_off()) return false;
     if (!is_found)
       file_.refuse(block, fmt::format("a payload at byte {} of all", waiting.place),
-                   "one after that of the frame before");
+                   "a byte after the previous frame's payload");
     const auto length = load<uint32_t>(window.data());
     const bool is_whole = length <= kMaxText && window.have(4 + length);
     if (!is_whole && length <= kMaxText && text_stream_->is_cut_off()) return false;
@@ -284,7 +286,7 @@ void MdfFrames::fill_waiting() {
     if (held.empty()) continue;
     if (!by_order && held.front().first != waiting.place)
       file_.refuse(waiting.frame.position, fmt::format("a payload at byte {} of all", waiting.place),
-                   "the start of one");
+                   "the start of a payload");
     const uint64_t length = held.front().second.size();
     if (by_order && waiting.length && *waiting.length != length)
       file_.refuse(waiting.frame.position, fmt::format("a payload of {} bytes", length),

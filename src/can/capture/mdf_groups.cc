@@ -15,7 +15,8 @@ constexpr size_t kLongestRecord = 60'000;  // Maximum record bytes of a group th
 constexpr size_t kMaxBlocks = 1 << 16;     // Maximum blocks of a list of groups or channels.
 
 // Walks the lists of a file's groups and channels. A valid file names each of these blocks once, so together
-// they are at most as long as the file. This limit ends lists that share blocks, which may be endless.
+// the blocks are at most as long as the file. This limit stops the walk of lists that share blocks, which may
+// be endless.
 class MdfWalk {
  public:
   using Blocks = Vector<MdfBlock, Tag::ingest>;
@@ -39,7 +40,7 @@ class MdfWalk {
     spent_ += block.bytes();
     if (spent_ > file_.bytes().size())
       file_.refuse(at, fmt::format("a block {} that was read before", id),
-                   "one that lists name once; the file is damaged");
+                   "a block that is listed only once; the file is damaged");
     last_block_ = std::max(last_block_, at);
     return block;
   }
@@ -145,7 +146,7 @@ std::optional<MdfCanGroup> can_group(MdfWalk& walk, const MdfBlock& group, uint6
     }
   }
   if (!is_can) return std::nullopt;
-  if (!has_time) file.refuse(group.at, "frames without times", "a master channel of time in the group");
+  if (!has_time) file.refuse(group.at, "frames without times", "a time master channel in the group");
   if (!has_id && can.kind != MdfCanGroup::Kind::error)
     file.refuse(group.at, "frames without IDs", "a channel CAN_DataFrame.ID in the group");
   can.by_index = has_index(can);
@@ -174,12 +175,13 @@ std::optional<MdfDataGroup> can_data_group(MdfWalk& walk, const MdfBlock& block,
     }
     if (record_group.can && record_group.record_bytes > kLongestRecord)
       file.refuse(group.at, fmt::format("records of {} bytes", record_group.record_bytes),
-                  "shorter ones of CAN frames");
+                  "shorter records, as of CAN frames");
     has_can |= record_group.can.has_value();
     data.groups.push_back(record_group);
   }
   if (data.id_bytes == 0 && data.groups.size() > 1)
-    file.refuse(block.at, fmt::format("{} kinds of records without IDs", data.groups.size()), "one, or IDs");
+    file.refuse(block.at, fmt::format("{} kinds of records without IDs", data.groups.size()),
+                "one kind, or record IDs");
   if (has_can && data.data != 0) return data;
   other_records += static_cast<int64_t>(records);
   return std::nullopt;
@@ -207,7 +209,7 @@ MdfCanGroups find_can_groups(const MdfFile& file) {
   for (MdfDataGroup& group : found.groups) group.last_block = walk.last_block();
   if (found.groups.empty())
     file.refuse(64, "no frames of CAN",
-                "channels CAN_DataFrame, as bus logging writes them; decoded signals are no frames");
+                "channels CAN_DataFrame, as bus logging writes them; decoded signals are not frames");
   return found;
 }
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-// Reads records with one loop per field, so that everything constant is checked once. Written bytes might
-// alias anything, including the description of a field, so loops use copies of it.
+// Reads records with one loop per field, so that everything constant is checked once. Bytes that are written
+// might alias anything, including the description of a field, so loops use copies of the description.
 
 namespace plimsoll {
 namespace {

@@ -15,14 +15,14 @@ constexpr uint64_t kMaxFiledColumns = 1024;  // Maximum columns of a block that 
 constexpr uint64_t kTile = 16 << 10;         // Bytes of rows that are assembled at once.
 constexpr uint64_t kPacked = 24;             // Bytes before the zlib data of a DZ block.
 
-// Whether the budget allows a block that need not be in memory. There may be many streams.
+// Whether the budget allows memory for a block that could also go through a file. There may be many streams.
 bool fits_budget(uint64_t bytes) {
   const Ledger& ledger = Ledger::process();
   constexpr int64_t kOthers = 8 * kMiB;
   return bytes <= kMaxHeld && ledger.cap() - ledger.held() > kOthers + static_cast<int64_t>(bytes);
 }
 
-// `bytes` of memory, aligned for ScratchFile.
+// Returns `bytes` bytes of `memory`, aligned for ScratchFile.
 std::span<uint8_t> aligned(Vector<uint8_t, Tag::ingest>& memory, uint64_t bytes) {
   constexpr uint64_t kAlignment = ScratchFile::kAlignment;
   if (memory.size() < bytes + kAlignment) memory.resize(bytes + kAlignment);
@@ -75,7 +75,7 @@ bool MdfStream::end_early() {
   return false;
 }
 
-// Opens a list. If the file ends in it, its blocks are before it or missing.
+// Opens a list. If the file ends within the list, its blocks are before the list or missing.
 bool MdfStream::open_list(uint64_t at) {
   bool is_whole = false;
   const std::optional<MdfBlock> list = file_.data_block(at, is_whole);
@@ -93,7 +93,7 @@ void MdfStream::spend(const MdfBlock& block) {
   spent_ += block.bytes();
   if (spent_ > file_.bytes().size())
     file_.refuse(block.at, "a block of data that was read before",
-                 "one that lists name once; the file is damaged");
+                 "a block that is listed only once; the file is damaged");
 }
 
 uint64_t MdfStream::next_link() {
@@ -183,7 +183,7 @@ void MdfStream::open_packed(const MdfBlock& block, bool is_whole) {
   }
 }
 
-// Inflates the whole block into held_ if its data are whole and valid. For others an Inflater reports the
+// Inflates the whole block into held_ if its data are whole and valid. Otherwise an Inflater reports the
 // error.
 bool MdfStream::inflate_whole() {
   held_.resize(unpacked_);
@@ -233,11 +233,11 @@ void MdfStream::untranspose(uint64_t columns) {
   scratch_ = ScratchFile::make(std::filesystem::temp_directory_path(),
                                static_cast<int64_t>((total_ + kPage - 1) / kPage * kPage));
   if (!scratch_)
-    throw Failure(fmt::format(
-        "{}: byte {}: a transposed block of {} needs as much of the disk of {}; set TMPDIR to a folder "
-        "that has it",
-        file_.mapped().path(), block_, format_bytes(static_cast<int64_t>(total_)),
-        std::filesystem::temp_directory_path().string()));
+    throw Failure(
+        fmt::format("{}: byte {}: a transposed block of {} needs as much space on the disk of {}; set TMPDIR "
+                    "to a folder that has it",
+                    file_.mapped().path(), block_, format_bytes(static_cast<int64_t>(total_)),
+                    std::filesystem::temp_directory_path().string()));
   const std::span<uint8_t> piece = aligned(held_, kMaxHeld / 4);
   for (uint64_t written = 0; written < total_;) {
     uint64_t filled = 0;
@@ -258,7 +258,7 @@ void MdfStream::gather_rows(char* data, uint64_t rows) {
     const uint64_t end = std::min(rows, row + step);
     const uint64_t even = columns_ < 8 ? row : end - (end - row) % 8;
     for (uint64_t column = 0; row < even && column < columns_; column += 8) {
-      // The last eight columns may overlap the ones before.
+      // The last eight columns may overlap the previous eight.
       const uint64_t at = std::min(column, columns_ - 8);
       for (uint64_t i = row; i < even; i += 8)
         transpose_eight(held_.data() + at * rows_ + first + i, rows_, data + i * columns_ + at, columns_);
@@ -283,7 +283,7 @@ size_t MdfStream::gather(char* data, size_t bytes) {
       if (!scratch_) {
         data[given++] = static_cast<char>(held_[at_++]);
       } else {
-        file_.refuse(block_, "a large transposed block whose rows do not come out even", "whole rows");
+        file_.refuse(block_, "a large transposed block that does not consist of whole rows", "whole rows");
       }
       continue;
     }

@@ -54,7 +54,7 @@ class PcapFile : public FrameReader {
  private:
   struct Interface {
     uint32_t link = 0;
-    uint32_t longest = 0;  // Maximum captured bytes of a packet; 0 if all.
+    uint32_t longest = 0;  // Maximum captured bytes of a packet; 0: all.
     uint64_t ticks_per_s = 1'000'000;
     int64_t offset_s = 0;
   };
@@ -88,7 +88,7 @@ class PcapFile : public FrameReader {
   [[noreturn]] void refuse_link(uint32_t link, int64_t position) const {
     taker_.refuse(
         position, fmt::format("packets of link type {}", link),
-        fmt::format("{}, SocketCAN, or {}, cooked: capture on one CAN interface, as in tcpdump -i can0",
+        fmt::format("{} (SocketCAN) or {} (cooked): capture on one CAN interface, as in tcpdump -i can0",
                     kSocketCanLink, kCookedLink));
   }
 
@@ -142,7 +142,7 @@ class PcapFile : public FrameReader {
   // The following functions read pcapng.
 
   bool next_block(FrameBatch& out, LineNotes& notes) {
-    constexpr size_t kHeader = 12;  // Type, length, and in the shortest block the length once more.
+    constexpr size_t kHeader = 12;  // Type, length, and the length again, which ends the shortest block.
     const int64_t position = window_.position();
     if (!window_.have(1)) return end(position);
     if (!window_.have(kHeader)) return cut_off(position);
@@ -179,7 +179,7 @@ class PcapFile : public FrameReader {
   void begin_section(int64_t position) {
     const auto order = load<uint32_t>(window_.data() + 8);
     if (order != 0x1A2B3C4D && order != 0x4D3C2B1A)
-      taker_.refuse(position + 8, fmt::format("{:08X}", order), "1A2B3C4D, the order of bytes");
+      taker_.refuse(position + 8, fmt::format("{:08X}", order), "1A2B3C4D, which shows the byte order");
     swapped_ = order == 0x4D3C2B1A;
     first_interface_ += static_cast<uint32_t>(interfaces_.size());
     interfaces_.clear();
@@ -209,7 +209,7 @@ class PcapFile : public FrameReader {
 
   const Interface& interface(uint32_t number, int64_t position) const {
     if (number >= interfaces_.size())
-      taker_.refuse(position, fmt::format("interface {}", number), "one that was described before");
+      taker_.refuse(position, fmt::format("interface {}", number), "an interface that was described before");
     return interfaces_[number];
   }
 

@@ -17,8 +17,8 @@ namespace plimsoll {
 namespace fs = std::filesystem;
 namespace {
 
-// Endings of captures, to which .zst or .gz may be added. Error texts list them too, except those of
-// databases, which are only found so that FrameReader::open() can say how to convert them.
+// Endings of captures, to which .zst or .gz may be added. Error texts list them too, except the endings of
+// databases, which are found only so that FrameReader::open() can say how to convert them.
 constexpr std::string_view kEndings[] = {".csv",  ".log",    ".txt", ".tsv", ".asc",    ".blf",    ".mf4",
                                          ".pcap", ".pcapng", ".trc", ".db",  ".sqlite", ".sqlite3"};
 constexpr const char* kExpected =
@@ -41,7 +41,7 @@ CaptureFile describe(const fs::path& path, const fs::path& root, std::string nam
   return {path, std::move(name), std::move(split), below.generic_string(), std::move(attack)};
 }
 
-// Memory of an entry of a vector that grows, which holds its old and its new memory.
+// Memory of an entry of a growing vector, which holds its old and its new memory at the same time.
 int64_t bytes_of(const CaptureFile& file) {
   int64_t bytes = 2 * static_cast<int64_t>(sizeof(CaptureFile)) + heap_bytes(file.path);
   for (const std::string* text : {&file.name, &file.split, &file.source}) bytes += heap_bytes(*text);

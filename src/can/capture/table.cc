@@ -14,7 +14,7 @@
 
 namespace plimsoll {
 
-/// What a column of a table has.
+/// The contents of a table's column.
 enum class TableColumn : uint8_t { skip, time, id, channel, extended, length, payload, byte, bytes, label };
 template <>
 inline constexpr auto kWords<TableColumn> = std::to_array<std::string_view>({"-", "time", "id", "channel",
@@ -66,10 +66,10 @@ class Table : public CaptureFormat {
       columns_.insert(columns_.end(), static_cast<size_t>(count), column_named(word.substr(0, star)));
     }
     if (!has(Column::id))
-      throw UsageError("--format table needs --columns with at least id, as in time,id,payload,label");
+      throw UsageError("--format table needs --columns with at least id, such as time,id,payload,label");
     if (options.quote.size() > 1) throw UsageError("--quote takes one character");
     if (!options.channel.empty() && !has(Column::channel))
-      throw UsageError("--channel: the table has no channels; --columns names the column that tells them");
+      throw UsageError("--channel: the table has no channels; name the column that holds them in --columns");
     if (has_time())
       shift_ns_ = negative_reach(first_lines, [&](std::string_view line) { return time_of_line(line); });
   }
@@ -109,9 +109,9 @@ class Table : public CaptureFormat {
     int64_t time_ns = 0;
     const char* time_at = nullptr;
     uint32_t id = 0;
-    std::optional<bool> extended;  // Value of the column, if any.
+    std::optional<bool> extended;  // Value of the column `extended`, if any.
     std::string_view channel;
-    int64_t length = -1;  // Value of the column; -1 if there is none.
+    int64_t length = -1;  // Value of the column `length`; -1 if there is none.
     const char* length_at = nullptr;
     std::string_view payload;
     std::array<uint8_t, 64> bytes{};

@@ -51,7 +51,7 @@ class Trc : public CaptureFormat {
   std::vector<std::string> warnings() const override {
     if (unknown_date_.empty()) return {};
     return {unknown_date_ +
-            " is no number of days since 1899-12-30, and times count from 1970; write it as in "
+            " is not a number of days since 1899-12-30, and times count from 1970; write it as in "
             "`;$STARTTIME=44000.5`"};
   }
 
@@ -148,7 +148,8 @@ class Trc : public CaptureFormat {
     return fields;
   }
 
-  // Flags by type: FD, FB with the bit rate switched, FE from a passive sender, BI both.
+  // Flags by type: FD is CAN FD, FB has the bit rate switched, FE is from an error-passive sender, BI is
+  // both.
   static uint8_t flags_of(const Fields& fields) {
     const std::string_view type = fields.type;
     const bool brs = type == "FB" || type == "BI";

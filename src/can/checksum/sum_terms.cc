@@ -14,7 +14,7 @@ struct Terms {
 
   bool known(size_t bit) const { return (sum.known >> (63 - bit) & 1) != 0; }
   uint8_t term(size_t bit) const { return known(bit) ? sum.terms[bit] : uint8_t{0}; }
-  bool doubles(size_t bit) const {  // Whether the term of the bit doubles into that of the bit above it.
+  bool doubles(size_t bit) const {  // Whether the bit above has twice the bit's term.
     return term(bit) != 0 && term(bit - 1) != 0 &&
            term(bit - 1) == static_cast<uint8_t>(term(bit) << 1 & mask);
   }
@@ -110,7 +110,7 @@ PayloadChecksum completed(const PayloadChecksum& sum) {
     std::optional<uint8_t> scale = common;
     if (terms.any_known(byte)) scale = terms.is_added(byte) ? terms.scale(byte, width) : std::nullopt;
     if (!scale) continue;
-    // Another number may begin below the known bits of a sum of some numbers.
+    // If a sum adds only some numbers, another number may begin below the known bits.
     bool above = common.has_value();
     for (size_t bit = kByte * (byte + 1); bit-- > kByte * byte;) {
       const uint64_t at = uint64_t{1} << (63 - bit);

@@ -21,7 +21,7 @@ std::optional<int64_t> DbcSignal::raw(const uint8_t* payload, int64_t bytes) con
       value = value << 1 | (payload[bit / 8] >> bit % 8 & 1U);
     }
   } else {
-    // Bit 7 of a byte is sent first: a signal runs down to bit 0 and continues at bit 7 of the next byte.
+    // Bit 7 of a byte is sent first: a signal extends down to bit 0 and continues at bit 7 of the next byte.
     int bit = start;
     for (int i = 0; i < length; ++i) {
       if (bit / 8 >= bytes) return std::nullopt;
@@ -42,8 +42,8 @@ double DbcSignal::physical(int64_t raw) const {
   return factor * value + offset;
 }
 
-// The highest raw values have no value: for whole bytes those from 0xFB in the highest byte on, for other
-// signals the last two.
+// The highest raw values mean "no value": in signals of whole bytes, those whose highest byte is 0xFB or
+// more; in other signals, the last two.
 bool DbcSignal::is_no_value(int64_t raw) const {
   if (is_float || length < 2) return false;
   const int bits = is_signed ? length - 1 : length;

@@ -29,7 +29,7 @@ const std::string& DbcAttributes::Attribute::value_for(uint32_t can_id) const {
   return found == own.end() ? usual : found->second;
 }
 
-// The value in the file is a word of the enumeration or its number.
+// The value in the file is the text or the number of an enumeration value.
 std::string DbcAttributes::Attribute::word_of(uint32_t can_id) const {
   const std::string value = lower_case(value_for(can_id));
   if (std::ranges::find(words, value) != words.end()) return value;

@@ -52,7 +52,7 @@ class Multiplexors {
  private:
   static constexpr size_t kNone = ~size_t{0};
 
-  // A signal that another line names as a multiplexor is one, whatever its own line says.
+  // A signal that another line names as a multiplexor is a multiplexor, whatever its own line says.
   void find_multiplexors(const std::vector<DbcMultiplexing>& lines) {
     is_multiplexor_.resize(signals_.size());
     for (size_t s = 0; s < signals_.size(); ++s) is_multiplexor_[s] = roles_[s].is_multiplexor;
@@ -66,8 +66,7 @@ class Multiplexors {
     }
   }
 
-  // Two signals may have the same name. The line that holds the signal's own value is taken, else the last
-  // one.
+  // Two signals may have the same name. Uses the line that holds the signal's own value, else the last line.
   const DbcMultiplexing& line_of(size_t s, const std::vector<const DbcMultiplexing*>& lines) const {
     const std::optional<int64_t> own = roles_[s].value;
     const auto has_own = [&](const DbcMultiplexing* line) {
@@ -103,7 +102,7 @@ class Multiplexors {
       set(s, parent, {{*role.value, *role.value}});
       if (count_ > 1)
         remark(s, "a line SG_MUL_VAL_ that names one of several multiplexors",
-               fmt::format("read as of {}", signals_[parent].name));
+               fmt::format("read as multiplexed by {}", signals_[parent].name));
     } else {
       leave_out(s, "a line SG_MUL_VAL_ that names one of several multiplexors");
     }
@@ -159,7 +158,7 @@ class Multiplexors {
   int count_ = 0;          // Number of multiplexors.
   size_t only_ = kNone;    // The only multiplexor, if there is exactly one.
   int tops_ = 0;           // Number of multiplexors that are not multiplexed themselves.
-  size_t top_ = kNone;     // The only one of these, if there is exactly one.
+  size_t top_ = kNone;     // The only such multiplexor, if there is exactly one.
   bool reported_ = false;  // Whether the missing multiplexor was reported.
 };
 

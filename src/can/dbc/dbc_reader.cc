@@ -63,7 +63,7 @@ class Reader {
         take(statement, statements);
       } catch (const OddLine& odd) {
         if (statement.keyword == "BO_")
-          lost_.expected = odd.expected;  // The remark is added later, because its signals follow.
+          lost_.expected = odd.expected;  // The remark is added later, because the message's signals follow.
         else
           remarks_.add(statement.line, statement.whole, odd.expected, "left out");
       }
@@ -142,8 +142,8 @@ class Reader {
                    "read as an extended ID");
     const auto [draft, is_new] = drafts_.try_emplace(*can_id);
     if (!is_new)
-      remarks_.add(statement.line, statement.whole, "one message of an ID",
-                   fmt::format("used in place of that in line {}", draft->second.line));
+      remarks_.add(statement.line, statement.whole, "one message per ID",
+                   fmt::format("used instead of the one in line {}", draft->second.line));
     charge_.add(kMapEntryBytes<Dbc::Messages> + heap_bytes(std::string(name)));
     of_reading_.add(kMapEntryBytes<decltype(drafts_)>);
     draft->second = {.line = statement.line};
@@ -155,7 +155,7 @@ class Reader {
   void signal(const DbcStatement& statement) {
     if (current_ == nullptr) {
       if (is_independent_) return;
-      if (lost_.expected.empty()) throw OddLine{"a message in front of a signal"};
+      if (lost_.expected.empty()) throw OddLine{"a message before a signal"};
       ++lost_.signals;
       return;
     }
@@ -174,7 +174,7 @@ class Reader {
     if (!unit) missing = "a unit in quotes";
     if (!is_read) return;
     if (!missing.empty()) remarks_.add(statement.line, statement.whole, missing, "read without it");
-    // A vector that grows holds its old memory and the new one, twice as large.
+    // A growing vector holds its old memory and the new memory, which is twice as large.
     charge_.add(3 * static_cast<int64_t>(sizeof(DbcSignal)) + heap_bytes(signal.name) +
                 heap_bytes(signal.unit));
     of_reading_.add(3 * static_cast<int64_t>(sizeof(DbcRole)));
@@ -200,8 +200,8 @@ class Reader {
     return role;
   }
 
-  // Reads start, length and byte order. Returns false for a text or a part of a message of several frames,
-  // which no frame has.
+  // Reads start, length and byte order. Returns false for a text, and for a part of a multi-frame message
+  // that no single frame holds.
   static bool layout(DbcWords& words, DbcSignal& signal) {
     const auto start = dbc_integer(words.up_to('|'));
     const auto length = dbc_integer(words.up_to('@'));
@@ -343,7 +343,7 @@ void require_dbc(std::string_view head, const std::filesystem::path& path) {
                             : ending == ".sym" || has("FormatVersion=")                ? "SYM"
                                                                                        : nullptr;
   if (other != nullptr)
-    throw InputError(fmt::format("{}: is {}, expected a DBC; make one of it: plimsoll convert {} --out {}",
+    throw InputError(fmt::format("{}: is {}, expected a DBC; convert it: plimsoll convert {} --out {}",
                                  path.string(), other, path.string(),
                                  std::filesystem::path(path).replace_extension(".dbc").string()));
 }

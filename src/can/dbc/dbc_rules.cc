@@ -52,7 +52,7 @@ DbcRules::State DbcRules::state_of(const DbcMessage& message) {
   return state;
 }
 
-// Null if the DBC has no such message. `id` becomes the ID that findings name.
+// Returns null if the DBC has no such message. Sets `id` to the ID that findings name.
 DbcRules::State* DbcRules::find_state(uint32_t& id) {
   const auto exact = states_.find(id);
   if (exact != states_.end()) return &exact->second;
@@ -96,7 +96,8 @@ bool DbcRules::check(const FrameSpans& frames, size_t i) {
   }
   State& state = *found;
   bool broken = check_time(state, id, time_ns);
-  // A group longer than a frame is sent in frames of the transport protocol, or is shorter.
+  // A group that may be longer than a frame is sent in frames of the transport protocol, or is shorter than
+  // stated.
   const bool is_long_group = state.message->is_group && state.message->length > kPayloadBytes;
   if (bytes != state.message->length && !is_long_group) {
     broken = true;

@@ -45,7 +45,7 @@ constexpr std::array<std::string_view, 35> kKeywords = {"VERSION",
                                                         "FILTER",
                                                         "NS_DESC_"};
 
-// Maximum quotes within a text. A text without an end must not be searched in the whole file.
+// Maximum quotes within a text. A text without an end must not cause a search of the whole file.
 constexpr int kMaxQuotes = 256;
 
 // The number of the text in a statement that may have several lines: comments and values of attributes. -1 if
@@ -122,8 +122,8 @@ void DbcText::skip_symbols() {
   }
 }
 
-// The end of a message, a signal or nodes: the end of the line, or the place on it where another statement or
-// a comment begins.
+// The end of a statement about a message, a signal or nodes: the end of the line, or the place on it where
+// another statement or a comment begins.
 size_t DbcText::end_of_layout(size_t at) const {
   const size_t end = end_of_line(at);
   bool quoted = false;
@@ -139,7 +139,7 @@ size_t DbcText::end_of_layout(size_t at) const {
 }
 
 // Whether a text of several lines may end with this quote: a `;` or another statement follows. A quote after
-// a backslash is an escaped one, except for a text such as "C:\temp\" at the end of a statement.
+// a backslash is escaped, except at the end of a statement, as in the text "C:\temp\".
 bool DbcText::is_closed_by(size_t quote) const {
   const size_t next = after_blanks(text_, quote + 1);
   const bool ends_line = next == text_.size() || text_[next] == '\n';
